@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kgen import errors
     from kgen.bundle import Bundle
     from kgen.errors import KgenError
+    from kgen.graph.compile import compile_model
     from kgen.pipeline import build
     from kgen.spec import DType, Elementwise, Epilogue, Layout, Math, Matmul, Rowwise
 
@@ -29,6 +30,7 @@ __all__ = [
     "Matmul",
     "Rowwise",
     "build",
+    "compile_model",
     "errors",
 ]
 
@@ -37,6 +39,7 @@ if not TYPE_CHECKING:  # a type checker would believe in any name
         "Bundle": "kgen.bundle",
         "KgenError": "kgen.errors",
         "build": "kgen.pipeline",
+        "compile_model": "kgen.graph.compile",
         "errors": "kgen.errors",
     }
     __getattr__, __dir__ = lazy.attributes(__name__, dict.fromkeys(__all__, "kgen.spec") | _OTHERS)

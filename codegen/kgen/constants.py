@@ -21,16 +21,17 @@ BITS_16 = "V2"
 BF16_INFINITY = 0x7F80
 
 
-def read(path: str) -> Array:
-    """The array in a file of numpy's (.npy). Raises SpecError if it is none."""
+def read(path: str, what: str = "constant") -> Array:
+    """The array in a file of numpy's (.npy). Raises SpecError, which begins with `what` it is, if
+    it is none."""
     try:
         found = np.load(Path(path), mmap_mode="r", allow_pickle=False)
     except OSError as error:
-        raise SpecError(f"constant {path!r} cannot be read: {error.strerror or error}") from None
+        raise SpecError(f"{what} {path!r} cannot be read: {error.strerror or error}") from None
     except ValueError:
         found = None
     if not isinstance(found, np.ndarray):
-        raise SpecError(f"constant {path} is no array of numpy's; write one with numpy.save")
+        raise SpecError(f"{what} {path} is no array of numpy's; write one with numpy.save")
     return found
 
 

@@ -136,7 +136,7 @@ def build(
     pairs = [
         (target, spec)
         for target in found
-        for spec in dict.fromkeys(_for_target(s, target, constants or {}) for s in wanted)
+        for spec in dict.fromkeys(for_target(s, target, constants or {}) for s in wanted)
     ]
     plans = [_plan_of_several(s, t, schedule or {}, found) for t, s in pairs]
     for planned in map(tune, plans) if tune else plans:
@@ -145,7 +145,7 @@ def build(
     return bundle.pack(kernels, constants)
 
 
-def _for_target(spec: Spec, target: Target, values: Mapping[str, Array]) -> Spec:
+def for_target(spec: Spec, target: Target, values: Mapping[str, Array]) -> Spec:
     """The spec without the constant operands that change nothing on this target: those that it does
     not pack, and whose values are not in the bundle."""
     if not isinstance(spec, Matmul) or targets.family(target.family).packs_ahead:

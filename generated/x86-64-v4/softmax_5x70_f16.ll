@@ -13,7 +13,7 @@
 target triple = "x86_64-unknown-linux-gnu"
 
 define internal <16 x float> @exp2_nonpositive(<16 x float> %x, <16 x float> %factor) #2 {
-  %y.lowest = fdiv <16 x float> splat (float 0xC062C00000000000), %factor
+  %y.lowest = fdiv <16 x float> splat (float 0xC062E00000000000), %factor
   %y.islow = fcmp olt <16 x float> %x, %y.lowest
   %y.x = select <16 x i1> %y.islow, <16 x float> %y.lowest, <16 x float> %x
   %y.shifted = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.x, <16 x float> %factor, <16 x float> splat (float 0x4168000FE0000000))

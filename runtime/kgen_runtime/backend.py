@@ -64,21 +64,30 @@ class SequenceStep:
     after: tuple[int, ...] = ()
 
 
-class LaunchSequence:
-    """Launches whose arguments are settled, made in order, again and again; one after another
-    through the backend, where that has no better way."""
+class LaunchSequence(ABC):
+    """Launches whose arguments are settled, made in order, again and again."""
+
+    @abstractmethod
+    def run(self) -> None:
+        """Make all launches; as `Backend.launch`, it may return before they are done."""
+
+    @abstractmethod
+    def timed(self) -> list[float]:
+        """Make all launches, each when the one before is done: the seconds of each step."""
+
+
+class PreparedSequence(LaunchSequence):
+    """Launches that the backend has prepared one by one."""
 
     def __init__(self, backend: Backend, steps: Sequence[SequenceStep]) -> None:
         self._backend = backend
         self._launches = [backend.prepare(step.kernel, step.buffers) for step in steps]
 
     def run(self) -> None:
-        """Make all launches; as `Backend.launch`, it may return before they are done."""
         for launch in self._launches:
             launch()
 
     def timed(self) -> list[float]:
-        """Make all launches, each when the one before is done: the seconds of each."""
         seconds = []
         self._backend.synchronize()
         for launch in self._launches:
@@ -226,7 +235,7 @@ class Backend(ABC):
 
     def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
         """Many launches, to be made again and again on the default stream."""
-        return LaunchSequence(self, steps)
+        return PreparedSequence(self, steps)
 
     @abstractmethod
     def unload(self, kernel: Any) -> None:

@@ -4,6 +4,7 @@
 
     KgenError
     ├── SpecError             the problem itself is not well formed
+    ├── GraphError            a model that cannot be read, or that kgen has no kernels for
     ├── ScheduleError         the tiling does not fit the spec or the target
     ├── TargetError           unknown target, or one that cannot do what the spec asks
     ├── AssembleError         an assembler is missing or rejected the source
@@ -35,6 +36,7 @@ __all__ = [
     "DeviceLost",
     "DeviceMismatchError",
     "EmulationError",
+    "GraphError",
     "IntegrityError",
     "KgenError",
     "LaunchError",
@@ -53,6 +55,10 @@ class KgenError(Exception):
 
 
 class SpecError(KgenError):
+    pass
+
+
+class GraphError(KgenError):
     pass
 
 

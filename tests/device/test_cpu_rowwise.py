@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import kgen_runtime
 from kgen import pipeline
 from kgen.bundle import pack
 from kgen.check.verify.run import verify
-from kgen.schedule import CpuStream
+from kgen.schedule import CpuSplitRows, CpuStream
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan
+from kgen.targets.cpu.plan.kernels.shifted import head_of
 from tests.device.cpu_support import (
     GuardedBytes,
     addresses,
@@ -254,22 +257,107 @@ def test_columns_are_rounded_and_saturated() -> None:
         assert out.tolist() == [0, 2, -2, 0, 2**31 - 1, -(2**31)]
 
 
-def test_a_large_mean_costs_a_variance_no_digits() -> None:
+def streaming(name: str) -> Target:
+    """A target none of whose caches keep a row."""
+    found = here(name)
+    return dataclasses.replace(found, limits={**found.limits, "l2_bytes": 64, "l3_bytes": 64})
+
+
+@pytest.mark.parametrize("name", X86[2:])
+@pytest.mark.parametrize("text", ["softmax(x) + logsumexp(x)", "layer_norm(x) + argmin(x)"])
+def test_rows_that_no_cache_keeps(text: str, name: str) -> None:
+    """Rows that are read once or twice: one vector and less, steps with and without a remainder,
+    and lines of a row."""
+    for cols in (5, 63, 1030):
+        check(spec_of(text, (3, cols), dtype=BF16 if cols == 63 else F32), streaming(name))
+    check(spec_of(text.replace("(x)", "(x + y)", 1), (2, 3, 70), (3, 1), last=2), streaming(name))
+
+
+@pytest.mark.parametrize(("name", "cols"), [("native", 1030), ("x86-64-v3", 65), ("x86-64-v3", 64)])
+def test_rows_in_parts(name: str, cols: int) -> None:
+    """One launch for a number and several, parts without a remainder and with one, more of them
+    than a vector has elements, row and element outputs, several inputs."""
+    found = here(name)
+    for text in ("softmax(x) + logsumexp(x)", "layer_norm(x) + argmin(x)", "var(x)", "argmax(x)"):
+        dtype = BF16 if "norm" in text else F32
+        check(spec_of(text, (3, cols), dtype=dtype), found, CpuSplitRows(task=32, unroll=2))
+    both = "h = x * column; m = amax(h); out = rms_norm(h, w) * row"
+    spec = Rowwise(expression=both, shapes=((3, cols), (cols,)), dtype=F32, axes=(1,))
+    check(spec, found, CpuSplitRows(task=64 if cols > 64 else 32, unroll=2))
+
+
+def test_threads_do_not_change_what_parts_give(tmp_path: Path) -> None:
+    """The same bits by one thread and by several, again and again."""
+    x = np.random.default_rng(0).standard_normal((3, 300_001)).astype(np.float32)
+    bundle = pack([pipeline.kernel(spec_of("layer_norm(x)", x.shape), here("native"))])
+    assert len(bundle.manifest.kernels[0].launches) == 2
+    path, found = bundle.save(tmp_path / "rows.kgen"), []
+    for threads in (1, 2, 3):
+        with kgen_runtime.load(path, device="cpu", num_threads=threads) as kernels:
+            (kernel,) = kernels.values()
+            found += [np.asarray(kernel(x)).copy() for _ in range(5)]
+    assert all(np.array_equal(out, found[0]) for out in found)
+
+
+@pytest.mark.parametrize("name", X86[2:])
+def test_online_sums_and_places_of_infinities(name: str) -> None:
+    """-inf before any number, +inf behind numbers, NaN behind the maximum, equal maxima of which
+    one is a zero with a sign."""
+    rows = np.full((6, 333), -np.inf, np.float32)
+    rows[1, 300] = -1000.0
+    rows[2, 7:] = 3.0
+    rows[2, 250] = np.inf
+    rows[3, :], rows[3, [200, 210]] = 5.0, np.nan
+    rows[4, 100], rows[4, 130] = -0.0, 0.0
+    rows[5, :], rows[5, [17, 180]] = -1.0, 88.0
+    found = streaming(name)
+    places = np.zeros(6, np.int32)
+    load(spec_of("argmax(x)", rows.shape), found).run(addresses({"x": rows, "out": places}))
+    assert places.tolist() == [0, 300, 250, 200, 100, 17]
+    sums = np.zeros(6, np.float32)
+    load(spec_of("logsumexp(x)", rows.shape), found).run(addresses({"x": rows, "out": sums}))
+    assert np.isnan(sums[3])
+    expected = [-np.inf, -1000.0, np.inf, 0.0, np.log(2), 88.0 + np.log(2)]
+    assert np.allclose(sums[[0, 1, 2, 4, 5]], np.delete(expected, 3), rtol=2e-7)
+    out = np.zeros_like(rows)
+    load(spec_of("softmax(x)", rows.shape), found).run(addresses({"x": rows, "out": out}))
+    assert np.isnan(out[[0, 2, 3]]).all()
+    assert out[1, 300] == 1.0 and np.all(out[4, [100, 130]] == 0.5)
+    assert np.allclose(out[5, [17, 180]], 0.5) and out[5].sum() == 1.0
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_large_mean_costs_a_variance_no_digits(streamed: bool) -> None:
     """Two passes: the mean of n elements is off by d <= n / (lanes x vectors) u |mean|, which adds
-    d^2 to the variance; the mean of squares less the square of the mean would lose all digits."""
+    d^2 to the variance; the mean of squares less the square of the mean would lose all digits.
+    Shifted sums of a streamed row have the error of its sums, 1 + 2 n / h times at most, however
+    large the mean is: the worst row has all that differs among the h first columns."""
     cols, mean = 100_003, 1e4
     spec = spec_of("var(x)", (2, cols))
-    found = here("x86-64-v3")
+    found = streaming("x86-64-v3") if streamed else here("x86-64-v3")
     x = np.random.default_rng(0).standard_normal((2, cols)).astype(np.float32) + np.float32(mean)
-    exact = x.astype(np.float64).var(axis=1)
     plan = pipeline.plan(spec, found)
     assert isinstance(plan, RowwisePlan)
+    head = head_of(plan.row.phases[0]) if streamed else cols
+    assert 64 <= cols / head < 66 or not streamed
+    x[1, :head] += 1000.0 if streamed else 0.0
+    exact = x.astype(np.float64).var(axis=1)
     chain = cols / plan.run.step
     unit = 2.0**-24
     got = np.zeros(2, np.float32)
     load(spec, found).run(addresses({"x": x, "out": got}))
-    assert np.all(np.abs(got - exact) <= (chain * unit * mean) ** 2 + 2 * chain * unit * exact)
+    off = 0.0 if streamed else (chain * unit * mean) ** 2
+    times = np.array([1.0, 1.0 + 2.0 * cols / head if streamed else 1.0])
+    assert np.all(np.abs(got - exact) <= off + 2 * chain * unit * exact * times)
     assert np.all(np.abs(got - exact) < 1e-3 * exact)
-    # What one pass would give.
+    # What one pass without a shift would give.
     squares = (x * x).mean(axis=1) - x.mean(axis=1) ** 2
-    assert np.all(np.abs(squares - exact) > exact)
+    assert np.abs(squares - exact)[0] > exact[0]
+
+
+def test_equal_elements_have_no_variance() -> None:
+    """Shifted sums of rounded distances are not below 0, and none of them is large."""
+    x = np.array([[0.1], [1e15], [-3e-39], [0.0]], np.float32).repeat(1030, axis=1)
+    out = np.zeros(4, np.float32)
+    load(spec_of("var(x)", x.shape), streaming("x86-64-v3")).run(addresses({"x": x, "out": out}))
+    assert np.all(out >= 0.0) and np.all(out <= (x[:, 0] * 2.0**-22) ** 2)

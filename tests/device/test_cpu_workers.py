@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,8 @@ from kgen.schedule import CpuStream
 from kgen.spec import DType, Epilogue, Matmul
 from kgen_runtime.backends import cpu_launch, cpu_workers
 from kgen_runtime.backends.cpu_launch import SHARED_TRIALS, TRIALS
-from kgen_runtime.backends.cpu_workers import MOST_POINTERS, Job
+from kgen_runtime.backends.cpu_sequence import JobSequence
+from kgen_runtime.backends.cpu_workers import MOST_POINTERS, Job, JobList
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import Launch
 from tests.specs import relu_of
@@ -189,6 +191,95 @@ def test_fork_and_exit(path: Path, first: str, end: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == len(end), done.stderr
     assert done.stderr.strip() == ("the end" if end else "")
+
+
+def test_a_list_of_jobs() -> None:
+    """In order, each task once, alone and shared; as long as one is shared workers are awake, and
+    soon after it nobody works any more."""
+    pool = cpu_workers.workers(2)
+    made = [counting(tasks) for tasks in (1, 7, 100, 3)]
+    awake = ctypes.c_int32.from_address(pool.address + cpu_workers.POOL["awake"])
+    seen: list[object] = []
+
+    def look(_: int, begin: int, end: int) -> None:
+        seen.append((awake.value, [int(counts.min()) for _, counts, _ in made]))
+
+    function = Task(look)
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    jobs = [job for job, _, _ in made]
+    jobs.insert(2, Job(address, 1, [0]))
+    several = JobList(jobs)
+    for runs, threads in enumerate(([1, 1, 1, 1, 1], [1, 3, 1, 2, 3], [3, 3, 1, 3, 3]), 1):
+        several.share(threads)
+        if runs % 2:
+            several.run(pool)
+        else:
+            seconds = several.timed(pool)
+            assert len(seconds) == 5 and all(0 < s < 10 for s in seconds)
+        assert all((counts == runs).all() for _, counts, _ in made)
+        assert awake.value == 0
+    assert seen == [(int(n > 1), [n, n, n - 1, n - 1]) for n in (1, 2, 3)]
+    threading.Event().wait(0.002)
+    before = time.process_time()
+    threading.Event().wait(0.05)
+    assert time.process_time() - before < 0.02
+    assert made
+
+
+def test_workers_stay_awake_within_a_list() -> None:
+    """A job that nobody shares, for longer than idle workers spin: none of them sleeps over it."""
+    pool = cpu_workers.workers(1)
+    job, counts, function = counting(50)
+    sleepers = ctypes.c_int32.from_address(pool.address + cpu_workers.POOL["sleepers"])
+    seen: list[int] = []
+
+    def wait(_: int, begin: int, end: int) -> None:
+        threading.Event().wait(0.02)
+        seen.append(sleepers.value)
+
+    waiting = Task(wait)
+    address = ctypes.cast(waiting, ctypes.c_void_p).value
+    assert address is not None
+    several = JobList([job, Job(address, 1, [0]), job])
+    several.share([2, 1, 2])
+    for _ in range(3):
+        several.run(pool)
+    # The pool may have had more workers before, which sleep on.
+    assert min(seen) < pool.count
+    assert (counts == 6).all() and function
+
+
+def test_a_thread_that_begins_after_the_end() -> None:
+    pool = cpu_workers.Workers(cpu_workers.code())
+    pool.stop()
+    late = threading.Thread(target=pool.code.worker, args=(pool.address,), daemon=True)
+    late.start()
+    late.join(10)
+    assert not late.is_alive()
+
+
+def test_what_a_list_learns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three runs alone, ten shared where that may pay, and then as was faster."""
+    times = {(0, 1): 1.0, (1, 1): 1e-6, (2, 1): 20e-6, (2, 2): 10e-6, (3, 1): 20e-6, (3, 2): 19e-6}
+    runs: list[list[int]] = []
+
+    def timed(several: JobList, _: object) -> list[float]:
+        runs.append([1 + job.is_shared for job in several.jobs])
+        return [times.get((i, n), 1e-9) for i, n in enumerate(runs[-1])]
+
+    monkeypatch.setattr(JobList, "timed", timed)
+    monkeypatch.setattr(JobList, "run", timed)
+    launch = Launch(entry_point="f", grid=(8, 1, 1), arguments=())
+    entries = [cpu_launch.Entry(launch=launch, address=0) for _ in range(4)]
+    sequence = JobSequence(2, [([entry], {}) for entry in entries])
+    for _ in range(20):
+        sequence.run()
+    assert runs[:TRIALS] == [[1, 1, 1, 1]] * TRIALS
+    assert runs[TRIALS:13] == [[2, 1, 2, 2]] * 10
+    assert runs[13:] == [[2, 1, 2, 1]] * 7
+    assert sequence.timed() == [1e-9, 1e-6, 10e-6, 20e-6]
+    assert JobSequence(1, [(entries[:2], {}), (entries[2:3], {})]).timed() == [1.0 + 1e-6, 20e-6]
 
 
 def test_what_cannot_be_passed() -> None:

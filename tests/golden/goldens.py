@@ -196,6 +196,9 @@ def goldens() -> Iterator[Golden]:
         yield Golden(target=target, spec=text.parse(kept))
     # No F16C: f16 is widened and rounded by integer operations.
     yield Golden(target="x86-64", spec=text.parse("softmax 3x100 f16"))
+    # Two readings of a row in parts, and places of extremes.
+    yield Golden(target="x86-64-v3", spec=text.parse("softmax 2x300001 f32"))
+    yield Golden(target="x86-64-v4", spec=text.parse("argmax(x) 3x100 f32"))
     # As an output that is larger than the last-level cache is written.
     past = Elementwise(expression="relu(x)", shapes=((3, 1000),), dtype=DType.F32)
     yield Golden(target="x86-64-v3", spec=past, schedule={"nontemporal": 1})

@@ -19,6 +19,7 @@ from tests.specs import relu_of
 #: Words that make each command a good one; files are in the folder of the test.
 GOOD: dict[str, tuple[str, ...]] = {
     "build": ("--shape", "8x8x8", "--target", "vulkan1.3"),
+    "compile": ("m.onnx", "--target", "vulkan1.3"),
     "inspect": ("x.kgen",),
     "verify": ("x.kgen",),
     "bench": ("x.kgen",),

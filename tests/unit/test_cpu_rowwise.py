@@ -13,6 +13,7 @@ from kgen.spec import DType, Rowwise
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.expressions import is_nonpositive, with_functions
 from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan
+from kgen.targets.cpu.plan.kernels.shifted import head_of
 from kgen.targets.cpu.plan.math.flushes import may_be_flushed
 
 X = variable("x")
@@ -57,13 +58,39 @@ def test_what_costs_much_is_kept_if_a_later_phase_needs_it(text: str, phases: li
 def test_where_it_is_kept() -> None:
     assert plan_of("softmax(x)", (2, 32768)).row_buffers == ("%kept0",)
     # Longer rows lie in out's, if that holds floats.
-    assert plan_of("softmax(x)", (2, 40000)).row_buffers == ()
-    assert plan_of("softmax(x)", (2, 40000)).kept
-    assert not plan_of("softmax(x)", (2, 40000), dtype=DType.F16).kept
+    longer = plan_of("softmax(x)", (2, 40000), name="x86-64-v4")
+    assert longer.kept and longer.row_buffers == ()
+    assert not plan_of("softmax(x)", (2, 40000), name="x86-64-v4", dtype=DType.F16).kept
     both = "exp(x) * mean(exp(x)) + log(y) * amax(log(y))"
     assert [k.slot for k in plan_of(both, (2, 300), (2, 300)).kept] == [0, 1]
     assert [k.slot for k in plan_of(both, (2, 20000), (2, 20000)).kept] == [0, 1]
     assert plan_of(both, (2, 20000), (2, 20000)).row_buffers == ("%kept0",)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "cols", "expected"),
+    [
+        # Extremes and their first places are found together; exponentials where a row is read from
+        # memory every time; variances where it is read from there at all.
+        ("argmax(x) - argmin(x)", 2, 300, [["max", "min", "min2", "min3"], []]),
+        ("softmax(x)", 2, 300, [["maxnum"], ["sum"], []]),
+        ("softmax(x)", 2, 40000, [["maxnum", "sum"], []]),
+        ("logsumexp(x)", 2, 40000, [["maxnum", "sum"], []]),
+        ("layer_norm(x)", 2, 300, [["sum"], ["sum2"], []]),
+        ("layer_norm(x)", 2, 40000, [["sum"], ["sum2", "sum3"], []]),
+        ("layer_norm(x)", 40000, 4096, [["sum"], ["sum2"], []]),
+        ("var(x)", 40000, 4096, [["sum"], ["sum2", "sum3"], []]),
+    ],
+)
+def test_what_is_found_in_one_reading(
+    text: str, rows: int, cols: int, expected: list[list[str]]
+) -> None:
+    plan = plan_of(text, (rows, cols))
+    assert [[fold.name for fold in phase.folds] for phase in plan.row.phases] == expected
+    if ["sum2", "sum3"] in expected:
+        # The first phase is of the first columns alone.
+        assert head_of(plan.row.phases[0]) == max(4, cols // 64 // plan.run.step) * plan.run.step
+        assert not plan.kept
 
 
 def test_lines_are_where_no_input_begins_again() -> None:

@@ -21,7 +21,8 @@ def row_plan(
     online: bool = False,
 ) -> RowPlan:
     spec = Rowwise(expression=text, shapes=shapes, dtype="f32", axes=tuple(range(-last, 0)))
-    return RowPlan(spec=spec, vector=vector, lanes=lanes, online=online)
+    together = maximum_of if online else None
+    return RowPlan(spec=spec, vector=vector, lanes=lanes, online=together)
 
 
 def phases(plan: RowPlan) -> list[list[str]]:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from kgen_runtime.backend import Backend, Judge
     from kgen_runtime.launch_limits import Limits
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry
-    from kgen_runtime.select import Choice
+    from kgen_runtime.manifest_program import Program
+    from kgen_runtime.select import Choice, ProgramChoice
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,12 +25,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Every kernel of the bundle must have code that runs there, for some target.
+    """Every kernel and program of the bundle must have code that runs there, for some target.
 
     The code that would run is read, so that a damaged file is an IntegrityError here and not there.
     """
     from kgen_runtime.bundle import BundleFile
-    from kgen_runtime.select import best_entries
+    from kgen_runtime.select import best_entries, best_programs
 
     with BundleFile(args.file) as bundle:
         place, judge = _device(args.device) if args.arch is None else _arch(args.arch)
@@ -38,13 +39,26 @@ def run(args: argparse.Namespace) -> int:
         for choice in choices.values():
             for artifact in choice.code.values():
                 bundle.read(artifact)
+        programs = bundle.manifest.programs
+        found, others_of_programs = best_programs(judge, programs, entries, place)
+        for program in found.values():
+            for weight in program.program.weights:
+                bundle.check_weight(weight)
     # What is for another kind of device needs no reason.
     near = [e for e in entries if any(a.format in judge.formats for a in e.artifacts)]
     answers = []
-    for key in dict.fromkeys(entry.key for entry in entries):
+    # Kernels of programs are answered for by these: of one target each, they all run or none.
+    inside = {name for program in programs for name in program.kernels}
+    alone = [entry for entry in entries if entry.key in choices or entry.name not in inside]
+    for key in dict.fromkeys(entry.key for entry in alone):
         alike = [entry for entry in near if entry.key == key]
         answers.append(_answer(key, choices.get(key), alike, skipped, place))
     others = {e.name: skipped[e.name] for e in near if e.key in choices and e.name in skipped}
+    skipped |= others_of_programs
+    answers += [
+        _program_answer([p for p in programs if p.name == name], found, near, skipped, place)
+        for name in dict.fromkeys(program.name for program in programs)
+    ]
     runs = all(answer.runs for answer in answers)
     if args.json:
         kernels = [vars(answer) for answer in answers]
@@ -86,6 +100,30 @@ def _answer(
     first = near[0]
     text = f"no: {skipped[first.name]}"
     return Answer(kernel=key, target=first.target.name, runs=False, answer=text)
+
+
+def _program_answer(
+    alike: Sequence[Program],
+    found: Mapping[str, ProgramChoice],
+    near: Sequence[KernelEntry],
+    skipped: Mapping[str, str],
+    place: str,
+) -> Answer:
+    """The same for a program, which there is for several targets."""
+    name = alike[0].name
+    if (choice := found.get(name)) is not None:
+        artifacts = [a for kernel in choice.kernels.values() for a in kernel.code.values()]
+        compiled = any(artifact.role == "portable" for artifact in artifacts)
+        target: str | None = choice.program.target
+        text = "ok after driver JIT" if compiled else "ok"
+    else:
+        names = {entry.name for entry in near}
+        first = next((p for p in alike if names & {*p.kernels}), None)
+        target = None if first is None else first.target
+        text = f"no: no code for {place}; compile it for that too, see kgen targets"
+        if first is not None:
+            text = f"no: {skipped[first.qualified_name]}"
+    return Answer(kernel=f"program {name}", target=target, runs=choice is not None, answer=text)
 
 
 def _device(name: str | None) -> tuple[str, Judge]:

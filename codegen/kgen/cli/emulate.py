@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from kgen.cli.counts import print_launch
 from kgen.cli.listing import origin
 from kgen.cli.output import print_json
-from kgen.cli.profile import print_launch
 from kgen.emulate.locations import places
 from kgen.emulate.profile import Profile
 from kgen.errors import SpecError

@@ -13,6 +13,7 @@ from kgen.cli.output import print_json, print_table
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import Launch
 from kgen_runtime.manifest_json import to_json
+from kgen_runtime.manifest_program import Program
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,10 +62,11 @@ def _check_files(bundle: BundleFile) -> None:
     Raises IntegrityError for the first such file.
     """
     for entry in bundle.manifest.kernels:
-        for artifact in entry.artifacts:
-            bundle.read(artifact)
-        for constant in entry.constants:
-            bundle.read(constant)
+        for file in entry.files:
+            bundle.read(file)
+    for program in bundle.manifest.programs:
+        for weight in program.weights:
+            bundle.check_weight(weight)
 
 
 def _print(bundle: BundleFile) -> None:
@@ -89,6 +91,8 @@ def _print(bundle: BundleFile) -> None:
             print(f"  map      {m.name:<9} of {m.tensor} in boxes of {box}  swizzle {m.swizzle} B")
         for launch in entry.launches:
             print(f"  launch   {launch.entry_point} {_extents(launch)}")
+    for program in bundle.manifest.programs:
+        _print_program(program)
     print()
     print_table(
         ("file", "format", "role", "bytes", "requires"),
@@ -101,6 +105,24 @@ def _print(bundle: BundleFile) -> None:
     print()
     for name, version in bundle.manifest.provenance.items():
         print(f"{name}  {version}")
+
+
+def _print_program(program: Program) -> None:
+    print(f"\n{program.qualified_name}")
+    for value in (*program.inputs, *program.outputs):
+        shape = "x".join(map(str, value.shape)) or "()"
+        print(f"  {value.place.kind:<7} {value.name:<9} {value.dtype:<5} {shape}")
+    for state in program.states:
+        print(f"  state   {state.name:<9} {state.nbytes} bytes, {state.output} to {state.input}")
+    weights = sum({weight.file: weight.nbytes for weight in program.weights}.values())
+    print(f"  arena   {program.arena_bytes} bytes  weights {weights} bytes")
+    places = {value.name: str(value.place) for value in program.values}
+    rows = []
+    for number, step in enumerate(program.steps):
+        bindings = ", ".join(f"{p}={n} ({places[n]})" for p, n in step.bindings.items())
+        after = " ".join(map(str, step.after)) or "-"
+        rows.append((number, step.kernel, after, " ".join(step.nodes) or "-", bindings))
+    print_table(("step", "kernel", "after", "nodes", "bindings"), rows)
 
 
 def _extents(launch: Launch) -> str:

@@ -10,10 +10,15 @@ from kgen.errors import TargetError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    pass
+    parser.add_argument(
+        "--operators", action="store_true", help="the ONNX operators that kgen compile takes"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.operators:
+        _print_operators(args.json)
+        return 0
     from kgen.support import support_table
 
     rows = support_table()
@@ -38,6 +43,24 @@ def run(args: argparse.Namespace) -> int:
         features = " ".join(native["features"])
         print(f"native: the CPU of this machine: {native['arch']} with {features}")
     return 0
+
+
+def _print_operators(as_json: bool) -> None:
+    from kgen.graph.operators import OPERATORS
+
+    found = sorted(OPERATORS.values(), key=lambda operator: operator.name)
+    if as_json:
+        print_json(
+            {
+                "operators": [
+                    {"name": o.name, "family": o.family, "becomes": o.becomes, "limits": o.limits}
+                    for o in found
+                ]
+            }
+        )
+        return
+    header = ("operator", "family", "becomes", "limits")
+    print_table(header, [(o.name, o.family, o.becomes, o.limits or None) for o in found])
 
 
 def _native() -> dict[str, Any]:

@@ -7,11 +7,14 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from kgen.cli.model_check import print_results, verified
 from kgen.cli.output import end_progress, print_json, print_table, progress
 
 if TYPE_CHECKING:
+    from kgen.check.model.steps import ProgramResult
     from kgen.check.profile import KernelProfile
     from kgen.check.verify.run import Coverage, KernelResult, Report
+    from kgen_runtime.bundle import BundleFile
     from kgen_runtime.manifest import KernelEntry
 
 
@@ -54,6 +57,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--source", action="store_true", help="with --profile: the counts beside every source line"
     )
+    parser.add_argument(
+        "--model",
+        metavar="MODEL.onnx",
+        help="programs: also run every step, and the whole, against this model in f64",
+    )
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="with --model: what an input is given, in place of seeded numbers",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     from kgen.check.profile import profile
     from kgen.check.verify.run import verify
     from kgen.cli.arguments import whole
-    from kgen.cli.profile import print_kernel_profile
+    from kgen.cli.counts import print_kernel_profile
     from kgen.emulate.schedules import SCHEDULES
     from kgen.errors import SpecError
     from kgen_runtime.bundle import BundleFile
@@ -72,6 +87,8 @@ def run(args: argparse.Namespace) -> int:
         raise SpecError("--source shows a profile's counts; give --profile with it")
     if args.profile and args.on == "device":
         raise SpecError("--profile counts in the emulator; give --on emulator with it")
+    if args.input and args.model is None:
+        raise SpecError(f"--input {args.input[0]} is given to a model; give --model with it")
     schedules = SCHEDULES if args.seeds is None else whole("seeds", args.seeds, 1)
     emulation = Emulation(schedules=schedules, strict=args.strict)
     with BundleFile(args.file) as bundle:
@@ -79,16 +96,26 @@ def run(args: argparse.Namespace) -> int:
             bundle, on=args.on, seed=args.seed, progress=progress, emulation=emulation
         )  # fmt: skip
         profiles = profile(bundle, seed=args.seed, progress=progress) if args.profile else ()
+        results = _against_model(bundle, args)
         if args.json:
-            print_json(report.to_json() | _profiles_json(profiles, args))
+            programs = {"programs": [r.to_json() for r in results]} if args.model else {}
+            print_json(report.to_json() | _profiles_json(profiles, args) | programs)
         else:
             end_progress()
             print_report(report)
             for kernel in profiles:
                 end_progress()
                 print_kernel_profile(kernel, source=args.source)
+            if args.model:
+                print_results(results)
         end_progress()
-    return 0 if report.passed else 1
+    return 0 if report.passed and all(result.passed for result in results) else 1
+
+
+def _against_model(bundle: BundleFile, args: argparse.Namespace) -> list[ProgramResult]:
+    if args.model is None:
+        return []
+    return verified(bundle, args.model, on=args.on, seed=args.seed, inputs=args.input)
 
 
 def _profiles_json(profiles: Iterable[KernelProfile], args: argparse.Namespace) -> dict[str, Any]:

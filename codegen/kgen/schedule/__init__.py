@@ -18,12 +18,13 @@ from kgen.schedule.matmul import (
     SplitMatmul,
     WgmmaMatmul,
 )
-from kgen.schedule.rowwise import ClusterRows, CpuStream, GpuRows, GpuStream
+from kgen.schedule.rowwise import ClusterRows, CpuSplitRows, CpuStream, GpuRows, GpuStream
 
 __all__ = [
     "AmxMatmul",
     "ClusterRows",
     "CpuMatmul",
+    "CpuSplitRows",
     "CpuStream",
     "DotMatmul",
     "FmaMatmul",

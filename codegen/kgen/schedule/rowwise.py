@@ -87,3 +87,11 @@ class CpuStream(Schedule):
 
     def __post_init__(self) -> None:
         self.check_positive()
+
+
+@frozen
+class CpuSplitRows(CpuStream):
+    """Each task folds or writes `task` columns of a row; a launch for every reading of the rows,
+    the next of which combines what these tasks have found."""
+
+    mainloop: ClassVar[str] = "split"

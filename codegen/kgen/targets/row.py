@@ -38,8 +38,7 @@ COLUMNS_PER_LANE = 4
 @frozen
 class Fold:
     """A reduction over the row: `name` is that of its value; `title` says what it is, for a
-    comment. `relative_to` names the maximum of the same phase that an online sum's terms are
-    relative to."""
+    comment. `relative_to` names the fold of the same phase that an online one is relative to."""
 
     name: str
     step: Expression
@@ -82,7 +81,7 @@ class Phase:
 
     @property
     def online(self) -> tuple[Fold, ...]:
-        """Sums that are relative to a maximum of this phase."""
+        """Those that are relative to another fold of this phase."""
         return tuple(fold for fold in self.folds if fold.relative_to)
 
     @property
@@ -127,16 +126,17 @@ class RowPlan:
     """`vector` divides the innermost dimension of the columns, `native` are the functions of which
     the family has a better form.
 
-    `online`: a sum of exponentials relative to the row's maximum is found in the same phase as the
-    maximum, and rescaled whenever that grows (M. Milakov and N. Gimelshein, "Online normalizer
-    calculation for softmax", 2018); it spares a streamed row one reading.
+    `online` gives the reduction that another one is relative to and is found together with, in the
+    same phase, which spares a streamed row one reading. With `maximum_of` it is a sum of
+    exponentials relative to the row's maximum, rescaled whenever that grows (M. Milakov and
+    N. Gimelshein, "Online normalizer calculation for softmax", 2018).
     """
 
     spec: Rowwise
     vector: int
     lanes: int
     native: frozenset[str] = frozenset()
-    online: bool = False
+    online: Callable[[Expression], Expression | None] | None = None
     #: What the family makes of the expression in primitives.
     form: Callable[[Expression], Expression] = lambda expression: expression
 
@@ -165,9 +165,13 @@ class RowPlan:
         found: dict[Expression, int] = {}
         for step in steps(*self.results):
             before = max((found[a] for a in step.arguments), default=0)
-            together = self.online and maximum_of(step) is not None
+            together = self._extreme(step) is not None
             found[step] = before + (step.primitive is Primitive.REDUCE and not together)
         return found
+
+    def _extreme(self, step: Expression) -> Expression | None:
+        """What a reduction is found together with."""
+        return self.online(step) if self.online else None
 
     def is_of_row(self, step: Expression) -> bool:
         return step in self._of_row
@@ -186,8 +190,8 @@ class RowPlan:
                 title = f"{name} = {step.name}({infix(self._in_words(step.arguments[0], folds))})"
                 if len(title) > TITLE_CHARACTERS:
                     title = name
-                top = maximum_of(step) if self.online else None
-                relative_to = next((f.name for f in found if f.step is top), "")
+                extreme = self._extreme(step)
+                relative_to = next((f.name for f in found if f.step is extreme), "")
                 fold = Fold(name=name, step=step, title=title, relative_to=relative_to)
                 found.append(fold)
                 folds.setdefault(self._depths[step], []).append(fold)
@@ -221,7 +225,9 @@ class RowPlan:
             a
             for step in needed
             for a in step.arguments
-            if a in self._of_row and a.primitive is not Primitive.CONSTANT and a not in running
+            if a in self._of_row
+            and a.primitive is not Primitive.CONSTANT
+            and running.isdisjoint(steps(a))
         ]
         row_values += [w for w in phase.wanted if w in self._of_row]
         leaves = {s.name for s in needed if s.primitive is Primitive.INPUT}

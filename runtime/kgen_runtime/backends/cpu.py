@@ -16,9 +16,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgen_runtime import dlpack
-from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
 from kgen_runtime.backends.cpu_launch import Entry, Launcher, prepared
 from kgen_runtime.backends.cpu_library import Library
+from kgen_runtime.backends.cpu_sequence import JobSequence
 from kgen_runtime.backends.cpu_workers import MOST_POINTERS
 from kgen_runtime.cpu_features import (
     SYS_ARCH_PRCTL,
@@ -193,6 +194,11 @@ class CpuBackend(Backend):
             for entry in kernel.entries
         ]
         return launches[0] if len(launches) == 1 else partial(_all, launches)
+
+    def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
+        return JobSequence(
+            self.num_threads, [(step.kernel.entries, step.buffers) for step in steps]
+        )
 
     def synchronize(self, stream: int | None = None) -> None:
         """Nothing is ever left running."""

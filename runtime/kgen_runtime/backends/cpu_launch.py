@@ -51,8 +51,12 @@ class Entry:
     @property
     def is_settled(self) -> bool:
         """Whether there were enough trials."""
+        return self.is_settled_after(SHARED_TRIALS)
+
+    def is_settled_after(self, shared_trials: int) -> bool:
+        """Whether there were enough, of which so many shared ones where those decide."""
         if ALONE_SECONDS <= self.alone < SHARED_SECONDS:
-            return self.trials >= TRIALS + SHARED_TRIALS
+            return self.trials >= TRIALS + shared_trials
         return self.trials >= TRIALS
 
     @property
@@ -60,17 +64,25 @@ class Entry:
         """Whether several threads are worth it, once that is settled."""
         return self.alone >= SHARED_SECONDS or self.shared < GAIN * self.alone
 
-    def measure(self, alone: Callable[[], None], shared: Callable[[], None]) -> None:
-        """A run that counts as a trial: alone at first, then shared."""
-        is_shared = self.trials >= TRIALS
-        start = time.perf_counter()
-        (shared if is_shared else alone)()
-        seconds = time.perf_counter() - start
-        if is_shared:
+    @property
+    def tries_shared(self) -> bool:
+        """Whether the next trial is a shared one: those alone come first."""
+        return self.trials >= TRIALS
+
+    def note(self, seconds: float, *, shared: bool) -> None:
+        """A trial that took so long, alone or shared."""
+        if shared:
             self.shared = min(self.shared, seconds)
         else:
             self.alone = min(self.alone, seconds)
         self.trials += 1
+
+    def measure(self, alone: Callable[[], None], shared: Callable[[], None]) -> None:
+        """A run that counts as a trial: alone at first, then shared."""
+        is_shared = self.tries_shared
+        start = time.perf_counter()
+        (shared if is_shared else alone)()
+        self.note(time.perf_counter() - start, shared=is_shared)
 
 
 def shared(job: Job, threads: int) -> Callable[[], None]:

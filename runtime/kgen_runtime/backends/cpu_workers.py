@@ -14,6 +14,7 @@ import os
 import platform
 import threading
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,16 @@ POOL = {
     "busy": 640,
     "stop": 768,
     "syscall": 896,
+    "awake": 1024,
 }
-POOL_BYTES = 1024
+POOL_BYTES = 1152
 ALIGNMENT = 128
 #: Pointers that a kernel may take.
-MOST_POINTERS = 12
+MOST_POINTERS = 24
 #: Words of a job before its pointers.
 JOB_HEADER = 5
+#: Words of a list of jobs before their addresses.
+LIST_HEADER = 3
 #: Pieces per thread, so that a thread that was held up does not make the others wait long.
 PIECES_PER_THREAD = 4
 
@@ -62,6 +66,48 @@ class Job:
         self.words[3] = max(1, self.tasks // (threads * PIECES_PER_THREAD))
         self.words[4] = threads - 1
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether workers may take part."""
+        return self.words[4] > 0
+
+
+class JobList:
+    """Jobs that machine code runs in order, with one call."""
+
+    __slots__ = ("_times", "_words", "address", "jobs")
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.jobs = tuple(jobs)
+        clock = ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value
+        addresses = [job.address for job in self.jobs]
+        self._words = (ctypes.c_int64 * (LIST_HEADER + len(addresses)))(
+            len(addresses), 0, clock or 0, *addresses
+        )
+        self.address = ctypes.addressof(self._words)
+        #: Seconds and nanoseconds before the first job and after each.
+        self._times = (ctypes.c_int64 * (2 * (len(addresses) + 1)))()
+
+    def share(self, threads: Sequence[int]) -> None:
+        """Cut each job for so many threads."""
+        for job, count in zip(self.jobs, threads, strict=True):
+            job.share(min(count, job.tasks))
+        self._words[1] = int(any(job.is_shared for job in self.jobs))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether workers may take part in any of them."""
+        return bool(self._words[1])
+
+    def run(self, pool: Workers) -> None:
+        pool.code.list(pool.address, self.address)
+
+    def timed(self, pool: Workers) -> list[float]:
+        """Run the jobs: the seconds of each."""
+        pool.code.list_timed(pool.address, self.address, ctypes.addressof(self._times))
+        clocks = [s * 10**9 + ns for s, ns in zip(self._times[::2], self._times[1::2], strict=True)]
+        return [(end - begin) * 1e-9 for begin, end in pairwise(clocks)]
+
 
 class Code:
     """The functions of the shared object, each taking addresses."""
@@ -79,6 +125,8 @@ class Code:
         self.parallel = self._function("kgen_parallel", 2)
         self.serial = self._function("kgen_serial", 1)
         self.tasks = self._function("kgen_tasks", 3)
+        self.list = self._function("kgen_list", 2)
+        self.list_timed = self._function("kgen_list_timed", 3)
         self.stop = self._function("kgen_stop", 1)
 
     def _function(self, name: str, arguments: int) -> Any:

@@ -7,7 +7,8 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,7 +34,11 @@ from kgen_runtime import scalar
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.launch_limits import kernel_refusal, limits_of
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest
+from kgen_runtime.manifest_program import Weight
 from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
 
 
 @frozen
@@ -153,15 +158,21 @@ class MemoryReader:
 
     manifest: Manifest
     files: Mapping[str, bytes]
+    weights: Mapping[str, HostBytes] = field(default_factory=dict)
+
+    def weight(self, weight: Weight) -> HostBytes:
+        return self.weights[weight.file]
 
     def read(self, artifact: ArtifactEntry) -> bytes:
         return self.files[artifact.file]
 
 
 @contextmanager
-def opened(bundle: str | os.PathLike[str] | Bundle | BundleFile) -> Iterator[Reader]:
+def opened(
+    bundle: str | os.PathLike[str] | Bundle | BundleFile,
+) -> Iterator[MemoryReader | BundleFile]:
     if isinstance(bundle, Bundle):
-        yield MemoryReader(manifest=bundle.manifest, files=bundle.files)
+        yield MemoryReader(manifest=bundle.manifest, files=bundle.files, weights=bundle.weights)
     elif isinstance(bundle, BundleFile):
         yield bundle
     else:

@@ -10,6 +10,7 @@ from kgen.ops import Primitive as P
 from kgen.schedule import (
     AmxMatmul,
     CpuMatmul,
+    CpuSplitRows,
     CpuStream,
     DotMatmul,
     InnerMatmul,
@@ -78,8 +79,11 @@ class CpuFamily(Family):
             if isinstance(spec, Rowwise):
                 from kgen.targets.cpu.plan.kernels.interleaved import plan_interleaved
                 from kgen.targets.cpu.plan.kernels.rowwise import plan_rowwise
+                from kgen.targets.cpu.plan.kernels.split_rows import plan_split_rows
                 from kgen.targets.row import is_interleaved
 
+                if isinstance(schedule, CpuSplitRows):
+                    return plan_split_rows(spec, target, schedule)
                 planned = plan_interleaved if is_interleaved(spec) else plan_rowwise
                 return planned(spec, target, schedule)
         raise ScheduleError(

@@ -24,6 +24,8 @@ ARCHITECTURES = tuple(PAUSE)
 FUTEX = {"x86_64": 202, "aarch64": 98}
 #: Linux, include/uapi/linux/futex.h: FUTEX_WAIT and FUTEX_WAKE, FUTEX_PRIVATE_FLAG.
 FUTEX_WAIT, FUTEX_WAKE = 128, 129
+#: Linux, include/uapi/linux/time.h.
+CLOCK_MONOTONIC = 1
 #: Where in a job the kernel's pointers begin.
 POINTERS = 40
 #: Turns of an idle worker's loop before it sleeps: about 50 us.
@@ -46,6 +48,7 @@ def source(arch: str) -> str:
         "futex_wait": FUTEX_WAIT,
         "futex_wake": FUTEX_WAKE,
         "spins": SPINS,
+        "monotonic": CLOCK_MONOTONIC,
         "place": PLACE,
         "open": OPEN,
         "number": NUMBER,

@@ -6,12 +6,13 @@ import dataclasses
 
 from kgen.ops import Primitive as P
 from kgen.ops import steps
-from kgen.schedule import CpuStream
+from kgen.schedule import CpuSplitRows, CpuStream
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import leaves_caches
+from kgen.targets.cpu.plan.base import LINE_BYTES, leaves_caches
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, takes_rows
 from kgen.targets.cpu.plan.kernels.rowwise import may_pass_caches, plan_rowwise
+from kgen.targets.cpu.plan.kernels.split_rows import may_be_split
 from kgen.targets.row import is_interleaved
 from kgen.targets.stream import StreamPlan
 
@@ -25,6 +26,9 @@ ROW_UNROLL = 4
 #: Rows are written past the caches from so many last-level caches on: those of 4096 x 1024 in f32,
 #: which are one, take 1.5 times as long then; those of 8192 x 4096 two thirds (Zen 4).
 ROW_CACHES = 2
+#: Rows of so many columns are split, in parts of a quarter of that or more, if they are less than
+#: half as many as there are to be tasks.
+SPLIT_COLUMNS, SPLIT_TASKS = 1 << 18, 64
 #: Vector registers for each unrolled vector of exponentials: their constants take most of them.
 EXPONENTIAL_REGISTERS = 8
 
@@ -51,6 +55,12 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
     if is_interleaved(spec):
         # Tasks are of vectors of rows.
         units *= target.limits["vector_bytes"] // DType.F32.itemsize
+    if spec.rows * 2 <= SPLIT_TASKS and may_be_split(spec) and spec.cols >= SPLIT_COLUMNS:
+        # Whole steps of any number of vectors.
+        unit = LINE_BYTES * unroll
+        share = -(-spec.rows * spec.cols // SPLIT_TASKS)
+        part = max(SPLIT_COLUMNS // 4, -(-share // unit) * unit)
+        return CpuSplitRows(task=part, unroll=unroll)
     chosen = CpuStream(task=max(1, STREAM_ELEMENTS // units), unroll=unroll)
     if not (passes_caches(spec, target, ROW_CACHES) and may_pass_caches(spec, target)):
         return chosen

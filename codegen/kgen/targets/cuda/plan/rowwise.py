@@ -14,7 +14,15 @@ from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.header import counted
-from kgen.targets.row import Fold, RowInput, RowOutput, RowPlan, is_interleaved, widest_vector
+from kgen.targets.row import (
+    Fold,
+    RowInput,
+    RowOutput,
+    RowPlan,
+    is_interleaved,
+    maximum_of,
+    widest_vector,
+)
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
@@ -37,7 +45,7 @@ class RowwisePlan(base.FormulaPlan):
             vector=self.schedule.vector,
             lanes=self.threads_per_row,
             native=PtxRenderer(target=self.target).native,
-            online=not self.schedule.resident,
+            online=None if self.schedule.resident else maximum_of,
         )
 
     # -- a row's threads -----------------------------------------------------------------------

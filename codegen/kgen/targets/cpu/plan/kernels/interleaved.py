@@ -9,14 +9,16 @@ twice; a line shorter than a vector is masked.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import with_functions
-from kgen.targets.cpu.plan.base import Run, access, fuses, vector_for
-from kgen.targets.cpu.plan.kernels.row_phases import RowPhases
+from kgen.targets.cpu.plan.base import Run, access, vector_for
+from kgen.targets.cpu.plan.kernels.online import extreme_of, first_place_of
+from kgen.targets.cpu.plan.kernels.row_phases import Fetch, RowPhases
 from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.row import Fold, RowInput, RowOutput, RowPlan, split
@@ -42,9 +44,22 @@ class InterleavedPhases(RowPhases):
 class InterleavedPlan(RowwisePlan):
     """`run` is along the columns, of which each is a vector of rows."""
 
+    phases_class: ClassVar[type[RowPhases]] = InterleavedPhases
+
     @cached_property
     def row(self) -> RowPlan:
-        return RowPlan(spec=self.spec, vector=1, lanes=1, form=with_functions)
+        return RowPlan(
+            spec=self.spec,
+            vector=1,
+            lanes=1,
+            form=with_functions,
+            online=first_place_of if self.row_stays else extreme_of,
+        )
+
+    @property
+    def row_bytes_read(self) -> int:
+        """Of a vector of rows, which are read together."""
+        return super().row_bytes_read * self.compute.count
 
     # -- vectors of rows -----------------------------------------------------------------------
 
@@ -104,6 +119,16 @@ class InterleavedPlan(RowwisePlan):
         """One element alone goes as a scalar."""
         return tuple(sorted({self.x.stored, self.out.stored}, key=str)) if self.valid > 1 else ()
 
+    # -- memory --------------------------------------------------------------------------------
+
+    def is_streamed(self, of: RowInput) -> bool:
+        return of.columns is not None
+
+    @property
+    def fetches(self) -> tuple[Fetch, ...]:
+        """None: the hardware foresees strides."""
+        return ()
+
     # -- where things lie ----------------------------------------------------------------------
 
     def is_vector(self, name: str) -> bool:
@@ -146,22 +171,6 @@ class InterleavedPlan(RowwisePlan):
     def row_as_place(self) -> str:
         """None: the columns of an output lie apart."""
         return ""
-
-    # -- phases --------------------------------------------------------------------------------
-
-    @cached_property
-    def row_phases(self) -> RowPhases:
-        known = {i.name: f"%{i.name}.of_row" for i in self.of_row} | {"row": "%row.number"}
-        return InterleavedPhases(
-            row=self.row,
-            run=self.run,
-            renderer=self.renderer,
-            fuses=fuses(self.target),
-            rounds=self.rounds,
-            kept=self.kept,
-            known_of_row=known,
-            loaded=tuple(i.name for i in self.row.inputs if i.columns is not None),
-        )
 
 
 def plan_interleaved(spec: Rowwise, target: Target, schedule: CpuStream) -> InterleavedPlan:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from kgen.ops import Expression
+from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
 from kgen.targets.row import Phase, RowPlan
 from kgen_runtime.values import frozen
@@ -46,10 +46,13 @@ def _shared(
 ) -> list[Expression]:
     """The expensive values that a phase computes and a later one would compute again."""
     here = row.elements(phase.wanted, known)
+    # What is relative to an extreme as it is so far is another value later.
+    running = {fold.step for fold in phase.folds}
     return [
         step
         for step in here
         if not step.truth
+        and running.isdisjoint(steps(step))
         and any(s.primitive in EXPENSIVE for s in row.elements([step], known))
         and _is_read(row, step, later, {*known, *here})
     ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from functools import cached_property
 
 from kgen.ops import Expression
 from kgen.ops import Primitive as P
@@ -11,6 +13,16 @@ from kgen.ops.rows import COLUMN
 from kgen.targets.cpu.expressions import CpuRenderer
 from kgen.targets.cpu.plan.base import Run
 from kgen.targets.cpu.plan.kernels.kept import Kept
+from kgen.targets.cpu.plan.kernels.online import (
+    ELEMENT,
+    EXTREME,
+    VALUE,
+    Exponentials,
+    FirstPlace,
+    Online,
+    online_of,
+)
+from kgen.targets.cpu.plan.kernels.shifted import head_of, in_head
 from kgen.targets.row import Fold, Phase, RowOutput, RowPlan
 from kgen_runtime.values import frozen
 
@@ -90,18 +102,38 @@ class Stretch:
 
 
 @frozen
+class PartialResult:
+    """A vector of what several tasks have made of a fold, `valid` of its elements if not 0, and
+    `start` in the others; `offset` bytes behind the first one of the row."""
+
+    fold: Fold
+    number: int
+    offset: int
+    valid: int
+    start: str
+
+    def prefix(self, phase: Phase) -> str:
+        """What the names of vectors begin with that have the same tasks' results."""
+        return f"{phase.name}.p{self.number}"
+
+    def name(self, phase: Phase) -> str:
+        return accumulator(self.prefix(phase), self.fold)
+
+
+@frozen
 class PhasePlan:
     """`row_values` are lines that come first, and compute in all elements of vectors;
     `results_of_row` are the outputs of which a row has one element. `carried` are the accumulators
     of a loop over lines, if there are several; `exchange` ends with each fold's value in all
-    elements."""
+    elements. `partial_results` are what it is made of, if not of the row."""
 
     phase: Phase
-    row_values: tuple[str, ...]
-    results_of_row: Mapping[str, str]
-    stretches: tuple[Stretch, ...]
-    carried: tuple[tuple[str, str, str], ...]
     exchange: tuple[str, ...]
+    row_values: tuple[str, ...] = ()
+    results_of_row: Mapping[str, str] = field(default_factory=dict)
+    stretches: tuple[Stretch, ...] = ()
+    carried: tuple[tuple[str, str, str], ...] = ()
+    partial_results: tuple[PartialResult, ...] = ()
 
     @property
     def past_caches(self) -> bool:
@@ -140,33 +172,46 @@ class RowPhases:
         return self.row.row_vectors > 1
 
     def phases(self) -> tuple[PhasePlan, ...]:
-        known = {variable(name): operand for name, operand in self.known_of_row.items()}
-        found = []
-        for each in self.row.phases:
-            kept = {k.step: k.slot for k in self.kept if k.phase < each.number}
-            phase = self.row.given(each, kept)
-            row_values = self.renderer.compute(phase.row_values, known, f"%row{phase.number}")
-            found.append(self._phase(phase, row_values.lines, known, kept))
-            known |= {fold.step: f"%row.{fold.name}" for fold in phase.folds}
-        return tuple(found)
+        known = self.known()
+        return tuple(self.planned(phase, known) for phase in self.row.phases)
+
+    def known(self) -> dict[Expression, str]:
+        """Operands before the first phase."""
+        return {variable(name): operand for name, operand in self.known_of_row.items()}
+
+    def planned(self, each: Phase, known: dict[Expression, str]) -> PhasePlan:
+        """A phase where something is known, to which the row's values and the folds are added."""
+        kept = {k.step: k.slot for k in self.kept if k.phase < each.number}
+        head = 0 if self.has_lines else head_of(each)
+        phase = self.row.given(in_head(each) if head else each, kept)
+        row_values = self.renderer.compute(phase.row_values, known, f"%row{phase.number}")
+        if head:
+            cuts = cuts_of(phase.name, replace(self.run, length=min(head, self.run.length)))
+        elif self.past_caches and not phase.folds:
+            cuts = self.aligned_cuts(phase.name)
+        else:
+            cuts = self.line_cuts(phase.name)
+        found = self._phase(phase, cuts, row_values.lines, known, kept)
+        known |= {fold.step: f"%row.{fold.name}" for fold in each.folds}
+        return found
 
     def _phase(
         self,
         phase: Phase,
+        cuts: Sequence[Cut],
         row_values: Sequence[str],
         known: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> PhasePlan:
+        """`cuts` are what it goes through, if it folds or writes any."""
         stretches: list[Stretch] = []
         several = self.has_lines
-        identities = tuple(map(self.identity, phase.folds))
+        identities = tuple(map(self.start, phase.folds))
         names = tuple(accumulator(f"{phase.name}.line", fold) for fold in phase.folds)
         totals = names if several else identities
-        if phase.folds or self.row.whole_outputs:
-            aligned = self.past_caches and not phase.folds
-            for cut in self.aligned_cuts(phase.name) if aligned else self.cuts(phase.name):
-                stretches.append(self._stretch(phase, cut, totals, known, kept))
-                totals = stretches[-1].totals
+        for cut in cuts if phase.folds or self.row.whole_outputs else ():
+            stretches.append(self._stretch(phase, cut, totals, known, kept))
+            totals = stretches[-1].totals
         rounding, results = self._results(phase, self.row.reduced_outputs, known, "%row")
         return PhasePlan(
             phase=phase,
@@ -174,23 +219,25 @@ class RowPhases:
             results_of_row=results,
             stretches=tuple(stretches),
             carried=tuple(zip(names, identities, totals, strict=True)) if several else (),
-            exchange=tuple(
-                line
-                for fold, total in zip(phase.folds, names if several else totals, strict=True)
-                for line in self.exchange(fold, total)
-            ),
+            exchange=tuple(self._finish(phase, names if several else totals, known)),
         )
 
-    def cuts(self, name: str) -> tuple[Cut, ...]:
-        """A line's unrolled steps, the vectors behind them, and its tail; those that it has."""
-        run, found = self.run, []
-        if run.has_unrolled:
-            found.append(Cut(name=f"{name}.u", start="0", stop=str(run.unrolled), units=run.unroll))
-        if run.has_single:
-            found.append(Cut(name=f"{name}.s", start=str(run.unrolled), stop=str(run.whole)))
-        if run.tail:
-            found.append(Cut(name=f"{name}.t", start=str(run.whole), valid=run.tail))
-        return tuple(found)
+    def combined(
+        self, phase: Phase, partial: Sequence[PartialResult], known: dict[Expression, str]
+    ) -> PhasePlan:
+        """The phase where other tasks have left its partial results; its folds become known."""
+        vectors = dict.fromkeys(result.prefix(phase) for result in partial)
+        lines, totals = self._join(phase, list(vectors), known, everything=True)
+        found = PhasePlan(
+            phase=phase,
+            partial_results=tuple(partial),
+            exchange=(*lines, *self._finish(phase, totals, known)),
+        )
+        known |= {fold.step: f"%row.{fold.name}" for fold in phase.folds}
+        return found
+
+    def line_cuts(self, name: str) -> tuple[Cut, ...]:
+        return cuts_of(name, self.run)
 
     def aligned_cuts(self, name: str) -> tuple[Cut, ...]:
         """The same for an output that is written past the caches, by whole vectors of memory: its
@@ -216,25 +263,22 @@ class RowPhases:
         known: Mapping[Expression, str],
         kept: Mapping[Expression, int],
     ) -> Stretch:
-        """`before` are the folds' values so far. Each vector of a loop's step has accumulators."""
-        carried, joins, totals, bodies = [], [], [], []
+        """`before` are the folds' values so far. Each vector of a loop's step has accumulators, but
+        for folds that all of them are added to at once."""
+        carried, bodies, units = [], [], []
         names = [f"{cut.name}{u}" for u in range(cut.units)]
         for u, name in enumerate(names):
-            accumulators = [accumulator(name, fold) for fold in phase.folds]
-            pairs = [(a, f"{a}.next") for a in accumulators]
-            if not cut.is_loop:
-                pairs = list(zip(before, accumulators, strict=True))
-            bodies.append(self._body(phase, cut, u, pairs, known, kept))
-            carried += [
-                (a, first if u == 0 else self.identity(fold), f"{a}.next")
-                for fold, a, first in zip(phase.folds, accumulators, before, strict=True)
-            ]
-        for fold in phase.folds:
-            total, *others = [accumulator(name, fold) for name in names]
-            for other in others:
-                joins += self.combine(fold, f"{other}.joined", total, other)
-                total = f"{other}.joined"
-            totals.append(total)
+            pairs = {}
+            for fold, first in zip(phase.folds, before, strict=True):
+                own = accumulator(name, fold)
+                pairs[fold.name] = (own, f"{own}.next") if cut.is_loop else (first, own)
+                if u == 0 or fold.name not in self.together:
+                    carried.append((own, first if u == 0 else self.start(fold), f"{own}.next"))
+            units.append((pairs, *self._body(phase, cut, u, pairs, known, kept)))
+        bodies = [body for _, body, _ in units]
+        lines = self._add_together(phase, cut, units[0][0], known, [known for *_, known in units])
+        bodies[-1] = replace(bodies[-1], lines=(*bodies[-1].lines, *lines))
+        joins, totals = self._join(phase, names, known)
         return Stretch(
             cut=cut,
             step=cut.units * self.run.vector,
@@ -244,16 +288,49 @@ class RowPhases:
             totals=tuple(totals),
         )
 
+    def _join(
+        self,
+        phase: Phase,
+        names: Sequence[str],
+        known: Mapping[Expression, str],
+        everything: bool = False,
+    ) -> tuple[list[str], list[str]]:
+        """Lines that make one accumulator of those of several vectors, and that, for each fold.
+        `everything`: all folds have several."""
+        lines: list[str] = []
+        found: dict[str, list[str]] = {}
+        for fold in phase.folds:
+            totals = found[fold.name] = [accumulator(names[0], fold)]
+            several = everything or fold.name not in self.together
+            for name in names[1:] if several else ():
+                other, before = accumulator(name, fold), totals[-1]
+                if online := self.online.get(fold.name):
+                    of, extremes = online.extreme, found[online.extreme.name]
+                    now = {**known, of.step: extremes[len(totals)]}
+                    values = []
+                    for value, extreme in (
+                        (before, extremes[len(totals) - 1]),
+                        (other, accumulator(name, of)),
+                    ):
+                        moving, moved = self._moved(online, value, extreme, now, f"{value}.moved")
+                        lines += moving
+                        values.append(moved)
+                    before, other = values
+                totals.append(f"{accumulator(name, fold)}.joined")
+                lines += self.combine(fold, totals[-1], before, other)
+        return lines, [found[fold.name][-1] for fold in phase.folds]
+
     def _body(
         self,
         phase: Phase,
         cut: Cut,
         unit: int,
-        accumulators: Sequence[tuple[str, str]],
+        accumulators: Mapping[str, tuple[str, str]],
         known_of_row: Mapping[Expression, str],
         kept: Mapping[Expression, int],
-    ) -> Body:
-        """`accumulators` are what each fold comes to before and after it."""
+    ) -> tuple[Body, Mapping[Expression, str]]:
+        """And what is known then; `accumulators` are what each fold comes to before and after
+        it."""
         name = f"{cut.name}{unit}"
         known = dict(known_of_row)
         known |= {step: f"%{name}.kept.{slot}" for step, slot in kept.items()}
@@ -263,31 +340,40 @@ class RowPhases:
         for leaf in leaves:
             own = leaf in loads or leaf == COLUMN
             known[variable(leaf)] = f"%{name}.{leaf}" if own else f"%{phase.name}.line.{leaf}.all"
+        alone = [fold for fold in phase.folds if fold.name not in self.together]
+        places = [o for f in alone if isinstance(o := self.online.get(f.name), FirstPlace)]
+        plain = [f for f in alone if all(f not in (o.fold, o.extreme) for o in places)]
         added = [
             fold
-            for fold in phase.folds
+            for fold in plain
             if not cut.valid and fold.argument not in known and self.adds_product(fold)
         ]
         wanted = [] if phase.folds else [*phase.wanted]
-        for fold in phase.folds:
-            wanted += fold.argument.arguments if fold in added else [fold.argument]
+        for fold in alone:
+            place = any(fold is online.fold for online in places)
+            wanted += fold.argument.arguments if fold in added else [] if place else [fold.argument]
         rendered = self.renderer.compute(wanted, known, f"%{name}")
         lines = list(rendered.lines)
-        for fold, (before, after) in zip(phase.folds, accumulators, strict=True):
+        for fold in plain:
+            before, after = accumulators[fold.name]
             if fold in added:
                 factors = [known[factor] for factor in fold.argument.arguments]
                 lines += self.renderer.instruction(ADD_PRODUCT, after, [*factors, before])
                 continue
-            value = known[fold.argument]
-            if cut.valid:
-                there = f"{after}.there"
-                lines.append(self._select(there, cut.valid, value, self.identity(fold)))
-                value = there
+            value = self._there(cut, fold, known[fold.argument], after, lines)
             lines += self.combine(fold, after, value, before)
+        for online in places:
+            before, after = accumulators[online.fold.name]
+            extreme, extreme_after = accumulators[online.extreme.name]
+            x = known[online.extreme.argument]
+            element = self._there(cut, online.extreme, x, extreme_after, lines)
+            operands = {**known, ELEMENT: element, EXTREME: extreme, VALUE: before}
+            named = dict(zip(online.next, (extreme_after, after), strict=True))
+            lines += self.renderer.compute(online.next, operands, after, named).lines
         rounding, results = self._results(phase, self.row.whole_outputs, known, f"%{name}")
         lines += rounding
         used = {*phase.wanted, *(a for step in missing for a in step.arguments)}
-        return Body(
+        body = Body(
             name=name,
             index=f"%{name}.first.i" if unit else f"%{cut.name}" if cut.is_loop else cut.start,
             loop_index=f"%{cut.name}",
@@ -304,6 +390,99 @@ class RowPhases:
             writes=tuple((known[k.step], k.slot) for k in self.kept if k.phase == phase.number),
             results=results,
         )
+        return body, known
+
+    def _there(self, cut: Cut, fold: Fold, value: str, after: str, lines: list[str]) -> str:
+        """What of a vector is added to a fold: of a masked one, elsewhere what changes nothing."""
+        if not cut.valid:
+            return value
+        there = f"{after}.there"
+        lines.append(self._select(there, cut.valid, value, self.start(fold)))
+        return there
+
+    # -- online folds --------------------------------------------------------------------------
+
+    @cached_property
+    def online(self) -> Mapping[str, Online]:
+        """Folds that are found together with an extreme, by their names."""
+        folds = {fold.name: fold for phase in self.row.phases for fold in phase.folds}
+        relative = [fold for fold in folds.values() if fold.relative_to]
+        return {fold.name: online_of(fold, folds[fold.relative_to]) for fold in relative}
+
+    @cached_property
+    def together(self) -> frozenset[str]:
+        """Folds that all vectors of a step are added to at once: sums of exponentials, which are
+        rescaled then, and their maxima."""
+        sums = [each for each in self.online.values() if isinstance(each, Exponentials)]
+        return frozenset(fold.name for each in sums for fold in (each.fold, each.extreme))
+
+    def _add_together(
+        self,
+        phase: Phase,
+        cut: Cut,
+        accumulators: Mapping[str, tuple[str, str]],
+        known_of_row: Mapping[Expression, str],
+        units: Sequence[Mapping[Expression, str]],
+    ) -> list[str]:
+        """Lines that add the vectors of a step, of each of which something is known."""
+        lines: list[str] = []
+        now = dict(known_of_row)
+        for fold in phase.folds:
+            if fold.name not in self.together:
+                continue
+            before, after = accumulators[fold.name]
+            of_row = [
+                s for s in unknown([fold.argument], now) if self.row.is_of_row(s) and s.arguments
+            ]
+            lines += self.renderer.compute(of_row, now, f"{after}.row").lines
+            total = ""
+            for u, known in enumerate(units):
+                name = f"{after}.unit{u}"
+                rendered = self.renderer.compute([fold.argument], {**known, **now}, name)
+                lines += rendered.lines
+                value = self._there(cut, fold, rendered.result, name, lines)
+                if total:
+                    lines += self.combine(fold, f"{name}.total", value, total)
+                total = f"{name}.total" if total else value
+            if online := self.online.get(fold.name):
+                extreme, _ = accumulators[online.extreme.name]
+                moving, before = self._moved(online, before, extreme, now, f"{after}.moved")
+                lines += moving
+            lines += self.combine(fold, after, total, before)
+            now[fold.step] = after
+        return lines
+
+    def _moved(
+        self, online: Online, value: str, extreme: str, known: Mapping[Expression, str], name: str
+    ) -> tuple[list[str], str]:
+        """A value, which goes with an extreme, where that is what is known of it."""
+        operands = {**known, VALUE: value, EXTREME: extreme}
+        rendered = self.renderer.compute([online.moved], operands, name)
+        return list(rendered.lines), rendered.result
+
+    def _finish(
+        self, phase: Phase, totals: Sequence[str], known: Mapping[Expression, str]
+    ) -> list[str]:
+        """Lines that end with each fold's value of the row."""
+        lines: list[str] = []
+        now = dict(known)
+        elements = {f.name: total for f, total in zip(phase.folds, totals, strict=True)}
+        for fold in phase.folds:
+            total = elements[fold.name]
+            if online := self.online.get(fold.name):
+                extreme = elements[online.extreme.name]
+                moving, total = self._moved(online, total, extreme, now, f"%{fold.name}.moved")
+                lines += moving
+            lines += self.exchange(fold, total)
+            now[fold.step] = f"%row.{fold.name}"
+        return lines
+
+    def start(self, fold: Fold) -> str:
+        """What a fold is at first."""
+        if fold.name in self.online:
+            return self.renderer.constant(0.0)
+        starts = [o.extreme_start for o in self.online.values() if o.extreme is fold]
+        return self.renderer.constant(starts[0]) if starts else self.identity(fold)
 
     def adds_product(self, fold: Fold) -> bool:
         """A product is added to the fold in one instruction, unless something else takes it too."""
@@ -374,3 +553,15 @@ def accumulator(name: str, fold: Fold) -> str:
 def combination(fold: Fold) -> Expression:
     """How two values of a fold become one."""
     return node(fold.reduction.combine, variable("x"), variable("y"))
+
+
+def cuts_of(name: str, run: Run) -> tuple[Cut, ...]:
+    """A line's unrolled steps, the vectors behind them, and its tail; those that it has."""
+    found = []
+    if run.has_unrolled:
+        found.append(Cut(name=f"{name}.u", start="0", stop=str(run.unrolled), units=run.unroll))
+    if run.has_single:
+        found.append(Cut(name=f"{name}.s", start=str(run.unrolled), stop=str(run.whole)))
+    if run.tail:
+        found.append(Cut(name=f"{name}.t", start=str(run.whole), valid=run.tail))
+    return tuple(found)

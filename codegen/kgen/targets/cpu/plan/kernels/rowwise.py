@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 from kgen.errors import ScheduleError
+from kgen.ops import Expression
 from kgen.ops import Primitive as P
 from kgen.ops.expression import node
 from kgen.schedule import CpuStream
@@ -22,7 +24,8 @@ from kgen.targets.cpu.plan.base import (
     fuses,
     vector_for,
 )
-from kgen.targets.cpu.plan.kernels.kept import Kept, kept_values
+from kgen.targets.cpu.plan.kernels.kept import EXPENSIVE, Kept, kept_values
+from kgen.targets.cpu.plan.kernels.online import extreme_of, first_place_of
 from kgen.targets.cpu.plan.kernels.row_phases import (
     ADD_PRODUCT,
     Fetch,
@@ -30,6 +33,7 @@ from kgen.targets.cpu.plan.kernels.row_phases import (
     RowPhases,
     combination,
 )
+from kgen.targets.cpu.plan.kernels.shifted import head_of, with_shift
 from kgen.targets.cpu.plan.math.flushes import may_be_flushed
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -41,16 +45,48 @@ from kgen_runtime.values import frozen
 
 #: What is kept of a row between phases takes up to so many bytes of a thread's stack.
 ROW_BUFFER_BYTES = 128 * 1024
+#: The first columns whose mean a variance's sums are shifted by: so many steps of unrolled vectors,
+#: or the row's share of one in so many, which bounds the sums' error.
+HEAD_STEPS, HEAD_SHARE = 4, 64
 
 
 @frozen
 class RowwisePlan(FormulaPlan):
+    phases_class: ClassVar[type[RowPhases]] = RowPhases
+
     spec: Rowwise
 
     @cached_property
     def row(self) -> RowPlan:
         """Its vectors are lines, in which no input begins again."""
-        return RowPlan(spec=self.spec, vector=self.run.length, lanes=1, form=with_functions)
+        return RowPlan(
+            spec=self.spec,
+            vector=self.run.length,
+            lanes=1,
+            form=self._form,
+            online=first_place_of if self.row_stays else extreme_of,
+        )
+
+    def _form(self, expression: Expression) -> Expression:
+        """Variances in two passes where a row stays in a cache or is short, else in one."""
+        steps = max(HEAD_STEPS, self.spec.cols // (HEAD_SHARE * self.run.step))
+        head = steps * self.run.step
+        read_once = not self.row_stays or (self.is_far and all(self.spec.reduced.values()))
+        one_line = self.run.length == self.spec.cols
+        if read_once and one_line and 4 * head <= self.spec.cols:
+            expression = with_shift(expression, head)
+        return with_functions(expression)
+
+    @property
+    def row_stays(self) -> bool:
+        """A row is still in the second-level cache when the next phase reads it, or the next row is
+        there already: exponentials are not worth computing twice for one reading less."""
+        return 2 * self.row_bytes_read <= self.target.limits["l2_bytes"]
+
+    @property
+    def row_bytes_read(self) -> int:
+        """Those of a row of an input."""
+        return self.spec.cols * self.x.itemsize
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -273,16 +309,22 @@ class RowwisePlan(FormulaPlan):
             return ()
         inputs = [i for i in self.row.inputs if i.row_terms and self.is_streamed(i)]
         names = [i.name for i in inputs if i.columns is not None and i.columns.linear]
+        row, last = self.row_bytes_read, self.row.phases[-1].number
         if not self.row.whole_outputs:
-            return tuple(
-                self._fetch(0, name, AHEAD_BYTES, 2)
-                for name in names
-                if self.is_far and name in self.row.phases[0].inputs
+            # The row's last reading, if it takes longer than memory does, fetches the next row.
+            computes = last > 1 and any(
+                s.primitive in EXPENSIVE for s in self.row.elements(self.row.phases[-2].wanted)
             )
-        row, last = self.spec.cols * self.x.itemsize, self.row.phases[-1].number
-        stays = 2 * row <= self.target.limits["l2_bytes"]
+            phase, ahead = int(bool(head_of(self.row.phases[0]))), AHEAD_BYTES
+            if computes and self.row_stays:
+                phase, ahead = last - 1, row
+            return tuple(
+                self._fetch(phase, name, ahead, 2)
+                for name in names
+                if self.is_far and name in self.row.phases[phase].inputs
+            )
         early = any(self.places[kept.slot] == "%out.row" for kept in self.kept)
-        if early or not stays or not fills_caches(self.spec, self.target):
+        if early or not self.row_stays or not fills_caches(self.spec, self.target):
             return ()
         found = [self._fetch(last, name, row, 2) for name in names if self.x.is_wide]
         if last > 1 and not self.schedule.nontemporal:
@@ -309,7 +351,7 @@ class RowwisePlan(FormulaPlan):
     @cached_property
     def row_phases(self) -> RowPhases:
         known = {i.name: f"%{i.name}.all" for i in self.of_row} | {"row": "%row.number"}
-        return RowPhases(
+        return self.phases_class(
             row=self.row,
             run=self.run,
             renderer=self.renderer,

@@ -1,0 +1,1 @@
+"""Programs against the models that they are made of."""

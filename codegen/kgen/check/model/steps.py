@@ -1,0 +1,267 @@
+"""A program run step by step against its model: each step fed with what the model has there.
+
+Memory is kept as a device has it. A step's result is compared, and then replaced by the model's, so
+that a wrong kernel, view or memory plan is found where it is, by the name of its node. Where the
+model has no value of that name, the step's own result stays. A second run replaces nothing: that is
+the whole program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.check.execute.executor import POISON_BYTE, Executor, Unavailable
+from kgen.check.execute.isolate import Devices
+from kgen.check.execute.places import On, Reader
+from kgen.check.execute.places import executor as executor_of
+from kgen.check.model.truth import Truth
+from kgen.check.tensors import Bytes
+from kgen.errors import EmulationError, VerificationError
+from kgen_runtime.manifest_program import Program, Step, Value, Weight
+from kgen_runtime.values import frozen
+
+Array = npt.NDArray[Any]
+#: Units of the last place of an element that a step may be off by, and errors of the model in f32.
+ROUNDINGS, ERRORS = 32.0, 8.0
+#: What is this many times larger than the median stands for infinity, as a mask's numbers do.
+OUTLYING = 1e6
+
+
+class ProgramReader(Reader, Protocol):
+    """An open bundle with programs."""
+
+    def weight(self, weight: Weight) -> Any: ...
+
+
+@frozen
+class StepResult:
+    """`error` is the worst one, as a part of its bound; None where the model has no such value."""
+
+    number: int
+    kernel: str
+    nodes: tuple[str, ...]
+    value: str
+    error: float | None
+    reason: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return not self.reason and (self.error is None or self.error <= 1.0)
+
+
+@frozen
+class ProgramResult:
+    """Every step's result, fed with the model's values, and the whole program's outputs."""
+
+    program: str
+    target: str
+    on: str
+    steps: tuple[StepResult, ...]
+    outputs: Mapping[str, float]
+    reason: str = ""
+
+    @property
+    def passed(self) -> bool:
+        whole = all(error <= 1.0 for error in self.outputs.values())
+        return not self.reason and whole and all(step.passed for step in self.steps)
+
+    @property
+    def first_wrong(self) -> StepResult | None:
+        return next((step for step in self.steps if not step.passed), None)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "program": self.program,
+            "target": self.target,
+            "executed_on": self.on,
+            "passed": self.passed,
+            "steps": len(self.steps),
+            "wrong": [
+                {"step": s.number, "kernel": s.kernel, "nodes": s.nodes, "value": s.value,
+                 "error": s.error, "reason": s.reason}
+                for s in self.steps if not s.passed
+            ],
+            "outputs": dict(self.outputs),
+            "reason": self.reason,
+        }  # fmt: skip
+
+
+def verify_program(
+    reader: ProgramReader,
+    program: Program,
+    truth: Truth,
+    *,
+    on: On = "auto",
+    progress: Callable[[str], None] = lambda _: None,
+) -> ProgramResult:
+    """Run a program's steps on a device, or in an emulator, and compare them with the model."""
+    with Devices() as devices:
+        machine = _Machine(reader, program, truth, on, devices)
+        results: tuple[StepResult, ...] = ()
+        try:
+            results = tuple(machine.steps(progress, replace=True))
+            if not all(result.passed for result in results):
+                return machine.result(results, {})
+            for _ in machine.steps(progress, replace=False):
+                pass
+            return machine.result(results, machine.outputs())
+        except Unavailable as reason:
+            return machine.result(results, {}, f"not executed: {reason}")
+        finally:
+            machine.close()
+
+
+class _Machine:
+    """A program's memory and kernels."""
+
+    def __init__(
+        self, reader: ProgramReader, program: Program, truth: Truth, on: On, devices: Devices
+    ) -> None:
+        self.reader, self.program, self.truth = reader, program, truth
+        self.on, self.devices = on, devices
+        self.entries = {
+            entry.key: entry
+            for entry in reader.manifest.kernels
+            if entry.target.name == program.target
+        }
+        self.values = program.by_name
+        #: The one that is loaded, and its kernel: a device has one at a time.
+        self.loaded: tuple[str, Executor] | None = None
+        self.used: set[str] = set()
+        self.memories: dict[tuple[str, str], Bytes] = {}
+
+    def close(self) -> None:
+        if self.loaded is not None:
+            self.loaded[1].close()
+        self.loaded = None
+
+    def executor(self, kernel: str) -> Executor:
+        """Raises Unavailable if the kernel cannot be executed here."""
+        if self.loaded is None or self.loaded[0] != kernel:
+            self.close()
+            entry = self.entries[kernel]
+            self.loaded = (kernel, executor_of(self.reader, entry, self.on, self.devices))
+            self.used.add(self.loaded[1].on)
+        return self.loaded[1]
+
+    def reset(self) -> None:
+        """Memory before a run: inputs and weights, and poison everywhere else."""
+        weights = {w.name: w for w in self.program.weights}
+        for memory, nbytes in self.program.memories.items():
+            kind, name = memory
+            if kind == "weights":
+                self.memories[memory] = np.asarray(self.reader.weight(weights[name])).view(np.uint8)
+                continue
+            self.memories[memory] = np.full(nbytes, POISON_BYTE, np.uint8)
+            if kind == "state":
+                self.memories[memory][:] = 0
+            if kind == "input":
+                given = np.ascontiguousarray(self.truth.inputs[name]).reshape(-1)
+                self.memories[memory][:] = given.view(np.uint8)
+
+    def steps(self, progress: Callable[[str], None], replace: bool) -> Iterator[StepResult]:
+        self.reset()
+        for number, step in enumerate(self.program.steps):
+            progress(f"{'step' if replace else 'whole'} {number + 1} of {len(self.program.steps)}")
+            yield self.run(number, step, replace)
+
+    def run(self, number: int, step: Step, replace: bool) -> StepResult:
+        entry = self.entries[step.kernel]
+        outputs = [p.name for p in entry.outputs]
+        buffers = {
+            p.name: self.bytes_of(step, p.name, p.nbytes).copy()
+            if p.name not in outputs
+            else np.full(p.nbytes, POISON_BYTE, np.uint8)
+            for p in entry.parameters
+        }
+        reason, error, value = "", None, ""
+        try:
+            self.executor(step.kernel).run(buffers, None)
+        except (VerificationError, EmulationError) as fault:
+            reason = str(fault)
+        for name in outputs:
+            shown = self.values[step.bindings[name]]
+            value = model_name(shown.name)
+            place = elements(self.bytes_of(step, name, len(buffers[name])), shown)
+            made = elements(buffers[name], shown)
+            found = self.compare(value, made)
+            error = found if error is None or (found or 0.0) > error else error
+            place[...] = made
+            if replace and value in self.truth.exact:
+                place[...] = self.truth.exact[value].reshape(place.shape).astype(place.dtype)
+        return StepResult(
+            number=number, kernel=step.kernel, nodes=step.nodes, value=value, error=error,
+            reason=reason,
+        )  # fmt: skip
+
+    def bytes_of(self, step: Step, parameter: str, nbytes: int) -> Bytes:
+        place = self.values[step.bindings[parameter]].place
+        return self.memories[place.memory][place.offset : place.offset + nbytes]
+
+    def compare(self, value: str, made: Array) -> float | None:
+        """The worst error of a value as a part of its bound; None where the model has none."""
+        if value not in self.truth.exact:
+            return None
+        exact = self.truth.exact[value]
+        return worst(made, exact.reshape(made.shape), self.truth.rounded[value].reshape(made.shape))
+
+    def outputs(self) -> dict[str, float]:
+        found = {}
+        for shown in self.program.outputs:
+            made = elements(self.memories[shown.place.memory], shown)
+            error = self.compare(shown.name, made)
+            found[shown.name] = math.inf if error is None else error
+        return found
+
+    def result(
+        self, steps: tuple[StepResult, ...], outputs: Mapping[str, float], reason: str = ""
+    ) -> ProgramResult:
+        return ProgramResult(
+            program=self.program.name,
+            target=self.program.target,
+            on=", ".join(sorted(self.used)),
+            steps=steps,
+            outputs=outputs,
+            reason=reason,
+        )
+
+
+def elements(data: Bytes, value: Value) -> Array:
+    """A value's elements in memory that begins with it."""
+    dtype = value.dtype.storage
+    flat = data[: len(data) // dtype.itemsize * dtype.itemsize].view(dtype)
+    strides = tuple(s * dtype.itemsize for s in value.strides)
+    return np.lib.stride_tricks.as_strided(flat, value.shape, strides)
+
+
+def model_name(name: str) -> str:
+    """The model's name of a value that memory is looked at as in several ways."""
+    whole, hash_, number = name.rpartition("#")
+    return whole if hash_ and number.isdecimal() else name
+
+
+def worst(made: Array, exact: Array, rounded: Array) -> float:
+    """The largest error as a part of its bound: some roundings of the element, and some times what
+    the model in f32 is off by where it is farthest off."""
+    with np.errstate(all="ignore"):
+        made, exact = made.astype(np.float64), exact.astype(np.float64)
+        rounded = rounded.astype(np.float64)
+        if made.dtype.kind != "f" or not exact.size:
+            return 0.0
+        size = np.abs(exact)
+        median = float(np.median(size))
+        plain = np.isfinite(exact) & (size <= max(OUTLYING * median, 1.0))
+        apart = np.abs(rounded - exact)[plain]
+        unit = float(np.finfo(np.float32).eps) / 2
+        floor = max(float(apart.max(initial=0.0)) * ERRORS, ROUNDINGS * unit * median)
+        bound = ROUNDINGS * unit * size + floor
+        error = np.abs(made - exact)
+        same = (made == exact) | (np.isnan(made) & np.isnan(exact))
+        ratio = np.where(same, 0.0, error / np.where(bound > 0.0, bound, np.finfo(float).tiny))
+        ratio = np.where(np.isfinite(error) | same, ratio, np.inf)
+        return float(ratio.max())

@@ -1,0 +1,130 @@
+"""What a model computes: every value of it in f64, by onnx's own reference.
+
+The model is computed twice on the same inputs, in f64 and in f32 as it is. How far apart both are
+says what rounding costs, and so what a right program may be off by. Nothing here is shared with the
+import, the fusion or the kernels.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+from kgen.errors import GraphError
+from kgen.graph.onnx_file import read
+from kgen_runtime.manifest_program import Program
+from kgen_runtime.values import frozen
+
+Array = npt.NDArray[Any]
+#: Element types that become f64.
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+#: Operators behind which an index is still an index.
+KEEPING = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
+
+
+@frozen
+class Truth:
+    """A model's inputs, and its values by name, in f64 and as they come out in f32."""
+
+    inputs: Mapping[str, Array]
+    exact: Mapping[str, Array]
+    rounded: Mapping[str, Array]
+
+
+def truth(
+    path: str | os.PathLike[str],
+    program: Program,
+    *,
+    seed: int = 0,
+    given: Mapping[str, Array] | None = None,
+) -> Truth:
+    """A model's values on inputs that are given, and on seeded ones in place of those that are not.
+    Raises GraphError for a model that its reference cannot compute."""
+    model = read(path)
+    named = {i.name: i for i in model.graph.input}
+    inputs = {}
+    rng = np.random.default_rng(seed)
+    for value in program.inputs:
+        if value.name not in named:
+            raise GraphError(f"model={path} has no input {value.name}, which the program has")
+        rank = len(named[value.name].type.tensor_type.shape.dim)
+        shape = value.shape if rank else ()
+        drawn = _drawn(model, value.name, value.dtype.is_integer, shape, rng)
+        array = (given or {}).get(value.name, drawn.astype(value.dtype.storage))
+        inputs[value.name] = array.reshape(shape)
+    exact = _values(in_f64(model), {name: _as_f64(array) for name, array in inputs.items()}, path)
+    return Truth(inputs=inputs, exact=exact, rounded=_values(model, inputs, path))
+
+
+def _drawn(
+    model: onnx.ModelProto, name: str, is_integer: bool, shape: tuple[int, ...], rng: Any
+) -> Array:
+    """Numbers that reach a model's useful range: places of the table that is indexed by an input,
+    ones and zeros of other integers, a normal distribution of floats."""
+    if not is_integer:
+        return np.asarray(rng.standard_normal(shape))
+    return np.asarray(rng.integers(0, _places(model, name) or 2, shape))
+
+
+def _places(model: onnx.ModelProto, name: str) -> int | None:
+    """Rows of the smallest table that is indexed by an input."""
+    sizes = {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
+    names, found = {name}, []
+    for node in model.graph.node:
+        if node.op_type in KEEPING and node.input[0] in names:
+            names.update(node.output)
+        if node.op_type == "Gather" and node.input[1] in names and node.input[0] in sizes:
+            axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
+            found.append(sizes[node.input[0]][axis])
+    return min(found, default=None)
+
+
+def _values(
+    model: onnx.ModelProto, inputs: Mapping[str, Array], path: str | os.PathLike[str]
+) -> dict[str, Array]:
+    try:
+        with np.errstate(all="ignore"):
+            found = ReferenceEvaluator(model).run(None, dict(inputs), intermediate=True)
+    except Exception as error:
+        raise GraphError(f"model={path}: onnx's reference cannot compute it: {error}") from None
+    return {name: np.asarray(value) for name, value in found.items() if value is not None}
+
+
+def _as_f64(array: Array) -> Array:
+    return array if array.dtype.kind in "iub" else array.astype(np.float64)
+
+
+def in_f64(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with f64 in place of every narrower float."""
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    graph = found.graph
+    for tensor in graph.initializer:
+        _widen(tensor)
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        if value.type.tensor_type.elem_type in FLOATS:
+            value.type.tensor_type.elem_type = TensorProto.DOUBLE
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.TENSOR:
+                _widen(attribute.t)
+            if node.op_type == "Cast" and attribute.name == "to" and attribute.i in FLOATS:
+                attribute.i = TensorProto.DOUBLE
+            if node.op_type == "Constant" and attribute.name in ("value_float", "value_floats"):
+                number = np.asarray(helper.get_attribute_value(attribute), np.float64)
+                attribute.CopyFrom(helper.make_attribute("value", numpy_helper.from_array(number)))
+    return found
+
+
+def _widen(tensor: TensorProto) -> None:
+    if tensor.data_type in FLOATS:
+        name = tensor.name
+        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float64)))
+        tensor.name = name

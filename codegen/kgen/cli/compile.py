@@ -1,0 +1,101 @@
+"""`kgen compile`: a whole model becomes one bundle, with a program for each target."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kgen.cli.lists import comma_list
+from kgen.cli.model_check import print_results, verified
+from kgen.cli.output import end_progress, print_json, print_table, progress
+from kgen.errors import GraphError, TargetError
+
+if TYPE_CHECKING:
+    from kgen.graph.compile import Compiled
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL.onnx")
+    parser.add_argument(
+        "--target", required=True, metavar="T,...",
+        help="comma list: sm_80, gfx942, vulkan1.3, native, ...; see kgen targets",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="bundle to write (named like the model)"
+    )
+    parser.add_argument(
+        "--shape", action="append", default=[], metavar="NAME=1x128",
+        help="an input's shape, where the model leaves it open; again for another input",
+    )  # fmt: skip
+    parser.add_argument(
+        "--external-weights",
+        action="store_true",
+        help="weights beside the bundle, in a folder weights, which several bundles may share",
+    )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="run the program, and every step by itself, against the model in f64 first; write "
+        "nothing if one is wrong",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from kgen.bundle import check_output
+    from kgen.graph.compile import compile_model
+
+    targets = comma_list(args.target)
+    if len(set(targets)) < len(targets):
+        raise TargetError(f"--target {args.target} names one target twice; name each once")
+    output = check_output(args.output or f"{Path(args.model).stem}.kgen")
+    start = time.perf_counter()
+    shapes = shapes_of(args.shape)
+    compiled = compile_model(args.model, targets, shapes=shapes, progress=progress)
+    if args.verify:
+        results = verified(compiled.bundle, args.model)
+        if not args.json or not all(result.passed for result in results):
+            print_results(results, json=args.json)
+        if not all(result.passed for result in results):
+            return 1
+    compiled.bundle.save(output, external_weights=args.external_weights)
+    end_progress()
+    rows = rows_of(compiled)
+    if args.json:
+        print_json({"bundle": str(output), "programs": rows})
+        return 0
+    print_table(tuple(rows[0]), [tuple(row.values()) for row in rows])
+    seconds = time.perf_counter() - start
+    print(f"wrote {output} ({output.stat().st_size} bytes) in {seconds:.1f} s")
+    return 0
+
+
+def shapes_of(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Inputs' shapes by name. Raises GraphError."""
+    found: dict[str, tuple[int, ...]] = {}
+    for text in texts:
+        name, equals, sizes = text.rpartition("=")
+        parts = sizes.lower().split("x") if sizes else []
+        if not equals or not name or not all(part.isdecimal() and int(part) for part in parts):
+            raise GraphError(f"--shape {text} is not of the form NAME=1x128")
+        if name in found:
+            raise GraphError(f"--shape gives {name} twice; once is the limit")
+        found[name] = tuple(map(int, parts))
+    return found
+
+
+def rows_of(compiled: Compiled) -> list[dict[str, object]]:
+    """What each program is made of; `least` is what no memory plan can do without."""
+    return [
+        {
+            "target": program.target,
+            "steps": len(program.steps),
+            "kernels": len(program.kernels),
+            "arena": program.arena_bytes,
+            "least": compiled.memory[program.target].least,
+            "weights": sum({w.file: w.nbytes for w in program.weights}.values()),
+        }
+        for program in compiled.bundle.manifest.programs
+    ]

@@ -1,0 +1,107 @@
+"""Programs of a bundle against their model, for `kgen compile --verify` and `kgen verify`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kgen.cli.output import end_progress, print_json, print_table, progress
+from kgen.errors import SpecError
+
+if TYPE_CHECKING:
+    from kgen.bundle import Bundle
+    from kgen.check.execute.places import On
+    from kgen.check.model.steps import ProgramResult
+    from kgen.constants import Array
+    from kgen_runtime.bundle import BundleFile
+    from kgen_runtime.manifest_program import Value
+
+#: What the columns mean.
+BOUNDS = """
+worst step: error of the step that comes nearest to its bound when it is fed with the model's own
+values; worst output: that of the whole program. A bound is 32 roundings of the element, and 8 times
+what the model in f32 is off by (docs/models.md).
+"""
+
+
+def verified(
+    bundle: Bundle | BundleFile,
+    model: str,
+    *,
+    on: On = "auto",
+    seed: int = 0,
+    inputs: Sequence[str] = (),
+) -> list[ProgramResult]:
+    """All programs of a bundle against a model. Raises SpecError for inputs that do not fit."""
+    from kgen.check.model.steps import verify_program
+    from kgen.check.model.truth import truth
+    from kgen.check.verify.run import opened
+
+    with opened(bundle) as reader:
+        programs = reader.manifest.programs
+        if not programs:
+            raise SpecError(f"--model {model}: the bundle has no program; kgen compile makes one")
+        progress(f"computing {model} in f64")
+        expected = truth(model, programs[0], seed=seed, given=_given(inputs, programs[0].inputs))
+        found = []
+        for program in programs:
+            name = program.qualified_name
+
+            def told(what: str, name: str = name) -> None:
+                progress(f"verifying {name}: {what}")
+
+            found.append(verify_program(reader, program, expected, on=on, progress=told))
+        end_progress()
+        return found
+
+
+def _given(texts: Sequence[str], inputs: Sequence[Value]) -> dict[str, Array]:
+    from kgen.constants import read
+
+    found = {}
+    known = {value.name: value for value in inputs}
+    for text in texts:
+        name, _, file = text.partition("=")
+        if name not in known:
+            raise SpecError(f"--input {text}: the program has the inputs {', '.join(known)}")
+        array, value = read(file), known[name]
+        if array.shape != value.shape or array.dtype != value.dtype.storage:
+            raise SpecError(
+                f"--input {name}: {file} is {'x'.join(map(str, array.shape))} {array.dtype}; "
+                f"expected {'x'.join(map(str, value.shape))} {value.dtype}"
+            )
+        found[name] = array
+    return found
+
+
+def print_results(results: Sequence[ProgramResult], *, json: bool = False) -> None:
+    if json:
+        print_json({"programs": [result.to_json() for result in results]})
+        return
+    rows = []
+    for result in results:
+        worst = max((s.error for s in result.steps if s.error is not None), default=None)
+        rows.append(
+            (
+                f"{result.target}/{result.program}",
+                "passed" if result.passed else "failed",
+                f"{sum(s.passed for s in result.steps)} of {len(result.steps)}",
+                worst,
+                max(result.outputs.values(), default=None),
+                result.on.partition(" (")[0] or None,
+            )
+        )
+    header = ("program", "result", "steps right", "worst step", "worst output", "executed on")
+    print_table(header, rows)
+    print(BOUNDS)
+    for result in results:
+        name = f"{result.target}/{result.program}"
+        if result.reason:
+            print(f"{name}: {result.reason}")
+        wrong = result.first_wrong
+        if wrong is not None:
+            why = wrong.reason or f"{wrong.value} is off by {wrong.error:.3g} times its bound"
+            print(
+                f"{name}: step {wrong.number + 1}, {wrong.kernel}, which stands for the nodes "
+                f"{', '.join(wrong.nodes)}, is wrong: {why}"
+            )

@@ -1,0 +1,77 @@
+"""What the commands that run a program share: its bundle, the device, and arrays from files."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kgen.errors import ArgumentError, SpecError
+
+if TYPE_CHECKING:
+    from kgen_runtime.program import LoadedProgram
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.kgen")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="an input, as numpy.save writes it; once for each",
+    )
+    parser.add_argument("--program", metavar="NAME", help="which, if the bundle has several")
+    parser.add_argument("--device", metavar="D", help="cpu, cuda:1, vulkan, ... (the best here)")
+    parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (all cores)")
+
+
+@contextmanager
+def loaded(args: argparse.Namespace) -> Iterator[LoadedProgram]:
+    """The program of the command, on its device."""
+    import kgen_runtime
+
+    with kgen_runtime.load(args.file, device=args.device, num_threads=args.threads) as kernels:
+        if args.program is None:
+            yield kernels.program
+        elif args.program in kernels.programs:
+            yield kernels.programs[args.program]
+        else:
+            known = ", ".join(kernels.programs) or "none"
+            raise ArgumentError(f"--program {args.program} is unknown; the bundle has {known}")
+
+
+def arrays(texts: Sequence[str]) -> dict[str, Any]:
+    """The inputs of `--input`; arrays of bf16 as their bits."""
+    import numpy as np
+
+    from kgen.constants import BITS_16, read
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, separator, path = text.partition("=")
+        if not (name and separator and path):
+            raise SpecError(f"--input {text} is not NAME=FILE.npy; give one such as x=x.npy")
+        if name in found:
+            raise SpecError(f"--input {name} is given twice")
+        array = read(path, f"input {name}:")
+        found[name] = array.view(np.uint16) if array.dtype == BITS_16 else array
+    return found
+
+
+def filled(program: LoadedProgram, given: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
+    """All inputs of a program: those not given are zero for integers, which may be indices, and
+    normally distributed for others."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    found = dict(given)
+    for value in program.entry.inputs:
+        if value.name in found:
+            continue
+        array = np.zeros(value.shape, value.dtype.storage)
+        if array.dtype.kind == "f":
+            array[...] = rng.standard_normal(value.shape)
+        found[value.name] = array
+    return found

@@ -1,0 +1,78 @@
+"""`kgen run`: run a bundle's program on arrays from files."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from kgen.cli import programs
+from kgen.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    programs.configure(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where the outputs go: all to .npz, one to .npy"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from kgen.bundle import check_output
+    from kgen.errors import SpecError
+
+    target = None if args.output is None else check_output(args.output)
+    if target is not None and target.suffix not in (".npy", ".npz"):
+        raise SpecError(f"output={target} is neither .npy nor .npz; choose one with -o")
+    given = programs.arrays(args.input)
+    with programs.loaded(args) as program:
+        names = program.output_names
+        if target is not None and target.suffix == ".npy" and len(names) > 1:
+            raise SpecError(
+                f"output={target} takes one array, the program gives {', '.join(names)}; "
+                "choose a .npz with -o"
+            )
+        result = program.run(given)
+        outputs = result if isinstance(result, dict) else {names[0]: result}
+        device = program.backend.info.id
+        dtypes = {value.name: str(value.dtype) for value in program.entry.outputs}
+    if target is not None:
+        _save(target, outputs)
+    rows = [(n, "x".join(map(str, a.shape)), dtypes[n], *_range(a)) for n, a in outputs.items()]
+    if args.json:
+        keys = ("name", "shape", "dtype", "least", "largest")
+        found = [dict(zip(keys, row, strict=True)) for row in rows]
+        saved = None if target is None else str(target)
+        print_json({"device": device, "outputs": found, "saved": saved})
+    else:
+        print_table(("output", "shape", "type", "least", "largest"), rows)
+        print(f"\non {device}" + (f", saved to {target}" if target is not None else ""))
+    return 0
+
+
+def _range(array: Any) -> tuple[float, float]:
+    """The least and the largest number; NaN if one is."""
+    import numpy as np
+
+    numbers = array if array.dtype.kind in "iub" else array.astype(np.float64)
+    return float(numbers.min()), float(numbers.max())
+
+
+def _save(target: Path, outputs: dict[str, Any]) -> None:
+    import numpy as np
+
+    from kgen.errors import BundleError
+    from kgen.files import replacing
+
+    try:
+        with replacing(target) as file:
+            if target.suffix == ".npy":
+                np.save(file, *outputs.values())
+            else:
+                np.savez(file, **outputs)
+    except OSError as error:
+        raise BundleError(
+            f"output={target} cannot be written: {error.strerror}; choose another place with -o"
+        ) from None

@@ -1,0 +1,177 @@
+"""Lowered calls as a program of one target: kernels, weights in their order, one arena."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kgen.constants import stored
+from kgen.graph.ir import Graph
+from kgen.graph.lower import Call, Lowered
+from kgen.graph.memory import Life, Plan, plan
+from kgen.graph.model import Array
+from kgen.program import weight
+from kgen.spec.formula import packed
+from kgen_runtime.manifest import TensorParam
+from kgen_runtime.manifest_program import Place, Program, Step, Value, Weight
+from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen.targets.base import Plan as KernelPlan
+
+
+@frozen
+class Assembled:
+    """A program, the files of its weights, and its memory plan."""
+
+    program: Program
+    weights: Mapping[str, Array]
+    memory: Plan
+
+
+def lives(lowered: Lowered) -> dict[str, Life]:
+    """Of all buffers but inputs, constants and outputs."""
+    kept = {*lowered.inputs.values(), *lowered.constants, *lowered.outputs.values()}
+    found: dict[str, Life] = {}
+    for number, call in enumerate(lowered.calls):
+        for binding in call.bindings.values():
+            name = binding.buffer
+            if name in kept:
+                continue
+            buffer = lowered.buffers[name]
+            first = found[name].first if name in found else number
+            nbytes = buffer.elements * buffer.dtype.itemsize
+            found[name] = Life(nbytes=nbytes, first=first, last=number)
+    return found
+
+
+def assembled(
+    name: str, target: str, graph: Graph, lowered: Lowered, plans: Mapping[int, KernelPlan]
+) -> Assembled:
+    """The program of calls whose kernels have these plans, by the calls' numbers."""
+    return _Assembly(name, target, graph, lowered, plans).all()
+
+
+class _Assembly:
+    def __init__(
+        self,
+        name: str,
+        target: str,
+        graph: Graph,
+        lowered: Lowered,
+        plans: Mapping[int, KernelPlan],
+    ) -> None:
+        self.name, self.target, self.graph = name, target, graph
+        self.lowered, self.plans = lowered, plans
+        self.memory = plan(lives(lowered))
+        self.inputs = {buffer: name for name, buffer in lowered.inputs.items()}
+        self.outputs = {buffer: name for name, buffer in lowered.outputs.items()}
+        self.values: dict[str, Value] = {}
+        self.known: dict[tuple[object, ...], str] = {}
+        self.weights: dict[str, Weight] = {}
+        self.files: dict[str, Array] = {}
+        #: Weights by the constant that they are, in the order in which a kernel takes it.
+        self.by_order: dict[tuple[object, ...], str] = {}
+
+    def all(self) -> Assembled:
+        inputs = tuple(
+            self.value(
+                buffer,
+                self.whole(buffer, self.graph.values[buffer].shape),
+                Place(kind="input", name=name),
+                name,
+            )
+            for name, buffer in self.lowered.inputs.items()
+        )
+        outputs = tuple(
+            self.value(
+                buffer,
+                self.whole(buffer, self.graph.values[self.graph.outputs[name]].shape),
+                Place(kind="output", name=name),
+                name,
+            )
+            for name, buffer in self.lowered.outputs.items()
+        )
+        steps = tuple(self.step(n, call) for n, call in enumerate(self.lowered.calls))
+        program = Program(
+            name=self.name,
+            target=self.target,
+            inputs=inputs,
+            outputs=outputs,
+            values=tuple(self.values.values()),
+            weights=tuple(self.weights.values()),
+            arena_bytes=self.memory.nbytes,
+            steps=steps,
+        )
+        return Assembled(program=program, weights=self.files, memory=self.memory)
+
+    def whole(self, buffer: str, shape: tuple[int, ...]) -> TensorParam:
+        """A buffer as the model has it."""
+        shape = shape or (1,)
+        return TensorParam(
+            name=buffer,
+            role="input",
+            dtype=self.lowered.buffers[buffer].dtype,
+            shape=shape,
+            strides=packed(shape),
+        )
+
+    def step(self, number: int, call: Call) -> Step:
+        bindings = {}
+        for param in self.plans[number].parameters:
+            binding = call.bindings[param.name]
+            place = self.place(binding.buffer, param)
+            offset = place.offset + binding.offset * param.dtype.itemsize
+            value = self.value(binding.buffer, param, dataclasses.replace(place, offset=offset))
+            bindings[param.name] = value.name
+        return Step(kernel=self.plans[number].spec.key, bindings=bindings, nodes=call.nodes)
+
+    def place(self, buffer: str, param: TensorParam) -> Place:
+        if buffer in self.inputs:
+            return Place(kind="input", name=self.inputs[buffer])
+        if buffer in self.outputs:
+            return Place(kind="output", name=self.outputs[buffer])
+        if buffer in self.lowered.constants:
+            return Place(kind="weights", name=self.weight(buffer, param))
+        return Place(kind="arena", offset=self.memory.offsets[buffer])
+
+    def weight(self, buffer: str, param: TensorParam) -> str:
+        """The weight that has a constant in the order of a parameter."""
+        order = (buffer, param.packing)
+        if order not in self.by_order:
+            array = self.lowered.constants[buffer]
+            if param.packing is not None:
+                data = np.frombuffer(stored(param, array.reshape(param.unpacked.shape)), np.uint8)
+            else:
+                data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            wanted = self.graph.names.get(buffer, buffer)
+            name = unused(wanted, self.weights)
+            self.weights[name] = found = weight(name, data)
+            self.files[found.file] = data
+            self.by_order[order] = name
+        return self.by_order[order]
+
+    def value(self, buffer: str, param: TensorParam, place: Place, wanted: str = "") -> Value:
+        """A buffer as a kernel sees it: one name for each way in which it is looked at."""
+        wanted = wanted or self.graph.names.get(buffer, buffer)
+        key = (buffer, param.dtype, param.shape, param.strides, place)
+        if key not in self.known:
+            name = unused(wanted, self.values)
+            self.values[name] = Value(
+                name=name, dtype=param.dtype, shape=param.shape, strides=param.strides, place=place
+            )
+            self.known[key] = name
+        return self.values[self.known[key]]
+
+
+def unused(wanted: str, taken: Mapping[str, object]) -> str:
+    """A name that none has yet."""
+    if wanted not in taken:
+        return wanted
+    number = 2
+    while f"{wanted}#{number}" in taken:
+        number += 1
+    return f"{wanted}#{number}"

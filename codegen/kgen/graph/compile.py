@@ -1,0 +1,105 @@
+"""The stages of a model: file -> graph -> fused formulas -> calls -> kernels and programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+
+from kgen import bundle, pipeline, targets
+from kgen.errors import GraphError, KgenError, SpecError
+from kgen.graph.assemble import assembled
+from kgen.graph.fuse import Fused, fuse
+from kgen.graph.importer import imported
+from kgen.graph.ir import Graph
+from kgen.graph.lower import Lowered, lower
+from kgen.graph.memory import Plan as MemoryPlan
+from kgen.graph.model import Array, Shape
+from kgen.graph.onnx_file import read
+from kgen.graph.operators import OPERATORS, graph_of
+from kgen.spec import Elementwise
+from kgen.targets.base import Kernel, Plan, Target
+from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
+
+#: What a model's program is called.
+NAME = "main"
+
+
+@frozen
+class Compiled:
+    """A bundle of one program for each target; calls and memory plans by target."""
+
+    bundle: bundle.Bundle
+    graph: Graph
+    lowered: Mapping[str, Lowered]
+    memory: Mapping[str, MemoryPlan]
+
+
+def load(path: str | os.PathLike[str], shapes: Mapping[str, Shape]) -> Fused:
+    """A model's fused graph. Raises GraphError."""
+    return fuse(graph_of(imported(read(path), shapes, OPERATORS)))
+
+
+def lowered_for(fused: Fused, target: Target) -> Lowered:
+    """The calls that a target has kernels for. Raises GraphError for what has none."""
+    dtypes = targets.family(target.family).dtypes(Elementwise.op, target)
+    try:
+        return lower(fused, has_s64=DType.S64 in dtypes)
+    except SpecError as error:
+        raise GraphError(f"target={target.name}: {error}") from None
+
+
+def compile_model(
+    path: str | os.PathLike[str],
+    names: Iterable[str | Target],
+    *,
+    shapes: Mapping[str, Shape] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Compiled:
+    """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open.
+
+    Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
+    where a target cannot, with the node that it is about.
+    """
+    found = [t if isinstance(t, Target) else targets.find(t) for t in names]
+    progress(f"reading {path}")
+    fused = load(path, shapes or {})
+    lowered = {target.name: lowered_for(fused, target) for target in found}
+    # All is planned before anything is assembled, so that what cannot be done fails at once.
+    plans = {target.name: planned(lowered[target.name], target) for target in found}
+    kernels: list[Kernel] = []
+    distinct = {
+        (target.name, plan.spec.key): plan
+        for target in found
+        for plan in plans[target.name].values()
+    }
+    for number, ((target_name, key), plan) in enumerate(distinct.items(), 1):
+        progress(f"building {number} of {len(distinct)}: {target_name}/{key}")
+        kernels.append(pipeline.assembled(plan))
+    programs = []
+    weights: dict[str, Array] = {}
+    memory: dict[str, MemoryPlan] = {}
+    for target in found:
+        progress(f"packing weights for {target.name}")
+        made = assembled(NAME, target.name, fused.graph, lowered[target.name], plans[target.name])
+        programs.append(made.program)
+        weights.update(made.weights)
+        memory[target.name] = made.memory
+    packed = bundle.pack(kernels, programs=programs, weights=weights)
+    return Compiled(bundle=packed, graph=fused.graph, lowered=lowered, memory=memory)
+
+
+def planned(lowered: Lowered, target: Target) -> dict[int, Plan]:
+    """The kernels' plans by the numbers of their calls; one for all calls of one spec."""
+    known: dict[str, Plan] = {}
+    found = {}
+    for number, call in enumerate(lowered.calls):
+        spec = pipeline.for_target(call.spec, target, {})
+        if spec.key not in known:
+            try:
+                known[spec.key] = pipeline.plan(spec, target)
+            except KgenError as error:
+                where = ", ".join(call.nodes[:3])
+                raise type(error)(f"target={target.name}: {error} (node {where})") from None
+        found[number] = known[spec.key]
+    return found

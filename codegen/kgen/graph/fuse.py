@@ -1,0 +1,740 @@
+"""Which values are written to memory, and what formula computes each of them.
+
+A *root* is a value that is in memory: what a kernel writes, an input or a constant. Every other
+formula is put into those that take it, and every other view is a layout of a root. So an
+element-wise chain is one expression, and a decomposed normalization one row-wise expression,
+whatever the exporter made of it. A value that several kernels need is a root, unless it is cheap.
+
+Formulas behind a product go into its epilogue, as many as an epilogue can say: from the product to
+the farthest value that all its uses lead to.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from kgen.errors import GraphError
+from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
+from kgen.graph.layout import Layout, ViewStep, replayed, seen
+from kgen.graph.model import Shape
+from kgen.ops.expression import Expression, Primitive, inputs, steps, substituted, variable, view
+from kgen.ops.views import has_views
+from kgen_runtime.dtypes import DType, computed_in
+from kgen_runtime.values import frozen
+
+#: Of one kernel: operands that it reads, and characters of its expression, with room for the views
+#: and names that it gets.
+MOST_OPERANDS = 9
+MOST_CHARACTERS = 600
+#: Functions of a value that several kernels compute for themselves.
+CHEAP = 2
+
+
+@frozen
+class Leaf:
+    """A root, and the layout that a formula reads it in."""
+
+    root: str
+    layout: Layout
+
+
+@frozen
+class Lazy:
+    """A value as a formula of leaves: its variables are theirs.
+
+    `axes` of `domain` are those of its row-wise functions; without them the domain is its shape.
+    `inlined` are the values that are in it.
+    """
+
+    value: Value
+    expression: Expression
+    domain: Shape
+    axes: tuple[int, ...] = ()
+    inlined: frozenset[str] = frozenset()
+
+    @property
+    def is_plain(self) -> bool:
+        return not has_views(self.expression)
+
+
+@frozen
+class Fused:
+    """`roots` that kernels write, in order, with their formulas; `products` by the root that has
+    them in its formula. `memory` is how a root's elements lie."""
+
+    graph: Graph
+    roots: tuple[str, ...]
+    formulas: Mapping[str, Lazy]
+    products: Mapping[str, str]
+    leaves: Mapping[str, Leaf]
+    memory: Mapping[str, Layout]
+    operands: Mapping[str, tuple[Leaf, Leaf]]
+    outputs: Mapping[str, str]
+
+
+def fuse(graph: Graph) -> Fused:
+    """Roots are added until every formula and every product can read what it takes."""
+    fusion = _Fusion(graph)
+    fusion.absorb()
+    while fusion.compose() or fusion.share():
+        pass
+    return fusion.fused()
+
+
+class _Fusion:
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.values = graph, graph.values
+        self.used = _reachable(graph)
+        self.order = [v for v in graph.values.values() if v.id in self.used]
+        self.uses = _uses(graph, self.used)
+        self.roots: set[str] = {
+            v.id for v in self.order if isinstance(v.operation, Source | Product)
+        }
+        #: A product's root, the root's product, and the values between both, itself included.
+        self.root_of: dict[str, str] = {}
+        self.products: dict[str, str] = {}
+        self.regions: dict[str, frozenset[str]] = {}
+        self.memory: dict[str, Layout] = {}
+        self.lazies: dict[str, Lazy] = {}
+        self.leaves: dict[str, Leaf] = {}
+        self.names: dict[Leaf, str] = {}
+        self.outputs: dict[str, str] = {}
+
+    # -- views ------------------------------------------------------------------------------
+
+    def origin(self, name: str) -> tuple[str, tuple[ViewStep, ...]]:
+        """The root or formula that a value is a view of, and the views."""
+        found: list[ViewStep] = []
+        while name not in self.roots and isinstance(at := self.values[name].operation, View):
+            found.insert(0, at.step)
+            name = at.of
+        return name, simplified(self.values[name].shape, found)
+
+    def before(self, name: str) -> str:
+        """What is to be in memory so that a view can be a layout of it: what it is a view of, or
+        itself, if that is in memory already."""
+        operation = self.values[name].operation
+        assert isinstance(operation, View)
+        return name if operation.of in self.roots else operation.of
+
+    def layout_of(self, root: str) -> Layout:
+        return self.memory.get(root, Layout.of(self.values[root].shape))
+
+    def leaf(self, root: str, views: Iterable[ViewStep], shape: Shape | None = None) -> Leaf | None:
+        """A root seen through views, broadcast to a shape; None if kernels cannot read it so."""
+        layout = replayed(self.layout_of(root), tuple(views))
+        if layout is None or seen(layout, math.prod(self.values[root].shape), "x") is None:
+            return None
+        return Leaf(root=root, layout=layout)
+
+    def named(self, leaf: Leaf) -> Expression:
+        if leaf not in self.names:
+            count = sum(known.root == leaf.root for known in self.names)
+            name = f"{leaf.root}_{count}" if count else leaf.root
+            self.names[leaf], self.leaves[name] = name, leaf
+        return variable(self.names[leaf])
+
+    # -- formulas of leaves -----------------------------------------------------------------
+
+    def compose(self) -> bool:
+        """Formulas of all values that are no sources or products. True if values had to become
+        roots: then formulas before them have to be made again."""
+        self.names, self.leaves, self.lazies = {}, {}, {}
+        before = len(self.roots)
+        for value in self.order:
+            if isinstance(value.operation, Formula):
+                self.lazies[value.id] = self.formula(value)
+            elif isinstance(value.operation, View) and value.id in self.roots:
+                self.lazies[value.id] = self.copied(value)
+            elif isinstance(value.operation, Product):
+                self.multiplied(value)
+        for name in self.graph.outputs.values():
+            self.output(name)
+        return len(self.roots) > before
+
+    def copied(self, value: Value) -> Lazy:
+        """A view that is written to memory."""
+        operation = value.operation
+        assert isinstance(operation, View)
+        found = self.taken(value, operation.of, (operation.step,))
+        return dataclasses.replace(found, value=value)
+
+    def formula(self, value: Value) -> Lazy:
+        operation = value.operation
+        assert isinstance(operation, Formula)
+        exact, rooted = _special(operation.expression)
+        for name in rooted:
+            self.root_itself(name)
+        taken = {name: self.taken(value, name) for name in operation.operands}
+        for name in exact:
+            if not taken[name].inlined and self.is_deeper(taken[name]):
+                self.roots.add(self.before(name))
+                return self.formula(value)
+        rows = [lazy for lazy in taken.values() if lazy.axes]
+        domain, axes = self.rows_of(value, operation, rows, exact)
+        if axes is None:
+            self.roots.update(lazy.value.id for lazy in rows)
+            return self.formula(value)
+        expression = substituted(
+            operation.expression,
+            {
+                name: view("expand", (lazy.expression, *lazy.value.shape))
+                if name in exact and lazy.inlined
+                else lazy.expression
+                for name, lazy in taken.items()
+            },
+        )
+        inlined = frozenset().union(*(lazy.inlined for lazy in taken.values()))
+        found = Lazy(value=value, expression=expression, domain=domain, axes=axes, inlined=inlined)
+        unfit = self.unfit(found, taken)
+        if unfit:
+            self.roots.update(unfit)
+            return self.formula(value)
+        return found
+
+    def root_itself(self, name: str) -> None:
+        """A value in memory as it is, packed, for who takes only that."""
+        at, views = self.origin(name)
+        if at not in self.roots or (views and not self.is_packed(at, views)):
+            self.roots.add(name)
+
+    def is_packed(self, root: str, views: tuple[ViewStep, ...]) -> bool:
+        leaf = self.leaf(root, views)
+        return leaf is not None and leaf.layout.is_packed
+
+    def taken(self, into: Value, name: str, more: tuple[ViewStep, ...] = ()) -> Lazy:
+        """An operand as a formula of leaves, with more views upon it. It is a root behind this if
+        it must be one."""
+        while True:
+            at, views = self.origin(name)
+            views = simplified(self.values[at].shape, (*views, *more))
+            shown = dataclasses.replace(
+                self.values[at], shape=shape_behind(self.values[at].shape, views)
+            )
+            if at in self.roots:
+                leaf = self.leaf(at, views)
+                if leaf is not None:
+                    return Lazy(value=shown, expression=self.named(leaf), domain=shown.shape)
+                if at == name:
+                    raise GraphError(
+                        f"{self.graph.names.get(name, name)} of shape {self.values[at].shape} is "
+                        "looked at in a way that no kernel can; report this model"
+                    )
+                self.roots.add(name if more else self.before(name))
+                continue
+            lazy = self.lazies[at]
+            pushed = self.pushed(lazy, views) if views else lazy.expression
+            if pushed is None or not self.is_inlined(at, into):
+                self.roots.add(at)
+                continue
+            found = Lazy(
+                value=shown, expression=pushed, domain=shown.shape, inlined=lazy.inlined | {at}
+            )
+            if views:
+                return found
+            return dataclasses.replace(found, domain=lazy.domain, axes=lazy.axes)
+
+    def is_inlined(self, name: str, into: Value) -> bool:
+        """Whether a formula may be part of another: what is behind a product goes into its epilogue
+        alone."""
+        owner = next((r for r, region in self.regions.items() if into.id in region), None)
+        if owner is not None:
+            return name in self.regions[owner]
+        return not any(name in region for region in self.regions.values())
+
+    def is_deeper(self, leaf: Lazy) -> bool:
+        """Whether a formula sees a leaf with more axes than it has."""
+        found = self.leaves[leaf.expression.name]
+        shown = seen(found.layout, math.prod(self.values[found.root].shape), "x")
+        return shown is not None and len(shown.shape) > len(found.layout.shape)
+
+    def pushed(self, lazy: Lazy, views: tuple[ViewStep, ...]) -> Expression | None:
+        """The formula of a view of a formula: of its leaves, seen through the same views."""
+        if lazy.axes or not lazy.is_plain:
+            return None
+        found = {}
+        for name in inputs(lazy.expression):
+            leaf = self.leaves[name]
+            layout = replayed(leaf.layout.expanded(lazy.value.shape), views)
+            size = math.prod(self.values[leaf.root].shape)
+            if layout is None or seen(layout, size, "x") is None:
+                return None
+            found[name] = self.named(Leaf(root=leaf.root, layout=layout))
+        return substituted(lazy.expression, found)
+
+    def rows_of(
+        self, value: Value, operation: Formula, rows: list[Lazy], exact: frozenset[str]
+    ) -> tuple[Shape, tuple[int, ...] | None]:
+        """The domain and the axes of a formula with row-wise parts; None if they do not agree."""
+        if operation.axes:
+            shapes = [self.values[name].shape for name in operation.operands]
+            found = (tuple(np.broadcast_shapes(*shapes)), operation.axes)
+        elif rows:
+            found = (rows[0].domain, rows[0].axes)
+        else:
+            return value.shape, ()
+        domain, axes = found
+        same = all((lazy.domain, lazy.axes) == found for lazy in rows)
+        rank = len(domain)
+        fits = value.rank == rank and all(
+            n == m or (n == 1 and axis in axes)
+            for axis, (n, m) in enumerate(zip(value.shape, domain, strict=True))
+        )
+        return domain, axes if same and fits and not (exact and rows) else None
+
+    def unfit(self, lazy: Lazy, taken: Mapping[str, Lazy]) -> set[str]:
+        """Parts of a formula that have to be roots, because it cannot be one kernel's with them."""
+        if not any(part.inlined for part in taken.values()):
+            return set()
+        found = set()
+        for part in taken.values():
+            if not part.inlined:
+                continue
+            whole = self.computed(lazy)
+            if not self.is_computed_alike(part, whole) or (lazy.axes and not part.is_plain):
+                found.add(part.value.id)
+        too_long = characters(lazy.expression) > MOST_CHARACTERS
+        if too_long or len(inputs(lazy.expression)) > MOST_OPERANDS:
+            widest = max(
+                (t for t in taken.values() if t.inlined), key=lambda t: characters(t.expression)
+            )
+            found.add(widest.value.id)
+        return found
+
+    def is_computed_alike(self, part: Lazy, whole: DType) -> bool:
+        """Whether a part of a formula is the same where all of it is computed in a type."""
+        own, dtype = self.computed(part), part.value.dtype
+        converts = part.expression.name == "cast" and not part.expression.arguments[0].arguments
+        if converts and not dtype.is_integer:
+            return not whole.is_integer
+        if dtype is not DType.BOOL and dtype.is_integer != own.is_integer:
+            return False
+        return own is whole
+
+    def computed(self, lazy: Lazy) -> DType:
+        indices = index_inputs(lazy.expression)
+        dtypes = [
+            self.values[self.leaves[name].root].dtype
+            for name in inputs(lazy.expression)
+            if name not in indices
+        ]
+        return computed_in(dtypes, lazy.value.dtype)
+
+    # -- products ---------------------------------------------------------------------------
+
+    def multiplied(self, product: Value) -> None:
+        """What a product multiplies is in memory, as matrices of one stride."""
+        for number, name in enumerate(product.operands):
+            at, views = self.origin(name)
+            if at not in self.roots:
+                # Where a layout of what it is a view of will do, that is written, and not the view.
+                layout = replayed(Layout.of(self.values[at].shape), views)
+                fits = layout is not None and matrix(self.graph, product, number, layout)
+                self.roots.add(at if fits else name)
+                continue
+            leaf = self.leaf(at, views)
+            if leaf is None or matrix(self.graph, product, number, leaf.layout) is None:
+                self.roots.add(name)
+
+    def absorb(self) -> None:
+        """Puts what follows each product into its epilogue, and orders its result in memory as its
+        uses want it."""
+        joins = _joins(self.order, self.uses, set(self.graph.outputs.values()))
+        for value in self.order:
+            if isinstance(value.operation, Product):
+                self._absorb(value, joins)
+        for value in self.order:
+            root = self.root_of.get(value.id, value.id)
+            if isinstance(value.operation, Product):
+                self._reorder(value, root)
+
+    def _absorb(self, product: Value, joins: Mapping[str, str | None]) -> None:
+        at: str | None = product.id
+        while at is not None and (at := joins.get(at)) is not None:
+            if isinstance(self.values[at].operation, View):
+                continue
+            region = self.between(product.id, at)
+            if at in self.products or (region and self.is_taken(region, product.id)):
+                return
+            if region is None or not self.is_epilogue(product, at, region):
+                return
+            previous = self.root_of.get(product.id)
+            if previous is not None:
+                self.roots.discard(previous)
+                del self.products[previous], self.regions[previous]
+            self.root_of[product.id], self.products[at] = at, product.id
+            self.regions[at] = region
+            self.roots.add(at)
+
+    def is_taken(self, region: frozenset[str], product: str) -> bool:
+        """Whether another product has some of these values in its epilogue."""
+        own = self.root_of.get(product)
+        return any(region & other for root, other in self.regions.items() if root != own)
+
+    def between(self, product: str, end: str) -> frozenset[str] | None:
+        """The formulas by which a value is made of a product; None if others are among them."""
+        found, left = set(), [end]
+        while left:
+            name = left.pop()
+            if name in found or name == product:
+                continue
+            operation = self.values[name].operation
+            if isinstance(operation, View) and not operation.step.keeps_order:
+                return None
+            if isinstance(operation, Formula) and (
+                operation.axes or has_views(operation.expression)
+            ):
+                return None
+            found.add(name)
+            left += [o for o in self.values[name].operands if self.depends(o, product)]
+        return frozenset(found)
+
+    def depends(self, name: str, on: str) -> bool:
+        number = int(on[1:])
+        left, seen_names = [name], set()
+        while left:
+            at = left.pop()
+            if at == on:
+                return True
+            if at in seen_names or int(at[1:]) < number:
+                continue
+            seen_names.add(at)
+            left += self.values[at].operands
+        return False
+
+    def is_epilogue(self, product: Value, end: str, region: frozenset[str]) -> bool:
+        """Whether all formulas of a region are of the product, and of operands that an epilogue
+        takes beside it."""
+        last = self.values[end]
+        if last.dtype is not product.dtype or math.prod(last.shape) != math.prod(product.shape):
+            return False
+        extents = product_extents(self.graph, product)
+        operands = set()
+        for name in region:
+            value = self.values[name]
+            if not isinstance(value.operation, Formula):
+                continue
+            if math.prod(value.shape) != math.prod(product.shape):
+                return False
+            for operand in value.operands:
+                at, views = self.origin(operand)
+                if operand in region or at in region or at == product.id:
+                    if views and not all(step.keeps_order for step in views):
+                        return False
+                    continue
+                operands.add(operand)
+                layout = replayed(Layout.of(self.values[at].shape), views)
+                if layout is None or self.values[at].dtype is not product.dtype:
+                    return False
+                if extent_of(layout.expanded(value.shape), extents) is None:
+                    return False
+        expression = self.expanded(end, region)
+        return characters(expression) <= MOST_CHARACTERS and len(operands) <= MOST_OPERANDS - 3
+
+    def expanded(self, end: str, region: frozenset[str]) -> Expression:
+        """A value's formula of what is outside of a region."""
+        done: dict[str, Expression] = {}
+        for name in sorted(region, key=lambda name: int(name[1:])):
+            operation = self.values[name].operation
+            if isinstance(operation, View):
+                done[name] = done.get(operation.of, variable(operation.of))
+            else:
+                assert isinstance(operation, Formula)
+                done[name] = substituted(operation.expression, done)
+        return done[end]
+
+    def _reorder(self, product: Value, root: str) -> None:
+        """Where all uses permute the result first, it is written in that order."""
+        firsts = set()
+        for use in self.uses.get(root, ()):
+            operation = self.values[use].operation
+            if not isinstance(operation, View) or operation.step.kind != "permute":
+                return
+            firsts.add(operation.step.numbers)
+        if len(firsts) != 1 or root in self.graph.outputs.values():
+            return
+        axes = next(iter(firsts))
+        shape = self.values[root].shape
+        if (
+            axes[-1] != len(shape) - 1
+            or shape != product.shape
+            or self.has_full_operand(root, product)
+        ):
+            return
+        packed = Layout.of(tuple(shape[axis] for axis in axes))
+        back = [axes.index(axis) for axis in range(len(axes))]
+        layout = packed.permuted(back)
+        extents = product_extents(self.graph, product)
+        cut = layout.reshaped(extents)
+        if cut is not None and (cut.strides[2] == 1 or extents[2] == 1):
+            self.memory[root] = layout
+
+    def has_full_operand(self, root: str, product: Value) -> bool:
+        extents = product_extents(self.graph, product)
+        for name in self.regions.get(root, ()):
+            value = self.values[name]
+            for operand in value.operands:
+                at, views = self.origin(operand)
+                if at in self.regions[root] or at == product.id:
+                    continue
+                layout = replayed(Layout.of(self.values[at].shape), views)
+                if layout and extent_of(layout.expanded(value.shape), extents) == "mxn":
+                    return True
+        return False
+
+    # -- what several kernels need ------------------------------------------------------------
+
+    def output(self, name: str) -> None:
+        """A model's output is what a kernel writes, packed."""
+        at, views = self.origin(name)
+        if isinstance(self.values[at].operation, Source):
+            self.roots.add(name)
+        elif at not in self.roots:
+            layout = replayed(Layout.of(self.values[at].shape), views)
+            self.roots.add(at if layout is not None and self.is_all(at, layout) else name)
+        elif (leaf := self.leaf(at, views)) is None or not self.is_all(at, leaf.layout):
+            self.roots.add(name)
+
+    def is_all(self, root: str, layout: Layout) -> bool:
+        """Whether a layout has a root's memory as it is."""
+        return layout.is_packed and layout.size == math.prod(self.values[root].shape)
+
+    def share(self) -> bool:
+        """Makes roots of what several roots would compute. True if there were any."""
+        owners: dict[str, set[str]] = {}
+        for root in self.roots:
+            if root in self.lazies:
+                for name in self.lazies[root].inlined:
+                    owners.setdefault(name, set()).add(root)
+        new = {name for name, by in owners.items() if len(by) > 1 and not self.is_cheap(name)}
+        # Of those, what is needed only by others of them is no root for it.
+        first = {name for name in new if not self.is_inside(name, new, owners)}
+        self.roots |= first
+        return bool(first)
+
+    def is_inside(self, name: str, new: set[str], owners: Mapping[str, set[str]]) -> bool:
+        """Whether another value that becomes a root has this one in all its uses."""
+        return any(
+            other != name and name in self.lazies[other].inlined and owners[other] == owners[name]
+            for other in new
+        )
+
+    def is_cheap(self, name: str) -> bool:
+        lazy = self.lazies[name]
+        if lazy.axes:
+            return False
+        computed = [s for s in steps(lazy.expression) if s.arguments]
+        read = sum(self.size(leaf) for leaf in inputs(lazy.expression))
+        return len(computed) <= CHEAP and read <= math.prod(lazy.value.shape)
+
+    def size(self, leaf: str) -> int:
+        layout = self.leaves[leaf].layout
+        return math.prod(n for n, s in zip(layout.shape, layout.strides, strict=True) if s)
+
+    def fused(self) -> Fused:
+        written = [
+            v.id
+            for v in self.order
+            if v.id in self.roots
+            and not isinstance(v.operation, Source)
+            and v.id not in self.root_of
+        ]
+        operands = {}
+        for value in self.order:
+            if isinstance(value.operation, Product):
+                pair = [self.leaf(*self.origin(o)) for o in value.operands]
+                assert pair[0] is not None and pair[1] is not None
+                operands[value.id] = (pair[0], pair[1])
+        return Fused(
+            graph=self.graph,
+            roots=tuple(written),
+            formulas={name: self.lazies[name] for name in written if name in self.lazies},
+            products=self.products,
+            leaves=self.leaves,
+            memory={name: self.layout_of(name) for name in self.roots},
+            operands=operands,
+            outputs={name: self.origin(of)[0] for name, of in self.graph.outputs.items()},
+        )
+
+
+def simplified(shape: Shape, views: Iterable[ViewStep]) -> tuple[ViewStep, ...]:
+    """The views without those that change nothing: of reshapes in a row the last one counts."""
+    found: list[ViewStep] = []
+    for step in views:
+        if found and found[-1].kind == step.kind == "reshape":
+            found.pop()
+        found.append(step)
+        if step.kind == "reshape" and shape_behind(shape, found[:-1]) == step.numbers:
+            found.pop()
+    return tuple(found)
+
+
+def shape_behind(shape: Shape, views: Iterable[ViewStep]) -> Shape:
+    """What views make of a shape."""
+    for step in views:
+        match step.kind:
+            case "permute":
+                shape = tuple(shape[axis] for axis in step.numbers)
+            case "slice":
+                axis, _, count, _ = step.numbers
+                shape = (*shape[:axis], count, *shape[axis + 1 :])
+            case _:
+                shape = step.numbers
+    return shape
+
+
+#: Bytes at whose multiples kernels take tensors.
+ALIGNMENT = 16
+
+
+@frozen
+class Matrix:
+    """How a product reads an operand: rows `ld` elements apart, columns of it if `transposed`, and
+    `batch_stride` elements from one of a batch to the next."""
+
+    transposed: bool
+    ld: int
+    batch_stride: int
+    offset: int
+
+
+def matrix(graph: Graph, product: Value, number: int, layout: Layout) -> Matrix | None:
+    """An operand of a product as a matrix, or as many as the batch has; None if it is none."""
+    batch, m, n = product_extents(graph, product)
+    k = graph.values[product.operands[0]].shape[-1]
+    sizes = ((batch, m, k), (batch, k, n))[number]
+    if batch > 1:
+        layout = layout.expanded((*product.shape[:-2], *layout.shape[-2:]))
+    cut = layout.reshaped(sizes)
+    if cut is None or layout.offset * product.dtype.itemsize % ALIGNMENT:
+        return None
+    _, rows, cols = sizes
+    between, down, along = cut.strides
+    if along == 1 or cols == 1:
+        transposed, ld, least = False, down, cols
+    elif down == 1 or rows == 1:
+        transposed, ld, least = True, along, rows
+    else:
+        return None
+    ld = ld if (cols if transposed else rows) > 1 else least
+    if ld < least or min(between, ld) < 0:
+        return None
+    return Matrix(
+        transposed=transposed, ld=ld, batch_stride=between if batch > 1 else 0, offset=layout.offset
+    )
+
+
+def product_extents(graph: Graph, product: Value) -> tuple[int, int, int]:
+    """Batch, rows and columns of a product, whose batch is one if all share one B."""
+    operation = product.operation
+    assert isinstance(operation, Product)
+    *batch, m, n = product.shape
+    if math.prod(graph.values[operation.b].shape[:-2]) == 1:
+        return 1, math.prod(batch) * m, n
+    return math.prod(batch), m, n
+
+
+def extent_of(layout: Layout, extents: tuple[int, int, int]) -> str | None:
+    """What an operand of an epilogue has a value for; None if it can be none."""
+    cut = layout.reshaped(extents)
+    if cut is None:
+        return None
+    sizes = zip(extents, cut.strides, strict=True)
+    b, m, n = (0 if size == 1 else stride for size, stride in sizes)
+    if layout.offset:
+        return None
+    if (b, m, n) == (0, 0, 0):
+        return "1"
+    if (b, m, n) == (0, 0, 1):
+        return "n"
+    if (b, m, n) == (0, 1, 0):
+        return "mx1"
+    full = Layout.of(extents)
+    return (
+        "mxn"
+        if cut.is_packed
+        and full.size == layout.size
+        and 0 not in (s for size, s in zip(extents, cut.strides, strict=True) if size > 1)
+        else None
+    )
+
+
+def characters(expression: Expression) -> int:
+    """About how long its text is, in which what is used twice stands twice."""
+    lengths: dict[Expression, int] = {}
+    for step in steps(expression):
+        own = (
+            len(step.name or step.primitive.value)
+            if step.primitive is not Primitive.CONSTANT
+            else 9
+        )
+        lengths[step] = own + 2 + sum(lengths[a] + 2 for a in step.arguments)
+    return lengths[expression]
+
+
+def _special(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:
+    """Operands of views in a formula, which have to have their own shape; and of these the tables
+    and indices of gathers, which have to be in memory."""
+    exact: set[str] = set()
+    rooted: set[str] = set()
+    for step in steps(expression):
+        if step.primitive is Primitive.VIEW:
+            exact.update(inputs(step))
+            if step.name == "gather":
+                rooted.update(inputs(step))
+    return frozenset(exact), frozenset(rooted)
+
+
+def index_inputs(expression: Expression) -> frozenset[str]:
+    """Variables by which others are gathered."""
+    found: set[str] = set()
+    for step in steps(expression):
+        if step.primitive is Primitive.VIEW and step.name == "gather":
+            found.update(inputs(step.arguments[1]))
+    return frozenset(found)
+
+
+def _reachable(graph: Graph) -> set[str]:
+    found = set(graph.outputs.values())
+    for value in reversed(list(graph.values.values())):
+        if value.id in found:
+            found.update(value.operands)
+    return found
+
+
+def _uses(graph: Graph, used: set[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for value in graph.values.values():
+        if value.id in used:
+            for operand in dict.fromkeys(value.operands):
+                found.setdefault(operand, []).append(value.id)
+    return found
+
+
+def _joins(
+    order: list[Value], uses: Mapping[str, list[str]], outputs: set[str]
+) -> dict[str, str | None]:
+    """For each value the first one that all its uses lead to: its immediate post-dominator, by the
+    algorithm of Cooper, Harvey and Kennedy. None is the end, where outputs lead to."""
+    found: dict[str, str | None] = {}
+    depth: dict[str | None, int] = {None: 0}
+    for value in reversed(order):
+        after: list[str | None] = list(uses.get(value.id, ()))
+        if value.id in outputs or not after:
+            after.append(None)
+        join, *others = after
+        for other in others:
+            while join != other:
+                if depth[join] >= depth[other]:
+                    assert join is not None
+                    join = found[join]
+                else:
+                    assert other is not None
+                    other = found[other]
+        found[value.id] = join
+        depth[value.id] = depth[join] + 1
+    return found

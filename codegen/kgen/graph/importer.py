@@ -1,0 +1,323 @@
+"""ONNX to a model: shapes fixed, types inferred and constants folded, node by node.
+
+Nodes are walked once, in order. One whose inputs are all known is computed by onnx's own reference;
+of any other the types are inferred, given the values of those inputs that are known. So whatever is
+computed from shapes alone is a constant behind this walk, and no shape stays open.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import defs, helper, numpy_helper, shape_inference
+from onnx.reference import ReferenceEvaluator
+
+from kgen.errors import GraphError
+from kgen.graph.model import Array, Model, Node, Shape, Tensor
+from kgen_runtime.dtypes import DType
+
+#: ONNX's element types that values may have.
+DTYPES: Mapping[int, DType] = {
+    onnx.TensorProto.DOUBLE: DType.F64,
+    onnx.TensorProto.FLOAT: DType.F32,
+    onnx.TensorProto.FLOAT16: DType.F16,
+    onnx.TensorProto.BFLOAT16: DType.BF16,
+    onnx.TensorProto.INT64: DType.S64,
+    onnx.TensorProto.INT32: DType.S32,
+    onnx.TensorProto.INT8: DType.S8,
+    onnx.TensorProto.UINT8: DType.U8,
+    onnx.TensorProto.BOOL: DType.BOOL,
+}
+#: Bytes that a folded constant may have.
+MOST_FOLDED = 2 << 30
+#: Whose results differ from run to run.
+RANDOM = frozenset(
+    {
+        "Bernoulli",
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+    }
+)
+#: ONNX's own domains, whose operators have a schema.
+DOMAINS = ("", "ai.onnx")
+
+
+def imported(
+    proto: onnx.ModelProto, shapes: Mapping[str, Shape], supported: Collection[str]
+) -> Model:
+    """The model with its inputs of these shapes. Raises GraphError, for operators that are not
+    among the supported ones with the names of all nodes that they are in."""
+    walk = _Walk(proto, shapes, supported)
+    for i, node in enumerate(proto.graph.node):
+        walk.visit(node, i)
+    return walk.model()
+
+
+class _Walk:
+    """What is known of the values up to some node."""
+
+    def __init__(
+        self, proto: onnx.ModelProto, shapes: Mapping[str, Shape], supported: Collection[str]
+    ) -> None:
+        self.proto, self.supported = proto, supported
+        self.opsets = {
+            o.domain if o.domain not in DOMAINS else "": o.version for o in proto.opset_import
+        }
+        self.constants: dict[str, Array] = {}
+        self.types: dict[str, onnx.TypeProto] = {}
+        self.open: set[str] = set()
+        self.nodes: list[Node] = []
+        self.unsupported: dict[str, list[str]] = {}
+        for initializer in proto.graph.initializer:
+            self.constants[initializer.name] = array_of(initializer)
+            self.types[initializer.name] = helper.make_tensor_type_proto(
+                initializer.data_type, list(initializer.dims)
+            )
+        if proto.graph.sparse_initializer:
+            raise GraphError("the model has sparse tensors; export it with dense ones")
+        self.inputs = [i for i in proto.graph.input if i.name not in self.constants]
+        self._fix(shapes)
+
+    def _fix(self, shapes: Mapping[str, Shape]) -> None:
+        """The inputs' shapes, of which none may stay open."""
+        names = [i.name for i in self.inputs]
+        for name in shapes:
+            if name not in names:
+                raise GraphError(
+                    f"--shape {name}=: the model has no such input; it has {', '.join(names)}"
+                )
+        left = []
+        for given in self.inputs:
+            if not given.type.HasField("tensor_type"):
+                raise GraphError(f"input {given.name} is no tensor; kgen takes tensors only")
+            if given.type.tensor_type.elem_type not in DTYPES:
+                raise GraphError(
+                    f"input {given.name} has a type that no kernel takes; export it as f32"
+                )
+            dims = [
+                dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
+                for dim in given.type.tensor_type.shape.dim
+            ]
+            wanted = shapes.get(given.name)
+            if wanted is None and any(isinstance(n, str) or n < 1 for n in dims):
+                left.append(f"{given.name}={'x'.join(map(str, dims))}")
+                continue
+            wanted = tuple(int(n) for n in dims) if wanted is None else wanted
+            fixed = [n for n in dims if not isinstance(n, str)]
+            fits = len(wanted) == len(dims) and all(
+                isinstance(n, str) or n == m for n, m in zip(dims, wanted, strict=True)
+            )
+            if not fits and (given.type.tensor_type.HasField("shape") or fixed):
+                raise GraphError(
+                    f"--shape {given.name}={'x'.join(map(str, wanted))} does not fit the model's "
+                    f"{'x'.join(map(str, dims)) or 'single number'}"
+                )
+            self.types[given.name] = helper.make_tensor_type_proto(
+                given.type.tensor_type.elem_type, list(wanted)
+            )
+        if left:
+            options = " ".join(f"--shape {word}" for word in left)
+            raise GraphError(
+                f"the model leaves shapes open: {', '.join(left)}; give {options} with numbers"
+            )
+
+    def visit(self, node: onnx.NodeProto, number: int) -> None:
+        name = node.name or next((f"{node.op_type}:{o}" for o in node.output if o), f"#{number}")
+        for value in node.input:
+            if value and value not in self.types and value not in self.open:
+                raise GraphError(
+                    f"node {name} ({node.op_type}) takes {value}, which nothing before it makes: "
+                    "a cycle, or a graph out of order; export the model again"
+                )
+        for value in node.output:
+            if value and (value in self.types or value in self.open):
+                raise GraphError(f"node {name} ({node.op_type}) makes {value}, which is made twice")
+        known = all(not v or v in self.constants for v in node.input)
+        is_onnx = node.domain in DOMAINS
+        if is_onnx and node.op_type in ("Shape", "Size") and node.input[0] in self.types:
+            self._keep(node.output[0], self._shape_of(node))
+            return
+        typed = self._infer(node, name) if is_onnx else {}
+        if known and is_onnx and node.op_type not in RANDOM and self._fold(node, name, typed):
+            return
+        operator = node.op_type if is_onnx else f"{node.domain}.{node.op_type}"
+        if operator not in self.supported:
+            self.unsupported.setdefault(operator, []).append(name)
+        for value in filter(None, node.output):
+            if value in typed:
+                self.types[value] = typed[value]
+            else:
+                self.open.add(value)
+        if not self.unsupported:
+            self._check_types(name, operator, node.output)
+        self.nodes.append(
+            Node(
+                name=name,
+                operator=operator,
+                inputs=tuple(node.input),
+                outputs=tuple(node.output),
+                attributes={a.name: attribute_of(a) for a in node.attribute},
+                opset=self.opsets.get("", 1),
+            )
+        )
+
+    def _shape_of(self, node: onnx.NodeProto) -> Array:
+        shape = _dims(self.types[node.input[0]])
+        if node.op_type == "Size":
+            return np.asarray(math.prod(shape), np.int64)
+        bounds = {a.name: a.i for a in node.attribute}
+        return np.asarray(shape[bounds.get("start", 0) : bounds.get("end")], np.int64)
+
+    def _infer(self, node: onnx.NodeProto, name: str) -> dict[str, onnx.TypeProto]:
+        """The types of what a node makes; none of them where that cannot be said."""
+        if any(value in self.open for value in node.input):
+            return {}
+        opset = self.opsets.get("", 1)
+        try:
+            schema = defs.get_schema(node.op_type, opset, "")
+        except defs.SchemaError:
+            return {}
+        small = {
+            v: numpy_helper.from_array(self.constants[v], v)
+            for v in node.input
+            if v in self.constants and self.constants[v].size <= 4096
+        }
+        types = {v: self.types[v] for v in node.input if v}
+        try:
+            found = shape_inference.infer_node_outputs(
+                schema, node, types, small, opset_imports=[helper.make_opsetid("", opset)]
+            )
+        except Exception as error:
+            raise GraphError(
+                f"node {name} ({node.op_type}) does not fit its inputs: {error}"
+            ) from None
+        return {
+            value: kind
+            for value, kind in found.items()
+            if kind.HasField("tensor_type")
+            and kind.tensor_type.HasField("shape")
+            and all(dim.HasField("dim_value") for dim in kind.tensor_type.shape.dim)
+        }
+
+    def _fold(self, node: onnx.NodeProto, name: str, typed: Mapping[str, onnx.TypeProto]) -> bool:
+        """Computes a node whose inputs are known; says whether that was possible."""
+        for kind in typed.values():
+            if math.prod(_dims(kind)) * 8 > MOST_FOLDED:
+                raise GraphError(
+                    f"node {name} ({node.op_type}) makes a constant of shape "
+                    f"{'x'.join(map(str, _dims(kind)))}; {MOST_FOLDED >> 30} GiB is the limit"
+                )
+        given = [v for v in dict.fromkeys(node.input) if v]
+        alone = helper.make_graph(
+            [node],
+            "fold",
+            [helper.make_value_info(v, self.types[v]) for v in given],
+            [onnx.ValueInfoProto(name=v) for v in node.output if v],
+        )
+        model = helper.make_model(alone, opset_imports=self.proto.opset_import)
+        try:
+            with np.errstate(all="ignore"):
+                found = ReferenceEvaluator(model).run(None, {v: self.constants[v] for v in given})
+        except Exception:
+            return False
+        if not all(isinstance(value, np.ndarray | np.generic) for value in found):
+            return False
+        for value, array in zip(filter(None, node.output), found, strict=True):
+            self._keep(value, np.asarray(array))
+        return True
+
+    def _keep(self, name: str, array: Array) -> None:
+        self.constants[name] = np.ascontiguousarray(array).reshape(array.shape)
+        self.types[name] = helper.make_tensor_type_proto(
+            helper.np_dtype_to_tensor_dtype(array.dtype), list(array.shape)
+        )
+
+    def _check_types(self, name: str, operator: str, outputs: Sequence[str]) -> None:
+        for value in filter(None, outputs):
+            if value in self.open:
+                raise GraphError(
+                    f"node {name} ({operator}): the shape of {value} depends on data; kgen takes "
+                    "fixed shapes, so export the model without it"
+                )
+            dtype = self.types[value].tensor_type.elem_type
+            if dtype not in DTYPES:
+                kind = onnx.TensorProto.DataType.Name(dtype)
+                raise GraphError(
+                    f"node {name} ({operator}) makes {value} of {kind}, which no kernel takes"
+                )
+
+    def model(self) -> Model:
+        if self.unsupported:
+            count = sum(map(len, self.unsupported.values()))
+            words = "; ".join(
+                f"{op}: {_some(names)}" for op, names in sorted(self.unsupported.items())
+            )
+            raise GraphError(
+                f"{count} nodes have operators that kgen lacks: {words}; kgen targets --operators "
+                "prints those that it has"
+            )
+        outputs = [o.name for o in self.proto.graph.output]
+        for name in outputs:
+            if name not in self.types:
+                raise GraphError(f"output {name} is made by no node; export the model again")
+        wanted, kept = set(outputs), []
+        for node in reversed(self.nodes):
+            if wanted.intersection(node.outputs):
+                wanted.update(filter(None, node.inputs))
+                kept.append(node)
+        tensors = {}
+        for name in (*wanted, *(i.name for i in self.inputs)):
+            kind = self.types[name].tensor_type
+            if kind.elem_type not in DTYPES:
+                raise GraphError(
+                    f"constant {name} has a type that no kernel takes; export it as f32"
+                )
+            tensors[name] = Tensor(dtype=DTYPES[kind.elem_type], shape=_dims(self.types[name]))
+        return Model(
+            name=self.proto.graph.name or "main",
+            inputs=tuple(i.name for i in self.inputs),
+            outputs=tuple(outputs),
+            tensors=tensors,
+            constants={n: a for n, a in self.constants.items() if n in wanted},
+            nodes=tuple(reversed(kept)),
+        )
+
+
+#: Names of nodes that a message has of one operator.
+MOST_NAMES = 5
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
+def _dims(kind: onnx.TypeProto) -> Shape:
+    return tuple(dim.dim_value for dim in kind.tensor_type.shape.dim)
+
+
+def array_of(tensor: onnx.TensorProto) -> Array:
+    """A constant's elements. Raises GraphError if they do not fill its shape."""
+    try:
+        return np.asarray(numpy_helper.to_array(tensor))
+    except Exception as error:
+        raise GraphError(f"constant {tensor.name} cannot be read: {error}") from None
+
+
+def attribute_of(attribute: onnx.AttributeProto) -> Any:
+    value = helper.get_attribute_value(attribute)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if attribute.type == onnx.AttributeProto.TENSOR:
+        return array_of(value)
+    return tuple(value) if attribute.type in _LISTS else value
+
+
+_LISTS = (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS, onnx.AttributeProto.STRINGS)

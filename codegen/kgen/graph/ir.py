@@ -1,0 +1,220 @@
+"""A model in kgen's words: sources, formulas, views and products over values of fixed shapes.
+
+::
+
+    Value.operation = Source                    a model's input, or a constant
+                    | Formula                   an expression of the scalar language, views and
+                                                row-wise functions in it; inputs broadcast
+                    | View                      another value, looked at otherwise
+                    | Product                   numpy's matmul of two values
+
+Values are numbered in an order in which each stands behind those that it is made of. What is
+computed twice in the same way is one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from kgen.errors import GraphError
+from kgen.graph.layout import ViewStep
+from kgen.graph.model import Array, Node, Shape, Tensor
+from kgen.ops.expression import Expression, Number, constant, inputs, variable
+from kgen.ops.registry import call_of
+from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Source:
+    """An input or a constant of the model, by its name there."""
+
+    kind: Literal["input", "constant"]
+    name: str
+
+
+@frozen
+class Formula:
+    """`expression` of the values that its variables name. `axes` of its domain are those that its
+    row-wise functions go along; it has none of them where there are none."""
+
+    expression: Expression
+    axes: tuple[int, ...] = ()
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        return inputs(self.expression)
+
+
+@frozen
+class View:
+    of: str
+    step: ViewStep
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        return (self.of,)
+
+
+@frozen
+class Product:
+    a: str
+    b: str
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        return (self.a, self.b)
+
+
+Operation = Source | Formula | View | Product
+
+
+@frozen
+class Value:
+    """`name` is the model's, if it has it; `nodes` are those that computed it."""
+
+    id: str
+    dtype: DType
+    shape: Shape
+    operation: Operation
+    nodes: tuple[str, ...] = ()
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        return () if isinstance(self.operation, Source) else self.operation.operands
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+
+@frozen
+class Graph:
+    """`names` are those that values have in the model."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: Mapping[str, str]
+    values: Mapping[str, Value]
+    constants: Mapping[str, Array]
+    names: Mapping[str, str]
+
+
+class Builder:
+    """Adds values; what is there already is not added again."""
+
+    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        #: What is known of the model's values, by their names there.
+        self.tensors = tensors
+        self.values: dict[str, Value] = {}
+        self.constants: dict[str, Array] = {}
+        self.known: dict[tuple[object, ...], str] = {}
+        #: The node that is being lowered.
+        self.node: Node | None = None
+
+    def add(self, operation: Operation, shape: Sequence[int], dtype: DType) -> Value:
+        shape = tuple(map(int, shape))
+        if 0 in shape:
+            raise self.refusal(
+                f"has a result of shape {'x'.join(map(str, shape))}, without elements"
+            )
+        key = (operation, shape, dtype)
+        if key not in self.known:
+            name = f"v{len(self.values)}"
+            self.values[name] = Value(
+                id=name,
+                dtype=dtype,
+                shape=shape,
+                operation=operation,
+                nodes=(self.node.name,) if self.node else (),
+            )
+            self.known[key] = name
+        return self.values[self.known[key]]
+
+    @property
+    def result(self) -> Tensor:
+        """What is known of the node's first result."""
+        assert self.node is not None
+        return self.tensors[self.node.outputs[0]]
+
+    def refusal(self, why: str) -> GraphError:
+        assert self.node is not None
+        return GraphError(f"node {self.node.shown} {why}")
+
+    def input(self, name: str, shape: Shape, dtype: DType) -> Value:
+        return self.add(Source(kind="input", name=name), shape, dtype)
+
+    def constant(self, name: str, array: Array, dtype: DType) -> Value:
+        self.constants.setdefault(name, array)
+        return self.add(Source(kind="constant", name=name), array.shape, dtype)
+
+    def array(self, value: Value | None) -> Array | None:
+        """A constant's elements; None for any other value."""
+        if value is None or not isinstance(value.operation, Source):
+            return None
+        return (
+            self.constants.get(value.operation.name) if value.operation.kind == "constant" else None
+        )
+
+    def term(self, value: Value | Number) -> Expression:
+        """A value in a formula: a number, if all its elements are that one."""
+        if not isinstance(value, Value):
+            return value if isinstance(value, Expression) else constant(value)
+        array = self.array(value)
+        if array is not None and value.dtype is not DType.BF16 and array.size:
+            first = array.flat[0]
+            if array.size == 1 or bool(np.all(array == first)):
+                return constant(float(first))
+        return variable(value.id)
+
+    def tensor(self, value: Value) -> Expression:
+        """A value in a view, which a number cannot be."""
+        return variable(value.id)
+
+    def call(self, name: str, *terms: Value | Number) -> Expression:
+        return call_of(name, *map(self.term, terms))
+
+    def formula(
+        self,
+        expression: Expression,
+        shape: Sequence[int],
+        dtype: DType,
+        axes: tuple[int, ...] = (),
+    ) -> Value:
+        if not inputs(expression):
+            raise self.refusal("is a constant that could not be folded")
+        return self.add(Formula(expression=expression, axes=axes), shape, dtype)
+
+    def view(self, value: Value, kind: str, numbers: Sequence[int], shape: Sequence[int]) -> Value:
+        """A view of a value; itself, if it looks the same."""
+        numbers = tuple(map(int, numbers))
+        same = tuple(shape) == value.shape and (
+            kind != "permute" or numbers == tuple(range(value.rank))
+        )
+        if same:
+            return value
+        return self.add(
+            View(of=value.id, step=ViewStep(kind=kind, numbers=numbers)), shape, value.dtype
+        )
+
+    def reshape(self, value: Value, shape: Sequence[int]) -> Value:
+        return self.view(value, "reshape", shape, shape)
+
+    def permute(self, value: Value, axes: Sequence[int]) -> Value:
+        return self.view(value, "permute", axes, [value.shape[axis] for axis in axes])
+
+    def slice(self, value: Value, axis: int, start: int, count: int, step: int = 1) -> Value:
+        shape = (*value.shape[:axis], count, *value.shape[axis + 1 :])
+        return self.view(value, "slice", (axis, start, count, step), shape)
+
+    def expand(self, value: Value, shape: Sequence[int]) -> Value:
+        return self.view(value, "expand", shape, shape)
+
+    def product(self, a: Value, b: Value) -> Value:
+        """numpy's matmul of operands of two or more axes."""
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        shape = (*batch, a.shape[-2], b.shape[-1])
+        return self.add(Product(a=a.id, b=b.id), shape, a.dtype)

@@ -1,0 +1,192 @@
+"""Layouts: where the elements of a view lie in the memory of the tensor that it is a view of.
+
+Views that only look at a tensor otherwise (reshape, permute, slice, expand) are applied to a layout
+one after another, as numpy does it. So no view is ever a copy by itself: whoever reads it takes its
+strides (a product), or its formula (an element-wise kernel).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+from kgen.graph.model import Shape
+from kgen.ops.expression import Expression, variable, view
+from kgen.spec.formula import MAX_RANK, packed
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Layout:
+    """Element (i, j, ...) lies `offset + i strides[0] + j strides[1] + ...` elements behind the
+    first one of memory."""
+
+    shape: Shape
+    strides: Shape
+    offset: int = 0
+
+    @staticmethod
+    def of(shape: Shape) -> Layout:
+        """A packed tensor's."""
+        return Layout(shape=shape, strides=packed(shape))
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def is_packed(self) -> bool:
+        """The first elements of memory, in their order."""
+        walked = [(n, s) for n, s in zip(self.shape, self.strides, strict=True) if n > 1]
+        wanted = packed(tuple(n for n, _ in walked))
+        return self.offset == 0 and tuple(s for _, s in walked) == wanted
+
+    def permuted(self, axes: Sequence[int]) -> Layout:
+        return dataclasses.replace(
+            self,
+            shape=tuple(self.shape[axis] for axis in axes),
+            strides=tuple(self.strides[axis] for axis in axes),
+        )
+
+    def sliced(self, axis: int, start: int, count: int, step: int) -> Layout:
+        shape, strides = list(self.shape), list(self.strides)
+        offset = self.offset + start * strides[axis]
+        shape[axis], strides[axis] = count, strides[axis] * step
+        return Layout(shape=tuple(shape), strides=tuple(strides), offset=offset)
+
+    def expanded(self, shape: Shape) -> Layout:
+        """As a tensor of `shape` that this one broadcasts to."""
+        new = len(shape) - len(self.shape)
+        strides = tuple(
+            0 if n == 1 and m != 1 else s
+            for n, m, s in zip(self.shape, shape[new:], self.strides, strict=True)
+        )
+        return dataclasses.replace(self, shape=shape, strides=(0,) * new + strides)
+
+    def reshaped(self, shape: Shape) -> Layout | None:
+        """The same elements in order as a tensor of another shape; None if strides cannot say so.
+
+        Both shapes are cut where their products of leading sizes agree; each part must be walked
+        with one stride.
+        """
+        old = [(n, s) for n, s in zip(self.shape, self.strides, strict=True) if n != 1]
+        strides: list[int] = []
+        first = 0
+        for n in shape:
+            if n == 1:
+                strides.append(0)
+                continue
+            # The run of old axes that this size begins in, or goes on in.
+            taken, stop = old[first][0], first + 1
+            while taken % n and stop < len(old):
+                taken *= old[stop][0]
+                stop += 1
+            if taken % n:
+                return None
+            run = old[first:stop]
+            if any(s != m * t for (_, s), (m, t) in pairwise(run)):
+                return None
+            inner = taken // n
+            strides.append(run[-1][1] * inner)
+            old[first:stop] = [(inner, run[-1][1])] if inner > 1 else []
+        return Layout(shape=shape, strides=tuple(strides), offset=self.offset)
+
+    def applied(self, step: ViewStep) -> Layout | None:
+        """With a view upon it; None if that is no layout."""
+        match step.kind:
+            case "permute":
+                return self.permuted(step.numbers)
+            case "slice":
+                axis, start, count, by = step.numbers
+                return self.sliced(axis, start, count, by)
+            case "expand":
+                return self.expanded(step.numbers)
+        return self.reshaped(step.numbers)
+
+
+@frozen
+class ViewStep:
+    """One view: `reshape` to a shape, `permute` by axes, `expand` to a shape, or `slice`: axis,
+    start, count and step."""
+
+    kind: str
+    numbers: tuple[int, ...]
+
+    @property
+    def keeps_order(self) -> bool:
+        """The elements are the same, in the same order."""
+        return self.kind == "reshape"
+
+
+def replayed(layout: Layout, steps: Sequence[ViewStep]) -> Layout | None:
+    """A layout with views upon it, the first one first; None if no layout says that, or no formula
+    of a kernel."""
+    found: Layout | None = layout
+    for step in steps:
+        if found is None:
+            return None
+        found = found.applied(step)
+    return found
+
+
+@frozen
+class Seen:
+    """A packed input of `shape`, and the formula of it that has the elements of a layout."""
+
+    shape: Shape
+    formula: Expression
+
+
+def seen(layout: Layout, size: int, name: str) -> Seen | None:
+    """How a formula of kgen sees a layout in `size` elements of packed memory; None if it cannot.
+
+    Memory is cut into axes at the layout's strides, which must divide each other. Axes of stride 0
+    are of size 1 in the formula, and axes of size 1 in front are left out.
+    """
+    moving = [
+        i for i, (n, s) in enumerate(zip(layout.shape, layout.strides, strict=True)) if n > 1 and s
+    ]
+    order = sorted(moving, key=lambda i: -layout.strides[i])
+    strides = [layout.strides[i] for i in order]
+    if any(s < 0 for s in strides) or any(s % t or s == t for s, t in pairwise(strides)):
+        return None
+    # The axes of memory: one for each moving axis, and what lies between elements of the innermost.
+    inner = strides[-1] if strides else size
+    radices = [s // t for s, t in pairwise([*strides, inner])] if strides else []
+    sizes = [size // strides[0], *radices[:-1]] if strides else []
+    if strides and size % strides[0]:
+        return None
+    if inner > 1:
+        sizes.append(inner)
+    steps = [*strides, 1] if inner > 1 else strides
+    starts = [layout.offset // s % n for s, n in zip(steps, sizes, strict=True)]
+    counts = [layout.shape[i] for i in order] + ([1] if inner > 1 else [])
+    if any(a + n > m for a, n, m in zip(starts, counts, sizes, strict=True)):
+        return None
+    # Axes of one element, where the layout has them behind its first moving axis.
+    rank = len(layout.shape)
+    ones = [i for i in range(min(moving, default=rank), rank) if i not in moving]
+    shape = (*sizes, *(1 for _ in ones))
+    if not shape:
+        shape = (1,)
+    if len(shape) > MAX_RANK:
+        return None
+    found = variable(name)
+    for axis, (start, count, n) in enumerate(zip(starts, counts, sizes, strict=True)):
+        if count != n:
+            found = view("slice", (found, axis, start, start + count, 1))
+    axis_of = {i: at for at, i in enumerate(order)} | {
+        i: len(sizes) + at for at, i in enumerate(ones)
+    }
+    between = [len(order)] if inner > 1 else []
+    wanted = [*between, *(axis_of[i] for i in range(rank) if i in axis_of)]
+    if wanted != list(range(len(shape))) and len(wanted) == len(shape):
+        walked = [axis for axis in wanted if axis < len(sizes)]
+        if found.primitive is variable(name).primitive and walked == list(range(len(sizes))):
+            # Only axes of one element move: the input may have that shape itself.
+            shape = tuple(shape[axis] for axis in wanted)
+        else:
+            found = view("permute", (found, *wanted))
+    return Seen(shape=shape, formula=found)

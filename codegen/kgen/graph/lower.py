@@ -1,0 +1,420 @@
+"""Fused formulas and products as specs of kernels, with what each of their tensors is bound to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from kgen.graph.fuse import Fused, Lazy, Leaf, extent_of, index_inputs, matrix, product_extents
+from kgen.graph.ir import Product, Source, Value
+from kgen.graph.layout import Layout, seen
+from kgen.graph.model import Array, Shape
+from kgen.graph.recognise import recognised
+from kgen.ops.expression import (
+    Expression,
+    Primitive,
+    call,
+    inputs,
+    steps,
+    substituted,
+    variable,
+    view,
+    with_arguments,
+)
+from kgen.ops.views import has_views
+from kgen.spec import Elementwise, Matmul, Rowwise, Spec
+from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Buffer:
+    """Memory of so many elements: a source's, or what a call writes."""
+
+    id: str
+    dtype: DType
+    elements: int
+
+
+@frozen
+class Binding:
+    """The buffer of a kernel's tensor, and how many elements behind its start it lies."""
+
+    buffer: str
+    offset: int = 0
+
+
+@frozen
+class Call:
+    """A kernel, and the buffers of its parameters. `writes` is that of its output."""
+
+    spec: Spec
+    bindings: Mapping[str, Binding]
+    writes: str
+    nodes: tuple[str, ...]
+
+
+@frozen
+class Lowered:
+    """Calls in order, and all buffers. `inputs` and `constants` are the sources among them, with
+    constants' elements; `outputs` have the buffers of the model's outputs."""
+
+    calls: tuple[Call, ...]
+    buffers: Mapping[str, Buffer]
+    inputs: Mapping[str, str]
+    constants: Mapping[str, Array]
+    outputs: Mapping[str, str]
+
+
+def lower(fused: Fused, *, has_s64: bool = True) -> Lowered:
+    """The calls for targets that compute in s64, or for those that do not: there numbers of s64 are
+    read as s32, from their lower halves. Raises SpecError for what no kernel computes."""
+    return _Lowering(fused, has_s64).all()
+
+
+class _Lowering:
+    def __init__(self, fused: Fused, has_s64: bool) -> None:
+        self.fused, self.graph, self.has_s64 = fused, fused.graph, has_s64
+        self.values = fused.graph.values
+        self.calls: list[Call] = []
+        self.buffers: dict[str, Buffer] = {}
+        self.constants: dict[str, Array] = {}
+        #: Copies of leaves as some kernel needs them: packed, or of another type.
+        self.copies: dict[tuple[Leaf, Shape, DType], str] = {}
+
+    def all(self) -> Lowered:
+        for name in self.fused.memory:
+            if isinstance(source := self.values[name].operation, Source):
+                self.buffer(name)
+                if source.kind == "constant":
+                    self.constants[name] = self.graph.constants[source.name]
+        for root in self.fused.roots:
+            self.buffer(root)
+            product = self.fused.products.get(root)
+            if isinstance(self.values[root].operation, Product):
+                product = root
+            if product is not None:
+                self.product(root, self.values[product])
+            else:
+                self.formula(root)
+        outputs = self.outputs()
+        return Lowered(
+            calls=tuple(self.calls),
+            buffers=self.buffers,
+            inputs={self.name_of(name): name for name in self.graph.inputs},
+            constants=self.constants,
+            outputs=outputs,
+        )
+
+    def name_of(self, name: str) -> str:
+        operation = self.values[name].operation
+        return operation.name if isinstance(operation, Source) else self.graph.names[name]
+
+    def buffer(self, name: str) -> Buffer:
+        value = self.values[name]
+        return self.new(name, value.dtype, math.prod(value.shape))
+
+    def new(self, name: str, dtype: DType, elements: int) -> Buffer:
+        return self.buffers.setdefault(name, Buffer(id=name, dtype=dtype, elements=elements))
+
+    def outputs(self) -> dict[str, str]:
+        """Two outputs of one value are two buffers."""
+        found: dict[str, str] = {}
+        for name, root in self.fused.outputs.items():
+            if root in found.values():
+                value = self.values[root]
+                leaf = Leaf(root=root, layout=Layout.of((math.prod(value.shape),)))
+                root = self.copied(leaf, leaf.layout.shape, value.dtype, fresh=True)
+            found[name] = root
+        return found
+
+    def nodes(self, root: str, members: Iterable[str]) -> tuple[str, ...]:
+        found = [n for m in (*members, root) for n in self.values[m].nodes]
+        return tuple(dict.fromkeys(found))
+
+    # -- formulas ---------------------------------------------------------------------------
+
+    def formula(self, root: str) -> None:
+        lazy = self.fused.formulas[root]
+        expression = recognised(lazy.expression)
+        names = inputs(expression)
+        leaves = {name: self.fused.leaves[name] for name in names}
+        nodes = self.nodes(root, sorted(lazy.inlined, key=lambda name: int(name[1:])))
+        if lazy.axes:
+            self.rows(lazy, expression, leaves, nodes)
+        else:
+            self.elements(lazy.value, expression, leaves, nodes)
+
+    def elements(
+        self,
+        value: Value,
+        expression: Expression,
+        leaves: Mapping[str, Leaf],
+        nodes: tuple[str, ...],
+        into: str = "",
+    ) -> None:
+        """An element-wise kernel."""
+        if has_views(expression):
+            domain, layouts = value.shape, {name: leaf.layout for name, leaf in leaves.items()}
+        else:
+            domain, layouts, _ = coalesced(value.shape, leaves)
+        formulas, shapes, dtypes, bindings = {}, [], [], {}
+        indices = index_inputs(expression)
+        for number, (name, leaf) in enumerate(leaves.items()):
+            buffer = self.buffers[leaf.root]
+            layout, size, dtype = layouts[name], buffer.elements, buffer.dtype
+            if dtype is DType.S64 and not self.has_s64 and name not in indices:
+                layout, size, dtype = lower_halves(layout), 2 * size, DType.S32
+            dtypes.append(dtype)
+            shown = seen(layout, size, f"x{number}")
+            assert shown is not None, leaf
+            found = shown.formula
+            if has_views(expression) and shown.shape != layouts[name].shape:
+                found = view("expand", (found, *layouts[name].shape))
+            formulas[name] = found
+            shapes.append(shown.shape)
+            bindings[f"x{number}"] = Binding(buffer=leaf.root)
+        expression = substituted(expression, formulas)
+        if expression.primitive is Primitive.INPUT:
+            expression = call("cast", (expression,))
+        spec = elementwise(expression, shapes, tuple(dtypes), value.dtype)
+        if math.prod(spec.domain) < math.prod(domain):
+            whole = view("expand", (expression, *domain))
+            spec = elementwise(whole, shapes, tuple(dtypes), value.dtype)
+        self.call(spec, bindings, into or value.id, nodes)
+
+    def rows(
+        self,
+        lazy: Lazy,
+        expression: Expression,
+        leaves: Mapping[str, Leaf],
+        nodes: tuple[str, ...],
+    ) -> None:
+        """A row-wise kernel; what it cannot read as it lies is copied first."""
+        domain, layouts, axes = coalesced(lazy.domain, leaves, lazy.axes)
+        dtype = self.row_dtype(lazy, leaves)
+        renamed: dict[str, Expression] = {}
+        shapes: list[Shape] = []
+        bindings = {}
+        # Where no input has all rows and columns, the first one gets them.
+        own = {name: own_sizes(layout) for name, layout in layouts.items()}
+        if np.broadcast_shapes(*own.values()) != domain:
+            own[next(iter(own))] = domain
+        for number, (name, leaf) in enumerate(leaves.items()):
+            buffer = self.buffers[leaf.root]
+            shown = seen(layouts[name], buffer.elements, "x")
+            as_it_lies = shown is not None and shown.formula is variable("x")
+            if (
+                not as_it_lies
+                or buffer.dtype is not dtype
+                or own[name] == domain != own_sizes(layouts[name])
+            ):
+                copy = self.copied(Leaf(root=leaf.root, layout=layouts[name]), own[name], dtype)
+                buffer = self.buffers[copy]
+            renamed[name] = variable(f"x{number}")
+            shapes.append(own[name])
+            bindings[f"x{number}"] = Binding(buffer=buffer.id)
+        spec = Rowwise(
+            expression=str(substituted(expression, renamed)),
+            shapes=tuple(shapes),
+            dtype=dtype,
+            out_dtype=lazy.value.dtype,
+            axes=axes,
+        )
+        self.call(spec, bindings, lazy.value.id, nodes)
+
+    def row_dtype(self, lazy: Lazy, leaves: Mapping[str, Leaf]) -> DType:
+        """The one type of all inputs: the result's, or that of a float among them."""
+        floats = [
+            dtype
+            for leaf in leaves.values()
+            if not (dtype := self.buffers[leaf.root].dtype).is_integer
+        ]
+        return floats[0] if floats else DType.F32
+
+    def copied(self, leaf: Leaf, sizes: Shape, dtype: DType, fresh: bool = False) -> str:
+        """A leaf in memory of its own, packed, of these sizes."""
+        key = (leaf, sizes, dtype)
+        if key not in self.copies or fresh:
+            name = f"{leaf.root}.{len(self.copies)}"
+            self.copies[key] = name
+            self.new(name, dtype, math.prod(sizes))
+            strides = tuple(
+                s if n > 1 else 0 for n, s in zip(sizes, leaf.layout.strides, strict=True)
+            )
+            layout = Layout(shape=sizes, strides=strides, offset=leaf.layout.offset)
+            value = Value(
+                id=name, dtype=dtype, shape=sizes, operation=Source(kind="input", name="")
+            )
+            self.elements(
+                value, variable("x"), {"x": Leaf(root=leaf.root, layout=layout)},
+                self.values[leaf.root].nodes, into=name,
+            )  # fmt: skip
+        return self.copies[key]
+
+    # -- products ---------------------------------------------------------------------------
+
+    def product(self, root: str, product: Value) -> None:
+        operation = product.operation
+        assert isinstance(operation, Product)
+        batch, m, n = product_extents(self.graph, product)
+        k = self.values[operation.a].shape[-1]
+        leaves = self.fused.operands[product.id]
+        bindings: dict[str, Binding] = {}
+        fields: dict[str, int | None] = {}
+        letters = ""
+        constant: tuple[str, ...] = ()
+        for number, (name, leaf) in enumerate(zip("ab", leaves, strict=True)):
+            found = matrix(self.graph, product, number, leaf.layout)
+            assert found is not None, leaf
+            buffer = leaf.root
+            if buffer in self.constants and name == "b":
+                constant = ("b",)
+                least = k if found.transposed else n
+                if found.ld != least or found.offset or batch > 1:
+                    buffer = self.own_constant(leaf)
+                    found = matrix(self.graph, product, number, Layout.of(leaf.layout.shape))
+                    assert found is not None
+            bindings[name] = Binding(buffer=buffer, offset=found.offset)
+            fields[f"ld{name}"] = found.ld
+            fields[f"batch_stride_{name}"] = found.batch_stride if batch > 1 else None
+            letters += "t" if found.transposed else "n"
+        written = self.fused.memory[root].reshaped((batch, m, n))
+        assert written is not None
+        between, down, _ = written.strides
+        fields["ldc"] = down if m > 1 else n
+        fields["batch_stride_c"] = between if batch > 1 else None
+        epilogue, shapes, operands = self.epilogue(root, product, (batch, m, n))
+        spec = Matmul(
+            m=m, n=n, k=k, dtype=product.dtype, out_dtype=product.dtype, batch=batch,
+            layout=letters, epilogue=epilogue, epilogue_shapes=shapes, constant=constant, **fields,  # type: ignore[arg-type]
+        )  # fmt: skip
+        nodes = self.nodes(product.id, ())
+        if root in self.fused.formulas:
+            members = self.fused.formulas[root].inlined
+            nodes += self.nodes(root, sorted(members, key=lambda name: int(name[1:])))
+        self.call(spec, bindings | operands, root, tuple(dict.fromkeys(nodes)))
+
+    def own_constant(self, leaf: Leaf) -> str:
+        """The part of a constant that a layout shows, as a constant of its own."""
+        shown = "x".join(map(str, (leaf.layout.offset, *leaf.layout.shape, *leaf.layout.strides)))
+        name = f"{leaf.root}:{shown}"
+        array = self.constants[leaf.root].reshape(-1)
+        step = array.itemsize
+        self.constants[name] = np.ascontiguousarray(
+            np.lib.stride_tricks.as_strided(
+                array[leaf.layout.offset :],
+                leaf.layout.shape,
+                tuple(s * step for s in leaf.layout.strides),
+            )
+        )
+        self.new(name, self.buffers[leaf.root].dtype, leaf.layout.size)
+        return name
+
+    def epilogue(
+        self, root: str, product: Value, extents: tuple[int, int, int]
+    ) -> tuple[str, dict[str, str], dict[str, Binding]]:
+        """The formula behind a product, the extents of its operands, and what they are bound to."""
+        lazy = self.fused.formulas.get(root)
+        if lazy is None:
+            return "x", {}, {}
+        renamed: dict[str, Expression] = {}
+        shapes: dict[str, str] = {}
+        bindings: dict[str, Binding] = {}
+        plain = {"n": "bias", "mxn": "residual", "mx1": "row_scale", "1": "number"}
+        for name in inputs(lazy.expression):
+            leaf = self.fused.leaves[name]
+            if leaf.root == product.id:
+                renamed[name] = variable("x")
+                continue
+            extent = extent_of(leaf.layout.expanded(lazy.value.shape), extents)
+            assert extent is not None, leaf
+            taken = next((n for n, b in bindings.items() if b.buffer == leaf.root), None)
+            if taken is None:
+                count = sum(other == extent for other in shapes.values())
+                taken = f"{plain[extent]}{count + 1 if count else ''}"
+                shapes[taken], bindings[taken] = extent, Binding(buffer=leaf.root)
+            renamed[name] = variable(taken)
+        expression = ordered(recognised(substituted(lazy.expression, renamed)))
+        return str(expression), shapes, bindings
+
+    def call(
+        self, spec: Spec, bindings: Mapping[str, Binding], writes: str, nodes: tuple[str, ...]
+    ) -> None:
+        bound = {**bindings, "out": Binding(buffer=writes)}
+        self.calls.append(Call(spec=spec, bindings=bound, writes=writes, nodes=nodes))
+
+
+def elementwise(
+    expression: Expression, shapes: Iterable[Shape], dtypes: tuple[DType, ...], out: DType
+) -> Elementwise:
+    return Elementwise(
+        expression=str(expression), shapes=tuple(shapes), dtypes=dtypes, out_dtype=out
+    )
+
+
+def lower_halves(layout: Layout) -> Layout:
+    """The first s32 of each s64 of a layout, in memory of s32."""
+    strides = tuple(2 * s for s in layout.strides)
+    return Layout(shape=layout.shape, strides=strides, offset=2 * layout.offset)
+
+
+def ordered(expression: Expression) -> Expression:
+    """Sums and products with the product of matrices first, as they are written."""
+    done: dict[Expression, Expression] = {}
+    for step in steps(expression):
+        arguments = tuple(done[a] for a in step.arguments)
+        if step.name in ("add", "mul"):
+            first, second = arguments
+            if "x" in inputs(second) and "x" not in inputs(first):
+                arguments = (second, first)
+        done[step] = step if arguments == step.arguments else with_arguments(step, arguments)
+    return done[expression]
+
+
+def own_sizes(layout: Layout) -> Shape:
+    """The sizes of what a layout has elements for: 1 where one serves all."""
+    return tuple(n if s else 1 for n, s in zip(layout.shape, layout.strides, strict=True))
+
+
+def coalesced(
+    domain: Shape, leaves: Mapping[str, Leaf], axes: tuple[int, ...] = ()
+) -> tuple[Shape, dict[str, Layout], tuple[int, ...]]:
+    """The domain with axes made one where all leaves walk them as one, and without those of one
+    element; the leaves' layouts in it, and the row-wise axes. So kernels of models that differ in
+    leading axes only are one."""
+    layouts = {name: leaf.layout.expanded(domain) for name, leaf in leaves.items()}
+    groups: list[list[int]] = []
+    for axis, n in enumerate(domain):
+        if n == 1:
+            continue
+        last = groups[-1][-1] if groups else None
+        if (
+            last is not None
+            and (last in axes) == (axis in axes)
+            and all(layout.strides[last] == layout.strides[axis] * n for layout in layouts.values())
+        ):
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+    reduced = [number for number, group in enumerate(groups) if group[0] in axes]
+    shape = tuple(math.prod(domain[axis] for axis in group) for group in groups)
+    found = {
+        name: Layout(
+            shape=shape,
+            strides=tuple(layout.strides[group[-1]] for group in groups),
+            offset=layout.offset,
+        )
+        for name, layout in layouts.items()
+    }
+    if not shape or (axes and not reduced):
+        # Rows of one element each.
+        shape = (*shape, 1)
+        reduced = [len(shape) - 1] if axes else []
+        found = {
+            name: Layout(shape=shape, strides=(*layout.strides, 0), offset=layout.offset)
+            for name, layout in found.items()
+        }
+    return shape, found, tuple(reduced)

@@ -1,0 +1,60 @@
+"""A model as it is imported: typed tensors of fixed shapes, folded constants, nodes in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
+
+Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
+
+
+@frozen
+class Tensor:
+    """What is known of a value before it is computed."""
+
+    dtype: DType
+    shape: Shape
+
+
+@frozen
+class Node:
+    """An operator's use. Inputs that are left out have the name ''."""
+
+    name: str
+    operator: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any]
+    opset: int
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        return self.attributes.get(name, default)
+
+    @property
+    def shown(self) -> str:
+        return f"{self.name} ({self.operator})"
+
+
+@frozen
+class Model:
+    """Nodes stand behind those whose results they take. `tensors` are of all values but constants
+    that nothing takes."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    tensors: Mapping[str, Tensor]
+    constants: Mapping[str, Array]
+    nodes: tuple[Node, ...]
+
+
+def array_dtype(dtype: DType) -> np.dtype[Any]:
+    """The numpy type of a constant's elements; that of bf16 is its bits."""
+    return dtype.storage

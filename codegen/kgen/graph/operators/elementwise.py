@@ -1,0 +1,193 @@
+"""Element-wise operators: each is a function of kgen's scalar language, or a formula of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kgen.graph.ir import Builder, Value
+from kgen.graph.model import Node
+from kgen.graph.operators.registry import Lower, Operator, one, optional
+from kgen.ops.expression import Expression, Number
+from kgen_runtime.dtypes import DType
+
+
+def formula(make: Callable[[Builder, Node, list[Value]], Expression]) -> Lower:
+    """The lowering of an operator that is a formula of its inputs, which broadcast."""
+
+    def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
+        values = [value for value in given if value is not None]
+        return b.formula(make(b, node, values), b.result.shape, b.result.dtype)
+
+    return lower
+
+
+def function(name: str, **attributes: float) -> Lower:
+    """The lowering of an operator that is a function; its attributes are arguments behind inputs,
+    here with ONNX's defaults."""
+
+    def make(b: Builder, node: Node, values: list[Value]) -> Expression:
+        numbers = [float(node.attribute(key, default)) for key, default in attributes.items()]
+        return b.call(name, *values, *numbers)
+
+    return formula(make)
+
+
+def folded(name: str) -> Lower:
+    """Of any number of inputs."""
+
+    def make(b: Builder, node: Node, values: list[Value]) -> Expression:
+        found = b.term(values[0])
+        for value in values[1:]:
+            found = b.call(name, found, value)
+        return found
+
+    return formula(make)
+
+
+def division(b: Builder, node: Node, values: list[Value]) -> Expression:
+    if values[0].dtype.is_integer:
+        raise b.refusal("divides integers, which no kernel rounds toward zero; cast to f32 first")
+    return b.call("div", *values)
+
+
+def gelu(b: Builder, node: Node, values: list[Value]) -> Expression:
+    is_tanh = node.attribute("approximate", "none") == "tanh"
+    return b.call("gelu_tanh" if is_tanh else "gelu", *values)
+
+
+def modulo(b: Builder, node: Node, values: list[Value]) -> Expression:
+    if node.attribute("fmod", 0):
+        raise b.refusal("has fmod=1; kgen has the remainder with the sign of the divisor")
+    return b.call("mod", *values)
+
+
+def prelu(b: Builder, node: Node, values: list[Value]) -> Expression:
+    x, slope = values
+    return b.call("where", b.call("less", x, 0.0), b.call("mul", x, slope), x)
+
+
+def is_infinite(b: Builder, node: Node, values: list[Value]) -> Expression:
+    if not (node.attribute("detect_negative", 1) and node.attribute("detect_positive", 1)):
+        raise b.refusal("asks for infinity of one sign; compare with it instead")
+    return b.call("isinf", *values)
+
+
+def clip(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    x = one(given)
+    found: Expression = b.term(x)
+    bounds: list[tuple[str, Value | Number | None]] = [
+        ("max", optional(given, 1) or node.attribute("min")),
+        ("min", optional(given, 2) or node.attribute("max")),
+    ]
+    for name, bound in bounds:
+        if bound is not None:
+            found = b.call(name, found, bound)
+    return b.formula(found, x.shape, x.dtype)
+
+
+def cast(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    from kgen.graph.importer import DTYPES
+
+    x = one(given)
+    to = DTYPES.get(node.attribute("to", 0)) if node.operator == "Cast" else one(given, 1).dtype
+    if to is None:
+        raise b.refusal("casts to a type that no kernel takes")
+    if to is x.dtype:
+        return x
+    found = b.term(x)
+    if to is DType.BOOL:
+        found = b.call("not_equal", x, 0.0)
+    elif x.dtype is DType.BOOL:
+        found = b.call("where", x, 1.0, 0.0)
+    elif to.is_integer and not x.dtype.is_integer:
+        found = b.call("trunc", x)
+    else:
+        found = b.call("cast", x)
+    return b.formula(found, x.shape, to)
+
+
+def batch_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    x, scale, shift, mean, variance = (one(given, i) for i in range(5))
+    if node.attribute("training_mode", 0):
+        raise b.refusal("is in training mode; export the model for inference")
+    by_channel = [
+        b.reshape(v, (v.shape[0], *(1,) * (x.rank - 2))) for v in (scale, shift, mean, variance)
+    ]
+    scale, shift, mean, variance = by_channel
+    epsilon = float(node.attribute("epsilon", 1e-5))
+    root = b.call("rsqrt", b.call("add", variance, epsilon))
+    normal = b.call("mul", b.call("mul", b.call("sub", x, mean), root), scale)
+    return b.formula(b.call("add", normal, shift), x.shape, x.dtype)
+
+
+def same(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    return one(given)
+
+
+#: Operators that are functions of the same arguments, under kgen's names.
+_PLAIN = {
+    "Abs": "abs", "Ceil": "ceil", "Cos": "cos", "Erf": "erf", "Exp": "exp", "Floor": "floor",
+    "HardSwish": "hard_swish", "Log": "log", "Mish": "mish", "Neg": "neg", "Pow": "pow",
+    "Reciprocal": "reciprocal", "Relu": "relu", "Round": "round", "Selu": "selu",
+    "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin", "Softplus": "softplus",
+    "Softsign": "softsign", "Sqrt": "sqrt", "Swish": "silu", "Tanh": "tanh",
+    "Add": "add", "Mul": "mul", "Sub": "sub", "Where": "where",
+}  # fmt: skip
+_TRUTHS = {
+    "And": "logical_and", "Equal": "equal", "Greater": "greater",
+    "GreaterOrEqual": "greater_equal", "IsNaN": "isnan", "Less": "less",
+    "LessOrEqual": "less_equal", "Not": "logical_not", "Or": "logical_or", "Xor": "logical_xor",
+}  # fmt: skip
+
+OPERATORS: tuple[Operator, ...] = (
+    *(
+        Operator(name=name, family="element-wise", becomes=kgen, lower=function(kgen))
+        for name, kgen in _PLAIN.items()
+    ),
+    *(
+        Operator(name=name, family="element-wise", becomes=kgen, lower=function(kgen))
+        for name, kgen in _TRUTHS.items()
+    ),
+    *(
+        Operator(name=name, family="element-wise", becomes=kgen, lower=folded(kgen))
+        for name, kgen in (("Max", "max"), ("Min", "min"), ("Sum", "add"))
+    ),
+    Operator(
+        name="Div", family="element-wise", becomes="div", lower=formula(division),
+        limits="of floats",
+    ),
+    Operator(
+        name="Mod", family="element-wise", becomes="mod", lower=formula(modulo), limits="fmod=0"
+    ),
+    Operator(
+        name="LeakyRelu", family="element-wise", becomes="leaky_relu",
+        lower=function("leaky_relu", alpha=0.01),
+    ),
+    Operator(
+        name="Elu", family="element-wise", becomes="elu", lower=function("elu", alpha=1.0)
+    ),
+    Operator(
+        name="Celu", family="element-wise", becomes="celu", lower=function("celu", alpha=1.0)
+    ),
+    Operator(
+        name="HardSigmoid", family="element-wise", becomes="hard_sigmoid",
+        lower=function("hard_sigmoid", alpha=0.2, beta=0.5),
+    ),
+    Operator(
+        name="Gelu", family="element-wise", becomes="gelu, gelu_tanh", lower=formula(gelu)
+    ),
+    Operator(name="PRelu", family="element-wise", becomes="where", lower=formula(prelu)),
+    Operator(
+        name="IsInf", family="element-wise", becomes="isinf",
+        lower=formula(is_infinite), limits="of both signs",
+    ),
+    Operator(name="Clip", family="element-wise", becomes="min, max", lower=clip),
+    Operator(name="Cast", family="element-wise", becomes="cast", lower=cast),
+    Operator(name="CastLike", family="element-wise", becomes="cast", lower=cast),
+    Operator(
+        name="BatchNormalization", family="element-wise", becomes="sub, rsqrt, mul, add",
+        lower=batch_norm, limits="inference",
+    ),
+    Operator(name="Identity", family="view", becomes="the same value", lower=same),
+    Operator(name="Dropout", family="view", becomes="the same value", lower=same),
+)  # fmt: skip

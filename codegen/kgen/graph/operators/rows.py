@@ -1,0 +1,127 @@
+"""Operators over whole rows: reductions and normalizations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kgen.graph.ir import Builder, Value
+from kgen.graph.model import Node
+from kgen.graph.operators.registry import Lower, Operator, integers, one, optional
+from kgen.ops.expression import Expression
+
+
+def reduction(make: Callable[[Builder, Value], Expression]) -> Lower:
+    """The lowering of a reduction over the axes that a node names, all of them by default."""
+
+    def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
+        x = one(given)
+        named = optional(given, 1)
+        axes = node.attribute("axes", ()) if named is None else integers(b, named, "axes")
+        if not axes and node.attribute("noop_with_empty_axes", 0):
+            return x
+        found = tuple(sorted(axis % x.rank for axis in axes)) or tuple(range(x.rank))
+        kept = tuple(1 if axis in found else n for axis, n in enumerate(x.shape))
+        value = b.formula(make(b, x), kept, x.dtype, found)
+        if node.attribute("keepdims", 1):
+            return value
+        return b.reshape(value, [n for axis, n in enumerate(x.shape) if axis not in found])
+
+    return lower
+
+
+def of(name: str) -> Callable[[Builder, Value], Expression]:
+    return lambda b, x: b.call(name, x)
+
+
+def softmax(name: str) -> Lower:
+    def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
+        x = one(given)
+        if node.opset >= 13:
+            axis = node.attribute("axis", -1) % x.rank
+            return b.formula(b.call(name, x), x.shape, x.dtype, (axis,))
+        # Before, the axes from this one on were one.
+        axis = node.attribute("axis", 1) % x.rank
+        return b.formula(b.call(name, x), x.shape, x.dtype, tuple(range(axis, x.rank)))
+
+    return lower
+
+
+def last_axes(b: Builder, node: Node, x: Value) -> tuple[int, ...]:
+    axis = node.attribute("axis", -1) % x.rank
+    return tuple(range(axis, x.rank))
+
+
+def layer_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    x, scale, shift = one(given), optional(given, 1), optional(given, 2)
+    if sum(bool(name) for name in node.outputs) > 1:
+        raise b.refusal("gives mean and deviation too; kgen has its first result")
+    epsilon = float(node.attribute("epsilon", 1e-5))
+    found = b.call(
+        "layer_norm", x, 1.0 if scale is None else scale, 0.0 if shift is None else shift, epsilon
+    )
+    return b.formula(found, x.shape, x.dtype, last_axes(b, node, x))
+
+
+def rms_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    x, scale = one(given), optional(given, 1)
+    epsilon = float(node.attribute("epsilon", 1e-5))
+    found = b.call("rms_norm", x, 1.0 if scale is None else scale, epsilon)
+    return b.formula(found, x.shape, x.dtype, last_axes(b, node, x))
+
+
+def instance_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    x, scale, shift = (one(given, i) for i in range(3))
+    scale, shift = (b.reshape(v, (v.shape[0], *(1,) * (x.rank - 2))) for v in (scale, shift))
+    epsilon = float(node.attribute("epsilon", 1e-5))
+    found = b.call("layer_norm", x, scale, shift, epsilon)
+    return b.formula(found, x.shape, x.dtype, tuple(range(2, x.rank)))
+
+
+def pooled(name: str) -> Lower:
+    def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
+        x = one(given)
+        axes = tuple(range(2, x.rank))
+        shape = (*x.shape[:2], *(1 for _ in axes))
+        return b.formula(b.call(name, x), shape, x.dtype, axes)
+
+    return lower
+
+
+_REDUCTIONS: dict[str, Callable[[Builder, Value], Expression]] = {
+    "ReduceMean": of("mean"),
+    "ReduceSum": of("sum"),
+    "ReduceMax": of("amax"),
+    "ReduceMin": of("amin"),
+    "ReduceProd": of("prod"),
+    "ReduceL1": of("l1"),
+    "ReduceL2": of("l2"),
+    "ReduceLogSumExp": of("logsumexp"),
+    "ReduceSumSquare": lambda b, x: b.call("sum", b.call("mul", x, x)),
+    "ReduceLogSum": lambda b, x: b.call("log", b.call("sum", x)),
+}
+
+OPERATORS: tuple[Operator, ...] = (
+    *(
+        Operator(
+            name=name,
+            family="row-wise",
+            becomes=name.removeprefix("Reduce").lower(),
+            lower=reduction(make),
+        )
+        for name, make in _REDUCTIONS.items()
+    ),
+    Operator(name="Softmax", family="row-wise", becomes="softmax", lower=softmax("softmax")),
+    Operator(
+        name="LogSoftmax", family="row-wise", becomes="log_softmax", lower=softmax("log_softmax")
+    ),
+    Operator(
+        name="LayerNormalization", family="row-wise", becomes="layer_norm", lower=layer_norm,
+        limits="the first result",
+    ),
+    Operator(name="RMSNormalization", family="row-wise", becomes="rms_norm", lower=rms_norm),
+    Operator(
+        name="InstanceNormalization", family="row-wise", becomes="layer_norm", lower=instance_norm
+    ),
+    Operator(name="GlobalAveragePool", family="row-wise", becomes="mean", lower=pooled("mean")),
+    Operator(name="GlobalMaxPool", family="row-wise", becomes="amax", lower=pooled("amax")),
+)  # fmt: skip

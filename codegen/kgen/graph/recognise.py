@@ -1,0 +1,115 @@
+"""Functions that an exporter took apart, found again by their values.
+
+A formula that depends on its inputs only by way of one part of it is a function of that part. It is
+computed at some numbers from the mathematical definitions, and if it agrees there with a function
+of the scalar language, it is that function: `x * 0.5 * (1 + erf(x / 1.4142135))` is gelu(x),
+however it is written. A function has its own accuracy and, on some targets, its own better form.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from kgen.ops.expression import Expression, Primitive, steps, with_arguments
+from kgen.ops.registry import call_of, functions
+from kgen_runtime.definitions import DEFINITIONS, Scalars
+
+#: Functions that exporters write out. Others are one operator of ONNX, or as good in parts.
+NAMES = ("gelu", "gelu_tanh", "silu", "hard_swish", "mish", "softplus", "sigmoid", "rsqrt")
+#: Where functions are compared, and how near they must come, relative to the larger of the argument
+#: and the value: constants are rounded to f32.
+POINTS = (-7.3, -3.1, -2.6, -1.7, -0.9, -0.31, -0.04, 0.02, 0.13, 0.5, 1.0, 1.3, 2.2, 2.9, 3.4, 6.1)
+CLOSE = 4e-7
+#: Steps that a function is written in at most.
+MOST_STEPS = 14
+
+
+def recognised(expression: Expression) -> Expression:
+    """The expression with the functions in it that are known by name."""
+    done: dict[Expression, Expression] = {}
+    for step in steps(expression):
+        arguments = tuple(done[a] for a in step.arguments)
+        found = step if arguments == step.arguments else with_arguments(step, arguments)
+        done[step] = _named(found)
+    return done[expression]
+
+
+def _named(whole: Expression) -> Expression:
+    if not _is_scalar(whole) or whole.truth:
+        return whole
+    for part in _waists(whole):
+        values = tuple(_value(whole, part, point) for point in POINTS)
+        for name in NAMES:
+            known = _values(name)
+            if whole.name != name and all(
+                _agree(a, b, x) for a, b, x in zip(values, known, POINTS, strict=True)
+            ):
+                return call_of(name, part)
+    return whole
+
+
+def _is_scalar(step: Expression) -> bool:
+    """A function of numbers, and not of rows."""
+    return step.primitive is Primitive.CALL and not functions()[step.name].rowwise
+
+
+def _agree(a: float, b: float, x: float) -> bool:
+    if math.isnan(a) or math.isnan(b):
+        return math.isnan(a) and math.isnan(b)
+    return abs(a - b) <= CLOSE * max(abs(x) if abs(b) < abs(x) else abs(b), 1e-3)
+
+
+def _waists(whole: Expression) -> list[Expression]:
+    """Parts that all paths from a formula to its inputs go through, the farthest first."""
+    inner: list[Expression] = []
+    front = {a for a in whole.arguments if a.primitive is not Primitive.CONSTANT}
+    number = {step: i for i, step in enumerate(steps(whole))}
+    for _ in range(MOST_STEPS):
+        if len(front) == 1:
+            inner.append(next(iter(front)))
+        last = max(front, key=lambda step: number[step], default=None)
+        if last is None or not _is_scalar(last):
+            break
+        front.remove(last)
+        front |= {a for a in last.arguments if a.primitive is not Primitive.CONSTANT}
+    return [part for part in inner if not part.truth and _depth(whole, part) > 1]
+
+
+def _depth(whole: Expression, part: Expression) -> int:
+    """Functions between a formula and a part of it."""
+    if whole is part or not whole.arguments:
+        return 0
+    return 1 + max(_depth(a, part) for a in whole.arguments)
+
+
+def _value(whole: Expression, part: Expression, x: float) -> float:
+    m = Scalars()
+    done: dict[Expression, object] = {part: x}
+
+    def value(step: Expression) -> object:
+        if step not in done:
+            if step.primitive is Primitive.CONSTANT:
+                done[step] = step.number
+            else:
+                done[step] = DEFINITIONS[step.name](m, *map(value, step.arguments))
+        return done[step]
+
+    try:
+        found = value(whole)
+    except (ArithmeticError, ValueError):
+        return math.nan
+    return float(found)  # type: ignore[arg-type]
+
+
+@lru_cache
+def _values(name: str) -> tuple[float, ...]:
+    m = Scalars()
+    defaults = functions()[name].defaults
+    values = []
+    for x in POINTS:
+        try:
+            values.append(float(DEFINITIONS[name](m, x, *defaults)))
+        except (ArithmeticError, ValueError):
+            values.append(math.nan)
+    return tuple(values)

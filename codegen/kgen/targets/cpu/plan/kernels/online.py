@@ -1,0 +1,161 @@
+"""Folds that are found together with the maximum or minimum that they are relative to, so that a
+row is read once.
+
+Each element of a vector has an extreme and a value that goes with it until the row ends. `moved` is
+that value once the extreme is that of more of the row.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from abc import ABC, abstractmethod
+
+from kgen.ops import Expression, steps
+from kgen.ops import Primitive as P
+from kgen.ops.expression import node, rebuilt, select, variable
+from kgen.ops.rows import COLUMN
+from kgen.targets.cpu.expressions import EXP2_NONPOSITIVE
+from kgen.targets.row import Fold
+from kgen_runtime.values import frozen
+
+#: Operands: a value and the extreme that it goes with; the next element.
+VALUE, EXTREME, ELEMENT = map(variable, ("value", "extreme", "element"))
+(LEAST_F32,) = struct.unpack("<f", bytes.fromhex("ffff7fff"))
+
+
+@frozen
+class Online(ABC):
+    """A fold and the extreme, of the same phase, that it is relative to."""
+
+    fold: Fold
+    extreme: Fold
+
+    @property
+    def extreme_start(self) -> float:
+        """What the extreme is at first."""
+        return self.extreme.reduction.identity
+
+    @property
+    @abstractmethod
+    def moved(self) -> Expression:
+        """VALUE, which goes with EXTREME, where the extreme is what the fold has for it."""
+
+
+@frozen
+class Exponentials(Online):
+    """A sum of 2^((x - t) c), t the maximum of x or, where that is infinite, another number. It is
+    rescaled once for several vectors, when their maximum is known (M. Milakov and N. Gimelshein,
+    "Online normalizer calculation for softmax", 2018)."""
+
+    @property
+    def extreme_start(self) -> float:
+        """A number, from which -inf is infinitely far: a row of nothing else has the sum 0."""
+        assert isinstance(LEAST_F32, float)
+        return LEAST_F32
+
+    @property
+    def moved(self) -> Expression:
+        distance = distance_of(self.fold.argument)
+        assert distance is not None
+        _, top = distance.arguments
+        before = _with(top, self.extreme.step, EXTREME)
+        return VALUE * _with(self.fold.argument, distance, before - top)
+
+
+@frozen
+class FirstPlace(Online):
+    """The first column that holds the extreme, or else the first one that holds NaN. Until another
+    takes its place it is 0, which is right where all elements are what the extreme starts from."""
+
+    @property
+    def _replaces(self) -> Expression:
+        """ELEMENT takes the place of EXTREME: it is beyond it or NaN, and that is a number."""
+        largest = self.extreme.reduction.combine is P.MAX
+        within = ELEMENT <= EXTREME if largest else EXTREME <= ELEMENT
+        return ~within & EXTREME.equals(EXTREME)
+
+    @property
+    def next(self) -> tuple[Expression, Expression]:
+        """The extreme and VALUE behind an element."""
+        return (
+            select(self._replaces, ELEMENT, EXTREME),
+            select(self._replaces, variable(COLUMN), VALUE),
+        )
+
+    @property
+    def moved(self) -> Expression:
+        return place(EXTREME, self.extreme.step, VALUE, self.fold.argument.arguments[2])
+
+
+def place(x: Expression, extreme: Expression, column: Expression, none: Expression) -> Expression:
+    """Where x is the extreme or NaN its column, elsewhere none."""
+    return select(x.equals(extreme) | ~x.equals(x), column, none)
+
+
+def online_of(fold: Fold, extreme: Fold) -> Online:
+    kind = FirstPlace if fold.reduction.combine is P.MIN else Exponentials
+    return kind(fold=fold, extreme=extreme)
+
+
+def extreme_of(step: Expression) -> Expression | None:
+    """The maximum or minimum that a reduction may be found together with."""
+    return first_place_of(step) or exponentials_of(step)
+
+
+def exponentials_of(step: Expression) -> Expression | None:
+    """The maximum that a sum of exponentials is relative to."""
+    if step.primitive is not P.REDUCE or step.name != "sum":
+        return None
+    if (distance := distance_of(step.arguments[0])) is None:
+        return None
+    x, top = distance.arguments
+    for found in _reductions(top, "maxnum"):
+        if found.arguments == (x,):
+            finite = select(node(P.ABS, found) < math.inf, found, 0.0)
+            return found if top in (found, finite) else None
+    return None
+
+
+def first_place_of(step: Expression) -> Expression | None:
+    """The maximum or minimum of which a reduction is the first place."""
+    if step.primitive is not P.REDUCE or step.name != "min":
+        return None
+    (argument,) = step.arguments
+    for found in _reductions(argument, "max", "min"):
+        if argument is place(found.arguments[0], found, variable(COLUMN), argument.arguments[-1]):
+            return found
+    return None
+
+
+def distance_of(exponential: Expression) -> Expression | None:
+    """x - t of 2^((x - t) c)."""
+    match exponential:
+        case Expression(
+            primitive=P.CALL,
+            name=name,
+            arguments=(Expression(primitive=P.SUB) as distance, _),
+        ) if name == EXP2_NONPOSITIVE:
+            return distance
+        case Expression(
+            primitive=P.EXP2,
+            arguments=(
+                Expression(
+                    primitive=P.MUL,
+                    arguments=(
+                        Expression(primitive=P.SUB) as distance,
+                        Expression(primitive=P.CONSTANT),
+                    ),
+                ),
+            ),
+        ):
+            return distance
+    return None
+
+
+def _reductions(within: Expression, *names: str) -> list[Expression]:
+    return [s for s in steps(within) if s.primitive is P.REDUCE and s.name in names]
+
+
+def _with(expression: Expression, old: Expression, new: Expression) -> Expression:
+    return rebuilt(expression, lambda step: new if step is old else step)

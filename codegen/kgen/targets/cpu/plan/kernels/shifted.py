@@ -1,0 +1,93 @@
+"""Variances in one reading of the row, by shifted sums: of x - a, a the mean of the row's first
+columns, and of its square.
+
+T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for Computing the Sample Variance: Analysis
+and Recommendations", The American Statistician 37, 1983. With d = mean(x) - a the variance is
+mean((x - a)^2) - d^2, so the relative error of the sums counts up to 1 + 2 d^2 / var times. Where
+h of n columns give a, d^2 / var is less than n / h however large the mean is: h columns whose mean
+is d from that of all make a variance of d^2 h / (n - h) at least.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgen.ops import Expression, steps
+from kgen.ops import Primitive as P
+from kgen.ops.expression import node, reduce, select, variable, with_arguments
+from kgen.ops.rows import COLUMN
+from kgen.targets.row import Fold, Phase
+
+
+def with_shift(expression: Expression, head: int) -> Expression:
+    """The expression with shifted sums, from the mean of so many first columns, for each sum of
+    (x - mean(x))^2."""
+    done: dict[Expression, Expression] = {}
+    changed: dict[Expression, Expression] = {}
+    for squares in steps(expression):
+        if (mean := mean_of(squares)) is None:
+            continue
+        total, share = mean.arguments
+        (x,) = total.arguments
+        first = reduce("sum", select(variable(COLUMN) < head, x, 0.0)) * (1.0 / head)
+        distance = x - first
+        distances = reduce("sum", distance)
+        shifted = reduce("sum", distance * distance) - distances * distances * share
+        changed[mean] = first + distances * share
+        changed[squares] = node(P.MAX, shifted, 0.0)
+    for step in steps(expression):
+        moved = with_arguments(step, tuple(done[a] for a in step.arguments))
+        done[step] = changed.get(step, moved)
+    return done[expression]
+
+
+def mean_of(squares: Expression) -> Expression | None:
+    """mean(x), as a product, of the sum of (x - mean(x))^2."""
+    match squares:
+        case Expression(
+            primitive=P.REDUCE,
+            name="sum",
+            arguments=(
+                Expression(
+                    primitive=P.MUL,
+                    arguments=(Expression(primitive=P.SUB, arguments=(x, mean)) as d, other),
+                ),
+            ),
+        ) if d is other and mean.primitive is P.MUL and mean.arguments[0] is reduce("sum", x):
+            return mean
+    return None
+
+
+def head_of(phase: Phase) -> int:
+    """How many first columns the phase folds; 0 for all."""
+    heads = {_head(fold)[0] for fold in phase.folds}
+    return heads.pop() if len(heads) == 1 else 0
+
+
+def in_head(phase: Phase) -> Phase:
+    """The phase where its columns are all among the first ones."""
+    folds = tuple(
+        replace(fold, step=reduce(fold.step.name, _head(fold)[1])) for fold in phase.folds
+    )
+    return replace(phase, folds=folds, wanted=tuple(fold.argument for fold in folds))
+
+
+def _head(fold: Fold) -> tuple[int, Expression]:
+    """The number of first columns that alone are folded, and what is folded of them."""
+    match fold.argument:
+        case Expression(
+            primitive=P.SELECT,
+            arguments=(
+                Expression(
+                    primitive=P.LESS,
+                    arguments=(
+                        Expression(primitive=P.INPUT, name=name),
+                        Expression(primitive=P.CONSTANT, number=head),
+                    ),
+                ),
+                x,
+                Expression(primitive=P.CONSTANT, number=other),
+            ),
+        ) if name == COLUMN and head > 0 and other == fold.reduction.identity:
+            return int(head), x
+    return 0, fold.argument

@@ -1,0 +1,258 @@
+"""The plan of rowwise_split.ll.j2: a few long rows, each cut into parts that several threads take.
+
+Every reading of the row is a launch. A part's folds go to a workspace as partial results; each task
+of the next launch combines those of all parts of its row, as a vector's elements are combined
+elsewhere, and goes on with its part. Parts are the schedule's, not the threads': results do not
+depend on how many there are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from functools import cached_property
+from typing import ClassVar
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuSplitRows
+from kgen.spec import Rowwise
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import AHEAD_BYTES, LINE_BYTES, check_task
+from kgen.targets.cpu.plan.kernels.kept import Kept
+from kgen.targets.cpu.plan.kernels.row_phases import (
+    Cut,
+    Fetch,
+    PartialResult,
+    PhasePlan,
+    RowPhases,
+)
+from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan, plan_rowwise
+from kgen.targets.cpu.plan.kernels.shifted import head_of
+from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.row import Phase, RowOutput, is_interleaved, line_length
+from kgen_runtime.manifest import Launch, Workspace
+from kgen_runtime.values import frozen
+
+#: A name that no input has.
+PARTIAL_RESULTS = "partial.results"
+
+
+@frozen
+class SplitKernel:
+    """A launch: of each part of each row or, where nothing is left to read, of each row. `saved`
+    are operands, and where the row's record has room for the first part's, in bytes; `writes` are
+    outputs."""
+
+    launch: Launch
+    is_split: bool
+    phases: tuple[PhasePlan, ...]
+    saved: tuple[tuple[str, int], ...]
+    writes: tuple[RowOutput, ...]
+
+    @property
+    def loop(self) -> str:
+        """What its tasks are numbers of."""
+        return "task" if self.is_split else "row"
+
+    @property
+    def results_of_row(self) -> bool:
+        """It writes outputs of which a row has one element."""
+        return bool(self.phases[-1].results_of_row)
+
+
+@frozen
+class SplitPhases(RowPhases):
+    """Phases of a part, whose first column and ends are operands."""
+
+    def line_cuts(self, name: str) -> tuple[Cut, ...]:
+        """The last part alone has a remainder: loops over it are empty in all others."""
+        run = self.run
+        found = [
+            Cut(name=f"{name}.u", start="%part.start", stop="%part.unrolled", units=run.unroll)
+        ]
+        if run.has_single:
+            found.append(Cut(name=f"{name}.s", start="%part.unrolled", stop="%part.whole"))
+        if run.tail:
+            found.append(
+                Cut(name=f"{name}.t", start="%part.whole", stop="%part.stop", valid=run.tail)
+            )
+        return tuple(found)
+
+
+@frozen
+class SplitRowsPlan(RowwisePlan):
+    phases_class: ClassVar[type[RowPhases]] = SplitPhases
+
+    schedule: CpuSplitRows
+
+    @property
+    def splits(self) -> int:
+        """Parts of a row."""
+        return -(-self.spec.cols // self.schedule.task)
+
+    @property
+    def row_stays(self) -> bool:
+        """Not from one launch to the next: its part may be another thread's then."""
+        return False
+
+    @cached_property
+    def kept(self) -> tuple[Kept, ...]:
+        return ()
+
+    @property
+    def task_words(self) -> str:
+        """Those of the last launch."""
+        return f"{self.schedule.task} columns of a row" if self.kernels[-1].is_split else "a row"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (
+            f"rows in {self.splits} parts of {self.schedule.task} columns: each launch reads them "
+            "once, and combines the partial results of those before it, "
+            f"{self.record_bytes} B for a row, {self.fold_bytes} B for each fold",
+        )
+
+    @cached_property
+    def fetches(self) -> tuple[Fetch, ...]:
+        """What comes from memory, a little ahead."""
+        if not self.is_far:
+            return ()
+        return tuple(
+            self._fetch(phase.number, i.name, AHEAD_BYTES, 2)
+            for phase in self._reading
+            for i in self.row.inputs
+            if phase.folds and i.name in phase.inputs and i.columns is not None
+            if i.columns.linear and self.is_streamed(i)
+        )
+
+    @property
+    def masked_types(self) -> tuple[Vector, ...]:
+        partial = {self.stage.stored} if self.splits % self.compute.count > 1 else set()
+        return tuple(sorted({*super().masked_types, *partial}, key=str))
+
+    # -- partial results -----------------------------------------------------------------------
+
+    @property
+    def _reading(self) -> tuple[Phase, ...]:
+        """Phases that go through the row, each in a launch."""
+        return tuple(phase for phase in self.row.phases if not head_of(phase))
+
+    @property
+    def fold_bytes(self) -> int:
+        """One fold's partial results of a row, in whole lines."""
+        nbytes = self.splits * self.stage.itemsize
+        return -(-nbytes // LINE_BYTES) * LINE_BYTES
+
+    @cached_property
+    def fold_offsets(self) -> dict[str, int]:
+        """Where a row's record has a fold's partial results."""
+        names = [fold.name for phase in self._reading for fold in phase.folds]
+        return {name: i * self.fold_bytes for i, name in enumerate(names)}
+
+    @property
+    def record_bytes(self) -> int:
+        """Those of a row."""
+        return len(self.fold_offsets) * self.fold_bytes
+
+    def partial_results(self, phase: Phase) -> tuple[PartialResult, ...]:
+        """Vectors of the partial results of a phase."""
+        count = self.compute.count
+        return tuple(
+            PartialResult(
+                fold=fold,
+                number=number,
+                offset=self.fold_offsets[fold.name] + number * self.compute.bytes,
+                valid=min(count, self.splits - number * count) % count,
+                start=self.row_phases.start(fold),
+            )
+            for fold in phase.folds
+            for number in range(-(-self.splits // count))
+        )
+
+    # -- launches ------------------------------------------------------------------------------
+
+    @property
+    def last_columns(self) -> tuple[tuple[str, int], ...]:
+        """Where a part ends if it is the row's last: its steps, its whole vectors, its columns."""
+        return (
+            ("unrolled", self.run.unrolled),
+            ("whole", self.run.whole),
+            ("stop", self.run.length),
+        )
+
+    def planned_launches(self) -> Iterator[Launch]:
+        """One for each reading; only the last one writes outputs."""
+        *_, last = self._reading
+        inputs = tuple(self.spec.inputs)
+        for phase in self._reading:
+            is_last = phase is last
+            arguments = (*inputs, *self.spec.outputs) if is_last else inputs
+            parts = self.splits if self.is_split(phase) else 1
+            yield Launch(
+                entry_point=self.spec.key + ("" if is_last else f"_partial{phase.number}"),
+                grid=(self.spec.rows * parts, 1, 1),
+                arguments=(*arguments, PARTIAL_RESULTS),
+            )
+
+    def is_split(self, phase: Phase) -> bool:
+        """It goes through the parts of a row."""
+        return bool(phase.folds or self.row.whole_outputs)
+
+    @cached_property
+    def kernels(self) -> tuple[SplitKernel, ...]:
+        found = []
+        for launch, reading in zip(self.launches, self._reading, strict=True):
+            phases = []
+            known = self.row_phases.known()
+            for phase in self.row.phases[: reading.number + 1]:
+                if phase is reading or head_of(phase):
+                    phases.append(self.row_phases.planned(phase, known))
+                else:
+                    results = self.partial_results(phase)
+                    phases.append(self.row_phases.combined(phase, results, known))
+            found.append(
+                SplitKernel(
+                    launch=launch,
+                    is_split=self.is_split(reading),
+                    phases=tuple(phases),
+                    saved=tuple(
+                        (f"%row.{fold.name}", self.fold_offsets[fold.name])
+                        for fold in reading.folds
+                    ),
+                    writes=() if reading.folds else self.row.outputs,
+                )
+            )
+        return tuple(found)
+
+    def signature_of(self, launch: Launch) -> str:
+        pointers = [f"ptr {self.pointer(name)}" for name in launch.arguments]
+        return ", ".join([*pointers, "i64 %begin", "i64 %end"])
+
+
+def may_be_split(spec: Rowwise) -> bool:
+    """A row is one line."""
+    return not is_interleaved(spec) and line_length(spec) == spec.cols
+
+
+def plan_split_rows(spec: Rowwise, target: Target, schedule: CpuSplitRows) -> SplitRowsPlan:
+    if not may_be_split(spec):
+        raise ScheduleError(
+            "mainloop=split is for rows that lie in one piece each, in which no input broadcasts "
+            "along a part of the axes; use CpuStream"
+        )
+    if schedule.nontemporal:
+        raise ScheduleError("nontemporal=1 is for rows that are not split; try nontemporal=0")
+    whole = plan_rowwise(spec, target, schedule)
+    check_task(schedule, whole.run.step)
+    if schedule.task >= spec.cols:
+        raise ScheduleError(
+            f"task={schedule.task} is no part of a row of {spec.cols} columns; "
+            f"try task={whole.run.step}"
+        )
+    fields = {f.name: getattr(whole, f.name) for f in dataclasses.fields(whole)}
+    plan = SplitRowsPlan(**fields | {"template": "cpu/rowwise_split.ll.j2"})
+    return dataclasses.replace(
+        plan,
+        launches=tuple(plan.planned_launches()),
+        workspaces=(Workspace(name=PARTIAL_RESULTS, nbytes=spec.rows * plan.record_bytes),),
+    )

@@ -1,0 +1,133 @@
+"""Whole models: compiled, run on what is here, and every step held against the model in f64."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen.bundle import Bundle
+from kgen.check.model.steps import ProgramResult, model_name, verify_program
+from kgen.check.model.truth import Truth, truth
+from kgen.check.verify.run import opened
+from kgen.cli.main import main
+from kgen_runtime.manifest_program import Program
+from tests.onnx_models import ENCODER_SHAPES, EXPORTED, mlp
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("models") / "mlp.onnx"
+    onnx.save(mlp("batch"), file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def made(model: Path) -> Bundle:
+    return kgen.compile_model(model, ["native"], shapes={"x": (5, 13)}).bundle
+
+
+@pytest.fixture(scope="module")
+def expected(model: Path, made: Bundle) -> Truth:
+    return truth(model, made.manifest.programs[0])
+
+
+def verified(bundle: Bundle, program: Program, expected: Truth) -> ProgramResult:
+    with opened(bundle) as reader:
+        return verify_program(reader, program, expected)
+
+
+def test_a_model_runs(made: Bundle, expected: Truth, tmp_path: Path) -> None:
+    program = kgen_runtime.load(made.save(tmp_path / "mlp.kgen"), device="cpu").program
+    found = program.run(**expected.inputs)
+    (exact,) = (expected.exact[o.name] for o in made.manifest.programs[0].outputs)
+    np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-6)
+
+
+def test_every_step_is_right(made: Bundle, expected: Truth) -> None:
+    (program,) = made.manifest.programs
+    found = verified(made, program, expected)
+    assert found.passed and len(found.steps) == 3 and len(found.outputs) == 1
+
+
+def moved(program: Program) -> Program:
+    """A program in which the second layer's bias is read 4 bytes too far into the first one's."""
+    bias = program.by_name[program.steps[1].bindings["bias"]]
+    other = program.by_name[program.steps[0].bindings["bias"]]
+    place = dataclasses.replace(other.place, offset=4)
+    values = [dataclasses.replace(v, place=place) if v is bias else v for v in program.values]
+    return dataclasses.replace(program, values=tuple(values))
+
+
+def test_a_wrong_step_is_named_with_its_nodes(made: Bundle, expected: Truth) -> None:
+    (program,) = made.manifest.programs
+    found = verified(made, moved(program), expected)
+    wrong = found.first_wrong
+    assert not found.passed and wrong is not None
+    assert wrong.number == 1 and wrong.nodes == ("/MatMul3", "/Add4")
+    assert [step.passed for step in found.steps] == [True, False, True]
+
+
+def test_on_the_command_line(
+    capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "m.kgen"
+    words = ["compile", str(model), "--target", "native", "-o", str(bundle), "--shape", "x=5x13"]
+    assert main([*words, "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["programs"]
+    assert row["steps"] == 3 and row["arena"] >= row["least"] > 0
+    np.save(tmp_path / "x.npy", np.ones((5, 13), np.float32))
+    given = ["--model", str(model), "--input", f"x={tmp_path / 'x.npy'}"]
+    assert main(["verify", str(bundle), *given, "--json"]) == 0
+    (program,) = json.loads(capsys.readouterr().out)["programs"]
+    assert program["passed"] and program["steps"] == 3
+    np.save(tmp_path / "x.npy", np.ones((4, 13), np.float32))
+    assert main(["verify", str(bundle), *given]) == 2
+    assert "x.npy is 4x13 float32; expected 5x13 f32" in capsys.readouterr().err
+    assert main(["verify", str(bundle), "--model", str(EXPORTED["dynamo"])]) == 2
+    assert "has no input x, which the program has" in capsys.readouterr().err
+
+
+TARGETS = ["native", "vulkan1.3", "sm_80", "gfx942"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exporter", EXPORTED)
+def test_an_encoder_on_every_family(exporter: str) -> None:
+    """Two layers as an exporter writes them: on the CPU and lavapipe, and in the emulators."""
+    targets = TARGETS if exporter == "dynamo" else TARGETS[:1]
+    shapes: Any = ENCODER_SHAPES if exporter == "torchscript" else {}
+    bundle = kgen.compile_model(EXPORTED[exporter], targets, shapes=shapes).bundle
+    expected = truth(EXPORTED[exporter], bundle.manifest.programs[0])
+    for program in bundle.manifest.programs:
+        found = verified(bundle, program, expected)
+        assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)
+        assert len(found.steps) == 26
+
+
+@pytest.mark.slow
+def test_a_wrong_plan_of_memory_is_found() -> None:
+    """Queries written over the layer's input, which the residual reads later."""
+    bundle = kgen.compile_model(EXPORTED["dynamo"], ["native"]).bundle
+    (program,) = bundle.manifest.programs
+    kept, queries = (program.by_name[program.steps[i].bindings["out"]] for i in (1, 4))
+    by = kept.place.offset - queries.place.offset
+    name = model_name(queries.name)
+    values = tuple(
+        dataclasses.replace(v, place=dataclasses.replace(v.place, offset=v.place.offset + by))
+        if model_name(v.name) == name
+        else v
+        for v in program.values
+    )
+    expected = truth(EXPORTED["dynamo"], program)
+    assert verified(bundle, program, expected).passed
+    found = verified(bundle, dataclasses.replace(program, values=values), expected)
+    wrong = found.first_wrong
+    assert wrong is not None and wrong.number == 5

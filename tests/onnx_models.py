@@ -1,0 +1,108 @@
+"""Small ONNX models for tests, and a graph's calls run by the scalar reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto as T
+from onnx import helper, numpy_helper
+
+from kgen.graph.lower import Lowered
+from kgen_runtime import scalar
+from kgen_runtime.backends.reference import output_elements
+
+Array = np.ndarray[Any, Any]
+DATA = Path(__file__).parent / "data"
+#: What real exporters make of one encoder of two layers, torch.onnx.export(dynamo=...).
+EXPORTED = {
+    "torchscript": DATA / "encoder_torchscript.onnx",
+    "dynamo": DATA / "encoder_dynamo.onnx",
+}
+ENCODER_SHAPES = {"input_ids": (1, 7), "attention_mask": (1, 7), "token_type_ids": (1, 7)}
+
+
+class Maker:
+    """A model that is made node by node; constants get names of their own."""
+
+    def __init__(self, opset: int = 17, seed: int = 0) -> None:
+        self.opset, self.rng = opset, np.random.default_rng(seed)
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: dict[str, Array] = {}
+        self.inputs: list[onnx.ValueInfoProto] = []
+
+    def input(self, name: str, shape: Sequence[int | str], dtype: int = T.FLOAT) -> str:
+        self.inputs.append(helper.make_tensor_value_info(name, dtype, list(shape)))
+        return name
+
+    def constant(self, value: Any, dtype: Any = np.float32) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants[name] = np.asarray(value, dtype)
+        return name
+
+    def weight(self, *shape: int, scale: float = 0.2) -> str:
+        return self.constant(self.rng.standard_normal(shape) * scale)
+
+    def add(self, operator: str, *inputs: str, outputs: int = 1, **attributes: Any) -> Any:
+        number = len(self.nodes)
+        names = [f"{operator.lower()}{number}_{i}" for i in range(outputs)]
+        node = helper.make_node(operator, inputs, names, name=f"/{operator}{number}", **attributes)
+        self.nodes.append(node)
+        return names[0] if outputs == 1 else names
+
+    def linear(self, x: str, inputs: int, outputs: int) -> str:
+        product = self.add("MatMul", x, self.weight(inputs, outputs))
+        return str(self.add("Add", product, self.weight(outputs)))
+
+    def model(self, *outputs: str, dtype: int = T.FLOAT) -> onnx.ModelProto:
+        graph = helper.make_graph(
+            self.nodes,
+            "main",
+            self.inputs,
+            [helper.make_tensor_value_info(name, dtype, None) for name in outputs],
+            [numpy_helper.from_array(array, name) for name, array in self.constants.items()],
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)])
+
+
+def mlp(
+    rows: int | str = 5, inputs: int = 13, hidden: int = 24, outputs: int = 3
+) -> onnx.ModelProto:
+    """Two layers with relu and softmax."""
+    m = Maker()
+    x = m.add("Relu", m.linear(m.input("x", (rows, inputs)), inputs, hidden))
+    return m.model(m.add("Softmax", m.linear(x, hidden, outputs), axis=-1))
+
+
+def run(lowered: Lowered, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs' elements, each call computed by the scalar reference from its specification."""
+    memory = {
+        b.id: np.full(b.elements, 99, b.dtype.storage)
+        if b.dtype.is_integer
+        else np.full(b.elements, np.nan, b.dtype.storage)
+        for b in lowered.buffers.values()
+    }
+    for name, buffer in lowered.inputs.items():
+        if buffer in memory:
+            memory[buffer][:] = inputs[name].reshape(-1)
+    for buffer, array in lowered.constants.items():
+        memory[buffer][:] = array.reshape(-1)
+    for call in lowered.calls:
+        spec = call.spec.to_json()
+        buffers: dict[str, memoryview] = {}
+        for param in call.spec.parameters:
+            binding = call.bindings[param.name]
+            start = binding.offset * param.dtype.itemsize
+            data = memory[binding.buffer].view(np.uint8)[start : start + param.nbytes]
+            assert data.nbytes == param.nbytes, (call, param)
+            buffers[param.name] = data.data
+        out = call.spec.parameters[-1]
+        element = scalar.elements(
+            spec, {name: data for name, data in buffers.items() if name != "out"}, "out"
+        )
+        for index, offset in output_elements(spec, out):
+            scalar.write(buffers["out"], offset, out.dtype, element(index))
+    return {name: memory[buffer] for name, buffer in lowered.outputs.items()}

@@ -1,0 +1,110 @@
+"""`kgen run`, `profile`, `inspect` and `check` on programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen.cli.main import main
+from tests.programs import ROWS, WIDE, answer, mlp_bundle, parameters
+
+X = np.random.default_rng(3).standard_normal((ROWS, WIDE)).astype("f")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("programs")
+    mlp_bundle("native", "sm_80").save(place / "mlp.kgen")
+    mlp_bundle("native", programs=("one", "two")).save(place / "two.kgen")
+    np.save(place / "x.npy", X)
+    np.save(place / "short.npy", X[:2])
+    return place
+
+
+@pytest.fixture(autouse=True)
+def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    status = main(argv)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def data(capsys: pytest.CaptureFixture[str], *argv: str) -> Any:
+    status, out, err = run(capsys, *argv, "--json")
+    assert (status, err) == (0, "")
+    return json.loads(out)
+
+
+@pytest.mark.parametrize("file", ["y.npz", "y.npy"])
+def test_run(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    arguments = ("run", "mlp.kgen", "--input", "x=x.npy", "--device", "cpu", "-o", file)
+    status, out, _ = run(capsys, *arguments)
+    assert status == 0 and "out     5x24   f32" in out and f"on cpu:0, saved to {file}" in out
+    y = np.load(file) if file.endswith("npy") else np.load(file)["out"]
+    np.testing.assert_allclose(y, answer(X, parameters()), rtol=2e-5, atol=2e-5)
+    (found,) = data(capsys, *arguments)["outputs"]
+    assert found["largest"] == pytest.approx(y.max()) and found["least"] == pytest.approx(y.min())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "main: x not given; takes x"),
+        (("--input", "x"), "--input x is not NAME=FILE.npy; give one such as x=x.npy"),
+        (("--input", "x=x.npy", "--input", "x=x.npy"), "--input x is given twice"),
+        (("--input", "y=x.npy"), "main: no argument is called y; takes x"),
+        (("--input", "x=no.npy"), "input x: 'no.npy' cannot be read: No such file"),
+        (("--input", "x=mlp.kgen"), "input x: mlp.kgen is no array of numpy's"),
+        (("--input", "x=short.npy"), "main: x has shape 2x24; expected 5x24"),
+        (("--input", "x=x.npy", "-o", "y.txt"), "output=y.txt is neither .npy nor .npz"),
+        (("--input", "x=x.npy", "-o", "no/y.npy"), "output=no/y.npy: no is no directory"),
+        (("--input", "x=x.npy", "--program", "z"), "--program z is unknown; the bundle has main"),
+        (("--device", "hip"), "no AMD driver here"),
+    ],
+)
+def test_what_cannot_be_run(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    status, out, err = run(capsys, "run", "mlp.kgen", *arguments)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_profile(capsys: pytest.CaptureFixture[str]) -> None:
+    found = data(capsys, "profile", "mlp.kgen", "--device", "cpu", "--input", "x=x.npy")
+    assert found["steps"][0]["nodes"] == ["MatMul_0", "Gelu_1"]
+    assert found["seconds"] == pytest.approx(sum(step["seconds"] for step in found["steps"]))
+    status, out, _ = run(capsys, "profile", "mlp.kgen", "--device", "cpu", "--threads", "1")
+    assert status == 0 and "native/main on cpu:0" in out and "MatMul_0 Gelu_1" in out
+    assert run(capsys, "profile", "two.kgen", "--device", "cpu")[0] == 2
+    assert run(capsys, "profile", "two.kgen", "--device", "cpu", "--program", "two")[0] == 0
+
+
+def test_inspect(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, out, _ = run(capsys, "inspect", "mlp.kgen")
+    assert status == 0 and "arena   1504 bytes  weights 10176 bytes" in out
+    assert "a=h (arena), b=w2 (weights w2)" in out and "LayerNorm_3" in out
+    programs = data(capsys, "inspect", "mlp.kgen")["programs"]
+    assert [program["target"] for program in programs] == ["native", "sm_80"]
+    changed = tmp_path / "changed.kgen"
+    bias = parameters()["b1"].tobytes()
+    changed.write_bytes(Path("mlp.kgen").read_bytes().replace(bias, bias[::-1]))
+    status, _, err = run(capsys, "inspect", str(changed))
+    assert status == 2 and "was changed after it was built" in err
+    status, _, err = run(capsys, "check", str(changed), "--arch", "sm_80")
+    assert status == 2 and "was changed after it was built" in err
+
+
+def test_check(capsys: pytest.CaptureFixture[str]) -> None:
+    """A program's kernels for other targets need not run."""
+    status, out, _ = run(capsys, "check", "mlp.kgen", "--arch", "sm_86")
+    assert status == 0 and "program main" in out and "native/" not in out
+    status, out, _ = run(capsys, "check", "mlp.kgen", "--arch", "gfx942")
+    assert status == 1 and "no: no code for gfx942; compile it for that too" in out

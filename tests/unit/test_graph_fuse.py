@@ -1,0 +1,149 @@
+"""Fusion is structural: three makings of one encoder become the same kernels."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+import pytest
+
+from kgen.graph.fuse import fuse
+from kgen.graph.importer import imported
+from kgen.graph.lower import Lowered, lower
+from kgen.graph.onnx_file import read
+from kgen.graph.operators import OPERATORS, graph_of
+from kgen.spec import Matmul, Rowwise
+from tests.onnx_models import ENCODER_SHAPES, EXPORTED, Maker, mlp, run
+
+
+def lowered(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]] | None = None) -> Lowered:
+    return lower(fuse(graph_of(imported(model, shapes or {}, OPERATORS))))
+
+
+def encoder(exporter: str) -> Lowered:
+    shapes: Mapping[str, tuple[int, ...]] = ENCODER_SHAPES if exporter == "torchscript" else {}
+    return lowered(read(EXPORTED[exporter]), shapes)
+
+
+def test_exporters_give_the_same_kernels() -> None:
+    """The TorchScript exporter leaves shapes open and computes them; dynamo writes them in."""
+    first, second = (encoder(name) for name in EXPORTED)
+    assert [call.spec for call in first.calls] == [call.spec for call in second.calls]
+
+
+def test_an_encoder_has_no_copies_and_no_loose_formulas() -> None:
+    """Heads are strides; bias, gelu, scale, mask and residual are epilogues."""
+    calls = encoder("dynamo").calls
+    products = [call.spec for call in calls if isinstance(call.spec, Matmul)]
+    rows = [call.spec for call in calls if isinstance(call.spec, Rowwise)]
+    others = [call for call in calls if not isinstance(call.spec, Matmul | Rowwise)]
+    assert len(rows) == 1 + 2 * 3
+    # The embedding, and the mask: read as a number, and made one that is added.
+    assert len(others) == 3
+    texts = [spec.epilogue for spec in products]
+    assert sum("gelu" in text for text in texts) == 2
+    assert sum("residual" in text for text in texts) == 4
+    scores = next(spec for spec in products if spec.n == 7)
+    assert scores.layout == "nt" and scores.batch == 2 and scores.batch_stride_a == 16
+
+
+def decomposed(order: str) -> Lowered:
+    """A layer norm with mean and variance written out, its terms in some order."""
+    m = Maker()
+    x = m.input("x", (4, 6))
+    mean = m.add("ReduceMean", x, axes=[-1])
+    d = m.add("Sub", x, mean)
+    square = m.add("Mul", d, d) if order == "mul" else m.add("Pow", d, m.constant(2.0))
+    variance = m.add("ReduceMean", square, axes=[-1])
+    root = m.add("Sqrt", m.add("Add", variance, m.constant(1e-5)))
+    return lowered(
+        m.model(m.add("Add", m.add("Mul", m.add("Div", d, root), m.weight(6)), m.weight(6)))
+    )
+
+
+@pytest.mark.parametrize("order", ["mul", "pow"])
+def test_a_decomposed_layer_norm_is_one_kernel(order: str) -> None:
+    (call,) = decomposed(order).calls
+    assert isinstance(call.spec, Rowwise)
+    assert len(call.nodes) == 9
+
+
+def test_what_several_kernels_need_is_written_once() -> None:
+    m = Maker()
+    x = m.add("Exp", m.add("Mul", m.input("x", (4, 6)), m.constant(2.0)))
+    a = m.linear(x, 6, 3)
+    b = m.add("Softmax", x, axis=-1)
+    found = lowered(m.model(a, b))
+    assert [type(call.spec).__name__ for call in found.calls] == [
+        "Elementwise",
+        "Matmul",
+        "Rowwise",
+    ]
+
+
+def test_two_products_in_one_sum() -> None:
+    """One of them is the other's residual."""
+    m = Maker()
+    x = m.input("x", (4, 6))
+    found = lowered(m.model(m.add("Tanh", m.add("Add", m.linear(x, 6, 3), m.linear(x, 6, 3)))))
+    assert len(found.calls) == 2
+    assert sum("residual" in call.spec.epilogue for call in found.calls) == 1  # type: ignore[attr-defined]
+
+
+def test_outputs_of_every_kind() -> None:
+    """An input, a constant, a view, one value twice: each is a buffer that a kernel writes."""
+    m = Maker()
+    x = m.input("x", (2, 3))
+    y = m.add("Neg", x)
+    outputs = [
+        x, m.constant([1.0, 2.0]), m.add("Transpose", y, perm=[1, 0]), y, m.add("Identity", y),
+        m.add("Slice", y, *(m.constant([n], np.int64) for n in (0, 1, 0))),
+    ]  # fmt: skip
+    found = lowered(m.model(*outputs))
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    values = run(found, {"x": array})
+    assert len(set(found.outputs.values())) == 6
+    np.testing.assert_array_equal(values[outputs[0]], array.reshape(-1))
+    np.testing.assert_array_equal(values[outputs[1]], [1.0, 2.0])
+    np.testing.assert_array_equal(values[outputs[2]], -array.T.reshape(-1))
+    np.testing.assert_array_equal(values[outputs[4]], -array.reshape(-1))
+    np.testing.assert_array_equal(values[outputs[5]], -array[0])
+
+
+def test_chains_are_cut_where_a_kernel_would_be_too_long() -> None:
+    m = Maker()
+    x = m.input("x", (2, 3))
+    for _ in range(120):
+        x = m.add("Sin", m.add("Mul", x, m.constant(1.1)))
+    many = [m.input(f"y{i}", (2, 3)) for i in range(30)]
+    for y in many:
+        x = m.add("Add", x, y)
+    found = lowered(m.model(x))
+    assert 5 < len(found.calls) < 40
+    rng = np.random.default_rng(0)
+    given = {name: rng.standard_normal((2, 3)).astype(np.float32) for name in ("x", *many)}
+    (value,) = run(found, given).values()
+    expected = given["x"].astype(np.float64)
+    for _ in range(120):
+        expected = np.sin(1.1 * expected)
+    expected = expected + sum(given[y] for y in many)
+    np.testing.assert_allclose(value, expected.reshape(-1), rtol=1e-4, atol=1e-4)
+
+
+def test_every_buffer_is_written_before_it_is_read() -> None:
+    for found in (encoder("dynamo"), lowered(mlp())):
+        known = {*found.inputs.values(), *found.constants}
+        for call in found.calls:
+            read_ = {b.buffer for name, b in call.bindings.items() if name != "out"}
+            assert read_ <= known
+            known.add(call.writes)
+        assert set(found.outputs.values()) <= known
+
+
+def test_names_of_kernels_depend_on_no_hash() -> None:
+    keys = [[call.spec.key for call in encoder("dynamo").calls] for _ in range(2)]
+    assert keys[0] == keys[1]
+    assert all(re.fullmatch(r"\w+", key) for key in itertools.chain(*keys))

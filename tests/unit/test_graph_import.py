@@ -1,0 +1,184 @@
+"""Models that cannot be compiled: one clear line, exit 2, nothing written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto as T
+from onnx import helper, numpy_helper
+
+from kgen.cli.main import main
+from kgen.graph.importer import imported
+from kgen.graph.operators import OPERATORS
+from tests.onnx_models import Maker, mlp
+
+
+def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Any, *options: str) -> str:
+    """The line by which a model, or the bytes of a file, is refused."""
+    file = tmp_path / "model.onnx"
+    file.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
+    bundle = tmp_path / "model.kgen"
+    status = main(["compile", str(file), "--target", "x86-64-v3", "-o", str(bundle), *options])
+    out, err = capsys.readouterr()
+    assert (status, out) == (2, "")
+    assert err.startswith("kgen compile: ") and err.count("\n") == 1
+    assert not bundle.exists() and len(list(tmp_path.glob("*.kgen*"))) == 0
+    return err
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "no graph with outputs"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "no ONNX file"),
+        (mlp().SerializeToString()[:-200], "no ONNX file, or is cut short"),
+        (mlp().SerializeToString()[:700], "no ONNX file, or is cut short"),
+    ],
+    ids=["empty", "image", "cut", "short"],
+)
+def test_no_model(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, data: bytes, why: str
+) -> None:
+    assert why in refused(capsys, tmp_path, data)
+
+
+def test_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", "/nowhere/m.onnx", "--target", "native", "-o", "/tmp/none.kgen"]) == 2
+    assert "cannot be read: No such file" in capsys.readouterr().err
+
+
+def test_shapes_left_open(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert "x=batchx13; give --shape x=batchx13 with numbers" in refused(
+        capsys, tmp_path, mlp("batch")
+    )
+    assert "x=4x12 does not fit the model's batchx13" in refused(
+        capsys, tmp_path, mlp("batch"), "--shape", "x=4x12"
+    )
+    assert "no such input; it has x" in refused(capsys, tmp_path, mlp("batch"), "--shape", "y=4x12")
+    assert "not of the form NAME=1x128" in refused(
+        capsys, tmp_path, mlp("batch"), "--shape", "x=4xb"
+    )
+
+
+def test_unsupported_operators_are_all_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    m = Maker()
+    x = m.add("Cumsum", m.input("x", (3, 5)))
+    y = m.add("Det", m.add("Reshape", m.input("y", (9,)), m.constant([3, 3], np.int64)))
+    z = m.add("Det", m.add("Reshape", m.input("z", (9,)), m.constant([3, 3], np.int64)))
+    line = refused(capsys, tmp_path, m.model(x, y, z))
+    assert "3 nodes have operators that kgen lacks: Cumsum: /Cumsum0; Det: /Det2, /Det4" in line
+    assert "kgen targets --operators" in line
+
+
+def test_a_shape_that_depends_on_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    m = Maker()
+    shape = m.input("s", (2,), T.INT64)
+    line = refused(capsys, tmp_path, m.model(m.add("Reshape", m.input("x", (6,)), shape)))
+    assert "node /Reshape0 (Reshape): the shape of reshape0_0 depends on data" in line
+
+
+def test_a_cycle(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    m = Maker()
+    m.nodes = [
+        helper.make_node("Neg", ["b"], ["a"], name="first"),
+        helper.make_node("Neg", ["a"], ["b"], name="second"),
+    ]
+    m.input("x", (3,))
+    assert "node first (Neg) takes b, which nothing before it makes: a cycle" in refused(
+        capsys, tmp_path, m.model("b")
+    )
+
+
+def external(place: str, **more: str) -> onnx.ModelProto:
+    """A model whose weight is said to lie in a file."""
+    model = mlp()
+    tensor = next(t for t in model.graph.initializer if tuple(t.dims) == (13, 24))
+    tensor.ClearField("raw_data")
+    tensor.data_location = T.EXTERNAL
+    for key, value in {"location": place, **more}.items():
+        entry = tensor.external_data.add()
+        entry.key, entry.value = key, value
+    return model
+
+
+@pytest.mark.parametrize(
+    ("place", "more", "why"),
+    [
+        ("gone.bin", {}, "gone.bin, which has the data of c0, cannot be read"),
+        ("../secret.bin", {}, "'../secret.bin', outside of the model's folder"),
+        ("/etc/passwd", {}, "outside of the model's folder"),
+        ("link.bin", {}, "outside of the model's folder"),
+        ("short.bin", {}, "short.bin does not have the 1248 bytes of c0"),
+        ("short.bin", {"offset": "-4"}, "does not have the 1248 bytes"),
+        ("short.bin", {"length": "99999999999999"}, "does not have the 1248 bytes"),
+    ],
+)
+def test_data_beside_the_model(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    place: str,
+    more: dict[str, str],
+    why: str,
+) -> None:
+    (tmp_path / "short.bin").write_bytes(bytes(1000))
+    (tmp_path / "link.bin").symlink_to("/etc/passwd")
+    assert why in refused(capsys, tmp_path, external(place, **more))
+
+
+def test_data_beside_the_model_is_read(tmp_path: Path) -> None:
+    from kgen.graph.onnx_file import read
+
+    model = mlp()
+    plain = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, size_threshold=100)
+    assert (tmp_path / "m.onnx").stat().st_size < 1500
+    for tensor in read(tmp_path / "m.onnx").graph.initializer:
+        np.testing.assert_array_equal(numpy_helper.to_array(tensor), plain[tensor.name])
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ("huge", "makes a constant of shape 100000000000"),
+        ("dims", "GiB is the limit"),
+        ("complex", "has a type that no kernel takes"),
+        ("twice", "which is made twice"),
+        ("output", "output nothing is made by no node"),
+        ("empty", "without elements"),
+    ],
+)
+def test_hostile_models(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, model: str, why: str
+) -> None:
+    m = Maker()
+    x = m.input("x", (3,), T.COMPLEX64 if model == "complex" else T.FLOAT)
+    y = m.add("Neg", x)
+    if model == "huge":
+        y = m.add("Add", x, m.add("ConstantOfShape", m.constant([10**11], np.int64)))
+    if model == "twice":
+        m.nodes.append(helper.make_node("Abs", [x], [y], name="again"))
+    if model == "empty":
+        y = m.add("Slice", x, *(m.constant([n], np.int64) for n in (1, 1, 0)))
+    made = m.model("nothing" if model == "output" else y)
+    if model == "dims":
+        made.graph.initializer.append(T(name="w", data_type=T.FLOAT, dims=[1 << 40, 1 << 40]))
+        made.graph.initializer[-1].raw_data = b"1234"
+    assert why in refused(capsys, tmp_path, made)
+
+
+def test_what_is_computed_from_shapes_is_folded() -> None:
+    m = Maker()
+    x = m.input("x", ("n", 4))
+    shape = m.add("Shape", x)
+    rows = m.add("Gather", shape, m.constant(0, np.int64))
+    first = m.add("Unsqueeze", rows, m.constant([0], np.int64))
+    sizes = m.add("Concat", first, m.constant([2, 2], np.int64), axis=0)
+    found = imported(m.model(m.add("Reshape", x, sizes)), {"x": (3, 4)}, OPERATORS)
+    assert [node.operator for node in found.nodes] == ["Reshape"]
+    assert found.tensors[found.outputs[0]].shape == (3, 2, 2)

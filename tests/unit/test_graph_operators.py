@@ -1,0 +1,326 @@
+"""Every operator of the table, in models that fuse it with others, against onnx's own reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+from onnx import TensorProto as T
+from onnx.reference import ReferenceEvaluator
+
+from kgen.errors import GraphError
+from kgen.graph.fuse import fuse
+from kgen.graph.importer import imported
+from kgen.graph.lower import Lowered, lower
+from kgen.graph.operators import OPERATORS, graph_of
+from tests.onnx_models import Maker, run
+
+Make = Callable[[Maker], str]
+
+
+def unary(operator: str, **attributes: Any) -> Make:
+    """With a formula before and behind it, so that it is fused with both."""
+
+    def make(m: Maker) -> str:
+        x = m.add("Mul", m.input("x", (3, 5)), m.constant(1.5))
+        return str(m.add("Add", m.add(operator, x, **attributes), m.weight(5)))
+
+    return make
+
+
+def positive(operator: str) -> Make:
+    def make(m: Maker) -> str:
+        x = m.add("Add", m.add("Abs", m.input("x", (3, 5))), m.constant(0.1))
+        return str(m.add(operator, x))
+
+    return make
+
+
+def binary(operator: str, truth: bool = False, bools: bool = False) -> Make:
+    def make(m: Maker) -> str:
+        x, y = m.input("x", (2, 3, 5)), m.weight(3, 1)
+        if bools:
+            x, y = (m.add("Greater", v, m.constant(0.0)) for v in (x, y))
+        found = m.add(operator, x, y)
+        return str(m.add("Cast", found, to=T.FLOAT) if truth else found)
+
+    return make
+
+
+def reduction(operator: str, as_input: bool = False) -> Make:
+    def make(m: Maker) -> str:
+        x = m.input("x", (2, 3, 5))
+        y = m.add("Add", m.add("Abs", x), m.constant(0.5))
+        if as_input:
+            kept = m.add(operator, y, m.constant([1], np.int64), keepdims=1)
+            return str(m.add("Sub", y, kept))
+        flat = m.add(operator, y, axes=[0, 2], keepdims=0)
+        return str(m.add("Div", y, m.add("Unsqueeze", flat, m.constant([0, 2], np.int64))))
+
+    return make
+
+
+def clip(m: Maker) -> str:
+    return str(m.add("Clip", m.input("x", (3, 5)), m.constant(-0.4), m.constant(0.6)))
+
+
+def where(m: Maker) -> str:
+    x = m.input("x", (3, 5))
+    return str(m.add("Where", m.add("Less", x, m.weight(5)), x, m.constant(-2.0)))
+
+
+def cast_like(m: Maker) -> str:
+    x = m.input("x", (3, 5))
+    return str(m.add("CastLike", m.add("Less", x, m.constant(0.0)), m.weight(1)))
+
+
+def prelu(m: Maker) -> str:
+    return str(m.add("PRelu", m.input("x", (3, 5)), m.weight(5)))
+
+
+def batch_norm(m: Maker) -> str:
+    x = m.input("x", (2, 3, 4))
+    vectors = [m.constant(np.abs(m.rng.standard_normal(3)) + 0.1) for _ in range(4)]
+    return str(m.add("BatchNormalization", x, *vectors))
+
+
+def norm(operator: str, count: int, **attributes: Any) -> Make:
+    def make(m: Maker) -> str:
+        shape = (2, 3, 5)
+        size = 3 if operator == "InstanceNormalization" else 5
+        x = m.add("Add", m.input("x", shape), m.weight(5))
+        return str(
+            m.add(operator, x, *(m.weight(size, scale=1) for _ in range(count)), **attributes)
+        )
+
+    return make
+
+
+def logical_not(m: Maker) -> str:
+    x = m.add("Not", m.add("Less", m.input("x", (3, 5)), m.constant(0.0)))
+    return str(m.add("Cast", x, to=T.FLOAT))
+
+
+def flattened(m: Maker) -> str:
+    x = m.add("Transpose", m.input("x", (2, 3, 5)), perm=[2, 0, 1])
+    one = m.constant([1], np.int64)
+    x = m.add("Squeeze", m.add("Unsqueeze", x, one), one)
+    return str(m.add("Neg", m.add("Flatten", x, axis=2)))
+
+
+def heads(m: Maker) -> str:
+    """Attention with heads by reshapes and permutations, and the result in the model's order."""
+    x = m.input("x", (1, 5, 8))
+    q, k, v = (
+        m.add(
+            "Transpose",
+            m.add("Reshape", m.linear(x, 8, 8), m.constant([0, 0, 2, 4], np.int64)),
+            perm=perm,
+        )
+        for perm in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
+    )
+    scores = m.add("Softmax", m.add("Div", m.add("MatMul", q, k), m.constant(2.0)), axis=-1)
+    y = m.add("Transpose", m.add("MatMul", scores, v), perm=[0, 2, 1, 3])
+    return m.linear(str(m.add("Reshape", y, m.constant([1, 5, 8], np.int64))), 8, 3)
+
+
+def batched(m: Maker) -> str:
+    """Two batches whose strides are not one: an operand is copied."""
+    x = m.input("x", (2, 3, 8))
+    x = m.add("Reshape", x, m.constant([2, 3, 2, 4], np.int64))
+    split = m.add("Transpose", x, perm=[0, 2, 1, 3])
+    back = m.add("Transpose", split, perm=[0, 1, 3, 2])
+    return str(m.add("MatMul", m.add("Exp", split), back))
+
+
+def vectors(m: Maker) -> str:
+    return str(
+        m.add("MatMul", m.weight(3), m.add("MatMul", m.input("x", (2, 3, 5)), m.weight(5, 4)))
+    )
+
+
+def gemm(m: Maker) -> str:
+    x = m.input("x", (5, 3))
+    return str(
+        m.add("Gemm", x, m.weight(4, 5), m.weight(4), transA=1, transB=1, alpha=0.5, beta=2.0)
+    )
+
+
+def slices(m: Maker) -> str:
+    """Forward, with a step, and backward."""
+    x = m.input("x", (4, 9))
+    ends = [m.constant(v, np.int64) for v in ([1, 8], [4, 0], [0, 1], [2, -3])]
+    return str(m.add("Mul", m.add("Slice", x, *ends), m.constant(3.0)))
+
+
+def split(m: Maker) -> str:
+    a, b = m.add("Split", m.input("x", (4, 6)), m.constant([2, 4], np.int64), outputs=2, axis=1)
+    return str(m.add("Add", m.add("ReduceSum", b, m.constant([1], np.int64)), a))
+
+
+def rotated(m: Maker) -> str:
+    """Half of each row negated and put in front, as rotary embeddings have it."""
+    x = m.add("Mul", m.input("x", (3, 8)), m.weight(8))
+    a, b = m.add("Split", x, outputs=2, axis=-1, num_outputs=2)
+    y = m.add("Concat", m.add("Neg", b), a, axis=-1)
+    return str(m.add("Add", m.add("Mul", y, m.weight(8)), x))
+
+
+def padded(m: Maker) -> str:
+    x = m.add("Pad", m.input("x", (3, 5)), m.constant([1, 0, 0, 2], np.int64), m.constant(7.0))
+    return str(m.add("Relu", x))
+
+
+def tiled(m: Maker) -> str:
+    return str(m.add("Sin", m.add("Tile", m.input("x", (2, 3)), m.constant([2, 1], np.int64))))
+
+
+def expanded(m: Maker) -> str:
+    x = m.add("Expand", m.input("x", (3, 1)), m.constant([2, 3, 4], np.int64))
+    return str(m.add("Add", m.add("Exp", x), m.add("ReduceMax", x, axes=[0], keepdims=1)))
+
+
+def gathered(m: Maker) -> str:
+    """By data, and by constants in even steps and in uneven ones."""
+    ids = m.add("Cast", m.input("x", (2, 3)), to=T.INT64)
+    x = m.add("Gather", m.weight(7, 6), ids)
+    even = m.add("Gather", x, m.constant([1, 3, 5], np.int64), axis=2)
+    return str(m.add("Gather", even, m.constant([2, 0, -2], np.int64), axis=2))
+
+
+def modulo(m: Maker) -> str:
+    return str(
+        m.add("Mod", m.add("Cast", m.input("x", (3, 5)), to=T.INT64), m.constant(2, np.int64))
+    )
+
+
+def is_nothing(operator: str) -> Make:
+    def make(m: Maker) -> str:
+        x = m.input("x", (3, 5))
+        y = m.add("Div", x, m.add("Relu", x))
+        return str(m.add("Cast", m.add(operator, y), to=T.FLOAT))
+
+    return make
+
+
+def old_softmax(m: Maker) -> str:
+    m.opset = 11
+    return str(m.add("Softmax", m.input("x", (2, 3, 5)), axis=1))
+
+
+CASES: dict[str, Make] = {
+    **{name: unary(name) for name in (
+        "Abs", "Ceil", "Cos", "Erf", "Exp", "Floor", "HardSwish", "Identity", "Mish", "Neg",
+        "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin", "Softplus", "Softsign", "Tanh",
+        "Dropout",
+    )},
+    "LeakyRelu": unary("LeakyRelu", alpha=0.3), "Elu": unary("Elu", alpha=0.7),
+    "Celu": unary("Celu", alpha=1.3), "HardSigmoid": unary("HardSigmoid"),
+    **{name: positive(name) for name in ("Log", "Reciprocal", "Sqrt")},
+    **{name: binary(name) for name in ("Add", "Sub", "Mul", "Div", "Max", "Min", "Sum")},
+    **{name: binary(name, truth=True) for name in (
+        "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
+    )},
+    **{name: binary(name, truth=True, bools=True) for name in ("And", "Or", "Xor")},
+    **{name: reduction(name) for name in (
+        "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+        "ReduceLogSumExp", "ReduceSumSquare", "ReduceLogSum",
+    )},
+    "ReduceSum": reduction("ReduceSum", as_input=True),
+    "Pow": lambda m: m.add("Pow", m.input("x", (3, 5)), m.constant(3.0)),
+    "Not": logical_not, "Clip": clip, "Where": where, "Cast": where, "CastLike": cast_like,
+    "PRelu": prelu, "BatchNormalization": batch_norm, "Mod": modulo,
+    "IsNaN": is_nothing("IsNaN"), "IsInf": is_nothing("IsInf"),
+    "Softmax": norm("Softmax", 0, axis=1), "LogSoftmax": norm("LogSoftmax", 0),
+    "LayerNormalization": norm("LayerNormalization", 2, epsilon=1e-3),
+    "InstanceNormalization": norm("InstanceNormalization", 2),
+    "GlobalAveragePool": norm("GlobalAveragePool", 0), "GlobalMaxPool": norm("GlobalMaxPool", 0),
+    "Flatten": flattened, "Squeeze": flattened, "Unsqueeze": flattened, "Transpose": flattened,
+    "Reshape": heads, "MatMul": heads, "batched": batched, "vectors": vectors, "Gemm": gemm,
+    "Slice": slices, "Split": split, "Concat": rotated, "Pad": padded, "Tile": tiled,
+    "Expand": expanded, "Gather": gathered, "old softmax": old_softmax,
+}  # fmt: skip
+#: Opsets of operators that are newer than 17.
+NEWER = {"Mish": 18, "Gelu": 20, "Swish": 24, "RMSNormalization": 23, "Concat": 18}
+#: What onnx's reference gets wrong: axes of old Softmax, a maximum with several channels.
+DEFINED: dict[str, Callable[[Any], Any]] = {
+    "old softmax": lambda x: np.exp(x) / np.exp(x).sum((1, 2), keepdims=True),
+    "GlobalMaxPool": lambda x: (
+        x + np.float32(np.random.default_rng(0).standard_normal(5) * 0.2)
+    ).max(2, keepdims=True),
+}
+
+
+def reference(model: Any, x: Any) -> Any:
+    with np.errstate(all="ignore"):
+        return ReferenceEvaluator(model).run(None, {"x": x})[0]
+
+
+def lowered(m: Maker, output: str, dtype: int = T.FLOAT) -> tuple[Lowered, Any]:
+    model = m.model(output, dtype=dtype)
+    return lower(fuse(graph_of(imported(model, {}, OPERATORS)))), model
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_against_onnx(name: str) -> None:
+    m = Maker(opset=NEWER.get(name, 17))
+    output = CASES[name](m)
+    calls, model = lowered(m, output, T.INT64 if name == "Mod" else T.FLOAT)
+    shape = [d.dim_value for d in m.inputs[0].type.tensor_type.shape.dim]
+    x = (m.rng.standard_normal(shape) * 2).astype(np.float32)
+    x.flat[0] = 0.0
+    expected = DEFINED[name](x) if name in DEFINED else reference(model, x)
+    (found,) = run(calls, {"x": x}).values()
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=3e-6, atol=3e-6)
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "opset", "defined"),
+    [
+        ("Gelu", {"approximate": "none"}, 20, "gelu"),
+        ("Gelu", {"approximate": "tanh"}, 20, "gelu_tanh"),
+        ("Swish", {}, 24, "silu"),
+        ("RMSNormalization", {}, 23, "rms"),
+    ],
+)
+def test_newer_operators(operator: str, attributes: Any, opset: int, defined: str) -> None:
+    m = Maker(opset=opset)
+    extra = [m.constant(np.linspace(0.5, 2, 5))] if operator == "RMSNormalization" else []
+    output = m.add(operator, m.input("x", (3, 5)), *extra, **attributes)
+    calls, _ = lowered(m, output)
+    x = m.rng.standard_normal((3, 5)).astype(np.float32)
+    (found,) = run(calls, {"x": x}).values()
+    if defined == "rms":
+        expected = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * np.linspace(0.5, 2, 5)
+    else:
+        from kgen_runtime.definitions import DEFINITIONS, Scalars
+
+        expected = np.vectorize(lambda v: DEFINITIONS[defined](Scalars(), v))(x.astype(float))
+    np.testing.assert_allclose(found.reshape(3, 5), expected, rtol=3e-6, atol=3e-6)
+
+
+def test_every_operator_has_a_case() -> None:
+    assert set(OPERATORS) - set(CASES) == {"Gelu", "Swish", "RMSNormalization"}
+
+
+@pytest.mark.parametrize(
+    ("operator", "given", "attributes", "why"),
+    [
+        ("Mod", np.float32(2.0), {"fmod": 1}, "has fmod=1"),
+        ("Pad", np.array([1, 0, 0, 2]), {"mode": "edge"}, "has mode=edge"),
+        ("IsInf", None, {"detect_negative": 0}, "infinity of one sign"),
+        ("Gather", np.array([7]), {}, "index outside of the 3"),
+    ],
+)
+def test_uses_that_are_not_taken(
+    operator: str, given: Any, attributes: dict[str, Any], why: str
+) -> None:
+    m = Maker()
+    more = [] if given is None else [m.constant(given, given.dtype)]
+    output = m.add(operator, m.input("x", (3, 5)), *more, **attributes)
+    with pytest.raises(GraphError, match=why):
+        lowered(m, output)

@@ -1,0 +1,50 @@
+"""Functions are found again by their values, however an exporter wrote them out."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("onnx")
+from kgen.graph.recognise import recognised
+from kgen.ops import parse
+
+#: Constants as f32 has them.
+ROOT2, ROOT_2_PI, CUBE = 1.4142135381698608, 0.7978845834732056, 0.044714998453855515
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        (f"x * 0.5 * (1 + erf(x / {ROOT2}))", "gelu(x)"),
+        (f"0.5 * (x * (erf(x * {1 / ROOT2}) + 1))", "gelu(x)"),
+        (f"0.5 * x * (1 + tanh({ROOT_2_PI} * (x + {CUBE} * x ** 3)))", "gelu_tanh(x)"),
+        ("x * sigmoid(x)", "silu(x)"),
+        ("x / (1 + exp(-x))", "silu(x)"),
+        ("1 / (1 + exp(-x))", "sigmoid(x)"),
+        ("1 / sqrt(x)", "rsqrt(x)"),
+        ("x * min(max(x + 3, 0), 6) / 6", "hard_swish(x)"),
+        ("x * clip(x / 6 + 0.5, 0, 1)", "hard_swish(x)"),
+        ("log(1 + exp(x))", "softplus(x)"),
+        ("x * tanh(softplus(x))", "mish(x)"),
+        (f"(x + b) * 0.5 * (1 + erf((x + b) / {ROOT2})) + r", "add(gelu(add(x, b)), r)"),
+        ("y * (gate * sigmoid(gate))", "mul(y, silu(gate))"),
+    ],
+)  # fmt: skip
+def test_written_out(written: str, name: str) -> None:
+    assert str(recognised(parse(written))) == name
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "x * 0.5 * (1 + erf(x / 1.41))",
+        "x * sigmoid(1.702 * x)",
+        "x * sigmoid(y)",
+        "x * 0.5 * (1.001 + erf(x / 1.4142135381698608))",
+        "mean(x * x) + x",
+        "where(logical_not(less(x, 0)), 1, 0)",
+        "1 / (1 + sqrt(x))",
+    ],
+)
+def test_others_stay(other: str) -> None:
+    assert recognised(parse(other)) is parse(other)
