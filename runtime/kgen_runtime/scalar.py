@@ -399,8 +399,10 @@ class ScalarRows(definitions.Rows):
         values: list[float] = self.columns(x)
         if isinstance(self.one, definitions.Integers):
             folds: dict[str, Callable[[list[float]], float]] = {
-                **{"sum": sum, "prod": math.prod},
-                **{"largest": max, "smallest": min},
+                "sum": sum,
+                "prod": math.prod,
+                "largest": max,
+                "smallest": min,
             }
             return int(self.one.wrapped(folds[name](values)))
         if name == "sum":
