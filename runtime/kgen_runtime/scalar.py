@@ -155,7 +155,7 @@ def write(buffer: memoryview, index: int, dtype: DType, value: float) -> None:
 
 def total(terms: Iterable[float]) -> float:
     """The sum of the terms, rounded once; NaN and infinity as IEEE 754 adds them."""
-    terms = list(terms)
+    terms = terms if isinstance(terms, list) else list(terms)
     try:
         return math.fsum(terms)
     except (ValueError, OverflowError):
@@ -197,6 +197,10 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 
     tree = definitions.formulas(spec["epilogue"])["out"]
     extents = dict(shape.split("=") for shape in spec["epilogue_shapes"])
+    factor = spec["alpha"] * scales.get("a", 1.0) * scales.get("b", 1.0)
+    beta, ldc, batch_stride_c = (spec[name] for name in ("beta", "ldc", "batch_stride_c"))
+    exact, scale_out = dtype != DType.F64, scales.get("out", 1.0)
+    evaluator = definitions.Evaluator({}, definitions.Scalars())
     # Eight bits are too few for a vector that is applied before rounding to them, or that restores
     # the range of operands of 8 bits.
     bytes_ = (DType.S8, DType.E4M3, DType.E5M2)
@@ -222,17 +226,16 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 
     def element(index: tuple[int, ...]) -> float:
         batch, row, col = index
-        out_offset = batch * spec["batch_stride_c"] + row * spec["ldc"] + col
-        product = dot(a_row(batch, row), b_column(batch, col), exact_products=dtype != DType.F64)
-        x: float = spec["alpha"] * scales.get("a", 1.0) * scales.get("b", 1.0) * product
-        if spec["beta"] != 0.0:
-            x += spec["beta"] * read(buffers["c"], out_offset, out)
+        out_offset = batch * batch_stride_c + row * ldc + col
+        x: float = factor * dot(a_row(batch, row), b_column(batch, col), exact_products=exact)
+        if beta != 0.0:
+            x += beta * read(buffers["c"], out_offset, out)
         inputs = {"x": x}
         for name, extent in extents.items():
             place = {"n": col, "mx1": row, "1": 0, "mxn": out_offset}[extent]
             inputs[name] = read(buffers[name], place, out if extent == "mxn" else vectors[name])
-        finished = float(definitions.Evaluator(inputs, definitions.Scalars()).value(tree))
-        return finished * scales.get("out", 1.0)
+        evaluator.values = inputs
+        return float(evaluator.value(tree)) * scale_out
 
     return element
 

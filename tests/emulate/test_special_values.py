@@ -87,7 +87,7 @@ CASES = (
         f"matmul 14x24x9 f32 {RELU}",
         r"(finished_less_equal = fcmp )ole",
         r"\1ule",
-        15,
+        24,
     ),
     # The first row of B behind the last tile, which meets zeros of A.
     Case(

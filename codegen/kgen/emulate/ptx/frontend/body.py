@@ -30,6 +30,7 @@ LINE_DIRECTIVE = re.compile(
     r"\s*,\s*inlined_at(?:\s+\d+){3})?"
 )
 # These are of text with one blank between any two tokens.
+_BRACE = re.compile(r"[{}]")
 _FAMILY = re.compile(r"(\S+) < (\d+) >$")
 _VARIABLE = re.compile(
     r"(?P<extern>\.extern )?(?:\.(?:visible|weak|common) )?"
@@ -100,13 +101,18 @@ class Body:
         self.position += 1
         self.scopes_opened += 1
         scope: dict[str, str] = {}
-        depth, end = 1, self.position
+        depth, start = 1, self.position
+        #: What is in the block but in none within it.
         own = []
-        while depth:
-            character = self.text[end]
-            depth += (character == "{") - (character == "}")
-            own.append(character if depth == 1 else " ")
-            end += 1
+        for brace in _BRACE.finditer(self.text, start):
+            if depth == 1:
+                own.append(self.text[start : brace.start()])
+            depth += 1 if brace[0] == "{" else -1
+            if depth == 0:
+                break
+            if depth == 1:
+                own.append("}")
+                start = brace.end()
         for label in re.findall(r"(?:^|[;{}\n])\s*([A-Za-z_$][\w$]*)\s*:(?!:)", "".join(own)):
             scope[label] = f"{label}#{self.scopes_opened}"
         self.scopes.append(scope)

@@ -28,12 +28,16 @@ _HEX_FLOAT = re.compile(r"(-?)0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))$")
 _DECIMAL = re.compile(r"[-+]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][-+]?\d+)?$")
 _NAME = re.compile(r"[%$A-Za-z_][\w$.]*$")
 _OFFSET = re.compile(r"(.+?)\s*([+-])\s*([-+]?\w+)$")
+_BRACKETS = frozenset("{[(}])")
 #: Predefined constants, PTX ISA 4.4.
 _PREDEFINED = {"WARP_SZ": 32}
 
 
 def split(text: str) -> list[str]:
     """Operands divided at the commas outside brackets."""
+    if not _BRACKETS.intersection(text):
+        found = [part.strip() for part in text.split(",")]
+        return found if found[-1] else found[:-1]
     found, depth, start = [], 0, 0
     for position, character in enumerate(text):
         if character in "{[(":

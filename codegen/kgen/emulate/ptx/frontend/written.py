@@ -13,6 +13,7 @@ from kgen.emulate.ptx.frontend.syntax import Address, Instruction, Kernel, names
 #: In place of a name: any buffer.
 ANYWHERE = "*"
 _POINTER_BYTES = 8
+_NOTHING: frozenset[str] = frozenset()
 #: Instructions that write at the address in their first operand, and atom in its second.
 _WRITERS = {"st": 0, "red": 0, "atom": 1}
 
@@ -20,14 +21,18 @@ _WRITERS = {"st": 0, "red": 0, "atom": 1}
 def written(kernel: Kernel) -> frozenset[str]:
     """Names of parameters and variables that may be written through; `ANYWHERE` for all."""
     origins: dict[str, frozenset[str]] = {p.name: frozenset([p.name]) for p in kernel.parameters}
-    origins.update({name: frozenset([name]) for name in kernel.variables})
+    origins.update({name: frozenset([name]) for name in (*kernel.variables, ANYWHERE)})
+    named = [
+        (names_in(instruction.operands[:1]), _sources(kernel, instruction))
+        for instruction in kernel.instructions
+    ]
     changed = True
     while changed:
         changed = False
-        for instruction in kernel.instructions:
-            found = _origin(kernel, instruction, origins)
-            for name in names_in(instruction.operands[:1]):
-                known = origins.get(name, frozenset())
+        for targets, sources in named:
+            found = frozenset().union(*(origins.get(name, _NOTHING) for name in sources))
+            for name in targets:
+                known = origins.get(name, _NOTHING)
                 if not found <= known:
                     origins[name] = known | found
                     changed = True
@@ -35,16 +40,14 @@ def written(kernel: Kernel) -> frozenset[str]:
     return frozenset().union(*stored)
 
 
-def _origin(
-    kernel: Kernel, instruction: Instruction, origins: dict[str, frozenset[str]]
-) -> frozenset[str]:
-    """What the first operand may point into after the instruction."""
+def _sources(kernel: Kernel, instruction: Instruction) -> list[str]:
+    """The names of what the first operand may point into after the instruction, or of registers
+    that may."""
     if instruction.words[0] in ("ld", "ldu") and "param" not in instruction.words:
         targets = [kernel.registers.get(name) for name in names_in(instruction.operands[:1])]
         pointer = any(t is not None and t.size == _POINTER_BYTES for t in targets)
-        return frozenset([ANYWHERE]) if pointer else frozenset()
-    found = [origins.get(name, frozenset()) for name in names_in(instruction.operands[1:])]
-    return frozenset().union(*found)
+        return [ANYWHERE] if pointer else []
+    return names_in(instruction.operands[1:])
 
 
 def _stored(instruction: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:

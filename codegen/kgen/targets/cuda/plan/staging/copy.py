@@ -9,6 +9,7 @@ exclusive or and an addition in shared memory.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.targets.base import Target
@@ -72,7 +73,7 @@ class TileCopy:
     def col_mask(self) -> int:
         return self.units_per_row - 1
 
-    @property
+    @cached_property
     def units(self) -> tuple[Unit, ...]:
         """This thread's units, its first at distance zero."""
         count = self.rows * self.units_per_row // self.num_threads
@@ -95,7 +96,7 @@ class TileCopy:
         """Suffixes of the registers with shared addresses."""
         return tuple(map(xor_suffix, self.xors))
 
-    @property
+    @cached_property
     def far(self) -> bool:
         """Whether units lie further apart in global memory than an immediate reaches."""
         return max(unit.source for unit in self.units) > MAX_IMMEDIATE
