@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -169,8 +170,8 @@ def _gemv() -> Table:
 
 
 def streams() -> Iterator[Table]:
-    """Element-wise functions and rows: in one thread in f32 and bf16, in two in f32."""
-    for dtype, threads in ((DType.F32, 1), (DType.BF16, 1), (DType.F32, 2)):
+    """Element-wise functions and rows, in f32 and bf16, in one thread and two."""
+    for threads, dtype in itertools.product((1, 2), (DType.F32, DType.BF16)):
         several = "-2" if threads > 1 else ""
         beside = ", two threads" if several else ""
         functions = [_formula(e, *shape, dtype) for e in CHEAP for shape in ROWS]

@@ -267,10 +267,12 @@ def streaming(name: str) -> Target:
 @pytest.mark.parametrize("text", ["softmax(x) + logsumexp(x)", "layer_norm(x) + argmin(x)"])
 def test_rows_that_no_cache_keeps(text: str, name: str) -> None:
     """Rows that are read once or twice: one vector and less, steps with and without a remainder,
-    and lines of a row."""
+    lines of a row, and rows whose elements lie next to those of others."""
     for cols in (5, 63, 1030):
         check(spec_of(text, (3, cols), dtype=BF16 if cols == 63 else F32), streaming(name))
     check(spec_of(text.replace("(x)", "(x + y)", 1), (2, 3, 70), (3, 1), last=2), streaming(name))
+    columns = Rowwise(expression=text, shapes=((130, 17),), dtype=F32, axes=(0,))
+    check(columns, streaming(name))
 
 
 @pytest.mark.parametrize(("name", "cols"), [("native", 1030), ("x86-64-v3", 65), ("x86-64-v3", 64)])

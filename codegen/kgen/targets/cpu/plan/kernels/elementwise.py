@@ -279,6 +279,26 @@ class ElementwisePlan(FormulaPlan):
         names = inputs(*self.calls(segment))
         return tuple(i for i in self.operands if not i.single and i.name in names)
 
+    # -- several tasks side by side ------------------------------------------------------------
+
+    @property
+    def walks_tasks(self) -> bool:
+        """Past the caches, vectors of a step are of as many tasks, so that several pages of memory
+        are read and written at once (relu of 8192 x 4096 in f32: 0.95 instead of 0.90 of copying,
+        Zen 4). Of half lines at a time, hard_swish in bf16 would lose 20 %."""
+        lines = self.out.stored.bytes % LINE_BYTES == 0
+        return self.schedule.nontemporal and self.schedule.unroll > 1 and lines
+
+    @property
+    def block(self) -> int:
+        """Elements of the tasks that are walked side by side."""
+        return self.schedule.unroll * self.schedule.task
+
+    @property
+    def tasks_of_block(self) -> tuple[tuple[str, int], ...]:
+        """Each task: what its values' names start with, and its first element."""
+        return tuple((f"a{u}", u * self.schedule.task) for u in range(self.schedule.unroll))
+
     @property
     def last_task_is_short(self) -> bool:
         return (self.rows if self.by_rows else self.cols) % self.schedule.task != 0
