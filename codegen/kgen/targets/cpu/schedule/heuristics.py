@@ -144,8 +144,9 @@ def narrow_matmul(spec: Matmul, target: Target) -> CpuMatmul | None:
     packing = Packing(a=True, b=True, itemsize=spec.accumulate.itemsize)
     mr, nr = register_tile(spec, target, packing, widths=[2])
     mc = balanced(spec.m, NARROW_ROWS, packing.unit(spec, target, mr))
-    row = NARROW_K * packing.itemsize + ROW_PADDING
-    room = target.limits["stack_bytes"] - NARROW_K * nr * packing.itemsize - mc * row
+    runs, length = (NARROW_K, mc) if spec.layout.a_transposed else (mc, NARROW_K)
+    copies = runs * (length * packing.itemsize + ROW_PADDING) + NARROW_K * nr * packing.itemsize
+    room = target.limits["stack_bytes"] - copies
     most = min(room // (mc * packing.itemsize), max(NARROW_COLUMNS, spec.n // NARROW_TASKS))
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=NARROW_K, nc=balanced(spec.n, most, nr))
 
