@@ -3,7 +3,7 @@
 ; computes:  out = A @ B, summed in f32
 ; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
 ;              movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=sweep,mr=2,nr=32,mc=2,kc=256,nc=96,pack_a=0,pack_b=0,parts=4 (model)
+; schedule:  mainloop=outer,mr=2,nr=32,mc=2,kc=256,nc=96,pack_a=0,pack_b=0,parts=4 (model)
 ; launch:    1 task of 2 x 96 outputs: 1 x 1 blocks
 ; method:    outer-product GEMV: a task is a block of nc columns for all rows of A, and walks each block of kc of
 ;              B by 4 rows at once, from one end to the other
@@ -15,7 +15,7 @@
 
 target triple = "x86_64-unknown-linux-gnu"
 
-define internal void @sweep_4(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %part) #1 {
+define internal void @outer_4(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %part) #1 {
 enter:
   %k0.b.rows = mul nuw i64 %part, 0
   %k0.b.offset = mul nuw i64 %k0.b.rows, 280
@@ -215,7 +215,7 @@ n.done:
   ret void
 }
 
-define internal void @sweep_1(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %part) #1 {
+define internal void @outer_1(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %part) #1 {
 enter:
   %k0.b.rows = mul nuw i64 %part, 0
   %k0.b.offset = mul nuw i64 %k0.b.rows, 280
@@ -356,7 +356,7 @@ row.body:
   %w.a = getelementptr i8, ptr %a, i64 %w.a.offset
   %w.b.offset = mul nuw i64 %k, 280
   %w.b = getelementptr i8, ptr %b, i64 %w.b.offset
-  call void @sweep_4(ptr %w.a, ptr %w.b, ptr %acc, i64 64)
+  call void @outer_4(ptr %w.a, ptr %w.b, ptr %acc, i64 64)
   br label %row.latch
 row.latch:
   %row.after = add nuw i64 %row, 1
@@ -380,7 +380,7 @@ rest.body:
   %r.a = getelementptr i8, ptr %a, i64 %r.a.offset
   %r.b.offset = mul nuw i64 %rest, 280
   %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
-  call void @sweep_4(ptr %r.a, ptr %r.b, ptr %acc, i64 40)
+  call void @outer_4(ptr %r.a, ptr %r.b, ptr %acc, i64 40)
   br label %rest.latch
 rest.latch:
   %rest.after = add nuw i64 %rest, 1
@@ -391,7 +391,7 @@ rest.done:
   %l.a = getelementptr i8, ptr %a, i64 %l.a.offset
   %l.b.offset = mul nuw i64 4000, 280
   %l.b = getelementptr i8, ptr %b, i64 %l.b.offset
-  call void @sweep_1(ptr %l.a, ptr %l.b, ptr %acc, i64 1)
+  call void @outer_1(ptr %l.a, ptr %l.b, ptr %acc, i64 1)
 
   ; ---- epilogue
   br label %m.enter

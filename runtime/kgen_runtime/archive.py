@@ -55,6 +55,7 @@ class Archive:
         #: Closed with the archive: a caller's own file stays open.
         self._own = file if isinstance(source, str | os.PathLike) else None
         self._map: mmap.mmap | None = None
+        self._names: set[str] = set()
         try:
             try:
                 self._size = file.seek(0, os.SEEK_END)
@@ -86,7 +87,7 @@ class Archive:
         return None if self._own is None else Path(self.name).parent
 
     def has(self, file: str) -> bool:
-        return any(info.filename == file for info in self._zip.infolist())
+        return file in self._names
 
     def mapped(self, file: str) -> HostBytes:
         """A file's bytes as they lie in the archive, read-only: mapped, where it is read from a
@@ -109,7 +110,7 @@ class Archive:
         return BundleError(self._no_bundle(""))
 
     def _check(self) -> None:
-        total, names = 0, set()
+        total, names = 0, self._names
         for info in self._zip.infolist():
             shown = ascii(info.filename[:60])
             if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:

@@ -24,6 +24,13 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 @cache
+def _parts(hint: Any) -> tuple[Any, tuple[Any, ...], bool]:
+    """The generic type of a hint, its arguments, and whether it is a dataclass."""
+    is_dataclass = isinstance(hint, type) and dataclasses.is_dataclass(hint)
+    return typing.get_origin(hint), typing.get_args(hint), is_dataclass
+
+
+@cache
 def _required(cls: type) -> tuple[str, ...]:
     """The fields of a dataclass that have no default."""
     absent = dataclasses.MISSING
@@ -36,11 +43,13 @@ def _required(cls: type) -> tuple[str, ...]:
 
 def decode(hint: Any, data: Any, where: str) -> Any:
     """The value of type `hint` in `data`; BundleError, at the place `where`, if it is none."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is Any:
         return data
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+    origin, arguments, is_dataclass = _parts(hint)
+    if is_dataclass:
         return _dataclass(hint, data, where)
+    if origin is None:
+        return _plain(hint, data, where)
     if origin is tuple:
         if not isinstance(data, list):
             raise BundleError(f"{where}: expected a list, got {shown(data)}")
@@ -61,6 +70,11 @@ def decode(hint: Any, data: Any, where: str) -> Any:
         for value in _leaves(data):
             _check_plain(value, where)
         return data
+    raise TypeError(f"no manifest has fields of {hint}")
+
+
+def _plain(hint: Any, data: Any, where: str) -> Any:
+    """A number, a text or a data type."""
     if hint is DType:
         if data not in tuple(DType):  # DType itself takes names of other libraries
             raise BundleError(f"{where}: unknown dtype {shown(data)}")
@@ -119,8 +133,8 @@ def _dataclass(cls: type, data: Any, where: str) -> Any:
     if not isinstance(data, dict):
         raise BundleError(f"{where}: expected an object, got {shown(data)}")
     hints = _hints(cls)
-    unknown = sorted(set(data) - set(hints))
-    if unknown:
+    if not data.keys() <= hints.keys():
+        unknown = sorted(set(data) - set(hints))
         raise BundleError(f"{where}: unknown field {shown(unknown[0])}")
     if missing := [repr(name) for name in _required(cls) if name not in data]:
         fields = "field" if len(missing) == 1 else "fields"

@@ -22,6 +22,11 @@ class Operations:
     argmax: Dispatch
     argmin: Dispatch
     cast: Dispatch
+    cast_bf16: Dispatch
+    cast_bool: Dispatch
+    cast_f16: Dispatch
+    cast_s8: Dispatch
+    cast_u8: Dispatch
     ceil: Dispatch
     celu: Dispatch
     clip: Dispatch

@@ -204,9 +204,10 @@ def uses(program: Program, entries: Mapping[str, KernelEntry]) -> Iterator[list[
     """
     values = program.by_name
     live: dict[tuple[str, str], list[Access]] = {}
+    tensors = {name: bound(entries[name]) for name in program.kernels}
     for number, step in enumerate(program.steps):
         found: list[Use] = []
-        for param in bound(entries[f"{program.target}/{step.kernel}"]):
+        for param in tensors[f"{program.target}/{step.kernel}"]:
             value = values[step.bindings[param.name]]
             access = Access(step=number, value=value.name, param=param, start=value.place.offset)
             others = [

@@ -63,7 +63,7 @@ def test_under_qemu(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*X86, "aarch64-neon+dotprod"])
-def test_squares_of_a_transposed_a(name: str) -> None:
+def test_in_register_transposes_of_a(name: str) -> None:
     """Packed 16 x 16 at a time, the last ones overlapping: in one block and in several."""
     if name.startswith("aarch64"):
         require_qemu()

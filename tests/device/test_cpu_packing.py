@@ -101,8 +101,8 @@ def test_products(dtype: DType, layout: Layout) -> None:
         ("x86-64-v3+vnni", DType.S8),
     ],
 )
-def test_squares_of_a_transposed_b(name: str, dtype: DType) -> None:
-    """Whole squares, what is left of K and of the columns, and groups that are half outside."""
+def test_in_register_transposes_of_b(name: str, dtype: DType) -> None:
+    """Whole transposes, what is left of K and of the columns, and groups that are half outside."""
     found, schedule = target(name), blocks(dtype)
     if "v4" not in name:
         schedule = schedule.override(mr=2, nr=16)

@@ -25,7 +25,7 @@ def test_pairs(layout: Layout) -> None:
         check(dataclasses.replace(spec, epilogue=(Epilogue.BIAS, Epilogue.GELU)), found, PAIRS)
 
 
-def test_squares_of_a_transposed_a() -> None:
+def test_in_register_transposes_of_a() -> None:
     """Packed 8 x 8 at a time, the last ones overlapping: in one block and in several."""
     found = target("x86-64-v4+bf16")
     check(Matmul(m=19, n=17, k=37, dtype=DType.BF16, layout=Layout.TN), found)

@@ -15,8 +15,9 @@ import pytest
 import kgen
 import kgen_runtime
 from kgen.spec import DType, Matmul
-from kgen_runtime.backend import Code
+from kgen_runtime.backend import Code, SequenceStep
 from kgen_runtime.backends import vulkan as vulkan_module
+from kgen_runtime.backends import vulkan_queue
 from kgen_runtime.backends.vulkan import VulkanBackend
 from kgen_runtime.backends.vulkan_objects import Device
 from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
@@ -184,8 +185,9 @@ def test_no_driver_is_said_in_one_line() -> None:
 
 #: Everything a backend does once, under the layer, with both kinds of memory.
 UNDER_THE_LAYER = """
-import numpy as np
+import tempfile, numpy as np, kgen_runtime
 from kgen.spec import DType, Elementwise, Epilogue, Matmul, Rowwise
+from tests.programs import ROWS, WIDE, mlp_bundle
 from tests.device.vulkan_support import VulkanBackend, build, run
 import sys
 specs = [
@@ -204,6 +206,12 @@ for mapped in (True, False):
         inputs = {p.name: np.ones(p.extent) for p in spec.parameters if p.role == "input"}
         for target in ("vulkan1.1", "vulkan1.3"):
             run(backend, build(spec, target), inputs)
+    if mapped and len(sys.argv) == 1:
+        with tempfile.TemporaryDirectory() as folder:
+            path = mlp_bundle("vulkan1.1").save(f"{folder}/mlp.kgen")
+            with kgen_runtime.load(path, device="vulkan") as kernels:
+                for _ in range(3):
+                    assert np.isfinite(kernels.program.run(x=np.ones((ROWS, WIDE), "f"))).all()
     if "leak" in sys.argv:
         backend._device.allocate(16)
     backend.close()
@@ -234,6 +242,47 @@ def test_the_validation_layer_has_nothing_to_say() -> None:
     needs.debian("vulkan-validationlayers", missing)
     assert under_the_layer() == ""
     assert "Validation Error" in under_the_layer("leak")
+
+
+def test_a_sequence_is_recorded_once(
+    vulkan: VulkanBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two launches that do not wait for each other have no barrier between them; replays follow one
+    another without a wait of the host."""
+    entry, code = loadable(
+        build(kgen.Elementwise(expression="x + y", shapes=((1000,), (1000,)), dtype="f32"))
+    )
+    kernel = vulkan.load(entry, code)
+    x, y, once, twice, out = (vulkan.alloc(4000) for _ in range(5))
+    ones = np.ones(1000, np.float32)
+    for buffer in (x, y):
+        vulkan.copy_to_device(buffer, ones.view(np.uint8))
+    barriers: list[object] = []
+    barrier = vulkan_queue._barrier
+
+    def counted(commands: object) -> None:
+        barriers.append(commands)
+        barrier(commands)
+
+    monkeypatch.setattr(vulkan_queue, "_barrier", counted)
+    steps = [
+        SequenceStep(kernel=kernel, buffers={"x": x, "y": y, "out": once}),
+        SequenceStep(kernel=kernel, buffers={"x": y, "y": x, "out": twice}),
+        SequenceStep(kernel=kernel, buffers={"x": once, "y": twice, "out": out}, after=(0, 1)),
+        SequenceStep(kernel=kernel, buffers={"x": out, "y": y, "out": x}, after=(0, 1, 2)),
+    ]
+    sequence = vulkan.sequence(steps)
+    assert len(barriers) == 3  # before the third, before the fourth, and at the end
+    for _ in range(4):  # out = 2 (x + 1), and x = out + 1
+        sequence.run()
+    back = np.zeros(1000, np.float32)
+    vulkan.copy_from_device(back.view(np.uint8), out)
+    assert (back == 60).all() and len(barriers) >= 3
+    assert len(sequence.timed()) == 4
+    del sequence
+    vulkan.unload(kernel)
+    for buffer in (x, y, once, twice, out):
+        vulkan.free(buffer)
 
 
 def test_a_forked_child_is_refused(tmp_path: Path) -> None:

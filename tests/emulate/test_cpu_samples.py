@@ -18,12 +18,12 @@ from kgen.check.execute.places import EmulatorExecutor
 from kgen.check.oracle import operations as oracle
 from kgen.check.verify import cost, inputs, sampling, walk
 from kgen.check.verify.run import KernelResult, verify
-from kgen.schedule import Origin, SweepMatmul
+from kgen.schedule import Origin, OuterMatmul
 from kgen.spec import DType, Layout, Matmul
 from kgen_runtime.manifest import KernelEntry
 
 #: Target, spec, schedule: every main loop, both orders of tasks, and B packed by a launch before.
-CASES: dict[str, tuple[str, Matmul, dict[str, Any] | SweepMatmul]] = {
+CASES: dict[str, tuple[str, Matmul, dict[str, Any] | OuterMatmul]] = {
     "columns-fastest": (
         "x86-64-v4",
         Matmul(m=21, n=70, k=24, dtype=DType.F32, batch=2),
@@ -44,10 +44,10 @@ CASES: dict[str, tuple[str, Matmul, dict[str, Any] | SweepMatmul]] = {
         Matmul(m=3, n=86, k=64, dtype=DType.F32, layout=Layout.NT),
         {"mainloop": "inner", "nc": 16},
     ),
-    "sweep": (
+    "outer": (
         "x86-64-v4",
         Matmul(m=3, n=372, k=64, dtype=DType.F32),
-        SweepMatmul(
+        OuterMatmul(
             mr=3, nr=32, mc=3, kc=64, nc=64, pack_a=False, pack_b=False, origin=Origin.USER, parts=4
         ),
     ),
@@ -66,7 +66,7 @@ CASES: dict[str, tuple[str, Matmul, dict[str, Any] | SweepMatmul]] = {
 
 def built(case: str) -> Bundle:
     target, spec, schedule = CASES[case]
-    if isinstance(schedule, SweepMatmul):  # never chosen for so few columns
+    if isinstance(schedule, OuterMatmul):  # never chosen for so few columns
         return pack([pipeline.kernel(spec, targets.find(target), schedule)])
     return kgen.build(spec, [target], schedule=schedule)
 

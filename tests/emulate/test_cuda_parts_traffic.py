@@ -22,7 +22,7 @@ def counters(schedule: dict[str, int], path: Path) -> dict[str, int]:
 
 def test_parts_that_the_last_cta_adds(tmp_path: Path) -> None:
     """Each part is written once and read once, by whole sectors, and counted once."""
-    found = counters({"split_k": 5, "one_kernel": 1}, tmp_path / "gather.kgen")
+    found = counters({"split_k": 5, "one_kernel": 1}, tmp_path / "one_kernel.kgen")
     parts = BLOCKS * 5
     assert found["global_load_bytes"] == TILES + parts * PART
     assert found["global_store_bytes"] == OUTPUTS + parts * (PART + 4)

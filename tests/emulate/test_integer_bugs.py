@@ -1,5 +1,5 @@
-"""Bugs in conversions to and from integers, and in their arithmetic: the data that verify brings
-finds each."""
+"""Bugs in conversions to and from integers and within expressions, in their arithmetic, in rows of
+them, and in several outputs of as many types: the data that verify brings finds each."""
 
 from __future__ import annotations
 
@@ -30,6 +30,18 @@ BUGS = [
     ("cast 37 s32 out=s8", "gfx942", r"(icmp sgt .*)splat \(i32 127\)", r"\1splat (i32 255)"),
     ("x%y 37 s32", "gfx942", r"icmp slt (<.*> %v0\.y)", r"icmp sgt \1"),
     ("cast 37 s32 out=bool", "gfx942", r"icmp eq <", "icmp sle <"),
+    ("amax 67x1 s32", "sm_80", r"mov\.s32 %max, -2147483648", "mov.s32 %max, 0"),
+    ("sum 5x37 s32", "sm_80", r"mov\.s32 %sum, 0", "mov.s32 %sum, 1"),
+    ("softmax(where(m,x,-inf)) 1x37,5x37 bool,f16", "sm_80", r"setp\.eq\.f32", "setp.ne.f32"),
+    ("m=mean(x);amax(x) 5x37 u8 out=f32,u8", "sm_80", r"(%m_ptr\], )%\w+", r"\1%max"),
+    ("amin 3x31x33 s32 axes=1", "sm_80", r"min\.s32", "min.u32"),
+    ("amin 3x31x33 s32 axes=1", "gfx942", r"i32 2147483647", "i32 -2147483648"),
+    ("amin 3x31x33 s32 axes=1", "gfx942", r"\[33 x i32\](.*%v3\.wide)", r"[32 x i32]\1"),
+    ("sum 5x37 s32", "gfx942", r"update\.dpp(.*)i32 78,", r"update.dpp\1i32 177,"),
+    ("h=x*y;x<y 5x37,37 f32 out=f16,bool", "gfx942", r"half %v0\.h\.rounded,", "half 0xH0000,"),
+    ("cast(x,bf16)+x 37 f32", "sm_75", r"add(\.u32 %rounded, %bits, )0x7FFF", r"add\g<1>0"),
+    ("cast(x,f16)*3 37 f32", "gfx942", r"\bhalf\b", "bfloat"),
+    ("cast(x*99,u8)-y 37 f32", "gfx942", "0x406FE0", "0x405FC0"),
 ]  # fmt: skip
 
 

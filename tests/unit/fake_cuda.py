@@ -54,6 +54,8 @@ class FakeDriver(ModuleType):
     CUlaunchAttributeID = FakeEnum()
     CUlaunchAttribute = FakeLaunchAttribute
     CUlaunchConfig = SimpleNamespace
+    CUstreamCaptureMode = FakeEnum()
+    CUstream_flags = FakeEnum()
     CUtensorMapDataType = FakeEnum()
     CUtensorMapInterleave = FakeEnum()
     CUtensorMapSwizzle = FakeEnum()
@@ -69,6 +71,9 @@ class FakeDriver(ModuleType):
         self.contexts: list[object] = []
         self.modules: list[bytes] = []
         self.fail: dict[str, str] = {}
+        #: What is captured now, and graphs by their handles.
+        self.captured: list[Any] | None = None
+        self.graphs: dict[int, list[Any]] = {}
         self.capability = (9, 0)
         self.version = 12040
 
@@ -146,13 +151,32 @@ class FakeDriver(ModuleType):
         return f"{module} {name.decode()}"
 
     def do_cuLaunchKernel(self, function: str, *rest: Any) -> None:
-        add_tensors(rest[8])
+        add_tensors(rest[8], self.captured)
+
+    def do_cuStreamCreate(self, flags: Any) -> int:
+        return 77
+
+    def do_cuStreamBeginCapture(self, stream: int, mode: Any) -> None:
+        self.captured = []
+
+    def do_cuStreamEndCapture(self, stream: int) -> int:
+        captured, self.captured = self.captured, None
+        assert captured is not None
+        self.graphs[len(self.graphs) + 1] = captured
+        return len(self.graphs)
+
+    def do_cuGraphInstantiate(self, graph: int, flags: int) -> int:
+        return graph
+
+    def do_cuGraphLaunch(self, graph: int, stream: Any) -> None:
+        for launch in self.graphs[graph]:
+            launch()
 
     def do_cuTensorMapEncodeTiled(self, *fields: Any) -> FakeTensorMap:
         return FakeTensorMap(address=fields[2])
 
     def do_cuLaunchKernelEx(self, config: Any, function: str, parameters: int, _: int) -> None:
-        add_tensors(parameters)
+        add_tensors(parameters, self.captured)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from kgen.bundle import Bundle
 from kgen_runtime import dlpack
 from kgen_runtime.array import lent_array
-from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.host_memory import bytes_at
@@ -100,14 +100,20 @@ def code_of(kernel: KernelEntry) -> dict[str, Code]:
     return {a.module: Code(artifact=a, data=CODE) for a in kernel.artifacts}
 
 
-def add_tensors(parameters: int) -> None:
+def add_tensors(parameters: int, captured: list[Callable[[], None]] | None = None) -> None:
     """What a fake driver launches: out = a + b on three f32 tensors of 15 elements, by the address
-    of the addresses of their addresses."""
+    of the addresses of their addresses; or, while a graph is captured, what it will."""
     pointers = (ctypes.c_void_p * 3).from_address(parameters)
-    a, b, out = (
-        bytes_at(ctypes.c_uint64.from_address(p or 0).value, 60).view(np.float32) for p in pointers
-    )
-    out[:] = a + b
+    addresses = [ctypes.c_uint64.from_address(p or 0).value for p in pointers]
+
+    def add() -> None:
+        a, b, out = (bytes_at(address, 60).view(np.float32) for address in addresses)
+        out[:] = a + b
+
+    if captured is None:
+        add()
+    else:
+        captured.append(add)
 
 
 class FakeBackend(Backend):
@@ -268,3 +274,42 @@ def in_a_child(check: Callable[[], None]) -> int:
     os.kill(pid, 9)
     os.waitpid(pid, 0)
     return -1
+
+
+def check_captured(
+    backend: Backend, e: KernelEntry, fake: Any, *, launch: str, begin: str, free: str, error: Any
+) -> None:
+    """A sequence is captured as a graph, which is replayed with one call; a driver that captures
+    nothing makes each launch. The names are the driver's calls."""
+    kernel = backend.load(e, code_of(e))
+    x, h, out = (backend.alloc(60) for _ in range(3))
+    ones = np.ones(15, np.float32)
+    steps = [
+        SequenceStep(kernel=kernel, buffers={"a": x, "b": x, "out": h}),
+        SequenceStep(kernel=kernel, buffers={"a": h, "b": x, "out": out}, after=(0,)),
+    ]
+
+    def run(sequence: LaunchSequence, value: float) -> None:
+        backend.copy_to_device(x, (value * ones).view(np.uint8))
+        sequence.run()
+        back = np.zeros(60, np.uint8)
+        backend.copy_from_device(back, out)
+        np.testing.assert_array_equal(back.view(np.float32), 3 * value * ones)
+
+    sequence = backend.sequence(steps)
+    (captured,) = fake.graphs.values()
+    assert len(captured) == 2
+    launches = len(fake.named(launch))
+    run(sequence, 1)
+    run(sequence, 2)
+    assert len(fake.named(launch)) == launches
+    assert len(sequence.timed()) == 2 and len(fake.named(launch)) == launches + 2
+    assert not fake.named(free)
+    del sequence
+    assert len(fake.named(free)) == 1
+    fake.fail[begin] = error
+    run(backend.sequence(steps), 5)
+    assert len(fake.graphs) == 1
+    for buffer in (x, h, out):
+        backend.free(buffer)
+    backend.close()

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgen.check.tensors import round_to
 from kgen.ops import Expression, Primitive, functions, steps
+from kgen_runtime.dtypes import DType
 
 Values = npt.NDArray[Any]
 P = Primitive
@@ -40,6 +42,8 @@ TABLE: Mapping[Primitive, Callable[..., Values]] = {
     P.LOG2: np.log2,
     P.FLOOR: np.floor,
     P.ROUND: np.rint,
+    P.TO_F16: lambda x: x.astype(np.float16).astype(np.float32),
+    P.TO_BF16: lambda x: round_to(x.astype(np.float64), DType.BF16).astype(np.float32),
     P.LESS: np.less,
     P.LESS_EQUAL: np.less_equal,
     P.EQUAL: np.equal,

@@ -104,7 +104,7 @@ def build(**options: str) -> list[str]:
             [*build(target="x86-64-v3", tune_cache="nowhere/x.json"), "--tune"],
             "nowhere/x.json: nowhere is no directory; make it first",
         ),
-        (["frobnicate"], "kgen: frobnicate is unknown; known are build, inspect, verify"),
+        (["frobnicate"], "kgen: frobnicate is unknown; known are build, compile, inspect"),
         (["--frobnicate"], "kgen: --frobnicate is unknown; see kgen --help"),
         ([*BUILD, "--fast"], "kgen build: --fast is unknown; see kgen build --help"),
         (build(schedule="mainloop=fma"), "mainloop=fma is not one that sm_80 has for matmul_16x16"),

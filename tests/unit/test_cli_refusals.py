@@ -22,6 +22,8 @@ GOOD: dict[str, tuple[str, ...]] = {
     "compile": ("m.onnx", "--target", "vulkan1.3"),
     "inspect": ("x.kgen",),
     "verify": ("x.kgen",),
+    "run": ("x.kgen",),
+    "profile": ("x.kgen",),
     "bench": ("x.kgen",),
     "bundle merge": ("x.kgen", "-o", "y.kgen"),
     "check": ("x.kgen",),

@@ -17,14 +17,14 @@ from kgen.schedule import (
     CpuStream,
     DotMatmul,
     InnerMatmul,
+    OuterMatmul,
     Schedule,
-    SweepMatmul,
 )
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.base import Plan
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
-from kgen.targets.cpu.plan.kernels.gemv import SweepPlan
+from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
 from kgen.targets.cpu.plan.kernels.inner import InnerPlan
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from tests.specs import relu_of, softmax_of
@@ -192,9 +192,9 @@ def test_narrow_panels_that_several_tiles_use_are_packed() -> None:
     ("m", "k", "dtype", "parts"),
     [(1, 4096, DType.F32, 4), (4, 4095, DType.F32, 4), (2, 4097, DType.BF16, 4)],
 )
-def test_sweeps_take_every_row_of_b_once(m: int, k: int, dtype: DType, parts: int) -> None:
+def test_outer_products_take_every_row_of_b_once(m: int, k: int, dtype: DType, parts: int) -> None:
     planned = plan(Matmul(m=m, n=4096, k=k, dtype=dtype), "x86-64-v4+bf16")
-    assert isinstance(planned, SweepPlan)
+    assert isinstance(planned, OuterPlan)
     assert planned.schedule.parts == parts
     taken = [
         block + row + i * planned.part
@@ -211,9 +211,9 @@ def test_sweeps_take_every_row_of_b_once(m: int, k: int, dtype: DType, parts: in
     assert sorted(taken) == list(range(k))
 
 
-def test_sweeps_that_do_not_fit() -> None:
+def test_outer_products_that_do_not_fit() -> None:
     spec = Matmul(m=4, n=100, k=64, dtype=DType.F32)
-    good = SweepMatmul(mr=4, nr=32, mc=4, kc=64, nc=64, pack_a=False, pack_b=False)
+    good = OuterMatmul(mr=4, nr=32, mc=4, kc=64, nc=64, pack_a=False, pack_b=False)
     assert plan(spec, "x86-64-v4", good)
     for changed, message in (
         (good.override(pack_b=1), "try mr=4, mc=4, pack_a=0, pack_b=0"),

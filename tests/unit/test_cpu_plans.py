@@ -217,16 +217,16 @@ def test_stages_transpose(stages: Callable[[int], tuple[Stage, ...]], count: int
 
 
 @pytest.mark.parametrize(
-    ("m", "k", "kc", "squared"),
+    ("m", "k", "kc", "transposed"),
     [(32, 64, 64, True), (31, 64, 64, False), (33, 79, 64, False), (48, 80, 64, True)],
 )
-def test_a_transposed_a_is_packed_by_squares_where_all_blocks_have_room(
-    m: int, k: int, kc: int, squared: bool
+def test_a_transposed_a_is_packed_in_registers_where_all_blocks_have_room(
+    m: int, k: int, kc: int, transposed: bool
 ) -> None:
     spec = Matmul(m=m, n=32, k=k, dtype=DType.S8, layout=Layout.TN)
     body = text(spec, schedule=DotMatmul(mr=4, nr=32, mc=16, kc=kc, nc=32))
-    assert ("%pm.4.r15 = shufflevector" in body) == squared
-    assert ("%ps.x = load i8" in body) != squared
+    assert ("%pm.4.r15 = shufflevector" in body) == transposed
+    assert ("%ps.x = load i8" in body) != transposed
 
 
 def indices(mask: str) -> list[int]:

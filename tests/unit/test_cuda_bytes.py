@@ -16,7 +16,7 @@ from kgen.targets import find
 from kgen.targets.cuda.plan.mma.fragments import PIECE, MmaOperand
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
 from kgen.targets.cuda.plan.mma.products import ZERO
-from tests.unit.exchange_addresses import run_address, unit_address
+from tests.unit.staging_addresses import run_address, unit_address
 
 EIGHT, LANES, LINE_BYTES = 8, range(32), 128
 each_layout = pytest.mark.parametrize("layout", tuple(Layout))
@@ -113,7 +113,7 @@ def test_every_output_gets_every_k_once(layout: Layout, target: str) -> None:
 @pytest.mark.parametrize("warp_n", [16, 32, 64])
 def test_lines_hold_what_fragments_wrote(layout: Layout, out: DType, warp_n: int) -> None:
     """And no two words of a store, or chunks of an eighth of a load, share a bank."""
-    found = plan(32, warp_n, layout=layout, out_dtype=out).exchange
+    found = plan(32, warp_n, layout=layout, out_dtype=out).staging
     if layout.b_transposed or out is DType.S8:
         assert found is not None
     if found is None:

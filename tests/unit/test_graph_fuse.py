@@ -15,6 +15,7 @@ from kgen.graph.importer import imported
 from kgen.graph.lower import Lowered, lower
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
+from kgen.graph.siblings import merged
 from kgen.spec import Matmul, Rowwise
 from tests.onnx_models import ENCODER_SHAPES, EXPORTED, Maker, mlp, run
 
@@ -141,6 +142,23 @@ def test_every_buffer_is_written_before_it_is_read() -> None:
             assert read_ <= known
             known.add(call.writes)
         assert set(found.outputs.values()) <= known
+
+
+@pytest.mark.parametrize(("width", "calls"), [(64, 3), (48, 5)])
+def test_siblings_are_one_product(width: int, calls: int) -> None:
+    """Three products of the same rows whose results are only multiplied; but not where parts of a
+    row would begin where no device takes a tensor."""
+    m = Maker()
+    x = m.input("x", (3, 8))
+    a, b, c = (m.linear(x, 8, width) for _ in range(3))
+    turned = m.add("Transpose", b, perm=[1, 0])
+    y = m.add("MatMul", m.add("MatMul", a, turned), c)
+    graph = graph_of(imported(m.model(y), {}, OPERATORS))
+    apart, found = lower(fuse(graph)), lower(fuse(merged(graph)))
+    assert (len(apart.calls), len(found.calls)) == (5, calls)
+    given = {"x": m.rng.standard_normal((3, 8)).astype(np.float32)}
+    (one,), (other,) = run(apart, given).values(), run(found, given).values()
+    np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
 def test_names_of_kernels_depend_on_no_hash() -> None:

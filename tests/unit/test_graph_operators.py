@@ -150,6 +150,22 @@ def gemm(m: Maker) -> str:
     )
 
 
+def conv(m: Maker) -> str:
+    """One axis as rows of strides, with a formula and a residual behind it."""
+    x = m.input("x", (1, 9, 4))
+    y = m.add("Transpose", x, perm=[0, 2, 1])
+    y = m.add("Conv", y, m.weight(6, 4, 3), m.weight(6))
+    return str(m.add("Relu", m.add("Transpose", y, perm=[0, 2, 1])))
+
+
+def conv_2d(**attributes: Any) -> Make:
+    def make(m: Maker) -> str:
+        x = m.input("x", (2, 3, 7, 6))
+        return str(m.add("Tanh", m.add("Conv", x, m.weight(4, 3, 3, 2), m.weight(4), **attributes)))
+
+    return make
+
+
 def slices(m: Maker) -> str:
     """Forward, with a step, and backward."""
     x = m.input("x", (4, 9))
@@ -242,7 +258,11 @@ CASES: dict[str, Make] = {
     "Flatten": flattened, "Squeeze": flattened, "Unsqueeze": flattened, "Transpose": flattened,
     "Reshape": heads, "MatMul": heads, "batched": batched, "vectors": vectors, "Gemm": gemm,
     "Slice": slices, "Split": split, "Concat": rotated, "Pad": padded, "Tile": tiled,
-    "Expand": expanded, "Gather": gathered, "old softmax": old_softmax,
+    "Expand": expanded, "Gather": gathered, "old softmax": old_softmax, "Conv": conv,
+    "Conv plain": conv_2d(), "Conv padded": conv_2d(pads=[1, 0, 2, 1]),
+    "Conv strided": conv_2d(strides=[2, 3], dilations=[2, 1], pads=[1, 1, 1, 1]),
+    "Conv same": conv_2d(auto_pad="SAME_UPPER", strides=[2, 1]),
+    "Conv same, lower": conv_2d(auto_pad="SAME_LOWER"),
 }  # fmt: skip
 #: Opsets of operators that are newer than 17.
 NEWER = {"Mish": 18, "Gelu": 20, "Swish": 24, "RMSNormalization": 23, "Concat": 18}

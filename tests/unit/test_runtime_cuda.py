@@ -25,7 +25,7 @@ from kgen_runtime.kernel import Kernel
 from kgen_runtime.manifest import KernelEntry, Launch, TensorMap
 from tests import needs
 from tests.unit.fake_cuda import FakeDriver, installed
-from tests.unit.fakes import Adding, code_of, entry, param
+from tests.unit.fakes import Adding, check_captured, code_of, entry, param
 
 
 @pytest.fixture
@@ -72,6 +72,18 @@ def test_end_to_end(fake: FakeDriver) -> None:
     kernels.close()
     assert fake.named("cuModuleUnload") == [("module 1",)]
     assert fake.named("cuDevicePrimaryCtxRelease") == [(101,)]
+
+
+def test_a_sequence_is_captured_once(fake: FakeDriver) -> None:
+    check_captured(
+        CudaBackend(),
+        cubin(),
+        fake,
+        launch="cuLaunchKernel",
+        begin="cuStreamBeginCapture",
+        free="cuGraphExecDestroy",
+        error="CUDA_ERROR_NOT_SUPPORTED",
+    )
 
 
 def test_arrays_outlive_the_backend(fake: FakeDriver) -> None:

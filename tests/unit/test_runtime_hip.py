@@ -24,7 +24,7 @@ from kgen_runtime.errors import (
 )
 from kgen_runtime.kernel import Kernel
 from kgen_runtime.manifest import KernelEntry, Launch
-from tests.unit.fakes import Adding, add_tensors, code_of, entry, in_a_child
+from tests.unit.fakes import Adding, add_tensors, check_captured, code_of, entry, in_a_child
 
 A = np.arange(15, dtype=np.float32).reshape(3, 5)
 
@@ -40,6 +40,8 @@ class FakeHip:
         self.calls: list[tuple[Any, ...]] = []
         self.current = 0
         self.fail: dict[str, int] = {}
+        self.captured: list[Any] | None = None
+        self.graphs: dict[int, list[Any]] = {}
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("hip") or name == "hipGetDevicePropertiesR0600":
@@ -95,7 +97,25 @@ class FakeHip:
         function._obj.value = 0xB0
 
     def do_hipModuleLaunchKernel(self, *arguments: Any) -> None:
-        add_tensors(arguments[9].value)
+        add_tensors(arguments[9].value, self.captured)
+
+    def do_hipStreamCreateWithFlags(self, stream: Any, flags: Any) -> None:
+        stream._obj.value = 0x77
+
+    def do_hipStreamBeginCapture(self, stream: Any, mode: Any) -> None:
+        self.captured = []
+
+    def do_hipStreamEndCapture(self, stream: Any, graph: Any) -> None:
+        assert self.captured is not None
+        graph._obj.value = len(self.graphs) + 1
+        self.graphs[graph._obj.value], self.captured = self.captured, None
+
+    def do_hipGraphInstantiate(self, replayed: Any, graph: Any, *_: Any) -> None:
+        replayed._obj.value = graph.value
+
+    def do_hipGraphLaunch(self, graph: Any, stream: Any) -> None:
+        for launch in self.graphs[graph.value]:
+            launch()
 
 
 @pytest.fixture
@@ -152,6 +172,18 @@ def test_end_to_end(fake: FakeHip) -> None:
     kernels.close()
     kernels.close()
     assert fake.named("hipModuleUnload") == [(1, 0xA0)]
+
+
+def test_a_sequence_is_captured_once(fake: FakeHip) -> None:
+    check_captured(
+        HipBackend(),
+        hsaco(),
+        fake,
+        launch="hipModuleLaunchKernel",
+        begin="hipStreamBeginCapture",
+        free="hipGraphExecDestroy",
+        error=801,
+    )
 
 
 def test_arrays_outlive_the_backend(fake: FakeHip) -> None:

@@ -16,6 +16,7 @@ from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.model import Array, Shape
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
+from kgen.graph.siblings import merged
 from kgen.spec import Elementwise
 from kgen.targets.base import Kernel, Plan, Target
 from kgen_runtime.dtypes import DType
@@ -37,7 +38,7 @@ class Compiled:
 
 def load(path: str | os.PathLike[str], shapes: Mapping[str, Shape]) -> Fused:
     """A model's fused graph. Raises GraphError."""
-    return fuse(graph_of(imported(read(path), shapes, OPERATORS)))
+    return fuse(merged(graph_of(imported(read(path), shapes, OPERATORS))))
 
 
 def lowered_for(fused: Fused, target: Target) -> Lowered:

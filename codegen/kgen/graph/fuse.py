@@ -5,8 +5,7 @@ formula is put into those that take it, and every other view is a layout of a ro
 element-wise chain is one expression, and a decomposed normalization one row-wise expression,
 whatever the exporter made of it. A value that several kernels need is a root, unless it is cheap.
 
-Formulas behind a product go into its epilogue, as many as an epilogue can say: from the product to
-the farthest value that all its uses lead to.
+What follows a product has been found before (:mod:`kgen.graph.epilogues`).
 """
 
 from __future__ import annotations
@@ -18,20 +17,17 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from kgen.errors import GraphError
+from kgen.graph.epilogues import Epilogues
 from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
 from kgen.graph.layout import Layout, ViewStep, replayed, seen
+from kgen.graph.limits import CHEAP, MOST_CHARACTERS, MOST_OPERANDS, characters
 from kgen.graph.model import Shape
+from kgen.graph.paths import origin, reachable, shape_behind, simplified, uses_of
+from kgen.graph.products import matrix
 from kgen.ops.expression import Expression, Primitive, inputs, steps, substituted, variable, view
 from kgen.ops.views import has_views
 from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.values import frozen
-
-#: Of one kernel: operands that it reads, and characters of its expression, with room for the views
-#: and names that it gets.
-MOST_OPERANDS = 9
-MOST_CHARACTERS = 600
-#: Functions of a value that several kernels compute for themselves.
-CHEAP = 2
 
 
 @frozen
@@ -79,7 +75,6 @@ class Fused:
 def fuse(graph: Graph) -> Fused:
     """Roots are added until every formula and every product can read what it takes."""
     fusion = _Fusion(graph)
-    fusion.absorb()
     while fusion.compose() or fusion.share():
         pass
     return fusion.fused()
@@ -88,31 +83,19 @@ def fuse(graph: Graph) -> Fused:
 class _Fusion:
     def __init__(self, graph: Graph) -> None:
         self.graph, self.values = graph, graph.values
-        self.used = _reachable(graph)
-        self.order = [v for v in graph.values.values() if v.id in self.used]
-        self.uses = _uses(graph, self.used)
-        self.roots: set[str] = {
-            v.id for v in self.order if isinstance(v.operation, Source | Product)
-        }
-        #: A product's root, the root's product, and the values between both, itself included.
-        self.root_of: dict[str, str] = {}
-        self.products: dict[str, str] = {}
-        self.regions: dict[str, frozenset[str]] = {}
-        self.memory: dict[str, Layout] = {}
+        used = reachable(graph)
+        self.order = [v for v in graph.values.values() if v.id in used]
+        self.epilogues = Epilogues(graph, self.order, uses_of(graph, used))
+        self.roots = set(self.epilogues.roots)
         self.lazies: dict[str, Lazy] = {}
         self.leaves: dict[str, Leaf] = {}
         self.names: dict[Leaf, str] = {}
-        self.outputs: dict[str, str] = {}
 
     # -- views ------------------------------------------------------------------------------
 
     def origin(self, name: str) -> tuple[str, tuple[ViewStep, ...]]:
         """The root or formula that a value is a view of, and the views."""
-        found: list[ViewStep] = []
-        while name not in self.roots and isinstance(at := self.values[name].operation, View):
-            found.insert(0, at.step)
-            name = at.of
-        return name, simplified(self.values[name].shape, found)
+        return origin(self.values, self.roots, name)
 
     def before(self, name: str) -> str:
         """What is to be in memory so that a view can be a layout of it: what it is a view of, or
@@ -122,10 +105,10 @@ class _Fusion:
         return name if operation.of in self.roots else operation.of
 
     def layout_of(self, root: str) -> Layout:
-        return self.memory.get(root, Layout.of(self.values[root].shape))
+        return self.epilogues.memory.get(root, Layout.of(self.values[root].shape))
 
-    def leaf(self, root: str, views: Iterable[ViewStep], shape: Shape | None = None) -> Leaf | None:
-        """A root seen through views, broadcast to a shape; None if kernels cannot read it so."""
+    def leaf(self, root: str, views: Iterable[ViewStep]) -> Leaf | None:
+        """A root seen through views; None if kernels cannot read it so."""
         layout = replayed(self.layout_of(root), tuple(views))
         if layout is None or seen(layout, math.prod(self.values[root].shape), "x") is None:
             return None
@@ -241,10 +224,10 @@ class _Fusion:
     def is_inlined(self, name: str, into: Value) -> bool:
         """Whether a formula may be part of another: what is behind a product goes into its epilogue
         alone."""
-        owner = next((r for r, region in self.regions.items() if into.id in region), None)
+        owner = next((r for r, region in self.epilogues.regions.items() if into.id in region), None)
         if owner is not None:
-            return name in self.regions[owner]
-        return not any(name in region for region in self.regions.values())
+            return name in self.epilogues.regions[owner]
+        return not any(name in region for region in self.epilogues.regions.values())
 
     def is_deeper(self, leaf: Lazy) -> bool:
         """Whether a formula sees a leaf with more axes than it has."""
@@ -340,152 +323,6 @@ class _Fusion:
             if leaf is None or matrix(self.graph, product, number, leaf.layout) is None:
                 self.roots.add(name)
 
-    def absorb(self) -> None:
-        """Puts what follows each product into its epilogue, and orders its result in memory as its
-        uses want it."""
-        joins = _joins(self.order, self.uses, set(self.graph.outputs.values()))
-        for value in self.order:
-            if isinstance(value.operation, Product):
-                self._absorb(value, joins)
-        for value in self.order:
-            root = self.root_of.get(value.id, value.id)
-            if isinstance(value.operation, Product):
-                self._reorder(value, root)
-
-    def _absorb(self, product: Value, joins: Mapping[str, str | None]) -> None:
-        at: str | None = product.id
-        while at is not None and (at := joins.get(at)) is not None:
-            if isinstance(self.values[at].operation, View):
-                continue
-            region = self.between(product.id, at)
-            if at in self.products or (region and self.is_taken(region, product.id)):
-                return
-            if region is None or not self.is_epilogue(product, at, region):
-                return
-            previous = self.root_of.get(product.id)
-            if previous is not None:
-                self.roots.discard(previous)
-                del self.products[previous], self.regions[previous]
-            self.root_of[product.id], self.products[at] = at, product.id
-            self.regions[at] = region
-            self.roots.add(at)
-
-    def is_taken(self, region: frozenset[str], product: str) -> bool:
-        """Whether another product has some of these values in its epilogue."""
-        own = self.root_of.get(product)
-        return any(region & other for root, other in self.regions.items() if root != own)
-
-    def between(self, product: str, end: str) -> frozenset[str] | None:
-        """The formulas by which a value is made of a product; None if others are among them."""
-        found, left = set(), [end]
-        while left:
-            name = left.pop()
-            if name in found or name == product:
-                continue
-            operation = self.values[name].operation
-            if isinstance(operation, View) and not operation.step.keeps_order:
-                return None
-            if isinstance(operation, Formula) and (
-                operation.axes or has_views(operation.expression)
-            ):
-                return None
-            found.add(name)
-            left += [o for o in self.values[name].operands if self.depends(o, product)]
-        return frozenset(found)
-
-    def depends(self, name: str, on: str) -> bool:
-        number = int(on[1:])
-        left, seen_names = [name], set()
-        while left:
-            at = left.pop()
-            if at == on:
-                return True
-            if at in seen_names or int(at[1:]) < number:
-                continue
-            seen_names.add(at)
-            left += self.values[at].operands
-        return False
-
-    def is_epilogue(self, product: Value, end: str, region: frozenset[str]) -> bool:
-        """Whether all formulas of a region are of the product, and of operands that an epilogue
-        takes beside it."""
-        last = self.values[end]
-        if last.dtype is not product.dtype or math.prod(last.shape) != math.prod(product.shape):
-            return False
-        extents = product_extents(self.graph, product)
-        operands = set()
-        for name in region:
-            value = self.values[name]
-            if not isinstance(value.operation, Formula):
-                continue
-            if math.prod(value.shape) != math.prod(product.shape):
-                return False
-            for operand in value.operands:
-                at, views = self.origin(operand)
-                if operand in region or at in region or at == product.id:
-                    if views and not all(step.keeps_order for step in views):
-                        return False
-                    continue
-                operands.add(operand)
-                layout = replayed(Layout.of(self.values[at].shape), views)
-                if layout is None or self.values[at].dtype is not product.dtype:
-                    return False
-                if extent_of(layout.expanded(value.shape), extents) is None:
-                    return False
-        expression = self.expanded(end, region)
-        return characters(expression) <= MOST_CHARACTERS and len(operands) <= MOST_OPERANDS - 3
-
-    def expanded(self, end: str, region: frozenset[str]) -> Expression:
-        """A value's formula of what is outside of a region."""
-        done: dict[str, Expression] = {}
-        for name in sorted(region, key=lambda name: int(name[1:])):
-            operation = self.values[name].operation
-            if isinstance(operation, View):
-                done[name] = done.get(operation.of, variable(operation.of))
-            else:
-                assert isinstance(operation, Formula)
-                done[name] = substituted(operation.expression, done)
-        return done[end]
-
-    def _reorder(self, product: Value, root: str) -> None:
-        """Where all uses permute the result first, it is written in that order."""
-        firsts = set()
-        for use in self.uses.get(root, ()):
-            operation = self.values[use].operation
-            if not isinstance(operation, View) or operation.step.kind != "permute":
-                return
-            firsts.add(operation.step.numbers)
-        if len(firsts) != 1 or root in self.graph.outputs.values():
-            return
-        axes = next(iter(firsts))
-        shape = self.values[root].shape
-        if (
-            axes[-1] != len(shape) - 1
-            or shape != product.shape
-            or self.has_full_operand(root, product)
-        ):
-            return
-        packed = Layout.of(tuple(shape[axis] for axis in axes))
-        back = [axes.index(axis) for axis in range(len(axes))]
-        layout = packed.permuted(back)
-        extents = product_extents(self.graph, product)
-        cut = layout.reshaped(extents)
-        if cut is not None and (cut.strides[2] == 1 or extents[2] == 1):
-            self.memory[root] = layout
-
-    def has_full_operand(self, root: str, product: Value) -> bool:
-        extents = product_extents(self.graph, product)
-        for name in self.regions.get(root, ()):
-            value = self.values[name]
-            for operand in value.operands:
-                at, views = self.origin(operand)
-                if at in self.regions[root] or at == product.id:
-                    continue
-                layout = replayed(Layout.of(self.values[at].shape), views)
-                if layout and extent_of(layout.expanded(value.shape), extents) == "mxn":
-                    return True
-        return False
-
     # -- what several kernels need ------------------------------------------------------------
 
     def output(self, name: str) -> None:
@@ -541,7 +378,7 @@ class _Fusion:
             for v in self.order
             if v.id in self.roots
             and not isinstance(v.operation, Source)
-            and v.id not in self.root_of
+            and v.id not in self.epilogues.root_of
         ]
         operands = {}
         for value in self.order:
@@ -553,127 +390,12 @@ class _Fusion:
             graph=self.graph,
             roots=tuple(written),
             formulas={name: self.lazies[name] for name in written if name in self.lazies},
-            products=self.products,
+            products=self.epilogues.products,
             leaves=self.leaves,
             memory={name: self.layout_of(name) for name in self.roots},
             operands=operands,
             outputs={name: self.origin(of)[0] for name, of in self.graph.outputs.items()},
         )
-
-
-def simplified(shape: Shape, views: Iterable[ViewStep]) -> tuple[ViewStep, ...]:
-    """The views without those that change nothing: of reshapes in a row the last one counts."""
-    found: list[ViewStep] = []
-    for step in views:
-        if found and found[-1].kind == step.kind == "reshape":
-            found.pop()
-        found.append(step)
-        if step.kind == "reshape" and shape_behind(shape, found[:-1]) == step.numbers:
-            found.pop()
-    return tuple(found)
-
-
-def shape_behind(shape: Shape, views: Iterable[ViewStep]) -> Shape:
-    """What views make of a shape."""
-    for step in views:
-        match step.kind:
-            case "permute":
-                shape = tuple(shape[axis] for axis in step.numbers)
-            case "slice":
-                axis, _, count, _ = step.numbers
-                shape = (*shape[:axis], count, *shape[axis + 1 :])
-            case _:
-                shape = step.numbers
-    return shape
-
-
-#: Bytes at whose multiples kernels take tensors.
-ALIGNMENT = 16
-
-
-@frozen
-class Matrix:
-    """How a product reads an operand: rows `ld` elements apart, columns of it if `transposed`, and
-    `batch_stride` elements from one of a batch to the next."""
-
-    transposed: bool
-    ld: int
-    batch_stride: int
-    offset: int
-
-
-def matrix(graph: Graph, product: Value, number: int, layout: Layout) -> Matrix | None:
-    """An operand of a product as a matrix, or as many as the batch has; None if it is none."""
-    batch, m, n = product_extents(graph, product)
-    k = graph.values[product.operands[0]].shape[-1]
-    sizes = ((batch, m, k), (batch, k, n))[number]
-    if batch > 1:
-        layout = layout.expanded((*product.shape[:-2], *layout.shape[-2:]))
-    cut = layout.reshaped(sizes)
-    if cut is None or layout.offset * product.dtype.itemsize % ALIGNMENT:
-        return None
-    _, rows, cols = sizes
-    between, down, along = cut.strides
-    if along == 1 or cols == 1:
-        transposed, ld, least = False, down, cols
-    elif down == 1 or rows == 1:
-        transposed, ld, least = True, along, rows
-    else:
-        return None
-    ld = ld if (cols if transposed else rows) > 1 else least
-    if ld < least or min(between, ld) < 0:
-        return None
-    return Matrix(
-        transposed=transposed, ld=ld, batch_stride=between if batch > 1 else 0, offset=layout.offset
-    )
-
-
-def product_extents(graph: Graph, product: Value) -> tuple[int, int, int]:
-    """Batch, rows and columns of a product, whose batch is one if all share one B."""
-    operation = product.operation
-    assert isinstance(operation, Product)
-    *batch, m, n = product.shape
-    if math.prod(graph.values[operation.b].shape[:-2]) == 1:
-        return 1, math.prod(batch) * m, n
-    return math.prod(batch), m, n
-
-
-def extent_of(layout: Layout, extents: tuple[int, int, int]) -> str | None:
-    """What an operand of an epilogue has a value for; None if it can be none."""
-    cut = layout.reshaped(extents)
-    if cut is None:
-        return None
-    sizes = zip(extents, cut.strides, strict=True)
-    b, m, n = (0 if size == 1 else stride for size, stride in sizes)
-    if layout.offset:
-        return None
-    if (b, m, n) == (0, 0, 0):
-        return "1"
-    if (b, m, n) == (0, 0, 1):
-        return "n"
-    if (b, m, n) == (0, 1, 0):
-        return "mx1"
-    full = Layout.of(extents)
-    return (
-        "mxn"
-        if cut.is_packed
-        and full.size == layout.size
-        and 0 not in (s for size, s in zip(extents, cut.strides, strict=True) if size > 1)
-        else None
-    )
-
-
-def characters(expression: Expression) -> int:
-    """About how long its text is, in which what is used twice stands twice."""
-    lengths: dict[Expression, int] = {}
-    for step in steps(expression):
-        own = (
-            len(step.name or step.primitive.value)
-            if step.primitive is not Primitive.CONSTANT
-            else 9
-        )
-        lengths[step] = own + 2 + sum(lengths[a] + 2 for a in step.arguments)
-    return lengths[expression]
 
 
 def _special(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:
@@ -696,45 +418,3 @@ def index_inputs(expression: Expression) -> frozenset[str]:
         if step.primitive is Primitive.VIEW and step.name == "gather":
             found.update(inputs(step.arguments[1]))
     return frozenset(found)
-
-
-def _reachable(graph: Graph) -> set[str]:
-    found = set(graph.outputs.values())
-    for value in reversed(list(graph.values.values())):
-        if value.id in found:
-            found.update(value.operands)
-    return found
-
-
-def _uses(graph: Graph, used: set[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for value in graph.values.values():
-        if value.id in used:
-            for operand in dict.fromkeys(value.operands):
-                found.setdefault(operand, []).append(value.id)
-    return found
-
-
-def _joins(
-    order: list[Value], uses: Mapping[str, list[str]], outputs: set[str]
-) -> dict[str, str | None]:
-    """For each value the first one that all its uses lead to: its immediate post-dominator, by the
-    algorithm of Cooper, Harvey and Kennedy. None is the end, where outputs lead to."""
-    found: dict[str, str | None] = {}
-    depth: dict[str | None, int] = {None: 0}
-    for value in reversed(order):
-        after: list[str | None] = list(uses.get(value.id, ()))
-        if value.id in outputs or not after:
-            after.append(None)
-        join, *others = after
-        for other in others:
-            while join != other:
-                if depth[join] >= depth[other]:
-                    assert join is not None
-                    join = found[join]
-                else:
-                    assert other is not None
-                    other = found[other]
-        found[value.id] = join
-        depth[value.id] = depth[join] + 1
-    return found

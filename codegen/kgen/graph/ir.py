@@ -115,8 +115,17 @@ class Builder:
         #: The node that is being lowered.
         self.node: Node | None = None
 
-    def add(self, operation: Operation, shape: Sequence[int], dtype: DType) -> Value:
+    def add(
+        self,
+        operation: Operation,
+        shape: Sequence[int],
+        dtype: DType,
+        nodes: tuple[str, ...] | None = None,
+    ) -> Value:
+        """A value of the node that is being lowered, or of those that are named."""
         shape = tuple(map(int, shape))
+        if nodes is None:
+            nodes = (self.node.name,) if self.node else ()
         if 0 in shape:
             raise self.refusal(
                 f"has a result of shape {'x'.join(map(str, shape))}, without elements"
@@ -129,7 +138,7 @@ class Builder:
                 dtype=dtype,
                 shape=shape,
                 operation=operation,
-                nodes=(self.node.name,) if self.node else (),
+                nodes=nodes,
             )
             self.known[key] = name
         return self.values[self.known[key]]
@@ -204,6 +213,10 @@ class Builder:
         return self.view(value, "reshape", shape, shape)
 
     def permute(self, value: Value, axes: Sequence[int]) -> Value:
+        """With its axes in this order; of what is permuted already, that in another order."""
+        at = value.operation
+        if isinstance(at, View) and at.step.kind == "permute":
+            value, axes = self.values[at.of], [at.step.numbers[axis] for axis in axes]
         return self.view(value, "permute", axes, [value.shape[axis] for axis in axes])
 
     def slice(self, value: Value, axis: int, start: int, count: int, step: int = 1) -> Value:

@@ -142,28 +142,30 @@ class Seen:
 def seen(layout: Layout, size: int, name: str) -> Seen | None:
     """How a formula of kgen sees a layout in `size` elements of packed memory; None if it cannot.
 
-    Memory is cut into axes at the layout's strides, which must divide each other. Axes of stride 0
-    are of size 1 in the formula, and axes of size 1 in front are left out.
+    Memory is cut into axes at the layout's strides, or at what they are multiples of. Axes of
+    stride 0 are of size 1 in the formula, and axes of size 1 in front are left out.
     """
     moving = [
         i for i, (n, s) in enumerate(zip(layout.shape, layout.strides, strict=True)) if n > 1 and s
     ]
     order = sorted(moving, key=lambda i: -layout.strides[i])
     strides = [layout.strides[i] for i in order]
-    if any(s < 0 for s in strides) or any(s % t or s == t for s, t in pairwise(strides)):
+    if any(s < 0 for s in strides) or any(s == t for s, t in pairwise(strides)):
         return None
-    # The axes of memory: one for each moving axis, and what lies between elements of the innermost.
-    inner = strides[-1] if strides else size
-    radices = [s // t for s, t in pairwise([*strides, inner])] if strides else []
-    sizes = [size // strides[0], *radices[:-1]] if strides else []
-    if strides and size % strides[0]:
-        return None
-    if inner > 1:
-        sizes.append(inner)
-    steps = [*strides, 1] if inner > 1 else strides
-    starts = [layout.offset // s % n for s, n in zip(steps, sizes, strict=True)]
-    counts = [layout.shape[i] for i in order] + ([1] if inner > 1 else [])
-    if any(a + n > m for a, n, m in zip(starts, counts, sizes, strict=True)):
+    # The axes of memory: one for each moving axis, of which it takes every so-manyth element, and
+    # what lies between elements of the innermost.
+    units, outer = [], size
+    for stride in strides:
+        units.append(math.gcd(outer, stride))
+        outer = units[-1]
+    by = [s // unit for s, unit in zip(strides, units, strict=True)]
+    counts = [layout.shape[i] for i in order]
+    if outer > 1:
+        units, by, counts = [*units, 1], [*by, 1], [*counts, 1]
+    sizes = [s // unit for s, unit in pairwise([size, *units])]
+    starts = [layout.offset // unit % n for unit, n in zip(units, sizes, strict=True)]
+    stops = [a + (n - 1) * step + 1 for a, n, step in zip(starts, counts, by, strict=True)]
+    if any(stop > n for stop, n in zip(stops, sizes, strict=True)):
         return None
     # Axes of one element, where the layout has them behind its first moving axis.
     rank = len(layout.shape)
@@ -174,13 +176,13 @@ def seen(layout: Layout, size: int, name: str) -> Seen | None:
     if len(shape) > MAX_RANK:
         return None
     found = variable(name)
-    for axis, (start, count, n) in enumerate(zip(starts, counts, sizes, strict=True)):
-        if count != n:
-            found = view("slice", (found, axis, start, start + count, 1))
+    for axis, (start, stop, step, n) in enumerate(zip(starts, stops, by, sizes, strict=True)):
+        if (start, stop, step) != (0, n, 1):
+            found = view("slice", (found, axis, start, stop, step))
     axis_of = {i: at for at, i in enumerate(order)} | {
         i: len(sizes) + at for at, i in enumerate(ones)
     }
-    between = [len(order)] if inner > 1 else []
+    between = [len(order)] if outer > 1 else []
     wanted = [*between, *(axis_of[i] for i in range(rank) if i in axis_of)]
     if wanted != list(range(len(shape))) and len(wanted) == len(shape):
         walked = [axis for axis in wanted if axis < len(sizes)]

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from kgen.graph.fuse import Fused, Lazy, Leaf, extent_of, index_inputs, matrix, product_extents
+from kgen.graph.fuse import Fused, Lazy, Leaf, index_inputs
 from kgen.graph.ir import Product, Source, Value
 from kgen.graph.layout import Layout, seen
 from kgen.graph.model import Array, Shape
+from kgen.graph.products import extent_of, matrix, product_extents
 from kgen.graph.recognise import recognised
 from kgen.ops.expression import (
     Expression,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from kgen_runtime.values import frozen
 
-#: Offsets are multiples of it, in bytes: more than any device asks for.
+#: Offsets are multiples of it, in bytes: the most that a Vulkan device may ask for.
 ALIGNMENT = 256
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from kgen_runtime.dtypes import DType
@@ -53,8 +52,3 @@ class Model:
     tensors: Mapping[str, Tensor]
     constants: Mapping[str, Array]
     nodes: tuple[Node, ...]
-
-
-def array_dtype(dtype: DType) -> np.dtype[Any]:
-    """The numpy type of a constant's elements; that of bf16 is its bits."""
-    return dtype.storage

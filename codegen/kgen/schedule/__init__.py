@@ -10,12 +10,12 @@ from kgen.schedule.matmul import (
     GpuMatmul,
     InnerMatmul,
     MmaMatmul,
+    OuterMatmul,
     PromotedMatmul,
     PromotedWgmmaMatmul,
     SplitFmaMatmul,
     SplitK,
     SplitMatmul,
-    SweepMatmul,
     WgmmaMatmul,
 )
 from kgen.schedule.rowwise import ClusterRows, CpuSplitRows, CpuStream, GpuRows, GpuStream
@@ -35,6 +35,7 @@ __all__ = [
     "InnerMatmul",
     "MmaMatmul",
     "Origin",
+    "OuterMatmul",
     "Overrides",
     "PromotedMatmul",
     "PromotedWgmmaMatmul",
@@ -42,6 +43,5 @@ __all__ = [
     "SplitFmaMatmul",
     "SplitK",
     "SplitMatmul",
-    "SweepMatmul",
     "WgmmaMatmul",
 ]

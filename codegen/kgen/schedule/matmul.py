@@ -227,11 +227,11 @@ class InnerMatmul(CpuMatmul):
 
 
 @frozen
-class SweepMatmul(CpuMatmul):
+class OuterMatmul(CpuMatmul):
     """All rows of A (mr = mc = m) by `parts` rows of B at once, each from another part of kc of K,
     nr columns at a time over nc; the sums of nc columns stay in a cache, and nothing is packed."""
 
-    mainloop: ClassVar[str] = "sweep"
+    mainloop: ClassVar[str] = "outer"
     parts: int = 4
 
     def __post_init__(self) -> None:

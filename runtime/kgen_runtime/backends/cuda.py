@@ -8,14 +8,15 @@ lowest CUDA version (major, minor) that the driver must support.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgen_runtime import dlpack
-from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
+from kgen_runtime.backends.captured import CapturedSequence
 from kgen_runtime.backends.cuda_driver import call, driver
 from kgen_runtime.backends.cuda_tensor_maps import TensorMaps
 from kgen_runtime.backends.parameters import Parameters
@@ -208,6 +209,42 @@ class CudaBackend(Backend):
                         f"{kernel.name}: grid {launch.grid} of blocks {launch.block} with "
                         f"{launch.shared_memory} B of dynamic shared memory: {error}"
                     ) from None
+
+    def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
+        return CapturedSequence(self, steps)
+
+    def capture(self, steps: Sequence[SequenceStep]) -> Any:
+        api = driver()
+        # Relaxed: a driver that loads code at its first launch may do so while it captures.
+        mode = api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        with self._current:
+            stream = call("cuStreamCreate", api.CUstream_flags.CU_STREAM_NON_BLOCKING)
+            try:
+                call("cuStreamBeginCapture", stream, mode)
+                try:
+                    for step in steps:
+                        self.launch(step.kernel, step.buffers, int(stream))
+                except BaseException:
+                    with suppress(DeviceError):
+                        call("cuGraphDestroy", call("cuStreamEndCapture", stream))
+                    raise
+                graph = call("cuStreamEndCapture", stream)
+            finally:
+                call("cuStreamDestroy", stream)
+            try:
+                return call("cuGraphInstantiate", graph, 0)
+            finally:
+                call("cuGraphDestroy", graph)
+
+    def replay(self, graph: Any) -> None:
+        with self._current:
+            call("cuGraphLaunch", graph, None)
+
+    def forget(self, graph: Any) -> None:
+        if not self._closed:
+            with self._current:
+                call("cuCtxSynchronize")
+                call("cuGraphExecDestroy", graph)
 
     def unload(self, kernel: CudaKernel) -> None:
         with self._current:

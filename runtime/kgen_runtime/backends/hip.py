@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from ctypes import byref, c_int, c_size_t, c_uint, c_void_p
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgen_runtime import dlpack
-from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
+from kgen_runtime.backends.captured import CapturedSequence
 from kgen_runtime.backends.forks import OneProcess
 from kgen_runtime.backends.parameters import Parameters
 from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
@@ -43,6 +44,8 @@ STICKY = {
 }
 # hipDeviceAttribute_t of multiprocessorCount.
 MULTIPROCESSOR_COUNT = 63
+# hipStreamNonBlocking, and hipStreamCaptureMode (hip_runtime_api.h).
+STREAM_NON_BLOCKING, CAPTURE_MODE_RELAXED = 1, 2
 #: More than any version of hipDeviceProp_t needs (1472 bytes in ROCm 6).
 PROPERTIES_BYTES = 8192
 #: The field gcnArchName. It moved between ROCm 5 and 6, so it is looked for, not addressed.
@@ -240,6 +243,43 @@ class HipBackend(Backend):
                         f"{kernel.name}: grid {launch.grid} of blocks {launch.block} with "
                         f"{launch.shared_memory} B of dynamic shared memory: {error}"
                     ) from None
+
+    def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
+        return CapturedSequence(self, steps)
+
+    def capture(self, steps: Sequence[SequenceStep]) -> c_void_p:
+        stream, graph, replayed = c_void_p(), c_void_p(), c_void_p()
+        with _Current(self.info.index):
+            call("hipStreamCreateWithFlags", byref(stream), c_uint(STREAM_NON_BLOCKING))
+            try:
+                call("hipStreamBeginCapture", stream, c_int(CAPTURE_MODE_RELAXED))
+                try:
+                    for step in steps:
+                        self.launch(step.kernel, step.buffers, stream.value)
+                except BaseException:
+                    with suppress(DeviceError):
+                        call("hipStreamEndCapture", stream, byref(graph))
+                        call("hipGraphDestroy", graph)
+                    raise
+                call("hipStreamEndCapture", stream, byref(graph))
+            finally:
+                call("hipStreamDestroy", stream)
+            try:
+                nothing = c_void_p(None)
+                call("hipGraphInstantiate", byref(replayed), graph, nothing, nothing, c_size_t(0))
+            finally:
+                call("hipGraphDestroy", graph)
+        return replayed
+
+    def replay(self, graph: c_void_p) -> None:
+        with _Current(self.info.index):
+            call("hipGraphLaunch", graph, c_void_p(None))
+
+    def forget(self, graph: c_void_p) -> None:
+        if not self._closed:
+            with _Current(self.info.index):
+                call("hipDeviceSynchronize")
+                call("hipGraphExecDestroy", graph)
 
     def unload(self, kernel: HipKernel) -> None:
         with _Current(self.info.index):

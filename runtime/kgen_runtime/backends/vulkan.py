@@ -7,13 +7,21 @@ kernel needs more than Vulkan guarantees.
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.backend import (
+    Backend,
+    Code,
+    DeviceInfo,
+    LaunchSequence,
+    PreparedSequence,
+    SequenceStep,
+)
 from kgen_runtime.backends.forks import OneProcess
 from kgen_runtime.backends.vulkan_driver import (
     create_instance,
@@ -23,7 +31,7 @@ from kgen_runtime.backends.vulkan_driver import (
     physical_devices,
 )
 from kgen_runtime.backends.vulkan_objects import Allocation, Buffer, Device, Pipeline
-from kgen_runtime.backends.vulkan_queue import Queue
+from kgen_runtime.backends.vulkan_queue import Commands, Dispatch, Queue
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceLost, LaunchError, OutOfMemory
 from kgen_runtime.launch_limits import Limits, vulkan_limits
 
@@ -102,6 +110,7 @@ class VulkanBackend(Backend):
             raise
         self._allocations: set[Allocation] = set()
         self._kernels: set[VulkanKernel] = set()
+        self._recorded: set[Commands] = set()
         self._staging: Allocation | None = None
         self._closed = False
 
@@ -114,6 +123,8 @@ class VulkanBackend(Backend):
             self._closed = True
             with suppress(DeviceLost):  # then nothing is under way any more
                 self._queue.wait()
+            for commands in self._recorded:
+                self._queue.forget(commands)
             for kernel in tuple(self._kernels):
                 self._destroy(kernel)
             if self._staging is not None:
@@ -249,6 +260,35 @@ class VulkanBackend(Backend):
             except DeviceError as error:
                 raise LaunchError(f"{kernel.name}: {error}") from None
 
+    def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
+        return RecordedSequence(self, steps)
+
+    def record(self, steps: Sequence[SequenceStep]) -> Commands:
+        """All launches in one command buffer, with a barrier only where one waits for another."""
+        dispatches: list[Dispatch] = []
+        fresh = 0  # steps from this one on are recorded after the last barrier
+        for number, step in enumerate(steps):
+            for i, pipeline in enumerate(step.kernel.pipelines):
+                waits = i > 0 or any(earlier >= fresh for earlier in step.after)
+                fresh = number if waits else fresh
+                dispatches.append(Dispatch(pipeline=pipeline, buffers=step.buffers, waits=waits))
+        with self._lock:
+            commands = self._queue.record(dispatches)
+            self._recorded.add(commands)
+        return commands
+
+    def replay(self, commands: Commands) -> None:
+        with self._lock:
+            self._queue.replay(commands)
+
+    def forget(self, commands: Commands) -> None:
+        if PROCESS.lost or self._closed:
+            return
+        with self._lock:
+            if commands in self._recorded:
+                self._recorded.remove(commands)
+                self._queue.forget(commands)
+
     def unload(self, kernel: VulkanKernel) -> None:
         if PROCESS.lost:
             return
@@ -268,6 +308,23 @@ class VulkanBackend(Backend):
         _no_stream(stream)
         with self._lock:
             self._queue.wait()
+
+
+class RecordedSequence(PreparedSequence):
+    """Launches in one command buffer, which is recorded once."""
+
+    def __init__(self, backend: VulkanBackend, steps: Sequence[SequenceStep]) -> None:
+        super().__init__(backend, steps)
+        self._device = backend
+        self._commands = backend.record(steps)
+
+    def run(self) -> None:
+        self._device.replay(self._commands)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_commands") and not sys.is_finalizing():
+            with suppress(DeviceError):
+                self._device.forget(self._commands)
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +18,29 @@ FOREVER = 2**64 - 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Commands:
+    """Recorded commands, with the descriptors that they use."""
+
+    buffer: Any
+    descriptors: Any | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Pending:
-    """Commands under way, and what to destroy when their fence is signalled."""
+    """Commands under way; those of one use are destroyed when their fence is signalled."""
 
     fence: Any
-    commands: Any
-    descriptors: Any | None
+    commands: Commands
+    once: bool = True
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Dispatch:
+    """One launch to be recorded; it runs after all those before it if `waits`."""
+
+    pipeline: Pipeline
+    buffers: Mapping[str, Buffer]
+    waits: bool
 
 
 class Queue:
@@ -43,20 +60,42 @@ class Queue:
 
     def launch(self, pipelines: tuple[Pipeline, ...], buffers: Mapping[str, Buffer]) -> None:
         """Hand the launches to the queue, each after the one before; do not wait."""
+        steps = [
+            Dispatch(pipeline=p, buffers=buffers, waits=i > 0) for i, p in enumerate(pipelines)
+        ]
+        self._submit(self.record(steps, once=True), once=True)
+
+    def record(self, steps: Sequence[Dispatch], *, once: bool = False) -> Commands:
+        """Commands that make these launches, to be replayed; or submitted `once`."""
         vk = driver()
-        pool, sets = self._descriptor_sets(pipelines, buffers)
+        pool, sets = self._descriptor_sets(steps)
+        point = vk.VK_PIPELINE_BIND_POINT_COMPUTE
 
-        def record(commands: Any) -> None:
-            point = vk.VK_PIPELINE_BIND_POINT_COMPUTE
-            for pipeline, descriptors in zip(pipelines, sets, strict=True):
-                vk.vkCmdBindPipeline(commands, point, pipeline.pipeline)
+        def fill(commands: Any) -> None:
+            for step, descriptors in zip(steps, sets, strict=True):
+                if step.waits:
+                    _barrier(commands)
+                vk.vkCmdBindPipeline(commands, point, step.pipeline.pipeline)
                 vk.vkCmdBindDescriptorSets(
-                    commands, point, pipeline.layout, 0, 1, [descriptors], 0, None
+                    commands, point, step.pipeline.layout, 0, 1, [descriptors], 0, None
                 )
-                vk.vkCmdDispatch(commands, *pipeline.grid)
-                _barrier(commands)
+                vk.vkCmdDispatch(commands, *step.pipeline.grid)
+            _barrier(commands)
 
-        self._submit(record, pool)
+        try:
+            return self._commands(fill, pool, once=once)
+        except BaseException:
+            vk.vkDestroyDescriptorPool(self._device.handle, pool, None)
+            raise
+
+    def replay(self, commands: Commands) -> None:
+        """Hand recorded commands to the queue; do not wait."""
+        self._submit(commands, once=False)
+
+    def forget(self, commands: Commands) -> None:
+        """Destroy recorded commands, when they are done."""
+        self.wait()
+        self._destroy([commands])
 
     def copy(
         self, source: Allocation, target: Allocation, regions: list[tuple[int, int, int]]
@@ -68,11 +107,11 @@ class Queue:
             for start, end, nbytes in regions
         ]
 
-        def record(commands: Any) -> None:
+        def fill(commands: Any) -> None:
             vk.vkCmdCopyBuffer(commands, source.buffer, target.buffer, len(copies), copies)
             _barrier(commands)
 
-        self._submit(record, None)
+        self._submit(self._commands(fill, None, once=True), once=True)
         self.wait()
 
     def wait(self) -> None:
@@ -83,40 +122,52 @@ class Queue:
             return
         fences = [p.fence for p in pending]
         call("vkWaitForFences", self._device.handle, len(fences), fences, True, FOREVER)
-        vk.vkFreeCommandBuffers(
-            self._device.handle, self._pool, len(pending), [p.commands for p in pending]
-        )
         for p in pending:
             vk.vkDestroyFence(self._device.handle, p.fence, None)
-            if p.descriptors is not None:
-                vk.vkDestroyDescriptorPool(self._device.handle, p.descriptors, None)
+        self._destroy([p.commands for p in pending if p.once])
 
-    def _submit(self, record: Callable[[Any], None], descriptors: Any | None) -> None:
+    def _destroy(self, several: Sequence[Commands]) -> None:
         vk = driver()
-        if len(self._pending) >= MAX_PENDING:
-            self.wait()
+        if several:
+            buffers = [commands.buffer for commands in several]
+            vk.vkFreeCommandBuffers(self._device.handle, self._pool, len(buffers), buffers)
+        for commands in several:
+            if commands.descriptors is not None:
+                vk.vkDestroyDescriptorPool(self._device.handle, commands.descriptors, None)
+
+    def _commands(
+        self, fill: Callable[[Any], None], descriptors: Any | None, *, once: bool
+    ) -> Commands:
+        vk = driver()
         info = vk.VkCommandBufferAllocateInfo(
             commandPool=self._pool,
             level=vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY,
             commandBufferCount=1,
         )
         (commands,) = call("vkAllocateCommandBuffers", self._device.handle, info)
-        begin = vk.VkCommandBufferBeginInfo(flags=vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT)
-        call("vkBeginCommandBuffer", commands, begin)
-        record(commands)
+        usage = vk.VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT
+        if once:
+            usage = vk.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT
+        call("vkBeginCommandBuffer", commands, vk.VkCommandBufferBeginInfo(flags=usage))
+        fill(commands)
         call("vkEndCommandBuffer", commands)
+        return Commands(buffer=commands, descriptors=descriptors)
+
+    def _submit(self, commands: Commands, *, once: bool) -> None:
+        vk = driver()
+        if len(self._pending) >= MAX_PENDING:
+            self.wait()
         fence_info = vk.VkFenceCreateInfo()
         fence = call("vkCreateFence", self._device.handle, fence_info, None)
-        submit = vk.VkSubmitInfo(pCommandBuffers=[commands])
+        submit = vk.VkSubmitInfo(pCommandBuffers=[commands.buffer])
         call("vkQueueSubmit", self._queue, 1, [submit], fence)
         # Not before: memory that the garbage collector frees in between waits for all of these.
-        self._pending.append(Pending(fence=fence, commands=commands, descriptors=descriptors))
+        self._pending.append(Pending(fence=fence, commands=commands, once=once))
 
-    def _descriptor_sets(
-        self, pipelines: tuple[Pipeline, ...], buffers: Mapping[str, Buffer]
-    ) -> tuple[Any, list[Any]]:
+    def _descriptor_sets(self, steps: Sequence[Dispatch]) -> tuple[Any, list[Any]]:
         """A pool with one set per launch, whose bindings are the launch's buffers."""
         vk = driver()
+        pipelines = [step.pipeline for step in steps]
         kind = vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
         total = sum(len(p.arguments) for p in pipelines)
         size = vk.VkDescriptorPoolSize(type=kind, descriptorCount=total)
@@ -125,8 +176,8 @@ class Queue:
         layouts = [p.set_layout for p in pipelines]
         info = vk.VkDescriptorSetAllocateInfo(descriptorPool=pool, pSetLayouts=layouts)
         sets = list(call("vkAllocateDescriptorSets", self._device.handle, info))
-        for pipeline, descriptors in zip(pipelines, sets, strict=True):
-            bound = [buffers[name] for name in pipeline.arguments]
+        for step, descriptors in zip(steps, sets, strict=True):
+            bound = [step.buffers[name] for name in step.pipeline.arguments]
             ranges = [
                 vk.VkDescriptorBufferInfo(
                     buffer=b.allocation.buffer, offset=b.offset, range=b.nbytes

@@ -25,7 +25,7 @@ SCHEDULE = SplitMatmul(
 @cache
 def shared_product() -> Program:
     """Four block tiles of five tiles along k, shared by seven CTAs: parts of one to three tiles,
-    in a ring of three; outputs of 16 bits, exchanged where the ring is."""
+    in a ring of three; outputs of 16 bits, staged where the ring is."""
     return rendered("matmul 40x33x152 f16 +bias", "sm_80", SCHEDULE)
 
 
@@ -59,7 +59,7 @@ MUTATIONS = (
         waves_product,
         "race",
         (
-            "next-block-while-outputs-are-exchanged",
+            "next-block-while-outputs-are-staged",
             r"(?<=// everyone is done with the block tile before\n) *bar\.sync 0;\n",
             "",
         ),

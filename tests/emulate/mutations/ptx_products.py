@@ -15,7 +15,7 @@ from tests.emulate.mutations.templates import rendered
 
 @cache
 def tensor_product() -> Program:
-    """Tensor cores: cp.async, three stages, ldmatrix, outputs exchanged in shared memory."""
+    """Tensor cores: cp.async, three stages, ldmatrix, outputs staged in shared memory."""
     schedule = MmaMatmul(block_m=32, block_n=32, block_k=32, num_stages=3, warp_m=16, warp_n=16)
     return rendered("matmul 70x56x168 f16 +bias+relu", "sm_80", schedule)
 
@@ -223,7 +223,7 @@ STAGED_PRODUCT = (
             r"(mainloop:(?s:.*?)@%inside ld\.global\S+ )%b_unit3_0",
             r"\1%b_unit2_0",
         ),
-        ("exchange-turned-only-where-read", r"xor\.b32 (%(?:pair|run)_at), \1, %moved;", ""),
+        ("staging-swizzled-only-where-read", r"xor\.b32 (%(?:pair|run)_at), \1, %moved;", ""),
         (
             "half-of-k-twice",
             r"\{%a_m0_k8, %a_m8_k8\}, (\{%b_n0)_k8\}",

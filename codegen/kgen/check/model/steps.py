@@ -22,6 +22,7 @@ from kgen.check.execute.places import executor as executor_of
 from kgen.check.model.truth import Truth
 from kgen.check.tensors import Bytes
 from kgen.errors import EmulationError, VerificationError
+from kgen.graph.siblings import BESIDE
 from kgen_runtime.manifest_program import Program, Step, Value, Weight
 from kgen_runtime.values import frozen
 
@@ -192,8 +193,9 @@ class _Machine:
             found = self.compare(value, made)
             error = found if error is None or (found or 0.0) > error else error
             place[...] = made
-            if replace and value in self.truth.exact:
-                place[...] = self.truth.exact[value].reshape(place.shape).astype(place.dtype)
+            exact = beside(self.truth.exact, value)
+            if replace and exact is not None:
+                place[...] = exact.reshape(place.shape).astype(place.dtype)
         return StepResult(
             number=number, kernel=step.kernel, nodes=step.nodes, value=value, error=error,
             reason=reason,
@@ -205,10 +207,10 @@ class _Machine:
 
     def compare(self, value: str, made: Array) -> float | None:
         """The worst error of a value as a part of its bound; None where the model has none."""
-        if value not in self.truth.exact:
+        exact, rounded = (beside(v, value) for v in (self.truth.exact, self.truth.rounded))
+        if exact is None or rounded is None:
             return None
-        exact = self.truth.exact[value]
-        return worst(made, exact.reshape(made.shape), self.truth.rounded[value].reshape(made.shape))
+        return worst(made, exact.reshape(made.shape), rounded.reshape(made.shape))
 
     def outputs(self) -> dict[str, float]:
         found = {}
@@ -237,6 +239,16 @@ def elements(data: Bytes, value: Value) -> Array:
     flat = data[: len(data) // dtype.itemsize * dtype.itemsize].view(dtype)
     strides = tuple(s * dtype.itemsize for s in value.strides)
     return np.lib.stride_tricks.as_strided(flat, value.shape, strides)
+
+
+def beside(values: Mapping[str, Array], name: str) -> Array | None:
+    """The model's value of a name, or several of them side by side; None if it has no such one."""
+    if name in values:
+        return values[name]
+    parts = name.split(BESIDE)
+    if len(parts) == 1 or not all(part in values for part in parts):
+        return None
+    return np.concatenate([values[part] for part in parts], axis=-1)
 
 
 def model_name(name: str) -> str:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
 
 from kgen.errors import GraphError
 from kgen.graph.onnx_file import read
@@ -86,12 +87,21 @@ def _places(model: onnx.ModelProto, name: str) -> int | None:
     return min(found, default=None)
 
 
+class GlobalMaxPool(OpRun):  # type: ignore[misc]
+    """onnx's own makes one number of all channels."""
+
+    def _run(self, x: Array) -> tuple[Array]:
+        return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
 def _values(
     model: onnx.ModelProto, inputs: Mapping[str, Array], path: str | os.PathLike[str]
 ) -> dict[str, Array]:
     try:
         with np.errstate(all="ignore"):
-            found = ReferenceEvaluator(model).run(None, dict(inputs), intermediate=True)
+            found = ReferenceEvaluator(model, new_ops=[GlobalMaxPool]).run(
+                None, dict(inputs), intermediate=True
+            )
     except Exception as error:
         raise GraphError(f"model={path}: onnx's reference cannot compute it: {error}") from None
     return {name: np.asarray(value) for name, value in found.items() if value is not None}

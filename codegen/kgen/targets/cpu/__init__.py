@@ -14,8 +14,8 @@ from kgen.schedule import (
     CpuStream,
     DotMatmul,
     InnerMatmul,
+    OuterMatmul,
     Schedule,
-    SweepMatmul,
 )
 from kgen.spec import DType, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.spec.formula import INTEGERS
@@ -180,10 +180,10 @@ def plan_matmul(spec: Matmul, target: Target, schedule: CpuMatmul) -> MatmulPlan
         from kgen.targets.cpu.plan.kernels.inner import plan_inner
 
         return plan_inner(spec, target, schedule)
-    if isinstance(schedule, SweepMatmul):
-        from kgen.targets.cpu.plan.kernels.gemv import plan_sweep
+    if isinstance(schedule, OuterMatmul):
+        from kgen.targets.cpu.plan.kernels.gemv import plan_outer
 
-        return plan_sweep(spec, target, schedule)
+        return plan_outer(spec, target, schedule)
     product = tile_product(spec.dtype, target)
     if product and (isinstance(schedule, AmxMatmul) or not in_place(spec, target)):
         from kgen.targets.cpu.plan.amx.matmul import plan_amx

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from kgen.schedule import CpuMatmul, SweepMatmul
+from kgen.schedule import CpuMatmul, OuterMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING
-from kgen.targets.cpu.plan.kernels.gemv_strips import sums_of_sweep, sweep_registers, sweeps_over
+from kgen.targets.cpu.plan.kernels.gemv_strips import has_outer, outer_registers, sums_of_outer
 from kgen.targets.cpu.plan.matmul import SUMS_PADDING
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
@@ -44,15 +44,15 @@ LANES_K = {STREAM_FEW: 8, STREAM_A_ROWS: 16}
 #: and tasks for several threads (2048 of 4096 columns cost one thread 4 % and make two 1.4x as
 #: fast; 1024 cost 10 %).
 STREAM_COLUMNS = 2048
-#: Rows of B that are swept over at once, each in another part of SWEEP_PART rows: four streams are
+#: Rows of B that are multiplied at once, each in another part of OUTER_PART rows: four streams are
 #: followed best; pairs for more than two rows of A, where sums take as long, eight.
-SWEEP_PARTS, SWEEP_PARTS_PAIRS, SWEEP_PAIRS_FEW, SWEEP_PART = 4, 8, 2, 64
+OUTER_PARTS, OUTER_PARTS_PAIRS, OUTER_PAIRS_FEW, OUTER_PART = 4, 8, 2, 64
 #: Strips of a step, at most.
-SWEEP_STRIPS = 2
+OUTER_STRIPS = 2
 #: Bytes of a row of sums, by bytes of an element and rows of A at most: with what passes of B they
 #: have room in the eight ways of the first-level cache (1 row by 4096 x 4096 in f32: 32 GB/s, 26
 #: with twice as many). More rows of A, and more than one of s8, are multiplied by tiles.
-SWEEP_SUMS = {1: {1: 8192}, 2: {2: 4096, 4: 2048}, 4: {1: 4096, 4: 3072}}
+OUTER_SUMS = {1: {1: 8192}, 2: {2: 4096, 4: 2048}, 4: {1: 4096, 4: 3072}}
 
 
 def is_large(spec: Matmul, target: Target) -> bool:
@@ -66,32 +66,32 @@ def streams(spec: Matmul, target: Target) -> bool:
     return few and is_large(spec, target) and not spec.layout.b_transposed
 
 
-def sweeps(spec: Matmul, target: Target) -> bool:
+def is_outer(spec: Matmul, target: Target) -> bool:
     """A few rows of B at once pass by all rows of A."""
-    few = spec.m <= max(_sweep_sums(spec)) and streams(spec, target)
-    if not (few and sweeps_over(spec, target)):
+    few = spec.m <= max(_outer_sums(spec)) and streams(spec, target)
+    if not (few and has_outer(spec, target)):
         return False
-    needed = sweep_registers(spec, target, _group(spec, target), 1)
+    needed = outer_registers(spec, target, _group(spec, target), 1)
     return needed <= target.limits["vector_registers"]
 
 
-def sweep_matmul(spec: Matmul, target: Target) -> SweepMatmul:
+def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     """As many rows of B at once, and as wide steps, as the registers allow."""
     registers, group = target.limits["vector_registers"], _group(spec, target)
-    pairs = group == 2 and spec.m > SWEEP_PAIRS_FEW
+    pairs = group == 2 and spec.m > OUTER_PAIRS_FEW
     parts, strips = next(
         (parts, strips)
-        for parts in range(SWEEP_PARTS_PAIRS if pairs else SWEEP_PARTS, 0, -group)
-        for strips in range(SWEEP_STRIPS, 0, -1)
-        if sweep_registers(spec, target, parts, strips) <= registers or parts == group
+        for parts in range(OUTER_PARTS_PAIRS if pairs else OUTER_PARTS, 0, -group)
+        for strips in range(OUTER_STRIPS, 0, -1)
+        if outer_registers(spec, target, parts, strips) <= registers or parts == group
     )
-    nr = strips * group * sums_of_sweep(spec, target).count
-    sums = _for_rows(spec, _sweep_sums(spec)) // spec.accumulate.itemsize
-    return SweepMatmul(
+    nr = strips * group * sums_of_outer(spec, target).count
+    sums = _for_rows(spec, _outer_sums(spec)) // spec.accumulate.itemsize
+    return OuterMatmul(
         mr=spec.m,
         nr=nr,
         mc=spec.m,
-        kc=parts * SWEEP_PART,
+        kc=parts * OUTER_PART,
         nc=balanced(spec.n, sums, nr),
         pack_a=False,
         pack_b=False,
@@ -99,8 +99,8 @@ def sweep_matmul(spec: Matmul, target: Target) -> SweepMatmul:
     )
 
 
-def _sweep_sums(spec: Matmul) -> Mapping[int, int]:
-    return SWEEP_SUMS[min(spec.dtype.itemsize, max(SWEEP_SUMS))]
+def _outer_sums(spec: Matmul) -> Mapping[int, int]:
+    return OUTER_SUMS[min(spec.dtype.itemsize, max(OUTER_SUMS))]
 
 
 def _group(spec: Matmul, target: Target) -> int:

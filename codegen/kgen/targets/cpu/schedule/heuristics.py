@@ -22,10 +22,10 @@ from kgen.targets.cpu.schedule.gemv import (
     STREAM_A_ROWS,
     STREAM_VECTORS_FEW,
     is_large,
+    is_outer,
+    outer_matmul,
     stream_matmul,
     streams,
-    sweep_matmul,
-    sweeps,
 )
 from kgen.targets.cpu.schedule.inner import inner_matmul, uses_inner
 from kgen.targets.cpu.schedule.rowwise import elementwise_schedule, rowwise_schedule
@@ -87,7 +87,7 @@ def uses_dot(spec: Matmul, target: Target) -> bool:
     """Products of pairs pay where B need not be packed for them, or is used by several rows; those
     of bytes always, against one at a time."""
     dot = dot_for(spec.dtype, target)
-    if dot is None or spec.dtype is DType.S8 or sweeps(spec, target):
+    if dot is None or spec.dtype is DType.S8 or is_outer(spec, target):
         return dot is not None
     few = spec.m <= DOT_ROWS and must_pack_b(spec, dot) and not spec.layout.b_transposed
     return spec.n > DOT_COLUMNS and (not few or bool(spec.constant))
@@ -100,8 +100,8 @@ def choose(spec: Spec, target: Target) -> Schedule:
             return inner_matmul(spec, target)
         if tile_product(spec.dtype, target) and not in_place(spec, target):
             return amx_matmul(spec, target)
-        if sweeps(spec, target):
-            return sweep_matmul(spec, target)
+        if is_outer(spec, target):
+            return outer_matmul(spec, target)
         dot = dot_for(spec.dtype, target)
         if dot and uses_dot(spec, target):
             return dot_matmul(spec, target, dot)

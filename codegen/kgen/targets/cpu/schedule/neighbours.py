@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterator
 
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuMatmul, CpuStream, InnerMatmul, Origin, Schedule, SweepMatmul
+from kgen.schedule import CpuMatmul, CpuStream, InnerMatmul, Origin, OuterMatmul, Schedule
 from kgen.targets.base import Plan
 from kgen.targets.cpu.plan.base import CpuPlan
-from kgen.targets.cpu.plan.kernels.gemv import SweepPlan
+from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
 
 #: Rows and vectors of a register tile more or less; blocks and tasks this many times as large.
 TILE_STEPS = (-2, -1, 1, 2)
@@ -23,7 +23,7 @@ def neighbours(plan: Plan) -> Iterator[Schedule]:
     found: Iterator[dict[str, int]]
     if isinstance(schedule, CpuMatmul):
         unit = 1 if isinstance(schedule, InnerMatmul) else plan.compute.count
-        unit = plan.strip if isinstance(plan, SweepPlan) else unit
+        unit = plan.strip if isinstance(plan, OuterPlan) else unit
         found = _products(schedule, unit)
     else:
         assert isinstance(schedule, CpuStream)
@@ -47,7 +47,7 @@ def _products(schedule: CpuMatmul, unit: int) -> Iterator[dict[str, int]]:
         yield {"kc": int(schedule.kc * factor)}
     if isinstance(schedule, InnerMatmul):
         yield from ({"unroll": int(schedule.unroll * factor)} for factor in FACTORS)
-    elif isinstance(schedule, SweepMatmul):
+    elif isinstance(schedule, OuterMatmul):
         yield from ({"parts": int(schedule.parts * factor)} for factor in FACTORS)
     else:
         yield {"pack_a": not schedule.pack_a}

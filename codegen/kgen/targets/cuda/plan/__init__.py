@@ -17,7 +17,7 @@ from kgen.schedule import (
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan.base import CudaPlan
-from kgen.targets.cuda.plan.reduction.last_arriving import gathers
+from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
 
 __all__ = ["CudaPlan", "plan"]
 
@@ -29,9 +29,9 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
     """
     match spec, schedule:
         case Matmul(), SplitMatmul() | SplitFmaMatmul() | WgmmaMatmul() if schedule.split_k > 1:
-            from kgen.targets.cuda.plan.reduction.split_k import plan_gathered, plan_split
+            from kgen.targets.cuda.plan.reduction.split_k import plan_one_kernel, plan_split
 
-            parts = plan_gathered if gathers(schedule) else plan_split
+            parts = plan_one_kernel if is_last_arriving(schedule) else plan_split
             return parts(spec, target, schedule)
         case Matmul(), MmaMatmul():
             from kgen.targets.cuda.plan.mma.matmul import plan_mma

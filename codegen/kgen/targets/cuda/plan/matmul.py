@@ -15,7 +15,7 @@ from kgen.targets.cuda.plan.base import is_dynamic
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan
 from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.raster import Raster
-from kgen.targets.cuda.plan.reduction.last_arriving import Gather
+from kgen.targets.cuda.plan.reduction.last_arriving import LastArriving
 from kgen.targets.cuda.plan.reduction.stream_k import Stream
 from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.header import counted
@@ -131,14 +131,14 @@ class Operand(Protocol):
 
 @frozen
 class MatmulPlan(OutputPlan):
-    """`operands` are A and B; B's tile follows A's in each stage. With a `gather` the kernel
+    """`operands` are A and B; B's tile follows A's in each stage. With a `last_arriving` the kernel
     multiplies split-k slices and adds them; with a `stream` CTAs share block tiles, in the order of
     `raster`."""
 
     spec: Matmul
     schedule: GpuMatmul
     pipeline: Pipeline
-    gather: Gather | None = None
+    last_arriving: LastArriving | None = None
     stream: Stream | None = None
     raster: Raster | None = None
 
@@ -190,12 +190,12 @@ class MatmulPlan(OutputPlan):
         found = tuple(operand.copy.remark for operand in self.operands)
         if self.stream:
             found = (*found, self.stream.note)
-        return (*found, self.gather.remark) if self.gather else found
+        return (*found, self.last_arriving.remark) if self.last_arriving else found
 
     @property
     def notes(self) -> tuple[str, ...]:
         return (
-            *((self.gather.note,) if self.gather else ()),
+            *((self.last_arriving.note,) if self.last_arriving else ()),
             *((self.stream.note,) if self.stream else ()),
             f"{counted(self.pipeline.k_tiles, 'tile')} along k",
         )

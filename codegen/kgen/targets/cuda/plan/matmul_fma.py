@@ -16,7 +16,7 @@ from kgen.targets.cuda.plan.matmul import (
     plan_launch,
     plan_pipeline,
 )
-from kgen.targets.cuda.plan.reduction.last_arriving import gathers, plan_gather
+from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving, plan_last_arriving
 from kgen.targets.cuda.plan.staging.copy import TileCopy, plan_copy
 from kgen.targets.cuda.plan.staging.tiles import PaddedTile
 from kgen.targets.cuda.plan.staging.units import Unit
@@ -222,7 +222,7 @@ def plan_fma(
     stage_bytes = sum(tile.nbytes for tile in tiles)
     base.check_shared(schedule, stage_bytes, target)
     pipeline = plan_pipeline(spec.k, schedule, stage_bytes)
-    stored = whole if whole is not None and gathers(schedule) else spec
+    stored = whole if whole is not None and is_last_arriving(schedule) else spec
     output = plan_output(
         stored,
         schedule,
@@ -231,20 +231,20 @@ def plan_fma(
         run=operands[1].vector,
     )
     launch = plan_launch(stored, schedule, num_threads, pipeline.nbytes, target)
-    gather = plan_gather(schedule, output, output.names, launch)
+    last_arriving = plan_last_arriving(schedule, output, output.names, launch)
     return FmaPlan(
         spec=stored,
         target=target,
         schedule=schedule,
         template="ptx/matmul_fma.ptx.j2",
-        launches=(gather.launch(launch) if gather else launch,),
-        workspaces=gather.workspaces if gather else (),
+        launches=(last_arriving.launch(launch) if last_arriving else launch,),
+        workspaces=last_arriving.workspaces if last_arriving else (),
         num_threads=num_threads,
         shared_bytes=pipeline.nbytes,
         ptx_version=base.ptx_version(target, spec),
         pipeline=pipeline,
         output=output,
-        gather=gather,
+        last_arriving=last_arriving,
         fma_operands=operands,
     )
 

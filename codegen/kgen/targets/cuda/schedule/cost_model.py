@@ -41,7 +41,7 @@ from kgen.targets.cuda.devices import (
     Device,
     device_of,
 )
-from kgen.targets.cuda.plan.reduction.last_arriving import gathers, together
+from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving, together
 from kgen.targets.cuda.plan.reduction.slices import F32_BYTES, SplitSchedule, part_spec
 from kgen.targets.cuda.schedule.occupancy import ctas_per_sm
 from kgen.targets.cuda.schedule.work import Work, fma_work, gemv_work, mma_work, sums_of
@@ -142,7 +142,7 @@ def _under_way(schedule: GpuMatmul) -> int:
 
 
 def _reduction_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> float:
-    adds = _gather_clocks if gathers(schedule) else _sum_clocks
+    adds = _last_arriving_clocks if is_last_arriving(schedule) else _sum_clocks
     return adds(spec, device, schedule)
 
 
@@ -152,7 +152,7 @@ def _sum_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> float:
     return LAUNCH_CLOCKS + 2 * MEMORY_LATENCY + nbytes / device.l2_per_clock
 
 
-def _gather_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> float:
+def _last_arriving_clocks(spec: Matmul, device: Device, schedule: SplitSchedule) -> float:
     """Behind the products of a block tile's last CTA: its part is stored, then counted; then all
     parts come, as many at a time as registers hold, and the outputs go out."""
     split = schedule.split_k

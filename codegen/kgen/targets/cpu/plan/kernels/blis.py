@@ -9,7 +9,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import access, vector_for
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.matmul import finishing_type, matmul_launch
-from kgen.targets.cpu.plan.packing.panel import PanelSquare, PanelVector, panel
+from kgen.targets.cpu.plan.packing.panel import PanelTranspose, PanelVector, panel
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen_runtime.values import frozen
@@ -176,7 +176,7 @@ class BlisPlan(TiledPlan):
             step=self.vector_bytes,
         )
 
-    # -- squares of a panel, where B is transposed ---------------------------------------------
+    # -- in-register transposes of a panel, where B is transposed--------------------------------
 
     @property
     def b_whole(self) -> str:
@@ -192,8 +192,8 @@ class BlisPlan(TiledPlan):
         return any(length % self.compute.count for length in lengths)
 
     @property
-    def b_square(self) -> PanelSquare:
-        return PanelSquare(size=self.b_width, stride=self.b_strides[2], pack_row=self.b_pack_row)
+    def b_transpose(self) -> PanelTranspose:
+        return PanelTranspose(size=self.b_width, stride=self.b_strides[2], pack_row=self.b_pack_row)
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:

@@ -1,4 +1,4 @@
-"""The plan of matmul_sweep.ll.j2: a few rows of A times a B that comes from memory.
+"""The plan of matmul_outer.ll.j2: a few rows of A times a B that comes from memory.
 
 A few rows of B at once are multiplied from one end of a block of columns to the other, and the sums
 go to and fro in the first-level cache; what is multiplied of A stays in registers meanwhile. The
@@ -8,22 +8,22 @@ rows are far apart in B, so that each is a stream of its own that goes on with t
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
-from kgen.schedule import SweepMatmul
+from kgen.schedule import OuterMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, access
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.kernels.dot import rounds_bf16
 from kgen.targets.cpu.plan.kernels.gemv_strips import (
+    OuterGroup,
+    OuterProducts,
+    OuterStrip,
     RowOfA,
-    Sweep,
-    SweepGroup,
-    SweepStrip,
+    has_outer,
+    outer_products,
+    outer_registers,
     strips,
-    sums_of_sweep,
-    sweep,
-    sweep_registers,
-    sweeps_over,
+    sums_of_outer,
 )
 from kgen.targets.cpu.plan.matmul import SUMS_PADDING, matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import StartsPlan
@@ -41,8 +41,8 @@ FETCHES = 2
 
 
 @frozen
-class SweepPlan(StartsPlan, InterleavedPlan):
-    schedule: SweepMatmul
+class OuterPlan(StartsPlan, InterleavedPlan):
+    schedule: OuterMatmul
 
     @property
     def streams_b(self) -> bool:
@@ -133,7 +133,7 @@ class SweepPlan(StartsPlan, InterleavedPlan):
         """The elements of a group of A, as integers and as wide as they are multiplied."""
         return Vector(count=self.group, scalar=f"i{self.factors.bits}")
 
-    def unpacks(self, b: str, group: SweepGroup) -> tuple[Unpack, ...]:
+    def unpacks(self, b: str, group: OuterGroup) -> tuple[Unpack, ...]:
         """From rows `b`.<row> to vectors of groups, `b`_v0.stored and so on."""
         return self.strip_unpacks(
             ["zeroinitializer" if row.absent else f"{b}.{row.name}" for row in group.rows],
@@ -212,17 +212,17 @@ class SweepPlan(StartsPlan, InterleavedPlan):
         return self.spec.k - self.left
 
     @property
-    def whole_sweep(self) -> Sweep:
-        return sweep(self.schedule.parts, self.group)
+    def whole_products(self) -> OuterProducts:
+        return outer_products(self.schedule.parts, self.group)
 
     @property
-    def left_sweep(self) -> Sweep:
-        return sweep(self.left, self.group)
+    def left_products(self) -> OuterProducts:
+        return outer_products(self.left, self.group)
 
     @property
-    def sweeps(self) -> tuple[Sweep, ...]:
-        whole = (self.whole_sweep,) if self.spec.k >= self.schedule.parts else ()
-        return (*whole, self.left_sweep) if self.left else whole
+    def products(self) -> tuple[OuterProducts, ...]:
+        whole = (self.whole_products,) if self.spec.k >= self.schedule.parts else ()
+        return (*whole, self.left_products) if self.left else whole
 
     @property
     def fetch_offsets(self) -> tuple[int, ...]:
@@ -232,11 +232,11 @@ class SweepPlan(StartsPlan, InterleavedPlan):
     # -- columns: steps of nr, and those left over at the right --------------------------------
 
     @property
-    def strips(self) -> tuple[SweepStrip, ...]:
+    def strips(self) -> tuple[OuterStrip, ...]:
         return strips(self.schedule.nr, self.strip)
 
     @property
-    def edge_strips(self) -> tuple[SweepStrip, ...]:
+    def edge_strips(self) -> tuple[OuterStrip, ...]:
         return strips(self.spec.n % self.schedule.nr, self.strip)
 
     @property
@@ -256,27 +256,27 @@ class SweepPlan(StartsPlan, InterleavedPlan):
         return tuple(sorted(types, key=str))
 
 
-def plan_sweep(spec: Matmul, target: Target, schedule: SweepMatmul) -> SweepPlan:
+def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan:
     """Raises ScheduleError if the schedule does not fit the operands, the vectors or the stack."""
-    if not sweeps_over(spec, target):
+    if not has_outer(spec, target):
         raise ScheduleError(
-            f"a sweep schedule takes a B whose columns lie side by side, of a type that "
+            f"an outer schedule takes a B whose columns lie side by side, of a type that "
             f"{target.name} multiplies as it is, not {spec.key}; take layout nn and no constant"
         )
     if schedule.pack_a or schedule.pack_b or not schedule.mr == schedule.mc == spec.m:
         raise ScheduleError(
             f"mr={schedule.mr}, mc={schedule.mc}, pack_a={schedule.pack_a:d}, "
-            f"pack_b={schedule.pack_b:d}: a sweep packs nothing and takes all rows of A; "
+            f"pack_b={schedule.pack_b:d}: outer products pack nothing and take all rows of A; "
             f"try mr={spec.m}, mc={spec.m}, pack_a=0, pack_b=0"
         )
     dot = dot_for(spec.dtype, target)
-    compute = sums_of_sweep(spec, target)
+    compute = sums_of_outer(spec, target)
     rounded = dot is not None and rounds_bf16(spec, dot)
-    plan = SweepPlan(
+    plan = OuterPlan(
         spec=spec,
         target=target,
         schedule=schedule,
-        template="cpu/matmul_sweep.ll.j2",
+        template="cpu/matmul_outer.ll.j2",
         launches=(matmul_launch(spec, schedule),),
         compute=compute,
         out=access(target, spec.out, compute, rounded_by_cpu=rounded),
@@ -285,7 +285,7 @@ def plan_sweep(spec: Matmul, target: Target, schedule: SweepMatmul) -> SweepPlan
     )
     width = plan.strip
     check_multiple(schedule, "nr", width, "the columns of a strip")
-    needed = sweep_registers(spec, target, schedule.parts, schedule.nr // width)
+    needed = outer_registers(spec, target, schedule.parts, schedule.nr // width)
     limit = target.limits["vector_registers"]
     if needed > limit:
         raise ScheduleError(

@@ -1,4 +1,4 @@
-"""What a sweep over B multiplies, rows of B in groups and strips of their columns, and for which
+"""What outer products take of B, rows of B in groups and strips of their columns, and for which
 operands and in how many registers."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class RowOfA:
 
 
 @frozen
-class SweepRow:
+class OuterRow:
     """One of the rows of B at once, `part` parts from the first one; an `absent` one is zero."""
 
     name: str
@@ -32,15 +32,15 @@ class SweepRow:
 
 
 @frozen
-class SweepGroup:
+class OuterGroup:
     """Rows that are multiplied together."""
 
     name: str
-    rows: tuple[SweepRow, ...]
+    rows: tuple[OuterRow, ...]
 
 
 @frozen
-class SweepStrip:
+class OuterStrip:
     """Columns of a step, from the `first` one on; `valid` is 0 if all exist, else how many."""
 
     name: str
@@ -49,22 +49,22 @@ class SweepStrip:
 
 
 @frozen
-class Sweep:
+class OuterProducts:
     """The function for so many rows of B."""
 
     name: str
-    groups: tuple[SweepGroup, ...]
+    groups: tuple[OuterGroup, ...]
 
 
-def sweep(rows: int, group: int) -> Sweep:
+def outer_products(rows: int, group: int) -> OuterProducts:
     """The last group has rows that are absent, if those of B are no multiple of it."""
-    return Sweep(
-        name=f"sweep_{rows}",
+    return OuterProducts(
+        name=f"outer_{rows}",
         groups=tuple(
-            SweepGroup(
+            OuterGroup(
                 name=f"k{at}",
                 rows=tuple(
-                    SweepRow(name=f"k{i}", part=i, absent=i >= rows) for i in range(at, at + group)
+                    OuterRow(name=f"k{i}", part=i, absent=i >= rows) for i in range(at, at + group)
                 ),
             )
             for at in range(0, rows, group)
@@ -72,10 +72,10 @@ def sweep(rows: int, group: int) -> Sweep:
     )
 
 
-def strips(columns: int, width: int) -> tuple[SweepStrip, ...]:
+def strips(columns: int, width: int) -> tuple[OuterStrip, ...]:
     """Columns in strips of `width`."""
     return tuple(
-        SweepStrip(
+        OuterStrip(
             name=f"n{at}",
             first=at,
             valid=0 if at + width <= columns else columns - at,
@@ -84,7 +84,7 @@ def strips(columns: int, width: int) -> tuple[SweepStrip, ...]:
     )
 
 
-def sweeps_over(spec: Matmul, target: Target) -> bool:
+def has_outer(spec: Matmul, target: Target) -> bool:
     """Rows of B lie side by side, as they are multiplied; so does K in A, if it is added up."""
     dot = dot_for(spec.dtype, target)
     if spec.constant or spec.b_strides[2] != 1:
@@ -94,13 +94,13 @@ def sweeps_over(spec: Matmul, target: Target) -> bool:
     return not (dot.b_is_unsigned and spec.layout.a_transposed)
 
 
-def sums_of_sweep(spec: Matmul, target: Target) -> Vector:
+def sums_of_outer(spec: Matmul, target: Target) -> Vector:
     """A vector of sums, of the type that the epilogue computes in."""
     dot = dot_for(spec.dtype, target)
     return vector_for(target, finishing_type(spec), COLUMNS if dot else spec.n)
 
 
-def sweep_registers(spec: Matmul, target: Target, parts: int, strips: int) -> int:
+def outer_registers(spec: Matmul, target: Target, parts: int, strips: int) -> int:
     """Of a step: what is multiplied of A, sums, and rows of B before and after they are mixed."""
     dot = dot_for(spec.dtype, target)
     if dot is None:

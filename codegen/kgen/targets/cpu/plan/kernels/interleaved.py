@@ -17,7 +17,6 @@ from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import with_functions
 from kgen.targets.cpu.plan.base import Run, access, vector_for
-from kgen.targets.cpu.plan.kernels.online import extreme_of, first_place_of
 from kgen.targets.cpu.plan.kernels.row_phases import Fetch, RowPhases
 from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan
 from kgen.targets.cpu.plan.vectors import Vector
@@ -53,7 +52,7 @@ class InterleavedPlan(RowwisePlan):
             vector=1,
             lanes=1,
             form=with_functions,
-            online=first_place_of if self.row_stays else extreme_of,
+            online=self.online_with,
         )
 
     @property

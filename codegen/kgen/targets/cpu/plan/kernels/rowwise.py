@@ -65,11 +65,11 @@ class RowwisePlan(FormulaPlan):
             vector=self.run.length,
             lanes=1,
             form=self._form,
-            online=self._online,
+            online=self.online_with,
         )
 
     @property
-    def _online(self) -> Callable[[Expression], Expression | None] | None:
+    def online_with(self) -> Callable[[Expression], Expression | None] | None:
         """Which folds are found together with the extreme that they are relative to; in f32."""
         if self.spec.compute is not DType.F32:
             return None

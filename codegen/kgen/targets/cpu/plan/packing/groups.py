@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from kgen.targets.cpu.plan.matmul import MatmulPlan
 from kgen.targets.cpu.plan.packing.panel import (
-    PanelSquare,
+    PanelTranspose,
     PanelVector,
     index_list,
     interleave,
     panel,
 )
-from kgen.targets.cpu.plan.packing.transpose import Square, square
+from kgen.targets.cpu.plan.packing.transpose import RegisterTranspose, register_transpose
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
@@ -65,11 +65,11 @@ class GroupsPlan(MatmulPlan):
         return self.spec.layout.a_transposed
 
     @property
-    def a_square(self) -> Square | None:
+    def a_transpose(self) -> RegisterTranspose | None:
         """What a transposed A is packed by, where every block of it has room for one."""
         if not self.a_gathered:
             return None
-        found = square(
+        found = register_transpose(
             self.spec.dtype,
             packed=self.a_packed.scalar,
             stride=self.a_strides[2],
@@ -246,27 +246,27 @@ class GroupsPlan(MatmulPlan):
         )
 
     @property
-    def b_square(self) -> PanelSquare:
+    def b_transpose(self) -> PanelTranspose:
         """Of groups, where they lie side by side along K."""
-        return PanelSquare(size=self.b_width, stride=self.b_strides[2], pack_row=self.b_pack_row)
+        return PanelTranspose(size=self.b_width, stride=self.b_strides[2], pack_row=self.b_pack_row)
 
     @property
-    def groups_in_squares(self) -> str:
-        """Whole groups along K in the current block that fill squares."""
+    def groups_transposed(self) -> str:
+        """Whole groups along K in the current block that whole transposes take."""
         if self.depth_varies:
-            return "%groups.squares"
+            return "%groups.transposed"
         groups = int(self.groups)
         return str(groups - groups % self.b_width)
 
     @property
-    def squares_leave_groups(self) -> bool:
+    def transposes_leave_groups(self) -> bool:
         """In some block of K."""
         depths = (min(self.spec.k, self.schedule.kc), self._last_depth)
         return any(depth // self.group % self.b_width for depth in depths)
 
     @property
-    def square_mask(self) -> int:
-        """Rounds groups down to whole squares, by `and`."""
+    def transpose_mask(self) -> int:
+        """Rounds groups down to whole transposes, by `and`."""
         return -self.b_width
 
     @property

@@ -1,4 +1,4 @@
-"""A panel of B, vector by vector, and the transposition of squares of it."""
+"""A panel of B, vector by vector, and the in-register transpose of parts of it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def panel(
 
 @frozen
 class Side:
-    """One column of a square of B, and one row of it once transposed: byte offsets of both."""
+    """One column of B, and the row that it becomes once transposed: byte offsets of both."""
 
     index: int
     start: int
@@ -81,7 +81,7 @@ class Stage:
 
 
 @frozen
-class PanelSquare:
+class PanelTranspose:
     """`size` columns of B and as many steps of K, which lie side by side in each column.
 
     `stride` and `pack_row` are the bytes from one column to the next in B, and from one step to the
@@ -99,14 +99,14 @@ class PanelSquare:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        return square_sides(self.size, self.stride, self.pack_row)
+        return transpose_sides(self.size, self.stride, self.pack_row)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         return transpose_stages(self.size)
 
 
-def square_sides(size: int, stride: int, pack_row: int) -> tuple[Side, ...]:
+def transpose_sides(size: int, stride: int, pack_row: int) -> tuple[Side, ...]:
     return tuple(Side(index=i, start=i * stride, to=i * pack_row) for i in range(size))
 
 

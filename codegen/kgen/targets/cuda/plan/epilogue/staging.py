@@ -83,7 +83,7 @@ class Strip:
 
 
 @frozen
-class Exchange:
+class EpilogueStaging:
     """One warp's tile in shared memory, `width` elements of which are one global access.
 
     `products` say where fragments have their outputs.
@@ -188,9 +188,9 @@ class Exchange:
         return tuple(sorted({unit.xor for unit in self.strips[0].units}))
 
 
-def plan_exchange(
+def plan_epilogue_staging(
     spec: Matmul, schedule: MmaMatmul, products: Products, stage_bytes: int
-) -> Exchange | None:
+) -> EpilogueStaging | None:
     """None where fragments fill whole sectors as they are, with four lanes to a row.
 
     The strip is as high as `stage_bytes`, the memory of all stages, and the registers allow that
@@ -212,7 +212,7 @@ def plan_exchange(
     # A strip that is small gives each lane less, so that every lane has a part of it.
     share = rows * schedule.warp_n // WARP_SIZE
     width = math.gcd(MAX_ACCESS_BYTES // itemsize, share, row_stride, batch_stride, spec.n)
-    return Exchange(
+    return EpilogueStaging(
         tile=SwizzledTile(
             rows=rows, row_bytes=row_bytes, itemsize=itemsize, row_step=products.a.stride
         ),

@@ -10,7 +10,7 @@ from kgen.targets.cuda.plan.epilogue.output import OutputTile
 from kgen.targets.cuda.plan.matmul import plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.raster import Raster
-from kgen.targets.cuda.plan.reduction.last_arriving import Gather, plan_gather
+from kgen.targets.cuda.plan.reduction.last_arriving import LastArriving, plan_last_arriving
 from kgen.targets.cuda.plan.reduction.partial import PartialSums
 from kgen.targets.cuda.plan.reduction.stream_k import Stream, plan_stream
 from kgen_runtime.manifest import Launch, Workspace
@@ -24,7 +24,7 @@ class Arrangement:
     launch: Launch
     shared_bytes: int
     workspaces: tuple[Workspace, ...] = ()
-    gather: Gather | None = None
+    last_arriving: LastArriving | None = None
     stream: Stream | None = None
     raster: Raster | None = None
 
@@ -55,14 +55,14 @@ def arrange(
     if not (isinstance(schedule, SplitMatmul) and schedule.stream_k):
         _check_alone(schedule)
         launch = plan_launch(spec, schedule, sums.threads, shared_bytes, target)
-        gather = plan_gather(schedule, output, sums.names, launch)
-        if gather is None:
+        last_arriving = plan_last_arriving(schedule, output, sums.names, launch)
+        if last_arriving is None:
             return Arrangement(launch=launch, shared_bytes=shared_bytes)
         return Arrangement(
-            launch=gather.launch(launch),
+            launch=last_arriving.launch(launch),
             shared_bytes=shared_bytes,
-            workspaces=gather.workspaces,
-            gather=gather,
+            workspaces=last_arriving.workspaces,
+            last_arriving=last_arriving,
         )
     raster = Raster(
         shape=(spec.batch, spec.m, spec.n),

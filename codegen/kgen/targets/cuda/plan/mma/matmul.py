@@ -10,7 +10,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.epilogue.output import plan_output
-from kgen.targets.cuda.plan.epilogue.staging import Exchange, plan_exchange
+from kgen.targets.cuda.plan.epilogue.staging import EpilogueStaging, plan_epilogue_staging
 from kgen.targets.cuda.plan.matmul import (
     MatmulPlan,
     matrices,
@@ -28,7 +28,7 @@ from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction, instructio
 from kgen.targets.cuda.plan.mma.launch import arrange, streams, ticket_bytes
 from kgen.targets.cuda.plan.mma.limits import check, registers_held
 from kgen.targets.cuda.plan.mma.products import Mma, Products, Sum, promotion, rest_of
-from kgen.targets.cuda.plan.reduction.last_arriving import gathers
+from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
 from kgen.targets.cuda.plan.reduction.partial import PartialSums
 from kgen.targets.cuda.plan.staging.copy import TileCopy, plan_copy
 from kgen.targets.cuda.plan.staging.prefetch import Share, share_out
@@ -61,7 +61,7 @@ class KStep:
 class MmaPlan(MatmulPlan):
     schedule: MmaMatmul
     products: Products
-    exchange: Exchange | None
+    staging: EpilogueStaging | None
 
     @property
     def operands(self) -> tuple[MmaOperand, MmaOperand]:
@@ -110,8 +110,8 @@ class MmaPlan(MatmulPlan):
     @property
     def is_tight(self) -> bool:
         """Whether a loop that the assembler unrolled would need more registers than there are."""
-        gathers = self.gather is not None and self.gather.is_tight
-        return self.promotes_every > 0 or self.instruction.made_of_f16 or gathers
+        is_tight = self.last_arriving is not None and self.last_arriving.is_tight
+        return self.promotes_every > 0 or self.instruction.made_of_f16 or is_tight
 
     @property
     def single_step(self) -> bool:
@@ -191,9 +191,9 @@ def plan_mma(
     base.check_shared(schedule, stage_bytes, target, beside=ticket_bytes(schedule))
     pipeline = plan_pipeline(spec.k, schedule, stage_bytes, counted=streams(schedule))
     products = _products(spec, schedule, instruction, copies, tiles)
-    stored = whole if whole is not None and gathers(schedule) else spec
-    exchange = plan_exchange(stored, schedule, products, pipeline.nbytes)
-    exchange_bytes = schedule.num_warps * exchange.tile.nbytes if exchange else 0
+    stored = whole if whole is not None and is_last_arriving(schedule) else spec
+    staging = plan_epilogue_staging(stored, schedule, products, pipeline.nbytes)
+    staging_bytes = schedule.num_warps * staging.tile.nbytes if staging else 0
     output = plan_output(stored, schedule, rows=products.rows, cols=products.cols, run=products.run)
     sums = PartialSums(names=products.sums, whole=output.whole, threads=num_threads)
     shared = arrange(
@@ -203,7 +203,7 @@ def plan_mma(
         output,
         sums,
         pipeline.k_tiles,
-        max(pipeline.nbytes, exchange_bytes),
+        max(pipeline.nbytes, staging_bytes),
     )
     return MmaPlan(
         spec=stored,
@@ -217,11 +217,11 @@ def plan_mma(
         ptx_version=base.ptx_version(target, spec, "ldmatrix", instruction.feature),
         pipeline=pipeline,
         output=dataclasses.replace(output, repeated=shared.stream is not None),
-        gather=shared.gather,
+        last_arriving=shared.last_arriving,
         stream=shared.stream,
         raster=shared.raster,
         products=products,
-        exchange=exchange,
+        staging=staging,
     )
 
 

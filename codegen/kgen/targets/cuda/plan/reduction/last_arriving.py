@@ -39,7 +39,7 @@ Group = tuple[PartSums, ...]
 
 
 @frozen
-class Gather:
+class LastArriving:
     """`split` parts of each block tile of `grid` (x, y, products)."""
 
     sums: PartialSums
@@ -146,20 +146,20 @@ class Gather:
         )
 
 
-def gathers(schedule: GpuMatmul) -> bool:
+def is_last_arriving(schedule: GpuMatmul) -> bool:
     """Whether a schedule cuts k in parts that the same kernel adds."""
     return isinstance(schedule, SplitK) and schedule.one_kernel
 
 
-def plan_gather(
+def plan_last_arriving(
     schedule: GpuMatmul, output: OutputTile, names: tuple[str, ...], launch: Launch
-) -> Gather | None:
+) -> LastArriving | None:
     """Of a kernel with this launch of one CTA for each block tile, whose threads have the sums of
     `output`, in registers that lie as `names` do. None if the schedule does not ask for it."""
     if not (isinstance(schedule, SplitK) and schedule.one_kernel):
         return None
     sums = PartialSums(names=names, whole=output.whole, threads=launch.block[0])
-    return Gather(sums=sums, split=schedule.split_k, grid=launch.grid)
+    return LastArriving(sums=sums, split=schedule.split_k, grid=launch.grid)
 
 
 def together(sums: int, split: int) -> int:

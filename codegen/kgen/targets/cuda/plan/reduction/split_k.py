@@ -20,7 +20,7 @@ from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
 from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
-from kgen.targets.cuda.plan.reduction.last_arriving import gathers
+from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
 from kgen.targets.cuda.plan.reduction.slices import F32_BYTES, SplitSchedule, part_spec, part_tiles
 from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan, plan_wgmma
 from kgen_runtime.manifest import Launch, Tile, Workspace
@@ -185,7 +185,7 @@ def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPl
     )
 
 
-def plan_gathered(spec: Matmul, target: Target, schedule: SplitSchedule) -> PartPlan:
+def plan_one_kernel(spec: Matmul, target: Target, schedule: SplitSchedule) -> PartPlan:
     """One kernel, which multiplies parts and adds them. Raises as `plan_split` does."""
     _check(spec, schedule)
     return _plan_part(spec, target, schedule)
@@ -253,7 +253,7 @@ def _check(spec: Matmul, schedule: SplitSchedule) -> None:
             f"split_k={split} gives every part a CTA, and num_ctas={schedule.num_ctas} shares "
             "them; try num_ctas=0,group_m=1"
         )
-    if (needed := _parts_bytes(spec, schedule)) > MAX_IMMEDIATE and not gathers(schedule):
+    if (needed := _parts_bytes(spec, schedule)) > MAX_IMMEDIATE and not is_last_arriving(schedule):
         raise ScheduleError(
             f"split_k={split} needs {needed} B of workspace for a matrix; "
             f"{MAX_IMMEDIATE} are the limit; try split_k=1"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kgen.schedule import SweepMatmul
+from kgen.schedule import OuterMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.kernels.gemv_strips import sums_of_sweep, sweeps_over
+from kgen.targets.cpu.plan.kernels.gemv_strips import has_outer, sums_of_outer
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from tests.device.cpu_support import check, here, require_qemu, target
 
@@ -37,7 +37,7 @@ CASES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "dtype"), TARGETS)
-def test_sweeps(name: str, dtype: DType) -> None:
+def test_outer_products(name: str, dtype: DType) -> None:
     if name.startswith("aarch64"):
         require_qemu()
         found = target(name)
@@ -49,14 +49,14 @@ def test_sweeps(name: str, dtype: DType) -> None:
         dot = dot_for(dtype, found)
         out = DType.F64 if dtype is DType.F64 else DType.F32
         wide = Matmul(m=1, n=64, k=64, dtype=dtype, out_dtype=out)
-        width = sums_of_sweep(wide, found).count * (dot.group if dot else 1)
+        width = sums_of_outer(wide, found).count * (dot.group if dot else 1)
         n = fields.pop("strips", 1) * width + fields.pop("over", 0)
         if width > 16 and found.limits["vector_registers"] == 16:
             fields["m"] = 1
         spec = Matmul(n=n, dtype=dtype, out_dtype=out, **fields)
-        if not sweeps_over(spec, found):
+        if not has_outer(spec, found):
             continue
-        schedule = SweepMatmul(
+        schedule = OuterMatmul(
             mr=spec.m,
             nr=width,
             mc=spec.m,
@@ -70,16 +70,16 @@ def test_sweeps(name: str, dtype: DType) -> None:
 
 
 @pytest.mark.parametrize("dtype", [DType.F32, DType.BF16, DType.S8], ids=lambda d: d.value)
-def test_sweeps_are_chosen(dtype: DType) -> None:
+def test_outer_products_are_chosen(dtype: DType) -> None:
     """For few rows and a B that leaves the second-level cache, an odd K and N as well."""
     found = here("native")
     rows = 1 if dtype is DType.S8 else 3
     side = 1101 if dtype is DType.F32 else 2051
     spec = Matmul(m=rows, n=side, k=side, dtype=dtype)
-    if not sweeps_over(spec, found):
+    if not has_outer(spec, found):
         pytest.skip("this CPU has no instruction for products of groups of the type")
     chosen = FAMILY.choose(spec, found)
-    if not isinstance(chosen, SweepMatmul):
+    if not isinstance(chosen, OuterMatmul):
         assert side * side * dtype.itemsize <= found.limits["l2_bytes"] or found.has("amx_tile")
         pytest.skip("B is not large here, or AMX takes it")
     check(spec, found)

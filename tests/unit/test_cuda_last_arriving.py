@@ -19,9 +19,9 @@ from kgen.targets.cuda.plan.mma.matmul import MmaPlan
 from kgen.targets.cuda.plan.reduction.last_arriving import (
     HELD,
     ON_THEIR_WAY,
-    Gather,
+    LastArriving,
     PartSums,
-    gathers,
+    is_last_arriving,
 )
 from kgen.targets.cuda.schedule.candidates import candidates
 
@@ -49,10 +49,10 @@ FMA = SplitFmaMatmul(
 )
 
 
-def gather(k: int = 4096, **fields: int) -> Gather:
+def last_arriving(k: int = 4096, **fields: int) -> LastArriving:
     plan = make_plan(Matmul(m=64, n=64, k=k), SM_80, SCHEDULE.override(**fields))
-    assert isinstance(plan, MmaPlan) and plan.gather is not None
-    return plan.gather
+    assert isinstance(plan, MmaPlan) and plan.last_arriving is not None
+    return plan.last_arriving
 
 
 def test_launch_and_workspaces() -> None:
@@ -80,7 +80,7 @@ def test_outputs_are_the_products(schedule: SplitMatmul | SplitFmaMatmul) -> Non
     assert plan.split == schedule.split_k
 
 
-def numbers(found: Gather, groups: Sequence[Sequence[PartSums]]) -> list[int]:
+def numbers(found: LastArriving, groups: Sequence[Sequence[PartSums]]) -> list[int]:
     """Which parts are added to every sum, in order; all sums agree."""
     added: dict[str, list[int]] = {name: [] for name in found.sums.names}
     for part in itertools.chain.from_iterable(groups):
@@ -98,7 +98,7 @@ def numbers(found: Gather, groups: Sequence[Sequence[PartSums]]) -> list[int]:
 @pytest.mark.parametrize("warps", [(16, 16), (32, 16), (64, 32), (64, 64)])
 def test_all_parts_are_added_once_and_in_order(split: int, warps: tuple[int, int]) -> None:
     high, wide = warps
-    found = gather(k=64 * split, block_n=64, warp_m=high, warp_n=wide, split_k=split)
+    found = last_arriving(k=64 * split, block_n=64, warp_m=high, warp_n=wide, split_k=split)
     size = found.sums.nbytes
     order = [0, *numbers(found, found.first_groups)]
     each = numbers(found, found.groups)
@@ -115,7 +115,7 @@ def test_all_parts_are_added_once_and_in_order(split: int, warps: tuple[int, int
 
 
 def test_threads_have_places_of_their_own() -> None:
-    sums = gather().sums
+    sums = last_arriving().sums
     places = [
         access.offset + thread * sums.thread_bytes + 4 * i
         for access in sums.accesses
@@ -130,7 +130,7 @@ def test_one_part_needs_nobody_to_add_it() -> None:
     whole = SCHEDULE.override(split_k=1)
     assert not whole.one_kernel
     plan = make_plan(Matmul(m=64, n=64, k=512), SM_80, whole)
-    assert isinstance(plan, MmaPlan) and plan.gather is None and not plan.workspaces
+    assert isinstance(plan, MmaPlan) and plan.last_arriving is None and not plan.workspaces
 
 
 @pytest.mark.parametrize("name", ["sm_75", "sm_80", "sm_89", "sm_90a", "sm_120"])
@@ -138,10 +138,10 @@ def test_the_model_takes_it_where_outputs_are_few(name: str) -> None:
     """A launch less; for many outputs the parts of a block tile are too much for one SM."""
     few = candidates(Matmul(m=64, n=64, k=8192), BY_NAME[name])
     other = next(c for c in few if not getattr(c.schedule, "one_kernel", False))
-    assert gathers(few[0].schedule)
+    assert is_last_arriving(few[0].schedule)
     assert 0.8 * other.seconds < few[0].seconds < 0.95 * other.seconds
     many = candidates(Matmul(m=512, n=512, k=8192), BY_NAME[name])
-    assert not gathers(many[0].schedule)
+    assert not is_last_arriving(many[0].schedule)
 
 
 @pytest.mark.parametrize(
@@ -156,4 +156,4 @@ def test_the_model_takes_it_where_outputs_are_few(name: str) -> None:
 )
 def test_refusals(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ScheduleError, match=re.escape(message)):
-        gather(**fields)
+        last_arriving(**fields)

@@ -10,7 +10,7 @@ from tests.emulate.mutations.templates import rendered
 
 
 @cache
-def gathered_product() -> Program:
+def one_kernel_product() -> Program:
     """Four parts of two products, of four block tiles each; outputs of 16 bits, all of k whole."""
     schedule = SplitMatmul(
         block_m=32,
@@ -41,11 +41,11 @@ def many_parts() -> Program:
     return rendered("matmul 32x70x176 f32", "sm_80", schedule)
 
 
-PROGRAMS = (gathered_product, many_parts)
+PROGRAMS = (one_kernel_product, many_parts)
 
 MUTATIONS = (
     *bugs(
-        gathered_product,
+        one_kernel_product,
         "race",
         ("count-does-not-release", r"atom\.acq_rel(\.gpu\.global\.inc)", r"atom.acquire\1"),
         ("count-does-not-acquire", r"atom\.acq_rel(\.gpu\.global\.inc)", r"atom.release\1"),
@@ -65,7 +65,7 @@ MUTATIONS = (
         ("one-counter-for-all", r"(mad\.lo\.u64 %arrivals, %wide, )4,", r"\g<1>0,"),
     ),
     *bugs(
-        gathered_product,
+        one_kernel_product,
         "out-of-bounds",
         ("product-of-the-part", r"^ *div\.u32 %batch, %batch, 4;\n", ""),
         ("counters-too-far", r"(mad\.lo\.u64 %arrivals, %wide, )4,", r"\g<1>8,"),
@@ -73,7 +73,7 @@ MUTATIONS = (
         ("one-part-too-many", r"(\}, \[%block_parts\+)14336\]", r"\g<1>16384]"),
     ),
     *bugs(
-        gathered_product,
+        one_kernel_product,
         WRONG_RESULT,
         ("nobody-is-last", r"(setp\.eq\.u32 %last, %before, )3;", r"\g<1>4;"),
         ("counter-wraps-early", r"(global\.inc\.u32 %before, \[%arrivals\], )3;", r"\g<1>2;"),
@@ -81,7 +81,7 @@ MUTATIONS = (
         ("part-left-out", r"^ *add\.f32 %acc_m0_n0, %acc_m0_n0, %part3_m0_n0;\n", ""),
     ),
     *bugs(
-        gathered_product,
+        one_kernel_product,
         "misaligned",
         ("threads-overlap", r"(mad\.lo\.u64 %block_parts, %wide, )16,", r"\g<1>8,"),
     ),

@@ -18,7 +18,7 @@ from tests.emulate.one_schedule import verify
 
 FMA = {"block_m": 16, "block_n": 16, "block_k": 16, "thread_m": 2, "thread_n": 2}
 TILE = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16, "num_stages": 3}
-#: The exchange of 16-bit outputs; edges, odd rows, every addend; parts that do not fit registers at
+#: The staging of 16-bit outputs; edges, odd rows, every addend; parts that do not fit registers at
 #: once; a batch whose k no tile divides; integers; sums that are promoted in a part; tf32, sm_75.
 CASES: dict[str, tuple[str, dict[str, Any], int]] = {
     "even": ("sm_80", {"m": 64, "n": 64, "k": 512}, 4),
@@ -50,23 +50,23 @@ EXACT: dict[str, tuple[dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_gather(name: str, tmp_path: Path) -> None:
+def test_last_arriving(name: str, tmp_path: Path) -> None:
     target, fields, split = CASES[name]
     depth = {"block_k": 128} if name == "promoted" else {}
     stages = {"num_stages": 2} if target == "sm_75" else {}
     schedule = TILE | depth | stages | {"split_k": split, "one_kernel": 1}
     bundle = kgen.build(Matmul(**fields), [target], schedule=schedule)
     assert len(bundle.manifest.kernels[0].launches) == 1
-    report = verify(bundle.save(tmp_path / "gather.kgen"))
+    report = verify(bundle.save(tmp_path / "one_kernel.kgen"))
     assert report.passed, report.kernels[0]
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_gather_of_fma(name: str, tmp_path: Path) -> None:
+def test_last_arriving_of_fma(name: str, tmp_path: Path) -> None:
     fields, split = EXACT[name]
     spec = Matmul(dtype=DType.F32, **fields)
     bundle = kgen.build(spec, ["sm_80"], schedule=FMA | {"split_k": split, "one_kernel": 1})
-    report = verify(bundle.save(tmp_path / "gather.kgen"))
+    report = verify(bundle.save(tmp_path / "one_kernel.kgen"))
     assert report.passed, report.kernels[0]
 
 
@@ -75,7 +75,7 @@ def test_counters_are_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     held = kept_workspaces.keep(monkeypatch)
     schedule = TILE | {"split_k": 3, "one_kernel": 1}
     bundle = kgen.build(Matmul(m=64, n=40, k=320), ["sm_80"], schedule=schedule)
-    assert verify(bundle.save(tmp_path / "gather.kgen")).passed
+    assert verify(bundle.save(tmp_path / "one_kernel.kgen")).passed
     assert not held["arrivals"].any() and held["parts"].any()
 
 

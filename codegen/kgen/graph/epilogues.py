@@ -1,0 +1,185 @@
+"""What follows a product and goes into its epilogue, and the order that its result is written in.
+
+A product takes in all formulas up to the farthest value that all its uses lead to, as long as they
+are element-wise and their other operands are what an epilogue takes: vectors along n or m, numbers,
+or tensors like the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
+from kgen.graph.layout import Layout, replayed
+from kgen.graph.limits import MOST_CHARACTERS, MOST_OPERANDS, characters
+from kgen.graph.paths import joins_of, origin
+from kgen.graph.products import extent_of, product_extents
+from kgen.ops.expression import Expression, substituted, variable
+from kgen.ops.views import has_views
+
+
+class Epilogues:
+    """Of all products of a graph: `root_of` has a product's root, `products` the product of a root,
+    `regions` the values between both, the root included, and `memory` the layouts of results that
+    are not packed. `roots` are what is in memory for it."""
+
+    def __init__(
+        self, graph: Graph, order: Sequence[Value], uses: Mapping[str, Sequence[str]]
+    ) -> None:
+        self.graph, self.values, self.order, self.uses = graph, graph.values, order, uses
+        self.roots = {v.id for v in order if isinstance(v.operation, Source | Product)}
+        self.root_of: dict[str, str] = {}
+        self.products: dict[str, str] = {}
+        self.regions: dict[str, frozenset[str]] = {}
+        self.memory: dict[str, Layout] = {}
+        self.find()
+
+    def find(self) -> None:
+        """Puts what follows each product into its epilogue, and orders its result in memory as its
+        uses want it."""
+        joins = joins_of(self.order, self.uses, set(self.graph.outputs.values()))
+        # Of products that are summed the last one has the others' sum beside it, and so on.
+        for value in reversed(self.order):
+            if isinstance(value.operation, Product):
+                self._absorb(value, joins)
+        for value in self.order:
+            root = self.root_of.get(value.id, value.id)
+            if isinstance(value.operation, Product):
+                self._reorder(value, root)
+
+    def _absorb(self, product: Value, joins: Mapping[str, str | None]) -> None:
+        at: str | None = product.id
+        while at is not None and (at := joins.get(at)) is not None:
+            if isinstance(self.values[at].operation, View):
+                continue
+            region = self.between(product.id, at)
+            if at in self.products or (region and self.is_taken(region, product.id)):
+                return
+            if region is None or not self.is_epilogue(product, at, region):
+                return
+            previous = self.root_of.get(product.id)
+            if previous is not None:
+                self.roots.discard(previous)
+                del self.products[previous], self.regions[previous]
+            self.root_of[product.id], self.products[at] = at, product.id
+            self.regions[at] = region
+            self.roots.add(at)
+
+    def is_taken(self, region: frozenset[str], product: str) -> bool:
+        """Whether another product has some of these values in its epilogue."""
+        own = self.root_of.get(product)
+        return any(region & other for root, other in self.regions.items() if root != own)
+
+    def between(self, product: str, end: str) -> frozenset[str] | None:
+        """The formulas by which a value is made of a product; None if others are among them."""
+        found, left = set(), [end]
+        while left:
+            name = left.pop()
+            if name in found or name == product:
+                continue
+            operation = self.values[name].operation
+            if isinstance(operation, Product) or (
+                isinstance(operation, View) and not operation.step.keeps_order
+            ):
+                return None
+            if isinstance(operation, Formula) and (
+                operation.axes or has_views(operation.expression)
+            ):
+                return None
+            found.add(name)
+            left += [o for o in self.values[name].operands if self.depends(o, product)]
+        return frozenset(found)
+
+    def depends(self, name: str, on: str) -> bool:
+        number = int(on[1:])
+        left, seen_names = [name], set()
+        while left:
+            at = left.pop()
+            if at == on:
+                return True
+            if at in seen_names or int(at[1:]) < number:
+                continue
+            seen_names.add(at)
+            left += self.values[at].operands
+        return False
+
+    def is_epilogue(self, product: Value, end: str, region: frozenset[str]) -> bool:
+        """Whether all formulas of a region are of the product, and of operands that an epilogue
+        takes beside it."""
+        last = self.values[end]
+        if last.dtype is not product.dtype or math.prod(last.shape) != math.prod(product.shape):
+            return False
+        extents = product_extents(self.graph, product)
+        operands = set()
+        for name in region:
+            value = self.values[name]
+            if not isinstance(value.operation, Formula):
+                continue
+            if math.prod(value.shape) != math.prod(product.shape):
+                return False
+            for operand in value.operands:
+                at, views = origin(self.values, self.roots, operand)
+                if operand in region or at in region or at == product.id:
+                    if views and not all(step.keeps_order for step in views):
+                        return False
+                    continue
+                operands.add(operand)
+                layout = replayed(Layout.of(self.values[at].shape), views)
+                if layout is None or self.values[at].dtype is not product.dtype:
+                    return False
+                if extent_of(layout.expanded(value.shape), extents) is None:
+                    return False
+        expression = self.expanded(end, region)
+        return characters(expression) <= MOST_CHARACTERS and len(operands) <= MOST_OPERANDS - 3
+
+    def expanded(self, end: str, region: frozenset[str]) -> Expression:
+        """A value's formula of what is outside of a region."""
+        done: dict[str, Expression] = {}
+        for name in sorted(region, key=lambda name: int(name[1:])):
+            operation = self.values[name].operation
+            if isinstance(operation, View):
+                done[name] = done.get(operation.of, variable(operation.of))
+            else:
+                assert isinstance(operation, Formula)
+                done[name] = substituted(operation.expression, done)
+        return done[end]
+
+    def _reorder(self, product: Value, root: str) -> None:
+        """Where all uses permute the result first, it is written in that order."""
+        firsts = set()
+        for use in self.uses.get(root, ()):
+            operation = self.values[use].operation
+            if not isinstance(operation, View) or operation.step.kind != "permute":
+                return
+            firsts.add(operation.step.numbers)
+        if len(firsts) != 1 or root in self.graph.outputs.values():
+            return
+        axes = next(iter(firsts))
+        shape = self.values[root].shape
+        if (
+            axes[-1] != len(shape) - 1
+            or shape != product.shape
+            or self.has_full_operand(root, product)
+        ):
+            return
+        packed = Layout.of(tuple(shape[axis] for axis in axes))
+        back = [axes.index(axis) for axis in range(len(axes))]
+        layout = packed.permuted(back)
+        extents = product_extents(self.graph, product)
+        cut = layout.reshaped(extents)
+        if cut is not None and (cut.strides[2] == 1 or extents[2] == 1):
+            self.memory[root] = layout
+
+    def has_full_operand(self, root: str, product: Value) -> bool:
+        extents = product_extents(self.graph, product)
+        for name in self.regions.get(root, ()):
+            value = self.values[name]
+            for operand in value.operands:
+                at, views = origin(self.values, self.roots, operand)
+                if at in self.regions[root] or at == product.id:
+                    continue
+                layout = replayed(Layout.of(self.values[at].shape), views)
+                if layout and extent_of(layout.expanded(value.shape), extents) == "mxn":
+                    return True
+        return False

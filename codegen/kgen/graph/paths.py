@@ -1,0 +1,88 @@
+"""Ways through a graph: what values are views of, what uses them, and where their uses meet."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+from kgen.graph.ir import Graph, Value, View
+from kgen.graph.layout import ViewStep
+from kgen.graph.model import Shape
+
+
+def origin(
+    values: Mapping[str, Value], roots: Container[str], name: str
+) -> tuple[str, tuple[ViewStep, ...]]:
+    """The root or formula that a value is a view of, and the views."""
+    found: list[ViewStep] = []
+    while name not in roots and isinstance(at := values[name].operation, View):
+        found.insert(0, at.step)
+        name = at.of
+    return name, simplified(values[name].shape, found)
+
+
+def simplified(shape: Shape, views: Iterable[ViewStep]) -> tuple[ViewStep, ...]:
+    """The views without those that change nothing: of reshapes in a row the last one counts."""
+    found: list[ViewStep] = []
+    for step in views:
+        if found and found[-1].kind == step.kind == "reshape":
+            found.pop()
+        found.append(step)
+        if step.kind == "reshape" and shape_behind(shape, found[:-1]) == step.numbers:
+            found.pop()
+    return tuple(found)
+
+
+def shape_behind(shape: Shape, views: Iterable[ViewStep]) -> Shape:
+    """What views make of a shape."""
+    for step in views:
+        match step.kind:
+            case "permute":
+                shape = tuple(shape[axis] for axis in step.numbers)
+            case "slice":
+                axis, _, count, _ = step.numbers
+                shape = (*shape[:axis], count, *shape[axis + 1 :])
+            case _:
+                shape = step.numbers
+    return shape
+
+
+def reachable(graph: Graph) -> set[str]:
+    found = set(graph.outputs.values())
+    for value in reversed(list(graph.values.values())):
+        if value.id in found:
+            found.update(value.operands)
+    return found
+
+
+def uses_of(graph: Graph, used: set[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for value in graph.values.values():
+        if value.id in used:
+            for operand in dict.fromkeys(value.operands):
+                found.setdefault(operand, []).append(value.id)
+    return found
+
+
+def joins_of(
+    order: Sequence[Value], uses: Mapping[str, Sequence[str]], outputs: set[str]
+) -> dict[str, str | None]:
+    """For each value the first one that all its uses lead to: its immediate post-dominator, by the
+    algorithm of Cooper, Harvey and Kennedy. None is the end, where outputs lead to."""
+    found: dict[str, str | None] = {}
+    depth: dict[str | None, int] = {None: 0}
+    for value in reversed(order):
+        after: list[str | None] = list(uses.get(value.id, ()))
+        if value.id in outputs or not after:
+            after.append(None)
+        join, *others = after
+        for other in others:
+            while join != other:
+                if depth[join] >= depth[other]:
+                    assert join is not None
+                    join = found[join]
+                else:
+                    assert other is not None
+                    other = found[other]
+        found[value.id] = join
+        depth[value.id] = depth[join] + 1
+    return found

@@ -1,0 +1,176 @@
+"""Products of one matrix with several constant ones, made one product of them side by side.
+
+Queries, keys and values are the usual case: three products of the same rows, each with a bias or
+without. What reads them sees a part of each row, which costs nothing where it is a view anyway;
+products with other formulas behind them stay apart, since those go into their epilogues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from kgen.graph.ir import Builder, Formula, Graph, Operation, Product, Source, Value, View
+from kgen.graph.layout import ViewStep
+from kgen.graph.memory import ALIGNMENT
+from kgen.graph.model import Array
+from kgen.ops.expression import call, substituted, variable
+from kgen_runtime.values import frozen
+
+#: Between the model's names of the values that one has side by side.
+BESIDE = "|"
+
+
+@frozen
+class Sibling:
+    """A product with a constant, and the sum with a constant vector behind it, if there is one."""
+
+    product: Value
+    end: Value
+    bias: str = ""
+
+
+def merged(graph: Graph) -> Graph:
+    """The graph with siblings as slices of one product."""
+    groups = [group for group in _groups(graph) if len(group) > 1]
+    return _Rewriting(graph, groups).all() if groups else graph
+
+
+def _groups(graph: Graph) -> Iterable[list[Sibling]]:
+    uses: dict[str, list[Value]] = {}
+    for value in graph.values.values():
+        for operand in dict.fromkeys(value.operands):
+            uses.setdefault(operand, []).append(value)
+    found: dict[tuple[object, ...], list[Sibling]] = {}
+    for value in graph.values.values():
+        operation = value.operation
+        if not isinstance(operation, Product) or not _is_matrix(graph, operation.b):
+            continue
+        sibling = _sibling(graph, value, uses.get(value.id, []))
+        after = uses.get(sibling.end.id, [])
+        if sibling.end.id in graph.outputs.values() or not after:
+            continue
+        if all(isinstance(use.operation, View | Product) for use in after) and _is_aligned(value):
+            key = (operation.a, bool(sibling.bias), value.shape[:-1])
+            found.setdefault(key, []).append(sibling)
+    return found.values()
+
+
+def _is_matrix(graph: Graph, name: str) -> bool:
+    value = graph.values[name]
+    return _is_constant(value) and value.rank == 2
+
+
+def _is_constant(value: Value) -> bool:
+    return isinstance(value.operation, Source) and value.operation.kind == "constant"
+
+
+def _is_aligned(product: Value) -> bool:
+    return product.shape[-1] * product.dtype.itemsize % ALIGNMENT == 0
+
+
+def _sibling(graph: Graph, product: Value, uses: Sequence[Value]) -> Sibling:
+    """With its bias, if all that uses it is a sum with a vector."""
+    alone = Sibling(product=product, end=product)
+    if len(uses) != 1 or not isinstance(formula := uses[0].operation, Formula):
+        return alone
+    for name in formula.operands:
+        other = graph.values[name]
+        sums = (
+            call("add", map(variable, pair)) for pair in ((product.id, name), (name, product.id))
+        )
+        is_vector = _is_constant(other) and other.shape == product.shape[-1:]
+        if is_vector and uses[0].shape == product.shape and formula.expression in sums:
+            return Sibling(product=product, end=uses[0], bias=name)
+    return alone
+
+
+class _Rewriting:
+    """Copies a graph value by value, with other ids."""
+
+    def __init__(self, graph: Graph, groups: Sequence[list[Sibling]]) -> None:
+        self.graph, self.builder = graph, Builder({})
+        self.builder.constants = dict(graph.constants)
+        self.ids: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+        self.first = {group[0].product.id: group for group in groups}
+        #: What is made of a group at once: its values are not copied.
+        self.members = {
+            name for group in groups for s in group for name in (s.product.id, s.end.id)
+        }
+
+    def all(self) -> Graph:
+        for value in self.graph.values.values():
+            if value.id in self.first:
+                self.group(self.first[value.id])
+            elif value.id not in self.members:
+                self.copy(value)
+        return Graph(
+            name=self.graph.name,
+            inputs=tuple(self.ids[name] for name in self.graph.inputs),
+            outputs={name: self.ids[of] for name, of in self.graph.outputs.items()},
+            values=self.builder.values,
+            constants=self.builder.constants,
+            names=self.names,
+        )
+
+    def copy(self, value: Value) -> None:
+        found = self.add(self.moved(value.operation), value)
+        if value.id in self.graph.names:
+            self.names[found.id] = self.graph.names[value.id]
+        self.ids[value.id] = found.id
+
+    def add(self, operation: Operation, like: Value) -> Value:
+        return self.builder.add(operation, like.shape, like.dtype, like.nodes)
+
+    def moved(self, operation: Operation) -> Operation:
+        """The same of the copies."""
+        match operation:
+            case Formula():
+                new = {name: variable(self.ids[name]) for name in operation.operands}
+                return Formula(
+                    expression=substituted(operation.expression, new), axes=operation.axes
+                )
+            case View():
+                return View(of=self.ids[operation.of], step=operation.step)
+            case Product():
+                return Product(a=self.ids[operation.a], b=self.ids[operation.b])
+        return operation
+
+    def group(self, siblings: Sequence[Sibling]) -> None:
+        b, first = self.builder, siblings[0]
+        a = b.values[self.ids[first.product.operands[0]]]
+        nodes = tuple(n for s in siblings for n in dict.fromkeys(s.product.nodes + s.end.nodes))
+        wide = sum(s.product.shape[-1] for s in siblings)
+        shape = (*first.product.shape[:-1], wide)
+        product = Product(a=a.id, b=self.beside([s.product.operands[1] for s in siblings]).id)
+        found = b.add(product, shape, first.product.dtype, nodes)
+        if first.bias:
+            bias = self.beside([s.bias for s in siblings])
+            total = call("add", (variable(found.id), variable(bias.id)))
+            found = b.add(Formula(expression=total), shape, found.dtype, nodes)
+        names = [self.graph.names.get(s.end.id, "") for s in siblings]
+        if all(names):
+            self.names[found.id] = BESIDE.join(names)
+        start = 0
+        for sibling, name in zip(siblings, names, strict=True):
+            count = sibling.end.shape[-1]
+            step = ViewStep(kind="slice", numbers=(len(shape) - 1, start, count, 1))
+            part = b.add(View(of=found.id, step=step), sibling.end.shape, found.dtype, ())
+            self.ids[sibling.end.id] = part.id
+            self.names.setdefault(part.id, name or part.id)
+            start += count
+
+    def beside(self, names: Sequence[str]) -> Value:
+        """Constants with the same rows as one of all their columns."""
+        values = [self.graph.values[name] for name in names]
+        arrays: list[Array] = [
+            self.graph.constants[v.operation.name]
+            for v in values
+            if isinstance(v.operation, Source)
+        ]
+        name = BESIDE.join(self.graph.names[name] for name in names)
+        found = self.builder.constant(name, np.concatenate(arrays, axis=-1), values[0].dtype)
+        self.names[found.id] = name
+        return found

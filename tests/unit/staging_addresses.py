@@ -1,0 +1,18 @@
+"""Where the lanes of a warp put and take outputs in shared memory, as the templates compute it."""
+
+from __future__ import annotations
+
+from kgen.targets.cuda.plan.epilogue.staging import EpilogueStaging
+
+
+def run_address(staging: EpilogueStaging, lane: int, xor: int, shared: int) -> int:
+    """The lane's first run of neighbouring outputs, moved."""
+    first = lane // 4 * staging.row_step_bytes + lane % 4 * staging.run_bytes
+    return (staging.tile.swizzle(first) ^ xor) + shared
+
+
+def unit_address(staging: EpilogueStaging, lane: int, xor: int, shared: int) -> int:
+    """The lane's first unit of a row, moved."""
+    row, unit = lane >> staging.units_per_row_log2, lane & staging.unit_mask
+    first = row * staging.tile.row_bytes + unit * staging.unit_bytes
+    return (staging.tile.swizzle(first) ^ xor) + shared
