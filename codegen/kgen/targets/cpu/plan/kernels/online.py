@@ -21,8 +21,8 @@ from kgen_runtime.values import frozen
 
 #: Operands: a value and the extreme that it goes with; the next element.
 VALUE, EXTREME, ELEMENT = map(variable, ("value", "extreme", "element"))
-#: What the maximum of exponentials is at first: a number, from which -inf is infinitely far, so that
-#: a row of nothing else has the sum 0.
+#: What the maximum of exponentials is at first: a number, from which -inf is infinitely far, so
+#: that a row of nothing else has the sum 0.
 LEAST_F32: float = struct.unpack("<f", bytes.fromhex("ffff7fff"))[0]
 
 
