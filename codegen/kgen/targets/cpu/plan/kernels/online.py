@@ -21,7 +21,9 @@ from kgen_runtime.values import frozen
 
 #: Operands: a value and the extreme that it goes with; the next element.
 VALUE, EXTREME, ELEMENT = map(variable, ("value", "extreme", "element"))
-(LEAST_F32,) = struct.unpack("<f", bytes.fromhex("ffff7fff"))
+#: What the maximum of exponentials is at first: a number, from which -inf is infinitely far, so
+#: that a row of nothing else has the sum 0.
+LEAST_F32: float = struct.unpack("<f", bytes.fromhex("ffff7fff"))[0]
 
 
 @frozen
@@ -30,11 +32,6 @@ class Online(ABC):
 
     fold: Fold
     extreme: Fold
-
-    @property
-    def extreme_start(self) -> float:
-        """What the extreme is at first."""
-        return self.extreme.reduction.identity
 
     @property
     @abstractmethod
@@ -47,12 +44,6 @@ class Exponentials(Online):
     """A sum of 2^((x - t) c), t the maximum of x or, where that is infinite, another number. It is
     rescaled once for several vectors, when their maximum is known (M. Milakov and N. Gimelshein,
     "Online normalizer calculation for softmax", 2018)."""
-
-    @property
-    def extreme_start(self) -> float:
-        """A number, from which -inf is infinitely far: a row of nothing else has the sum 0."""
-        assert isinstance(LEAST_F32, float)
-        return LEAST_F32
 
     @property
     def moved(self) -> Expression:

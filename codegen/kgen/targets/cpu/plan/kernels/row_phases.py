@@ -16,6 +16,7 @@ from kgen.targets.cpu.plan.kernels.kept import Kept
 from kgen.targets.cpu.plan.kernels.online import (
     ELEMENT,
     EXTREME,
+    LEAST_F32,
     VALUE,
     Exponentials,
     FirstPlace,
@@ -481,8 +482,10 @@ class RowPhases:
         """What a fold is at first."""
         if fold.name in self.online:
             return self.renderer.constant(0.0)
-        starts = [o.extreme_start for o in self.online.values() if o.extreme is fold]
-        return self.renderer.constant(starts[0]) if starts else self.identity(fold)
+        sums = [o for o in self.online.values() if isinstance(o, Exponentials)]
+        if any(online.extreme is fold for online in sums):
+            return self.renderer.constant(LEAST_F32)
+        return self.identity(fold)
 
     def adds_product(self, fold: Fold) -> bool:
         """A product is added to the fold in one instruction, unless something else takes it too."""
