@@ -20,6 +20,7 @@ from kgen.targets.cpu.schedule.amx_blocks import amx_matmul, in_place
 from kgen.targets.cpu.schedule.block_sizes import balanced, parts, rounded_up, rows_in_cache
 from kgen.targets.cpu.schedule.gemv import (
     STREAM_A_ROWS,
+    STREAM_ROWS,
     STREAM_VECTORS_FEW,
     is_large,
     is_outer,
@@ -51,6 +52,9 @@ NARROW_LEAST, NARROW_K = 12, 64
 #: Columns of such a block at least, lest the rows of B are cut too short (96 cost 8 %), and tasks
 #: at least where there are more columns.
 NARROW_COLUMNS, NARROW_TASKS = 192, 8
+#: And where there are so few rows that reading B is what takes the time: 192 instead of 1024 cost
+#: a quarter of 16 x 1024 x 4096.
+NARROW_STREAM = 1024
 #: Rows of such a block at most, which leave room for the sums.
 NARROW_ROWS = 132
 #: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.
@@ -147,7 +151,9 @@ def narrow_matmul(spec: Matmul, target: Target) -> CpuMatmul | None:
     runs, length = (NARROW_K, mc) if spec.layout.a_transposed else (mc, NARROW_K)
     copies = runs * (length * packing.itemsize + ROW_PADDING) + NARROW_K * nr * packing.itemsize
     room = target.limits["stack_bytes"] - copies
-    most = min(room // (mc * packing.itemsize), max(NARROW_COLUMNS, spec.n // NARROW_TASKS))
+    few_rows = spec.m <= STREAM_ROWS
+    wanted = NARROW_STREAM if few_rows else max(NARROW_COLUMNS, spec.n // NARROW_TASKS)
+    most = min(room // (mc * packing.itemsize), wanted)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=NARROW_K, nc=balanced(spec.n, most, nr))
 
 
