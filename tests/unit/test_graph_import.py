@@ -46,8 +46,10 @@ def test_no_model(
     assert why in refused(capsys, tmp_path, data)
 
 
-def test_no_file(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compile", "/nowhere/m.onnx", "--target", "native", "-o", "/tmp/none.kgen"]) == 2
+def test_no_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    missing, out = str(tmp_path / "m.onnx"), tmp_path / "none.kgen"
+    assert main(["compile", missing, "--target", "native", "-o", str(out)]) == 2
+    assert not out.exists()
     assert "cannot be read: No such file" in capsys.readouterr().err
 
 

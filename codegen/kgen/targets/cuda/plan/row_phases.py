@@ -18,8 +18,8 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class Load:
-    """A vector's elements of one input: `nbytes` behind the thread's first of a linear one, else at
+class Access:
+    """A vector of one input or output: `nbytes` behind the thread's first of a linear one, else at
     the coordinates' `terms`, in bytes for each step of them."""
 
     name: str
@@ -40,18 +40,6 @@ class Step:
 
 
 @frozen
-class Store:
-    """A vector of an output, at `nbytes` behind the thread's first of a linear one, else at `terms`
-    as of a :class:`Load`."""
-
-    name: str
-    registers: tuple[str, ...]
-    linear: bool
-    nbytes: int
-    terms: tuple[tuple[int, int], ...]
-
-
-@frozen
 class Body:
     """What a phase does with one of a thread's vectors: `columns` are registers of the columns'
     numbers, `steps` what is computed and folded, one after another. `predicate` names that of the
@@ -59,10 +47,10 @@ class Body:
 
     piece: Piece
     predicate: str
-    loads: tuple[Load, ...]
+    loads: tuple[Access, ...]
     columns: tuple[str, ...]
     steps: tuple[Step, ...]
-    stores: tuple[Store, ...]
+    stores: tuple[Access, ...]
     #: What the names of its coordinates start with.
     vector: str
 
@@ -73,7 +61,7 @@ class Body:
     @property
     def has_terms(self) -> bool:
         """Whether some input's address is made of the column's coordinates."""
-        places: tuple[Load | Store, ...] = (*self.loads, *self.stores)
+        places: tuple[Access, ...] = (*self.loads, *self.stores)
         return any(of.terms and not of.linear for of in places)
 
 
@@ -168,11 +156,11 @@ class RowPhases:
             vector=f"{phase.name}_v{piece.index}_at",
         )
 
-    def _stores(self, piece: Piece, known: list[dict[Expression, str]]) -> Iterator[Store]:
+    def _stores(self, piece: Piece, known: list[dict[Expression, str]]) -> Iterator[Access]:
         for of in self.row.outputs:
             if of.columns:
                 itemsize = self.row.spec.dtype_of(of.name).itemsize
-                yield Store(
+                yield Access(
                     name=of.name,
                     registers=tuple(e[of.result].removeprefix("%") for e in known),
                     linear=of.columns.linear,
@@ -228,10 +216,10 @@ class RowPhases:
         rendered = self.renderer.compute([fold.rescaled], known, prefix, result)
         return replace(rendered, numbers=rendered.numbers[:-1])
 
-    def _load(self, of: StreamInput, phase: Phase, piece: Piece) -> Load:
+    def _load(self, of: StreamInput, phase: Phase, piece: Piece) -> Access:
         count = 1 if of.single else self.row.vector
         itemsize = self.row.spec.dtype_of(of.name).itemsize
-        return Load(
+        return Access(
             name=of.name,
             registers=tuple(f"{of.name}_{phase.name}_v{piece.index}_{e}" for e in range(count)),
             linear=of.linear,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from functools import cached_property
 
 from kgen.ops import Expression
@@ -23,128 +23,22 @@ from kgen.targets.cpu.plan.kernels.online import (
     Online,
     online_of,
 )
+from kgen.targets.cpu.plan.kernels.row_bodies import (
+    Body,
+    Cut,
+    Fetch,
+    PartialResult,
+    PhasePlan,
+    Stretch,
+    accumulator,
+    cuts_of,
+)
 from kgen.targets.cpu.plan.kernels.shifted import head_of, in_head
 from kgen.targets.row import Fold, Phase, RowOutput, RowPlan
 from kgen_runtime.values import frozen
 
 #: A product added to what there is.
 ADD_PRODUCT = node(P.FMA, variable("x"), variable("y"), variable("z"))
-
-
-@frozen
-class Cut:
-    """A part of a line: from element `start` to `stop`, operands, in a loop of steps of `units`
-    vectors; or one vector alone, of which `valid` elements count, all if 0."""
-
-    name: str
-    start: str
-    stop: str = ""
-    units: int = 1
-    valid: int = 0
-    past_caches: bool = False
-
-    @property
-    def is_loop(self) -> bool:
-        return bool(self.stop)
-
-
-@frozen
-class Fetch:
-    """Lines of a tensor that a phase's steps fetch, `ahead` bytes from a step's place in the row at
-    `pointer`. `locality` is LLVM's: 3 for the first-level cache, 2 for the second."""
-
-    phase: int
-    name: str
-    pointer: str
-    ahead: int
-    locality: int
-    itemsize: int
-
-
-@frozen
-class Body:
-    """What is done with one vector. `name` starts the names of its values; it begins at the line's
-    element `index`, `offset` behind the loop's. `reads` are slots, `writes` operands and the slots
-    that they go to; `results` are what the last phase stores, by output."""
-
-    name: str
-    index: str
-    loop_index: str
-    offset: int
-    loads: tuple[str, ...]
-    reads: tuple[int, ...]
-    fetches: tuple[Fetch, ...]
-    has_column: bool
-    lines: tuple[str, ...]
-    writes: tuple[tuple[str, int], ...]
-    results: Mapping[str, str]
-
-    @property
-    def has_place(self) -> bool:
-        """It asks for the place in the row."""
-        return bool(self.has_column or self.slots or self.results)
-
-    @property
-    def slots(self) -> tuple[int, ...]:
-        return tuple(sorted({*self.reads, *(slot for _, slot in self.writes)}))
-
-
-@frozen
-class Stretch:
-    """A cut of a line in a phase. `carried` are a loop's accumulators: name, first and next value;
-    `joins`, behind it, make one of several, and `totals` are the folds' values then."""
-
-    cut: Cut
-    step: int
-    carried: tuple[tuple[str, str, str], ...]
-    bodies: tuple[Body, ...]
-    joins: tuple[str, ...]
-    totals: tuple[str, ...]
-
-
-@frozen
-class PartialResult:
-    """A vector of what several tasks have made of a fold, `valid` of its elements if not 0, and
-    `start` in the others; `offset` bytes behind the first one of the row."""
-
-    fold: Fold
-    number: int
-    offset: int
-    valid: int
-    start: str
-
-    def prefix(self, phase: Phase) -> str:
-        """What the names of vectors begin with that have the same tasks' results."""
-        return f"{phase.name}.p{self.number}"
-
-    def name(self, phase: Phase) -> str:
-        return accumulator(self.prefix(phase), self.fold)
-
-
-@frozen
-class PhasePlan:
-    """`row_values` are lines that come first, and compute in all elements of vectors;
-    `results_of_row` are the outputs of which a row has one element. `carried` are the accumulators
-    of a loop over lines, if there are several; `exchange` ends with each fold's value in all
-    elements. `partial_results` are what it is made of, if not of the row."""
-
-    phase: Phase
-    exchange: tuple[str, ...]
-    row_values: tuple[str, ...] = ()
-    results_of_row: Mapping[str, str] = field(default_factory=dict)
-    stretches: tuple[Stretch, ...] = ()
-    carried: tuple[tuple[str, str, str], ...] = ()
-    partial_results: tuple[PartialResult, ...] = ()
-
-    @property
-    def past_caches(self) -> bool:
-        """It writes the output past the caches."""
-        return any(stretch.cut.past_caches for stretch in self.stretches)
-
-    @property
-    def has_place(self) -> bool:
-        """Some vector asks for its place in the row."""
-        return any(body.has_place for stretch in self.stretches for body in stretch.bodies)
 
 
 @frozen
@@ -542,23 +436,6 @@ class RowPhases:
         return lines
 
 
-def accumulator(name: str, fold: Fold) -> str:
-    """What a fold comes to, beside other values whose names begin so."""
-    return f"%{name}.fold.{fold.name}"
-
-
 def combination(fold: Fold) -> Expression:
     """How two values of a fold become one."""
     return node(fold.reduction.combine, variable("x"), variable("y"))
-
-
-def cuts_of(name: str, run: Run) -> tuple[Cut, ...]:
-    """A line's unrolled steps, the vectors behind them, and its tail; those that it has."""
-    found = []
-    if run.has_unrolled:
-        found.append(Cut(name=f"{name}.u", start="0", stop=str(run.unrolled), units=run.unroll))
-    if run.has_single:
-        found.append(Cut(name=f"{name}.s", start=str(run.unrolled), stop=str(run.whole)))
-    if run.tail:
-        found.append(Cut(name=f"{name}.t", start=str(run.whole), valid=run.tail))
-    return tuple(found)

@@ -27,13 +27,8 @@ from kgen.targets.cpu.plan.base import (
 )
 from kgen.targets.cpu.plan.kernels.kept import EXPENSIVE, Kept, kept_values
 from kgen.targets.cpu.plan.kernels.online import extreme_of, first_place_of
-from kgen.targets.cpu.plan.kernels.row_phases import (
-    ADD_PRODUCT,
-    Fetch,
-    PhasePlan,
-    RowPhases,
-    combination,
-)
+from kgen.targets.cpu.plan.kernels.row_bodies import Fetch, PhasePlan
+from kgen.targets.cpu.plan.kernels.row_phases import ADD_PRODUCT, RowPhases, combination
 from kgen.targets.cpu.plan.kernels.shifted import head_of, with_shift
 from kgen.targets.cpu.plan.math.flushes import may_be_flushed
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for

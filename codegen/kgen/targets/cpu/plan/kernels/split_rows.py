@@ -19,13 +19,8 @@ from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import AHEAD_BYTES, LINE_BYTES, check_task
 from kgen.targets.cpu.plan.kernels.kept import Kept
-from kgen.targets.cpu.plan.kernels.row_phases import (
-    Cut,
-    Fetch,
-    PartialResult,
-    PhasePlan,
-    RowPhases,
-)
+from kgen.targets.cpu.plan.kernels.row_bodies import Cut, Fetch, PartialResult, PhasePlan
+from kgen.targets.cpu.plan.kernels.row_phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan, plan_rowwise
 from kgen.targets.cpu.plan.kernels.shifted import head_of
 from kgen.targets.cpu.plan.vectors import Vector
