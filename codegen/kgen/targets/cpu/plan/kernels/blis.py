@@ -29,7 +29,21 @@ class BlisPlan(TiledPlan):
 
     @property
     def scratch_besides_b(self) -> int:
-        return self.packs_a * self.a_pack_bytes + (not self.is_direct) * self.acc_bytes
+        return self.packs_a * self.a_pack_bytes + self.sums_in_scratch * self.acc_bytes
+
+    @property
+    def sums_in_scratch(self) -> bool:
+        return not (self.is_direct or self.sums_in_out)
+
+    @property
+    def sums_in_out(self) -> bool:
+        """Blocks too wide for scratch, where out is of the sums' type, and nothing like it is read,
+        which a caller may have given the same memory."""
+        if self.is_direct or self.spec.out is not self.spec.accumulate or self.epilogue.full:
+            return False
+        copies = self.packs_a * self.a_pack_bytes + self.packs_b * self.b_panel_bytes
+        sums = self.schedule.mc * self.scratch_row
+        return copies + sums > self.target.limits["stack_bytes"]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -48,7 +62,7 @@ class BlisPlan(TiledPlan):
         if self.packs_b:
             order = f"{scalar} [kc][nr], {self.b_pack_row} B a row"
             lines.append(f"%b.pack: {order}, {self.b_pack_bytes} B")
-        if not self.is_direct:
+        if self.sums_in_scratch:
             order = f"{scalar} [mc][nc], {self.acc_row} B a row"
             lines.append(f"%acc: {order}, {self.acc_bytes} B")
         return tuple(lines)
