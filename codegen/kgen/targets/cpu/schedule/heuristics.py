@@ -1,23 +1,26 @@
-"""The schedule for a spec on a target: a small cost model of register tiles, then block sizes."""
+"""The schedule for a spec on a target: the way of multiplying that the cost model ranks first, with
+a register tile of the fewest cycles and block sizes that fit."""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from kgen.schedule import CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Elementwise, Layout, Matmul, Rowwise, Spec
-from kgen.targets.base import Target
+from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
-from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING
+from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING, may_sum_in_out
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS, GROUP_BYTES, must_pack_a, must_pack_b
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.schedule.amx_blocks import amx_matmul, in_place
 from kgen.targets.cpu.schedule.block_sizes import balanced, parts, rounded_up, rows_in_cache
+from kgen.targets.cpu.schedule.cost_model import predict
 from kgen.targets.cpu.schedule.gemv import (
     STREAM_A_ROWS,
     STREAM_ROWS,
@@ -49,12 +52,9 @@ NARROW_TILES = 3
 #: blocks of so much K, each fetched while the one before it is multiplied: 128 x 768 x 3072 takes
 #: 6.9 ms, 7.5 with B packed along all of K and 12.1 in place; 12 rows gain nothing (Zen 4).
 NARROW_LEAST, NARROW_K = 12, 64
-#: Columns of such a block at least, lest the rows of B are cut too short (96 cost 8 %), and tasks
-#: at least where there are more columns.
-NARROW_COLUMNS, NARROW_TASKS = 192, 8
-#: And where there are so few rows that reading B is what takes the time: 192 instead of 1024 cost
-#: a quarter of 16 x 1024 x 4096.
-NARROW_STREAM = 1024
+#: Columns of such a block: the rows of B cut short cost as much as 160 cycles each. And where there
+#: are so few rows that reading B is what takes the time.
+NARROW_COLUMNS, NARROW_STREAM = (192, 384, 512, 1024), (1024, 512)
 #: Rows of such a block at most, which leave room for the sums.
 NARROW_ROWS = 132
 #: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.
@@ -83,6 +83,17 @@ ENOUGH_TASKS = 32
 #: Rows that a task which packs its columns of B keeps for them: 30 instead of 65 cost 15 % of
 #: 128 x 384 x 384 in bf16, 130 gain 2 % (Zen 4).
 PACKED_ROWS = 64
+
+#: What the model must promise to leave the first way: less is its error.
+CLEARLY = 1.03
+#: What it may cost one core to have more tasks, and seconds under which none is cut for the sake of
+#: more.
+TASKS_COST, TASK_SECONDS = 1.03, 100e-6
+#: Of products with sums in out, whose B is large and used by more rows than STREAM_ROWS: K of a
+#: block, rows of one (the most that such a product has, too) and parts of the columns; vectors of a
+#: panel, and those of a panel of a single line.
+IN_OUT_K, IN_OUT_ROWS, IN_OUT_PARTS = (256, 384), (132, 528), (1, 2, 4)
+IN_OUT_VECTORS = {False: 4, True: 2}
 
 S = TypeVar("S", bound=CpuMatmul)
 
@@ -117,13 +128,54 @@ def choose(spec: Spec, target: Target) -> Schedule:
 
 
 def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
+    """The first of the ways, unless the model has a clearly faster one; where few rows make a large
+    B a stream, no other way is worth a comparison."""
+    widened = spec.dtype is not spec.accumulate
+    if streams(spec, target) and not has_short_blocks(spec, target):
+        return stream_matmul(spec, target, packs_a=widened or spec.m > STREAM_A_ROWS)
+    return ranked(spec, target)[0].schedule
+
+
+def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
+    """The ways of a blocked product by the model, the chosen one first."""
+    first, *others = (
+        Candidate(schedule=way, seconds=found.seconds, terms=found.terms)
+        for way in dict.fromkeys(ways(spec, target))
+        for found in [predict(spec, target, way)]
+    )
+    others.sort(key=lambda candidate: candidate.seconds)
+    if not others or others[0].seconds * CLEARLY > first.seconds:
+        return (first, *others)
+    best = spread(spec, [c for c in others if c.seconds * CLEARLY <= first.seconds])
+    rest = sorted((c for c in (first, *others) if c is not best), key=lambda c: c.seconds)
+    return (best, *rest)
+
+
+def spread(spec: Matmul, candidates: Sequence[Candidate[CpuMatmul]]) -> Candidate[CpuMatmul]:
+    """Of those that cost one core little more than the best, the one whose tasks keep more cores
+    busy."""
+    least = candidates[0].seconds
+
+    def tasks(candidate: Candidate[CpuMatmul]) -> int:
+        schedule = candidate.schedule
+        count = spec.batch * -(-spec.m // schedule.mc) * -(-spec.n // schedule.nc)
+        return min(count, ENOUGH_TASKS, max(1, int(least / TASK_SECONDS)))
+
+    near = [c for c in candidates if c.seconds <= least * TASKS_COST]
+    return max(near, key=lambda c: (tasks(c), -c.seconds))
+
+
+def ways(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
+    """All of K at once, in short blocks with sums in scratch, and in longer ones with sums in out."""
+    yield from narrow_matmuls(spec, target)
+    yield unblocked_matmul(spec, target)
+    yield from matmuls_in_out(spec, target)
+
+
+def unblocked_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     """Packed is what is widened or transposed on the way, and a large B that many rows use."""
     widened = spec.dtype is not spec.accumulate
     gathered = spec.layout.b_transposed
-    if narrow := narrow_matmul(spec, target):
-        return narrow
-    if streams(spec, target):
-        return stream_matmul(spec, target, packs_a=widened or spec.m > STREAM_A_ROWS)
     reused = is_large(spec, target) and spec.m > PACK_ROWS
     packs_b = not spec.constant and (gathered or widened or reused)
     packing = Packing(a=widened, b=packs_b, itemsize=spec.accumulate.itemsize)
@@ -133,6 +185,36 @@ def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     return enough_tasks(spec, blocks(spec, target, mr, nr, packing), packing.unit(spec, target, mr))
 
 
+def matmuls_in_out(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
+    """Blocks of K so short that a panel of B stays in the first-level cache; their sums pass through
+    out, so that blocks of out may be as wide as it is."""
+    reused = STREAM_ROWS < spec.m <= max(IN_OUT_ROWS) and is_large(spec, target)
+    if not (reused and may_sum_in_out(spec)) or spec.layout.b_transposed:
+        return
+    widened = spec.dtype is not spec.accumulate
+    for packs_a in (True,) if widened or spec.layout.a_transposed else (False, True):
+        packing = Packing(a=packs_a, b=not spec.constant, itemsize=spec.accumulate.itemsize)
+        mr, nr = register_tile(
+            spec, target, packing, widths=[IN_OUT_VECTORS[has_narrow_panels(target)]]
+        )
+        unit = packing.unit(spec, target, mr)
+        for most in IN_OUT_K:
+            kc = balanced(spec.k, most, packing.k_unit)
+            if kc >= spec.k:
+                continue
+            for rows, columns in itertools.product(IN_OUT_ROWS, IN_OUT_PARTS):
+                mc = balanced(spec.m, rows, unit)
+                nc = rounded_up(-(-spec.n // columns), nr)
+                copies = packs_a * mc * (kc * packing.itemsize + ROW_PADDING)
+                sums = mc * nc * packing.itemsize
+                room = target.limits["stack_bytes"] - packing.b * kc * nr * packing.itemsize
+                # Where sums have room in scratch, that is where they are.
+                if copies <= room < copies + sums:
+                    yield CpuMatmul(
+                        mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=packing.b
+                    )
+
+
 def has_narrow_panels(target: Target) -> bool:
     """A tile that is as high as its multiply-adds want has panels of one line: 6 x 16 on AVX2."""
     return (
@@ -140,11 +222,16 @@ def has_narrow_panels(target: Target) -> bool:
     )
 
 
-def narrow_matmul(spec: Matmul, target: Target) -> CpuMatmul | None:
-    """All packed in short blocks of K, for a large B in panels of one line; None for others."""
+def has_short_blocks(spec: Matmul, target: Target) -> bool:
     few = NARROW_LEAST < spec.m <= PACK_ROWS and spec.k > NARROW_K and is_large(spec, target)
-    if spec.constant or spec.layout.b_transposed or not (few and has_narrow_panels(target)):
-        return None
+    as_it_lies = not (spec.constant or spec.layout.b_transposed)
+    return few and as_it_lies and has_narrow_panels(target)
+
+
+def narrow_matmuls(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
+    """All packed in short blocks of K, for a large B in panels of one line, with sums in scratch."""
+    if not has_short_blocks(spec, target):
+        return
     packing = Packing(a=True, b=True, itemsize=spec.accumulate.itemsize)
     mr, nr = register_tile(spec, target, packing, widths=[2])
     mc = balanced(spec.m, NARROW_ROWS, packing.unit(spec, target, mr))
@@ -152,9 +239,9 @@ def narrow_matmul(spec: Matmul, target: Target) -> CpuMatmul | None:
     copies = runs * (length * packing.itemsize + ROW_PADDING) + NARROW_K * nr * packing.itemsize
     room = target.limits["stack_bytes"] - copies
     few_rows = spec.m <= STREAM_ROWS
-    wanted = NARROW_STREAM if few_rows else max(NARROW_COLUMNS, spec.n // NARROW_TASKS)
-    most = min(room // (mc * packing.itemsize), wanted)
-    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=NARROW_K, nc=balanced(spec.n, most, nr))
+    for wanted in NARROW_STREAM if few_rows else NARROW_COLUMNS:
+        most = min(room // (mc * packing.itemsize), wanted)
+        yield CpuMatmul(mr=mr, nr=nr, mc=mc, kc=NARROW_K, nc=balanced(spec.n, most, nr))
 
 
 def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:

@@ -12,6 +12,7 @@ from kgen.targets.cpu.plan.matmul import finishing_type, matmul_launch
 from kgen.targets.cpu.plan.packing.panel import PanelTranspose, PanelVector, panel
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.values import frozen
 
 #: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
@@ -37,9 +38,8 @@ class BlisPlan(TiledPlan):
 
     @property
     def sums_in_out(self) -> bool:
-        """Blocks too wide for scratch, where out is of the sums' type, and nothing like it is read,
-        which a caller may have given the same memory."""
-        if self.is_direct or self.spec.out is not self.spec.accumulate or self.epilogue.full:
+        """Blocks too wide for scratch."""
+        if self.is_direct or not may_sum_in_out(self.spec):
             return False
         copies = self.packs_a * self.a_pack_bytes + self.packs_b * self.b_panel_bytes
         sums = self.schedule.mc * self.scratch_row
@@ -218,6 +218,12 @@ class BlisPlan(TiledPlan):
         if self.n_tail > 1 and not self.b_gathered and not self.b_is_packed:
             types = types | {self.b.stored}
         return tuple(sorted(types, key=str))
+
+
+def may_sum_in_out(spec: Matmul) -> bool:
+    """Out is of the sums' type, and nothing like it is read, which a caller may have given the same
+    memory."""
+    return spec.out is spec.accumulate and not FusedEpilogue(spec=spec).full
 
 
 def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
