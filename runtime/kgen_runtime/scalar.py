@@ -192,6 +192,7 @@ def halves(x: float) -> tuple[float, float]:
 def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of scale_out * epilogue(alpha * scale_a * scale_b * A @ B + beta * C)."""
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    b_dtype = DType(spec.get("b_dtype") or dtype)
     scales = {name: read(buffers[f"scale_{name}"], 0, DType.F32) for name in spec["scales"]}
     a_transposed, b_transposed = (letter == "t" for letter in spec["layout"])
 
@@ -205,7 +206,7 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     # the range of operands of 8 bits.
     bytes_ = (DType.S8, DType.E4M3, DType.E5M2)
     vectors = {
-        name: DType.F32 if out in bytes_ or (dtype in bytes_ and name != "bias") else out
+        name: DType.F32 if out in bytes_ or (b_dtype in bytes_ and name != "bias") else out
         for name in extents
     }
 
@@ -221,8 +222,8 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     def b_column(batch: int, col: int) -> list[float]:
         start = batch * spec["batch_stride_b"]
         if b_transposed:
-            return values(buffers["b"], start + col * spec["ldb"], spec["k"], 1, dtype)
-        return values(buffers["b"], start + col, spec["k"], spec["ldb"], dtype)
+            return values(buffers["b"], start + col * spec["ldb"], spec["k"], 1, b_dtype)
+        return values(buffers["b"], start + col, spec["k"], spec["ldb"], b_dtype)
 
     def element(index: tuple[int, ...]) -> float:
         batch, row, col = index

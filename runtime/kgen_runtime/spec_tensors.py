@@ -36,6 +36,7 @@ def tensors(spec: Spec) -> tuple[TensorParam, ...] | None:
 def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
     m, n, k, batch = (_whole(spec, name, 1) for name in ("m", "n", "k", "batch"))
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    b_dtype = DType(spec.get("b_dtype") or dtype)
     layout, scales = spec["layout"], _names(spec, "scales")
     if layout not in ("nn", "nt", "tn", "tt"):
         raise ValueError(f"layout={layout!r}")
@@ -57,14 +58,14 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
 
     found = [
         matrix("a", "a", dtype, (k, m) if layout[0] == "t" else (m, k)),
-        matrix("b", "b", dtype, (n, k) if layout[1] == "t" else (k, n)),
+        matrix("b", "b", b_dtype, (n, k) if layout[1] == "t" else (k, n)),
         *(one(f"scale_{scale}") for scale in scales if scale != "out"),
     ]
     if _number(spec, "beta") != 0.0:
         found.append(like_out("c"))
     for name, extent in epilogue_operands(spec).items():
         # Eight bits are too few for what is added before rounding to them, or restores a range.
-        narrow = out.itemsize == 1 or (dtype.itemsize == 1 and name != "bias")
+        narrow = out.itemsize == 1 or (b_dtype.itemsize == 1 and name != "bias")
         shape = {"n": (n,), "mx1": (m, 1), "1": (1,), "mxn": None}[extent]
         if shape is None:
             found.append(like_out(name))

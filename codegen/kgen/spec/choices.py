@@ -84,6 +84,8 @@ class Operand(StrEnum):
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 FLOATS_8 = (DType.E4M3, DType.E5M2)
+#: Types that B may have instead of its product's, which are widened as they are multiplied.
+NARROW: dict[DType, tuple[DType, ...]] = {DType.F32: (DType.BF16, DType.F16, DType.S8)}
 #: Output types of a product by its operands' type, the default first.
 OUTPUTS: dict[DType, tuple[DType, ...]] = {
     DType.F64: (DType.F64,),

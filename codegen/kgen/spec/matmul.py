@@ -14,6 +14,7 @@ from kgen.ops import Expression, beyond, parse
 from kgen.ops.expression import call, constant, infix, substituted, variable
 from kgen.spec.base import MAX_BYTES, Spec
 from kgen.spec.choices import (
+    NARROW,
     OUTPUTS,
     Epilogue,
     Layout,
@@ -62,7 +63,8 @@ class Matmul(Spec):
     operands have the output's dtype, leading dimension and batch stride; so have vectors its dtype,
     or f32 where 8 bits are too few (:meth:`operand_dtype`). `scales` are those of A, B
     and the output that are arguments, a f32 each, for operands of 8 bits; the others are 1.
-    `constant` operands are given to the kernel in an order that suits it, which the runtime's
+    `b_dtype` is B's type where it is narrower than A's: its numbers are exact, and multiplied in
+    A's. `constant` operands are given to the kernel in an order that suits it, which the runtime's
     `pack` puts them in.
 
     Raises SpecError for anything out of range.
@@ -89,6 +91,7 @@ class Matmul(Spec):
     math: Member[Math, MathName] = Member(Math, Math.EXACT)
     scales: Members[Scale, ScaleName] = Members(Scale)
     constant: Members[Operand, OperandName] = Members(Operand)
+    b_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
 
     def __post_init__(self) -> None:
         if self.dtype not in OUTPUTS:
@@ -109,12 +112,29 @@ class Matmul(Spec):
             )
         if self.math is not Math.EXACT and self.dtype is not DType.F32:
             raise SpecError(f"math={self.math} is for dtype=f32, not {self.dtype}; leave it out")
+        self._check_narrow()
         self._check_epilogue()
         self._check_scales()
         if len(set(self.constant)) < len(self.constant):
             raise SpecError(f"constant={','.join(self.constant)} has one twice; once is the limit")
         self._fill_strides()
         self._check_sizes()
+
+    def _check_narrow(self) -> None:
+        if self.b_dtype is self.dtype:
+            object.__setattr__(self, "b_dtype", None)
+        if self.b_dtype is None:
+            return
+        narrow = NARROW.get(self.dtype, ())
+        if self.b_dtype not in narrow:
+            known = ", ".join(narrow) or f"{self.dtype}, which goes without saying"
+            raise SpecError(
+                f"b_dtype={self.b_dtype} does not go with dtype={self.dtype}; take {known}"
+            )
+        if self.math is not Math.EXACT:
+            raise SpecError(
+                f"math={self.math} is for a B of f32, not b_dtype={self.b_dtype}; leave it out"
+            )
 
     def _check_epilogue(self) -> None:
         expression, operands = checked(self.epilogue, self.epilogue_shapes)
@@ -173,6 +193,11 @@ class Matmul(Spec):
         return self.out_dtype
 
     @property
+    def b_type(self) -> DType:
+        """B's dtype, always set."""
+        return self.b_dtype or self.dtype
+
+    @property
     def accumulate(self) -> DType:
         """The type of sums."""
         return {DType.F64: DType.F64, DType.S8: DType.S32}.get(self.dtype, DType.F32)
@@ -202,7 +227,7 @@ class Matmul(Spec):
         extents = {o.name: o.extent for o in self.operands}
         if extents.get(name, Extent.FULL) is Extent.FULL:
             return self.out
-        narrow = self.out.itemsize == 1 or (self.dtype.itemsize == 1 and name != Epilogue.BIAS)
+        narrow = self.out.itemsize == 1 or (self.b_type.itemsize == 1 and name != Epilogue.BIAS)
         return DType.F32 if narrow else self.out
 
     @property
@@ -246,7 +271,7 @@ class Matmul(Spec):
         out_like = (self.out, (self.m, self.n), self.ldc, c_batch)
         params = [
             self._matrix("a", self.dtype, self.a_shape, self.lda, a_batch),
-            self._matrix("b", self.dtype, self.b_shape, self.ldb, b_batch),
+            self._matrix("b", self.b_type, self.b_shape, self.ldb, b_batch),
         ]
         params += [self._vector(f"scale_{s}", DType.F32, 1) for s in self.scales if s != Scale.OUT]
         if self.beta != 0.0:
@@ -308,6 +333,8 @@ class Matmul(Spec):
         parts = [f"matmul_{self.m}x{self.n}x{self.k}_{self.dtype}_{self.layout}"]
         if self.math is not Math.EXACT:
             parts.append(self.math.value)
+        if self.b_dtype is not None:
+            parts.append(f"b{self.b_dtype}")
         if self.out is not self.dtype:
             parts.append(f"to_{self.out}")
         if self.batch > 1:

@@ -271,6 +271,11 @@ class Family(ABC):
             raise TargetError(
                 f"math={spec.math} is not one that {target.name} has; it has {', '.join(maths)}"
             )
+        if isinstance(spec, Matmul) and spec.b_dtype not in (None, *(known := self.narrow(target))):
+            raise TargetError(
+                f"b_dtype={spec.b_dtype} is not one that {target.name} has beside dtype="
+                f"{spec.dtype}; it has {', '.join(known) or 'none'}; take b_dtype={spec.dtype}"
+            )
 
     def folded(self, target: Target) -> tuple[DType, ...]:
         """Types that rows are computed in: what lanes exchange has 32 bits."""
@@ -279,6 +284,10 @@ class Family(ABC):
     def maths(self, target: Target) -> tuple[Math, ...]:
         """Ways to multiply f32."""
         return (Math.EXACT,)
+
+    def narrow(self, target: Target) -> tuple[DType, ...]:
+        """Types that B may have instead of A's f32."""
+        return ()
 
     def choose(self, spec: Spec, target: Target) -> Schedule:
         """The heuristic schedule; it always fits what `check_support` lets pass."""

@@ -279,6 +279,8 @@ def _special_matmul(entry: KernelEntry, seed: int, turn: int) -> Maker:
 
     def make(generator: np.random.Generator, param: TensorParam) -> Floats:
         values = _random(generator, param)
+        if param.dtype.is_integer:
+            values = np.clip(np.abs(values), 1, param.dtype.limits[1]).astype(np.float32)
         if param.name in ("a", "b"):
             special.place(param.name, values)
         return values

@@ -88,8 +88,9 @@ def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:
     registers = target.limits["vector_registers"]
     short, long = sorted((spec.m, spec.n))
     row, near = spec.k * spec.dtype.itemsize, target.limits["l1_bytes"] // 2
-    cached = 2 * long * row <= target.limits["l3_bytes"]
-    memory = target.limits["vector_bytes"] / (L3_BYTES if cached else MEMORY_BYTES)
+    narrow = spec.b_type.itemsize / spec.dtype.itemsize if spec.m <= spec.n else 1.0
+    cached = 2 * long * row * narrow <= target.limits["l3_bytes"]
+    memory = narrow * target.limits["vector_bytes"] / (L3_BYTES if cached else MEMORY_BYTES)
 
     def cycles(held: int, streams: int) -> float:
         step = max(held * streams, held * (FAR_LOAD if short * row > near else 1) + streams)

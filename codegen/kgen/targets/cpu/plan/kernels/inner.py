@@ -42,8 +42,9 @@ class Chain:
 @frozen
 class InnerPlan(StartsPlan, TiledPlan):
     schedule: InnerMatmul
-    #: A vector of K of A or B, as it lies in memory and as it is multiplied.
+    #: A vector of K of A, and of B, as it lies in memory and as it is multiplied.
     along: Access
+    along_b: Access
     #: Sums of a tile.
     sums: Vector
 
@@ -256,7 +257,7 @@ class InnerPlan(StartsPlan, TiledPlan):
     def masked_types(self) -> tuple[Vector, ...]:
         types = self.out_masked_types
         if self.spec.k % self.k_vector > 1:
-            types = types | {self.along.stored}
+            types = types | {self.along.stored, self.along_b.stored}
         return tuple(sorted(types, key=str))
 
 
@@ -291,6 +292,7 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
         compute=compute,
         out=access(target, spec.out, compute),
         along=along,
+        along_b=access(target, spec.b_type, along.compute),
         sums=sums,
         dot=dot_for(spec.dtype, target),
     )

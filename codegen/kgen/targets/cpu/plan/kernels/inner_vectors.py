@@ -39,4 +39,5 @@ def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll
     if dot is not None:
         return needed + dot.extra_registers
     widened = not along.is_wide and along.compute == sums
+    widened |= spec.b_type is not spec.dtype
     return needed + WIDENING_REGISTERS + unroll - 1 if widened else needed
