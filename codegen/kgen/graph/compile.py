@@ -14,12 +14,14 @@ from kgen.graph.ir import Graph
 from kgen.graph.lower import Lowered, lower
 from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.model import Array, Shape
+from kgen.graph.narrow import WEIGHTS, narrowed
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.siblings import merged
 from kgen.spec import Elementwise
+from kgen.spec.members import member
 from kgen.targets.base import Kernel, Plan, Target
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen
 
 #: What a model's program is called.
@@ -36,9 +38,15 @@ class Compiled:
     memory: Mapping[str, MemoryPlan]
 
 
-def load(path: str | os.PathLike[str], shapes: Mapping[str, Shape]) -> Fused:
-    """A model's fused graph. Raises GraphError."""
-    return fuse(merged(graph_of(imported(read(path), shapes, OPERATORS))))
+def load(
+    path: str | os.PathLike[str], shapes: Mapping[str, Shape], weights: DType = DType.F32
+) -> Fused:
+    """A model's fused graph, with its products' weights in a type. Raises GraphError."""
+    model = imported(read(path), shapes, OPERATORS)
+    graph = merged(graph_of(model))
+    if weights is not DType.F32:
+        graph = narrowed(graph, weights, frozenset(model.constants))
+    return fuse(graph)
 
 
 def lowered_for(fused: Fused, target: Target) -> Lowered:
@@ -55,16 +63,22 @@ def compile_model(
     names: Iterable[str | Target],
     *,
     shapes: Mapping[str, Shape] | None = None,
+    weights: DTypeLike = DType.F32,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Compiled:
     """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open.
+    `weights` of products are narrowed to that type, if it is not f32: s8 with a scale for each
+    column.
 
     Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
     where a target cannot, with the node that it is about.
     """
+    wanted = member(DType, weights, "weights")
+    if wanted not in (DType.F32, *WEIGHTS):
+        raise GraphError(f"weights={wanted} is not one of f32, {', '.join(WEIGHTS)}")
     found = [t if isinstance(t, Target) else targets.find(t) for t in names]
     progress(f"reading {path}")
-    fused = load(path, shapes or {})
+    fused = load(path, shapes or {}, wanted)
     lowered = {target.name: lowered_for(fused, target) for target in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
     plans = {target.name: planned(lowered[target.name], target) for target in found}
@@ -78,15 +92,15 @@ def compile_model(
         progress(f"building {number} of {len(distinct)}: {target_name}/{key}")
         kernels.append(pipeline.assembled(plan))
     programs = []
-    weights: dict[str, Array] = {}
+    files: dict[str, Array] = {}
     memory: dict[str, MemoryPlan] = {}
     for target in found:
         progress(f"packing weights for {target.name}")
         made = assembled(NAME, target.name, fused.graph, lowered[target.name], plans[target.name])
         programs.append(made.program)
-        weights.update(made.weights)
+        files.update(made.weights)
         memory[target.name] = made.memory
-    packed = bundle.pack(kernels, programs=programs, weights=weights)
+    packed = bundle.pack(kernels, programs=programs, weights=files)
     return Compiled(bundle=packed, graph=fused.graph, lowered=lowered, memory=memory)
 
 
