@@ -45,6 +45,10 @@ ROOF = ("peak", "read")
 GEMV_ROWS, GEMV_SIDE = (1, 2, 4, 8, 16), 4096
 
 
+#: Of a step of a decoder, N x K: a matrix of a large one, and one of SmolLM2-135M's.
+NARROW_ROWS, NARROW_SIDES = (1, 2, 4), ((4096, 4096), (1536, 576))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Table:
     """`ceilings`: those that are no libraries but limits. Tables without specs are measured by
@@ -72,7 +76,7 @@ def _has_few_rows(spec: Matmul) -> bool:
 
 def tables(quick: bool = False) -> list[Table]:
     """All of them, in the order of the document."""
-    found = [*_products(), *_fused(), _gemv(), *streams()]
+    found = [*_products(), *_fused(), _gemv(), _narrow(), *streams()]
     if quick:
         found = [_quick(table) for table in found]
     return [
@@ -167,6 +171,29 @@ def _gemv() -> Table:
         peers=("torch",),
         ceilings=ROOF,
     )
+
+
+def _narrow() -> Table:
+    """A of f32 by weights of each type; those of s8 have a scale for each column."""
+    types: dict[DType | None, dict[str, str]] = {
+        None: {},
+        DType.BF16: {},
+        DType.S8: {"epilogue": "x * scale"},
+    }
+    return Table(
+        name="narrow",
+        title="Narrow weights: f32 by prepacked B of f32, bf16 and s8",
+        specs=[
+            Matmul(
+                m=m, n=n, k=k, dtype=DType.F32, b_dtype=b_dtype, constant=(Operand.B,),
+                **fields,  # type: ignore[arg-type]
+            )
+            for n, k in NARROW_SIDES
+            for b_dtype, fields in types.items()
+            for m in NARROW_ROWS
+        ],
+        ceilings=ROOF,
+    )  # fmt: skip
 
 
 def streams() -> Iterator[Table]:

@@ -26,6 +26,7 @@ from kgen.ops.expression import (
 )
 from kgen.ops.views import has_views
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
+from kgen.spec.choices import BType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -291,7 +292,7 @@ class _Lowering:
         spec = Matmul(
             m=m, n=n, k=k, dtype=product.dtype, out_dtype=product.dtype, batch=batch,
             layout=letters, epilogue=epilogue, epilogue_shapes=shapes, constant=constant,
-            b_dtype=self.buffers[bindings["b"].buffer].dtype, **fields,  # type: ignore[arg-type]
+            b_dtype=narrow_type(self.buffers[bindings["b"].buffer].dtype, product), **fields,  # type: ignore[arg-type]
         )  # fmt: skip
         nodes = self.nodes(product.id, ())
         if root in self.fused.formulas:
@@ -347,6 +348,13 @@ class _Lowering:
     ) -> None:
         bound = {**bindings, "out": Binding(buffer=writes)}
         self.calls.append(Call(spec=spec, bindings=bound, writes=writes, nodes=nodes))
+
+
+def narrow_type(dtype: DType, product: Value) -> BType | None:
+    """What narrow weights are stored as."""
+    if dtype is product.dtype:
+        return None
+    return BType.S4 if dtype is DType.U8 else BType(dtype)
 
 
 def elementwise(

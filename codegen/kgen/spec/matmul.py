@@ -16,6 +16,8 @@ from kgen.spec.base import MAX_BYTES, Spec
 from kgen.spec.choices import (
     NARROW,
     OUTPUTS,
+    BType,
+    BTypeName,
     Epilogue,
     Layout,
     LayoutName,
@@ -37,6 +39,7 @@ from kgen.spec.epilogue import (
 )
 from kgen.spec.formula import expression_key
 from kgen.spec.members import Member, Members, OptionalMember
+from kgen_runtime.blocks import row_bytes
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
@@ -63,8 +66,8 @@ class Matmul(Spec):
     operands have the output's dtype, leading dimension and batch stride; so have vectors its dtype,
     or f32 where 8 bits are too few (:meth:`operand_dtype`). `scales` are those of A, B
     and the output that are arguments, a f32 each, for operands of 8 bits; the others are 1.
-    `b_dtype` is B's type where it is narrower than A's: its numbers are exact, and multiplied in
-    A's. `constant` operands are given to the kernel in an order that suits it, which the runtime's
+    `b_dtype` is B's type where it is narrower than A's (:class:`BType`): its numbers are exact, and
+    multiplied in A's. `constant` operands are given to the kernel in an order that suits it, which the runtime's
     `pack` puts them in.
 
     Raises SpecError for anything out of range.
@@ -91,7 +94,7 @@ class Matmul(Spec):
     math: Member[Math, MathName] = Member(Math, Math.EXACT)
     scales: Members[Scale, ScaleName] = Members(Scale)
     constant: Members[Operand, OperandName] = Members(Operand)
-    b_dtype: OptionalMember[DType, DTypeLike] = OptionalMember(DType)
+    b_dtype: OptionalMember[BType, BTypeName | DTypeLike] = OptionalMember(BType)
 
     def __post_init__(self) -> None:
         if self.dtype not in OUTPUTS:
@@ -121,19 +124,21 @@ class Matmul(Spec):
         self._check_sizes()
 
     def _check_narrow(self) -> None:
-        if self.b_dtype is self.dtype:
-            object.__setattr__(self, "b_dtype", None)
         if self.b_dtype is None:
             return
-        narrow = NARROW.get(self.dtype, ())
-        if self.b_dtype not in narrow:
-            known = ", ".join(narrow) or f"{self.dtype}, which goes without saying"
+        if self.b_dtype not in NARROW.get(self.dtype, ()):
             raise SpecError(
-                f"b_dtype={self.b_dtype} does not go with dtype={self.dtype}; take {known}"
+                f"b_dtype={self.b_dtype} is for dtype={', '.join(NARROW)}, not {self.dtype}; "
+                "leave it out"
             )
         if self.math is not Math.EXACT:
             raise SpecError(
                 f"math={self.math} is for a B of f32, not b_dtype={self.b_dtype}; leave it out"
+            )
+        if self.has_blocks and self.layout is not Layout.NT:
+            raise SpecError(
+                f"layout={self.layout} does not go with b_dtype=s4, whose blocks lie along k; "
+                "take nt"
             )
 
     def _check_epilogue(self) -> None:
@@ -195,7 +200,12 @@ class Matmul(Spec):
     @property
     def b_type(self) -> DType:
         """B's dtype, always set."""
-        return self.b_dtype or self.dtype
+        return self.b_dtype.dtype if self.b_dtype else self.dtype
+
+    @property
+    def has_blocks(self) -> bool:
+        """B is in blocks along k, which no stride takes apart."""
+        return self.b_dtype is BType.S4
 
     @property
     def accumulate(self) -> DType:
@@ -238,6 +248,8 @@ class Matmul(Spec):
     @property
     def b_shape(self) -> tuple[int, int]:
         """B as stored."""
+        if self.has_blocks:
+            return self.n, row_bytes(self.k)
         return (self.n, self.k) if self.layout.b_transposed else (self.k, self.n)
 
     @property

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Math, Matmul, Rowwise, Spec
+from kgen.spec.choices import BType
 from kgen.targets import header
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.launch_limits import Limits, refusal, target_limits
@@ -274,7 +275,7 @@ class Family(ABC):
         if isinstance(spec, Matmul) and spec.b_dtype not in (None, *(known := self.narrow(target))):
             raise TargetError(
                 f"b_dtype={spec.b_dtype} is not one that {target.name} has beside dtype="
-                f"{spec.dtype}; it has {', '.join(known) or 'none'}; take b_dtype={spec.dtype}"
+                f"{spec.dtype}; it has {', '.join(known) or 'none'}; leave it out"
             )
 
     def folded(self, target: Target) -> tuple[DType, ...]:
@@ -285,7 +286,7 @@ class Family(ABC):
         """Ways to multiply f32."""
         return (Math.EXACT,)
 
-    def narrow(self, target: Target) -> tuple[DType, ...]:
+    def narrow(self, target: Target) -> tuple[BType, ...]:
         """Types that B may have instead of A's f32."""
         return ()
 

@@ -92,7 +92,7 @@ class MatmulValues:
         self._nan_only = bool(calls - EXACT) or spec.get("math") == "3xtf32" or dtype is DType.E4M3
         #: A B of integers beside floats of A: it has no special values, and no zeros either, which
         #: are NaN times infinity.
-        self._whole_b = spec.get("b_dtype") == "s8"
+        self._whole_b = spec.get("b_dtype") in ("s8", "s4")
         self._signs = {name: _signs(self._generator, spec["k"]) for name in ("a", "b")}
         self._is_transposed = {"a": spec["layout"][0] == "t", "b": spec["layout"][1] == "n"}
 

@@ -15,7 +15,7 @@ from kgen.targets.cpu.plan.extents import BlockedPlan
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.math.normal_tables import NormalTables, normal_tables
 from kgen.targets.cpu.plan.math.normal_tail import NormalTail, normal_tail
-from kgen.targets.cpu.plan.packing.prepacked import packed_b
+from kgen.targets.cpu.plan.packing.prepacked import b_is_packed, packed_b
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
 from kgen.targets.expressions import Rendered
@@ -37,7 +37,7 @@ class MatmulPlan(BlockedPlan):
     @property
     def b_is_packed(self) -> bool:
         """B comes packed, in panels of a vector's columns."""
-        return Operand.B in self.spec.constant
+        return b_is_packed(self.spec)
 
     @property
     def b_width(self) -> int:
