@@ -31,9 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="an input's shape, where the model leaves it open; again for another input",
     )  # fmt: skip
     parser.add_argument(
-        "--weights", default="f32", choices=("f32", "bf16", "s8"),
-        help="type that constant weights of products are rounded to; s8 with a scale for each "
-        "column (f32: as they are)",
+        "--weights", metavar="D",
+        help="round constant weights of products: bf16, s8 (a scale for each column) or s4 (a "
+        "scale for each 32 of a column)",
     )  # fmt: skip
     parser.add_argument(
         "--external-weights",

@@ -19,9 +19,10 @@ from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.siblings import merged
 from kgen.spec import Elementwise
+from kgen.spec.choices import BType, BTypeName
 from kgen.spec.members import member
 from kgen.targets.base import Kernel, Plan, Target
-from kgen_runtime.dtypes import DType, DTypeLike
+from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 #: What a model's program is called.
@@ -39,12 +40,12 @@ class Compiled:
 
 
 def load(
-    path: str | os.PathLike[str], shapes: Mapping[str, Shape], weights: DType = DType.F32
+    path: str | os.PathLike[str], shapes: Mapping[str, Shape], weights: BType | None = None
 ) -> Fused:
-    """A model's fused graph, with its products' weights in a type. Raises GraphError."""
+    """A model's fused graph, with its products' weights in a narrow type. Raises GraphError."""
     model = imported(read(path), shapes, OPERATORS)
     graph = merged(graph_of(model))
-    if weights is not DType.F32:
+    if weights is not None:
         graph = narrowed(graph, weights, frozenset(model.constants))
     return fuse(graph)
 
@@ -63,19 +64,19 @@ def compile_model(
     names: Iterable[str | Target],
     *,
     shapes: Mapping[str, Shape] | None = None,
-    weights: DTypeLike = DType.F32,
+    weights: BTypeName | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Compiled:
     """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open.
-    `weights` of products are narrowed to that type, if it is not f32: s8 with a scale for each
-    column.
+    Constant `weights` of products are rounded to bf16, to s8 with a scale for each column, or to s4
+    with one for each 32.
 
     Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
     where a target cannot, with the node that it is about.
     """
-    wanted = member(DType, weights, "weights")
-    if wanted not in (DType.F32, *WEIGHTS):
-        raise GraphError(f"weights={wanted} is not one of f32, {', '.join(WEIGHTS)}")
+    wanted = None if weights is None else member(BType, weights, "weights")
+    if wanted not in (None, *WEIGHTS):
+        raise GraphError(f"weights={wanted} is not one of {', '.join(WEIGHTS)}")
     found = [t if isinstance(t, Target) else targets.find(t) for t in names]
     progress(f"reading {path}")
     fused = load(path, shapes or {}, wanted)

@@ -272,6 +272,11 @@ class _Lowering:
             found = matrix(self.graph, product, number, leaf.layout)
             assert found is not None, leaf
             buffer = leaf.root
+            if self.buffers[buffer].dtype is DType.U8:
+                # Blocks lie as they are, and all of a batch share them.
+                bindings[name], letters = Binding(buffer=buffer), f"{letters}t"
+                fields["batch_stride_b"] = 0 if batch > 1 else None
+                continue
             if buffer in self.constants and name == "b":
                 constant = ("b",)
                 least = k if found.transposed else n

@@ -6,7 +6,7 @@ shared with what rounds them for the kernels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ import numpy.typing as npt
 import onnx
 from onnx.reference.op_run import OpRun
 
-from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
 Array = npt.NDArray[Any]
@@ -24,15 +23,15 @@ BF16_BITS = 8
 LARGEST, LEAST_SCALE = 127.0, 2.0**-126
 
 
-def weights_of(kernels: Iterable[KernelEntry]) -> DType:
-    """The type of a program's weights; f32 where none is narrow."""
-    found = {kernel.spec.get("b_dtype") for kernel in kernels} - {None}
-    return DType(found.pop()) if found else DType.F32
+def weights_of(kernels: Iterable[KernelEntry]) -> str | None:
+    """What a program's weights are rounded to; None where they are not."""
+    found = {kernel.spec["b_dtype"] for kernel in kernels if kernel.spec.get("b_dtype")}
+    return str(found.pop()) if found else None
 
 
-def operators(model: onnx.ModelProto, weights: DType) -> list[type[OpRun]]:
+def operators(model: onnx.ModelProto, weights: str | None) -> list[type[OpRun]]:
     """Products that round those of their second operands that are constant matrices."""
-    if weights is DType.F32:
+    if weights is None:
         return []
     known = constants_of(model)
 
@@ -65,15 +64,36 @@ def constants_of(model: onnx.ModelProto) -> set[str]:
     return known
 
 
-def rounded(weights: Array, dtype: DType, axis: int) -> Array:
+def rounded(weights: Array, dtype: str, axis: int) -> Array:
     """The nearest numbers that the narrow type has; columns go along `axis`."""
-    exact = weights.astype(np.float64)
-    if dtype is DType.BF16:
-        digits, exponents = np.frexp(exact)
-        steps = 2.0**BF16_BITS
-        found = np.ldexp(np.rint(digits * steps) / steps, exponents)
-    else:
-        largest = np.max(np.abs(exact), axis=axis, keepdims=True)
-        scales = np.float32(np.maximum(largest / LARGEST, LEAST_SCALE)).astype(np.float64)
-        found = np.rint(exact / scales) * scales
-    return found.astype(weights.dtype)
+    columns = np.moveaxis(weights.astype(np.float64), axis, -1)
+    return np.moveaxis(ROUNDED[dtype](columns), -1, axis).astype(weights.dtype)
+
+
+def to_bf16(columns: Array) -> Array:
+    digits, exponents = np.frexp(columns)
+    steps = 2.0**BF16_BITS
+    return np.asarray(np.ldexp(np.rint(digits * steps) / steps, exponents))
+
+
+def to_s8(columns: Array) -> Array:
+    largest = np.max(np.abs(columns), axis=-1, keepdims=True)
+    scales = np.float32(np.maximum(largest / LARGEST, LEAST_SCALE)).astype(np.float64)
+    return np.asarray(np.rint(columns / scales) * scales)
+
+
+def to_s4(columns: Array) -> Array:
+    """Of each 32 numbers the first that is farthest from zero becomes -8 scales, of f16."""
+    found = np.zeros_like(columns)
+    for start in range(0, columns.shape[-1], 32):
+        part = columns[..., start : start + 32]
+        least, most = part.min(axis=-1), part.max(axis=-1)
+        first = np.argmin(part, axis=-1) < np.argmax(part, axis=-1)
+        is_least = (-least > most) | ((-least == most) & first)
+        scales = np.float16(np.where(is_least, least, most) / -8.0).astype(np.float64)[..., None]
+        steps = np.where(scales == 0.0, 1.0, scales)
+        found[..., start : start + 32] = np.clip(np.rint(part / steps), -8.0, 7.0) * scales
+    return found
+
+
+ROUNDED: dict[str, Callable[[Array], Array]] = {"bf16": to_bf16, "s8": to_s8, "s4": to_s4}

@@ -22,7 +22,6 @@ from onnx.reference.op_run import OpRun
 from kgen.check.model.narrow import operators
 from kgen.errors import GraphError
 from kgen.graph.onnx_file import read
-from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest_program import Program
 from kgen_runtime.values import frozen
 
@@ -51,10 +50,10 @@ def truth(
     *,
     seed: int = 0,
     given: Mapping[str, Array] | None = None,
-    weights: DType = DType.F32,
+    weights: str | None = None,
 ) -> Truth:
     """A model's values on inputs that are given, and on seeded ones in place of those that are not,
-    with its products' constant weights rounded to a type. Raises GraphError for a model that its reference cannot compute."""
+    with its products' constant weights rounded to a narrow type. Raises GraphError for a model that its reference cannot compute."""
     model = read(path)
     named = {i.name: i for i in model.graph.input}
     inputs = {}
@@ -70,7 +69,7 @@ def truth(
     wide = {name: _as_f64(array) for name, array in inputs.items()}
     exact = _values(in_f64(model), wide, path, weights)
     deviation = {}
-    if weights is not DType.F32:
+    if weights is not None:
         plain = _values(in_f64(model), wide, path)
         outputs = [o.name for o in model.graph.output]
         deviation = {name: _apart(exact[name], plain[name]) for name in outputs}
@@ -122,7 +121,7 @@ def _values(
     model: onnx.ModelProto,
     inputs: Mapping[str, Array],
     path: str | os.PathLike[str],
-    weights: DType = DType.F32,
+    weights: str | None = None,
 ) -> dict[str, Array]:
     own = [GlobalMaxPool, *operators(model, weights)]
     try:
