@@ -110,6 +110,8 @@ FLOATS = (DType.F32, DType.F16, DType.BF16)
 FLOATS_8 = (DType.E4M3, DType.E5M2)
 #: Types that B may have instead of its product's, which are widened as they are multiplied.
 NARROW: dict[DType, tuple[BType, ...]] = {DType.F32: tuple(BType)}
+#: Those of them that are converted element by element.
+WIDENED = (BType.BF16, BType.F16, BType.S8)
 #: Output types of a product by its operands' type, the default first.
 OUTPUTS: dict[DType, tuple[DType, ...]] = {
     DType.F64: (DType.F64,),

@@ -346,7 +346,7 @@ class Matmul(Spec):
         if self.math is not Math.EXACT:
             parts.append(self.math.value)
         if self.b_dtype is not None:
-            parts.append(f"b{self.b_dtype}")
+            parts.append(f"by_{self.b_dtype}")
         if self.out is not self.dtype:
             parts.append(f"to_{self.out}")
         if self.batch > 1:

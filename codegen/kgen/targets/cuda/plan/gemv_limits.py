@@ -24,6 +24,8 @@ def gemv_obstacle(spec: Matmul) -> str | None:
     """Why these operands cannot be streamed, or None if they can."""
     if spec.dtype not in DTYPES:
         return f"it multiplies {', '.join(DTYPES)}, not {spec.dtype}"
+    if spec.b_dtype is not None:
+        return f"it takes A and B of one type, not b_dtype={spec.b_dtype}"
     if spec.m > MAX_ROWS:
         return f"m={spec.m} is more than {MAX_ROWS} rows"
     a, b = matrices(spec)
