@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 
 from kgen import bundle, pipeline, targets
-from kgen.errors import GraphError, KgenError, SpecError
+from kgen.errors import GraphError, KgenError, SpecError, TargetError
 from kgen.graph.assemble import assembled
 from kgen.graph.fuse import Fused, fuse
 from kgen.graph.importer import imported
@@ -78,6 +78,12 @@ def compile_model(
     if wanted not in (None, *WEIGHTS):
         raise GraphError(f"weights={wanted} is not one of {', '.join(WEIGHTS)}")
     found = [t if isinstance(t, Target) else targets.find(t) for t in names]
+    for target in found:
+        known = targets.family(target.family).narrow(target)
+        if wanted is not None and wanted not in known:
+            raise TargetError(
+                f"weights={wanted} is not one that {target.name} has; it has {', '.join(known)}"
+            )
     progress(f"reading {path}")
     fused = load(path, shapes or {}, wanted)
     lowered = {target.name: lowered_for(fused, target) for target in found}
