@@ -1,7 +1,7 @@
 """Numbers of 4 bits in blocks of 32 with a scale, as GGUF's Q4_0 has them.
 
-A row is as many blocks as its numbers need, one behind the other: the scale in f16, then 16 bytes, of
-which byte j has the numbers j and j + 16 in its lower and its upper half, 8 added to each. So a
+A row is as many blocks as its numbers need, one behind the other: the scale in f16, then 16 bytes,
+of which byte j has the numbers j and j + 16 in its lower and its upper half, 8 added to each. So a
 tensor of a GGUF file is taken as it is.
 """
 

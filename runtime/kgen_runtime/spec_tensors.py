@@ -77,9 +77,7 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
     return (*found, like_out("out", "output"))
 
 
-def _stored_b(
-    spec: Spec, dtype: DType, shape: tuple[int, int]
-) -> tuple[DType, tuple[int, int]]:
+def _stored_b(spec: Spec, dtype: DType, shape: tuple[int, int]) -> tuple[DType, tuple[int, int]]:
     """B's elements, and how many: those of s4 are bytes of blocks."""
     narrow = spec.get("b_dtype") or dtype
     if narrow != "s4":

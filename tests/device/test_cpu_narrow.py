@@ -80,9 +80,7 @@ def test_a_large_matrix_in_small(name: str) -> None:
             mr=2, nr=2 * width, mc=2, kc=12, nc=6 * width, pack_a=False, pack_b=False, parts=2
         )
         check(spec, on, outer)
-        spec = Matmul(
-            m=2, n=19, k=12 * width, dtype=DType.F32, b_dtype=b_dtype, layout=Layout.NT
-        )
+        spec = Matmul(m=2, n=19, k=12 * width, dtype=DType.F32, b_dtype=b_dtype, layout=Layout.NT)
         inner = InnerMatmul(
             mr=2, nr=2, mc=2, kc=4 * width, nc=2 * width, pack_a=False, pack_b=False, unroll=2
         )
@@ -107,9 +105,7 @@ def test_scales_at_the_ends_of_f32(tmp_path: Path) -> None:
 
 def test_prepacked_weights_are_given_as_they_are(tmp_path: Path) -> None:
     """Bits of bf16 and infinities of A pass; a constant of another type is refused."""
-    spec = Matmul(
-        m=1, n=9, k=7, dtype="f32", b_dtype="bf16", constant=("b",), layout="nt"
-    )
+    spec = Matmul(m=1, n=9, k=7, dtype="f32", b_dtype="bf16", constant=("b",), layout="nt")
     b = np.random.default_rng(1).standard_normal((9, 7)).astype(ml_dtypes.bfloat16)
     bundle = kgen.build(spec, targets=["native"], constants={"b": b})
     kernels = kgen_runtime.load(bundle.save(tmp_path / "m.kgen"), device="cpu")

@@ -218,7 +218,10 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
         ({"epilogue": ("bias", "bias")}, "epilogue has bias 2 times"),
         ({"out_dtype": "f64"}, "out_dtype=f64 does not go with dtype=f16"),
         ({"b_dtype": "s8"}, "b_dtype=s8 is for dtype=f32, not f16; leave it out"),
-        ({"dtype": "f32", "b_dtype": "e4m3"}, "b_dtype=e4m3 is unknown; known are bf16, f16, s8, s4"),
+        (
+            {"dtype": "f32", "b_dtype": "e4m3"},
+            "b_dtype=e4m3 is unknown; known are bf16, f16, s8, s4",
+        ),
         ({"dtype": "f32", "b_dtype": "s8", "math": "tf32"}, "math=tf32 is for a B of f32, not"),
         ({"dtype": "f32", "b_dtype": "s4"}, "layout=nn does not go with b_dtype=s4, whose blocks"),
         ({"lda": 3}, "lda=3 is out of range; it must be 4 or more"),

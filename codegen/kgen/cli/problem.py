@@ -77,7 +77,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     problem.add_argument(
         "--b-dtype", metavar="D",
-        help=f"B's type beside --dtype f32: {_names(NARROW[DType.F32])}, widened as it is multiplied",
+        help=f"B's type beside --dtype f32: {_names(NARROW[DType.F32])}; it is widened as it is "
+        "multiplied",
     )  # fmt: skip
     problem.add_argument(
         "--layout", metavar="L", help=f"{_names(Layout)}; t = stored transposed (nn)"

@@ -78,9 +78,9 @@ def compile_model(
     if wanted not in (None, *WEIGHTS):
         raise GraphError(f"weights={wanted} is not one of {', '.join(WEIGHTS)}")
     found = [t if isinstance(t, Target) else targets.find(t) for t in names]
-    for target in found:
+    for target in found if wanted else ():
         known = targets.family(target.family).narrow(target)
-        if wanted is not None and wanted not in known:
+        if wanted not in known:
             raise TargetError(
                 f"weights={wanted} is not one that {target.name} has; it has {', '.join(known)}"
             )

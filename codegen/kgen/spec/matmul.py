@@ -67,8 +67,8 @@ class Matmul(Spec):
     or f32 where 8 bits are too few (:meth:`operand_dtype`). `scales` are those of A, B
     and the output that are arguments, a f32 each, for operands of 8 bits; the others are 1.
     `b_dtype` is B's type where it is narrower than A's (:class:`BType`): its numbers are exact, and
-    multiplied in A's. `constant` operands are given to the kernel in an order that suits it, which the runtime's
-    `pack` puts them in.
+    multiplied in A's. `constant` operands are given to the kernel in an order that suits it, which
+    the runtime's `pack` puts them in.
 
     Raises SpecError for anything out of range.
     """

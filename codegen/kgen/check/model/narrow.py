@@ -1,7 +1,7 @@
 """Products of a model whose constant weights have fewer bits, for onnx's own reference.
 
-Weights are rounded here by the definition of each type, from the model's own numbers, and nothing is
-shared with what rounds them for the kernels.
+Weights are rounded here by the definition of each type, from the model's own numbers, and nothing
+is shared with what rounds them for the kernels.
 """
 
 from __future__ import annotations

@@ -53,7 +53,8 @@ def truth(
     weights: str | None = None,
 ) -> Truth:
     """A model's values on inputs that are given, and on seeded ones in place of those that are not,
-    with its products' constant weights rounded to a narrow type. Raises GraphError for a model that its reference cannot compute."""
+    with its products' constant weights rounded to a narrow type. Raises GraphError for a model that
+    its reference cannot compute."""
     model = read(path)
     named = {i.name: i for i in model.graph.input}
     inputs = {}
