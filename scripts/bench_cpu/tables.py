@@ -6,11 +6,13 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kgen import targets
 from kgen.ops.expression import inputs
 from kgen.ops.parse import parse
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Spec, text
+from kgen.spec.choices import BType
 
 CUBES = tuple((n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048))
 OTHERS = (
@@ -174,26 +176,26 @@ def _gemv() -> Table:
 
 
 def _narrow() -> Table:
-    """A of f32 by weights of each type; those of s8 have a scale for each column."""
-    types: dict[DType | None, dict[str, str]] = {
-        None: {},
-        DType.BF16: {},
-        DType.S8: {"epilogue": "x * scale"},
+    """A of f32 by weights of each type, as a model has them: prepacked, or in blocks; those of s8
+    have a scale for each column."""
+    packed = {"constant": (Operand.B,)}
+    types: dict[BType | None, dict[str, Any]] = {
+        None: packed,
+        BType.BF16: packed,
+        BType.S8: packed | {"epilogue": "x * scale"},
+        BType.S4: {"layout": Layout.NT},
     }
     return Table(
         name="narrow",
-        title="Narrow weights: f32 by prepacked B of f32, bf16 and s8",
+        title="Narrow weights: f32 by f32, bf16, s8 and s4",
         specs=[
-            Matmul(
-                m=m, n=n, k=k, dtype=DType.F32, b_dtype=b_dtype, constant=(Operand.B,),
-                **fields,  # type: ignore[arg-type]
-            )
+            Matmul(m=m, n=n, k=k, dtype=DType.F32, b_dtype=b_dtype, **fields)
             for n, k in NARROW_SIDES
             for b_dtype, fields in types.items()
             for m in NARROW_ROWS
         ],
         ceilings=ROOF,
-    )  # fmt: skip
+    )
 
 
 def streams() -> Iterator[Table]:
