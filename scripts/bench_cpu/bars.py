@@ -46,6 +46,15 @@ def _bars() -> Iterator[Bar]:
         note="With every further row there is as much more arithmetic on the same bytes: the roof "
         "is the longer of the two, and *of the roof* the fraction that counts.",
     )  # fmt: skip
+    yield _bar(
+        "narrow weights, 1 to 4 rows, of the read bandwidth",
+        "narrow",
+        LEAST,
+        0.9,
+        of="read",
+        ceilings=ROOF,
+        note="Fewer bytes for the same arithmetic: the roof is the longer of the two.",
+    )
     yield from _streams()
     yield from _threads()
     for packed, peer in (("", "onednn"), ("-packed", "onednn-packed")):
