@@ -1,8 +1,8 @@
 """What the cost model knows of one core, by the instructions that a target has.
 
-Each is a core of the processor that :mod:`kgen.targets.cpu.devices` names for the target, but for
-AVX-512 whose two multiply-adds a cycle are of half a vector each (Zen 4; Intel's servers do two whole
-ones, which makes no other order of schedules there). Caches are the target's own.
+Each is a core of the processor that :mod:`kgen.targets.cpu.devices` names for the target. Of those
+with AVX-512, Zen 4 does two multiply-adds of half a vector each in a cycle; servers of Intel's do
+two whole ones, and have not been measured. Caches are the target's own.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Core:
     clock: float
 
 
-#: Software optimization guides of AMD for Zen 3 (56665) and Zen 4 (57647), "Floating-point unit" and
-#: "Load-store unit"; Intel's and Arm's optimization guides for the others. The clock is that of one
-#: busy core.
+#: Software optimization guides of AMD for Zen 3 (56665) and Zen 4 (57647), "Floating-point unit"
+#: and "Load-store unit"; Intel's and Arm's optimization guides for the others. The clock is that of
+#: one busy core.
 AVX2 = Core(multiply_adds=2, loads=2, latency=4, clock=3.7e9)
 AVX512 = Core(multiply_adds=1, loads=1.5, latency=4, clock=3.7e9)
 SSE = Core(multiply_adds=1, loads=1, latency=7, clock=3.4e9)

@@ -4,8 +4,8 @@ Each term is what its work adds to the time, in cycles; they are added up:
 
 - products: multiply-adds of register tiles, or their loads or latency, whichever takes longest
 - tiles: calls of register tiles, and their sums on the way from and to memory
-- a: lines of A that do not stay in the first-level cache from one panel of B to the next; more where
-  rows a power of two apart meet in a cache set
+- a: lines of A that do not stay in the first-level cache from one panel of B to the next; more
+  where rows a power of two apart meet in a cache set
 - b: lines of B that do not stay there from one register tile to the next; in place, rows far apart
 - memory: reading B for the first time: a line, and the beginning of each run of lines that lie side
   by side, which the hardware must find out
@@ -13,9 +13,9 @@ Each term is what its work adds to the time, in cycles; they are added up:
 - sums: lines of sums that come and go between blocks of K, by where they are meanwhile
 - tasks: what each begins with
 
-Nothing here is a claim: the model ranks schedules, and its terms say why. The cycles were fitted to
-1400 schedules of 58 products on Zen 4, with AVX-512 and with AVX2, of which it then chose ones that
-take 1.02 and 1.05 times as long as the best of each.
+Nothing here is a claim: the model ranks schedules, and its terms say why. The cycles were set by
+1800 schedules of 58 products on Zen 4, with AVX-512 and with AVX2 (f32, one thread, 2026-11-22);
+other CPUs have not been measured.
 """
 
 from __future__ import annotations
@@ -34,21 +34,24 @@ from kgen_runtime.values import frozen
 #: Cycles of a step of K besides its instructions; of a call of a register tile; of a vector of sums
 #: that is loaded or stored.
 STEP, TILE, SUM = 0.1, 25.0, 0.5
-#: Of a line of A from the second-level cache, and more where its rows meet in a cache set.
-A_LINE, A_ALIAS = 0.8, 0.8
+#: Of a line of A, by the cache that holds a task's, and more where its rows meet in a cache set.
+A_LINES, A_ALIAS = (0.0, 0.8, 1.5), 0.8
 #: Distances of rows of A that meet: a quarter of the sets or fewer hold all of them.
 ALIAS_BYTES = 2048
-#: Of a line of B read again from the second-level cache: of a packed panel, of rows far apart, and of
-#: those where it leaves that cache.
-B_AGAIN, B_STRIDED, B_STRIDED_FAR = 0.3, 0.4, 0.8
+#: Of a line of B read again: of a packed panel, by the cache that holds it; of rows far apart in
+#: the second-level cache, and where B leaves that.
+B_AGAIN, B_STRIDED, B_STRIDED_FAR = (0.0, 0.5, 1.5), 0.4, 0.8
 #: Of a line of B that is read first, and of the beginning of a run of them: in the second-level
 #: cache, beyond it, beyond it but fetched into it a block of K ahead.
 NEAR, NEAR_RUN = 0.5, 0.5
-FAR, FAR_RUN = 4.0, 4.5
+FAR, FAR_RUN = 3.0, 13.0
 AHEAD, AHEAD_RUN = 1.5, 160.0
+#: More of a line that is fetched ahead where the block has no room in half of that cache.
+SPILL = 4.0
 #: Of a line that is packed, of B by the tile that reads it, of A by itself.
 PACK_B, PACK_A = 3.0, 3.0
-#: Of a line of sums that is loaded and stored, by the cache that holds a task's: first, second, last.
+#: Of a line of sums that is loaded and stored, by the cache that holds a task's: first, second and
+#: last.
 SUM_LINES = (0.5, 2.5, 14.0)
 #: Of a task.
 TASK = 800.0
@@ -146,8 +149,13 @@ class _Blocks:
     @property
     def is_far(self) -> bool:
         """B leaves the second-level cache."""
-        given = self.spec.k * self.spec.n * self.spec.dtype.itemsize
+        given = self.spec.k * self.spec.n * self.spec.b_type.itemsize
         return given > self.target.limits["l2_bytes"]
+
+    @property
+    def given_lines(self) -> float:
+        """Of B before it is packed, or widened."""
+        return self.spec.k * self.spec.n * self.spec.b_type.itemsize / LINE_BYTES
 
     @property
     def fetches_ahead(self) -> bool:
@@ -191,31 +199,35 @@ def _tiles(blocks: _Blocks) -> float:
 def _a(blocks: _Blocks) -> float:
     spec, schedule = blocks.spec, blocks.schedule
     held = min(schedule.mc, spec.m) * blocks.depth * blocks.itemsize
-    if blocks.level(held + blocks.panel_bytes) == 0:
+    level = blocks.level(held + blocks.panel_bytes)
+    if level == 0:
         return 0.0
     stride = spec.a_strides[1] * spec.dtype.itemsize
     meets = not schedule.pack_a and stride % ALIAS_BYTES == 0
-    return (A_LINE + A_ALIAS * meets) * blocks.a_lines * blocks.panels
+    return (A_LINES[level] + A_ALIAS * meets) * blocks.a_lines * blocks.panels
 
 
 def _b(blocks: _Blocks) -> float:
-    if blocks.level(blocks.panel_bytes) == 0:
+    level = blocks.level(blocks.panel_bytes)
+    if level == 0:
         return 0.0
     again = sum(down for _, down in blocks.heights) - blocks.down
     if blocks.schedule.pack_b or blocks.spec.constant:
-        return B_AGAIN * again * blocks.b_lines
+        return B_AGAIN[level] * again * blocks.b_lines
     return (B_STRIDED_FAR if blocks.is_far else B_STRIDED) * again * blocks.b_lines
 
 
 def _memory(blocks: _Blocks) -> float:
     times = 1 if blocks.packs_b_once else blocks.down
     if blocks.spec.constant:
-        return times * (FAR if blocks.is_far else NEAR) * blocks.b_lines
+        return times * (FAR if blocks.is_far else NEAR) * blocks.given_lines
     if blocks.fetches_ahead:
         runs = blocks.spec.k * blocks.across
-        return times * (AHEAD * blocks.b_lines + AHEAD_RUN * runs)
+        block = blocks.depth * min(blocks.schedule.nc, blocks.spec.n) * blocks.spec.b_type.itemsize
+        spills = 2 * block > blocks.target.limits["l2_bytes"]
+        return times * ((AHEAD + SPILL * spills) * blocks.given_lines + AHEAD_RUN * runs)
     line, run = (FAR, FAR_RUN) if blocks.is_far else (NEAR, NEAR_RUN)
-    return times * (line * blocks.b_lines + run * blocks.spec.k * blocks.panels)
+    return times * (line * blocks.given_lines + run * blocks.spec.k * blocks.panels)
 
 
 def _packing(blocks: _Blocks) -> float:
