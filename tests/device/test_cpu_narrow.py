@@ -56,7 +56,7 @@ def found(name: str) -> Target:
 
 
 def specs(b_dtype: BType) -> list[Matmul]:
-    scaled = {"epilogue": "x * scale"} if b_dtype is BType.S8 else {}
+    scaled: dict[str, Any] = {"epilogue": "x * scale"} if b_dtype is BType.S8 else {}
     cases = BLOCKS if b_dtype is BType.S4 else CASES
     return [Matmul(dtype=DType.F32, b_dtype=b_dtype, **case, **scaled) for case in cases]
 
