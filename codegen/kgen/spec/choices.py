@@ -96,7 +96,7 @@ class BType(StrEnum):
     def _missing_(cls, value: Any) -> BType | None:
         """What array libraries call the type."""
         try:
-            return next((found for found in cls if found == DType(value)), None)
+            return next((found for found in cls if found.value == DType(value).value), None)
         except ValueError:
             return None
 

@@ -1,8 +1,8 @@
 """Products of f32 by a prepacked B of bf16, in pairs.
 
-A pair is a word of 32 bits with the numbers of a column for two neighbouring k. A shift makes an f32
-of its lower half, a mask of its upper one, which costs less than widening two narrow vectors (1 x
-1536 x 576 on Zen 4: 23 us instead of 37).
+A pair is a word of 32 bits with the numbers of a column for two neighbouring k. A shift makes an
+f32 of its lower half, a mask of its upper one, which costs less than widening two narrow vectors
+(1 x 1536 x 576 on Zen 4: 23 us instead of 37).
 """
 
 from __future__ import annotations
