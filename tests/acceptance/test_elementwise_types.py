@@ -41,6 +41,9 @@ SMALL = (
     "cast(x*y,f16)+cast(y,bf16)*x 1031 f32",
     "cast(x*100,s8)-cast(y,u8)*cast(x,bool) 33x16,16 f32",
     "cast(x+y,s8)*2 1031 s32",
+    "h=cast(x*1e9,s32);h/cast(y*1e19,s64)+cast(cast(x,f64),f32) 517,1 f32 out=f32,s32",
+    "cast(x,s32)-cast(x,s64) 1031 f16 out=bf16",
+    "cast(x*2,s32)-cast(x,s8)+cast(x,s64) 517 s32",
 )
 OF_64_BITS = (
     "x*y+3 1031 s64",
@@ -48,6 +51,7 @@ OF_64_BITS = (
     "abs(x)+min(x,y)-max(x,2) 33x16,16 s64",
     "x<=y 3x1,17 s64",
     "x*y 1031,1 u8,s64",
+    "cast(x,s32)+cast(x,s64)-cast(y,u8) 517 s64",
     "x*y 1031,1 s64,f32",
 )
 F64 = (
@@ -57,6 +61,8 @@ F64 = (
     "where(x>y,x,-y) 1 f64",
     "x*y 33x16,16 f64,f16",
     "softsign(x) 1031 s64 out=f64",
+    "h=cast(x*y,f32);g=cast(x+y,f16)-cast(x-y,bf16);cast(x*1e9,s32)/cast(y*1e19,s64) 517 f64",
+    "cast(x,s8)+cast(y,u8)*cast(x,bool) 33x16,16 f64",
 )
 
 

@@ -160,9 +160,12 @@ WHOLE_OPCODES: Mapping[P, str] = {
 class SpirvWholeRenderer(Renderer):
     """On s32 in ids of unsigned integers, whose sign is what an instruction takes it for."""
 
-    whole: ClassVar[bool] = True
     scalar: ClassVar[str] = "uint"
     suffix: ClassVar[str] = "_whole"
+
+    @property
+    def computes_in(self) -> DType:
+        return DType.S32
 
     def constant(self, number: float) -> str:
         bits = int(number) & 0xFFFFFFFF

@@ -104,7 +104,7 @@ class RowwisePlan(VulkanPlan):
 
     @property
     def on_integers(self) -> bool:
-        return self.renderer.whole
+        return self.renderer.computes_in.is_integer
 
     @property
     def number(self) -> str:
