@@ -77,8 +77,7 @@ def conversions(*types: DType) -> list[Elementwise]:
 def sixty_four_bits(target: str) -> list[DType]:
     """What the target has of s64 and f64."""
     on_cpu = target == "native" or target.startswith(("x86", "aarch64"))
-    found = [] if target.startswith("vulkan") else [DType.S64]
-    return [*found, DType.F64] if on_cpu else found
+    return [DType.S64, DType.F64] if on_cpu else [DType.S64]
 
 
 @pytest.mark.parametrize("target", FAMILIES)
@@ -91,12 +90,7 @@ def test_conversions(target: str) -> None:
 
 
 def expressions(target: str) -> list[Elementwise]:
-    wide = sixty_four_bits(target)
-    texts = [
-        *SMALL,
-        *(OF_64_BITS if DType.S64 in wide else ()),
-        *(F64 if DType.F64 in wide else ()),
-    ]
+    texts = [*SMALL, *OF_64_BITS, *(F64 if DType.F64 in sixty_four_bits(target) else ())]
     return list(map(parse, texts))  # type: ignore[arg-type]
 
 

@@ -15,13 +15,17 @@ def cast(x: Expression) -> Expression:
     return x
 
 
-@function()
+def _rounded(x: Expression) -> Expression:
+    """To f32. There is no such step in f32, and none in integers, which are no floats."""
+    return node(P.TO_F32, x)
+
+
+@function(whole=_rounded)
 def cast_f64(x: Expression) -> Expression:
-    """All types that are computed in but integers are within it."""
     return x
 
 
-@function(double=lambda x: node(P.TO_F32, x))
+@function(whole=_rounded, double=_rounded)
 def cast_f32(x: Expression) -> Expression:
     return x
 
