@@ -204,8 +204,13 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     # Eight bits are too few for a vector that is applied before rounding to them, or that restores
     # the range of operands of 8 bits.
     bytes_ = (DType.S8, DType.E4M3, DType.E5M2)
+    own = dict(part.split("=") for part in spec.get("epilogue_dtypes", ()))
     vectors = {
-        name: DType.F32 if out in bytes_ or (dtype in bytes_ and name != "bias") else out
+        name: DType(own[name])
+        if name in own
+        else DType.F32
+        if out in bytes_ or (dtype in bytes_ and name != "bias")
+        else out
         for name in extents
     }
 

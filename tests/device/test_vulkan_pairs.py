@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def wrapped(x: int) -> int:
 def test_arithmetic_is_pythons(tmp_path: Path) -> None:
     """All pairs of numbers at both ends of 64 bits and around words."""
     numbers = ENDS + WORDS
-    x, y = (np.array(v, np.int64) for v in zip(*[(a, b) for a in numbers for b in numbers]))
+    x, y = np.array(list(itertools.product(numbers, numbers)), np.int64).T.copy()
     expression = "a=x+y;s=x-y;m=x*y;q=x//y;r=x%y;l=min(x,y);g=max(abs(x),-y);where(x<=y,x,y*0+5)"
     spec = kgen.Elementwise(expression=expression, shapes=(x.shape,), dtype="s64")
     found = run(spec, tmp_path, x, y)

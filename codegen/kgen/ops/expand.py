@@ -31,8 +31,7 @@ def expand(
     """The expression with primitives in the place of calls, but for functions in `native`, of which
     a renderer has a better form. A truth value as the result becomes 1 or 0.
 
-    `compute` is the type of the numbers. Row-wise functions need a `row`. Raises SpecError where there
-    is none.
+    `compute` is the type of the numbers. Row-wise functions need a `row`; SpecError without one.
     """
 
     def change(step: Expression) -> Expression:
