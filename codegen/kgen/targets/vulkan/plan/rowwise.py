@@ -188,7 +188,7 @@ def fewest_lanes(row: RowPlan) -> int:
 
 def _buffers(row: RowPlan) -> Iterator[Tensor]:
     """Tensors of bits; one of which a row or a vector has a single element is taken by scalars."""
-    single = {i.name for i in row.inputs if i.columns is None or i.columns.single}
+    single = {i.tensor for i in row.inputs if i.columns is None or i.columns.single}
     single |= {of.name for of in row.reduced_outputs}
     for binding, p in enumerate(row.spec.parameters):
         yield Tensor(
