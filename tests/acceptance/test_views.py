@@ -142,7 +142,7 @@ ROWS = (
     "softmax(transpose(x)) 3x33x17 bf16",
     "layer_norm(slice(x,1,3,40),w) 9x70,37 f16",
     "sum(x*transpose(x)) 33x33 f32",
-    "s=var(transpose(slice(x,0,1,inf)));transpose(slice(x,0,1,inf))+row-y 31x16,1x30 s8,f32 out=f32",
+    "s=var(transpose(slice(x,0,1,inf)));transpose(slice(x,0,1,inf))+row-y 31x9,1x30 s8,f32 out=f32",
     "rms_norm(slice(x,1,2,70,3),w) 5x70,23 f16",
     "softmax(expand(slice(x,1,2,3),5,4,9)) 5x7x9 bf16 axes=1",
     "sum(permute(x,2,0,1)*column) 9x13x21 f32 axes=1,2",
