@@ -16,9 +16,10 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-from onnx.reference.op_run import OpRun
 
+from kgen.check.model.definitions import OPERATORS
 from kgen.errors import GraphError
+from kgen.graph.branches import MOST_NESTED, branch_of
 from kgen.graph.onnx_file import read
 from kgen_runtime.manifest_program import Program
 from kgen_runtime.values import frozen
@@ -60,6 +61,7 @@ def truth(
         drawn = _drawn(model, value.name, value.dtype.is_integer, shape, rng)
         array = (given or {}).get(value.name, drawn.astype(value.dtype.storage))
         inputs[value.name] = array.reshape(shape)
+    model = flattened(model, inputs, path)
     exact = _values(in_f64(model), {name: _as_f64(array) for name, array in inputs.items()}, path)
     return Truth(inputs=inputs, exact=exact, rounded=_values(model, inputs, path))
 
@@ -87,11 +89,47 @@ def _places(model: onnx.ModelProto, name: str) -> int | None:
     return min(found, default=None)
 
 
-class GlobalMaxPool(OpRun):  # type: ignore[misc]
-    """onnx's own makes one number of all channels."""
+def flattened(
+    model: onnx.ModelProto, inputs: Mapping[str, Array], path: str | os.PathLike[str]
+) -> onnx.ModelProto:
+    """The model with the branches that it takes on these inputs in place of its Ifs, so that their
+    values have names."""
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    for _ in range(MOST_NESTED):
+        conditions = {node.input[0] for node in found.graph.node if node.op_type == "If"}
+        if not conditions:
+            return found
+        taken = {name for node in found.graph.node for name in node.output}
+        known = _values(_before(found, conditions), inputs, path)
+        nodes: list[onnx.NodeProto] = []
+        for node in found.graph.node:
+            if node.op_type != "If":
+                nodes.append(node)
+                continue
+            tensors, inner = branch_of(node, bool(known[node.input[0]].reshape(-1)[0]), taken)
+            found.graph.initializer.extend(tensors)
+            nodes += inner
+        copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+        del found.graph.node[:]
+        found.graph.node.extend(copies)
+    raise GraphError(f"model={path}: graphs are nested more than {MOST_NESTED} deep")
 
-    def _run(self, x: Array) -> tuple[Array]:
-        return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+def _before(model: onnx.ModelProto, wanted: set[str]) -> onnx.ModelProto:
+    """The part of a model that computes some values."""
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    kept, needed = [], set(wanted)
+    for node in reversed(found.graph.node):
+        if needed.intersection(node.output):
+            needed.update(node.input)
+            kept.append(node)
+    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in reversed(kept)]
+    del found.graph.node[:], found.graph.output[:]
+    found.graph.node.extend(copies)
+    found.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sorted(wanted))
+    return found
 
 
 def _values(
@@ -99,7 +137,7 @@ def _values(
 ) -> dict[str, Array]:
     try:
         with np.errstate(all="ignore"):
-            found = ReferenceEvaluator(model, new_ops=[GlobalMaxPool]).run(
+            found = ReferenceEvaluator(model, new_ops=list(OPERATORS)).run(
                 None, dict(inputs), intermediate=True
             )
     except Exception as error:

@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from kgen.graph.importer import DTYPES as DTYPES
 from kgen.graph.ir import Builder, Graph, Value
 from kgen.graph.model import Model
-from kgen.graph.operators import elementwise, products, rows, views
+from kgen.graph.operators import (
+    convolutions,
+    elementwise,
+    poolings,
+    products,
+    recurrent,
+    resampling,
+    rows,
+    views,
+)
 from kgen.graph.operators.registry import Operator
 
 OPERATORS: Mapping[str, Operator] = {
@@ -17,6 +26,10 @@ OPERATORS: Mapping[str, Operator] = {
         *rows.OPERATORS,
         *views.OPERATORS,
         *products.OPERATORS,
+        *convolutions.OPERATORS,
+        *poolings.OPERATORS,
+        *resampling.OPERATORS,
+        *recurrent.OPERATORS,
     )
 }
 
@@ -32,6 +45,9 @@ def graph_of(model: Model) -> Graph:
     def value(name: str) -> Value | None:
         if name not in found and name in model.constants:
             array = model.constants[name]
+            if not array.size:
+                # Of no elements: as good as left out.
+                return None
             found[name] = b.constant(name, array, model.tensors[name].dtype)
         return found[name] if name else None
 
