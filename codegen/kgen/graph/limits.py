@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from kgen.ops.expression import Expression, Primitive, steps
+from kgen.ops.views import has_views
 
-#: Of one kernel: operands that it reads, and characters of its expression without views, and with
-#: them, with room for those and for the names that it gets.
+#: Of one kernel: operands that it reads, and characters of its expression, with room for the names
+#: that it gets.
 MOST_OPERANDS = 9
 MOST_CHARACTERS = 600
-MOST_COMPUTED = 2000
+#: Where it has views, as a sum of what a window's places see has: without them, which compute
+#: nothing, and with them.
+MOST_SEEN = 2000
 LONGEST = 10000
 #: Of a number where only what is computed counts.
 DIGITS = 9
@@ -18,7 +21,9 @@ CHEAP = 2
 
 def is_too_long(expression: Expression) -> bool:
     """For one kernel."""
-    return characters(expression, views=False) > MOST_COMPUTED or characters(expression) > LONGEST
+    computed = characters(expression, views=False)
+    most = MOST_SEEN if has_views(expression) else MOST_CHARACTERS
+    return computed > most or characters(expression) > LONGEST
 
 
 def characters(expression: Expression, *, views: bool = True) -> int:

@@ -18,6 +18,24 @@ from kgen_runtime.values import frozen
 ALONG = ("concat", "pad", "slice")
 
 
+#: Between the model's name of a value and the order in which it is another's.
+IN_ORDER = "~"
+
+
+def in_order(name: str, order: Sequence[int]) -> str:
+    """What a value is called that is the model's with its axes in this order."""
+    return f"{name}{IN_ORDER}{','.join(map(str, order))}"
+
+
+def order_in(name: str) -> tuple[str, tuple[int, ...]]:
+    """The model's name in such a name, and the order; () if there is none."""
+    plain, mark, numbers = name.rpartition(IN_ORDER)
+    axes = numbers.split(",")
+    if not mark or not all(axis.isdecimal() for axis in axes):
+        return name, ()
+    return plain, tuple(map(int, axes))
+
+
 @frozen
 class Operand:
     """A value of a formula: its shape, and the `order` that it is permuted in, if it is."""

@@ -1,8 +1,10 @@
 """What operators mean, where onnx's own reference is wrong, slow, or lacks a use of them.
 
 Written from the operators' specification, in the precision of their inputs; nothing here is shared
-with the import or the kernels. onnx's makes one maximum of all channels (GlobalMaxPool), knows one
-direction of a recurrent layer, and resizes pixel by pixel.
+with the import or the kernels. onnx's own takes the batch's statistics for a BatchNormalization
+before opset 14, makes one maximum of all channels (GlobalMaxPool), pads the wrong side
+(auto_pad=SAME_LOWER of poolings), has no groups of transposed convolutions and one direction of
+recurrent layers, and resizes pixel by pixel.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_pad import Pad_18 as OnnxPad
 from onnx.reference.ops.op_resize import Resize as OnnxResize
 
 Array = npt.NDArray[Any]
@@ -74,6 +77,18 @@ def windows(
     )
 
 
+def one_by_one(seen: Array, weights: Array) -> Array:
+    """Sums in which each product is rounded in after the other: what f32 costs who does it plainly,
+    and not by way of a library that sums in parts."""
+    rank = weights.ndim - 2
+    found = np.zeros((seen.shape[0], *seen.shape[2 : 2 + rank], weights.shape[0]), seen.dtype)
+    for channel in range(weights.shape[1]):
+        for at in np.ndindex(*weights.shape[2:]):
+            part = seen[(slice(None), channel, *(slice(None),) * rank, *at)]
+            found += part[..., None] * weights[(slice(None), channel, *at)]
+    return found
+
+
 class Conv(OpRun):  # type: ignore[misc]
     def _run(
         self, x: Array, w: Array, bias: Array | None = None, auto_pad: Any = None,
@@ -92,7 +107,10 @@ class Conv(OpRun):  # type: ignore[misc]
         for g in range(groups):
             part = seen[:, g * depth : (g + 1) * depth]
             weights = w[g * outputs : (g + 1) * outputs]
-            made = np.tensordot(part, weights, ((1, *own), range(1, 2 + rank)))
+            if x.dtype == np.float32:
+                made = one_by_one(part, weights)
+            else:
+                made = np.tensordot(part, weights, ((1, *own), range(1, 2 + rank)))
             found[:, g * outputs : (g + 1) * outputs] = np.moveaxis(made, -1, 1)
         if bias is not None:
             found += bias.reshape(-1, *(1,) * rank)
@@ -174,9 +192,35 @@ class AveragePool(OpRun):  # type: ignore[misc]
         return (sums[0] / sums[1],)
 
 
+class BatchNormalization(OpRun):  # type: ignore[misc]
+    def _run(
+        self, x: Array, scale: Array, shift: Array, mean: Array, variance: Array,
+        epsilon: Any = None, **attributes: Any,
+    ) -> tuple[Array]:  # fmt: skip
+        by_channel = [v.reshape(-1, *(1,) * (x.ndim - 2)) for v in (scale, shift, mean, variance)]
+        scale, shift, mean, variance = by_channel
+        return ((x - mean) / np.sqrt(variance + np.asarray(epsilon, x.dtype)) * scale + shift,)
+
+
 class GlobalMaxPool(OpRun):  # type: ignore[misc]
     def _run(self, x: Array) -> tuple[Array]:
         return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
+class Pad(OnnxPad):  # type: ignore[misc]
+    """Of less than nothing; else onnx's own."""
+
+    def _run(self, x: Array, *given: Any, **attributes: Any) -> tuple[Array]:
+        pads = given[0] if given else None
+        if pads is None or len(given) > 2 or min(pads) >= 0:
+            return super()._run(x, *given, **attributes)  # type: ignore[no-any-return]
+        sides = np.reshape(pads, (2, -1)).T
+        cut = tuple(
+            slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, sides, strict=True)
+        )
+        return super()._run(  # type: ignore[no-any-return]
+            x[cut], np.maximum(pads, 0), *given[1:], **attributes
+        )
 
 
 class Resize(OnnxResize):  # type: ignore[misc]
@@ -261,4 +305,15 @@ class GRU(OpRun):  # type: ignore[misc]
         return out, last
 
 
-OPERATORS = (Conv, ConvTranspose, MaxPool, AveragePool, GlobalMaxPool, Resize, LSTM, GRU)
+OPERATORS = (
+    Conv,
+    ConvTranspose,
+    MaxPool,
+    AveragePool,
+    BatchNormalization,
+    GlobalMaxPool,
+    Pad,
+    Resize,
+    LSTM,
+    GRU,
+)

@@ -19,7 +19,7 @@ from onnx.reference import ReferenceEvaluator
 
 from kgen.check.model.definitions import OPERATORS
 from kgen.errors import GraphError
-from kgen.graph.branches import MOST_NESTED, branch_of
+from kgen.graph.branches import branch_of
 from kgen.graph.onnx_file import read
 from kgen_runtime.manifest_program import Program
 from kgen_runtime.values import frozen
@@ -27,6 +27,10 @@ from kgen_runtime.values import frozen
 Array = npt.NDArray[Any]
 #: Element types that become f64.
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+#: Characters of another's message.
+MOST_SHOWN = 200
+#: Ifs of a model.
+MOST_BRANCHES = 256
 #: Operators behind which an index is still an index.
 KEEPING = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 
@@ -96,40 +100,41 @@ def flattened(
     values have names."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
-    for _ in range(MOST_NESTED):
-        conditions = {node.input[0] for node in found.graph.node if node.op_type == "If"}
-        if not conditions:
+    for _ in range(MOST_BRANCHES):
+        nodes = list(found.graph.node)
+        number = next((i for i, node in enumerate(nodes) if node.op_type == "If"), None)
+        if number is None:
             return found
-        taken = {name for node in found.graph.node for name in node.output}
-        known = _values(_before(found, conditions), inputs, path)
-        nodes: list[onnx.NodeProto] = []
-        for node in found.graph.node:
-            if node.op_type != "If":
-                nodes.append(node)
-                continue
-            tensors, inner = branch_of(node, bool(known[node.input[0]].reshape(-1)[0]), taken)
-            found.graph.initializer.extend(tensors)
-            nodes += inner
-        copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
-        del found.graph.node[:]
-        found.graph.node.extend(copies)
-    raise GraphError(f"model={path}: graphs are nested more than {MOST_NESTED} deep")
+        node = nodes[number]
+        known = _values(_before(found, node.input[0]), inputs, path)[node.input[0]]
+        taken = {name for other in nodes for name in other.output}
+        tensors, inner = branch_of(node, bool(known.reshape(-1)[0]), taken)
+        found.graph.initializer.extend(tensors)
+        _replace(found.graph, [*nodes[:number], *inner, *nodes[number + 1 :]])
+    raise GraphError(f"model={path}: it takes more than {MOST_BRANCHES} branches")
 
 
-def _before(model: onnx.ModelProto, wanted: set[str]) -> onnx.ModelProto:
-    """The part of a model that computes some values."""
+def _before(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
+    """The part of a model that computes a value."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
-    kept, needed = [], set(wanted)
+    kept: list[onnx.NodeProto] = []
+    needed = {name}
     for node in reversed(found.graph.node):
         if needed.intersection(node.output):
             needed.update(node.input)
-            kept.append(node)
-    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in reversed(kept)]
-    del found.graph.node[:], found.graph.output[:]
-    found.graph.node.extend(copies)
-    found.graph.output.extend(onnx.ValueInfoProto(name=name) for name in sorted(wanted))
+            kept.insert(0, node)
+    _replace(found.graph, kept)
+    del found.graph.output[:]
+    found.graph.output.extend([onnx.ValueInfoProto(name=name)])
     return found
+
+
+def _replace(graph: onnx.GraphProto, nodes: list[onnx.NodeProto]) -> None:
+    """Other nodes, of which some may be the graph's own, in place of its nodes."""
+    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(copies)
 
 
 def _values(
@@ -141,7 +146,8 @@ def _values(
                 None, dict(inputs), intermediate=True
             )
     except Exception as error:
-        raise GraphError(f"model={path}: onnx's reference cannot compute it: {error}") from None
+        why = str(error).split("\n")[0][:MOST_SHOWN]
+        raise GraphError(f"model={path}: onnx's reference cannot compute it: {why}") from None
     return {name: np.asarray(value) for name, value in found.items() if value is not None}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kgen.graph.importer import DTYPES as DTYPES
-from kgen.graph.ir import Builder, Graph, Value
+from kgen.graph.ir import Builder, Graph, Value, View
 from kgen.graph.model import Model
 from kgen.graph.operators import (
     convolutions,
@@ -18,6 +18,7 @@ from kgen.graph.operators import (
     views,
 )
 from kgen.graph.operators.registry import Operator
+from kgen.graph.orders import in_order, inverse
 
 OPERATORS: Mapping[str, Operator] = {
     operator.name: operator
@@ -65,6 +66,11 @@ def graph_of(model: Model) -> Graph:
     names: dict[str, str] = {}
     for name, result in found.items():
         names.setdefault(result.id, name)
+    for name, result in found.items():
+        # What a permutation is of is in memory, and has a name for it.
+        operation, order = result.operation, b.order_of(result)
+        if order and isinstance(operation, View):
+            names.setdefault(operation.of, in_order(name, inverse(order)))
     return Graph(
         name=model.name,
         inputs=tuple(found[name].id for name in model.inputs),

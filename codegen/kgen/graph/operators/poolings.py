@@ -69,6 +69,9 @@ def taken(b: Builder, node: Node, x: Value) -> Windows:
         raise b.refusal(
             f"has windows of {long} elements along an axis; {MOST_ALONG} is the limit, or all of it"
         )
+    if any((w.count - 1) * w.step >= w.length + w.before for w in windows):
+        # ONNX's specification leaves them out, and its shape inference counts them.
+        raise b.refusal("has windows that begin behind the input; take smaller pads")
     return windows
 
 
@@ -104,7 +107,7 @@ def average_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
         places = window.places()
         counts = ((places >= -before) & (places < window.length + after)).sum(1)
         if not counts.all():
-            raise b.refusal("has a window that lies in its pads alone; take smaller pads")
+            raise b.refusal("has a window that sees its pads alone; take smaller pads")
         parts = parts * counts.reshape([-1 if i == axis else 1 for i in range(len(windows))])
     if np.all(parts == parts.flat[0]):
         return b.formula(b.call("mul", total, 1.0 / float(parts.flat[0])), total.shape, x.dtype)
