@@ -31,6 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="an input's shape, where the model leaves it open; again for another input",
     )  # fmt: skip
     parser.add_argument(
+        "--weights", metavar="D",
+        help="round constant weights of products: bf16, s8 (a scale for each column) or s4 (a "
+        "scale for each 32 of a column)",
+    )  # fmt: skip
+    parser.add_argument(
         "--external-weights",
         action="store_true",
         help="weights beside the bundle, in a folder weights, which several bundles may share",
@@ -53,7 +58,9 @@ def run(args: argparse.Namespace) -> int:
     output = check_output(args.output or f"{Path(args.model).stem}.kgen")
     start = time.perf_counter()
     shapes = shapes_of(args.shape)
-    compiled = compile_model(args.model, targets, shapes=shapes, progress=progress)
+    compiled = compile_model(
+        args.model, targets, shapes=shapes, weights=args.weights, progress=progress
+    )
     if args.verify:
         results = verified(compiled.bundle, args.model)
         if not args.json or not all(result.passed for result in results):
