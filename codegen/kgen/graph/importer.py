@@ -336,7 +336,9 @@ def attribute_of(attribute: onnx.AttributeProto) -> Any:
         return value.decode(errors="replace")
     if attribute.type == onnx.AttributeProto.TENSOR:
         return array_of(value)
+    if attribute.type == onnx.AttributeProto.STRINGS:
+        return tuple(word.decode(errors="replace") for word in value)
     return tuple(value) if attribute.type in _LISTS else value
 
 
-_LISTS = (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS, onnx.AttributeProto.STRINGS)
+_LISTS = (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from kgen.graph.importer import DTYPES as DTYPES
 from kgen.graph.ir import Builder, Graph, Value, View
-from kgen.graph.model import Model
+from kgen.graph.model import Model, Shape
 from kgen.graph.operators import (
     convolutions,
     elementwise,
@@ -35,6 +36,19 @@ OPERATORS: Mapping[str, Operator] = {
 }
 
 
+#: Elements of a value.
+MOST_ELEMENTS = 1 << 40
+
+
+def check_size(b: Builder, shape: Shape) -> None:
+    """Raises GraphError for results that no memory holds."""
+    if any(n < 1 for n in shape) or math.prod(shape) > MOST_ELEMENTS:
+        raise b.refusal(
+            f"has a result of shape {'x'.join(map(str, shape))}; results have 1 to "
+            f"{MOST_ELEMENTS} elements"
+        )
+
+
 def graph_of(model: Model) -> Graph:
     """The model in kgen's words. Raises GraphError for uses of operators that it does not take."""
     b = Builder(model.tensors)
@@ -54,9 +68,21 @@ def graph_of(model: Model) -> Graph:
 
     for node in model.nodes:
         b.node = node
-        made = OPERATORS[node.operator].lower(b, node, [value(name) for name in node.inputs])
+        for name in filter(None, node.outputs):
+            check_size(b, model.tensors[name].shape if name in model.tensors else ())
+        given = [value(name) for name in node.inputs]
+        try:
+            made = OPERATORS[node.operator].lower(b, node, given)
+        except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
+            # What an exporter never writes; every operator takes its inputs to fit.
+            raise b.refusal(f"has inputs and attributes that do not fit: {error}") from None
         results = made if isinstance(made, tuple) else (made,)
         for name, result in zip(node.outputs, results, strict=False):
+            if name in model.tensors and result.shape != model.tensors[name].shape:
+                shapes = ("x".join(map(str, s)) for s in (result.shape, model.tensors[name].shape))
+                raise b.refusal(
+                    "has a result of shape {} by its inputs, {} by ONNX".format(*shapes)
+                )
             found[name] = result
     outputs = {}
     for name in model.outputs:

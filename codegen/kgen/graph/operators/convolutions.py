@@ -46,6 +46,9 @@ def convolved(
     """Weights are of output channels, input channels of a group, and places."""
     groups, rank = node.attribute("group", 1), len(windows)
     outputs, depth = w.shape[:2]
+    if node.attribute("kernel_shape", w.shape[2:]) != w.shape[2:]:
+        shown = ",".join(map(str, node.attribute("kernel_shape")))
+        raise b.refusal(f"has kernel_shape={shown}, and weights of another")
     if groups < 1 or x.shape[1] != groups * depth or outputs % groups:
         raise b.refusal(
             f"has group={groups} with {x.shape[1]} channels and weights for {depth} of "

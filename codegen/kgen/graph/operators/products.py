@@ -69,7 +69,7 @@ def einsum(b: Builder, node: Node, given: list[Value | None]) -> Value:
     def matrix(value: Value, term: str, *groups: list[str]) -> Value:
         ordered = b.permute(value, [term.index(c) for group in groups for c in group])
         full = b.expand(ordered, [sizes[c] for group in groups for c in group])
-        return b.reshape(full, [math.prod(sizes[c] for c in group) for group in groups])
+        return b.folded(b.reshape(full, [math.prod(sizes[c] for c in group) for group in groups]))
 
     product = b.product(
         matrix(values[0], first, batch, rows, inner), matrix(values[1], second, batch, inner, cols)

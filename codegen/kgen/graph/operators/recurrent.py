@@ -207,8 +207,10 @@ def direction(
         else:
             # Of the gates all are summed, of the candidate each by itself.
             rest = gates - 1
-            both = [b.slice(v, 0, 0, rest * units) for v in (bias, hidden_bias)]
-            front = added(b, *both, "gates")
+            first_gates, hidden_gates = (
+                b.slice(v, 0, 0, rest * units) for v in (bias, hidden_bias)
+            )
+            front = added(b, first_gates, hidden_gates, "gates")
             bias = beside(b, front, b.slice(bias, 0, rest * units, units), "bias")
     nothing = np.zeros((x.shape[1], units), x.dtype.storage)
     zeros = b.made("zeros", nothing, x.dtype)

@@ -124,6 +124,11 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
             around.append((axis, max(before, 0), max(after, 0)))
     if mode != "constant":
         for axis, before, after in around:
+            n, most = x.shape[axis], max(before, after)
+            if mode == "reflect" and most >= n:
+                raise b.refusal(
+                    f"reflects {most} of the {n} elements of axis {axis}; {n - 1} is the limit"
+                )
             places = np.pad(np.arange(x.shape[axis]), (before, after), mode)
             x = at_places(b, x, axis, places)
         return x
