@@ -174,7 +174,7 @@ class _Lowering:
             shown = seen(layout, size, f"x{number}")
             assert shown is not None, leaf
             found = shown.formula
-            if has_views(expression) and shown.shape != layouts[name].shape:
+            if has_views(expression) and shown.shape != (layouts[name].shape or (1,)):
                 found = view("expand", (found, *layouts[name].shape))
             formulas[name] = found
             shapes.append(shown.shape)
