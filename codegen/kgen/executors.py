@@ -9,19 +9,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing.process import BaseProcess
-from typing import NoReturn, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from kgen import children
 from kgen.errors import DeviceError
 
-#: Seconds that a process gets to end by itself. One in the middle of LLVM hears nothing before, and
-#: has no temporary files.
-PATIENCE = 2.0
 #: Seconds within which a scheduler must answer.
 TIMEOUT = 10.0
 DASK = "dask://"
@@ -50,48 +45,51 @@ def processes(jobs: int) -> Iterator[Executor | None]:
     pool = Pool(jobs, context, initializer=_begin)
     try:
         yield pool
-        pool.shutdown()
     except BaseException:
-        _end(list((pool._processes or {}).values()))
-        pool.shutdown(cancel_futures=True)
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
         raise
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 class Pool(ProcessPoolExecutor):
-    """Its processes end where they are told to, and not after what is in their queue."""
+    """Its processes, told to end, leave what they are at and begin nothing more."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        return super().submit(_ending, fn, *args, **kwargs)
+        return super().submit(_call, fn, *args, **kwargs)
 
 
-def _ending(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    try:
-        return call(*args, **kwargs)
-    except SystemExit:  # by now temporary files are removed
-        os._exit(1)
+class _State:
+    """That of a process of the pool."""
+
+    works = ends = False
 
 
 def _begin() -> None:
-    """In a process of the pool: it ends when it is told to, or when the pool's owner has ended."""
+    """In a process of the pool: it ends when its owner says so, or has ended."""
     children.end_with_pool()
     # Ctrl-C reaches it as well; it is for the owner to say what happens then. An assembler that it
-    # has started takes the signal as always: ignored ones it would inherit.
+    # has started takes the signal as always: it would inherit that it is ignored, but no handler.
     signal.signal(signal.SIGINT, lambda *_: None)
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, _end)
 
 
-def _stop(*_: object) -> NoReturn:
-    raise SystemExit(1)
+def _end(*_: object) -> None:
+    """What runs is left as by an exception: it removes its temporary files."""
+    _State.ends = True
+    if _State.works:
+        raise SystemExit
 
 
-def _end(pool: Sequence[BaseProcess]) -> None:
-    for process in pool:
-        process.terminate()
-    until = time.monotonic() + PATIENCE
-    for process in pool:
-        process.join(max(0.0, until - time.monotonic()))
-        if process.is_alive():
-            process.kill()
+def _call(call: Callable[..., T], *args: object, **kwargs: object) -> T:
+    _State.works = True
+    try:
+        if _State.ends:
+            raise SystemExit
+        return call(*args, **kwargs)
+    finally:
+        _State.works = False
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from kgen import render, settings, targets
-from kgen.errors import SpecError
+from kgen.errors import BundleError, SpecError
 from kgen.file_cache import FileCache
 from kgen.files import replacing
 from kgen.schedule import Schedule
@@ -106,10 +106,16 @@ class KernelCache:
             return LIMIT
 
     def set_limit(self, nbytes: int) -> None:
-        """Keep no more than this from now on. Raises OSError."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with replacing(self.folder / LIMIT_FILE) as file:
-            file.write(f"{nbytes}\n".encode())
+        """Keep no more than this from now on. Raises BundleError."""
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with replacing(self.folder / LIMIT_FILE) as file:
+                file.write(f"{nbytes}\n".encode())
+        except OSError as error:
+            raise BundleError(
+                f"{self.folder} cannot be written: {error.strerror}; set {settings.CACHE_DIR} to "
+                "another folder"
+            ) from None
         self.trim()
 
     def _entries(self) -> Iterator[tuple[Path, int, float]]:

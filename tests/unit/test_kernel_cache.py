@@ -164,24 +164,24 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(
     assert main(["cache"]) == 0
     assert "kernels  0" in capsys.readouterr().out
     assert main(["cache", "limit", "1GiB"]) == 2
-    assert "Not a directory" in capsys.readouterr().err
+    assert "cannot be written: " in capsys.readouterr().err
 
 
 def test_processes_fill_one_cache(folder: Path, tmp_path: Path) -> None:
     """The same kernels at the same time."""
     program = (
         "import kgen, sys\n"
-        "specs = [kgen.Matmul(m=m, n=8, k=8, dtype='f32') for m in range(1, 9)]\n"
-        "kgen.build(specs, targets=['vulkan1.3', 'x86-64-v3']).save(sys.argv[1])\n"
+        "specs = [kgen.Matmul(m=m, n=8, k=8, dtype='f32') for m in range(1, 5)]\n"
+        "kgen.build(specs, targets=['vulkan1.3', 'sm_80']).save(sys.argv[1])\n"
     )
-    paths = [tmp_path / str(number) for number in range(3)]
+    paths = [tmp_path / str(number) for number in range(2)]
     running = [subprocess.Popen([sys.executable, "-c", program, str(path)]) for path in paths]
-    assert [process.wait() for process in running] == [0, 0, 0]
+    assert [process.wait() for process in running] == [0, 0]
     assert len({path.read_bytes() for path in paths}) == 1
     assert sorted(path.name for path in folder.iterdir()) == sorted(
         path.name for path in entries(folder)
     ), "no temporary file is left"
-    assert len(entries(folder)) == 16
+    assert len(entries(folder)) == 8
 
 
 def kernel(cache: KernelCache, number: int, moment: float) -> str:
@@ -200,12 +200,12 @@ def test_what_was_used_longest_ago_goes_first(folder: Path, tmp_path: Path) -> N
         os.utime(folder / name, (1, 1))
     saved(tmp_path / "b")  # that uses them
     nbytes = cache.usage().nbytes
-    old = [kernel(cache, number, 1000.0 + number) for number in range(20)]
-    cache.set_limit(nbytes + 11_000)
+    old = [kernel(cache, number, 1000.0 + number) for number in range(60)]
+    cache.set_limit(int((nbytes + 10_500) / kernel_cache.LEFT))
     left = {path.name for path in entries(folder)}
     assert used <= left
     kept = [name in left for name in old]
-    assert kept == sorted(kept) and 0 < sum(kept) <= 11
+    assert kept == sorted(kept) and sum(kept) == 10
     assert cache.usage().nbytes <= cache.limit
     cache.set_limit(0)
     assert entries(folder) == []

@@ -94,16 +94,16 @@ def roofline(works: Sequence[Work], ceilings: Ceilings) -> Markup:
         if not work.rate or work.intensity <= 0:
             continue
         part = (work.seconds or 0.0) * work.steps / total
-        at = x(work.intensity), y(work.rate)
+        across, up = x(work.intensity), y(work.rate)
         radius = 5 + 18 * math.sqrt(part)
         colour = KINDS.get(kind_of(work.entry), KINDS["elementwise"])[0]
         dots += [
             tag(
                 "circle",
                 tag("title", f"{work.entry.key}: {rate(work.rate, 'flop/s')}"),
-                cx=at[0], cy=at[1], r=radius, fill=colour, fill_opacity=0.85, stroke=HOT,
+                cx=across, cy=up, r=radius, fill=colour, fill_opacity=0.85, stroke=HOT,
             ),
-            tag("text", number, class_="m", x=at[0], y=at[1] + 4),
+            tag("text", number, class_="m", x=across, y=up + 4),
         ]  # fmt: skip
     return _chart("kernels under the roofline", grid, lines, dots)
 

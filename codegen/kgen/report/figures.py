@@ -66,8 +66,8 @@ class Work:
         return self.flops / self.seconds if self.seconds else None
 
     def reached(self, ceilings: Ceilings) -> tuple[float, str] | None:
-        """The part of the ceiling that limits it, and the ceiling's name: arithmetic, or the fastest
-        memory that holds its tensors, whichever would take longer."""
+        """The part of its ceiling, and what that is: arithmetic, or the fastest memory that holds
+        its tensors, whichever would take longer."""
         if not self.seconds:
             return None
         name = ceilings.memory(self.nbytes)

@@ -172,7 +172,7 @@ def _elsewhere(
     for number, entry in enumerate(entries):
         one = MemoryReader(
             manifest=Manifest(kernels=(entry,), provenance=reader.manifest.provenance),
-            files={file.file: reader.read(file) for file in entry.files},
+            files={file.file: reader.read(file) for file in entry.artifacts},
         )
         futures[executor.submit(_alone, one, on, seed, emulation)] = number
     results: dict[int, KernelResult] = {}
