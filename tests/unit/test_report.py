@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import re
+import subprocess
 import xml.etree.ElementTree as ElementTree
+from html import unescape
 from html.parser import HTMLParser
 from itertools import combinations
 from pathlib import Path
@@ -22,12 +25,41 @@ from kgen.report.markup import shortened, tag
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.manifest_program import Program
+from tests import needs
 from tests.onnx_models import ENCODER_SHAPES, EXPORTED, mlp
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = '</title><script src="http://example.com/x.js">alert(1)</script>'
 #: Elements without an end.
 VOID = ("meta",)
+
+
+#: What is wrong in the eyes of a browser, put into the page as text. A pixel is left for rounding.
+PROBE = """
+<script>
+addEventListener("load", () => {
+  const wrong = [];
+  const inside = (inner, outer, what) => {
+    const a = inner.getBoundingClientRect(), b = outer.getBoundingClientRect();
+    const x = a.left < b.left - 1 || a.right > b.right + 1;
+    if (x || a.top < b.top - 1 || a.bottom > b.bottom + 1)
+      wrong.push(what + ": " + inner.outerHTML.slice(0, 120));
+  };
+  if (document.documentElement.scrollWidth > innerWidth) wrong.push("it is wider than the window");
+  const fetched = performance.getEntriesByType("resource");
+  if (fetched.length) wrong.push("it fetches " + fetched[0].name);
+  document.querySelectorAll("section").forEach(s => {
+    if (s.getBoundingClientRect().height < 50) wrong.push("nothing is in " + s.id);
+  });
+  document.querySelectorAll("svg").forEach(svg =>
+    svg.querySelectorAll("text, rect, circle, path").forEach(e => inside(e, svg, "outside")));
+  document.querySelectorAll("#graph g g").forEach(box =>
+    box.querySelectorAll("text").forEach(e => inside(e, box.querySelector("rect"), "past a box")));
+  const seen = document.querySelectorAll("#graph g g text").length;
+  document.body.innerHTML = "<pre>" + JSON.stringify({wrong, seen}) + "</pre>";
+});
+</script>
+"""
 
 
 @pytest.fixture(scope="module")
@@ -251,6 +283,25 @@ def test_names_of_a_model_are_words(tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert main(["report", str(path), "-o", str(out), "--program", "vulkan1.3"]) == 0
     assert EVIL in "".join(check_page(out.read_text()).words)
+
+
+def test_a_browser_shows_it(encoder: Path, tmp_path: Path) -> None:
+    """Nothing is fetched, nothing sticks out, at the width of a laptop."""
+    needs.program("chromium", "chromium")
+    out = tmp_path / "report.html"
+    assert main(["report", str(encoder), "-o", str(out), "--program", "gfx942"]) == 0
+    text = out.read_text()
+    out.write_text(text.replace("</body>", f"{PROBE}</body>"))
+    done = subprocess.run(
+        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1100,800",
+         f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", out.as_uri()],
+        capture_output=True, text=True, timeout=120, env=os.environ | {"HOME": str(tmp_path)},
+    )  # fmt: skip
+    (found,) = re.findall(r"<pre>(.*?)</pre>", done.stdout)
+    looked = json.loads(unescape(found))
+    program, _ = parts(encoder, 1)
+    assert looked["seen"] >= 3 * len(program.steps)
+    assert looked["wrong"] == []
 
 
 def test_a_failed_check_is_said(

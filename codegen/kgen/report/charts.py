@@ -60,10 +60,10 @@ def roofline(works: Sequence[Work], ceilings: Ceilings) -> Markup:
         grid += [tag("text", rate(10.0**power, ""), class_="a r", x=LEFT - 6, y=at + 4)]
     grid += [
         tag("text", "flops per byte", class_="a m", x=LEFT + INNER / 2, y=HEIGHT - 6),
-        tag("text", "flop/s", class_="a", x=4.0, y=TOP + 4),
+        tag("text", "flop/s", class_="a", x=LEFT + 4, y=TOP + 12),
     ]
     lines = []
-    for name, bandwidth in ceilings.bandwidths.items():
+    for i, (name, bandwidth) in enumerate(ceilings.bandwidths.items()):
         start = max(10.0**x0, 10.0**y0 / bandwidth)
         end = ceilings.flops / bandwidth
         if start < end:
@@ -74,7 +74,9 @@ def roofline(works: Sequence[Work], ceilings: Ceilings) -> Markup:
                 ),
                 tag(
                     "text", f"{name} {rate(bandwidth, 'B/s')}",
-                    transform=_along(x(start), y(start * bandwidth), x(end), y(ceilings.flops)),
+                    transform=_along(
+                        0.05 + 0.3 * i, x(start), y(start * bandwidth), x(end), y(ceilings.flops)
+                    ),
                 ),
             ]  # fmt: skip
     first = x(max(10.0**x0, ceilings.flops / max(ceilings.bandwidths.values())))
@@ -108,12 +110,11 @@ def roofline(works: Sequence[Work], ceilings: Ceilings) -> Markup:
     return _chart("kernels under the roofline", grid, lines, dots)
 
 
-def _along(x0: float, y0: float, x1: float, y1: float) -> str:
-    """Above the middle of a line, and along it."""
+def _along(part: float, x0: float, y0: float, x1: float, y1: float) -> str:
+    """Above a line and along it, from this part of it on."""
     angle = math.degrees(math.atan2(y1 - y0, x1 - x0))
-    return (
-        f"translate({x0 + (x1 - x0) * 0.3:.1f} {y0 + (y1 - y0) * 0.3 - 5:.1f}) rotate({angle:.1f})"
-    )
+    x, y = x0 + (x1 - x0) * part, y0 + (y1 - y0) * part - 5
+    return f"translate({x:.1f} {y:.1f}) rotate({angle:.1f})"
 
 
 def memory(flow: Flow, steps: int, arena: int) -> Markup:

@@ -7,17 +7,18 @@ all of them; orders by the means of neighbours; places by least squares with roo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kgen_runtime.values import frozen
 
 Point = tuple[float, float]
 #: Room between boxes of a layer, between layers, and what a bend takes.
 BESIDE, BETWEEN, BEND = 24.0, 34.0, 10.0
-#: Passes, up and down, that order layers and that place boxes.
-SWEEPS = 12
-#: How much a bend's place weighs, against a box: edges are straight before boxes are centred.
-STRAIGHT = 4.0
+#: Passes, up and down, that order layers, and that place boxes.
+SWEEPS, PASSES = 12, 200
+#: What an edge weighs between boxes, from a box to a bend, and between bends: as in E. Gansner et
+#: al., "A Technique for Drawing Directed Graphs" (1993).
+STRAIGHT = (1.0, 2.0, 8.0)
 
 
 @frozen
@@ -142,24 +143,30 @@ def _mean(values: Sequence[float], otherwise: float) -> float:
 def _centres(
     rows: Sequence[Sequence[int]], graph: _Bent, widths: Sequence[float], boxes: int
 ) -> list[float]:
-    """Each node's middle: near those of its neighbours, by turns those above and those below."""
+    """Each node's middle: edges are short across, and those along bends straight."""
     centres = [0.0] * len(widths)
+    ends = [  # of each node the other ends of its edges, and their weights
+        [(m, STRAIGHT[(n >= boxes) + (m >= boxes)]) for m in graph.above[n] + graph.below[n]]
+        for n in range(len(widths))
+    ]
     for row in rows:
-        _put(row, [0.0] * len(row), widths, boxes, centres)
-    for sweep in range(SWEEPS):
-        down = sweep % 2 == 0
-        near = graph.above if down else graph.below
-        for row in rows if down else reversed(rows):
-            wanted = [_mean([centres[m] for m in near[n]], centres[n]) for n in row]
-            _put(row, wanted, widths, boxes, centres)
+        _put(row, [0.0] * len(row), [1.0] * len(row), widths, centres)
+    for sweep in range(PASSES):
+        for row in rows if sweep % 2 == 0 else reversed(rows):
+            weights = [sum(w for _, w in ends[n]) for n in row]
+            wanted = [
+                sum(w * centres[m] for m, w in ends[n]) / weight if weight else centres[n]
+                for n, weight in zip(row, weights, strict=True)
+            ]
+            _put(row, wanted, [weight or 1.0 for weight in weights], widths, centres)
     return centres
 
 
 def _put(
     row: Sequence[int],
     wanted: Sequence[float],
+    weights: Sequence[float],
     widths: Sequence[float],
-    boxes: int,
     centres: list[float],
 ) -> None:
     """Put a layer's nodes as near as can be to where they are wanted, in their order, with room
@@ -170,17 +177,12 @@ def _put(
             at += (widths[row[i - 1]] + widths[n]) / 2 + BESIDE
         offsets.append(at)
     pools: list[tuple[float, float, int]] = []  # mean, weight, count
-    for n, want, offset in zip(row, wanted, offsets, strict=True):
-        mean, weight, count = want - offset, 1.0 if n < boxes else STRAIGHT, 1
+    for want, weight, offset in zip(wanted, weights, offsets, strict=True):
+        mean, count = want - offset, 1
         while pools and pools[-1][0] > mean:
             m, w, c = pools.pop()
             mean, weight, count = (m * w + mean * weight) / (w + weight), w + weight, c + count
         pools.append((mean, weight, count))
-    means = _spread(pools)
-    for n, offset in zip(row, offsets, strict=True):
-        centres[n] = next(means) + offset
-
-
-def _spread(pools: Sequence[tuple[float, float, int]]) -> Iterator[float]:
-    for mean, _, count in pools:
-        yield from [mean] * count
+    means = (mean for mean, _, count in pools for _ in range(count))
+    for n, offset, mean in zip(row, offsets, means, strict=True):
+        centres[n] = mean + offset

@@ -90,7 +90,8 @@ def measured_ceilings(
     progress(f"measuring arithmetic in {operands}")
     flops = peak_rate(operands)
     limits = targets.find("native").limits
-    caches = {"L1": "l1_bytes", "L2": "l2_bytes", "L3": "l3_bytes"}
+    # What the first holds is read in less time than a call takes.
+    caches = {"L2": "l2_bytes", "L3": "l3_bytes"}
     holds = {name: limits[field] for name, field in caches.items() if field in limits}
     large = max(UNKNOWN, BEYOND * holds.get("L3", 0))
     bandwidths = {}

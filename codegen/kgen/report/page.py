@@ -29,7 +29,7 @@ section{padding:4px 20px 18px;margin:18px 0}
 .wide{overflow:auto;max-height:760px}
 table{border-collapse:collapse;width:100%;font-size:13px}
 th,td{padding:3px 10px 3px 0;text-align:left;vertical-align:top;border-bottom:1px solid #eef1f4}
-th{position:sticky;top:0;background:#fff}
+th{position:sticky;top:0;background:#fff;white-space:nowrap}
 td.number,th.number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 td.bar{width:120px}td.bar div{background:#d2483b;height:10px;margin-top:5px}
 td.nodes{max-width:340px;overflow-wrap:anywhere;color:#66727f}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from kgen.report.flow import flow
@@ -11,7 +12,7 @@ from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.manifest_program import Program, Step
 
 #: A box, in pixels, and the characters of its two lines.
-WIDTH, HEIGHT, CHARACTERS = 250.0, 40.0, 38
+WIDTH, HEIGHT, CHARACTERS = 250.0, 40.0, 34
 END_HEIGHT, MARGIN, RADIUS = 24.0, 16.0, 4.0
 #: Colours of boxes by the kind of operation, with the words of the legend.
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -54,14 +55,16 @@ def picture(
             value = (program.inputs + program.outputs)[n if n < steps.start else n - len(steps)]
             shape = "×".join(map(str, value.shape)) or "scalar"
             boxes.append(_end(corner, value.name, f"{value.dtype} {shape}"))
-    width, height = placed.width + 2 * MARGIN, placed.height + 2 * MARGIN + END_HEIGHT
+    legend, across = _legend()
+    width = max(placed.width, across) + 2 * MARGIN
+    height = placed.height + 2 * MARGIN + END_HEIGHT
     top = MARGIN + END_HEIGHT
     return tag(
         "svg",
         tag("title", f"{program.qualified_name}: {len(program.steps)} steps"),
         tag("style", Markup(STYLE)),
         tag("rect", width=width, height=height, fill="#ffffff"),
-        _legend(),
+        legend,
         tag(
             "g",
             [tag("path", class_="e", d=_curve(points)) for points in placed.edges.values()],
@@ -77,9 +80,13 @@ def picture(
 
 
 def title_of(entry: KernelEntry) -> str:
-    """What a kernel does, in a few words: its operation and the shape of its output."""
+    """What a kernel does, in a few words: its operation, the outermost of several, and its
+    output."""
+    name = entry.op
+    if name == kind_of(entry) and "expression" in entry.spec:
+        name = re.split(r"\W", entry.spec["expression"].lstrip("(-"))[0]
     shape = "×".join(map(str, entry.output.shape)) or "scalar"
-    return f"{entry.op} {shape} {entry.output.dtype}"
+    return f"{name} {shape} {entry.output.dtype}"
 
 
 def kind_of(entry: KernelEntry) -> str:
@@ -131,7 +138,8 @@ def _end(at: Point, name: str, kind: str) -> Markup:
     )  # fmt: skip
 
 
-def _legend() -> list[Markup]:
+def _legend() -> tuple[list[Markup], float]:
+    """The legend, and its width."""
     found, x = [], MARGIN
     for colour, word in KINDS.values():
         found += [
@@ -139,7 +147,7 @@ def _legend() -> list[Markup]:
             tag("text", word, x=x + 20, y=19.0),
         ]
         x += 34 + 7 * len(word)
-    return found
+    return found, x - MARGIN
 
 
 def _curve(points: Sequence[Point]) -> str:
