@@ -56,7 +56,9 @@ addEventListener("load", () => {
   document.querySelectorAll("#graph g g").forEach(box =>
     box.querySelectorAll("text").forEach(e => inside(e, box.querySelector("rect"), "past a box")));
   const seen = document.querySelectorAll("#graph g g text").length;
-  document.body.innerHTML = "<pre>" + JSON.stringify({wrong, seen}) + "</pre>";
+  const found = document.createElement("pre");
+  found.textContent = JSON.stringify({wrong, seen});
+  document.body.replaceChildren(found);
 });
 </script>
 """

@@ -32,6 +32,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="an input's shape, where the model leaves it open; again for another input",
     )  # fmt: skip
     parser.add_argument(
+        "--weights", metavar="D",
+        help="round constant weights of products: bf16, s8 (a scale for each column) or s4 (a "
+        "scale for each 32 of a column)",
+    )  # fmt: skip
+    parser.add_argument(
         "--external-weights",
         action="store_true",
         help="weights beside the bundle, in a folder weights, which several bundles may share",
@@ -60,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
             args.model,
             targets,
             shapes=shapes,
+            weights=args.weights,
             progress=progress,
             executor=executor,
             cache=not args.no_cache,

@@ -26,6 +26,7 @@ from kgen.ops.expression import (
 )
 from kgen.ops.views import has_views
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
+from kgen.spec.choices import BType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -271,6 +272,11 @@ class _Lowering:
             found = matrix(self.graph, product, number, leaf.layout)
             assert found is not None, leaf
             buffer = leaf.root
+            if self.buffers[buffer].dtype is DType.U8:
+                # Blocks lie as they are, and all of a batch share them.
+                bindings[name], letters = Binding(buffer=buffer), f"{letters}t"
+                fields["batch_stride_b"] = 0 if batch > 1 else None
+                continue
             if buffer in self.constants and name == "b":
                 constant = ("b",)
                 least = k if found.transposed else n
@@ -290,7 +296,8 @@ class _Lowering:
         epilogue, shapes, operands = self.epilogue(root, product, (batch, m, n))
         spec = Matmul(
             m=m, n=n, k=k, dtype=product.dtype, out_dtype=product.dtype, batch=batch,
-            layout=letters, epilogue=epilogue, epilogue_shapes=shapes, constant=constant, **fields,  # type: ignore[arg-type]
+            layout=letters, epilogue=epilogue, epilogue_shapes=shapes, constant=constant,
+            b_dtype=narrow_type(self.buffers[bindings["b"].buffer].dtype, product), **fields,  # type: ignore[arg-type]
         )  # fmt: skip
         nodes = self.nodes(product.id, ())
         if root in self.fused.formulas:
@@ -346,6 +353,13 @@ class _Lowering:
     ) -> None:
         bound = {**bindings, "out": Binding(buffer=writes)}
         self.calls.append(Call(spec=spec, bindings=bound, writes=writes, nodes=nodes))
+
+
+def narrow_type(dtype: DType, product: Value) -> BType | None:
+    """What narrow weights are stored as."""
+    if dtype is product.dtype:
+        return None
+    return BType.S4 if dtype is DType.U8 else BType(dtype)
 
 
 def elementwise(

@@ -26,7 +26,7 @@ from kgen.check.tensors import (
     strided_bits,
 )
 from kgen.check.verify import special_values
-from kgen_runtime import packing, views
+from kgen_runtime import blocks, packing, views
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.values import frozen
@@ -119,10 +119,37 @@ def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = F
         bits = strided_bits(buffer, param)
         if param.name in places:
             bits[...] = _indices(generator, param, places[param.name])
+        elif param.name == "b" and entry.spec.get("b_dtype") == "s4":
+            bits[...] = _blocks(generator, entry, param, make, whole)
         else:
             bits[...] = encode(make(generator, param), param.dtype)
         buffers[param.name] = buffer
     return DataSet(name=name, whole=whole, buffers=buffers)
+
+
+def _blocks(
+    generator: np.random.Generator,
+    entry: KernelEntry,
+    param: TensorParam,
+    make: Maker,
+    whole: bool,
+) -> Bits:
+    """Numbers of 4 bits, of whose signs those that are made have a say, with scales of any size
+    that keeps f16 normal, and of any sign."""
+    numbers = (*param.shape[:-1], entry.spec["k"])
+    made = make(generator, replace(param, dtype=DType.S8, shape=numbers, strides=(1,)))
+    if whole:
+        values, scales = made, np.ones((*numbers[:-1], -(-numbers[-1] // blocks.BLOCK)))
+    else:
+        values = np.clip(made // 16, -8, 7)
+        # No zeros where there were none: special values of A would make NaN of them.
+        values = np.where((values == 0) & (made != 0), np.sign(made), values)
+        exponents = generator.integers(-12, 12, (*numbers[:-1], -(-numbers[-1] // blocks.BLOCK)))
+        scales = np.ldexp(1.0 + generator.integers(0, 1024, exponents.shape) / 1024, exponents)
+    packed = blocks.packed(
+        values.reshape(-1, numbers[-1]).astype(np.int8), scales.reshape(-1, scales.shape[-1])
+    )
+    return packed.reshape(param.shape)
 
 
 def index_places(entry: KernelEntry) -> dict[str, set[int]]:
@@ -279,6 +306,8 @@ def _special_matmul(entry: KernelEntry, seed: int, turn: int) -> Maker:
 
     def make(generator: np.random.Generator, param: TensorParam) -> Floats:
         values = _random(generator, param)
+        if param.dtype.is_integer:
+            values = np.clip(np.abs(values), 1, param.dtype.limits[1]).astype(np.float32)
         if param.name in ("a", "b"):
             special.place(param.name, values)
         return values

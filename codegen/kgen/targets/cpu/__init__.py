@@ -18,6 +18,7 @@ from kgen.schedule import (
     Schedule,
 )
 from kgen.spec import DType, Elementwise, Formula, Matmul, Rowwise, Spec
+from kgen.spec.choices import NARROW, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
@@ -99,6 +100,9 @@ class CpuFamily(Family):
 
     def folded(self, target: Target) -> tuple[DType, ...]:
         return (DType.F64, DType.F32, DType.S64, DType.S32)
+
+    def narrow(self, target: Target) -> tuple[BType, ...]:
+        return NARROW[DType.F32]
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
         if isinstance(spec, Formula) and spec.has_exact_steps:

@@ -131,7 +131,7 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
         layout.make(
             name=name,
             target=target,
-            memory=spec.dtype,
+            memory=memory,
             tile=LdsTile(
                 dtype=DType.F32,
                 stages=schedule.num_stages,
@@ -145,10 +145,10 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
             strides=strides,
             loads=fragment_loads(side, [divmod(t, n.threads)[number] for t in wave]),
         )
-        for number, (name, rows, block, side, strides) in enumerate(
+        for number, (name, memory, rows, block, side, strides) in enumerate(
             (
-                ("a", spec.m, schedule.block_m, m, spec.a_strides),
-                ("b", spec.n, schedule.block_n, n, (b_batch, b_n, b_k)),
+                ("a", spec.dtype, spec.m, schedule.block_m, m, spec.a_strides),
+                ("b", spec.b_type, spec.n, schedule.block_n, n, (b_batch, b_n, b_k)),
             )
         )
     )

@@ -224,7 +224,7 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
         compute=compute,
         out=access(target, spec.out, compute),
         a=access(target, spec.dtype, sums),
-        b=access(target, spec.dtype, sums),
+        b=access(target, spec.b_type, sums),
     )
     check_ahead(spec, schedule)
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
