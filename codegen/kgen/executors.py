@@ -12,6 +12,7 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 from kgen import children
@@ -57,7 +58,7 @@ class Pool(ProcessPoolExecutor):
     """Its processes, told to end, leave what they are at and begin nothing more."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        return super().submit(_call, fn, *args, **kwargs)
+        return super().submit(_called, partial(fn, *args, **kwargs))
 
 
 class _State:
@@ -82,12 +83,12 @@ def _end(*_: object) -> None:
         raise SystemExit
 
 
-def _call(call: Callable[..., T], *args: object, **kwargs: object) -> T:
+def _called(call: Callable[[], T]) -> T:
     _State.works = True
     try:
         if _State.ends:
             raise SystemExit
-        return call(*args, **kwargs)
+        return call()
     finally:
         _State.works = False
 

@@ -186,7 +186,9 @@ def test_an_executor_is_named_well(capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr().err == f"kgen build: {message}\n"
 
 
-@pytest.mark.parametrize("to_all", [True, False], ids=["key", "kill"])
+@pytest.mark.parametrize(
+    "to_all", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["key", "kill"]
+)
 def test_an_interrupt_leaves_nothing(tmp_path: Path, to_all: bool) -> None:
     """Neither a process, nor a temporary file, nor a part of the bundle; and says nothing."""
     temporary, out = tmp_path / "tmp", tmp_path / "out"
@@ -209,7 +211,9 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, to_all: bool) -> None:
     (os.killpg if to_all else os.kill)(running.pid, signal.SIGINT)
     assert running.communicate(timeout=60) == (b"", b"")
     assert running.returncode == 130
-    with pytest.raises(ProcessLookupError):
-        os.killpg(running.pid, 0)
+    with pytest.raises(ProcessLookupError):  # LLVM's own process ends just after its owner
+        for _ in range(1000):
+            os.killpg(running.pid, 0)
+            time.sleep(0.01)
     assert list(out.iterdir()) == []
     assert list(temporary.iterdir()) == []

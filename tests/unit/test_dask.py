@@ -22,7 +22,7 @@ from kgen.errors import DeviceError
 from kgen.spec import DType, Matmul
 from tests import needs
 
-SPECS = tuple(Matmul(m=16, n=16, k=k, dtype=DType.F32) for k in range(8, 20))
+SPECS = tuple(Matmul(m=16, n=16, k=k, dtype=DType.F32) for k in range(8, 16))
 TARGETS = ("sm_80", "x86-64-v3")
 
 
@@ -126,10 +126,10 @@ def test_nothing_is_lost_of_a_search(cluster: Cluster, tmp_path: Path) -> None:
     path = tmp_path / "tuned.json"
     with executors.cluster(cluster.address) as workers:
         tuner = Tuner(path=path, executor=workers, progress=told)
-        made = kgen.build(SPECS[:5], ["native"], tune=tuner)
+        made = kgen.build(SPECS[:4], ["native"], tune=tuner)
     assert cluster.workers[0].poll() == -signal.SIGKILL
     records = json.loads(path.read_text())
-    assert len(records) == len(tuner.found) == 5 and all(r["done"] for r in records.values())
+    assert len(records) == len(tuner.found) == 4 and all(r["done"] for r in records.values())
     assert all(entry.schedule["origin"] == "tuned" for entry in made.manifest.kernels)
 
 
