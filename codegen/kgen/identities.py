@@ -1,8 +1,9 @@
-"""Identity arithmetic in rendered text: what adds 0, multiplies by 1 or shifts by 0 is left out.
+"""Identity arithmetic in rendered text: what adds 0, multiplies by 1 or by 0 or shifts by 0 is left
+out.
 
 Templates write an address or an index once for all tiles; where a step of it is 0 or 1, the line
 computes what is there already. PTX gets a move, or nothing where the register is its own result. In
-LLVM IR and SPIR-V, where a name stands for one value, the value's name takes the result's place.
+LLVM IR and SPIR-V, where a name stands for one value, that value takes the result's place.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable
 #: Patterns are compiled when the first kernel of their language is rendered.
 _PTX = (
     r"(?m)^(?P<indent>[ \t]*)(?P<guard>@!?%\w+ )?(?:"
-    r"(?P<same>(?:add|sub|or|xor|shl|shr|mul\.lo|div)\.(?P<type>[usb](?P<bits>32|64)))"
+    r"(?P<same>(?:add|sub|and|or|xor|shl|shr|mul\.lo|div)\.(?P<type>[usb](?P<bits>32|64)))"
     r" (?P<to>%\w+), (?P<of>%\w+), (?P<number>[01]);"
     r"|mad\.lo\.(?P<sum_type>[us]\d\d) (?P<sum>%\w+), (?P<one>%\w+), 1, (?P<other>%\w+);"
     r"|rem\.(?P<rem_type>u\d\d) (?P<rem>%\w+), %\w+, 1;"
@@ -22,8 +23,10 @@ _PTX = (
 _LLVM = (
     r"(?m)^[ \t]*(?P<to>%[\w.$-]+) = (?:"
     r"(?:add|sub|or|xor|shl|lshr|ashr)(?: nuw| nsw| exact| disjoint)* i\d+ (?P<of0>%?[\w.$-]+), 0"
+    r"|add(?: nuw| nsw)* i\d+ 0, (?P<of3>%[\w.$-]+)"
     r"|(?:mul|udiv|sdiv)(?: nuw| nsw| exact)* i\d+ (?P<of1>%[\w.$-]+), 1"
     r"|urem i\d+ %[\w.$-]+, 1"
+    r"|mul(?: nuw| nsw)* i\d+ (?:0, %?[\w.$-]+|%[\w.$-]+, 0)"
     r"|getelementptr(?: inbounds| nuw| nusw)* (?:[\w.]+|<[^>]+>),"
     r" ptr(?: addrspace\(\d+\))? (?P<of2>[%@][\w.$-]+), i\d+ 0"
     r")[ \t]*\n"
@@ -37,6 +40,7 @@ _SPIRV = (
     r")[ \t]*\n"
 )
 _NEUTRAL = {"mul.lo": "1", "div": "1"}
+_GIVES_ZERO = ("and", "mul.lo")
 _NAME = r"%[\w.$-]*[\w$-]"
 _FUNCTION = r"(?ms)^define .*?^}$"
 
@@ -59,7 +63,9 @@ def _moved(found: re.Match[str]) -> str:
     if found["rem"]:
         return f"{start}mov.{found['rem_type']} {found['rem']}, 0;\n"
     operation = found["same"].rpartition(".")[0]
-    if found["number"] != _NEUTRAL.get(operation, "0"):
+    if found["number"] == "0" and operation in _GIVES_ZERO:
+        return f"{start}mov.{found['type']} {found['to']}, 0;\n"
+    if operation == "and" or found["number"] != _NEUTRAL.get(operation, "0"):
         return found[0]
     if found["to"] == found["of"]:
         return ""
@@ -67,7 +73,7 @@ def _moved(found: re.Match[str]) -> str:
 
 
 def _llvm_value(found: re.Match[str]) -> str:
-    return found["of0"] or found["of1"] or found["of2"] or "0"
+    return found["of0"] or found["of1"] or found["of2"] or found["of3"] or "0"
 
 
 def _spirv_value(found: re.Match[str]) -> str:
