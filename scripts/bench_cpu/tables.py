@@ -178,10 +178,11 @@ def streams() -> Iterator[Table]:
         functions += [_formula(e, *shape, dtype) for e in TRANSCENDENTAL for shape in FUNCTION_ROWS]
         rows = [_formula(e, *shape, dtype) for e in NORMS for shape in NORM_ROWS]
         reduced = [_formula(e, *shape, dtype) for e in REDUCTIONS for shape in ROWS]
-        for name, title, specs, ceiling in (
-            ("functions", "Element-wise functions", functions, "copy"),
-            ("rows", "Softmax and norms", rows, "copy"),
-            ("reductions", "Reductions of rows", reduced, "read"),
+        converted = ("convert",) if dtype is not DType.F32 else ()
+        for name, title, specs, limits in (
+            ("functions", "Element-wise functions", functions, ("copy", *converted)),
+            ("rows", "Softmax and norms", rows, ("copy",)),
+            ("reductions", "Reductions of rows", reduced, ("read",)),
         ):
             yield Table(
                 name=f"{name}-{dtype}{several}",
@@ -189,7 +190,7 @@ def streams() -> Iterator[Table]:
                 specs=specs,
                 peers=("torch",),
                 # Ceilings take one thread.
-                ceilings=() if several else (ceiling,),
+                ceilings=() if several else limits,
                 threads=threads,
             )
 

@@ -42,6 +42,7 @@ PEERS: Mapping[str, PeerMaker] = {
     "peak": ceilings.peak,
     "read": ceilings.read,
     "copy": ceilings.copy,
+    "convert": ceilings.convert,
 }
 
 
