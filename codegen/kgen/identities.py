@@ -1,5 +1,5 @@
-"""Identity arithmetic in rendered text: what adds 0, multiplies by 1 or by 0 or shifts by 0 is left
-out.
+"""Identity arithmetic in rendered text: what adds 0, multiplies by 1 or by 0, or shifts by 0, is left
+out, and so is what computes a number from two numbers.
 
 Templates write an address or an index once for all tiles; where a step of it is 0 or 1, the line
 computes what is there already. PTX gets a move, or nothing where the register is its own result. In
@@ -8,6 +8,7 @@ LLVM IR and SPIR-V, where a name stands for one value, that value takes the resu
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 
@@ -22,11 +23,14 @@ _PTX = (
 )
 _LLVM = (
     r"(?m)^[ \t]*(?P<to>%[\w.$-]+) = (?:"
-    r"(?:add|sub|or|xor|shl|lshr|ashr)(?: nuw| nsw| exact| disjoint)* i\d+ (?P<of0>%?[\w.$-]+), 0"
+    r"(?P<known>add|sub|mul|shl|lshr|udiv|urem|and|or|xor)(?: nuw| nsw| exact| disjoint)* i\d+"
+    r" (?P<x>\d+), (?P<y>\d+)"
+    r"|(?:add|sub|or|xor|shl|lshr|ashr)(?: nuw| nsw| exact| disjoint)* i\d+ (?P<of0>%[\w.$-]+), 0"
     r"|add(?: nuw| nsw)* i\d+ 0, (?P<of3>%[\w.$-]+)"
     r"|(?:mul|udiv|sdiv)(?: nuw| nsw| exact)* i\d+ (?P<of1>%[\w.$-]+), 1"
     r"|urem i\d+ %[\w.$-]+, 1"
-    r"|mul(?: nuw| nsw)* i\d+ (?:0, %?[\w.$-]+|%[\w.$-]+, 0)"
+    r"|(?:mul|and)(?: nuw| nsw)* i\d+ (?:0, %[\w.$-]+|%[\w.$-]+, 0)"
+    r"|(?:shl|lshr|udiv|urem)(?: nuw| nsw| exact)* i\d+ 0, %[\w.$-]+"
     r"|getelementptr(?: inbounds| nuw| nusw)* (?:[\w.]+|<[^>]+>),"
     r" ptr(?: addrspace\(\d+\))? (?P<of2>[%@][\w.$-]+), i\d+ 0"
     r")[ \t]*\n"
@@ -41,6 +45,19 @@ _SPIRV = (
 )
 _NEUTRAL = {"mul.lo": "1", "div": "1"}
 _GIVES_ZERO = ("and", "mul.lo")
+#: Of two numbers in LLVM IR, which are what an index is for the first of several tiles.
+_OF_NUMBERS: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "shl": operator.lshift,
+    "lshr": operator.rshift,
+    "udiv": operator.floordiv,
+    "urem": operator.mod,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+}
 _NAME = r"%[\w.$-]*[\w$-]"
 _FUNCTION = r"(?ms)^define .*?^}$"
 
@@ -73,6 +90,8 @@ def _moved(found: re.Match[str]) -> str:
 
 
 def _llvm_value(found: re.Match[str]) -> str:
+    if found["known"]:
+        return str(_OF_NUMBERS[found["known"]](int(found["x"]), int(found["y"])))
     return found["of0"] or found["of1"] or found["of2"] or found["of3"] or "0"
 
 
