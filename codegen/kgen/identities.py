@@ -1,5 +1,5 @@
-"""Identity arithmetic in rendered text: what adds 0, multiplies by 1 or by 0, or shifts by 0, is left
-out, and so is what computes a number from two numbers.
+"""Identity arithmetic in rendered text is left out: what adds 0, multiplies by 1 or by 0, shifts by
+0, or computes a number from two numbers.
 
 Templates write an address or an index once for all tiles; where a step of it is 0 or 1, the line
 computes what is there already. PTX gets a move, or nothing where the register is its own result. In

@@ -5,12 +5,17 @@ test_determinism.py runs larger programs twice and holds the reports against eac
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from kgen.emulate import EmulationFault, Report
 from kgen.emulate.llvm.frontend import decode
 from kgen.emulate.ptx.exec import prepared
+from kgen.emulate.ptx.exec.operations import Step
+from kgen.emulate.ptx.frontend.decode import Decoder
+from kgen.emulate.ptx.frontend.syntax import Instruction
 from tests.emulate.llvm_kernels import run as run_llvm
 from tests.emulate.ptx_programs import Array, program, run
 
@@ -46,7 +51,7 @@ attributes #0 = { "target-cpu"="gfx942" }
 """
 
 
-def run_amd(source: str, data: Array, **options: int) -> Report:
+def run_amd(source: str, data: Array, **options: Any) -> Report:
     return run_llvm(
         source, entry="f", grid=(1, 1, 1), block=(64, 1, 1), arguments=[data], **options
     )
@@ -55,9 +60,12 @@ def run_amd(source: str, data: Array, **options: int) -> Report:
 def test_ptx_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[int] = []
     plain = prepared._step
-    monkeypatch.setattr(
-        prepared, "_step", lambda decoder, one: decoded.append(one.line) or plain(decoder, one)
-    )
+
+    def step(decoder: Decoder, one: Instruction) -> Step:
+        decoded.append(one.line)
+        return plain(decoder, one)
+
+    monkeypatch.setattr(prepared, "_step", step)
     for seed in range(3):
         data = np.arange(32, dtype=np.uint32) + seed
         before = data.copy()

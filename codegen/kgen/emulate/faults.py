@@ -22,7 +22,7 @@ def fault_at(
     entry: str,
     instruction: str,
     line: int,
-    coordinates: Sequence[Any],
+    coordinates: Sequence[Any] | npt.NDArray[Any],
     seed: int,
     address: npt.NDArray[Any] | int | None = None,
 ) -> Fault:
