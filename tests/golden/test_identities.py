@@ -46,7 +46,7 @@ USELESS = {
     ),
 }
 #: wgmma takes "add to D" as a predicate register, which no other instruction gives it.
-SCALE_D = "setp.eq.u32 %adds, %lane, %lane;"
+SCALE_D = "setp.eq.u32 %scale_d, %lane, %lane;"
 
 
 def useless(line: str, extension: str) -> bool:
