@@ -24,6 +24,11 @@ class BlisPlan(TiledPlan):
     b: Access
 
     @property
+    def has_pairs(self) -> bool:
+        """B comes packed in pairs along K."""
+        return False
+
+    @property
     def streams_b(self) -> bool:
         return self.k_blocked and not self.b_is_packed and not self.b_gathered
 
@@ -215,7 +220,14 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
         )
     compute = vector_for(target, finishing_type(spec), spec.n)
     sums = compute.of(scalar_type(spec.accumulate))
-    plan = BlisPlan(
+    planned = BlisPlan
+    if spec.b_dtype is not None:
+        from kgen.targets.cpu.plan.kernels.blis_pairs import PairsPlan, check_pairs, has_pairs
+
+        if has_pairs(spec):
+            planned = PairsPlan
+            check_pairs(spec, schedule)
+    plan = planned(
         spec=spec,
         target=target,
         schedule=schedule,
