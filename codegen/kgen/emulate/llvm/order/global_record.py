@@ -70,9 +70,12 @@ class LaneRecord:
         last = self.accessors.last[granules]
         if not last.any():
             return None
-        index, tags = self.accessors.before_last(granules)
-        index = np.concatenate([np.flatnonzero(last), index])
-        tags = np.concatenate([last[last > 0], tags])
+        # Of a granule that is in the log, its first and last access stand for all.
+        logged, tags = self.accessors.before_last(granules)
+        several = np.unique(logged)
+        alone = np.flatnonzero((last > 0) & ~np.isin(granules, granules[several]))
+        index = np.concatenate([alone, logged, several])
+        tags = np.concatenate([last[alone], tags, last[several]])
         mine, other = lane[index], _lanes(tags)
         late = mine != other
         late[late] = ~self.clocks.before(mine[late], other[late], tags[late] >> _TIME)
