@@ -38,7 +38,7 @@ SHAPES = {"x": (5, 13)}
 def test_a_narrow_b(name: str, b_dtype: BType) -> None:
     if name.startswith("vulkan"):
         open_vulkan().close()
-    scaled = {"epilogue": "x * scale"} if b_dtype is BType.S8 else {}
+    scaled: dict[str, Any] = {"epilogue": "x * scale"} if b_dtype is BType.S8 else {}
     specs = [Matmul(dtype="f32", b_dtype=b_dtype, **case, **scaled) for case in CASES]
     report = verify(kgen.build(specs, [name]))
     assert [kernel.status for kernel in report.kernels] == ["passed"] * len(CASES)

@@ -169,7 +169,7 @@ class _Lowering:
             shown = seen(layouts[name], buffer.elements, f"x{number}")
             assert shown is not None, leaf
             found = shown.formula
-            if has_views(expression) and shown.shape != layouts[name].shape:
+            if has_views(expression) and shown.shape != (layouts[name].shape or (1,)):
                 found = view("expand", (found, *layouts[name].shape))
             formulas[name] = found
             shapes.append(shown.shape)
@@ -294,8 +294,8 @@ class _Lowering:
         epilogue, shapes, operands = self.epilogue(root, product, (batch, m, n))
         spec = Matmul(
             m=m, n=n, k=k, dtype=product.dtype, out_dtype=product.dtype, batch=batch,
-            layout=letters, epilogue=epilogue, epilogue_shapes=shapes, constant=constant,
-            b_dtype=narrow_type(self.buffers[bindings["b"].buffer].dtype, product), **fields,  # type: ignore[arg-type]
+            b_dtype=narrow_type(self.buffers[bindings["b"].buffer].dtype, product),
+            layout=letters, epilogue=epilogue, epilogue_shapes=shapes, constant=constant, **fields,  # type: ignore[arg-type]
         )  # fmt: skip
         nodes = self.nodes(product.id, ())
         if root in self.fused.formulas:

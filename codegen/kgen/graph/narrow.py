@@ -63,10 +63,10 @@ class _Narrowing(Rewriting):
     def multiply(self, value: Value, operation: Product, name: str, array: Array) -> None:
         b = self.builder
         shown = f"{name}:{self.dtype}"
+        a = self.ids[operation.a]
         if self.dtype is BType.BF16:
             weights = self.constant(shown, in_bf16(array), DType.BF16)
-            product = Product(a=self.ids[operation.a], b=weights.id)
-            return self.take(value, self.add(product, value))
+            return self.take(value, self.add(Product(a=a, b=weights.id), value))
         if not np.isfinite(array).all():
             raise GraphError(
                 f"weights {name} hold NaN or infinity, which {self.dtype} lacks; leave --weights "
@@ -74,11 +74,11 @@ class _Narrowing(Rewriting):
             )
         if self.dtype is BType.S4:
             weights = self.blocks(shown, array)
-            return self.take(value, self.add(Product(a=self.ids[operation.a], b=weights.id), value))
+            return self.take(value, self.add(Product(a=a, b=weights.id), value))
         numbers, scales = in_s8(array)
         weights = self.constant(shown, numbers, DType.S8)
         factors = self.constant(f"{shown}:scale", scales, DType.F32)
-        product = self.add(Product(a=self.ids[operation.a], b=weights.id), value)
+        product = self.add(Product(a=a, b=weights.id), value)
         scaled = call("mul", (variable(product.id), variable(factors.id)))
         self.take(value, b.add(Formula(expression=scaled), value.shape, value.dtype, value.nodes))
 

@@ -42,7 +42,7 @@ _COMPARISONS: Mapping[type[ast.cmpop], str] = {
     ast.NotEq: "not_equal",
 }
 #: Characters of an expression; the header of a kernel holds it in a line.
-LONGEST = 1000
+LONGEST = 8000
 
 
 #: What an expression without a name gives.

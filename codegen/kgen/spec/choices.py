@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from kgen.ops import functions
 from kgen_runtime.dtypes import DType
@@ -94,10 +94,10 @@ class BType(StrEnum):
     S4 = "s4"
 
     @classmethod
-    def _missing_(cls, value: object) -> BType | None:
+    def _missing_(cls, value: Any) -> BType | None:
         """What array libraries call the type."""
         try:
-            return next((found for found in cls if found == DType(value)), None)
+            return next((found for found in cls if found.value == DType(value).value), None)
         except ValueError:
             return None
 

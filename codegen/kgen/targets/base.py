@@ -272,10 +272,11 @@ class Family(ABC):
             raise TargetError(
                 f"math={spec.math} is not one that {target.name} has; it has {', '.join(maths)}"
             )
-        if isinstance(spec, Matmul) and spec.b_dtype not in (None, *(known := self.narrow(target))):
+        narrow = self.narrow(target)
+        if isinstance(spec, Matmul) and spec.b_dtype not in (None, *narrow):
             raise TargetError(
                 f"b_dtype={spec.b_dtype} is not one that {target.name} has beside dtype="
-                f"{spec.dtype}; it has {', '.join(known) or 'none'}; leave it out"
+                f"{spec.dtype}; it has {', '.join(narrow) or 'none'}; leave it out"
             )
 
     def folded(self, target: Target) -> tuple[DType, ...]:

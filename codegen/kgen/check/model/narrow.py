@@ -33,12 +33,12 @@ def operators(model: onnx.ModelProto, weights: str | None) -> list[type[OpRun]]:
     """Products that round those of their second operands that are constant matrices."""
     if weights is None:
         return []
-    known = constants_of(model)
+    dtype, known = weights, constants_of(model)
 
     class MatMul(OpRun):  # type: ignore[misc]
         def _run(self, a: Array, b: Array) -> tuple[Array]:
             if b.ndim == 2 and self.onnx_node.input[1] in known:
-                b = rounded(b, weights, axis=0)
+                b = rounded(b, dtype, axis=0)
             return (np.matmul(a, b),)
 
     class Gemm(OpRun):  # type: ignore[misc]
@@ -47,7 +47,7 @@ def operators(model: onnx.ModelProto, weights: str | None) -> list[type[OpRun]]:
             beta: float = 1.0, transA: int = 0, transB: int = 0,
         ) -> tuple[Array]:  # fmt: skip
             if self.onnx_node.input[1] in known:
-                b = rounded(b, weights, axis=1 if transB else 0)
+                b = rounded(b, dtype, axis=1 if transB else 0)
             found = alpha * ((a.T if transA else a) @ (b.T if transB else b))
             found = found if c is None else found + beta * c
             return (found.astype(a.dtype),)
@@ -84,13 +84,14 @@ def to_s8(columns: Array) -> Array:
 
 def to_s4(columns: Array) -> Array:
     """Of each 32 numbers the first that is farthest from zero becomes -8 scales, of f16."""
-    found = np.zeros_like(columns)
+    found: Array = np.zeros_like(columns)
     for start in range(0, columns.shape[-1], 32):
         part = columns[..., start : start + 32]
         least, most = part.min(axis=-1), part.max(axis=-1)
         first = np.argmin(part, axis=-1) < np.argmax(part, axis=-1)
         is_least = (-least > most) | ((-least == most) & first)
-        scales = np.float16(np.where(is_least, least, most) / -8.0).astype(np.float64)[..., None]
+        scales = (np.where(is_least, least, most) / -8.0).astype(np.float16).astype(np.float64)
+        scales = scales[..., None]
         steps = np.where(scales == 0.0, 1.0, scales)
         found[..., start : start + 32] = np.clip(np.rint(part / steps), -8.0, 7.0) * scales
     return found

@@ -134,22 +134,19 @@ def _blocks(
     make: Maker,
     whole: bool,
 ) -> Bits:
-    """Numbers of 4 bits, of whose signs those that are made have a say, with scales of any size
-    that keeps f16 normal, and of any sign."""
+    """Numbers of 4 bits with the signs of those that are made, and scales of any size that f16
+    has, down to subnormal ones."""
     numbers = (*param.shape[:-1], entry.spec["k"])
     made = make(generator, replace(param, dtype=DType.S8, shape=numbers, strides=(1,)))
+    values = made.reshape(-1, numbers[-1]).astype(np.int8)
+    shape = len(values), -(-numbers[-1] // blocks.BLOCK)
     if whole:
-        values, scales = made, np.ones((*numbers[:-1], -(-numbers[-1] // blocks.BLOCK)))
-    else:
-        values = np.clip(made // 16, -8, 7)
-        # No zeros where there were none: special values of A would make NaN of them.
-        values = np.where((values == 0) & (made != 0), np.sign(made), values)
-        exponents = generator.integers(-12, 12, (*numbers[:-1], -(-numbers[-1] // blocks.BLOCK)))
-        scales = np.ldexp(1.0 + generator.integers(0, 1024, exponents.shape) / 1024, exponents)
-    packed = blocks.packed(
-        values.reshape(-1, numbers[-1]).astype(np.int8), scales.reshape(-1, scales.shape[-1])
-    )
-    return packed.reshape(param.shape)
+        return blocks.packed(values, np.ones(shape)).reshape(param.shape)
+    exponents = generator.integers(-20, 12, shape)
+    scales = np.ldexp(1.0 + generator.integers(0, 1024, shape) / 1024, exponents)
+    # No zeros where there were none: special values of A would make NaN of them.
+    few = np.where((values > 0) & (values < 16), 1, values // 16)
+    return blocks.packed(few, scales).reshape(param.shape)
 
 
 def index_places(entry: KernelEntry) -> dict[str, set[int]]:
@@ -306,8 +303,8 @@ def _special_matmul(entry: KernelEntry, seed: int, turn: int) -> Maker:
 
     def make(generator: np.random.Generator, param: TensorParam) -> Floats:
         values = _random(generator, param)
-        if param.dtype.is_integer:
-            values = np.clip(np.abs(values), 1, param.dtype.limits[1]).astype(np.float32)
+        if param.dtype is DType.S8:
+            values = np.clip(np.abs(values), 1, 127).astype(np.float32)
         if param.name in ("a", "b"):
             special.place(param.name, values)
         return values
