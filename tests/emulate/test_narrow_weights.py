@@ -33,8 +33,19 @@ CASES: list[dict[str, Any]] = [
 SHAPES = {"x": (5, 13)}
 
 
-@pytest.mark.parametrize("b_dtype", WIDENED, ids=lambda dtype: dtype.value)
-@pytest.mark.parametrize("name", ["sm_80", "gfx942", "gfx1100", "vulkan1.3"])
+@pytest.mark.parametrize(
+    ("name", "b_dtype"),
+    [
+        pytest.param(name, b_dtype, marks=[] if b_dtype in few else pytest.mark.slow)
+        for name, few in (
+            ("sm_80", (BType.BF16, BType.S8)),
+            ("gfx942", (BType.S8,)),
+            ("gfx1100", (BType.BF16,)),
+            ("vulkan1.3", WIDENED),
+        )
+        for b_dtype in WIDENED
+    ],
+)
 def test_a_narrow_b(name: str, b_dtype: BType) -> None:
     if name.startswith("vulkan"):
         open_vulkan().close()
