@@ -118,10 +118,10 @@ class TiledPlan(MatmulPlan):
 
     @property
     def fetches_panels(self) -> bool:
-        """Panels of a narrow B that comes packed are fetched ahead of a single tile of rows where the
-        hardware does not keep up: a step takes less than a vector of each, or they are short (of
-        s8, 1 x 4096 x 4096 takes 710 us instead of 850, 1 x 49152 x 576 1.1 ms instead of 2.8, Zen
-        4)."""
+        """Panels of a narrow B that comes packed are fetched ahead of a single tile of rows where
+        the hardware does not keep up: a step takes less than a vector of each, or they are short
+        (of s8, 1 x 4096 x 4096 takes 710 us instead of 850, 1 x 49152 x 576 1.1 ms instead of 2.8,
+        Zen 4)."""
         if self.spec.b_dtype is None or not self.b_is_packed or self.row_tiles > 1:
             return False
         step = self.b_width * self.b_depth * self.spec.b_type.itemsize
@@ -134,8 +134,8 @@ class TiledPlan(MatmulPlan):
 
     @property
     def panel_ahead(self) -> int:
-        """Bytes from what a step reads to what it fetches: in the same panel, or in that of the next
-        tile where panels are short."""
+        """Bytes from what a step reads to what it fetches: in the same panel, or in that of the
+        next tile where panels are short."""
         return self.schedule.nr * self.b_strides[2] if self.panels_are_short else AHEAD_BYTES
 
     @property
