@@ -1,5 +1,4 @@
-"""The examples run as they stand, in a folder with nothing but their models, and README's are two of
-them."""
+"""The examples run as they stand, in a folder with nothing but their models; README has two."""
 
 from __future__ import annotations
 

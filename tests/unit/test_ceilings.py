@@ -79,10 +79,10 @@ def test_a_type_without_an_instruction_has_no_peak() -> None:
         ceilings.arithmetic(DType.S8, find("x86-64-v3"))
 
 
-@pytest.mark.parametrize("type_", [np.float16, ml_dtypes.bfloat16])
-def test_converting_takes_every_number_times_one_and_a_half(type_: type) -> None:
+@pytest.mark.parametrize(("name", "type_"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16)])
+def test_converting_takes_every_number_times_one_and_a_half(name: str, type_: type) -> None:
     """Whole numbers up to 83 are so in bf16; where no instruction rounds, bits are cut off."""
-    nbytes, name = 2 * 3 * 1024, {np.float16: "f16"}.get(type_, "bf16")
+    nbytes = 2 * 3 * 1024
     source, out = ceilings._memory(nbytes), ceilings._memory(nbytes)
     numbers = 2.0 * (np.arange(nbytes // 2) % 83)
     source.view(type_)[:] = numbers
