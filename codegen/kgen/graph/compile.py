@@ -15,7 +15,7 @@ from kgen.graph.ir import Graph
 from kgen.graph.lower import Lowered, lower
 from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.model import Array, Shape
-from kgen.graph.narrow import WEIGHTS, narrowed
+from kgen.graph.narrow import WEIGHTS, narrowed, weights_of
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.siblings import merged
@@ -45,7 +45,7 @@ def load(
     model = imported(read(path), shapes, OPERATORS)
     graph = merged(graph_of(model))
     if weights is not None:
-        graph = narrowed(graph, weights, frozenset(model.constants))
+        graph = narrowed(graph, weights, weights_of(model))
     return fuse(graph)
 
 
