@@ -163,7 +163,7 @@ def _graph(facts: Facts) -> Content:
     try:
         drawn = picture(facts.program, facts.kernels, shares)
     except BundleError as error:
-        return tag("p", _sentence(str(error)))
+        return tag("p", f"{error}.")
     return [
         tag("p", "Arrows go from the step that writes to those that read. Weights are not drawn."),
         tag("div", drawn, class_="wide graph"),
@@ -212,7 +212,7 @@ def _memory(facts: Facts) -> Content:
     try:
         found = flow(facts.program, facts.kernels)
     except BundleError as error:
-        return tag("p", _sentence(str(error)))
+        return tag("p", f"{error}.")
     count, arena = len(facts.program.steps), facts.program.arena_bytes
     if not arena:
         return tag("p", "The program needs no arena.")
