@@ -120,7 +120,7 @@ class _Bent:
         for sweep in range(SWEEPS):
             down = sweep % 2 == 0
             near = self.above if down else self.below
-            for row in rows if down else reversed(rows):
+            for row in rows if down else rows[::-1]:
                 row.sort(key=lambda n: _mean([place[m] for m in near[n]], place[n]))
                 place |= {n: at for at, n in enumerate(row)}
             if (found := self._crossings(rows)) < fewest:
