@@ -113,14 +113,14 @@ class _Bent:
     def ordered(self) -> list[list[int]]:
         """The nodes of each layer from left to right, with few crossings."""
         rows: list[list[int]] = [[] for _ in range(max(self.layer, default=-1) + 1)]
-        for n, row in enumerate(self.layer):
-            rows[row].append(n)
+        for n, number in enumerate(self.layer):
+            rows[number].append(n)
         best, fewest = [list(row) for row in rows], self._crossings(rows)
         place = {n: at for row in rows for at, n in enumerate(row)}
         for sweep in range(SWEEPS):
             down = sweep % 2 == 0
             near = self.above if down else self.below
-            for row in rows if down else rows[::-1]:
+            for row in rows if down else reversed(rows):
                 row.sort(key=lambda n: _mean([place[m] for m in near[n]], place[n]))
                 place |= {n: at for at, n in enumerate(row)}
             if (found := self._crossings(rows)) < fewest:
