@@ -168,7 +168,7 @@ class Epilogues:
         layout = packed.permuted(back)
         extents = product_extents(self.graph, product)
         cut = layout.reshaped(extents)
-        if cut is not None and (cut.strides[2] == 1 or extents[2] == 1):
+        if cut is not None and (cut.strides[-1] == 1 or extents[-1] == 1):
             self.memory[root] = layout
 
     def has_full_operand(self, root: str, product: Value) -> bool:
