@@ -1,10 +1,12 @@
-"""relu that writes past the caches: wherever the output lies, in however many tasks."""
+"""Streams, past the caches or not: wherever the output lies, in however many tasks."""
 
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -13,7 +15,7 @@ from kgen import emulate, pipeline
 from kgen.bundle import pack
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
-from kgen.spec import DType, Spec
+from kgen.spec import DType, Elementwise, Spec
 from kgen.targets.cpu import FAMILY
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
@@ -75,6 +77,70 @@ def test_relu_past_the_caches_wherever_it_lies(name: str, dtype: DType) -> None:
                 run(x.address, out.address + shift, begin, end)
             assert np.array_equal(out.data[shift:], expected), shift
             assert np.all(out.data[:shift] == 0xA5)
+
+
+def halved(bits: npt.NDArray[np.uint16], dtype: DType) -> npt.NDArray[np.uint16]:
+    """Half of each number, to nearest even: halves of odd subnormal numbers are between two."""
+    type_ = ml_dtypes.bfloat16 if dtype is DType.BF16 else np.float16
+    with np.errstate(invalid="ignore"):
+        found = (bits.view(type_).astype(np.float32) * np.float32(0.5)).astype(type_)
+    return found.view(np.uint16)
+
+
+def one_subnormal_in_a_vector(elements: int, seed: int) -> npt.NDArray[np.uint16]:
+    """Normal numbers of 16 bits, but one or no subnormal number in each 16 of them."""
+    random = np.random.default_rng(seed)
+    bits = random.integers(0x0800, 0x7000, elements, dtype=np.uint16)
+    for start in range(0, elements, 16):
+        if random.random() < 0.2:
+            bits[min(start + int(random.integers(16)), elements - 1)] = random.integers(1, 0x80)
+    signs = random.integers(0, 2, elements, dtype=np.uint16) << np.uint16(15)
+    return bits | signs.astype(np.uint16)
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"])
+@pytest.mark.parametrize("dtype", [DType.F16, DType.BF16], ids=lambda dtype: dtype.value)
+def test_halves_in_pairs_of_vectors(name: str, dtype: DType) -> None:
+    """Subnormal numbers in any vector of a step, past the caches wherever out lies and through
+    them; two tasks, the last one short; not a byte outside."""
+    elements = 2 * 128 - 37
+    spec = Elementwise(expression="x * 0.5", shapes=((elements,),), dtype=dtype)
+    x = GuardedBytes(2 * elements, at_end=True)
+    for nontemporal in (True, False):
+        schedule = CpuStream(task=128, unroll=4, nontemporal=nontemporal)
+        run = loaded(spec, name, schedule)
+        for shift in range(0, 64, 2 if nontemporal else 34):
+            bits = one_subnormal_in_a_vector(elements, shift)
+            x.data[:] = bits.view(np.uint8)
+            out = GuardedBytes(2 * elements + shift, at_end=shift % 8 == 0)
+            out.data[:] = 0xA5
+            run(x.address, out.address + shift, 0, 2)
+            assert np.array_equal(out.data[shift:].view(np.uint16), halved(bits, dtype)), shift
+            assert np.all(out.data[:shift] == 0xA5)
+
+
+def test_a_subnormal_number_that_no_step_looks_for() -> None:
+    """Each vector's check left out, one by one: the instruction makes zero of what it lacks."""
+    spec = Elementwise(expression="x * 0.5", shapes=((64,),), dtype=DType.BF16)
+    target = FAMILY.find("x86-64-v4+bf16")
+    assert target is not None
+    text = pipeline.kernel(spec, target, CpuStream(task=64, unroll=4)).source.text
+    found = list(re.finditer(r"(fpclass\.ps\.512\(.*, i32 )32\)", text))
+    assert len(found) == 4
+    bits = np.full(64, 0x3F80, np.uint16)
+    for vector, match in enumerate([None, *found]):
+        data = bits.copy()
+        data[16 * (vector - 1) + 5] = 3
+        out = np.zeros(64, np.uint16)
+        emulate.run(
+            text if match is None else f"{text[: match.end(1)]}0{text[match.end() - 1 :]}",
+            language="llvm",
+            entry=spec.key,
+            grid=(1, 1, 1),
+            block=(1, 1, 1),
+            arguments=[data, out, np.int64(0), np.int64(1)],
+        )
+        assert np.array_equal(out, halved(data, DType.BF16)) == (match is None)
 
 
 def test_relu_past_the_caches_on_its_own_input() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import (
     floating,
@@ -23,7 +23,7 @@ from kgen.emulate.llvm.numbers import (
     widen,
     wrap,
 )
-from kgen.emulate.llvm.types import HALF, Array
+from kgen.emulate.llvm.types import HALF, Array, Floating
 
 
 def _round_half_away(a: Array) -> Array:
@@ -128,34 +128,56 @@ def _split_exponent(ins: Instruction) -> Callable[[Array], tuple[Array, Array]]:
 _MANTISSA_BITS = {"half": 10, "bfloat": 7, "float": 23, "double": 52}
 
 
-def _class(ins: Instruction) -> Callable[[Array, Array], Array]:
-    """is.fpclass and amdgcn.class: one bit per kind, from signalling NaN to positive infinity."""
-    type_ = floating(ins.operands[0].type)
+#: The kinds of `_kinds` that each bit of VFPCLASSPS' immediate asks for (Intel SDM).
+_X86_CLASSES = ((1,), (6,), (5,), (9,), (2,), (4, 7), (2, 3, 4), (0,))
+
+
+def _kinds(a: Array, type_: Floating) -> tuple[Array, ...]:
+    """Whether a number is of each kind, from signalling NaN to positive infinity."""
     bits = np.dtype(f"u{type_.size}")
     quiet_bit = bits.type(1 << (_MANTISSA_BITS[type_.name] - 1))
+    value = widen(a, type_)
+    negative, magnitude = np.signbit(value), np.abs(value)
+    smallest = np.finfo(value.dtype).tiny if type_ != HALF else np.float32(2.0**-14)
+    normal = (magnitude >= smallest) & np.isfinite(value)
+    subnormal = (magnitude > 0) & (magnitude < smallest)
+    quiet = (a.view(bits) & quiet_bit) != 0
+    return (
+        np.isnan(value) & ~quiet,
+        np.isnan(value) & quiet,
+        np.isinf(value) & negative,
+        normal & negative,
+        subnormal & negative,
+        (value == 0) & negative,
+        (value == 0) & ~negative,
+        subnormal & ~negative,
+        normal & ~negative,
+        np.isinf(value) & ~negative,
+    )
+
+
+def _class(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """is.fpclass and amdgcn.class: one bit per kind."""
+    type_ = floating(ins.operands[0].type)
 
     def classify(a: Array, mask: Array) -> Array:
-        value = widen(a, type_)
-        negative, magnitude = np.signbit(value), np.abs(value)
-        smallest = np.finfo(value.dtype).tiny if type_ != HALF else np.float32(2.0**-14)
-        normal = (magnitude >= smallest) & np.isfinite(value)
-        subnormal = (magnitude > 0) & (magnitude < smallest)
-        quiet = (a.view(bits) & quiet_bit) != 0
-        kinds = (
-            np.isnan(value) & ~quiet,
-            np.isnan(value) & quiet,
-            np.isinf(value) & negative,
-            normal & negative,
-            subnormal & negative,
-            (value == 0) & negative,
-            (value == 0) & ~negative,
-            subnormal & ~negative,
-            normal & ~negative,
-            np.isinf(value) & ~negative,
-        )
         result = np.zeros(np.broadcast_shapes(a.shape, mask.shape), np.bool_)
-        for bit, kind in enumerate(kinds):
+        for bit, kind in enumerate(_kinds(a, type_)):
             result |= kind & ((mask >> mask.dtype.type(bit)) & mask.dtype.type(1)).astype(np.bool_)
+        return result
+
+    return classify
+
+
+def _x86_class(ins: Instruction) -> Callable[[Array, Array], Array]:
+    """VFPCLASSPS: the same, with bits of its own; bit 6 is of finite negative numbers but zero."""
+    type_, asked = floating(ins.operands[0].type), immediate(ins.operands[1])
+    wanted = [kind for bit, kinds in enumerate(_X86_CLASSES) if asked >> bit & 1 for kind in kinds]
+
+    def classify(a: Array, _: Array) -> Array:
+        kinds, result = _kinds(a, type_), np.zeros(a.shape, np.bool_)
+        for kind in wanted:
+            result |= kinds[kind]
         return result
 
     return classify
@@ -200,6 +222,7 @@ PURE: dict[str, Build] = {
     "llvm.amdgcn.ldexp": _scale,
     "llvm.frexp": _split_exponent,
     "llvm.is.fpclass": _class,
+    **dict.fromkeys((f"llvm.x86.avx512.fpclass.ps.{bits}" for bits in (128, 256, 512)), _x86_class),
     "llvm.amdgcn.class": _class,
     "llvm.fptoui.sat": _saturating_to_integer,
     "llvm.fptosi.sat": _saturating_to_integer,

@@ -196,13 +196,19 @@ def _fill(ins: Instruction) -> Callable[..., None]:
 # -- AVX-512 ------------------------------------------------------------------------------------
 
 
+def _flushed_to_bfloat(value: Array) -> Array:
+    """What VCVTNEPS2BF16 makes of floats: subnormal numbers become zeros (Intel SDM)."""
+    subnormal = np.abs(value) < np.finfo(np.float32).tiny
+    return float_to_bfloat(np.where(subnormal, np.copysign(np.float32(0), value), value))
+
+
 def _to_bfloat(ins: Instruction) -> Callable[[Array], Array]:
-    return float_to_bfloat
+    return _flushed_to_bfloat
 
 
 def _two_to_bfloat(ins: Instruction) -> Callable[[Array, Array], Array]:
     """VCVTNE2PS2BF16: the second operand fills the lower half."""
-    return lambda high, low: float_to_bfloat(np.concatenate([low, high], axis=2))
+    return lambda high, low: _flushed_to_bfloat(np.concatenate([low, high], axis=2))
 
 
 def _scalef(ins: Instruction) -> Callable[..., Array]:

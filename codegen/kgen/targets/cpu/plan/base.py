@@ -6,7 +6,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Spec
 from kgen.targets.base import Plan, Target
-from kgen.targets.cpu.limits import PRODUCT_FEATURES
+from kgen.targets.cpu.limits import BF16_FEATURES, PRODUCT_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.header import counted
 from kgen_runtime.manifest import Launch
@@ -137,6 +137,16 @@ class FormulaPlan(CpuPlan):
         return f"%{name}.ptr"
 
     @property
+    def rounded_by_cpu(self) -> tuple[str, ...]:
+        """Outputs of bf16 that an instruction rounds."""
+        return ()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        needs = BF16_FEATURES if self.rounded_by_cpu else ()
+        return tuple(sorted({*super().features, *needs}))
+
+    @property
     def is_far(self) -> bool:
         """What is read and written does not stay in the last-level cache."""
         return leaves_caches(self.spec, self.target)
@@ -145,8 +155,13 @@ class FormulaPlan(CpuPlan):
 
     @property
     def out_mask(self) -> int:
-        """What an address has beyond a whole vector, by `and`."""
-        return self.out.stored.bytes - 1
+        """What an address has beyond a multiple of what is written at once, by `and`."""
+        return self.written_vectors * self.out.stored.bytes - 1
+
+    @property
+    def written_vectors(self) -> int:
+        """As many vectors are written at once."""
+        return 1
 
     @property
     def item_shift(self) -> int:

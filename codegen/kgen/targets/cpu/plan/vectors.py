@@ -198,6 +198,26 @@ class Access:
         return self.dtype is DType.F16
 
     @property
+    def pair(self) -> Vector:
+        """Two vectors, as they lie in memory."""
+        return self.of_pairs.stored
+
+    @property
+    def of_pairs(self) -> Access:
+        """The same tensor by two vectors at once."""
+        return replace(self, compute=Vector(count=2 * self.compute.count, scalar="float"))
+
+    @property
+    def in_order(self) -> str:
+        """The shuffle mask that takes both of two vectors."""
+        return "<" + ", ".join(f"i32 {i}" for i in range(self.pair.count)) + ">"
+
+    @property
+    def round_pair(self) -> str:
+        """The intrinsic that rounds two vectors of f32, the upper one first (VCVTNE2PS2BF16)."""
+        return f"llvm.x86.avx512bf16.cvtne2ps2bf16.{8 * self.compute.bytes}"
+
+    @property
     def stored(self) -> Vector:
         """As it lies in memory; 16-bit floats are loaded and stored as integers."""
         return self.compute if self.is_wide else self.compute.of(f"i{8 * self.itemsize}")

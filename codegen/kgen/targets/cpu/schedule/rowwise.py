@@ -40,9 +40,11 @@ def elementwise_schedule(spec: Elementwise, target: Target) -> CpuStream:
     unroll = CHEAP_UNROLL if spec.flops <= CHEAP_PRIMITIVES * spec.elements else 1
     if takes_rows(stream):
         return CpuStream(task=max(1, STREAM_ELEMENTS // sizes[-1]), unroll=unroll)
-    past = passes_caches(spec, target) and has_whole_tasks(spec, target, STREAM_ELEMENTS)
-    past = past and len(spec.outputs) == 1
-    return CpuStream(task=STREAM_ELEMENTS, unroll=unroll, nontemporal=past)
+    past = CpuStream(task=STREAM_ELEMENTS, unroll=unroll, nontemporal=True)
+    alone = len(spec.outputs) == 1
+    if alone and passes_caches(spec, target) and has_whole_tasks(spec, target, past):
+        return past
+    return dataclasses.replace(past, nontemporal=False)
 
 
 def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:

@@ -14,7 +14,6 @@ from kgen.schedule import CpuStream
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer, with_functions
-from kgen.targets.cpu.limits import BF16_FEATURES
 from kgen.targets.cpu.plan.base import (
     AHEAD_BYTES,
     LINE_BYTES,
@@ -103,10 +102,10 @@ class RowwisePlan(FormulaPlan):
         )
 
     @cached_property
-    def rounded_by_cpu(self) -> frozenset[str]:
+    def rounded_by_cpu(self) -> tuple[str, ...]:
         """Outputs of bf16 whose subnormal numbers may become zero."""
         found = zip(self.spec.outputs, self.spec.primitives(), strict=True)
-        return frozenset(
+        return tuple(
             name
             for name, result in found
             if self.spec.dtype_of(name) is DType.BF16
@@ -116,13 +115,6 @@ class RowwisePlan(FormulaPlan):
 
     def itemsize(self, of: RowInput | RowOutput) -> int:
         return self.spec.dtype_of(of.name).itemsize
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        features = super().features
-        if self.rounded_by_cpu:
-            return tuple(sorted({*features, *BF16_FEATURES}))
-        return features
 
     @property
     def task_words(self) -> str:
