@@ -63,7 +63,13 @@ class Layer(nn.Module):
         self.down = nn.Linear(c.hidden, c.width, bias=False)
 
     def forward(
-        self, x: Tensor, cos: Tensor, sin: Tensor, mask: Tensor, past: tuple[Tensor, Tensor], at: Tensor
+        self,
+        x: Tensor,
+        cos: Tensor,
+        sin: Tensor,
+        mask: Tensor,
+        past: tuple[Tensor, ...],
+        at: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
         c, (rows, _) = self.c, x.shape
         h = self.attn_norm(x)

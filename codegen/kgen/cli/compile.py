@@ -31,6 +31,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="an input's shape, where the model leaves it open; again for another input",
     )  # fmt: skip
     parser.add_argument(
+        "--state", action="append", default=[], metavar="PAST=PRESENT",
+        help="an input that is an output of the run before: it stays in the program; again for "
+        "another one, or with * for any text: 'past.*=present.*'",
+    )  # fmt: skip
+    parser.add_argument(
         "--external-weights",
         action="store_true",
         help="weights beside the bundle, in a folder weights, which several bundles may share",
@@ -53,7 +58,9 @@ def run(args: argparse.Namespace) -> int:
     output = check_output(args.output or f"{Path(args.model).stem}.kgen")
     start = time.perf_counter()
     shapes = shapes_of(args.shape)
-    compiled = compile_model(args.model, targets, shapes=shapes, progress=progress)
+    compiled = compile_model(
+        args.model, targets, shapes=shapes, states=pairs_of(args.state), progress=progress
+    )
     if args.verify:
         results = verified(compiled.bundle, args.model)
         if not args.json or not all(result.passed for result in results):
@@ -83,6 +90,19 @@ def shapes_of(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
         if name in found:
             raise GraphError(f"--shape gives {name} twice; once is the limit")
         found[name] = tuple(map(int, parts))
+    return found
+
+
+def pairs_of(texts: Sequence[str]) -> dict[str, str]:
+    """States: outputs by inputs. Raises GraphError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        past, _, present = text.partition("=")
+        if not past or not present:
+            raise GraphError(f"--state {text} is not of the form PAST=PRESENT")
+        if past in found:
+            raise GraphError(f"--state gives {past} twice; once is the limit")
+        found[past] = present
     return found
 
 

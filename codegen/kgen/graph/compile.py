@@ -17,6 +17,7 @@ from kgen.graph.model import Array, Shape
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.siblings import merged
+from kgen.graph.states import states_of, with_states
 from kgen.spec import Elementwise
 from kgen.targets.base import Kernel, Plan, Target
 from kgen_runtime.dtypes import DType
@@ -55,9 +56,11 @@ def compile_model(
     names: Iterable[str | Target],
     *,
     shapes: Mapping[str, Shape] | None = None,
+    states: Mapping[str, str] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Compiled:
-    """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open.
+    """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open;
+    `states` are outputs, by the inputs that they are in the next run, which stay in the program.
 
     Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
     where a target cannot, with the node that it is about.
@@ -67,7 +70,12 @@ def compile_model(
     fused = load(path, shapes or {})
     lowered = {target.name: lowered_for(fused, target) for target in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
-    plans = {target.name: planned(lowered[target.name], target) for target in found}
+    kept = states_of(fused.graph, states or {})
+    plans = {}
+    for target in found:
+        own = planned(lowered[target.name], target)
+        lowered[target.name] = with_states(lowered[target.name], kept, own)
+        plans[target.name] = planned(lowered[target.name], target) if kept else own
     kernels: list[Kernel] = []
     distinct = {
         (target.name, plan.spec.key): plan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 
 import numpy as np
 
@@ -67,6 +68,8 @@ class Lowered:
     inputs: Mapping[str, str]
     constants: Mapping[str, Array]
     outputs: Mapping[str, str]
+    #: Outputs by the inputs in whose place they are written, for the next run.
+    states: Mapping[str, str] = field(default_factory=dict)
 
 
 def lower(fused: Fused, *, has_s64: bool = True) -> Lowered:

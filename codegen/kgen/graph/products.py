@@ -29,11 +29,7 @@ def matrix(graph: Graph, product: Value, number: int, layout: Layout) -> Matrix 
     *batch, m, n = product_extents(graph, product)
     k = graph.values[product.operands[0]].shape[-1]
     rows, cols = ((m, k), (k, n))[number]
-    cut: Layout | None
-    if batch:
-        cut = layout.expanded((*batch, rows, cols))
-    else:
-        cut = layout.reshaped((rows, cols))
+    cut = layout.expanded((*batch, rows, cols)) if batch else layout.reshaped((rows, cols))
     if cut is None or layout.offset * product.dtype.itemsize % ALIGNMENT:
         return None
     *between, down, along = cut.strides

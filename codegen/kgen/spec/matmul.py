@@ -62,8 +62,8 @@ class Matmul(Spec):
     elements; None means packed, and an input's batch stride 0 means that one matrix is shared by
     the whole batch. A batch may have several dimensions (`batch_dims`, outermost first, whose
     product is `batch`), as of sequences and heads; its batch strides then are as many, 0 along
-    those that share a matrix. `epilogue` is an expression of x, or steps; `epilogue_shapes` says of its
-    operands, but for some known names, what they have a value for (:class:`Extent`). C and full
+    those that share a matrix. `epilogue` is an expression of x, or steps; `epilogue_shapes` says of
+    its operands, but for some known names, what they have a value for (:class:`Extent`). C and full
     operands have the output's dtype, leading dimension and batch stride; so have vectors its dtype,
     or f32 where 8 bits are too few (:meth:`operand_dtype`). `scales` are those of A, B
     and the output that are arguments, a f32 each, for operands of 8 bits; the others are 1.

@@ -202,9 +202,7 @@ class MatmulPlan(BlockedPlan):
             found[a.stem] = self._origin(a.stem, (), m=a.dtype.itemsize)
         return found | {a.stem: origin(a.stem, ()) for a in self.epilogue.numbers}
 
-    def _origin(
-        self, tensor: str, batch: tuple[BatchTerm, ...], m: int = 0, n: int = 0
-    ) -> Origin:
+    def _origin(self, tensor: str, batch: tuple[BatchTerm, ...], m: int = 0, n: int = 0) -> Origin:
         """The block's corner: strides in bytes, of what varies from task to task."""
         terms = [(term.name, term.stride) for term in batch]
         if self.splits_m and m:

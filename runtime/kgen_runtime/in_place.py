@@ -1,0 +1,44 @@
+"""Which inputs a kernel's output may lie upon, element upon element.
+
+They are those of the output's own shape and strides that are read at the very element that is
+written, and no more after it: operands of an element-wise expression or of a product's epilogue,
+and the rows of a row-wise operation whose results are whole rows.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kgen_runtime import definitions, views
+from kgen_runtime.manifest import Launch, TensorParam
+
+
+def in_place(
+    spec: Mapping[str, Any],
+    inputs: Sequence[TensorParam],
+    outputs: Sequence[TensorParam],
+    launches: Sequence[Launch],
+) -> frozenset[str]:
+    """Their names. A kernel of several launches has none: what one writes another may read."""
+    if len(outputs) != 1 or len(launches) != 1:
+        return frozenset()
+    out = outputs[0]
+    alike = {
+        p.name
+        for p in inputs
+        if (p.dtype, p.shape, p.strides, p.packing)
+        == (out.dtype, out.shape, out.strides, out.packing)
+    }
+    if spec["op"] == "matmul":
+        return frozenset(alike - {"a", "b"})
+    formulas = definitions.formulas(spec["expression"])
+    looked_at = {
+        name
+        for formula in formulas.values()
+        for part in ast.walk(formula)
+        if isinstance(part, ast.expr) and views.is_view(part)
+        for name in definitions.input_names({"": part})
+    }
+    return frozenset(alike - looked_at)
