@@ -128,7 +128,7 @@ def loaded(path: str, c: Config) -> Decoder:
     found = {}
     for tensor in gguf.GGUFReader(path).tensors:
         parts = [names.get(part, part) for part in tensor.name.replace("blk", "layers").split(".")]
-        weight = torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type))
+        weight = torch.from_numpy(gguf.dequantize(tensor.data, tensor.tensor_type).copy())
         if parts[-2] in ("q", "k"):
             # GGUF has neighbours rotated with each other; here halves of a head are.
             weight = weight.view(-1, c.head // 2, 2, c.width).transpose(1, 2).reshape(weight.shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kgen.graph.importer import DTYPES as DTYPES
-from kgen.graph.ir import Builder, Graph, Value
+from kgen.graph.ir import Builder, Graph, Source, Value
 from kgen.graph.model import Model
 from kgen.graph.operators import elementwise, products, rows, views
 from kgen.graph.operators.registry import Operator
@@ -49,6 +49,10 @@ def graph_of(model: Model) -> Graph:
     names: dict[str, str] = {}
     for name, result in found.items():
         names.setdefault(result.id, name)
+    # Constants that operators make have names of their own.
+    for made_here in b.values.values():
+        if isinstance(made_here.operation, Source):
+            names.setdefault(made_here.id, made_here.operation.name)
     return Graph(
         name=model.name,
         inputs=tuple(found[name].id for name in model.inputs),

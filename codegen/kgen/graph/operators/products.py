@@ -25,7 +25,7 @@ def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if node.attribute("transA", 0):
         a = b.permute(a, (1, 0))
     if node.attribute("transB", 0):
-        c = b.permute(c, (1, 0))
+        c = transposed(b, c)
     product = b.product(a, c)
     found, alpha, beta = b.term(product), node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
     if alpha != 1.0:
@@ -34,6 +34,15 @@ def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
         term = b.term(added) if beta == 1.0 else b.call("mul", added, float(beta))
         found = b.call("add", found, term)
     return product if found is b.term(product) else b.formula(found, product.shape, product.dtype)
+
+
+def transposed(b: Builder, x: Value) -> Value:
+    """A matrix's transpose; a constant's is a constant, as it would be of other exporters."""
+    array = b.array(x)
+    if array is None:
+        return b.permute(x, (1, 0))
+    assert isinstance(x.operation, Source)
+    return b.constant(f"{x.operation.name}.T", np.ascontiguousarray(array.T), x.dtype)
 
 
 def conv(b: Builder, node: Node, given: list[Value | None]) -> Value:
