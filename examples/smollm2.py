@@ -107,7 +107,7 @@ class Decoder(nn.Module):
             cos, sin = self.cos[: len(x), None], self.sin[: len(x), None]
             mask = torch.full((len(x), len(x)), -torch.inf).triu(1)
         else:
-            cos, sin = self.cos[pos][:, None], self.sin[pos][:, None]
+            cos, sin = (t.index_select(0, pos)[:, None] for t in (self.cos, self.sin))
             mask = torch.where(at <= pos, 0.0, -torch.inf)
         caches: list[Tensor] = []
         for i, layer in enumerate(self.layers):

@@ -22,6 +22,10 @@ EXPORTED = {
     "torchscript": DATA / "encoder_torchscript.onnx",
     "dynamo": DATA / "encoder_dynamo.onnx",
 }
+#: A decoder of two layers, as examples/smollm2.py exports it: a step with caches of 12 places, and
+#: a prefill of 7 tokens.
+DECODER = {name: DATA / f"decoder_{name}.onnx" for name in ("step", "prefill")}
+DECODER_STATES = {"past.*": "present.*"}
 ENCODER_SHAPES = {"input_ids": (1, 7), "attention_mask": (1, 7), "token_type_ids": (1, 7)}
 
 

@@ -20,9 +20,13 @@ def in_place(
     inputs: Sequence[TensorParam],
     outputs: Sequence[TensorParam],
     launches: Sequence[Launch],
+    schedule: Mapping[str, Any],
 ) -> frozenset[str]:
-    """Their names. A kernel of several launches has none: what one writes another may read."""
-    if len(outputs) != 1 or len(launches) != 1:
+    """Their names. There are none of a kernel of several launches, where one may read what another
+    has written, nor where vectors or tiles of the output may overlap, so that some elements are
+    computed twice: past the caches, by AMX, and where rows lie beside one another."""
+    overlaps = schedule.get("nontemporal") or schedule.get("mainloop") == "amx"
+    if len(outputs) != 1 or len(launches) != 1 or overlaps:
         return frozenset()
     out = outputs[0]
     alike = {
@@ -33,6 +37,10 @@ def in_place(
     }
     if spec["op"] == "matmul":
         return frozenset(alike - {"a", "b"})
+    if spec["op"] == "rowwise":
+        rank, axes = len(out.shape), spec["axes"]
+        if sorted(axes) != [*range(rank - len(axes), rank)]:
+            return frozenset()
     formulas = definitions.formulas(spec["expression"])
     looked_at = {
         name

@@ -278,5 +278,7 @@ def _is_in_place(one: Access, other: Access, kernel: KernelEntry) -> bool:
     from kgen_runtime.in_place import in_place
 
     read = other if one.writes else one
-    found = in_place(kernel.spec, kernel.arguments, kernel.outputs, kernel.launches)
+    found = in_place(
+        kernel.spec, kernel.arguments, kernel.outputs, kernel.launches, kernel.schedule
+    )
     return read.param.name in found

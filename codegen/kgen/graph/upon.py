@@ -18,7 +18,8 @@ def may_lie_upon(plan: Plan) -> frozenset[str]:
     """The parameters of a kernel that its output may lie upon."""
     outputs = [p for p in plan.parameters if p.role == "output"]
     inputs = [p for p in plan.parameters if p.role != "output"]
-    return in_place(plan.spec.to_json(), inputs, outputs, plan.launches)
+    spec, schedule = plan.spec.to_json(), plan.schedule.to_json()
+    return in_place(spec, inputs, outputs, plan.launches, schedule)
 
 
 def together(

@@ -119,16 +119,6 @@ def gather(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.formula(found, shape, x.dtype)
 
 
-def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    """By places of the first axis it is a gather."""
-    x, index = one(given), one(given, 1)
-    if index.shape[-1:] != (1,) or node.attribute("batch_dims", 0):
-        raise b.refusal("gathers along several axes; kgen takes batch_dims=0 and one axis")
-    index = b.reshape(index, index.shape[:-1])
-    found = view("gather", (b.tensor(x), b.tensor(index), 0))
-    return b.formula(found, b.result.shape, x.dtype)
-
-
 def tile(b: Builder, node: Node, given: list[Value | None]) -> Value:
     """An axis that is repeated is a new one in front of it, expanded."""
     x = one(given)
@@ -164,5 +154,4 @@ OPERATORS: tuple[Operator, ...] = (
     _copies("Concat", "concat", concat),
     _copies("Pad", "pad", pad, "mode=constant, constant pads"),
     _copies("Gather", "gather, or strides where indices are constant", gather),
-    _copies("GatherND", "gather", gather_nd, "batch_dims=0, along the first axis"),
 )  # fmt: skip
