@@ -1,16 +1,14 @@
-"""One fused layer on this CPU: build, load, call."""
+"""A whole model on this CPU: compile, load, run. encoder.onnx is as torch.onnx.export wrote it."""
 
 import numpy as np
 
 import kgen
 import kgen_runtime
 
-layer = kgen.Matmul(m=64, n=48, k=32, dtype="f32", epilogue=("bias", "relu"))
-kgen.build(layer, ["native"]).save("layer.kgen")
+kgen.compile_model("encoder.onnx", ["native"]).bundle.save("encoder.kgen")
 
-kernels = kgen_runtime.load("layer.kgen")
-x, w, bias = (np.random.default_rng(0).standard_normal(s, "f") for s in ((64, 32), (32, 48), 48))
-y = kernels.matmul(x, w, bias=bias)
-
-np.testing.assert_allclose(y, np.maximum(x @ w + bias, 0), rtol=1e-5, atol=1e-5)
-print(kernels)
+program = kgen_runtime.load("encoder.kgen").program
+ids = np.array([[2, 7, 1, 8, 2, 8, 1]])
+mask = np.ones_like(ids)
+hidden = program.run(input_ids=ids, attention_mask=mask, token_type_ids=0 * ids)
+print(program, hidden.shape)

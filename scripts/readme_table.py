@@ -18,12 +18,14 @@ def table() -> str:
     rows = json.loads(out)["targets"]
     ops = list(rows[0]["ops"])
     lines = [
-        "| " + " | ".join(["target", *ops, "`--math`", "proven by `make test`"]) + " |",
-        "|" + " --- |" * (len(ops) + 3),
+        "| "
+        + " | ".join(["target", *ops, "`--math`", "`--b-dtype`", "proven by `make test`"])
+        + " |",
+        "|" + " --- |" * (len(ops) + 4),
     ]
     for row in rows:
         cells = [" ".join(row["ops"][op]) or "not yet" for op in ops]
-        cells.append(" ".join(row["math"]) or "–")
+        cells += [" ".join(row[option]) or "–" for option in ("math", "narrow")]
         lines.append("| " + " | ".join([f"`{row['target']}`", *cells, row["proof"]]) + " |")
     return "\n".join(lines) + "\n"
 

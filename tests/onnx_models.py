@@ -16,15 +16,15 @@ from kgen_runtime import scalar
 from kgen_runtime.backends.reference import output_elements
 
 Array = np.ndarray[Any, Any]
-DATA = Path(__file__).parent / "data"
+ROOT = Path(__file__).parents[1]
 #: What real exporters make of one encoder of two layers, torch.onnx.export(dynamo=...).
 EXPORTED = {
-    "torchscript": DATA / "encoder_torchscript.onnx",
-    "dynamo": DATA / "encoder_dynamo.onnx",
+    "torchscript": ROOT / "tests/data/encoder_torchscript.onnx",
+    "dynamo": ROOT / "examples/encoder.onnx",
 }
 #: A decoder of two layers, as examples/smollm2.py exports it: a step with caches of 12 places, and
 #: a prefill of 7 tokens.
-DECODER = {name: DATA / f"decoder_{name}.onnx" for name in ("step", "prefill")}
+DECODER = {name: ROOT / f"tests/data/decoder_{name}.onnx" for name in ("step", "prefill")}
 DECODER_STATES = {"past.*": "present.*"}
 ENCODER_SHAPES = {"input_ids": (1, 7), "attention_mask": (1, 7), "token_type_ids": (1, 7)}
 

@@ -10,8 +10,9 @@ from kgen.spec import OPS, Math
 
 def support_table() -> list[dict[str, Any]]:
     """One row per named target: `ops` maps each operation to its dtypes; `math` are the ways to
-    multiply f32 beside the exact one; `proof` says how the
-    test suite executes it: on a device (or qemu), or in the emulator of its text."""
+    multiply f32 beside the exact one; `narrow` are the types that B may have beside an A of f32;
+    `proof` says how the test suite executes it: on a device (or qemu), or in the emulator of its
+    text."""
     return [
         {
             "target": target.name,
@@ -19,6 +20,7 @@ def support_table() -> list[dict[str, Any]]:
             "arch": target.arch,
             "ops": {op.op: [d.value for d in family.dtypes(op.op, target)] for op in OPS},
             "math": [m.value for m in family.maths(target) if m is not Math.EXACT],
+            "narrow": [b.value for b in family.narrow(target)],
             "proof": family.proof(target),
         }
         for family in targets.families()

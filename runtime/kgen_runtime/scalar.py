@@ -129,6 +129,18 @@ def values(buffer: memoryview, start: int, count: int, step: int, dtype: DType) 
     return [decode(b, dtype) for b in bits]
 
 
+def in_blocks(buffer: memoryview, start: int, count: int) -> list[float]:
+    """Numbers in blocks of 32 (GGUF's Q4_0) from byte `start` on."""
+    found = []
+    for number in range(count):
+        block = start + number // 32 * 18
+        scale = decode(int.from_bytes(buffer[block : block + 2], "little"), DType.F16)
+        byte = buffer[block + 2 + number % 16]
+        half = byte >> 4 if number % 32 >= 16 else byte & 15
+        found.append((half - 8) * scale)
+    return found
+
+
 @cache
 def _decoded(dtype: DType) -> list[float]:
     """The values of all bits of a small type."""
@@ -205,6 +217,8 @@ def batch_offset(spec: Mapping[str, Any], of: str, number: int) -> int:
 def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of scale_out * epilogue(alpha * scale_a * scale_b * A @ B + beta * C)."""
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    has_blocks = spec.get("b_dtype") == "s4"
+    b_dtype = DType.U8 if has_blocks else DType(spec.get("b_dtype") or dtype)
     scales = {name: read(buffers[f"scale_{name}"], 0, DType.F32) for name in spec["scales"]}
     a_transposed, b_transposed = (letter == "t" for letter in spec["layout"])
 
@@ -218,7 +232,7 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     # the range of operands of 8 bits.
     bytes_ = (DType.S8, DType.E4M3, DType.E5M2)
     vectors = {
-        name: DType.F32 if out in bytes_ or (dtype in bytes_ and name != "bias") else out
+        name: DType.F32 if out in bytes_ or (b_dtype in bytes_ and name != "bias") else out
         for name in extents
     }
 
@@ -233,9 +247,11 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     @lru_cache(maxsize=SHARED_OPERANDS)
     def b_column(batch: int, col: int) -> list[float]:
         start = batch_offset(spec, "b", batch)
+        if has_blocks:
+            return in_blocks(buffers["b"], start + col * spec["ldb"], spec["k"])
         if b_transposed:
-            return values(buffers["b"], start + col * spec["ldb"], spec["k"], 1, dtype)
-        return values(buffers["b"], start + col, spec["k"], spec["ldb"], dtype)
+            return values(buffers["b"], start + col * spec["ldb"], spec["k"], 1, b_dtype)
+        return values(buffers["b"], start + col, spec["k"], spec["ldb"], b_dtype)
 
     def element(index: tuple[int, ...]) -> float:
         batch, row, col = index

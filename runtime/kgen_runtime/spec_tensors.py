@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from kgen_runtime import definitions, views
+from kgen_runtime.blocks import row_bytes
 from kgen_runtime.dlpack import packed_strides
 from kgen_runtime.dtypes import DType, input_dtypes, output_dtypes
 from kgen_runtime.errors import BundleError
@@ -41,6 +42,7 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
     layout, scales = spec["layout"], _names(spec, "scales")
     if layout not in ("nn", "nt", "tn", "tt"):
         raise ValueError(f"layout={layout!r}")
+    b_dtype, b_shape = _stored_b(spec, dtype, (n, k) if layout[1] == "t" else (k, n))
     _number(spec, "alpha")
 
     def matrix(
@@ -66,14 +68,14 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
 
     found = [
         matrix("a", "a", dtype, (k, m) if layout[0] == "t" else (m, k)),
-        matrix("b", "b", dtype, (n, k) if layout[1] == "t" else (k, n)),
+        matrix("b", "b", b_dtype, b_shape),
         *(one(f"scale_{scale}") for scale in scales if scale != "out"),
     ]
     if _number(spec, "beta") != 0.0:
         found.append(like_out("c"))
     for name, extent in epilogue_operands(spec).items():
         # Eight bits are too few for what is added before rounding to them, or restores a range.
-        narrow = out.itemsize == 1 or (dtype.itemsize == 1 and name != "bias")
+        narrow = out.itemsize == 1 or (b_dtype.itemsize == 1 and name != "bias")
         shape = {"n": (n,), "mx1": (m, 1), "1": (1,), "mxn": None}[extent]
         if shape is None:
             found.append(like_out(name))
@@ -96,6 +98,16 @@ def _stride(value: Any) -> int:
     if type(value) is not int or value < 0:
         raise ValueError(f"batch stride {value!r:.60}")
     return value
+
+
+def _stored_b(spec: Spec, dtype: DType, shape: tuple[int, int]) -> tuple[DType, tuple[int, int]]:
+    """B's elements, and how many: those of s4 are bytes of blocks."""
+    narrow = spec.get("b_dtype") or dtype
+    if narrow != "s4":
+        return DType(narrow), shape
+    if spec["layout"] != "nt":
+        raise ValueError(f"layout={spec['layout']!r}")
+    return DType.U8, (shape[0], row_bytes(shape[1]))
 
 
 def epilogue_operands(spec: Spec) -> dict[str, str]:

@@ -14,6 +14,7 @@ CEILINGS = {
     "peak": "arithmetic at the measured peak",
     "read": "reading at the measured bandwidth",
     "copy": "copying at the measured bandwidth",
+    "convert": "widening, one multiplication and rounding",
     "two cores": "what two cores gained on arithmetic alone",
 }
 

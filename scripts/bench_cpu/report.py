@@ -21,7 +21,7 @@ MISSED = """
 In brackets what a kernel at the ceiling would have. *Out of reach*: even that is beyond the bar.
 """
 #: Ceilings that are rates.
-RATES = ("peak", "read", "copy")
+RATES = ("peak", "read", "copy", "convert")
 
 
 def table_lines(table: Table, rows: Sequence[Row]) -> list[str]:
@@ -137,8 +137,8 @@ def _ceiling_name(ceiling: str, kernel: str) -> str:
     words = kernel.partition("_to_")[0].split("_")
     sizes = next((w for w in words if re.fullmatch(r"\d+(x\d+)+", w)), words[0])
     if words[0] != "matmul":
-        verb = {"read": "reading", "copy": "copying"}[ceiling]
-        both = " read and written" if ceiling == "copy" else ""
+        verb = {"read": "reading", "copy": "copying", "convert": "converting"}[ceiling]
+        both = "" if ceiling == "read" else " read and written"
         return f"{verb} {sizes} of {words[-1]}, GB/s{both}"
     if ceiling == "peak":
         return f"multiply-adds of {words[2]}, GFLOP/s"

@@ -6,11 +6,13 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kgen import targets
 from kgen.ops.expression import inputs
 from kgen.ops.parse import parse
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Spec, text
+from kgen.spec.choices import BType
 
 CUBES = tuple((n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048))
 OTHERS = (
@@ -45,6 +47,10 @@ ROOF = ("peak", "read")
 GEMV_ROWS, GEMV_SIDE = (1, 2, 4, 8, 16), 4096
 
 
+#: Of a step of a decoder, N x K: a matrix of a large one, and one of SmolLM2-135M's.
+NARROW_ROWS, NARROW_SIDES = (1, 2, 4), ((4096, 4096), (1536, 576))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Table:
     """`ceilings`: those that are no libraries but limits. Tables without specs are measured by
@@ -72,7 +78,7 @@ def _has_few_rows(spec: Matmul) -> bool:
 
 def tables(quick: bool = False) -> list[Table]:
     """All of them, in the order of the document."""
-    found = [*_products(), *_fused(), _gemv(), *streams()]
+    found = [*_products(), *_fused(), _gemv(), _narrow(), *streams()]
     if quick:
         found = [_quick(table) for table in found]
     return [
@@ -169,6 +175,29 @@ def _gemv() -> Table:
     )
 
 
+def _narrow() -> Table:
+    """A of f32 by weights of each type, as a model has them: prepacked, or in blocks; those of s8
+    have a scale for each column."""
+    packed = {"constant": (Operand.B,)}
+    types: dict[BType | None, dict[str, Any]] = {
+        None: packed,
+        BType.BF16: packed,
+        BType.S8: packed | {"epilogue": "x * scale"},
+        BType.S4: {"layout": Layout.NT},
+    }
+    return Table(
+        name="narrow",
+        title="Narrow weights: f32 by f32, bf16, s8 and s4",
+        specs=[
+            Matmul(m=m, n=n, k=k, dtype=DType.F32, b_dtype=b_dtype, **fields)
+            for n, k in NARROW_SIDES
+            for b_dtype, fields in types.items()
+            for m in NARROW_ROWS
+        ],
+        ceilings=ROOF,
+    )
+
+
 def streams() -> Iterator[Table]:
     """Element-wise functions and rows, in f32 and bf16, in one thread and two."""
     for threads, dtype in itertools.product((1, 2), (DType.F32, DType.BF16)):
@@ -178,10 +207,11 @@ def streams() -> Iterator[Table]:
         functions += [_formula(e, *shape, dtype) for e in TRANSCENDENTAL for shape in FUNCTION_ROWS]
         rows = [_formula(e, *shape, dtype) for e in NORMS for shape in NORM_ROWS]
         reduced = [_formula(e, *shape, dtype) for e in REDUCTIONS for shape in ROWS]
-        for name, title, specs, ceiling in (
-            ("functions", "Element-wise functions", functions, "copy"),
-            ("rows", "Softmax and norms", rows, "copy"),
-            ("reductions", "Reductions of rows", reduced, "read"),
+        converted = ("convert",) if dtype is not DType.F32 else ()
+        for name, title, specs, limits in (
+            ("functions", "Element-wise functions", functions, ("copy", *converted)),
+            ("rows", "Softmax and norms", rows, ("copy",)),
+            ("reductions", "Reductions of rows", reduced, ("read",)),
         ):
             yield Table(
                 name=f"{name}-{dtype}{several}",
@@ -189,7 +219,7 @@ def streams() -> Iterator[Table]:
                 specs=specs,
                 peers=("torch",),
                 # Ceilings take one thread.
-                ceilings=() if several else (ceiling,),
+                ceilings=() if several else limits,
                 threads=threads,
             )
 

@@ -19,6 +19,7 @@ from kgen import targets
 from kgen.check.execute.places import Emulation
 from kgen.emulate.schedules import SCHEDULES
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Spec
+from kgen.spec.choices import BType
 from tests.open_devices import verify
 from tests.specs import relu_of, softmax_of
 
@@ -140,6 +141,20 @@ def test_math(
 ) -> None:
     m, n, k = shape
     prove(tmp_path, Matmul(m=m, n=n, k=k, dtype=DType.F32, math=math, layout=layout), target)
+
+
+@pytest.mark.parametrize(
+    ("target", "b_dtype"),
+    [
+        (t.name, b_dtype)
+        for family in targets.families()
+        for t in family.targets
+        for b_dtype in family.narrow(t)
+    ],
+    ids=str,
+)
+def test_a_narrow_b(tmp_path: Path, b_dtype: BType, target: str) -> None:
+    prove(tmp_path, Matmul(m=3, n=47, k=77, dtype="f32", b_dtype=b_dtype, layout="nt"), target)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from __future__ import annotations
 import pytest
 
 import kgen
-from tests.emulate.one_schedule import verify
 from kgen.errors import ScheduleError, SpecError
 from kgen.spec import DType, Matmul
+from tests.emulate.one_schedule import verify
 
 #: Target, type, and m: few rows and many, on the CPU with scalar tiles, vectors, AMX.
 CASES = [

@@ -1,4 +1,4 @@
-"""Programs with states: what a decoder keeps from token to token, against a pass over all tokens."""
+"""Programs with states: what a decoder keeps from token to token, against a pass over them all."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The examples run as they stand, in an empty folder, and README's is one of them."""
+"""The examples run as they stand, in a folder with nothing but their models; README has two."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +15,14 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example(example: Path, tmp_path: Path) -> None:
+    for model in example.parent.glob("*.onnx"):
+        shutil.copy(model, tmp_path)
     done = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout and not done.stderr, done.stdout + done.stderr
 
 
-def test_the_quick_start_of_the_readme_is_the_example() -> None:
+@pytest.mark.parametrize("example", ["quickstart", "layer"])
+def test_an_example_of_the_readme(example: str) -> None:
     readme = (ROOT / "README.md").read_text()
-    code = (ROOT / "examples" / "quickstart.py").read_text().split('"""\n\n', 1)[1]
+    code = (ROOT / "examples" / f"{example}.py").read_text().split('"""\n\n', 1)[1]
     assert f"```python\n{code}```" in readme

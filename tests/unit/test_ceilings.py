@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -76,6 +77,23 @@ def test_a_type_without_an_instruction_has_no_peak() -> None:
         ceilings.arithmetic(DType.S8, find("aarch64-neon"))
     with pytest.raises(DeviceError, match="vpmaddwd does not add its products of s8"):
         ceilings.arithmetic(DType.S8, find("x86-64-v3"))
+
+
+@pytest.mark.parametrize(("name", "type_"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16)])
+def test_converting_takes_every_number_times_one_and_a_half(name: str, type_: type) -> None:
+    """Whole numbers up to 83 are so in bf16; where no instruction rounds, bits are cut off."""
+    nbytes = 2 * 3 * 1024
+    source, out = ceilings._memory(nbytes), ceilings._memory(nbytes)
+    numbers = 2.0 * (np.arange(nbytes // 2) % 83)
+    source.view(type_)[:] = numbers
+    walk = ceilings.Walk(1)
+    ceilings._walk(walk, nbytes, source, out, copies=True, converts=name)()
+    assert np.array_equal(out.view(type_).astype(np.float64), 1.5 * numbers)
+
+
+def test_only_halves_are_converted(entry_for: EntryFor) -> None:
+    with pytest.raises(DeviceError, match="for f16 and bf16, not f32; take copy"):
+        ceilings.convert(entry_for(relu_of((3, 5), dtype=DType.F32)), {}, CPU)
 
 
 @pytest.mark.parametrize("walk", ceilings.WALKS)

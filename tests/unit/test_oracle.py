@@ -19,6 +19,7 @@ from kgen.check.oracle.elementwise import Arrays
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.verify import compare, cost, inputs
 from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
+from kgen.spec.choices import NARROW
 from kgen.spec.epilogue import steps_of
 from kgen_runtime import scalar
 from kgen_runtime.definitions import DEFINITIONS
@@ -52,7 +53,11 @@ def matmuls(draw: st.DrawFn) -> Matmul:
     chain = draw(st.lists(st.sampled_from(Epilogue), max_size=3, unique=True))
     plain = Matmul(m=draw(sizes), n=draw(sizes), k=draw(sizes), dtype=dtype)
     layout = draw(st.sampled_from(Layout))
+    b_dtype = draw(st.sampled_from([None, *NARROW.get(dtype, ())]))
+    if b_dtype == "s4":
+        layout = Layout.NT
     fields = {"m": plain.m, "n": plain.n, "k": plain.k, "dtype": dtype, "layout": layout}
+    fields["b_dtype"] = b_dtype
     packed = Matmul(**fields)
     gap = st.integers(0, 3)
     assert packed.lda and packed.ldb and packed.ldc

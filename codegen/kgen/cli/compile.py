@@ -36,6 +36,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "another one, or with * for any text: 'past.*=present.*'",
     )  # fmt: skip
     parser.add_argument(
+        "--weights", metavar="D",
+        help="round constant weights of products: bf16, s8 (a scale for each column) or s4 (a "
+        "scale for each 32 of a column)",
+    )  # fmt: skip
+    parser.add_argument(
         "--external-weights",
         action="store_true",
         help="weights beside the bundle, in a folder weights, which several bundles may share",
@@ -59,7 +64,12 @@ def run(args: argparse.Namespace) -> int:
     start = time.perf_counter()
     shapes = shapes_of(args.shape)
     compiled = compile_model(
-        args.model, targets, shapes=shapes, states=pairs_of(args.state), progress=progress
+        args.model,
+        targets,
+        shapes=shapes,
+        states=pairs_of(args.state),
+        weights=args.weights,
+        progress=progress,
     )
     if args.verify:
         results = verified(compiled.bundle, args.model)

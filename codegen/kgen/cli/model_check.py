@@ -33,6 +33,7 @@ def verified(
     inputs: Sequence[str] = (),
 ) -> list[ProgramResult]:
     """All programs of a bundle against a model. Raises SpecError for inputs that do not fit."""
+    from kgen.check.model.narrow import weights_of
     from kgen.check.model.steps import verify_program
     from kgen.check.model.truth import truth
     from kgen.check.verify.run import opened
@@ -42,7 +43,9 @@ def verified(
         if not programs:
             raise SpecError(f"--model {model}: the bundle has no program; kgen compile makes one")
         progress(f"computing {model} in f64")
-        expected = truth(model, programs[0], seed=seed, given=_given(inputs, programs[0].inputs))
+        given = _given(inputs, programs[0].inputs)
+        weights = weights_of(reader.manifest.kernels)
+        expected = truth(model, programs[0], seed=seed, given=given, weights=weights)
         found = []
         for program in programs:
             name = program.qualified_name
@@ -98,6 +101,8 @@ def print_results(results: Sequence[ProgramResult], *, json: bool = False) -> No
         name = f"{result.target}/{result.program}"
         if result.reason:
             print(f"{name}: {result.reason}")
+        for output, apart in result.deviation.items():
+            print(f"{name}: narrow weights move {output} by {apart:.2%} of its norm")
         wrong = result.first_wrong
         if wrong is not None:
             why = wrong.reason or f"{wrong.value} is off by {wrong.error:.3g} times its bound"

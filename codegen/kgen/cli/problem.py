@@ -23,6 +23,7 @@ from kgen.spec import (
     formula_class,
     op_class,
 )
+from kgen.spec.choices import NARROW
 from kgen.spec.elementwise import INDEX_DTYPES
 from kgen.spec.epilogue import EXTENTS
 from kgen.spec.formula import expression_of
@@ -38,7 +39,7 @@ _FIELDS = {
     name: name
     for name in (
         "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue",
-        "epilogue_shapes", "math", "scales", "constant", "axes", "index_dtype",
+        "epilogue_shapes", "math", "scales", "constant", "axes", "index_dtype", "b_dtype",
     )
 } | {"batch_stride": "batch_stride_a"}  # fmt: skip
 
@@ -73,6 +74,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--out-dtype", metavar="D",
         help="output type (that of the input; s8: s32, fp8: bf16); an expression's outputs may "
         "differ: f16,f32 or out=f16,mean=f32",
+    )  # fmt: skip
+    problem.add_argument(
+        "--b-dtype", metavar="D",
+        help=f"B's type beside --dtype f32: {_names(NARROW[DType.F32])}; it is widened as it is "
+        "multiplied",
     )  # fmt: skip
     problem.add_argument(
         "--layout", metavar="L", help=f"{_names(Layout)}; t = stored transposed (nn)"
@@ -200,7 +206,7 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     fields |= {name: _integer(name, getattr(args, name)) for name in ("lda", "ldb", "ldc")}
     fields |= {name: comma_list(getattr(args, name) or None) for name in LISTS}
     fields["epilogue"] = args.epilogue or ()
-    given = {name: getattr(args, name) for name in ("layout", "math")}
+    given = {name: getattr(args, name) for name in ("layout", "math", "b_dtype")}
     fields |= {name: value for name, value in given.items() if value is not None}
     if args.constant is not None:
         fields["constant"] = (args.constant.partition("=")[0],)

@@ -31,11 +31,11 @@ def run(args: argparse.Namespace) -> int:
         (
             *(r["target"], r["family"], r["arch"]),
             *(" ".join(r["ops"][o]) for o in ops),
-            *(" ".join(r["math"]) or None, r["proof"]),
+            *(" ".join(r["math"]) or None, " ".join(r["narrow"]) or None, r["proof"]),
         )
         for r in rows
     ]
-    print_table(("target", "family", "arch", *ops, "--math", "proven by"), table)
+    print_table(("target", "family", "arch", *ops, "--math", "--b-dtype", "proven by"), table)
     print("suffixes combine: x86-64-v4+bf16+vnni")
     if "reason" in native:
         print(native["reason"])

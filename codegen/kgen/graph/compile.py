@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 
 from kgen import bundle, pipeline, targets
-from kgen.errors import GraphError, KgenError, SpecError
+from kgen.errors import GraphError, KgenError, SpecError, TargetError
 from kgen.graph.assemble import assembled
 from kgen.graph.fuse import Fused, fuse
 from kgen.graph.importer import imported
@@ -14,11 +14,14 @@ from kgen.graph.ir import Graph
 from kgen.graph.lower import Lowered, lower
 from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.model import Array, Shape
+from kgen.graph.narrow import WEIGHTS, narrowed
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.siblings import merged
 from kgen.graph.states import states_of, with_states
 from kgen.spec import Elementwise
+from kgen.spec.choices import BType, BTypeName
+from kgen.spec.members import member
 from kgen.targets.base import Kernel, Plan, Target
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
@@ -37,9 +40,15 @@ class Compiled:
     memory: Mapping[str, MemoryPlan]
 
 
-def load(path: str | os.PathLike[str], shapes: Mapping[str, Shape]) -> Fused:
-    """A model's fused graph. Raises GraphError."""
-    return fuse(merged(graph_of(imported(read(path), shapes, OPERATORS))))
+def load(
+    path: str | os.PathLike[str], shapes: Mapping[str, Shape], weights: BType | None = None
+) -> Fused:
+    """A model's fused graph, with its products' weights in a narrow type. Raises GraphError."""
+    model = imported(read(path), shapes, OPERATORS)
+    graph = merged(graph_of(model))
+    if weights is not None:
+        graph = narrowed(graph, weights, frozenset(model.constants))
+    return fuse(graph)
 
 
 def lowered_for(fused: Fused, target: Target) -> Lowered:
@@ -57,17 +66,29 @@ def compile_model(
     *,
     shapes: Mapping[str, Shape] | None = None,
     states: Mapping[str, str] | None = None,
+    weights: BTypeName | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Compiled:
     """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open;
     `states` are outputs, by the inputs that they are in the next run, which stay in the program.
+    Constant `weights` of products are rounded to bf16, to s8 with a scale for each column, or to s4
+    with one for each 32.
 
     Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
     where a target cannot, with the node that it is about.
     """
+    wanted = None if weights is None else member(BType, weights, "weights")
+    if wanted not in (None, *WEIGHTS):
+        raise GraphError(f"weights={wanted} is not one of {', '.join(WEIGHTS)}")
     found = [t if isinstance(t, Target) else targets.find(t) for t in names]
+    for target in found if wanted else ():
+        known = targets.family(target.family).narrow(target)
+        if wanted not in known:
+            raise TargetError(
+                f"weights={wanted} is not one that {target.name} has; it has {', '.join(known)}"
+            )
     progress(f"reading {path}")
-    fused = load(path, shapes or {})
+    fused = load(path, shapes or {}, wanted)
     lowered = {target.name: lowered_for(fused, target) for target in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
     kept = states_of(fused.graph, states or {})
@@ -86,15 +107,15 @@ def compile_model(
         progress(f"building {number} of {len(distinct)}: {target_name}/{key}")
         kernels.append(pipeline.assembled(plan))
     programs = []
-    weights: dict[str, Array] = {}
+    files: dict[str, Array] = {}
     memory: dict[str, MemoryPlan] = {}
     for target in found:
         progress(f"packing weights for {target.name}")
         made = assembled(NAME, target.name, fused.graph, lowered[target.name], plans[target.name])
         programs.append(made.program)
-        weights.update(made.weights)
+        files.update(made.weights)
         memory[target.name] = made.memory
-    packed = bundle.pack(kernels, programs=programs, weights=weights)
+    packed = bundle.pack(kernels, programs=programs, weights=files)
     return Compiled(bundle=packed, graph=fused.graph, lowered=lowered, memory=memory)
 
 

@@ -27,6 +27,7 @@ from kgen.ops.expression import (
 )
 from kgen.ops.views import has_views
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
+from kgen.spec.choices import BType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -275,6 +276,11 @@ class _Lowering:
             found = matrix(self.graph, product, number, leaf.layout)
             assert found is not None, leaf
             buffer = leaf.root
+            if self.buffers[buffer].dtype is DType.U8:
+                # Blocks lie as they are, and all of a batch share them.
+                bindings[name], letters = Binding(buffer=buffer), f"{letters}t"
+                strides.append((0,) * len(sizes))
+                continue
             if buffer in self.constants and name == "b":
                 constant = ("b",)
                 least = k if found.transposed else n
@@ -300,8 +306,9 @@ class _Lowering:
         epilogue, shapes, operands = self.epilogue(root, product, extents)
         spec = Matmul(
             m=batch.m, n=n, k=k, dtype=product.dtype, out_dtype=product.dtype,
+            b_dtype=narrow_type(self.buffers[bindings["b"].buffer].dtype, product),
             layout=letters, epilogue=epilogue, epilogue_shapes=shapes, constant=constant,  # type: ignore[arg-type]
-            lda=batch.lda, ldb=fields["ldb"], ldc=batch.ldc, **batch.fields,
+            lda=batch.lda, ldb=fields.get("ldb"), ldc=batch.ldc, **batch.fields,
         )  # fmt: skip
         nodes = self.nodes(product.id, ())
         if root in self.fused.formulas:
@@ -362,6 +369,13 @@ class _Lowering:
     ) -> None:
         bound = {**bindings, "out": Binding(buffer=writes)}
         self.calls.append(Call(spec=spec, bindings=bound, writes=writes, nodes=nodes))
+
+
+def narrow_type(dtype: DType, product: Value) -> BType | None:
+    """What narrow weights are stored as."""
+    if dtype is product.dtype:
+        return None
+    return BType.S4 if dtype is DType.U8 else BType(dtype)
 
 
 def elementwise(

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from kgen.graph.ir import Builder, Formula, Graph, Operation, Product, Source, Value, View
+from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
 from kgen.graph.layout import ViewStep
 from kgen.graph.memory import ALIGNMENT
 from kgen.graph.model import Array
-from kgen.ops.expression import call, substituted, variable
+from kgen.graph.rewriting import Rewriting
+from kgen.ops.expression import call, variable
 from kgen_runtime.values import frozen
 
 #: Between the model's names of the values that one has side by side.
@@ -86,57 +87,22 @@ def _sibling(graph: Graph, product: Value, uses: Sequence[Value]) -> Sibling:
     return alone
 
 
-class _Rewriting:
-    """Copies a graph value by value, with other ids."""
+class _Rewriting(Rewriting):
+    """Copies a graph with each group as one product."""
 
     def __init__(self, graph: Graph, groups: Sequence[list[Sibling]]) -> None:
-        self.graph, self.builder = graph, Builder({})
-        self.builder.constants = dict(graph.constants)
-        self.ids: dict[str, str] = {}
-        self.names: dict[str, str] = {}
+        super().__init__(graph)
         self.first = {group[0].product.id: group for group in groups}
         #: What is made of a group at once: its values are not copied.
         self.members = {
             name for group in groups for s in group for name in (s.product.id, s.end.id)
         }
 
-    def all(self) -> Graph:
-        for value in self.graph.values.values():
-            if value.id in self.first:
-                self.group(self.first[value.id])
-            elif value.id not in self.members:
-                self.copy(value)
-        return Graph(
-            name=self.graph.name,
-            inputs=tuple(self.ids[name] for name in self.graph.inputs),
-            outputs={name: self.ids[of] for name, of in self.graph.outputs.items()},
-            values=self.builder.values,
-            constants=self.builder.constants,
-            names=self.names,
-        )
-
-    def copy(self, value: Value) -> None:
-        found = self.add(self.moved(value.operation), value)
-        if value.id in self.graph.names:
-            self.names[found.id] = self.graph.names[value.id]
-        self.ids[value.id] = found.id
-
-    def add(self, operation: Operation, like: Value) -> Value:
-        return self.builder.add(operation, like.shape, like.dtype, like.nodes)
-
-    def moved(self, operation: Operation) -> Operation:
-        """The same of the copies."""
-        match operation:
-            case Formula():
-                new = {name: variable(self.ids[name]) for name in operation.operands}
-                return Formula(
-                    expression=substituted(operation.expression, new), axes=operation.axes
-                )
-            case View():
-                return View(of=self.ids[operation.of], step=operation.step)
-            case Product():
-                return Product(a=self.ids[operation.a], b=self.ids[operation.b])
-        return operation
+    def visit(self, value: Value) -> None:
+        if value.id in self.first:
+            self.group(self.first[value.id])
+        elif value.id not in self.members:
+            self.copy(value)
 
     def group(self, siblings: Sequence[Sibling]) -> None:
         b, first = self.builder, siblings[0]

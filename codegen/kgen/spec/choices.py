@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from kgen.ops import functions
 from kgen_runtime.dtypes import DType
@@ -17,6 +17,7 @@ EpilogueName = Literal[
     "hard_swish", "softplus", "softsign", "erf", "sin", "cos"
 ]  # fmt: skip
 MathName = Literal["exact", "tf32", "3xtf32"]
+BTypeName = Literal["bf16", "f16", "s8", "s4"]
 LayoutName = Literal["nn", "nt", "tn", "tt"]
 ScaleName = Literal["a", "b", "out"]
 OperandName = Literal["b"]
@@ -82,8 +83,35 @@ class Operand(StrEnum):
     B = "b"
 
 
+class BType(StrEnum):
+    """What a B that is narrower than A is stored as. s4: rows along k of blocks of 32 numbers with
+    a scale (:mod:`kgen_runtime.blocks`)."""
+
+    BF16 = "bf16"
+    F16 = "f16"
+    S8 = "s8"
+    S4 = "s4"
+
+    @classmethod
+    def _missing_(cls, value: Any) -> BType | None:
+        """What array libraries call the type."""
+        try:
+            return next((found for found in cls if found.value == DType(value).value), None)
+        except ValueError:
+            return None
+
+    @property
+    def dtype(self) -> DType:
+        """That of B's elements: bytes of blocks."""
+        return DType.U8 if self is BType.S4 else DType(self.value)
+
+
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 FLOATS_8 = (DType.E4M3, DType.E5M2)
+#: Types that B may have instead of its product's, which are widened as they are multiplied.
+NARROW: dict[DType, tuple[BType, ...]] = {DType.F32: tuple(BType)}
+#: Those of them that are converted element by element.
+WIDENED = (BType.BF16, BType.F16, BType.S8)
 #: Output types of a product by its operands' type, the default first.
 OUTPUTS: dict[DType, tuple[DType, ...]] = {
     DType.F64: (DType.F64,),

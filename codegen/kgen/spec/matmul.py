@@ -14,7 +14,10 @@ from kgen.ops import Expression, beyond, parse
 from kgen.ops.expression import call, constant, infix, substituted, variable
 from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen.spec.choices import (
+    NARROW,
     OUTPUTS,
+    BType,
+    BTypeName,
     Epilogue,
     Layout,
     LayoutName,
@@ -36,6 +39,7 @@ from kgen.spec.epilogue import (
 )
 from kgen.spec.formula import expression_key
 from kgen.spec.members import Member, Members, OptionalMember
+from kgen_runtime.blocks import row_bytes
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
@@ -67,8 +71,9 @@ class Matmul(Spec):
     operands have the output's dtype, leading dimension and batch stride; so have vectors its dtype,
     or f32 where 8 bits are too few (:meth:`operand_dtype`). `scales` are those of A, B
     and the output that are arguments, a f32 each, for operands of 8 bits; the others are 1.
-    `constant` operands are given to the kernel in an order that suits it, which the runtime's
-    `pack` puts them in.
+    `b_dtype` is B's type where it is narrower than A's (:class:`BType`): its numbers are exact, and
+    multiplied in A's. `constant` operands are given to the kernel in an order that suits it, which
+    the runtime's `pack` puts them in.
 
     Raises SpecError for anything out of range.
     """
@@ -95,6 +100,7 @@ class Matmul(Spec):
     math: Member[Math, MathName] = Member(Math, Math.EXACT)
     scales: Members[Scale, ScaleName] = Members(Scale)
     constant: Members[Operand, OperandName] = Members(Operand)
+    b_dtype: OptionalMember[BType, BTypeName | DTypeLike] = OptionalMember(BType)
 
     def __post_init__(self) -> None:
         if self.dtype not in OUTPUTS:
@@ -115,6 +121,7 @@ class Matmul(Spec):
             )
         if self.math is not Math.EXACT and self.dtype is not DType.F32:
             raise SpecError(f"math={self.math} is for dtype=f32, not {self.dtype}; leave it out")
+        self._check_narrow()
         self._check_epilogue()
         self._check_scales()
         if len(set(self.constant)) < len(self.constant):
@@ -144,6 +151,24 @@ class Matmul(Spec):
             object.__setattr__(self, "batch_dims", dims)
             object.__setattr__(self, "batch", math.prod(dims))
         self._check_int("batch", 1, MAX_BATCH)
+
+    def _check_narrow(self) -> None:
+        if self.b_dtype is None:
+            return
+        if self.b_dtype not in NARROW.get(self.dtype, ()):
+            raise SpecError(
+                f"b_dtype={self.b_dtype} is for dtype={', '.join(NARROW)}, not {self.dtype}; "
+                "leave it out"
+            )
+        if self.math is not Math.EXACT:
+            raise SpecError(
+                f"math={self.math} is for a B of f32, not b_dtype={self.b_dtype}; leave it out"
+            )
+        if self.has_blocks and self.layout is not Layout.NT:
+            raise SpecError(
+                f"layout={self.layout} does not go with b_dtype=s4, whose blocks lie along k; "
+                "take nt"
+            )
 
     def _check_epilogue(self) -> None:
         expression, operands = checked(self.epilogue, self.epilogue_shapes)
@@ -234,6 +259,16 @@ class Matmul(Spec):
         return self.out_dtype
 
     @property
+    def b_type(self) -> DType:
+        """B's dtype, always set."""
+        return self.b_dtype.dtype if self.b_dtype else self.dtype
+
+    @property
+    def has_blocks(self) -> bool:
+        """B is in blocks along k, which no stride takes apart."""
+        return self.b_dtype is BType.S4
+
+    @property
     def accumulate(self) -> DType:
         """The type of sums."""
         return {DType.F64: DType.F64, DType.S8: DType.S32}.get(self.dtype, DType.F32)
@@ -263,7 +298,7 @@ class Matmul(Spec):
         extents = {o.name: o.extent for o in self.operands}
         if extents.get(name, Extent.FULL) is Extent.FULL:
             return self.out
-        narrow = self.out.itemsize == 1 or (self.dtype.itemsize == 1 and name != Epilogue.BIAS)
+        narrow = self.out.itemsize == 1 or (self.b_type.itemsize == 1 and name != Epilogue.BIAS)
         return DType.F32 if narrow else self.out
 
     @property
@@ -274,6 +309,8 @@ class Matmul(Spec):
     @property
     def b_shape(self) -> tuple[int, int]:
         """B as stored."""
+        if self.has_blocks:
+            return self.n, row_bytes(self.k)
         return (self.n, self.k) if self.layout.b_transposed else (self.k, self.n)
 
     @property
@@ -308,7 +345,7 @@ class Matmul(Spec):
         out_like = (self.out, (self.m, self.n), self.ldc, c_batch)
         params = [
             self._matrix("a", self.dtype, self.a_shape, self.lda, a_batch),
-            self._matrix("b", self.dtype, self.b_shape, self.ldb, b_batch),
+            self._matrix("b", self.b_type, self.b_shape, self.ldb, b_batch),
         ]
         params += [self._vector(f"scale_{s}", DType.F32, 1) for s in self.scales if s != Scale.OUT]
         if self.beta != 0.0:
@@ -375,6 +412,8 @@ class Matmul(Spec):
         parts = [f"matmul_{self.m}x{self.n}x{self.k}_{self.dtype}_{self.layout}"]
         if self.math is not Math.EXACT:
             parts.append(self.math.value)
+        if self.b_dtype is not None:
+            parts.append(f"by_{self.b_dtype}")
         if self.out is not self.dtype:
             parts.append(f"to_{self.out}")
         if self.batch > 1:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Math, Matmul, Rowwise, Spec
+from kgen.spec.choices import BType
 from kgen.targets import header
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.launch_limits import Limits, refusal, target_limits
@@ -271,6 +272,12 @@ class Family(ABC):
             raise TargetError(
                 f"math={spec.math} is not one that {target.name} has; it has {', '.join(maths)}"
             )
+        narrow = self.narrow(target)
+        if isinstance(spec, Matmul) and spec.b_dtype not in (None, *narrow):
+            raise TargetError(
+                f"b_dtype={spec.b_dtype} is not one that {target.name} has beside dtype="
+                f"{spec.dtype}; it has {', '.join(narrow) or 'none'}; leave it out"
+            )
 
     def folded(self, target: Target) -> tuple[DType, ...]:
         """Types that rows are computed in: what lanes exchange has 32 bits."""
@@ -279,6 +286,10 @@ class Family(ABC):
     def maths(self, target: Target) -> tuple[Math, ...]:
         """Ways to multiply f32."""
         return (Math.EXACT,)
+
+    def narrow(self, target: Target) -> tuple[BType, ...]:
+        """Types that B may have instead of A's f32."""
+        return ()
 
     def choose(self, spec: Spec, target: Target) -> Schedule:
         """The heuristic schedule; it always fits what `check_support` lets pass."""

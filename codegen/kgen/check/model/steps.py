@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
 from typing import Any, Protocol
 
 import numpy as np
@@ -65,6 +66,8 @@ class ProgramResult:
     steps: tuple[StepResult, ...]
     outputs: Mapping[str, float]
     reason: str = ""
+    #: Of narrow weights: how far outputs are from those of the model as it is, by their norm.
+    deviation: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -89,6 +92,7 @@ class ProgramResult:
             ],
             "outputs": dict(self.outputs),
             "reason": self.reason,
+            "deviation": dict(self.deviation),
         }  # fmt: skip
 
 
@@ -229,6 +233,7 @@ class _Machine:
             steps=steps,
             outputs=outputs,
             reason=reason,
+            deviation=self.truth.deviation,
         )
 
 

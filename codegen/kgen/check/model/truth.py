@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
+from kgen.check.model.narrow import operators
 from kgen.errors import GraphError
 from kgen.graph.onnx_file import read
 from kgen_runtime.manifest_program import Program
@@ -32,11 +34,14 @@ KEEPING = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 
 @frozen
 class Truth:
-    """A model's inputs, and its values by name, in f64 and as they come out in f32."""
+    """A model's inputs, and its values by name, in f64 and as they come out in f32. Of narrow
+    weights, `deviation` is how far each output is from that of the model as it is, relative to its
+    norm."""
 
     inputs: Mapping[str, Array]
     exact: Mapping[str, Array]
     rounded: Mapping[str, Array]
+    deviation: Mapping[str, float] = field(default_factory=dict)
 
 
 def truth(
@@ -45,9 +50,11 @@ def truth(
     *,
     seed: int = 0,
     given: Mapping[str, Array] | None = None,
+    weights: str | None = None,
 ) -> Truth:
-    """A model's values on inputs that are given, and on seeded ones in place of those that are not.
-    Raises GraphError for a model that its reference cannot compute."""
+    """A model's values on inputs that are given, and on seeded ones in place of those that are not,
+    with its products' constant weights rounded to a narrow type. Raises GraphError for a model that
+    its reference cannot compute."""
     model = read(path)
     named = {i.name: i for i in model.graph.input}
     inputs = {}
@@ -61,8 +68,25 @@ def truth(
         drawn = _drawn(model, value.name, value.dtype.is_integer, shape, rng)
         array = (given or {}).get(value.name, drawn.astype(value.dtype.storage))
         inputs[value.name] = array.reshape(shape)
-    exact = _values(in_f64(model), {name: _as_f64(array) for name, array in inputs.items()}, path)
-    return Truth(inputs=inputs, exact=exact, rounded=_values(model, inputs, path))
+    wide = {name: _as_f64(array) for name, array in inputs.items()}
+    exact = _values(in_f64(model), wide, path, weights)
+    deviation = {}
+    if weights is not None:
+        plain = _values(in_f64(model), wide, path)
+        outputs = [o.name for o in model.graph.output]
+        deviation = {name: _apart(exact[name], plain[name]) for name in outputs}
+    return Truth(
+        inputs=inputs,
+        exact=exact,
+        rounded=_values(model, inputs, path, weights),
+        deviation=deviation,
+    )
+
+
+def _apart(values: Array, others: Array) -> float:
+    """The norm of a difference, relative to that of the other."""
+    norm = float(np.linalg.norm(others.astype(np.float64)))
+    return float(np.linalg.norm((values - others).astype(np.float64))) / (norm or 1.0)
 
 
 def _drawn(
@@ -96,11 +120,15 @@ class GlobalMaxPool(OpRun):  # type: ignore[misc]
 
 
 def _values(
-    model: onnx.ModelProto, inputs: Mapping[str, Array], path: str | os.PathLike[str]
+    model: onnx.ModelProto,
+    inputs: Mapping[str, Array],
+    path: str | os.PathLike[str],
+    weights: str | None = None,
 ) -> dict[str, Array]:
+    own = [GlobalMaxPool, *operators(model, weights)]
     try:
         with np.errstate(all="ignore"):
-            found = ReferenceEvaluator(model, new_ops=[GlobalMaxPool]).run(
+            found = ReferenceEvaluator(model, new_ops=own).run(
                 None, dict(inputs), intermediate=True
             )
     except Exception as error:

@@ -123,7 +123,11 @@ def _matmul(
 
     everything = slice(None)
     a = piece("a", spec["layout"][0] == "t", rows, everything)
-    b = piece("b", spec["layout"][1] == "t", everything, cols)
+    if spec.get("b_dtype") == "s4":
+        # Rows of it are columns.
+        b = blocks(piece("b", False, cols, everything), spec["k"]).swapaxes(1, 2)
+    else:
+        b = piece("b", spec["layout"][1] == "t", everything, cols)
     result = tolerance.product(a @ b, np.abs(a) @ np.abs(b), spec["k"], whole, entry.tolerance)
     if result.accumulate.is_integer and entry.output.dtype is not result.accumulate:
         result = result.convert(DType.F32)
@@ -145,6 +149,15 @@ def _matmul(
     if "scale_out" in inputs:
         result = result.scale(float(decode(inputs["scale_out"], DType.F32)[0]))
     return result
+
+
+def blocks(rows: Values, count: int) -> Values:
+    """Numbers in blocks of 32 (GGUF's Q4_0), from rows of bytes: an f16 scale, then 16 bytes."""
+    split = rows.astype(np.uint8).reshape(*rows.shape[:-1], -1, 18)
+    scales = split[..., :2].copy().view("<f2").astype(np.float64)
+    halves = np.concatenate([split[..., 2:] % 16, split[..., 2:] // 16], axis=-1)
+    numbers = (halves.astype(np.float64) - 8.0) * scales
+    return numbers.reshape(*rows.shape[:-1], -1)[..., :count]
 
 
 def _elementwise(

@@ -29,6 +29,12 @@ __all__ = ["PEERS", "Peer", "check_exact", "make", "threads"]
 #: Rows and columns of an output that are compared.
 COMPARED = 64
 
+CEILINGS: Mapping[str, PeerMaker] = {
+    "peak": ceilings.peak,
+    "read": ceilings.read,
+    "copy": ceilings.copy,
+    "convert": ceilings.convert,
+}
 PEERS: Mapping[str, PeerMaker] = {
     "numpy": numpy_peer,
     "torch": torch_peers.torch_peer,
@@ -39,9 +45,7 @@ PEERS: Mapping[str, PeerMaker] = {
     "onednn": onednn.onednn,
     "onednn-packed": onednn.onednn_packed,
     "iree": iree,
-    "peak": ceilings.peak,
-    "read": ceilings.read,
-    "copy": ceilings.copy,
+    **CEILINGS,
 }
 
 
@@ -52,6 +56,10 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
     """
     if name not in PEERS:
         raise DeviceError(suggest.unknown(f"against={name}", name, PEERS))
+    if name not in CEILINGS and (narrow := entry.spec.get("b_dtype")):
+        raise DeviceError(
+            f"{name} is not timed on products of {entry.spec['dtype']} by {narrow}; take read"
+        )
     return PEERS[name](entry, buffers, device)
 
 

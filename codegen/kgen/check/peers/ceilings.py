@@ -1,8 +1,10 @@
-"""What limits a kernel on this CPU, measured beside it: arithmetic in registers, reading, copying.
+"""What limits a kernel on this CPU, measured beside it: arithmetic in registers, reading, copying,
+converting.
 
 Each is a peer that runs in one thread: `peak` does as many multiply-adds as the kernel, by the best
 instruction that this CPU has for its type, on registers alone; `read` reads as many bytes as the
-inputs have; `copy` copies as many bytes as the output has. A kernel's ratio to one of them is the
+inputs have; `copy` copies as many bytes as the output has; `convert` copies
+them as numbers of 16 bits that are multiplied in f32. A kernel's ratio to one of them is the
 fraction of that ceiling that it reaches.
 """
 
@@ -141,11 +143,33 @@ def copy(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
     nbytes = entry.output.nbytes
     source, out = _memory(nbytes), _memory(nbytes)
     runs: list[Run] = [partial(ctypes.memmove, out.ctypes.data, source.ctypes.data, nbytes)]
-    for streaming in (False, True):
-        runs += [
-            _walk(w, nbytes, source, out, copies=True, streaming=streaming) for w in _walks(nbytes)
-        ]
+    runs += _copies(nbytes, source, out)
     return Peer(name="copy", run=fastest(runs), keep=(source, out))
+
+
+def convert(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    """As many numbers of 16 bits as the output has, widened to f32, multiplied, and narrowed by an
+    instruction, or cut off where there is none: the least of what a function does.
+
+    Raises DeviceError for other types.
+    """
+    _check_cpu("convert", device)
+    dtype = entry.output.dtype
+    if dtype not in (DType.F16, DType.BF16):
+        raise DeviceError(f"convert is measured for f16 and bf16, not {dtype}; take copy")
+    nbytes = entry.output.nbytes
+    source, out = _memory(nbytes), _memory(nbytes)
+    runs = _copies(nbytes, source, out, converts=str(dtype))
+    return Peer(name="convert", run=fastest(runs), keep=(source, out))
+
+
+def _copies(nbytes: int, source: Bytes, out: Bytes, converts: str = "") -> list[Run]:
+    """Every way to copy, past the caches or not."""
+    return [
+        _walk(walk, nbytes, source, out, copies=True, streaming=streaming, converts=converts)
+        for streaming in (False, True)
+        for walk in _walks(nbytes)
+    ]
 
 
 def _check_cpu(name: str, device: DeviceInfo) -> None:
@@ -211,9 +235,11 @@ def _walk(
     *,
     copies: bool,
     streaming: bool = False,
+    converts: str = "",
 ) -> Run:
     """All of the memory, but for what does not fill a step of each stream."""
-    width = find("native").limits["vector_bytes"]
+    target = find("native")
+    width = target.limits["vector_bytes"]
     unroll = VECTORS // walk.streams
     code = assembled(
         "cpu/ceiling_memory.ll.j2",
@@ -228,12 +254,26 @@ def _walk(
             "vector_bytes": width,
             "copies": copies,
             "streaming": streaming,
+            "converts": converts,
+            "floats": width // 4,
+            "halves": width // 2,
+            "lower": _indices(0, width // 4),
+            "upper": _indices(width // 4, width // 2),
+            "in_order": _indices(0, width // 2),
+            "rounds": f"llvm.x86.avx512bf16.cvtne2ps2bf16.{8 * width}"
+            if target.has("avx512_bf16")
+            else "",
         },
         pointers=2,
     )
     step = walk.apart or unroll * width
     part = max(step, nbytes // walk.streams // step * step)
     return partial(code, part, source.ctypes.data, out.ctypes.data)
+
+
+def _indices(start: int, stop: int) -> str:
+    """Elements that a shuffle takes."""
+    return f"<{', '.join(f'i32 {i}' for i in range(start, stop))}>"
 
 
 def _streams(walk: Walk, unroll: int, width: int) -> tuple[object, ...]:

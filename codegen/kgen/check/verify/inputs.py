@@ -26,7 +26,7 @@ from kgen.check.tensors import (
     strided_bits,
 )
 from kgen.check.verify import special_values
-from kgen_runtime import packing, views
+from kgen_runtime import blocks, packing, views
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.values import frozen
@@ -119,10 +119,34 @@ def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = F
         bits = strided_bits(buffer, param)
         if param.name in places:
             bits[...] = _indices(generator, param, places[param.name])
+        elif param.name == "b" and entry.spec.get("b_dtype") == "s4":
+            bits[...] = _blocks(generator, entry, param, make, whole)
         else:
             bits[...] = encode(make(generator, param), param.dtype)
         buffers[param.name] = buffer
     return DataSet(name=name, whole=whole, buffers=buffers)
+
+
+def _blocks(
+    generator: np.random.Generator,
+    entry: KernelEntry,
+    param: TensorParam,
+    make: Maker,
+    whole: bool,
+) -> Bits:
+    """Numbers of 4 bits with the signs of those that are made, and scales of any size that f16
+    has, down to subnormal ones."""
+    numbers = (*param.shape[:-1], entry.spec["k"])
+    made = make(generator, replace(param, dtype=DType.S8, shape=numbers, strides=(1,)))
+    values = made.reshape(-1, numbers[-1]).astype(np.int8)
+    shape = len(values), -(-numbers[-1] // blocks.BLOCK)
+    if whole:
+        return blocks.packed(values, np.ones(shape)).reshape(param.shape)
+    exponents = generator.integers(-20, 12, shape)
+    scales = np.ldexp(1.0 + generator.integers(0, 1024, shape) / 1024, exponents)
+    # No zeros where there were none: special values of A would make NaN of them.
+    few = np.where((values > 0) & (values < 16), 1, values // 16)
+    return blocks.packed(few, scales).reshape(param.shape)
 
 
 def index_places(entry: KernelEntry) -> dict[str, set[int]]:
@@ -279,6 +303,8 @@ def _special_matmul(entry: KernelEntry, seed: int, turn: int) -> Maker:
 
     def make(generator: np.random.Generator, param: TensorParam) -> Floats:
         values = _random(generator, param)
+        if param.dtype is DType.S8:
+            values = np.clip(np.abs(values), 1, 127).astype(np.float32)
         if param.name in ("a", "b"):
             special.place(param.name, values)
         return values

@@ -90,6 +90,9 @@ class MatmulValues:
         #: The same in every turn.
         self._generator = np.random.default_rng(seed)
         self._nan_only = bool(calls - EXACT) or spec.get("math") == "3xtf32" or dtype is DType.E4M3
+        #: A B of integers beside floats of A: it has no special values, and no zeros either, which
+        #: are NaN times infinity.
+        self._whole_b = spec.get("b_dtype") in ("s8", "s4")
         self._signs = {name: _signs(self._generator, spec["k"]) for name in ("a", "b")}
         self._is_transposed = {"a": spec["layout"][0] == "t", "b": spec["layout"][1] == "n"}
 
@@ -105,6 +108,8 @@ class MatmulValues:
         np.abs(matrix, out=matrix)
         matrix *= finite_signs
         matrix *= _signs(self._generator, rows)[:, None]
+        if name == "b" and self._whole_b:
+            return
         kinds = kinds_of(rows, self._generator, self._turn)
         infinite, nan = np.flatnonzero(kinds == INFINITE), np.flatnonzero(kinds == NAN)
         alternating = np.where(np.arange(len(infinite)) % 2, -np.inf, np.inf)

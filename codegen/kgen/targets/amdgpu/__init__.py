@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from kgen.schedule import Schedule
 from kgen.spec import DType, Elementwise, Formula, Matmul, Rowwise, Spec
+from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
 from kgen.targets.amdgpu import devices, heuristics
@@ -41,6 +42,9 @@ class Amdgpu(Family):
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
+
+    def narrow(self, target: Target) -> tuple[BType, ...]:
+        return WIDENED
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         from kgen.targets.amdgpu.plan import plan

@@ -18,6 +18,7 @@ from kgen.schedule import (
     Schedule,
 )
 from kgen.spec import DType, Elementwise, Formula, Matmul, Rowwise, Spec
+from kgen.spec.choices import NARROW, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
@@ -26,6 +27,7 @@ from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.base import CpuPlan, fuses
 from kgen.targets.cpu.plan.kernels.blis import plan_blis
+from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs, plan_pairs
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.tiles.dots import dot_for
@@ -99,6 +101,9 @@ class CpuFamily(Family):
 
     def folded(self, target: Target) -> tuple[DType, ...]:
         return (DType.F64, DType.F32, DType.S64, DType.S32)
+
+    def narrow(self, target: Target) -> tuple[BType, ...]:
+        return NARROW[DType.F32]
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
         if isinstance(spec, Formula) and spec.has_exact_steps:
@@ -176,6 +181,10 @@ class CpuFamily(Family):
 
 
 def plan_matmul(spec: Matmul, target: Target, schedule: CpuMatmul) -> MatmulPlan:
+    if isinstance(schedule, InnerMatmul) and spec.has_blocks:
+        from kgen.targets.cpu.plan.kernels.inner_blocks import plan_inner_blocks
+
+        return plan_inner_blocks(spec, target, schedule)
     if isinstance(schedule, InnerMatmul):
         from kgen.targets.cpu.plan.kernels.inner import plan_inner
 
@@ -192,6 +201,8 @@ def plan_matmul(spec: Matmul, target: Target, schedule: CpuMatmul) -> MatmulPlan
     dot = dot_for(spec.dtype, target)
     if dot and (isinstance(schedule, DotMatmul) or spec.dtype is DType.S8):
         return plan_dot(spec, target, schedule, dot)
+    if has_pairs(spec):
+        return plan_pairs(spec, target, schedule)
     return plan_blis(spec, target, schedule)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from kgen.schedule import Schedule
 from kgen.spec import DType, Elementwise, Formula, Math, Matmul, Rowwise, Spec
+from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets.base import (
     EXACT,
@@ -75,6 +76,9 @@ class CudaFamily(Family):
 
     def maths(self, target: Target) -> tuple[Math, ...]:
         return tuple(Math) if target.has("tf32_mma") else (Math.EXACT,)
+
+    def narrow(self, target: Target) -> tuple[BType, ...]:
+        return WIDENED
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         return candidates.candidates(spec, target) if isinstance(spec, Matmul) else ()

@@ -10,6 +10,7 @@ from kgen.errors import TargetError
 from kgen.ops import steps
 from kgen.schedule import Schedule
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+from kgen.spec.choices import WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.vulkan import heuristics
@@ -72,6 +73,9 @@ class Vulkan(Family):
                     f"({MAX_TENSOR_BYTES}, since maxStorageBufferRange is a 32-bit number); "
                     "split the problem or use a smaller shape"
                 )
+
+    def narrow(self, target: Target) -> tuple[BType, ...]:
+        return WIDENED
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         from kgen.targets.vulkan.plan import plan

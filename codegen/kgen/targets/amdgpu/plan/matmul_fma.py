@@ -132,7 +132,7 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
         layout.make(
             name=name,
             target=target,
-            memory=spec.dtype,
+            memory=memory,
             tile=LdsTile(
                 dtype=DType.F32,
                 stages=schedule.num_stages,
@@ -147,10 +147,10 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
             strides=strides,
             loads=fragment_loads(side, [divmod(t, n.threads)[number] for t in wave]),
         )
-        for number, (name, rows, block, side, strides) in enumerate(
+        for number, (name, memory, rows, block, side, strides) in enumerate(
             (
-                ("a", spec.m, schedule.block_m, m, spec.a_strides[1:]),
-                ("b", spec.n, schedule.block_n, n, (b_n, b_k)),
+                ("a", spec.dtype, spec.m, schedule.block_m, m, spec.a_strides[1:]),
+                ("b", spec.b_type, spec.n, schedule.block_n, n, (b_n, b_k)),
             )
         )
     )

@@ -193,6 +193,11 @@ class Staging:
         return self.memory is not self.tile.dtype
 
     @property
+    def widening(self) -> str:
+        """The instruction for it."""
+        return "sitofp" if self.memory.is_integer else "fpext"
+
+    @property
     def fills_slots(self) -> bool:
         """A stored vector is a whole slot."""
         return self.store_type.lanes == self.tile.slot

@@ -22,7 +22,7 @@ from kgen.targets.cpu.plan.extents import BlockedPlan
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.math.normal_tables import NormalTables, normal_tables
 from kgen.targets.cpu.plan.math.normal_tail import NormalTail, normal_tail
-from kgen.targets.cpu.plan.packing.prepacked import packed_b
+from kgen.targets.cpu.plan.packing.prepacked import b_is_packed, packed_b
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
 from kgen.targets.expressions import Rendered
@@ -44,7 +44,7 @@ class MatmulPlan(BlockedPlan):
     @property
     def b_is_packed(self) -> bool:
         """B comes packed, in panels of a vector's columns."""
-        return Operand.B in self.spec.constant
+        return b_is_packed(self.spec)
 
     @property
     def b_width(self) -> int:
@@ -113,18 +113,18 @@ class MatmulPlan(BlockedPlan):
     @property
     def ahead_row(self) -> int:
         """Bytes of a row of the block of B."""
-        return self.schedule.nc * self.spec.dtype.itemsize
+        return self.schedule.nc * self.spec.b_type.itemsize
 
     @property
     def ahead_column(self) -> int:
         """Bytes of a column of the block of B."""
-        return self.schedule.kc * self.spec.dtype.itemsize
+        return self.schedule.kc * self.spec.b_type.itemsize
 
     @property
     def ahead_step(self) -> int:
         """Bytes of the next block that one step of a tile fetches: whole lines, or the share of a
         tile in a panel that is packed."""
-        step = self.k_depth * self.schedule.nr * self.spec.dtype.itemsize
+        step = self.k_depth * self.schedule.nr * self.spec.b_type.itemsize
         if self.schedule.pack_b:
             return -(-step // self.row_tiles)
         return -(-step // (self.row_tiles * LINE_BYTES)) * LINE_BYTES
@@ -149,7 +149,7 @@ class MatmulPlan(BlockedPlan):
     @property
     def b_strides(self) -> tuple[int, ...]:
         """Batch, k, n; where B comes packed, k by whole groups of pairs and n by whole panels."""
-        size = self.spec.dtype.itemsize
+        size = self.spec.b_type.itemsize
         if self.b_is_packed:
             panels, steps, width, depth = self.packed_b.shape[-4:]
             batch = panels * steps * width * depth if self.spec.b_strides[0] else 0
@@ -175,7 +175,7 @@ class MatmulPlan(BlockedPlan):
         """Of B as it is given, or as it comes packed."""
         if self.b_is_packed:
             return self._numbered(self.b_strides[0])
-        return batch_terms(self.spec, "b", self.spec.dtype.itemsize)
+        return batch_terms(self.spec, "b", self.spec.b_type.itemsize)
 
     def _numbered(self, stride: int) -> tuple[BatchTerm, ...]:
         """Of matrices that lie in the order of their products' numbers."""

@@ -57,7 +57,7 @@ OUTER_SUMS = {1: {1: 8192}, 2: {2: 4096, 4: 2048}, 4: {1: 4096, 4: 3072}}
 
 def is_large(spec: Matmul, target: Target) -> bool:
     """B leaves the second-level cache."""
-    return spec.k * spec.n * spec.dtype.itemsize > target.limits["l2_bytes"]
+    return spec.k * spec.n * spec.b_type.itemsize > target.limits["l2_bytes"]
 
 
 def streams(spec: Matmul, target: Target) -> bool:
@@ -79,10 +79,12 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     """As many rows of B at once, and as wide steps, as the registers allow."""
     registers, group = target.limits["vector_registers"], _group(spec, target)
     pairs = group == 2 and spec.m > OUTER_PAIRS_FEW
+    # A step takes a whole line of a narrow B.
+    most_strips = max(OUTER_STRIPS, spec.dtype.itemsize // spec.b_type.itemsize)
     parts, strips = next(
         (parts, strips)
         for parts in range(OUTER_PARTS_PAIRS if pairs else OUTER_PARTS, 0, -group)
-        for strips in range(OUTER_STRIPS, 0, -1)
+        for strips in range(most_strips, 0, -1)
         if outer_registers(spec, target, parts, strips) <= registers or parts == group
     )
     nr = strips * group * sums_of_outer(spec, target).count
@@ -121,7 +123,7 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     widest = STREAM_VECTORS_FEW if spec.m <= STREAM_FEW else STREAM_VECTORS
     widths = range(1, min(widest, -(-spec.n // vector)) + 1)
     wide, narrow = _for_rows(spec, STREAM_K)
-    kc = narrow if spec.dtype.itemsize < 4 else wide
+    kc = narrow if spec.b_type.itemsize < 4 else wide
     if dot and (most := strip_vectors(spec, dot, vector, registers)):
         widths = range(most, most + 1)
         kc = kc if spec.m > STREAM_A_ROWS else _for_rows(spec, LANES_K)

@@ -57,6 +57,8 @@ NARROW_COLUMNS, NARROW_TASKS = 192, 8
 NARROW_STREAM = 1024
 #: Rows of such a block at most, which leave room for the sums.
 NARROW_ROWS = 132
+#: Rows up to which a B narrower than A is widened wherever it is multiplied; for more, once.
+NARROW_IN_PLACE = 16
 #: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.
 DOT_ROWS, DOT_COLUMNS = 8, 8
 #: What it costs to carry sums over several blocks of K: 4 % at 1024 x 1024 x 1024 (Zen 4).
@@ -125,7 +127,8 @@ def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     if streams(spec, target):
         return stream_matmul(spec, target, packs_a=widened or spec.m > STREAM_A_ROWS)
     reused = is_large(spec, target) and spec.m > PACK_ROWS
-    packs_b = not spec.constant and (gathered or widened or reused)
+    widened_often = spec.b_type is not spec.accumulate and (widened or spec.m > NARROW_IN_PLACE)
+    packs_b = not spec.constant and (gathered or widened_often or reused)
     packing = Packing(a=widened, b=packs_b, itemsize=spec.accumulate.itemsize)
     mr, nr = register_tile(spec, target, packing)
     if has_narrow_panels(target) and not spec.constant and spec.m >= NARROW_TILES * mr:

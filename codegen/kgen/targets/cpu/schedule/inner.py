@@ -9,7 +9,7 @@ from kgen.spec import Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner, tile_registers, vector_along
+from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner, k_of_step, tile_registers
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.block_sizes import rounded_up
 
@@ -34,6 +34,8 @@ TASK_WORK, ENOUGH_TASKS = 1 << 20, 32
 def uses_inner(spec: Spec, target: Target) -> bool:
     if not isinstance(spec, Matmul) or not is_inner(spec):
         return False
+    if spec.has_blocks:
+        return True
     longer = max(spec.m, spec.n) * spec.k * spec.dtype.itemsize
     tiles = tile_product(spec.dtype, target) and longer <= target.limits["l2_bytes"]
     most = FEW_WITH_TILES if tiles else FEW
@@ -70,10 +72,9 @@ def k_block(spec: Matmul, target: Target, mr: int, nr: int, unroll: int) -> int:
     (4 rows by 4096 x 4096 in f32: 1.6x as fast as from the second level, Zen 4); all of it for
     one row, which is read once, if there is room for the columns too, or if it cannot be cut into
     equal parts."""
-    along, _ = vector_along(spec, target)
-    step = along.compute.count * unroll
+    step = k_of_step(spec, target) * unroll
     near = target.limits["l1_bytes"] // 2 // spec.dtype.itemsize
-    if spec.m == 1 or spec.k * (mr + nr - 1) <= near:
+    if spec.has_blocks or spec.m == 1 or spec.k * (mr + nr - 1) <= near:
         return spec.k
     most = min(near // mr, spec.k - 1)
     parts = (depth for depth in range(most // step * step, 0, -step) if spec.k % depth == 0)
@@ -88,8 +89,9 @@ def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:
     registers = target.limits["vector_registers"]
     short, long = sorted((spec.m, spec.n))
     row, near = spec.k * spec.dtype.itemsize, target.limits["l1_bytes"] // 2
-    cached = 2 * long * row <= target.limits["l3_bytes"]
-    memory = target.limits["vector_bytes"] / (L3_BYTES if cached else MEMORY_BYTES)
+    narrow = spec.b_shape[1] * spec.b_type.itemsize / row if spec.m <= spec.n else 1.0
+    cached = 2 * long * row * narrow <= target.limits["l3_bytes"]
+    memory = narrow * target.limits["vector_bytes"] / (L3_BYTES if cached else MEMORY_BYTES)
 
     def cycles(held: int, streams: int) -> float:
         step = max(held * streams, held * (FAR_LOAD if short * row > near else 1) + streams)

@@ -32,32 +32,43 @@ def gemv_obstacle(spec: Matmul) -> str | None:
     for matrix in (a, b):
         if matrix.aligned_bytes < MAX_ACCESS_BYTES:
             return f"{matrix.name}'s rows are multiples of {matrix.aligned_bytes} bytes, not of 16"
-        if matrix.cols * spec.dtype.itemsize % MAX_ACCESS_BYTES:
+        if matrix.cols * matrix.dtype.itemsize % MAX_ACCESS_BYTES:
             return f"{matrix.name}'s rows do not end with a whole 16 bytes"
         if MAX_ROWS * matrix.row_stride > MAX_IMMEDIATE:
             return f"{matrix.name}'s rows lie too far apart"
     return None
 
 
+def elements_of(dtype: DType) -> int:
+    """Of an access."""
+    return MAX_ACCESS_BYTES // dtype.itemsize
+
+
+def depth_of(spec: Matmul) -> int:
+    """Of k that a thread takes one after another: an access to B along k, or one to A."""
+    return elements_of(spec.b_type if spec.layout.b_transposed else spec.dtype)
+
+
 def columns_of(spec: Matmul, num_threads: int) -> tuple[int, ...]:
     """What block_n may be, the largest first: an output for each thread at most.
 
     With k inside B, up to four columns for each warp, which divide n. Else lanes along a row read
-    at least what DRAM gives at once, and their sums fill at most a line of shared memory's banks.
+    at least what DRAM gives at once; if that is less, their sums fill at most a line of shared
+    memory's banks.
     """
     if spec.layout.b_transposed:
         warps = num_threads // WARP_SIZE
         found = [warps * each for each in (4, 2, 1) if spec.n % each == 0]
     else:
-        most = BANK_LINE_BYTES // F32_BYTES
-        found = [c for c in (most, most // 2) if c * spec.dtype.itemsize >= DRAM_BYTES]
+        most = max(BANK_LINE_BYTES // F32_BYTES, DRAM_BYTES // spec.b_type.itemsize)
+        found = [c for c in (most, most // 2) if c * spec.b_type.itemsize >= DRAM_BYTES]
     return tuple(columns for columns in found if spec.m * columns <= num_threads)
 
 
 def gemv_depth(spec: Matmul, num_threads: int, block_n: int) -> int:
     """Of k in an iteration, which threads and columns decide."""
-    vector = MAX_ACCESS_BYTES // spec.dtype.itemsize
-    return WARP_SIZE * vector if spec.layout.b_transposed else num_threads * vector**2 // block_n
+    depth, vector = depth_of(spec), elements_of(spec.b_type)
+    return depth * (WARP_SIZE if spec.layout.b_transposed else num_threads * vector // block_n)
 
 
 def check(spec: Matmul, target: Target, schedule: GemvMatmul) -> None:
@@ -99,8 +110,8 @@ def check(spec: Matmul, target: Target, schedule: GemvMatmul) -> None:
 
 def registers_of(spec: Matmul, schedule: GemvMatmul) -> int:
     """Sums, A's elements, and B's words in an iteration."""
-    vector = MAX_ACCESS_BYTES // spec.dtype.itemsize
-    inner = spec.layout.b_transposed
-    columns = schedule.block_n * WARP_SIZE // schedule.num_threads if inner else vector
-    loads = columns if inner else vector
-    return spec.m * (columns + vector) + loads * MAX_ACCESS_BYTES // 4
+    depth, inner = depth_of(spec), spec.layout.b_transposed
+    each = schedule.block_n * WARP_SIZE // schedule.num_threads
+    columns = each if inner else elements_of(spec.b_type)
+    loads = columns if inner else depth
+    return spec.m * (columns + depth) + loads * MAX_ACCESS_BYTES // 4

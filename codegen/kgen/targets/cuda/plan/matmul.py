@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from kgen.schedule import GpuMatmul
-from kgen.spec import Matmul
+from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import batch_terms
 from kgen.targets.cuda.plan.base import is_dynamic
@@ -216,12 +216,12 @@ class MatmulPlan(OutputPlan):
 def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
     """A and B as they are stored. A stride that no element needs is 0, so that it constrains no
     alignment and the addresses of what lies beyond a single row stay aligned."""
-    itemsize = spec.dtype.itemsize
 
-    def matrix(name: str, shape: tuple[int, int], ld: int, k_inner: bool) -> Matrix:
+    def matrix(name: str, dtype: DType, shape: tuple[int, int], ld: int, k_inner: bool) -> Matrix:
+        itemsize = dtype.itemsize
         return Matrix(
             name=name,
-            dtype=spec.dtype,
+            dtype=dtype,
             rows=shape[0],
             cols=shape[1],
             row_stride=ld * itemsize if shape[0] > 1 else 0,
@@ -231,8 +231,8 @@ def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
 
     a_inner, b_inner = not spec.layout.a_transposed, spec.layout.b_transposed
     return (
-        matrix("a", spec.a_shape, max(spec.a_strides[1:]), a_inner),
-        matrix("b", spec.b_shape, max(spec.b_strides[1:]), b_inner),
+        matrix("a", spec.dtype, spec.a_shape, max(spec.a_strides[1:]), a_inner),
+        matrix("b", spec.b_type, spec.b_shape, max(spec.b_strides[1:]), b_inner),
     )
 
 

@@ -16,7 +16,7 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile
-from kgen.targets.cuda.plan.gemv_limits import check, gemv_obstacle
+from kgen.targets.cuda.plan.gemv_limits import check, depth_of, elements_of, gemv_obstacle
 from kgen.targets.cuda.plan.matmul import matrices, plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES, Matrix
 from kgen_runtime.values import frozen
@@ -34,7 +34,7 @@ class Access:
 
 @frozen
 class Fma:
-    """total += a b, where b is the word's `half`: 0 the lower (or all of f32), 1 the upper."""
+    """total += a b, where b is the word's part number `half`, from the lowest bits: of f32 all."""
 
     total: str
     a: str
@@ -66,8 +66,13 @@ class GemvPlan(OutputPlan):
 
     @property
     def vector(self) -> int:
-        """Elements of an access."""
-        return MAX_ACCESS_BYTES // self.spec.dtype.itemsize
+        """Elements of an access to B."""
+        return elements_of(self.b.dtype)
+
+    @property
+    def depth(self) -> int:
+        """Of k that a thread takes one after another."""
+        return depth_of(self.spec)
 
     @property
     def num_warps(self) -> int:
@@ -93,18 +98,20 @@ class GemvPlan(OutputPlan):
 
     @property
     def a_loads(self) -> tuple[Access, ...]:
+        count = elements_of(self.a.dtype)
         return tuple(
             Access(
-                words=tuple(f"a_m{m}_k{k}" for k in range(self.vector)),
-                offset=m * self.a.row_stride,
+                words=tuple(f"a_m{m}_k{k}" for k in range(first, first + count)),
+                offset=m * self.a.row_stride + first * self.a.dtype.itemsize,
             )
             for m in range(self.spec.m)
+            for first in range(0, self.depth, count)
         )
 
     @property
     def b_loads(self) -> tuple[Access, ...]:
         """Of rows one below another: columns of the product, or k."""
-        rows = self.columns if self.b.k_inner else self.vector
+        rows = self.columns if self.b.k_inner else self.depth
         words = range(MAX_ACCESS_BYTES // 4)
         return tuple(
             Access(
@@ -122,8 +129,13 @@ class GemvPlan(OutputPlan):
             for i, word in enumerate(load.words)
         )
 
+    @property
+    def parts_of_word(self) -> tuple[str, ...]:
+        """Registers of a word's elements in f32."""
+        return tuple(f"half{i}" for i in range(max(2, 4 // self.b.dtype.itemsize)))
+
     def _fmas(self, row: int, word: int) -> tuple[Fma, ...]:
-        halves = 4 // self.spec.dtype.itemsize
+        halves = 4 // self.b.dtype.itemsize
         return tuple(
             Fma(
                 total=f"sum_m{m}_n{row if self.b.k_inner else place}",
@@ -210,7 +222,7 @@ class GemvPlan(OutputPlan):
     @property
     def b_step(self) -> int:
         if self.b.k_inner:
-            return self.a_step
+            return self.schedule.block_k * self.b.dtype.itemsize
         return self.schedule.block_k * self.b.row_stride
 
     @property

@@ -63,18 +63,19 @@ class Work:
 
 def loaded_bytes(spec: Matmul, schedule: GpuMatmul) -> int:
     """Bytes of both tiles that lie in the matrices."""
-    edge = min(schedule.block_m, spec.m) + min(schedule.block_n, spec.n)
-    return edge * min(schedule.block_k, spec.k) * spec.dtype.itemsize
+    of_a = min(schedule.block_m, spec.m) * spec.dtype.itemsize
+    of_b = min(schedule.block_n, spec.n) * spec.b_type.itemsize
+    return (of_a + of_b) * min(schedule.block_k, spec.k)
 
 
 def gemv_work(spec: Matmul, device: Device, schedule: GemvMatmul) -> Work:
     """A few rows: each iteration waits for memory, which only other warps can hide. An element of B
     is converted once and multiplied by every row."""
-    vector = MAX_ACCESS_BYTES // spec.dtype.itemsize
+    vector = MAX_ACCESS_BYTES // spec.b_type.itemsize
     warps = schedule.num_threads // WARP_SIZE
     elements = schedule.block_n * schedule.block_k // schedule.num_threads
-    converted = 0 if spec.dtype is DType.F32 else 1
-    arithmetic = elements * (spec.m + converted) + spec.m * vector * converted
+    converted, of_a = (0 if dtype is DType.F32 else 1 for dtype in (spec.b_type, spec.dtype))
+    arithmetic = elements * (spec.m + converted) + spec.m * vector * of_a
     loads = elements // vector
     instructions = arithmetic + loads + spec.m + GEMV_LOOP_INSTRUCTIONS
     return Work(

@@ -29,8 +29,13 @@ from kgen.targets.vulkan.plan.operand import Operand, plan_operands
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
-#: How a buffer holds A and B: f16 widens by OpFConvert, bf16 on its bits.
-_OPERAND_SCALARS = {DType.F32: "float", DType.F16: "half", DType.BF16: "ushort"}
+#: How a buffer holds A and B: f16 widens by OpFConvert, others on their bits.
+_OPERAND_SCALARS = {
+    DType.F32: "float",
+    DType.F16: "half",
+    DType.BF16: "ushort",
+    DType.S8: "uchar",
+}
 
 
 @frozen
@@ -173,7 +178,7 @@ def plan_matmul(spec: Matmul, target: Target, schedule: FmaMatmul) -> MatmulPlan
     scalars = {
         p.name: "float" if p.dtype is DType.F32 else bits_of(p.dtype) for p in spec.parameters
     }
-    scalars |= dict.fromkeys(("a", "b"), _OPERAND_SCALARS[spec.dtype])
+    scalars |= {"a": _OPERAND_SCALARS[spec.dtype], "b": _OPERAND_SCALARS[spec.b_type]}
     buffers = tensors(spec, scalars)
     a, b = plan_operands(spec, schedule, buffers[0], buffers[1])
     epilogue = Epilogue(fused=FusedEpilogue(spec=spec))

@@ -24,6 +24,11 @@ class BlisPlan(TiledPlan):
     b: Access
 
     @property
+    def has_pairs(self) -> bool:
+        """B comes packed in pairs along K."""
+        return False
+
+    @property
     def streams_b(self) -> bool:
         return self.k_blocked and not self.b_is_packed and not self.b_gathered
 
@@ -206,7 +211,9 @@ class BlisPlan(TiledPlan):
         return tuple(sorted(types, key=str))
 
 
-def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
+def plan_blis(
+    spec: Matmul, target: Target, schedule: CpuMatmul, planned: type[BlisPlan] = BlisPlan
+) -> BlisPlan:
     """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
     if type(schedule) is not CpuMatmul:
         raise ScheduleError(
@@ -215,7 +222,7 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
         )
     compute = vector_for(target, finishing_type(spec), spec.n)
     sums = compute.of(scalar_type(spec.accumulate))
-    plan = BlisPlan(
+    plan = planned(
         spec=spec,
         target=target,
         schedule=schedule,
@@ -224,7 +231,7 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
         compute=compute,
         out=access(target, spec.out, compute),
         a=access(target, spec.dtype, sums),
-        b=access(target, spec.dtype, sums),
+        b=access(target, spec.b_type, sums),
     )
     check_ahead(spec, schedule)
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")

@@ -164,6 +164,12 @@ class ElementwisePlan(FormulaPlan):
             self.calls(segment), operands, next(reversed(names.values())), list(names.values())
         )
 
+    def vectors(
+        self, segment: Segment, units: tuple[tuple[str, int], ...]
+    ) -> tuple[tuple[str, Rendered], ...]:
+        """Those of a step: what the names of each begin with, and what is computed."""
+        return tuple((prefix, self.rendered(segment, prefix)) for prefix, _ in units)
+
     def _result_names(self, prefix: str) -> dict[str, str]:
         """What each output's value is called, unless it is another's, a constant or read so."""
         return {

@@ -103,7 +103,7 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def strip_row(self) -> Access:
         scalar = "float" if self.dot else self.compute.scalar
-        return Access(dtype=self.spec.dtype, compute=Vector(count=self.strip, scalar=scalar))
+        return access(self.target, self.spec.b_type, Vector(count=self.strip, scalar=scalar))
 
     # -- A and B as they are multiplied --------------------------------------------------------
 
@@ -118,6 +118,11 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     def b_packed(self) -> Vector:
         """The same, as B is stored."""
         return self.factors.of(self.strip_row.stored.scalar)
+
+    @property
+    def a_scalar(self) -> str:
+        """An element of A, as it is stored."""
+        return self.strip_row.stored.scalar if self.dot else self.sums.scalar
 
     @property
     def b_widens(self) -> bool:
@@ -223,6 +228,11 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     def products(self) -> tuple[OuterProducts, ...]:
         whole = (self.whole_products,) if self.spec.k >= self.schedule.parts else ()
         return (*whole, self.left_products) if self.left else whole
+
+    def fetches_row(self, strip: OuterStrip) -> bool:
+        """The strip fetches the rows behind: each, or the first of a line of a narrow B."""
+        size = self.spec.b_type.itemsize
+        return self.spec.b_dtype is None or strip.first * size % LINE_BYTES == 0
 
     @property
     def fetch_offsets(self) -> tuple[int, ...]:

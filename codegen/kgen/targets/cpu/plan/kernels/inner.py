@@ -15,7 +15,12 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import access, vector_for
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
-from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner, tile_registers, vector_along
+from kgen.targets.cpu.plan.kernels.inner_vectors import (
+    is_inner,
+    k_of_step,
+    tile_registers,
+    vector_along,
+)
 from kgen.targets.cpu.plan.matmul import finishing_type, matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import StartsPlan
 from kgen.targets.cpu.plan.tiles.dots import dot_for
@@ -42,10 +47,16 @@ class Chain:
 @frozen
 class InnerPlan(StartsPlan, TiledPlan):
     schedule: InnerMatmul
-    #: A vector of K of A or B, as it lies in memory and as it is multiplied.
+    #: A vector of K of A, and of B, as it lies in memory and as it is multiplied.
     along: Access
+    along_b: Access
     #: Sums of a tile.
     sums: Vector
+
+    @property
+    def has_blocks(self) -> bool:
+        """B comes in blocks of numbers of 4 bits."""
+        return False
 
     @property
     def factors(self) -> Vector:
@@ -256,11 +267,13 @@ class InnerPlan(StartsPlan, TiledPlan):
     def masked_types(self) -> tuple[Vector, ...]:
         types = self.out_masked_types
         if self.spec.k % self.k_vector > 1:
-            types = types | {self.along.stored}
+            types = types | {self.along.stored, self.along_b.stored}
         return tuple(sorted(types, key=str))
 
 
-def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan:
+def plan_inner(
+    spec: Matmul, target: Target, schedule: InnerMatmul, planned: type[InnerPlan] = InnerPlan
+) -> InnerPlan:
     """Raises ScheduleError if the schedule does not fit operands, registers or stack."""
     if not is_inner(spec):
         raise ScheduleError(
@@ -268,21 +281,21 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
             "take layout nt and no constant"
         )
     along, sums = vector_along(spec, target)
-    step = along.compute.count * schedule.unroll
+    step = k_of_step(spec, target) * schedule.unroll
     if spec.accumulate.is_integer and dot_for(spec.dtype, target) is None:
         raise ScheduleError(
             f"inner products of {spec.dtype} need an instruction that {target.name} lacks; "
             "use CpuMatmul"
         )
-    blocks = spec.k % schedule.kc == 0 and schedule.kc % step == 0
-    if schedule.pack_a or schedule.pack_b or not (schedule.kc == spec.k or blocks):
+    cut = spec.k % schedule.kc == 0 and schedule.kc % step == 0 and not spec.has_blocks
+    if schedule.pack_a or schedule.pack_b or not (schedule.kc == spec.k or cut):
         raise ScheduleError(
             f"pack_a={schedule.pack_a:d}, pack_b={schedule.pack_b:d}, kc={schedule.kc}: inner "
             f"products pack nothing and take all of k, or equal blocks of whole steps of {step}; "
             f"try pack_a=0, pack_b=0, kc={spec.k}"
         )
     compute = vector_for(target, finishing_type(spec), spec.n)
-    plan = InnerPlan(
+    plan = planned(
         spec=spec,
         target=target,
         schedule=schedule,
@@ -291,6 +304,7 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
         compute=compute,
         out=access(target, spec.out, compute),
         along=along,
+        along_b=access(target, spec.b_type, along.compute),
         sums=sums,
         dot=dot_for(spec.dtype, target),
     )

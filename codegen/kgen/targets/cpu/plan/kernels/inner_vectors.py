@@ -6,9 +6,11 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import access, vector_for
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
+from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen_runtime.blocks import BLOCK
 
 #: Registers that elements pass through between memory and multiply-adds, where they are widened.
 WIDENING_REGISTERS = 4
@@ -16,7 +18,13 @@ WIDENING_REGISTERS = 4
 
 def is_inner(spec: Matmul) -> bool:
     """K lies side by side in A, and in B as it is given."""
-    return not spec.constant and spec.a_strides[2] == 1 and spec.b_strides[1] == 1
+    return not b_is_packed(spec) and spec.a_strides[2] == 1 and spec.b_strides[1] == 1
+
+
+def k_of_step(spec: Matmul, target: Target) -> int:
+    """K that a chain of products takes at once: a vector, or a block of B."""
+    along, _ = vector_along(spec, target)
+    return BLOCK if spec.has_blocks else along.compute.count
 
 
 def vector_along(spec: Matmul, target: Target) -> tuple[Access, Vector]:
@@ -39,4 +47,5 @@ def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll
     if dot is not None:
         return needed + dot.extra_registers
     widened = not along.is_wide and along.compute == sums
+    widened |= spec.b_type is not spec.dtype
     return needed + WIDENING_REGISTERS + unroll - 1 if widened else needed

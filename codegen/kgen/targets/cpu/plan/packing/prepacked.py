@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 
-from kgen.spec import Matmul
+from kgen.spec import Matmul, Operand
 from kgen_runtime.dlpack import packed_strides
 from kgen_runtime.manifest import Packing, TensorParam
+
+
+def b_is_packed(spec: Matmul) -> bool:
+    """B comes packed, in panels; blocks stay as they are."""
+    return Operand.B in spec.constant and not spec.has_blocks
 
 
 def packed_b(spec: Matmul, *, width: int, depth: int, k_unit: int, n_unit: int) -> TensorParam:

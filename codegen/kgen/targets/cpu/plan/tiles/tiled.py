@@ -100,7 +100,7 @@ class TiledPlan(MatmulPlan):
 
     def lines_ahead(self, tile: Tile) -> tuple[int, ...]:
         """Bytes from what a step of a tile that packs reads of B to the lines that it fetches."""
-        width = tile.width * self.spec.dtype.itemsize
+        width = tile.width * self.spec.b_type.itemsize
         is_short = self.k_depth == 1 and width <= LINE_BYTES
         steps = PACKING_AHEAD_NARROW if is_short else PACKING_AHEAD
         aligned = self.b_strides[1] % LINE_BYTES == 0

@@ -25,6 +25,7 @@ def part_spec(spec: Matmul, schedule: SplitSchedule) -> Matmul:
         n=spec.n,
         k=part_tiles(spec, schedule) * schedule.block_k,
         dtype=spec.dtype,
+        b_dtype=spec.b_dtype,
         out_dtype=spec.accumulate,
         layout=spec.layout,
         math=spec.math,

@@ -1,0 +1,100 @@
+"""Products of a model whose constant weights have fewer bits, for onnx's own reference.
+
+Weights are rounded here by the definition of each type, from the model's own numbers, and nothing
+is shared with what rounds them for the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx.reference.op_run import OpRun
+
+from kgen_runtime.manifest import KernelEntry
+
+Array = npt.NDArray[Any]
+#: Bits of a number of bf16, the leading one among them.
+BF16_BITS = 8
+#: The largest number of s8 that weights become, and the least scale of a column.
+LARGEST, LEAST_SCALE = 127.0, 2.0**-126
+
+
+def weights_of(kernels: Iterable[KernelEntry]) -> str | None:
+    """What a program's weights are rounded to; None where they are not."""
+    found = {kernel.spec["b_dtype"] for kernel in kernels if kernel.spec.get("b_dtype")}
+    return str(found.pop()) if found else None
+
+
+def operators(model: onnx.ModelProto, weights: str | None) -> list[type[OpRun]]:
+    """Products that round those of their second operands that are constant matrices."""
+    if weights is None:
+        return []
+    dtype, known = weights, constants_of(model)
+
+    class MatMul(OpRun):  # type: ignore[misc]
+        def _run(self, a: Array, b: Array) -> tuple[Array]:
+            if b.ndim == 2 and self.onnx_node.input[1] in known:
+                b = rounded(b, dtype, axis=0)
+            return (np.matmul(a, b),)
+
+    class Gemm(OpRun):  # type: ignore[misc]
+        def _run(
+            self, a: Array, b: Array, c: Array | None = None, alpha: float = 1.0,
+            beta: float = 1.0, transA: int = 0, transB: int = 0,
+        ) -> tuple[Array]:  # fmt: skip
+            if self.onnx_node.input[1] in known:
+                b = rounded(b, dtype, axis=1 if transB else 0)
+            found = alpha * ((a.T if transA else a) @ (b.T if transB else b))
+            found = found if c is None else found + beta * c
+            return (found.astype(a.dtype),)
+
+    return [MatMul, Gemm]
+
+
+def constants_of(model: onnx.ModelProto) -> set[str]:
+    """Names of values that depend on no input."""
+    known = {tensor.name for tensor in model.graph.initializer}
+    for node in model.graph.node:
+        if all(not name or name in known for name in node.input):
+            known.update(node.output)
+    return known
+
+
+def rounded(weights: Array, dtype: str, axis: int) -> Array:
+    """The nearest numbers that the narrow type has; columns go along `axis`."""
+    columns = np.moveaxis(weights.astype(np.float64), axis, -1)
+    return np.moveaxis(ROUNDED[dtype](columns), -1, axis).astype(weights.dtype)
+
+
+def to_bf16(columns: Array) -> Array:
+    digits, exponents = np.frexp(columns)
+    steps = 2.0**BF16_BITS
+    return np.asarray(np.ldexp(np.rint(digits * steps) / steps, exponents))
+
+
+def to_s8(columns: Array) -> Array:
+    largest = np.max(np.abs(columns), axis=-1, keepdims=True)
+    scales = np.float32(np.maximum(largest / LARGEST, LEAST_SCALE)).astype(np.float64)
+    return np.asarray(np.rint(columns / scales) * scales)
+
+
+def to_s4(columns: Array) -> Array:
+    """Of each 32 numbers the first that is farthest from zero becomes -8 scales, of f16."""
+    found: Array = np.zeros_like(columns)
+    for start in range(0, columns.shape[-1], 32):
+        part = columns[..., start : start + 32]
+        least, most = part.min(axis=-1), part.max(axis=-1)
+        first = np.argmin(part, axis=-1) < np.argmax(part, axis=-1)
+        is_least = (-least > most) | ((-least == most) & first)
+        scales = (np.where(is_least, least, most) / -8.0).astype(np.float16).astype(np.float64)
+        scales = scales[..., None]
+        steps = np.where(scales == 0.0, 1.0, scales)
+        found[..., start : start + 32] = np.clip(np.rint(part / steps), -8.0, 7.0) * scales
+    return found
+
+
+ROUNDED: dict[str, Callable[[Array], Array]] = {"bf16": to_bf16, "s8": to_s8, "s4": to_s4}

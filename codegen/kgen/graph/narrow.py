@@ -1,0 +1,110 @@
+"""Constant weights of products in fewer bits: bf16, s8 with a scale for each column, or s4 with one
+for each block of 32 (:mod:`kgen_runtime.blocks`).
+
+Each number becomes the nearest one that the narrow type has. The largest of a column of s8 is 127
+scales; the scales go into the product's epilogue.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kgen.errors import GraphError
+from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
+from kgen.graph.model import Array
+from kgen.graph.rewriting import Rewriting
+from kgen.graph.siblings import BESIDE
+from kgen.ops.expression import call, variable
+from kgen.spec.choices import BType
+from kgen_runtime import blocks
+from kgen_runtime.dtypes import DType
+
+#: Types that weights may be narrowed to.
+WEIGHTS = (BType.BF16, BType.S8, BType.S4)
+#: What the largest number of a column of s8 becomes.
+LARGEST = 127.0
+
+
+def narrowed(graph: Graph, dtype: BType, weights: frozenset[str]) -> Graph:
+    """The graph with products by these constants, if they are matrices of f32, of narrow ones.
+
+    Raises GraphError for weights that are not finite, which s8 and s4 have no numbers for.
+    """
+    return _Narrowing(graph, dtype, weights).all()
+
+
+class _Narrowing(Rewriting):
+    def __init__(self, graph: Graph, dtype: BType, weights: frozenset[str]) -> None:
+        super().__init__(graph)
+        self.dtype, self.weights = dtype, weights
+
+    def visit(self, value: Value) -> None:
+        operation = value.operation
+        if not isinstance(operation, Product) or value.dtype is not DType.F32:
+            return self.copy(value)
+        matrix = self.matrix(operation.b)
+        if matrix is None:
+            return self.copy(value)
+        self.multiply(value, operation, *matrix)
+
+    def matrix(self, name: str) -> tuple[str, Array] | None:
+        """The name and the elements, K x N, of a matrix that is to be narrowed."""
+        value = self.graph.values[name]
+        operation = value.operation
+        if isinstance(operation, View) and operation.step.kind == "permute":
+            found = self.matrix(operation.of)
+            return None if found is None else (f"{found[0]}.t", found[1].T)
+        if not isinstance(operation, Source) or operation.kind != "constant" or value.rank != 2:
+            return None
+        if value.dtype is not DType.F32 or not self.weights >= set(operation.name.split(BESIDE)):
+            return None
+        return operation.name, self.graph.constants[operation.name]
+
+    def multiply(self, value: Value, operation: Product, name: str, array: Array) -> None:
+        b = self.builder
+        shown = f"{name}:{self.dtype}"
+        a = self.ids[operation.a]
+        if self.dtype is BType.BF16:
+            weights = self.constant(shown, in_bf16(array), DType.BF16)
+            return self.take(value, self.add(Product(a=a, b=weights.id), value))
+        if not np.isfinite(array).all():
+            raise GraphError(
+                f"weights {name} hold NaN or infinity, which {self.dtype} lacks; leave --weights "
+                "out, or take bf16"
+            )
+        if self.dtype is BType.S4:
+            weights = self.blocks(shown, array)
+            return self.take(value, self.add(Product(a=a, b=weights.id), value))
+        numbers, scales = in_s8(array)
+        weights = self.constant(shown, numbers, DType.S8)
+        factors = self.constant(f"{shown}:scale", scales, DType.F32)
+        product = self.add(Product(a=a, b=weights.id), value)
+        scaled = call("mul", (variable(product.id), variable(factors.id)))
+        self.take(value, b.add(Formula(expression=scaled), value.shape, value.dtype, value.nodes))
+
+    def blocks(self, name: str, array: Array) -> Value:
+        """A matrix whose columns are rows of blocks; its memory is theirs."""
+        rows = self.constant(name, blocks.rounded(array.T), DType.U8)
+        shown = self.builder.add(rows.operation, array.T.shape, rows.dtype)
+        self.names[shown.id] = name
+        return self.builder.permute(shown, (1, 0))
+
+    def constant(self, name: str, array: Array, dtype: DType) -> Value:
+        found = self.builder.constant(name, np.ascontiguousarray(array), dtype)
+        self.names[found.id] = name
+        return found
+
+
+def in_bf16(array: Array) -> Array:
+    """The nearest numbers of bf16, the even one of two."""
+    import ml_dtypes
+
+    return array.astype(ml_dtypes.bfloat16)
+
+
+def in_s8(array: Array) -> tuple[Array, Array]:
+    """Whole numbers, and what each column of them is multiplied by, no subnormal number."""
+    largest = np.abs(array).max(axis=0).astype(np.float64)
+    scales = np.maximum(largest / LARGEST, DType.F32.smallest_normal).astype(np.float32)
+    numbers = np.rint(array.astype(np.float64) / scales.astype(np.float64))
+    return np.clip(numbers, -LARGEST, LARGEST).astype(np.int8), scales

@@ -1,0 +1,58 @@
+"""A graph copied value by value, with something else in place of some of them."""
+
+from __future__ import annotations
+
+from kgen.graph.ir import Builder, Formula, Graph, Operation, Product, Value, View
+from kgen.ops.expression import substituted, variable
+
+
+class Rewriting:
+    """The copy has ids of its own. Extend `visit` for what is to be otherwise."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.builder = graph, Builder({})
+        self.builder.constants = dict(graph.constants)
+        #: The copies' ids by the values'.
+        self.ids: dict[str, str] = {}
+        self.names: dict[str, str] = {}
+
+    def all(self) -> Graph:
+        for value in self.graph.values.values():
+            self.visit(value)
+        return Graph(
+            name=self.graph.name,
+            inputs=tuple(self.ids[name] for name in self.graph.inputs),
+            outputs={name: self.ids[of] for name, of in self.graph.outputs.items()},
+            values=self.builder.values,
+            constants=self.builder.constants,
+            names=self.names,
+        )
+
+    def visit(self, value: Value) -> None:
+        self.copy(value)
+
+    def copy(self, value: Value) -> None:
+        self.take(value, self.add(self.moved(value.operation), value))
+
+    def take(self, value: Value, copy: Value) -> None:
+        """The copy stands for the value from here on."""
+        if value.id in self.graph.names:
+            self.names[copy.id] = self.graph.names[value.id]
+        self.ids[value.id] = copy.id
+
+    def add(self, operation: Operation, like: Value) -> Value:
+        return self.builder.add(operation, like.shape, like.dtype, like.nodes)
+
+    def moved(self, operation: Operation) -> Operation:
+        """The same of the copies."""
+        match operation:
+            case Formula():
+                new = {name: variable(self.ids[name]) for name in operation.operands}
+                return Formula(
+                    expression=substituted(operation.expression, new), axes=operation.axes
+                )
+            case View():
+                return View(of=self.ids[operation.of], step=operation.step)
+            case Product():
+                return Product(a=self.ids[operation.a], b=self.ids[operation.b])
+        return operation

@@ -1,0 +1,102 @@
+"""Products of f32 by a prepacked B of bf16, in pairs.
+
+A pair is a word of 32 bits with the numbers of a column for two neighbouring k. A shift makes an
+f32 of its lower half, a mask of its upper one, which costs less than widening two narrow vectors
+(1 x 1536 x 576 on Zen 4: 23 us instead of 37).
+"""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuMatmul
+from kgen.spec import Matmul
+from kgen.spec.choices import BType
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
+from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
+from kgen.targets.cpu.plan.tiles.tile import Row
+from kgen.targets.cpu.plan.vectors import Vector
+from kgen_runtime.values import frozen
+
+PAIR = 2
+
+
+@frozen
+class Half:
+    """One of a pair: `name` is the end of its names."""
+
+    name: str
+    index: int
+    before: str
+    after: str
+
+
+@frozen
+class PairsPlan(BlisPlan):
+    @property
+    def has_pairs(self) -> bool:
+        return True
+
+    @property
+    def b_depth(self) -> int:
+        return PAIR
+
+    @property
+    def k_unit(self) -> int:
+        return PAIR
+
+    @property
+    def k_steps(self) -> str:
+        return str(-(-self.spec.k // PAIR))
+
+    @property
+    def b_row(self) -> int:
+        return self.b_strides[1] * PAIR
+
+    @property
+    def a_k(self) -> int:
+        return self.a_element * PAIR
+
+    @property
+    def a_element(self) -> int:
+        """Bytes of A from one k to the next."""
+        return super().a_k
+
+    @property
+    def pairs(self) -> Vector:
+        return self.sum_vector.integers
+
+    @property
+    def upper(self) -> str:
+        """The mask of the upper half."""
+        return self.pairs.splat(-0x10000)
+
+    @property
+    def halves_of_pair(self) -> tuple[Half, Half]:
+        return (
+            Half(name="_k0", index=0, before="", after=".k0"),
+            Half(name="_k1", index=1, before=".k0", after=".next"),
+        )
+
+    def a_at(self, row: Row, half: Half) -> int:
+        """Bytes from a pair's A to one of its numbers."""
+        return row.a + half.index * self.a_element
+
+    @property
+    def k_is_odd(self) -> bool:
+        """The last pair has a zero past K, where there is no A."""
+        return self.spec.k % PAIR != 0
+
+
+def has_pairs(spec: Matmul) -> bool:
+    return spec.b_dtype is BType.BF16 and b_is_packed(spec)
+
+
+def plan_pairs(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
+    """Raises ScheduleError as plan_blis does, and unless all of K is multiplied at once."""
+    if schedule.kc < spec.k:
+        raise ScheduleError(
+            f"kc={schedule.kc} is less than k={spec.k}, all of which a prepacked B of bf16 is "
+            f"multiplied along at once; try kc={spec.k}"
+        )
+    return plan_blis(spec, target, schedule, PairsPlan)
