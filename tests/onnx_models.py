@@ -10,8 +10,13 @@ import numpy as np
 import onnx
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
-from kgen.graph.lower import Lowered
+from kgen.check.model.definitions import OPERATORS as DEFINED
+from kgen.graph.fuse import fuse
+from kgen.graph.importer import imported
+from kgen.graph.lower import Lowered, lower
+from kgen.graph.operators import OPERATORS, graph_of
 from kgen_runtime import scalar
 from kgen_runtime.backends.reference import output_elements
 
@@ -110,3 +115,15 @@ def run(lowered: Lowered, inputs: Mapping[str, Array]) -> dict[str, Array]:
         for index, offset in output_elements(spec, out):
             scalar.write(buffers["out"], offset, out.dtype, element(index))
     return {name: memory[buffer] for name, buffer in lowered.outputs.items()}
+
+
+def lowered(m: Maker, *outputs: str, dtype: int = T.FLOAT) -> tuple[Lowered, onnx.ModelProto]:
+    """A model's calls, and the model."""
+    model = m.model(*outputs, dtype=dtype)
+    return lower(fuse(graph_of(imported(model, {}, OPERATORS)))), model
+
+
+def reference(model: onnx.ModelProto, **inputs: Array) -> Any:
+    """The first output by onnx's reference, with the definitions that it lacks."""
+    with np.errstate(all="ignore"):
+        return ReferenceEvaluator(model, new_ops=list(DEFINED)).run(None, inputs)[0]

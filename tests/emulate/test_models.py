@@ -19,7 +19,8 @@ from kgen.check.model.truth import Truth, truth
 from kgen.check.verify.run import opened
 from kgen.cli.main import main
 from kgen_runtime.manifest_program import Program
-from tests.onnx_models import DECODER, DECODER_STATES, ENCODER_SHAPES, EXPORTED, mlp
+from tests.onnx_models import DECODER, DECODER_STATES, ENCODER_SHAPES, EXPORTED, Maker, mlp
+from tests.onnx_operators import CASES
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +147,18 @@ def test_a_wrong_plan_of_memory_is_found() -> None:
     found = verified(bundle, dataclasses.replace(program, values=values), expected)
     wrong = found.first_wrong
     assert wrong is not None and wrong.number == 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    ["Conv, block", "ConvTranspose, padded", "Resize, linear", "LSTM, both"]
+)  # fmt: skip
+def test_operators_on_every_family(name: str, tmp_path: Path) -> None:
+    m, file = Maker(), tmp_path / "case.onnx"
+    onnx.save(m.model(CASES[name](m)), file)
+    bundle = kgen.compile_model(file, TARGETS).bundle
+    expected = truth(file, bundle.manifest.programs[0])
+    for program in bundle.manifest.programs:
+        found = verified(bundle, program, expected)
+        assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)

@@ -152,7 +152,7 @@ def test_data_beside_the_model_is_read(tmp_path: Path) -> None:
         ("complex", "has a type that no kernel takes"),
         ("twice", "which is made twice"),
         ("output", "output nothing is made by no node"),
-        ("empty", "without elements"),
+        ("empty", "results have 1 to"),
     ],
 )
 def test_hostile_models(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from kgen.errors import GraphError
 from kgen.graph.epilogues import Epilogues
 from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
 from kgen.graph.layout import Layout, ViewStep, replayed, seen
-from kgen.graph.limits import CHEAP, MOST_CHARACTERS, MOST_OPERANDS, characters
+from kgen.graph.limits import CHEAP, MOST_OPERANDS, characters, is_too_long
 from kgen.graph.model import Shape
 from kgen.graph.paths import origin, reachable, shape_behind, simplified, uses_of
 from kgen.graph.products import matrix
@@ -98,11 +99,19 @@ class _Fusion:
         return origin(self.values, self.roots, name)
 
     def before(self, name: str) -> str:
-        """What is to be in memory so that a view can be a layout of it: what it is a view of, or
-        itself, if that is in memory already."""
-        operation = self.values[name].operation
-        assert isinstance(operation, View)
-        return name if operation.of in self.roots else operation.of
+        """What is to be in memory so that a view can be a layout of it: of the views between the
+        root and it the last one that is such a layout, or the next one, if that is in memory
+        already."""
+        chain = [name]
+        while chain[0] not in self.roots and isinstance(
+            at := self.values[chain[0]].operation, View
+        ):
+            chain.insert(0, at.of)
+        if chain[0] in self.roots:
+            for value, following in pairwise(chain):
+                if self.leaf(*self.origin(following)) is None:
+                    return following if value in self.roots else value
+        return name
 
     def layout_of(self, root: str) -> Layout:
         return self.epilogues.memory.get(root, Layout.of(self.values[root].shape))
@@ -207,7 +216,7 @@ class _Fusion:
                         f"{self.graph.names.get(name, name)} of shape {self.values[at].shape} is "
                         "looked at in a way that no kernel can; report this model"
                     )
-                self.roots.add(name if more else self.before(name))
+                self.roots.add(self.before(name))
                 continue
             lazy = self.lazies[at]
             pushed = self.pushed(lazy, views) if views else lazy.expression
@@ -283,8 +292,7 @@ class _Fusion:
             alike = self.is_computed_alike(part, whole) and alone.is_integer is whole.is_integer
             if not alike or (lazy.axes and not part.is_plain):
                 found.add(part.value.id)
-        too_long = characters(lazy.expression) > MOST_CHARACTERS
-        if too_long or len(inputs(lazy.expression)) > MOST_OPERANDS:
+        if is_too_long(lazy.expression) or len(inputs(lazy.expression)) > MOST_OPERANDS:
             widest = max(
                 (t for t in taken.values() if t.inlined), key=lambda t: characters(t.expression)
             )
@@ -403,14 +411,23 @@ class _Fusion:
 
 def _special(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:
     """Operands of views in a formula, which have to have their own shape; and of these the tables
-    and indices of gathers, which have to be in memory."""
+    and indices of gathers, and what is looked at in several ways, which have to be in memory."""
     exact: set[str] = set()
     rooted: set[str] = set()
+    looks: dict[Expression, dict[str, int]] = {}
     for step in steps(expression):
+        if step.primitive is Primitive.INPUT:
+            looks[step] = {step.name: 1}
+            continue
+        looks[step] = {}
+        for argument in step.arguments:
+            for name, count in looks[argument].items():
+                looks[step][name] = looks[step].get(name, 0) + count
         if step.primitive is Primitive.VIEW:
             exact.update(inputs(step))
             if step.name == "gather":
                 rooted.update(inputs(step))
+    rooted.update(name for name in exact if looks[expression][name] > 1)
     return frozenset(exact), frozenset(rooted)
 
 

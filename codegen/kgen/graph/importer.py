@@ -17,6 +17,7 @@ from onnx import defs, helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from kgen.errors import GraphError
+from kgen.graph.branches import MOST_NESTED, branch_of
 from kgen.graph.model import Array, Model, Node, Shape, Tensor
 from kgen_runtime.dtypes import DType
 
@@ -102,11 +103,12 @@ class _Walk:
                     f"input {given.name} has a type that no kernel takes; export it as f32"
                 )
             dims = [
-                dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
+                # Some exporters write -1 for what is open.
+                dim.dim_value if dim.dim_value > 0 else dim.dim_param or "?"
                 for dim in given.type.tensor_type.shape.dim
             ]
             wanted = shapes.get(given.name)
-            if wanted is None and any(isinstance(n, str) or n < 1 for n in dims):
+            if wanted is None and any(isinstance(n, str) for n in dims):
                 left.append(f"{given.name}={'x'.join(map(str, dims))}")
                 continue
             wanted = tuple(int(n) for n in dims) if wanted is None else wanted
@@ -128,7 +130,7 @@ class _Walk:
                 f"the model leaves shapes open: {', '.join(left)}; give {options} with numbers"
             )
 
-    def visit(self, node: onnx.NodeProto, number: int) -> None:
+    def visit(self, node: onnx.NodeProto, number: int, depth: int = 0) -> None:
         name = node.name or next((f"{node.op_type}:{o}" for o in node.output if o), f"#{number}")
         for value in node.input:
             if value and value not in self.types and value not in self.open:
@@ -141,6 +143,9 @@ class _Walk:
                 raise GraphError(f"node {name} ({node.op_type}) makes {value}, which is made twice")
         known = all(not v or v in self.constants for v in node.input)
         is_onnx = node.domain in DOMAINS
+        if is_onnx and node.op_type == "If" and known:
+            self._branch(node, depth)
+            return
         if is_onnx and node.op_type in ("Shape", "Size") and node.input[0] in self.types:
             self._keep(node.output[0], self._shape_of(node))
             return
@@ -167,6 +172,20 @@ class _Walk:
                 opset=self.opsets.get("", 1),
             )
         )
+
+    def _branch(self, node: onnx.NodeProto, depth: int) -> None:
+        """The branch of an If whose condition is known."""
+        if depth > MOST_NESTED:
+            raise GraphError(f"graphs are nested more than {MOST_NESTED} deep; export without them")
+        condition = self.constants[node.input[0]]
+        if condition.size != 1:
+            raise GraphError(f"node {node.name} (If) has a condition of {condition.size} elements")
+        taken = self.types.keys() | self.open
+        tensors, nodes = branch_of(node, bool(condition.reshape(-1)[0]), taken)
+        for tensor in tensors:
+            self._keep(tensor.name, array_of(tensor))
+        for number, inner in enumerate(nodes):
+            self.visit(inner, number, depth + 1)
 
     def _shape_of(self, node: onnx.NodeProto) -> Array:
         shape = _dims(self.types[node.input[0]])
@@ -317,7 +336,9 @@ def attribute_of(attribute: onnx.AttributeProto) -> Any:
         return value.decode(errors="replace")
     if attribute.type == onnx.AttributeProto.TENSOR:
         return array_of(value)
+    if attribute.type == onnx.AttributeProto.STRINGS:
+        return tuple(word.decode(errors="replace") for word in value)
     return tuple(value) if attribute.type in _LISTS else value
 
 
-_LISTS = (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS, onnx.AttributeProto.STRINGS)
+_LISTS = (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS)

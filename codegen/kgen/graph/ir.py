@@ -23,6 +23,7 @@ import numpy as np
 from kgen.errors import GraphError
 from kgen.graph.layout import ViewStep
 from kgen.graph.model import Array, Node, Shape, Tensor
+from kgen.graph.orders import Operand, common_order, inverse, reordered, squeezed
 from kgen.ops.expression import Expression, Number, constant, inputs, variable
 from kgen.ops.registry import call_of
 from kgen_runtime.dtypes import DType
@@ -161,6 +162,16 @@ class Builder:
         self.constants.setdefault(name, array)
         return self.add(Source(kind="constant", name=name), array.shape, dtype)
 
+    def made(self, what: str, array: Array, dtype: DType) -> Value:
+        """A constant that a node needs beside the model's."""
+        assert self.node is not None
+        name = first = f"{self.node.name}:{what}"
+        number = 1
+        while name in self.constants and not np.array_equal(self.constants[name], array):
+            number += 1
+            name = f"{first}.{number}"
+        return self.constant(name, np.ascontiguousarray(array), dtype)
+
     def array(self, value: Value | None) -> Array | None:
         """A constant's elements; None for any other value."""
         if value is None or not isinstance(value.operation, Source):
@@ -168,6 +179,21 @@ class Builder:
         return (
             self.constants.get(value.operation.name) if value.operation.kind == "constant" else None
         )
+
+    def elements(self, value: Value) -> Array | None:
+        """Those of a constant, or of a view of one; None of any other value."""
+        operation = value.operation
+        if not isinstance(operation, View):
+            return self.array(value)
+        array = self.elements(self.values[operation.of])
+        return None if array is None else operation.step.of_array(array)
+
+    def folded(self, value: Value) -> Value:
+        """A view of a constant as a constant of its own; any other value as it is."""
+        array = self.elements(value) if isinstance(value.operation, View) else None
+        if array is None:
+            return value
+        return self.made("folded", array, value.dtype)
 
     def term(self, value: Value | Number) -> Expression:
         """A value in a formula: a number, if all its elements are that one."""
@@ -196,7 +222,36 @@ class Builder:
     ) -> Value:
         if not inputs(expression):
             raise self.refusal("is a constant that could not be folded")
-        return self.add(Formula(expression=expression, axes=axes), shape, dtype)
+        order = common_order(expression, shape, self._operands(expression))
+        if not order:
+            return self.add(Formula(expression=expression, axes=axes), shape, dtype)
+        back = inverse(order)
+        names = {name: self._before(self.values[name], back).id for name in inputs(expression)}
+        made = self.add(
+            Formula(
+                expression=reordered(expression, order, names),
+                axes=tuple(sorted(order[axis] for axis in axes)),
+            ),
+            [shape[axis] for axis in back],
+            dtype,
+        )
+        return self.permute(made, order)
+
+    def order_of(self, value: Value) -> tuple[int, ...]:
+        """The order that a value is another's in; () if it is none in another order."""
+        at = value.operation
+        return at.step.numbers if isinstance(at, View) and at.step.kind == "permute" else ()
+
+    def _operands(self, expression: Expression) -> dict[str, Operand]:
+        return {
+            name: Operand(shape=self.values[name].shape, order=self.order_of(self.values[name]))
+            for name in inputs(expression)
+        }
+
+    def _before(self, value: Value, back: tuple[int, ...]) -> Value:
+        """A value before the permutation that an order undoes."""
+        wide = self.reshape(value, (1,) * (len(back) - value.rank) + value.shape)
+        return self.permute(wide, back)
 
     def view(self, value: Value, kind: str, numbers: Sequence[int], shape: Sequence[int]) -> Value:
         """A view of a value; itself, if it looks the same."""
@@ -211,6 +266,12 @@ class Builder:
         )
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
+        """Of another shape. Axes of one element come and go before a permutation."""
+        order = self.order_of(value)
+        if order and [n for n in value.shape if n > 1] == [n for n in shape if n > 1]:
+            inner, behind = squeezed(value.shape, order, tuple(shape))
+            before = self.permute(value, inverse(order))
+            return self.permute(self.reshape(before, inner), behind)
         return self.view(value, "reshape", shape, shape)
 
     def permute(self, value: Value, axes: Sequence[int]) -> Value:
@@ -221,6 +282,9 @@ class Builder:
         return self.view(value, "permute", axes, [value.shape[axis] for axis in axes])
 
     def slice(self, value: Value, axis: int, start: int, count: int, step: int = 1) -> Value:
+        if order := self.order_of(value):
+            inner = self.permute(value, inverse(order))
+            return self.permute(self.slice(inner, order[axis], start, count, step), order)
         shape = (*value.shape[:axis], count, *value.shape[axis + 1 :])
         return self.view(value, "slice", (axis, start, count, step), shape)
 

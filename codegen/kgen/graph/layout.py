@@ -12,7 +12,9 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from kgen.graph.model import Shape
+import numpy as np
+
+from kgen.graph.model import Array, Shape
 from kgen.ops.expression import Expression, variable, view
 from kgen.spec.formula import MAX_RANK, packed
 from kgen_runtime.values import frozen
@@ -113,6 +115,20 @@ class ViewStep:
 
     kind: str
     numbers: tuple[int, ...]
+
+    def of_array(self, array: Array) -> Array:
+        """The view of an array."""
+        match self.kind:
+            case "permute":
+                return array.transpose(self.numbers)
+            case "slice":
+                axis, start, count, step = self.numbers
+                return array[(slice(None),) * axis + (slice(start, None, step),)].take(
+                    range(count), axis
+                )
+            case "expand":
+                return np.broadcast_to(array, self.numbers)
+        return array.reshape(self.numbers)
 
     @property
     def keeps_order(self) -> bool:

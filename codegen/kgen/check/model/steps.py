@@ -23,6 +23,7 @@ from kgen.check.execute.places import executor as executor_of
 from kgen.check.model.truth import Truth
 from kgen.check.tensors import Bytes
 from kgen.errors import EmulationError, VerificationError
+from kgen.graph.orders import order_in
 from kgen.graph.siblings import BESIDE
 from kgen_runtime.manifest_program import Program, Step, Value, Weight
 from kgen_runtime.values import frozen
@@ -246,13 +247,22 @@ def elements(data: Bytes, value: Value) -> Array:
 
 
 def beside(values: Mapping[str, Array], name: str) -> Array | None:
-    """The model's value of a name, or several of them side by side; None if it has no such one."""
+    """The model's value of a name, or several of them side by side, each with its axes in the order
+    that the name says; None if it has no such one."""
+    parts = [in_named_order(values, part) for part in (name, *name.split(BESIDE))]
+    found = [part for part in parts[1:] if part is not None]
+    if parts[0] is not None or len(found) < len(parts) - 1:
+        return parts[0]
+    return np.concatenate(found, axis=-1)
+
+
+def in_named_order(values: Mapping[str, Array], name: str) -> Array | None:
     if name in values:
         return values[name]
-    parts = name.split(BESIDE)
-    if len(parts) == 1 or not all(part in values for part in parts):
+    plain, order = order_in(name)
+    if plain not in values or sorted(order) != list(range(values[plain].ndim)):
         return None
-    return np.concatenate([values[part] for part in parts], axis=-1)
+    return values[plain].transpose(order)
 
 
 def model_name(name: str) -> str:

@@ -17,10 +17,11 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-from onnx.reference.op_run import OpRun
 
+from kgen.check.model.definitions import OPERATORS
 from kgen.check.model.narrow import operators
 from kgen.errors import GraphError
+from kgen.graph.branches import branch_of
 from kgen.graph.onnx_file import read
 from kgen_runtime.manifest_program import Program
 from kgen_runtime.values import frozen
@@ -28,6 +29,10 @@ from kgen_runtime.values import frozen
 Array = npt.NDArray[Any]
 #: Element types that become f64.
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+#: Characters of another's message.
+MOST_SHOWN = 200
+#: Ifs of a model.
+MOST_BRANCHES = 256
 #: Operators behind which an index is still an index.
 KEEPING = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 
@@ -68,6 +73,7 @@ def truth(
         drawn = _drawn(model, value.name, value.dtype.is_integer, shape, rng)
         array = (given or {}).get(value.name, drawn.astype(value.dtype.storage))
         inputs[value.name] = array.reshape(shape)
+    model = flattened(model, inputs, path)
     wide = {name: _as_f64(array) for name, array in inputs.items()}
     exact = _values(in_f64(model), wide, path, weights)
     deviation = {}
@@ -112,11 +118,48 @@ def _places(model: onnx.ModelProto, name: str) -> int | None:
     return min(found, default=None)
 
 
-class GlobalMaxPool(OpRun):  # type: ignore[misc]
-    """onnx's own makes one number of all channels."""
+def flattened(
+    model: onnx.ModelProto, inputs: Mapping[str, Array], path: str | os.PathLike[str]
+) -> onnx.ModelProto:
+    """The model with the branches that it takes on these inputs in place of its Ifs, so that their
+    values have names."""
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    for _ in range(MOST_BRANCHES):
+        nodes = list(found.graph.node)
+        number = next((i for i, node in enumerate(nodes) if node.op_type == "If"), None)
+        if number is None:
+            return found
+        node = nodes[number]
+        known = _values(_before(found, node.input[0]), inputs, path)[node.input[0]]
+        taken = {name for other in nodes for name in other.output}
+        tensors, inner = branch_of(node, bool(known.reshape(-1)[0]), taken)
+        found.graph.initializer.extend(tensors)
+        _replace(found.graph, [*nodes[:number], *inner, *nodes[number + 1 :]])
+    raise GraphError(f"model={path}: it takes more than {MOST_BRANCHES} branches")
 
-    def _run(self, x: Array) -> tuple[Array]:
-        return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+def _before(model: onnx.ModelProto, name: str) -> onnx.ModelProto:
+    """The part of a model that computes a value."""
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    kept: list[onnx.NodeProto] = []
+    needed = {name}
+    for node in reversed(found.graph.node):
+        if needed.intersection(node.output):
+            needed.update(node.input)
+            kept.insert(0, node)
+    _replace(found.graph, kept)
+    del found.graph.output[:]
+    found.graph.output.extend([onnx.ValueInfoProto(name=name)])
+    return found
+
+
+def _replace(graph: onnx.GraphProto, nodes: list[onnx.NodeProto]) -> None:
+    """Other nodes, of which some may be the graph's own, in place of its nodes."""
+    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(copies)
 
 
 def _values(
@@ -125,14 +168,15 @@ def _values(
     path: str | os.PathLike[str],
     weights: str | None = None,
 ) -> dict[str, Array]:
-    own = [GlobalMaxPool, *operators(model, weights)]
+    own = [*OPERATORS, *operators(model, weights)]
     try:
         with np.errstate(all="ignore"):
             found = ReferenceEvaluator(model, new_ops=own).run(
                 None, dict(inputs), intermediate=True
             )
     except Exception as error:
-        raise GraphError(f"model={path}: onnx's reference cannot compute it: {error}") from None
+        why = str(error).split("\n")[0][:MOST_SHOWN]
+        raise GraphError(f"model={path}: onnx's reference cannot compute it: {why}") from None
     return {name: np.asarray(value) for name, value in found.items() if value is not None}
 
 

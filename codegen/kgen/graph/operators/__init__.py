@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from kgen.graph.importer import DTYPES as DTYPES
-from kgen.graph.ir import Builder, Graph, Source, Value
-from kgen.graph.model import Model
-from kgen.graph.operators import elementwise, products, rows, views
+from kgen.graph.ir import Builder, Graph, Source, Value, View
+from kgen.graph.model import Model, Shape
+from kgen.graph.operators import (
+    convolutions,
+    elementwise,
+    poolings,
+    products,
+    recurrent,
+    resampling,
+    rows,
+    views,
+)
 from kgen.graph.operators.registry import Operator
+from kgen.graph.orders import in_order, inverse
 
 OPERATORS: Mapping[str, Operator] = {
     operator.name: operator
@@ -17,8 +28,25 @@ OPERATORS: Mapping[str, Operator] = {
         *rows.OPERATORS,
         *views.OPERATORS,
         *products.OPERATORS,
+        *convolutions.OPERATORS,
+        *poolings.OPERATORS,
+        *resampling.OPERATORS,
+        *recurrent.OPERATORS,
     )
 }
+
+
+#: Elements of a value.
+MOST_ELEMENTS = 1 << 40
+
+
+def check_size(b: Builder, shape: Shape) -> None:
+    """Raises GraphError for results that no memory holds."""
+    if any(n < 1 for n in shape) or math.prod(shape) > MOST_ELEMENTS:
+        raise b.refusal(
+            f"has a result of shape {'x'.join(map(str, shape))}; results have 1 to "
+            f"{MOST_ELEMENTS} elements"
+        )
 
 
 def graph_of(model: Model) -> Graph:
@@ -32,14 +60,29 @@ def graph_of(model: Model) -> Graph:
     def value(name: str) -> Value | None:
         if name not in found and name in model.constants:
             array = model.constants[name]
+            if not array.size:
+                # Of no elements: as good as left out.
+                return None
             found[name] = b.constant(name, array, model.tensors[name].dtype)
         return found[name] if name else None
 
     for node in model.nodes:
         b.node = node
-        made = OPERATORS[node.operator].lower(b, node, [value(name) for name in node.inputs])
+        for name in filter(None, node.outputs):
+            check_size(b, model.tensors[name].shape if name in model.tensors else ())
+        given = [value(name) for name in node.inputs]
+        try:
+            made = OPERATORS[node.operator].lower(b, node, given)
+        except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
+            # What an exporter never writes; every operator takes its inputs to fit.
+            raise b.refusal(f"has inputs and attributes that do not fit: {error}") from None
         results = made if isinstance(made, tuple) else (made,)
         for name, result in zip(node.outputs, results, strict=False):
+            if name in model.tensors and result.shape != model.tensors[name].shape:
+                shapes = ("x".join(map(str, s)) for s in (result.shape, model.tensors[name].shape))
+                raise b.refusal(
+                    "has a result of shape {} by its inputs, {} by ONNX".format(*shapes)
+                )
             found[name] = result
     outputs = {}
     for name in model.outputs:
@@ -53,6 +96,11 @@ def graph_of(model: Model) -> Graph:
     for made_here in b.values.values():
         if isinstance(made_here.operation, Source):
             names.setdefault(made_here.id, made_here.operation.name)
+    for name, result in found.items():
+        # What a permutation is of is in memory, and has a name for it.
+        operation, order = result.operation, b.order_of(result)
+        if order and isinstance(operation, View):
+            names.setdefault(operation.of, in_order(name, inverse(order)))
     return Graph(
         name=model.name,
         inputs=tuple(found[name].id for name in model.inputs),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from kgen.graph.ir import Builder, Value
 from kgen.graph.model import Node
 from kgen.graph.operators.registry import Lower, Operator, one, optional
@@ -110,11 +112,23 @@ def batch_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, scale, shift, mean, variance = (one(given, i) for i in range(5))
     if node.attribute("training_mode", 0):
         raise b.refusal("is in training mode; export the model for inference")
-    by_channel = [
-        b.reshape(v, (v.shape[0], *(1,) * (x.rank - 2))) for v in (scale, shift, mean, variance)
-    ]
-    scale, shift, mean, variance = by_channel
     epsilon = float(node.attribute("epsilon", 1e-5))
+    by_channel = (x.shape[1], *(1,) * (x.rank - 2))
+    known = [b.elements(v) for v in (scale, shift, mean, variance)]
+    if all(array is not None for array in known) and x.dtype is not DType.BF16:
+        # One factor and one summand, from f64.
+        factor, summand, mean_of, variance_of = (np.asarray(a, np.float64) for a in known)
+        factor = factor / np.sqrt(variance_of + epsilon)
+        summand = summand - mean_of * factor
+        storage = x.dtype.storage
+        k, c = (
+            b.reshape(b.made(what, array.astype(storage), x.dtype), by_channel)
+            for what, array in (("factor", factor), ("summand", summand))
+        )
+        return b.formula(b.call("add", b.call("mul", x, k), c), x.shape, x.dtype)
+    scale, shift, mean, variance = (
+        b.reshape(v, by_channel) for v in (scale, shift, mean, variance)
+    )
     root = b.call("rsqrt", b.call("add", variance, epsilon))
     normal = b.call("mul", b.call("mul", b.call("sub", x, mean), root), scale)
     return b.formula(b.call("add", normal, shift), x.shape, x.dtype)
@@ -185,7 +199,7 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(name="Cast", family="element-wise", becomes="cast", lower=cast),
     Operator(name="CastLike", family="element-wise", becomes="cast", lower=cast),
     Operator(
-        name="BatchNormalization", family="element-wise", becomes="sub, rsqrt, mul, add",
+        name="BatchNormalization", family="element-wise", becomes="mul, add",
         lower=batch_norm, limits="inference",
     ),
     Operator(name="Identity", family="view", becomes="the same value", lower=same),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 
-import numpy as np
-
-from kgen.graph.ir import Builder, Source, Value
+from kgen.graph.ir import Builder, Value
 from kgen.graph.model import Node
 from kgen.graph.operators.registry import Operator, one, optional
-from kgen.ops.expression import view
 
 
 def matmul(b: Builder, node: Node, given: list[Value | None]) -> Value:
@@ -25,7 +22,7 @@ def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if node.attribute("transA", 0):
         a = b.permute(a, (1, 0))
     if node.attribute("transB", 0):
-        c = transposed(b, c)
+        c = b.folded(b.permute(c, (1, 0)))
     product = b.product(a, c)
     found, alpha, beta = b.term(product), node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
     if alpha != 1.0:
@@ -36,94 +33,68 @@ def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return product if found is b.term(product) else b.formula(found, product.shape, product.dtype)
 
 
-def transposed(b: Builder, x: Value) -> Value:
-    """A matrix's transpose; a constant's is a constant, as it would be of other exporters."""
-    array = b.array(x)
-    if array is None:
-        return b.permute(x, (1, 0))
-    assert isinstance(x.operation, Source)
-    return b.constant(f"{x.operation.name}.T", np.ascontiguousarray(array.T), x.dtype)
-
-
-def conv(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    """A product for each place of the kernel, of the rows that it sees there; they are summed one
-    upon the other. Channels are innermost for it, so that these rows are strides of the input."""
-    x, w, bias = one(given), one(given, 1), optional(given, 2)
-    if node.attribute("group", 1) != 1:
-        raise b.refusal(f"has group={node.attribute('group')}; kgen takes 1")
-    places, rank = w.shape[2:], x.rank - 2
-    steps = node.attribute("strides", (1,) * rank)
-    apart = node.attribute("dilations", (1,) * rank)
-    sizes = b.result.shape[2:]
-    x = padded(b, node, x, places, steps, apart, sizes)
-    x = b.permute(x, (0, *range(2, rank + 2), 1))
-    total: Value | None = None
-    for at in np.ndindex(*places):
-        rows = x
-        for axis, (place, count) in enumerate(zip(at, sizes, strict=True), 1):
-            rows = b.slice(rows, axis, place * apart[axis - 1], count, steps[axis - 1])
-        product = b.product(rows, weights_at(b, w, at))
-        if total is None:
-            total = product
-        else:
-            total = b.formula(b.call("add", product, total), product.shape, product.dtype)
-    assert total is not None
-    if bias is not None:
-        total = b.formula(b.call("add", total, bias), total.shape, total.dtype)
-    return b.permute(total, (0, rank + 1, *range(1, rank + 1)))
-
-
-def weights_at(b: Builder, w: Value, at: tuple[int, ...]) -> Value:
-    """The matrix of a place of the kernel, from input channels to output channels."""
-    array = b.array(w)
-    if array is not None:
-        assert isinstance(w.operation, Source)
-        shown = ",".join(map(str, at))
-        matrix = np.ascontiguousarray(
-            array.reshape(*w.shape[:2], -1)[:, :, np.ravel_multi_index(at, w.shape[2:])].T
+def einsum(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    """Of two tensors a product, with what both and the result have as its batch; of one a sum."""
+    equation = node.attribute("equation", "").replace(" ", "")
+    values = [value for value in given if value is not None]
+    left, arrow, out = equation.partition("->")
+    terms = left.split(",")
+    if not arrow:
+        out = "".join(sorted(c for c in set(left) - {","} if left.count(c) == 1))
+    fits = len(terms) == len(values) and all(
+        len(term) == value.rank for term, value in zip(terms, values, strict=True)
+    )
+    if not fits or len(values) > 2 or any(len(set(t)) < len(t) for t in (*terms, out)):
+        raise b.refusal(
+            f"has equation={equation!r}; kgen takes one or two tensors, each axis of which has a "
+            "letter of its own"
         )
-        return b.constant(f"{w.operation.name}[{shown}]", matrix, w.dtype)
-    for axis, place in enumerate(at, 2):
-        w = b.slice(w, axis, place, 1)
-    return b.permute(b.reshape(w, w.shape[:2]), (1, 0))
+    sizes: dict[str, int] = {}
+    for term, value in zip(terms, values, strict=True):
+        for letter, n in zip(term, value.shape, strict=True):
+            sizes[letter] = max(n, sizes.get(letter, 1))
+    if any(c not in sizes for c in out):
+        raise b.refusal(f"has equation={equation!r}, whose result has a letter of no tensor")
+    # What one tensor has alone, and the result has not, is summed first.
+    for i in range(len(values)):
+        others = set("".join(t for j, t in enumerate(terms) if j != i)) | set(out)
+        values[i], terms[i] = _summed(b, values[i], terms[i], others)
+    if len(values) == 1:
+        return b.permute(values[0], [terms[0].index(c) for c in out])
+    first, second = terms
+    batch = [c for c in first if c in second and c in out]
+    inner = [c for c in first if c in second and c not in out]
+    rows, cols = ([c for c in t if c not in o] for t, o in ((first, second), (second, first)))
+
+    def matrix(value: Value, term: str, *groups: list[str]) -> Value:
+        ordered = b.permute(value, [term.index(c) for group in groups for c in group])
+        full = b.expand(ordered, [sizes[c] for group in groups for c in group])
+        return b.folded(b.reshape(full, [math.prod(sizes[c] for c in group) for group in groups]))
+
+    product = b.product(
+        matrix(values[0], first, batch, rows, inner), matrix(values[1], second, batch, inner, cols)
+    )
+    order = [*batch, *rows, *cols]
+    found = b.reshape(product, [sizes[c] for c in order])
+    return b.permute(found, [order.index(c) for c in out])
 
 
-def padded(
-    b: Builder,
-    node: Node,
-    x: Value,
-    places: Sequence[int],
-    steps: Sequence[int],
-    apart: Sequence[int],
-    sizes: Sequence[int],
-) -> Value:
-    """The input with zeros around it."""
-    rank = len(places)
-    pads = list(node.attribute("pads", (0,) * 2 * rank))
-    how = node.attribute("auto_pad", "NOTSET")
-    if how.startswith("SAME"):
-        for axis in range(rank):
-            seen = (sizes[axis] - 1) * steps[axis] + (places[axis] - 1) * apart[axis] + 1
-            more = max(0, seen - x.shape[2 + axis])
-            least = more // 2
-            before = least if how == "SAME_UPPER" else more - least
-            pads[axis], pads[rank + axis] = before, more - before
-    found, shape = b.tensor(x), list(x.shape)
-    for axis in range(rank):
-        before, after = pads[axis], pads[rank + axis]
-        if min(before, after) < 0:
-            raise b.refusal("pads by less than nothing; kgen takes slices for that")
-        if before or after:
-            found = view("pad", (found, 2 + axis, before, after, 0.0))
-            shape[2 + axis] += before + after
-    return x if tuple(shape) == x.shape else b.formula(found, shape, x.dtype)
+def _summed(b: Builder, value: Value, term: str, kept: set[str]) -> tuple[Value, str]:
+    """A tensor without the axes that nothing else has."""
+    axes = tuple(i for i, c in enumerate(term) if c not in kept)
+    if not axes:
+        return value, term
+    sizes = [1 if i in axes else n for i, n in enumerate(value.shape)]
+    total = b.formula(b.call("sum", value), sizes, value.dtype, axes)
+    left = [n for i, n in enumerate(value.shape) if i not in axes]
+    return b.reshape(total, left), "".join(c for c in term if c in kept)
 
 
 OPERATORS: tuple[Operator, ...] = (
     Operator(name="MatMul", family="product", becomes="matmul", lower=matmul),
     Operator(name="Gemm", family="product", becomes="matmul", lower=gemm),
     Operator(
-        name="Conv", family="product", becomes="matmul for each place of the kernel", lower=conv,
-        limits="group=1",
+        name="Einsum", family="product", becomes="matmul, sum", lower=einsum,
+        limits="at most two tensors, no ...",
     ),
 )  # fmt: skip

@@ -77,12 +77,19 @@ def instance_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.formula(found, x.shape, x.dtype, tuple(range(2, x.rank)))
 
 
-def pooled(name: str) -> Lower:
+def place_of(name: str) -> Lower:
+    """The lowering of the place of a row's greatest or least element."""
+
     def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
         x = one(given)
-        axes = tuple(range(2, x.rank))
-        shape = (*x.shape[:2], *(1 for _ in axes))
-        return b.formula(b.call(name, x), shape, x.dtype, axes)
+        if node.attribute("select_last_index", 0):
+            raise b.refusal("has select_last_index=1; kgen has the first of equal ones")
+        axis = node.attribute("axis", 0) % x.rank
+        kept = [1 if i == axis else n for i, n in enumerate(x.shape)]
+        found = b.formula(b.call(name, x), kept, b.result.dtype, (axis,))
+        if node.attribute("keepdims", 1):
+            return found
+        return b.reshape(found, [n for i, n in enumerate(x.shape) if i != axis])
 
     return lower
 
@@ -118,10 +125,15 @@ OPERATORS: tuple[Operator, ...] = (
         name="LayerNormalization", family="row-wise", becomes="layer_norm", lower=layer_norm,
         limits="the first result",
     ),
+    *(
+        Operator(
+            name=name, family="row-wise", becomes=name.lower(), lower=place_of(name.lower()),
+            limits="the first of equal ones",
+        )
+        for name in ("ArgMax", "ArgMin")
+    ),
     Operator(name="RMSNormalization", family="row-wise", becomes="rms_norm", lower=rms_norm),
     Operator(
         name="InstanceNormalization", family="row-wise", becomes="layer_norm", lower=instance_norm
     ),
-    Operator(name="GlobalAveragePool", family="row-wise", becomes="mean", lower=pooled("mean")),
-    Operator(name="GlobalMaxPool", family="row-wise", becomes="amax", lower=pooled("amax")),
 )  # fmt: skip

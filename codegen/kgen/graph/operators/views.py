@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy as np
 
 from kgen.graph.ir import Builder, Value
 from kgen.graph.model import Node
+from kgen.graph.operators.places import at_places
 from kgen.graph.operators.registry import Operator, integers, one, optional
+from kgen.graph.operators.windows import MOST_PADDED
 from kgen.ops.expression import view
+
+#: Tensors that one kernel joins.
+MOST_JOINED = 8
+#: How Pad fills.
+MODES = ("constant", "reflect", "edge", "wrap")
 
 
 def reshape(b: Builder, node: Node, given: list[Value | None]) -> Value:
@@ -67,19 +76,28 @@ def concat(b: Builder, node: Node, given: list[Value | None]) -> Value:
     parts = [value for value in given if value is not None]
     if len(parts) == 1:
         return parts[0]
-    first = parts[0]
-    axis = node.attribute("axis", 1) % first.rank
-    shape = list(first.shape)
+    return joined(b, parts, node.attribute("axis", 1) % parts[0].rank)
+
+
+def joined(b: Builder, parts: Sequence[Value], axis: int) -> Value:
+    """Behind one another along an axis, some at a time."""
+    while len(parts) > MOST_JOINED:
+        groups = [parts[i : i + MOST_JOINED] for i in range(0, len(parts), MOST_JOINED)]
+        parts = [joined(b, group, axis) for group in groups]
+    if len(parts) == 1:
+        return parts[0]
+    shape = list(parts[0].shape)
     shape[axis] = sum(part.shape[axis] for part in parts)
     return b.formula(
-        view("concat", (*(b.tensor(part) for part in parts), axis)), shape, first.dtype
+        view("concat", (*(b.tensor(part) for part in parts), axis)), shape, parts[0].dtype
     )
 
 
 def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    x = one(given)
-    if node.attribute("mode", "constant") != "constant":
-        raise b.refusal(f"has mode={node.attribute('mode')}; kgen pads with a constant")
+    """With a constant around it, or with elements of its own; less than nothing is a slice."""
+    x, mode = one(given), node.attribute("mode", "constant")
+    if mode not in MODES:
+        raise b.refusal(f"has mode={mode}; kgen has {', '.join(MODES)}")
     if node.opset < 11:
         pads, value = node.attribute("pads"), node.attribute("value", 0.0)
     else:
@@ -91,14 +109,34 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
         value = 0.0 if array is None else float(array.reshape(-1)[0])
     named = optional(given, 3)
     axes = range(x.rank) if named is None else integers(b, named, "axes")
-    found, shape, count = b.tensor(x), list(x.shape), len(pads) // 2
+    count = len(pads) // 2
+    if max(map(abs, pads), default=0) > MOST_PADDED:
+        raise b.refusal(f"pads by {max(map(abs, pads))}; {MOST_PADDED} is the limit")
+    around: list[tuple[int, int, int]] = []
     for axis, before, after in zip(axes, pads[:count], pads[count:], strict=True):
-        if min(before, after) < 0:
-            raise b.refusal("pads by less than nothing; kgen takes slices for that")
-        if before or after:
-            found = view("pad", (found, axis % x.rank, before, after, value))
-            shape[axis % x.rank] += before + after
-    return x if tuple(shape) == x.shape else b.formula(found, shape, x.dtype)
+        axis %= x.rank
+        n = x.shape[axis]
+        left = n + min(before, 0) + min(after, 0)
+        if left < 1:
+            raise b.refusal(f"has a result without elements along axis {axis}")
+        x = b.slice(x, axis, max(-before, 0), left)
+        if max(before, after) > 0:
+            around.append((axis, max(before, 0), max(after, 0)))
+    if mode != "constant":
+        for axis, before, after in around:
+            n, most = x.shape[axis], max(before, after)
+            if mode == "reflect" and most >= n:
+                raise b.refusal(
+                    f"reflects {most} of the {n} elements of axis {axis}; {n - 1} is the limit"
+                )
+            places = np.pad(np.arange(x.shape[axis]), (before, after), mode)
+            x = at_places(b, x, axis, places)
+        return x
+    found, shape = b.tensor(x), list(x.shape)
+    for axis, before, after in around:
+        found = view("pad", (found, axis, before, after, value))
+        shape[axis] += before + after
+    return x if not around else b.formula(found, shape, x.dtype)
 
 
 def gather(b: Builder, node: Node, given: list[Value | None]) -> Value:
@@ -110,11 +148,9 @@ def gather(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if array is not None:
         places = array.reshape(-1).astype(np.int64)
         places = np.where(places < 0, places + x.shape[axis], places)
-        steps = set(np.diff(places).tolist()) or {1}
         if places.min() < 0 or places.max() >= x.shape[axis]:
             raise b.refusal(f"has an index outside of the {x.shape[axis]} places of axis {axis}")
-        if len(steps) == 1 and (step := int(next(iter(steps)))) > 0:
-            return b.reshape(b.slice(x, axis, int(places[0]), len(places), step), shape)
+        return b.reshape(at_places(b, x, axis, places), shape)
     found = view("gather", (b.tensor(x), b.tensor(index), axis))
     return b.formula(found, shape, x.dtype)
 
@@ -128,6 +164,51 @@ def tile(b: Builder, node: Node, given: list[Value | None]) -> Value:
     narrow = b.reshape(x, [size for pair in pairs for size in pair])
     grown = b.expand(narrow, [size for pair in wide for size in pair])
     return b.reshape(grown, [r * n for r, n in wide])
+
+
+def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    """By the number of an element, or of a part, among all that the index can name."""
+    x, index = one(given), one(given, 1)
+    if node.attribute("batch_dims", 0):
+        raise b.refusal(f"has batch_dims={node.attribute('batch_dims')}; kgen has 0")
+    depth = index.shape[-1]
+    named, left = x.shape[:depth], x.shape[depth:]
+    table = b.reshape(x, (math.prod(named), *left))
+    steps = [math.prod(named[axis + 1 :]) for axis in range(depth)]
+    array = b.array(index)
+    if array is not None:
+        places = np.where(array < 0, array + np.array(named), array)
+        if (places < 0).any() or (places >= np.array(named)).any():
+            raise b.refusal(f"has an index outside of {'x'.join(map(str, named))}")
+        flat = (places * np.array(steps)).sum(-1).reshape(-1)
+        return b.reshape(at_places(b, table, 0, flat), b.result.shape)
+    total = None
+    for axis, (n, step) in enumerate(zip(named, steps, strict=True)):
+        at = b.reshape(b.slice(index, index.rank - 1, axis, 1), index.shape[:-1] or (1,))
+        wrapped = b.call("where", b.call("less", at, 0.0), b.call("add", at, float(n)), at)
+        term = b.call("mul", wrapped, float(step))
+        total = term if total is None else b.call("add", total, term)
+    assert total is not None
+    place = b.formula(total, index.shape[:-1] or (1,), index.dtype)
+    found = view("gather", (b.tensor(table), b.tensor(place), 0))
+    return b.reshape(b.formula(found, (*place.shape, *left), x.dtype), b.result.shape)
+
+
+def depth_to_space(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    x, by = one(given), node.attribute("blocksize")
+    n, c, h, w = x.shape
+    if node.attribute("mode", "DCR") == "DCR":
+        split, order = (n, by, by, c // by**2, h, w), (0, 3, 4, 1, 5, 2)
+    else:
+        split, order = (n, c // by**2, by, by, h, w), (0, 1, 4, 2, 5, 3)
+    return b.reshape(b.permute(b.reshape(x, split), order), b.result.shape)
+
+
+def space_to_depth(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    x, by = one(given), node.attribute("blocksize")
+    n, c, h, w = x.shape
+    split = b.reshape(x, (n, c, h // by, by, w // by, by))
+    return b.reshape(b.permute(split, (0, 3, 5, 1, 2, 4)), b.result.shape)
 
 
 def _copies(name: str, becomes: str, lower: object, limits: str = "") -> Operator:
@@ -152,6 +233,9 @@ OPERATORS: tuple[Operator, ...] = (
         name="Tile", family="view", becomes="strides", lower=tile, limits="constant repeats"
     ),
     _copies("Concat", "concat", concat),
-    _copies("Pad", "pad", pad, "mode=constant, constant pads"),
+    _copies("Pad", "pad, or what Gather becomes", pad, "constant pads"),
     _copies("Gather", "gather, or strides where indices are constant", gather),
+    _copies("GatherND", "gather, or strides where indices are constant", gather_nd, "batch_dims=0"),
+    Operator(name="DepthToSpace", family="view", becomes="strides", lower=depth_to_space),
+    Operator(name="SpaceToDepth", family="view", becomes="strides", lower=space_to_depth),
 )  # fmt: skip

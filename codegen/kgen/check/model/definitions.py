@@ -1,0 +1,319 @@
+"""What operators mean, where onnx's own reference is wrong, slow, or lacks a use of them.
+
+Written from the operators' specification, in the precision of their inputs; nothing here is shared
+with the import or the kernels. onnx's own takes the batch's statistics for a BatchNormalization
+before opset 14, makes one maximum of all channels (GlobalMaxPool), pads the wrong side
+(auto_pad=SAME_LOWER of poolings), has no groups of transposed convolutions and one direction of
+recurrent layers, and resizes pixel by pixel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_pad import Pad_18 as OnnxPad
+from onnx.reference.ops.op_resize import Resize as OnnxResize
+
+Array = npt.NDArray[Any]
+
+
+def around(
+    x: Array,
+    sizes: Sequence[int],
+    steps: Sequence[int],
+    apart: Sequence[int],
+    pads: Sequence[int],
+    how: str,
+    ceil: bool,
+    value: float,
+) -> tuple[Array, list[int], list[int]]:
+    """The tensor with a value around it, how much of it is in front, and how many windows fit."""
+    rank, before, after, counts = len(sizes), [], [], []
+    for i in range(rank):
+        n, reach = x.shape[2 + i], (sizes[i] - 1) * apart[i] + 1
+        if how in ("SAME_UPPER", "SAME_LOWER"):
+            count = -(-n // steps[i])
+            total = max((count - 1) * steps[i] + reach - n, 0)
+            front = total // 2 if how == "SAME_UPPER" else total - total // 2
+            back = total - front
+        else:
+            front, back = (0, 0) if how == "VALID" else (pads[i], pads[rank + i])
+            room = n + front + back - reach
+            count = (math.ceil(room / steps[i]) if ceil else room // steps[i]) + 1
+            if ceil and (count - 1) * steps[i] >= n + front:
+                # A window begins in the tensor, or in what is in front of it.
+                count -= 1
+            back = max(back, (count - 1) * steps[i] + reach - n - front)
+        before.append(front)
+        after.append(back)
+        counts.append(count)
+    padded = np.pad(x, ((0, 0), (0, 0), *zip(before, after, strict=True)), constant_values=value)
+    return padded, before, counts
+
+
+def windows(
+    x: Array,
+    sizes: Sequence[int],
+    steps: Sequence[int],
+    apart: Sequence[int],
+    counts: Sequence[int],
+) -> Array:
+    """Channels, windows and places of a padded tensor, without a copy."""
+    outer, inner = x.strides[:2], x.strides[2:]
+    return np.lib.stride_tricks.as_strided(
+        x,
+        (*x.shape[:2], *counts, *sizes),
+        (
+            *outer,
+            *(s * t for s, t in zip(inner, steps, strict=True)),
+            *(s * d for s, d in zip(inner, apart, strict=True)),
+        ),
+        writeable=False,
+    )
+
+
+def one_by_one(seen: Array, weights: Array) -> Array:
+    """Sums in which each product is rounded in after the other: what f32 costs who does it plainly,
+    and not by way of a library that sums in parts."""
+    rank = weights.ndim - 2
+    found = np.zeros((seen.shape[0], *seen.shape[2 : 2 + rank], weights.shape[0]), seen.dtype)
+    for channel in range(weights.shape[1]):
+        for at in np.ndindex(*weights.shape[2:]):
+            part = seen[(slice(None), channel, *(slice(None),) * rank, *at)]
+            found += part[..., None] * weights[(slice(None), channel, *at)]
+    return found
+
+
+class Conv(OpRun):  # type: ignore[misc]
+    def _run(
+        self, x: Array, w: Array, bias: Array | None = None, auto_pad: Any = None,
+        dilations: Any = None, group: Any = None, kernel_shape: Any = None, pads: Any = None,
+        strides: Any = None,
+    ) -> tuple[Array]:  # fmt: skip
+        rank, groups = w.ndim - 2, group or 1
+        steps, apart = strides or [1] * rank, dilations or [1] * rank
+        padded, _, counts = around(
+            x, w.shape[2:], steps, apart, pads or [0] * 2 * rank, auto_pad or "NOTSET", False, 0.0
+        )
+        found = np.empty((x.shape[0], w.shape[0], *counts), x.dtype)
+        depth, outputs = w.shape[1], w.shape[0] // groups
+        seen = windows(padded, w.shape[2:], steps, apart, counts)
+        own = range(2 + rank, 2 + 2 * rank)
+        for g in range(groups):
+            part = seen[:, g * depth : (g + 1) * depth]
+            weights = w[g * outputs : (g + 1) * outputs]
+            if x.dtype == np.float32:
+                made = one_by_one(part, weights)
+            else:
+                made = np.tensordot(part, weights, ((1, *own), range(1, 2 + rank)))
+            found[:, g * outputs : (g + 1) * outputs] = np.moveaxis(made, -1, 1)
+        if bias is not None:
+            found += bias.reshape(-1, *(1,) * rank)
+        return (found,)
+
+
+class ConvTranspose(OpRun):  # type: ignore[misc]
+    def _run(
+        self, x: Array, w: Array, bias: Array | None = None, auto_pad: Any = None,
+        dilations: Any = None, group: Any = None, kernel_shape: Any = None,
+        output_padding: Any = None, output_shape: Any = None, pads: Any = None, strides: Any = None,
+    ) -> tuple[Array]:  # fmt: skip
+        rank, groups = w.ndim - 2, group or 1
+        steps, apart = strides or [1] * rank, dilations or [1] * rank
+        pads, extra = pads or [0] * 2 * rank, output_padding or [0] * rank
+        sizes = [
+            (n - 1) * s + (k - 1) * d + 1 + e
+            for n, s, k, d, e in zip(x.shape[2:], steps, w.shape[2:], apart, extra, strict=True)
+        ]
+        depth, outputs = x.shape[1] // groups, w.shape[1]
+        found = np.zeros((x.shape[0], groups * outputs, *sizes), x.dtype)
+        for at in np.ndindex(*w.shape[2:]):
+            place = tuple(
+                slice(p * d, p * d + (n - 1) * s + 1, s)
+                for p, d, n, s in zip(at, apart, x.shape[2:], steps, strict=True)
+            )
+            for g in range(groups):
+                part = x[:, g * depth : (g + 1) * depth]
+                weights = w[(slice(g * depth, (g + 1) * depth), slice(None), *at)]
+                made = np.moveaxis(np.tensordot(part, weights, ((1,), (0,))), -1, 1)
+                found[(slice(None), slice(g * outputs, (g + 1) * outputs), *place)] += made
+        cut = tuple(slice(pads[i], n - pads[rank + i]) for i, n in enumerate(sizes))
+        found = found[(slice(None), slice(None), *cut)]
+        return (found if bias is None else found + bias.reshape(-1, *(1,) * rank),)
+
+
+class MaxPool(OpRun):  # type: ignore[misc]
+    def _run(
+        self, x: Array, auto_pad: Any = None, ceil_mode: Any = None, dilations: Any = None,
+        kernel_shape: Any = None, pads: Any = None, storage_order: Any = None, strides: Any = None,
+    ) -> tuple[Array]:  # fmt: skip
+        rank = len(kernel_shape)
+        steps, apart = strides or [1] * rank, dilations or [1] * rank
+        padded, _, counts = around(
+            x, kernel_shape, steps, apart, pads or [0] * 2 * rank, auto_pad or "NOTSET",
+            bool(ceil_mode), -np.inf,
+        )  # fmt: skip
+        seen = windows(padded, kernel_shape, steps, apart, counts)
+        return (seen.max(axis=tuple(range(2 + rank, 2 + 2 * rank))),)
+
+
+class AveragePool(OpRun):  # type: ignore[misc]
+    def _run(
+        self, x: Array, auto_pad: Any = None, ceil_mode: Any = None, count_include_pad: Any = None,
+        dilations: Any = None, kernel_shape: Any = None, pads: Any = None, strides: Any = None,
+    ) -> tuple[Array]:  # fmt: skip
+        rank = len(kernel_shape)
+        steps, apart = strides or [1] * rank, dilations or [1] * rank
+        given = list(pads or [0] * 2 * rank)
+        how = auto_pad or "NOTSET"
+        counted = np.ones((1, 1, *x.shape[2:]), x.dtype)
+        if count_include_pad and how == "NOTSET":
+            # What the node pads with counts; what the last window reaches beyond it does not.
+            sides = list(zip(given[:rank], given[rank:], strict=True))
+            x = np.pad(x, ((0, 0), (0, 0), *sides))
+            counted, given = np.ones((1, 1, *x.shape[2:]), x.dtype), [0] * 2 * rank
+        elif count_include_pad:
+            counted = None  # type: ignore[assignment]
+        own = tuple(range(2 + rank, 2 + 2 * rank))
+        sums = []
+        for tensor in (x, counted):
+            if tensor is None:
+                sums.append(np.asarray(math.prod(kernel_shape), x.dtype))
+                continue
+            padded, _, counts = around(
+                tensor, kernel_shape, steps, apart, given, how, bool(ceil_mode), 0.0
+            )
+            sums.append(windows(padded, kernel_shape, steps, apart, counts).sum(axis=own))
+        return (sums[0] / sums[1],)
+
+
+class BatchNormalization(OpRun):  # type: ignore[misc]
+    def _run(
+        self, x: Array, scale: Array, shift: Array, mean: Array, variance: Array,
+        epsilon: Any = None, **attributes: Any,
+    ) -> tuple[Array]:  # fmt: skip
+        by_channel = [v.reshape(-1, *(1,) * (x.ndim - 2)) for v in (scale, shift, mean, variance)]
+        scale, shift, mean, variance = by_channel
+        return ((x - mean) / np.sqrt(variance + np.asarray(epsilon, x.dtype)) * scale + shift,)
+
+
+class GlobalMaxPool(OpRun):  # type: ignore[misc]
+    def _run(self, x: Array) -> tuple[Array]:
+        return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
+class Pad(OnnxPad):  # type: ignore[misc]
+    """Of less than nothing; else onnx's own."""
+
+    def _run(self, x: Array, *given: Any, **attributes: Any) -> tuple[Array]:
+        pads = given[0] if given else None
+        if pads is None or len(given) > 2 or min(pads) >= 0:
+            return super()._run(x, *given, **attributes)  # type: ignore[no-any-return]
+        sides = np.reshape(pads, (2, -1)).T
+        cut = tuple(
+            slice(max(-a, 0), n - max(-b, 0)) for n, (a, b) in zip(x.shape, sides, strict=True)
+        )
+        return super()._run(  # type: ignore[no-any-return]
+            x[cut], np.maximum(pads, 0), *given[1:], **attributes
+        )
+
+
+class Resize(OnnxResize):  # type: ignore[misc]
+    """Of nearest elements by whole factors; else onnx's own."""
+
+    def _run(self, x: Array, *given: Any, **attributes: Any) -> tuple[Array]:
+        scales = given[1] if len(given) > 1 else None
+        plain = (
+            attributes.get("mode") == "nearest"
+            and attributes.get("coordinate_transformation_mode") == "asymmetric"
+            and attributes.get("nearest_mode") == "floor"
+            and scales is not None
+            and len(scales) == x.ndim
+            and all(float(s) == int(s) >= 1 for s in scales)
+        )
+        if not plain or scales is None:
+            return super()._run(x, *given, **attributes)  # type: ignore[no-any-return]
+        for axis, scale in enumerate(scales):
+            x = x.repeat(int(scale), axis)
+        return (x,)
+
+
+def sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+class LSTM(OpRun):  # type: ignore[misc]
+    def _run(
+        self, x: Array, w: Array, r: Array, bias: Array | None = None, lengths: Any = None,
+        h0: Array | None = None, c0: Array | None = None, peep: Array | None = None,
+        **attributes: Any,
+    ) -> tuple[Array, Array, Array]:  # fmt: skip
+        time, batch, _ = x.shape
+        count, units = w.shape[0], r.shape[-1]
+        out = np.empty((time, count, batch, units), x.dtype)
+        last_h, last_c = np.empty((2, count, batch, units), x.dtype)
+        for way in range(count):
+            start = np.zeros((batch, units), x.dtype)
+            h = start if h0 is None else h0[way]
+            c = start if c0 is None else c0[way]
+            p = np.zeros(3 * units, x.dtype) if peep is None else peep[way]
+            pi, po, pf = np.split(p, 3)
+            sums = np.zeros(8 * units, x.dtype) if bias is None else bias[way]
+            reverse = attributes.get("direction") == "reverse" or way == 1
+            for t in range(time - 1, -1, -1) if reverse else range(time):
+                gates = x[t] @ w[way].T + h @ r[way].T + sums[: 4 * units] + sums[4 * units :]
+                i, o, f, g = np.split(gates, 4, axis=-1)
+                i, f = sigmoid(i + pi * c), sigmoid(f + pf * c)
+                c = f * c + i * np.tanh(g)
+                h = sigmoid(o + po * c) * np.tanh(c)
+                out[t, way] = h
+            last_h[way], last_c[way] = h, c
+        return out, last_h, last_c
+
+
+class GRU(OpRun):  # type: ignore[misc]
+    def _run(
+        self, x: Array, w: Array, r: Array, bias: Array | None = None, lengths: Any = None,
+        h0: Array | None = None, **attributes: Any,
+    ) -> tuple[Array, Array]:  # fmt: skip
+        time, batch, _ = x.shape
+        count, units = w.shape[0], r.shape[-1]
+        out = np.empty((time, count, batch, units), x.dtype)
+        last = np.empty((count, batch, units), x.dtype)
+        for way in range(count):
+            h = np.zeros((batch, units), x.dtype) if h0 is None else h0[way]
+            sums = np.zeros(6 * units, x.dtype) if bias is None else bias[way]
+            bz, br, bn, cz, cr, cn = np.split(sums, 6)
+            wz, wr, wn = np.split(w[way], 3)
+            rz, rr, rn = np.split(r[way], 3)
+            reverse = attributes.get("direction") == "reverse" or way == 1
+            for t in range(time - 1, -1, -1) if reverse else range(time):
+                z = sigmoid(x[t] @ wz.T + h @ rz.T + bz + cz)
+                reset = sigmoid(x[t] @ wr.T + h @ rr.T + br + cr)
+                if attributes.get("linear_before_reset"):
+                    inner = reset * (h @ rn.T + cn)
+                else:
+                    inner = (reset * h) @ rn.T + cn
+                h = (1 - z) * np.tanh(x[t] @ wn.T + bn + inner) + z * h
+                out[t, way] = h
+            last[way] = h
+        return out, last
+
+
+OPERATORS = (
+    Conv,
+    ConvTranspose,
+    MaxPool,
+    AveragePool,
+    BatchNormalization,
+    GlobalMaxPool,
+    Pad,
+    Resize,
+    LSTM,
+    GRU,
+)

@@ -1,0 +1,273 @@
+"""Convolutions: products of what windows see with the weights, channels innermost.
+
+One of a single place is a product of the input as it lies. Of several places, what each window sees
+is copied to one row, and there is one product. With a channel to itself (depthwise), what the
+places see is multiplied and summed in one formula.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgen.graph.ir import Builder, Value
+from kgen.graph.model import Node, Shape
+from kgen.graph.operators.places import at_places
+from kgen.graph.operators.registry import Operator, one, optional
+from kgen.graph.operators.windows import (
+    Window,
+    Windows,
+    counts_of,
+    padded,
+    places_of,
+    seen_at,
+    windows_of,
+)
+from kgen.ops.expression import Expression, view
+
+#: Places that one formula sums or joins; of more there are several formulas, or gathers.
+MOST_PLACES = 25
+#: Places of a kernel.
+MOST_SIZE = 4096
+
+
+def conv(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    x, w, bias = one(given), one(given, 1), optional(given, 2)
+    windows = windows_of(b, node, w.shape[2:], x.shape[2:], b.result.shape[2:])
+    return convolved(b, node, x, w, bias, windows)
+
+
+def convolved(
+    b: Builder, node: Node, x: Value, w: Value, bias: Value | None, windows: Windows
+) -> Value:
+    """Weights are of output channels, input channels of a group, and places."""
+    groups, rank = node.attribute("group", 1), len(windows)
+    outputs, depth = w.shape[:2]
+    if node.attribute("kernel_shape", w.shape[2:]) != w.shape[2:]:
+        shown = ",".join(map(str, node.attribute("kernel_shape")))
+        raise b.refusal(f"has kernel_shape={shown}, and weights of another")
+    if groups < 1 or x.shape[1] != groups * depth or outputs % groups:
+        raise b.refusal(
+            f"has group={groups} with {x.shape[1]} channels and weights for {depth} of "
+            f"{outputs} outputs; they do not fit"
+        )
+    if math.prod(w.shape[2:]) > MOST_SIZE:
+        raise b.refusal(
+            f"has a kernel of {math.prod(w.shape[2:])} places; {MOST_SIZE} is the limit"
+        )
+    # Channels innermost.
+    x = b.permute(x, (0, *range(2, rank + 2), 1))
+    if depth == 1 and groups > 1:
+        found = by_channel(b, x, w, windows)
+    elif groups > 1:
+        found = by_group(b, x, w, windows, groups)
+    else:
+        found = b.product(rows_of(b, x, windows), places_first(b, w))
+    if bias is not None:
+        found = b.formula(b.call("add", found, bias), found.shape, found.dtype)
+    return b.permute(found, (0, rank + 1, *range(1, rank + 1)))
+
+
+def rows_of(b: Builder, x: Value, windows: Windows) -> Value:
+    """What each window sees, place after place, all channels of each."""
+    axes = range(1, len(windows) + 1)
+    whole = padded(b.tensor(x), windows, axes, 0.0)
+    shape = (x.shape[0], *counts_of(windows))
+    if math.prod(w.size for w in windows) > MOST_PLACES:
+        return gathered(b, x, windows)
+    parts = [seen_at(whole, windows, axes, at) for at in places_of(windows)]
+    if len(parts) > 1:
+        return b.formula(joined(parts, x.rank - 1), (*shape, len(parts) * x.shape[-1]), x.dtype)
+    if whole != b.tensor(x):
+        return b.formula(parts[0], (*shape, x.shape[-1]), x.dtype)
+    for window, axis in zip(windows, axes, strict=True):
+        x = b.slice(x, axis, 0, window.count, window.step)
+    return x
+
+
+def gathered(b: Builder, x: Value, windows: Windows) -> Value:
+    """The same of many places, axis by axis. Windows that overlap by whole steps are a few such
+    steps each."""
+    rank = len(windows)
+    axes = range(1, rank + 1)
+    whole = padded(b.tensor(x), windows, axes, 0.0)
+    shape = [x.shape[0], *(w.padded for w in windows), x.shape[-1]]
+    found = x if whole == b.tensor(x) else b.formula(whole, shape, x.dtype)
+    (window, *others) = windows
+    if not others and window.apart == 1 < window.step and window.size % window.step == 0:
+        steps = window.count - 1 + window.size // window.step
+        found = b.slice(found, 1, 0, steps * window.step)
+        blocks = b.reshape(found, (x.shape[0], steps, window.step * x.shape[-1]))
+        size = window.size // window.step
+        return rows_of(
+            b,
+            blocks,
+            (Window(length=steps, size=size, step=1, apart=1, count=window.count, pads=(0, 0)),),
+        )
+    for window, axis in zip(windows, axes, strict=True):
+        found = at_places(b, found, axis, (window.places() + window.before).reshape(-1))
+    pairs = [n for w in windows for n in (w.count, w.size)]
+    found = b.reshape(found, (x.shape[0], *pairs, x.shape[-1]))
+    order = (0, *range(1, 2 * rank, 2), *range(2, 2 * rank + 1, 2), 2 * rank + 1)
+    size = math.prod(w.size for w in windows) * x.shape[-1]
+    return b.reshape(b.permute(found, order), (x.shape[0], *counts_of(windows), size))
+
+
+def joined(parts: Sequence[Expression], axis: int) -> Expression:
+    return view("concat", (*parts, axis))
+
+
+def places_first(b: Builder, w: Value) -> Value:
+    """Weights as a matrix of output channels, a row for each channel of each place."""
+    order = (*range(2, w.rank), 1, 0)
+    shape = (math.prod(w.shape[1:]), w.shape[0])
+    return as_constant(b, w, order, shape)
+
+
+def as_constant(b: Builder, w: Value, order: Sequence[int], shape: Shape) -> Value:
+    """A tensor with its axes in this order, of this shape: a constant, if it is one."""
+    return b.folded(b.reshape(b.permute(w, order), shape))
+
+
+def by_channel(b: Builder, x: Value, w: Value, windows: Windows) -> Value:
+    """Each channel with weights of its own, or with several."""
+    axes = range(1, len(windows) + 1)
+    channels, outputs = x.shape[-1], w.shape[0]
+    each = outputs // channels
+    places = places_of(windows)
+    table = as_constant(b, w, (*range(2, w.rank), 0, 1), (len(places), outputs))
+    if each > 1:
+        x = b.reshape(x, (*x.shape, 1))
+        table = b.reshape(table, (len(places), channels, each))
+    shape = (x.shape[0], *counts_of(windows), *table.shape[1:])
+    whole = padded(b.tensor(x), windows, axes, 0.0)
+    found: Value | None = None
+    for first in range(0, len(places), MOST_PLACES):
+        total = None
+        for number in range(first, min(first + MOST_PLACES, len(places))):
+            part = seen_at(whole, windows, axes, places[number])
+            weight = view("slice", (b.tensor(table), 0, number, number + 1, 1))
+            term = b.call("mul", part, weight)
+            total = term if total is None else b.call("add", total, term)
+        assert total is not None
+        made = b.formula(total, shape, x.dtype)
+        found = made if found is None else b.formula(b.call("add", found, made), shape, x.dtype)
+    assert found is not None
+    return b.reshape(found, (*shape[: len(windows) + 1], outputs))
+
+
+def by_group(b: Builder, x: Value, w: Value, windows: Windows, groups: int) -> Value:
+    """A product of each group's channels: a batch of them."""
+    rank, outputs = len(windows), w.shape[0]
+    depth, places = w.shape[1], math.prod(w.shape[2:])
+    rows = rows_of(b, x, windows)
+    count = math.prod(rows.shape[:-1])
+    # Of each place all groups: groups first.
+    split = b.reshape(rows, (count, places, groups, depth))
+    split = b.reshape(b.permute(split, (2, 0, 1, 3)), (groups, count, places * depth))
+    whole = b.reshape(w, (groups, outputs // groups, *w.shape[1:]))
+    order = (0, *range(3, rank + 3), 2, 1)
+    weights = as_constant(b, whole, order, (groups, places * depth, outputs // groups))
+    found = b.permute(b.product(split, weights), (1, 0, 2))
+    return b.reshape(found, (*rows.shape[:-1], outputs))
+
+
+def conv_transpose(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    """Windows that do not overlap are one product, each of whose rows is a window. Others are a
+    convolution of the input with zeros between its elements, with the kernel turned round."""
+    x, w, bias = one(given), one(given, 1), optional(given, 2)
+    if node.attribute("output_shape") or node.attribute("auto_pad", "NOTSET").startswith("SAME"):
+        raise b.refusal("has output_shape or auto_pad=SAME; export it with pads")
+    # Windows of the output, of which each element of the input is one.
+    windows = windows_of(b, node, w.shape[2:], b.result.shape[2:], x.shape[2:])
+    alone = all(
+        w.size == w.step and w.apart == 1 and w.before == 0 and w.length == w.count * w.size
+        for w in windows
+    )
+    if alone and node.attribute("group", 1) == 1:
+        return apart_again(b, x, w, bias, windows)
+    return with_zeros(b, node, x, w, bias, windows)
+
+
+def apart_again(b: Builder, x: Value, w: Value, bias: Value | None, windows: Windows) -> Value:
+    rank, outputs = len(windows), w.shape[1]
+    x = b.permute(x, (0, *range(2, rank + 2), 1))
+    sizes = tuple(window.size for window in windows)
+    matrix = as_constant(
+        b, w, (0, *range(2, rank + 2), 1), (w.shape[0], math.prod(sizes) * outputs)
+    )
+    found = b.product(x, matrix)
+    counts = found.shape[1 : rank + 1]
+    found = b.reshape(found, (x.shape[0], *counts, *sizes, outputs))
+    if bias is not None:
+        found = b.formula(b.call("add", found, bias), found.shape, found.dtype)
+    # Behind each axis of the input that of its windows' places.
+    pairs = [axis for i in range(rank) for axis in (1 + i, 1 + rank + i)]
+    found = b.permute(found, (0, *pairs, 2 * rank + 1))
+    found = b.reshape(found, (x.shape[0], *(w.length for w in windows), outputs))
+    return b.permute(found, (0, rank + 1, *range(1, rank + 1)))
+
+
+def with_zeros(
+    b: Builder, node: Node, x: Value, w: Value, bias: Value | None, windows: Windows
+) -> Value:
+    groups = node.attribute("group", 1)
+    spread = b.tensor(x)
+    shape = tuple(x.shape)
+    if any(window.step > 1 for window in windows):
+        apart = b.reshape(x, (*shape[:2], *(size for n in shape[2:] for size in (n, 1))))
+        spread, sizes = b.tensor(apart), list(apart.shape)
+        for axis, window in enumerate(windows):
+            if window.step > 1:
+                spread = view("pad", (spread, 3 + 2 * axis, 0, window.step - 1, 0.0))
+                sizes[3 + 2 * axis] = window.step
+        x = b.reshape(
+            b.formula(spread, sizes, x.dtype),
+            (*shape[:2], *(n * v.step for n, v in zip(shape[2:], windows, strict=True))),
+        )
+    # The other way round a window begins where it ended.
+    seen = tuple(
+        Window(
+            length=x.shape[2 + axis],
+            size=window.size,
+            step=1,
+            apart=window.apart,
+            count=window.length,
+            pads=((window.size - 1) * window.apart - window.before, 0),
+        )
+        for axis, window in enumerate(windows)
+    )
+    for axis, window in enumerate(seen):
+        if window.before < 0:
+            x = b.slice(x, 2 + axis, -window.before, window.length + window.before)
+    seen = tuple(
+        dataclasses.replace(v, length=x.shape[2 + i], pads=(max(v.before, 0), 0))
+        for i, v in enumerate(seen)
+    )
+    return convolved(b, node, x, turned(b, w, groups), bias, seen)
+
+
+def turned(b: Builder, w: Value, groups: int) -> Value:
+    """Weights by input channel, as those by output channel of a convolution, places reversed."""
+    array = b.elements(w)
+    if array is None:
+        raise b.refusal("takes its weights from data; kgen takes constant ones")
+    inputs, depth = w.shape[:2]
+    split = np.flip(array, tuple(range(2, w.rank))).reshape(groups, inputs // groups, *w.shape[1:])
+    shape = (groups * depth, inputs // groups, *w.shape[2:])
+    return b.made("turned", np.swapaxes(split, 1, 2).reshape(shape), w.dtype)
+
+
+OPERATORS: tuple[Operator, ...] = (
+    Operator(
+        name="Conv", family="product",
+        becomes="matmul of what windows see; depthwise: mul and add of it", lower=conv,
+    ),
+    Operator(
+        name="ConvTranspose", family="product", becomes="matmul", lower=conv_transpose,
+        limits="constant weights",
+    ),
+)  # fmt: skip

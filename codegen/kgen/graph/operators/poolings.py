@@ -1,0 +1,143 @@
+"""Poolings: a formula of what each place of a window sees, or rows over whole axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgen.graph.ir import Builder, Value
+from kgen.graph.model import Node
+from kgen.graph.operators.registry import Lower, Operator, one
+from kgen.graph.operators.windows import (
+    Windows,
+    padded,
+    places_of,
+    seen_at,
+    windows_of,
+)
+from kgen_runtime.dtypes import DType
+
+#: Places of a window that one formula sees; of more it sees them axis by axis.
+MOST_PLACES = 16
+#: Places along one axis.
+MOST_ALONG = 64
+
+
+def pooled(b: Builder, x: Value, windows: Windows, join: str, around: float) -> Value:
+    """The places of windows along the last axes of a value, joined by a function; `around` is what
+    lies around it."""
+    axes = range(x.rank - len(windows), x.rank)
+    if math.prod(w.size for w in windows) > MOST_PLACES and len(windows) > 1:
+        for axis, window in zip(axes, windows, strict=True):
+            x = pooled_along(b, x, axis, (window,), join, around)
+        return x
+    return _joined(b, x, axes, windows, join, around)
+
+
+def pooled_along(
+    b: Builder, x: Value, axis: int, windows: Windows, join: str, around: float
+) -> Value:
+    return _joined(b, x, (axis,), windows, join, around)
+
+
+def _joined(
+    b: Builder, x: Value, axes: Sequence[int], windows: Windows, join: str, around: float
+) -> Value:
+    whole = padded(b.tensor(x), windows, axes, around)
+    found = None
+    for at in places_of(windows):
+        part = seen_at(whole, windows, axes, at)
+        found = part if found is None else b.call(join, found, part)
+    assert found is not None
+    shape = list(x.shape)
+    for axis, window in zip(axes, windows, strict=True):
+        shape[axis] = window.count
+    return b.formula(found, shape, x.dtype)
+
+
+def taken(b: Builder, node: Node, x: Value) -> Windows:
+    """A node's windows. Raises GraphError for those that are not taken."""
+    if x.dtype.is_integer:
+        raise b.refusal(f"pools {x.dtype}; kgen pools floats")
+    windows = windows_of(
+        b, node, tuple(node.attribute("kernel_shape", ())), x.shape[2:], b.result.shape[2:]
+    )
+    long = max(window.size for window in windows)
+    if long > MOST_ALONG and not is_whole(windows):
+        raise b.refusal(
+            f"has windows of {long} elements along an axis; {MOST_ALONG} is the limit, or all of it"
+        )
+    if any((w.count - 1) * w.step >= w.length + w.before for w in windows):
+        # ONNX's specification leaves them out, and its shape inference counts them.
+        raise b.refusal("has windows that begin behind the input; take smaller pads")
+    return windows
+
+
+def is_whole(windows: Windows) -> bool:
+    """There is one window, which sees all once and nothing around it."""
+    return all(w.count == 1 and w.size == w.length and w.apart == 1 for w in windows) and not any(
+        w.before or w.after for w in windows
+    )
+
+
+def max_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    x = one(given)
+    if sum(bool(name) for name in node.outputs) > 1:
+        raise b.refusal("gives indices too; kgen has its first result")
+    windows = taken(b, node, x)
+    if is_whole(windows):
+        return over_all(b, x, "amax")
+    return pooled(b, x, windows, "max", -math.inf)
+
+
+def average_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    """Sums, times one by how many elements a window has: those of the tensor, or of it with its
+    pads."""
+    x = one(given)
+    windows = taken(b, node, x)
+    if is_whole(windows):
+        return over_all(b, x, "mean")
+    total = pooled(b, x, windows, "add", 0.0)
+    with_pads = bool(node.attribute("count_include_pad", 0))
+    parts = np.ones((1,) * len(windows))
+    for axis, window in enumerate(windows):
+        before, after = window.pads if with_pads else (0, 0)
+        places = window.places()
+        counts = ((places >= -before) & (places < window.length + after)).sum(1)
+        if not counts.all():
+            raise b.refusal("has a window that sees its pads alone; take smaller pads")
+        parts = parts * counts.reshape([-1 if i == axis else 1 for i in range(len(windows))])
+    if np.all(parts == parts.flat[0]):
+        return b.formula(b.call("mul", total, 1.0 / float(parts.flat[0])), total.shape, x.dtype)
+    dtype = DType.F64 if x.dtype is DType.F64 else DType.F32
+    weights = b.made("weights", (1 / parts).astype(dtype.storage), dtype)
+    return b.formula(b.call("mul", total, weights), total.shape, x.dtype)
+
+
+def over_all(b: Builder, x: Value, name: str) -> Value:
+    """One number of each channel."""
+    axes = tuple(range(2, x.rank))
+    shape = (*x.shape[:2], *(1 for _ in axes))
+    return b.formula(b.call(name, x), shape, x.dtype, axes)
+
+
+def over_all_by(name: str) -> Lower:
+    return lambda b, node, given: over_all(b, one(given), name)
+
+
+OPERATORS: tuple[Operator, ...] = (
+    Operator(
+        name="MaxPool", family="element-wise", becomes="max of what windows see", lower=max_pool,
+        limits="floats, the first result",
+    ),
+    Operator(
+        name="AveragePool", family="element-wise", becomes="add of what windows see, mul",
+        lower=average_pool, limits="floats",
+    ),
+    Operator(
+        name="GlobalAveragePool", family="row-wise", becomes="mean", lower=over_all_by("mean")
+    ),
+    Operator(name="GlobalMaxPool", family="row-wise", becomes="amax", lower=over_all_by("amax")),
+)  # fmt: skip

@@ -1,0 +1,126 @@
+"""Windows that move over a tensor: what convolutions and poolings see, axis by axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgen.graph.ir import Builder
+from kgen.graph.model import Array, Node, Shape
+from kgen.ops.expression import Expression, view
+from kgen_runtime.values import frozen
+
+#: Elements along an axis, with what is put around it.
+MOST_PADDED = 1 << 20
+
+
+@frozen
+class Window:
+    """Along an axis of `length`: `count` windows of `size` elements that are `apart`, each `step`
+    behind the one before it, the first one `before` in front of the axis' first element. `pads` are
+    as the model has them; `after` is what is needed behind the last element, below 0 where windows
+    do not reach it."""
+
+    length: int
+    size: int
+    step: int
+    apart: int
+    count: int
+    pads: tuple[int, int]
+
+    @property
+    def before(self) -> int:
+        return self.pads[0]
+
+    @property
+    def after(self) -> int:
+        seen = (self.count - 1) * self.step + (self.size - 1) * self.apart + 1
+        return seen - self.length - self.before
+
+    @property
+    def padded(self) -> int:
+        return self.length + self.before + max(self.after, 0)
+
+    def places(self) -> Array:
+        """The element that each place of each window sees, counted from the axis' first one."""
+        starts = np.arange(self.count) * self.step - self.before
+        return starts[:, None] + np.arange(self.size) * self.apart
+
+
+Windows = tuple[Window, ...]
+
+
+def windows_of(b: Builder, node: Node, sizes: Shape, lengths: Shape, counts: Shape) -> Windows:
+    """The windows that a node's attributes say: of these sizes, so many along axes of these
+    lengths."""
+    rank = len(lengths)
+    if rank < 1 or len(sizes) != rank:
+        raise b.refusal(f"has a window of {len(sizes)} axes over {rank} axes")
+    steps = _numbers(b, node, "strides", (1,) * rank, 1)
+    apart = _numbers(b, node, "dilations", (1,) * rank, 1)
+    pads = list(_numbers(b, node, "pads", (0,) * 2 * rank, 0))
+    how = node.attribute("auto_pad", "NOTSET")
+    if how.startswith("SAME"):
+        for axis in range(rank):
+            seen = (counts[axis] - 1) * steps[axis] + (sizes[axis] - 1) * apart[axis] + 1
+            more = max(0, seen - lengths[axis])
+            least = more // 2
+            before = least if how == "SAME_UPPER" else more - least
+            pads[axis], pads[rank + axis] = before, more - before
+    found = tuple(
+        Window(
+            length=lengths[axis],
+            size=sizes[axis],
+            step=steps[axis],
+            apart=apart[axis],
+            count=counts[axis],
+            pads=(pads[axis], pads[rank + axis]),
+        )
+        for axis in range(rank)
+    )
+    for window in found:
+        if max(window.padded, *window.pads) > MOST_PADDED:
+            raise b.refusal(
+                f"has {window.padded} elements along an axis with its pads; {MOST_PADDED} is the "
+                "limit"
+            )
+    return found
+
+
+def _numbers(
+    b: Builder, node: Node, name: str, default: Sequence[int], least: int
+) -> tuple[int, ...]:
+    """An attribute of as many numbers as its default has, none of them below the least."""
+    found = tuple(node.attribute(name, default))
+    if len(found) != len(default) or min(found) < least:
+        shown = ",".join(map(str, found))
+        raise b.refusal(f"has {name}={shown}; it takes {len(default)} numbers from {least} on")
+    return found
+
+
+def padded(x: Expression, windows: Windows, axes: Sequence[int], value: float) -> Expression:
+    """A formula with a value around it, along these axes."""
+    for window, axis in zip(windows, axes, strict=True):
+        before, after = window.before, max(window.after, 0)
+        if before or after:
+            x = view("pad", (x, axis, before, after, value))
+    return x
+
+
+def seen_at(x: Expression, windows: Windows, axes: Sequence[int], at: Sequence[int]) -> Expression:
+    """What one place of all windows sees of a padded formula."""
+    for window, axis, place in zip(windows, axes, at, strict=True):
+        start = place * window.apart
+        stop = start + (window.count - 1) * window.step + 1
+        if (start, stop, window.step) != (0, window.padded, 1):
+            x = view("slice", (x, axis, start, stop, window.step))
+    return x
+
+
+def places_of(windows: Windows) -> list[tuple[int, ...]]:
+    return list(np.ndindex(*(window.size for window in windows)))
+
+
+def counts_of(windows: Windows) -> Shape:
+    return tuple(window.count for window in windows)

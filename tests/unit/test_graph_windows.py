@@ -1,0 +1,154 @@
+"""Windows, places and time steps: what they become, computed by the scalar reference, against
+definitions of their own; and these against onnx's reference where that is right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+from onnx import TensorProto as T
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+from kgen.errors import GraphError
+from tests.onnx_models import Maker, lowered, reference, run
+from tests.onnx_operators import CASES
+
+#: Where onnx's own reference is wrong, or takes no such node.
+WRONG = {
+    "LSTM, both": "it has one direction",
+    "GRU, linear": "it has one direction",
+    "LSTM, cell": "it takes no direction and no peepholes",
+    "MaxPool, same": "it begins one window more",
+    "ConvTranspose, groups": "it does not take groups",
+    "Pad, cut": "it does not pad by less than nothing",
+}
+
+
+def drawn(m: Maker) -> Any:
+    shape = [d.dim_value for d in m.inputs[0].type.tensor_type.shape.dim]
+    return (m.rng.standard_normal(shape) * 2).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_against_definitions(name: str) -> None:
+    m = Maker()
+    output = CASES[name](m)
+    calls, model = lowered(m, output)
+    x = drawn(m)
+    expected = reference(model, x=x)
+    (found,) = run(calls, {"x": x}).values()
+    assert found.size == expected.size
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in WRONG])
+def test_definitions_against_onnx(name: str) -> None:
+    m = Maker()
+    model = m.model(CASES[name](m))
+    x = drawn(m)
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    found = reference(model, x=x)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def refused(make: Any) -> str:
+    m = Maker()
+    with pytest.raises(GraphError) as found:
+        lowered(m, make(m, m.input("x", (1, 2, 5, 5))))
+    message = str(found.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize(
+    ("attributes", "why"),
+    [
+        ({"dilations": [-1, 1]}, "dilations must only contain positive"),
+        ({"strides": [0, 1]}, "strides must only contain positive"),
+        ({"pads": [1 << 40] * 4}, "results have 1 to"),
+        ({"pads": [1 << 20, 0, 0, 0]}, "1048576 is the limit"),
+        ({"pads": [1]}, "pads has incorrect size"),
+        ({"kernel_shape": [1, 1]}, "kernel_shape=1,1, and weights of another"),
+        ({"group": 0}, "group=0 with 2 channels"),
+        ({"group": 3}, "group=3 with 2 channels"),
+        ({"dilations": [9, 9]}, "result of shape 1x3x-13x-13"),
+    ],
+)
+def test_convolutions_that_are_not_taken(attributes: dict[str, Any], why: str) -> None:
+    message = refused(lambda m, x: m.add("Conv", x, m.weight(3, 2, 3, 3), **attributes))
+    assert why in message and "/Conv0 (Conv)" in message
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "why"),
+    [
+        ("MaxPool", {"kernel_shape": [2]}, "kernel_shape has incorrect size"),
+        ("MaxPool", {"kernel_shape": [80, 1], "pads": [40, 0, 40, 0]}, "64 is the limit"),
+        ("MaxPool", {"kernel_shape": [2, 2], "strides": [6, 1], "pads": [0, 0, 2, 0],
+                     "ceil_mode": 1}, "begin behind the input"),
+        ("AveragePool", {"kernel_shape": [1, 1], "pads": [1, 0, 0, 0]}, "sees its pads alone"),
+        ("ArgMax", {"select_last_index": 1}, "the first of equal ones"),
+        ("DepthToSpace", {"blocksize": 2}, "results have 1 to"),
+        ("Einsum", {"equation": "iijj->ij"}, "a letter of its own"),
+        ("Einsum", {"equation": "...ij->...i"}, "a letter of its own"),
+    ],
+)  # fmt: skip
+def test_uses_that_are_not_taken(operator: str, attributes: dict[str, Any], why: str) -> None:
+    assert why in refused(lambda m, x: m.add(operator, x, **attributes))
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs", "attributes", "why"),
+    [
+        ("ConvTranspose", [np.ones((2, 2, 2, 2))], {"pads": [9] * 4}, "results have 1 to"),
+        ("ConvTranspose", [np.ones((2, 2, 2, 2))], {"output_shape": [6, 6]}, "has output_shape"),
+        ("Resize", ["", np.array([1.0, 1, 2, 2])], {"mode": "cubic"}, "mode=cubic"),
+        ("Resize", ["", np.array([1, 1, 1e12, 1])], {}, "results have 1 to"),
+        ("Resize", ["", np.array([1, 1, np.nan, 1])], {}, "results have 1 to"),
+        ("Pad", [np.array([0] * 6 + [9, 0])], {"mode": "reflect"}, "reflects 9 of the 5"),
+        ("Pad", [np.array([0] * 8)], {"mode": "zigzag"}, "mode=zigzag"),
+        ("GatherND", [np.array([[7, 0]])], {}, "index outside of 1x2"),
+    ],
+)
+def test_inputs_that_are_not_taken(
+    operator: str, inputs: list[Any], attributes: dict[str, Any], why: str
+) -> None:
+    def make(m: Maker, x: str) -> str:
+        kinds = {"i": np.int64, "f": np.float32}
+        given = [v if isinstance(v, str) else m.constant(v, kinds[v.dtype.kind]) for v in inputs]
+        return str(m.add(operator, x, *given, **attributes))
+
+    assert why in refused(make)
+
+
+@pytest.mark.parametrize(
+    ("shape", "attributes", "why"),
+    [
+        ((600, 1, 2), {}, "has 600 time steps; 512 is the limit"),
+        ((2, 1, 2), {"activations": ["Sigmoid", "Affine", "Tanh"]}, "kgen has Sigmoid, Tanh"),
+        ((2, 1, 2), {"clip": 1.0}, "has clip or input_forget"),
+        ((2, 1, 2), {"layout": 1}, "has layout=1"),
+    ],
+)
+def test_layers_that_are_not_taken(
+    shape: tuple[int, ...], attributes: dict[str, Any], why: str
+) -> None:
+    m = Maker()
+    x = m.input("x", shape)
+    given = (m.weight(1, 12, 2), m.weight(1, 12, 3))
+    found = m.add("LSTM", x, *given, outputs=3, hidden_size=3, **attributes)
+    with pytest.raises(GraphError, match=why):
+        lowered(m, found[0])
+
+
+def test_a_condition_from_data_is_named() -> None:
+    m = Maker()
+    condition = m.add("Greater", m.add("ReduceSum", m.input("x", (2, 3))), m.constant(0.0))
+    branch = helper.make_graph([], "b", [], [helper.make_tensor_value_info("x", T.FLOAT, None)])
+    output = m.add("If", condition, then_branch=branch, else_branch=branch)
+    with pytest.raises(GraphError, match="operators that kgen lacks: If: /If2"):
+        lowered(m, output)
