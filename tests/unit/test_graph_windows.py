@@ -14,6 +14,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from kgen.errors import GraphError
+from kgen.graph.operators import convolutions
 from tests.onnx_models import Maker, lowered, reference, run
 from tests.onnx_operators import CASES
 
@@ -42,6 +43,23 @@ def test_against_definitions(name: str) -> None:
     expected = reference(model, x=x)
     (found,) = run(calls, {"x": x}).values()
     assert found.size == expected.size
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"pads": [1, 2, 0, 1], "dilations": [2, 1]}])
+def test_rows_of_a_kernel_apart(
+    monkeypatch: pytest.MonkeyPatch, attributes: dict[str, Any]
+) -> None:
+    """Of large inputs, whose windows are copied for each row of the kernel."""
+    monkeypatch.setattr(convolutions, "MOST_COPIED", 0)
+    m = Maker()
+    x = m.input("x", (1, 8, 7, 7 if attributes else 10))
+    y = m.add("Conv", x, m.weight(5, 8, 3, 3), m.weight(5), **attributes)
+    calls, model = lowered(m, m.add("Relu", y))
+    assert [type(call.spec).__name__ for call in calls.calls].count("Matmul") == 3
+    given = drawn(m)
+    expected = reference(model, x=given)
+    (found,) = run(calls, {"x": given}).values()
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
 
 
