@@ -94,13 +94,13 @@ def launch(size: int, target: str, what: str) -> Callable[[], float]:
 
 def rows(runs: int, folder: str) -> Iterator[Row]:
     """Each when it is there; timed again, up to three times, while others keep a core busy."""
-    build = [str(KGEN), "build", "--shape", SHAPE, "-o", "x.kgen", "--target"]
+    build = [str(KGEN), "build", "--no-cache", "--shape", SHAPE, "-o", "x.kgen", "--target"]
     commands: list[tuple[str, list[str], float | None]] = [
         ("`python -c pass`", [sys.executable, "-c", "pass"], None),
         ("`import kgen_runtime`", [sys.executable, "-c", "import kgen_runtime"], 0.15),
         ("`kgen --help`", [str(KGEN), "--help"], 0.3),
         *(
-            (f"`kgen build --shape {SHAPE} --target {target}`", [*build, target], limit)
+            (f"`kgen build --no-cache --shape {SHAPE} --target {target}`", [*build, target], limit)
             for target, limit in BUILDS.items()
         ),
         ("`make demo`, installed", [*build, DEMO, "--verify"], None),

@@ -13,6 +13,7 @@ qemu-user               # runs the aarch64 kernels
 binutils                # objdump, for kgen inspect --disassemble
 zsh                     # reads its script of kgen completion
 fish                    # and its own
+chromium                # looks at the page of kgen report
 libdnnl-dev             # oneDNN from C, a library that kgen bench compares with
 "
 missing=""

@@ -8,6 +8,10 @@ import os
 # Test processes are as many as cores: where each multiplied on all of them, they would wait for
 # each other. numpy reads this when it is imported; what tests start inherits it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Kernels are built where a test builds them: one that was kept would hide a bug that a test puts
+# into a template or assembler, which the key does not see, be found by other tests, and make times
+# and counts of builds those of reading a file. Tests of the cache have a folder of their own.
+os.environ["KGEN_CACHE"] = "0"
 
 
 def pytest_collection_finish() -> None:

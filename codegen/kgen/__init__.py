@@ -13,10 +13,10 @@ from kgen_runtime import lazy
 TYPE_CHECKING = False  # typing's own would take longer than all else here
 if TYPE_CHECKING:
     from kgen import errors
+    from kgen.building import build
     from kgen.bundle import Bundle
     from kgen.errors import KgenError
     from kgen.graph.compile import compile_model
-    from kgen.pipeline import build
     from kgen.spec import DType, Elementwise, Epilogue, Layout, Math, Matmul, Rowwise
 
 __all__ = [
@@ -38,7 +38,7 @@ if not TYPE_CHECKING:  # a type checker would believe in any name
     _OTHERS = {
         "Bundle": "kgen.bundle",
         "KgenError": "kgen.errors",
-        "build": "kgen.pipeline",
+        "build": "kgen.building",
         "compile_model": "kgen.graph.compile",
         "errors": "kgen.errors",
     }

@@ -23,10 +23,10 @@ DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 class FileCache:
-    """The files of one generation, which `key` names: all that their content depends on."""
+    """The files of one folder."""
 
-    def __init__(self, folder: Path, key: str) -> None:
-        self._all, self._folder = folder, folder / key
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def read(self, name: str) -> bytes | None:
         """A file's data as it was written; None if there is no such file, or no sound one."""
@@ -43,13 +43,27 @@ class FileCache:
         """Keep a file's data. A folder that cannot be written keeps nothing, which is no error."""
         with contextlib.suppress(OSError):
             if not self._folder.is_dir():
-                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._remove_old()
+                self._make_folder()
             if self.read(name) is None:
                 # A file that is not ours would hand on its mode.
                 (self._folder / name).unlink(missing_ok=True)
             with replacing(self._folder / name) as file:
                 file.write(hashlib.sha256(data).digest() + data)
+
+    def _make_folder(self) -> None:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+class Generation(FileCache):
+    """The files of one generation, which `key` names: all that their content depends on."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        super().__init__(folder / key)
+        self._all = folder
+
+    def _make_folder(self) -> None:
+        super()._make_folder()
+        self._remove_old()
 
     def _remove_old(self) -> None:
         """Remove the generations written longest ago. One that is in use is made again."""

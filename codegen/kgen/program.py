@@ -46,6 +46,7 @@ def _weight_files(programs: Iterable[Program], given: Mapping[str, Bytes]) -> di
     """The files of all weights of these programs. Raises BundleError for one that is missing or is
     not the one that a program means."""
     files: dict[str, HostBytes] = {}
+    known: dict[str, Weight] = {}  # programs share files: each is hashed once
     for program in programs:
         for one in program.weights:
             if one.file not in given:
@@ -55,7 +56,8 @@ def _weight_files(programs: Iterable[Program], given: Mapping[str, Bytes]) -> di
                 )
             if one.file not in files:
                 files[one.file] = _bytes(given[one.file])
-            if one != weight(one.name, files[one.file]):
+                known[one.file] = weight(one.name, files[one.file])
+            if one != dataclasses.replace(known[one.file], name=one.name):
                 raise BundleError(
                     f"program {program.qualified_name}: weights[{one.file!r}] are not the bytes of "
                     f"weight {one.name}; give those that it was made of"

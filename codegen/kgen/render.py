@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgen import settings
-from kgen.file_cache import FileCache
+from kgen.file_cache import Generation
 from kgen.identities import without_identities
 from kgen.targets.base import Plan, Source
 
@@ -64,7 +64,7 @@ def _bytecode_cache() -> BytecodeCache | None:
     folder = settings.cache_folder()
     if folder is None:
         return None
-    files = FileCache(folder / "templates", _compiled_key(jinja2.__version__))
+    files = Generation(folder / "templates", _compiled_key(jinja2.__version__))
 
     class Cache(jinja2.BytecodeCache):
         def get_cache_key(self, name: str, filename: str | None = None) -> str:

@@ -53,8 +53,15 @@ def maximum(m: Mathematics, x: Value, y: Value) -> Value:
 
 
 def whole(m: Mathematics, x: Value, least: Value, largest: Value) -> Value:
-    """The nearest whole number from the least to the largest, ties to even; of NaN 0."""
-    return m.where(m.isnan(x), 0.0, minimum(m, maximum(m, m.round(x), least), largest))
+    """The nearest whole number from the least to the largest, ties to even; of NaN 0. There is no
+    -0."""
+    near = minimum(m, maximum(m, m.round(x), least), largest)
+    return m.where(m.isnan(x) | (near == 0.0), 0.0, near)
+
+
+def single(m: Mathematics, x: Value) -> Value:
+    """The nearest f32."""
+    return m.nearest(x, 23, -126, (2.0 - 2.0**-23) * 2.0**127)
 
 
 def sigmoid(m: Mathematics, x: Value) -> Value:
@@ -109,8 +116,12 @@ DEFINITIONS: dict[str, Definition] = {
     "mod": lambda m, x, y: m.mod(x, y),
     "floor_divide": lambda m, x, y: m.floor_divide(x, y),
     "cast": lambda m, x: x,
-    "cast_f16": lambda m, x: m.nearest(x, 10, -14, 65504.0),
-    "cast_bf16": lambda m, x: m.nearest(x, 7, -126, (2.0 - 2.0**-7) * 2.0**127),
+    "cast_f64": lambda m, x: x,
+    "cast_f32": single,
+    "cast_f16": lambda m, x: m.nearest(single(m, x), 10, -14, 65504.0),
+    "cast_bf16": lambda m, x: m.nearest(single(m, x), 7, -126, (2.0 - 2.0**-7) * 2.0**127),
+    "cast_s64": lambda m, x: whole(m, x, -(2**63), 2**63 - 1),
+    "cast_s32": lambda m, x: whole(m, x, -(2**31), 2**31 - 1),
     "cast_s8": lambda m, x: whole(m, x, -128.0, 127.0),
     "cast_u8": lambda m, x: whole(m, x, 0.0, 255.0),
     "cast_bool": lambda m, x: m.where(x == 0.0, 0.0, 1.0),
@@ -276,6 +287,8 @@ class Scalars:
         return math.copysign(math.floor(x), x) if math.isfinite(x) else x
 
     def round(self, x: float) -> float:
+        if isinstance(x, int):
+            return x
         return math.copysign(round(x), x) if math.isfinite(x) else x
 
     def nearest(self, x: float, bits: int, least: int, largest: float) -> float:

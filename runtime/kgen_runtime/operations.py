@@ -25,6 +25,10 @@ class Operations:
     cast_bf16: Dispatch
     cast_bool: Dispatch
     cast_f16: Dispatch
+    cast_f32: Dispatch
+    cast_f64: Dispatch
+    cast_s32: Dispatch
+    cast_s64: Dispatch
     cast_s8: Dispatch
     cast_u8: Dispatch
     ceil: Dispatch

@@ -13,6 +13,7 @@ result once, to nearest even, to the output's type.
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -218,8 +219,13 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     # Eight bits are too few for a vector that is applied before rounding to them, or that restores
     # the range of operands of 8 bits.
     bytes_ = (DType.S8, DType.E4M3, DType.E5M2)
+    own = dict(part.split("=") for part in spec.get("epilogue_dtypes", ()))
     vectors = {
-        name: DType.F32 if out in bytes_ or (b_dtype in bytes_ and name != "bias") else out
+        name: DType(own[name])
+        if name in own
+        else DType.F32
+        if out in bytes_ or (b_dtype in bytes_ and name != "bias")
+        else out
         for name in extents
     }
 
@@ -440,7 +446,7 @@ class ScalarRows(definitions.Rows):
 
 def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> Element:
     """Elements of a row-wise output, by row and column; one that is reduced has column 0."""
-    broadcast = Broadcast(spec, buffers)
+    broadcast = Broadcast(*lifted(spec, buffers))
     name = output or broadcast.outputs[0]
     formulas = definitions.behind(broadcast.formulas, name)
     sizes = broadcast.sizes
@@ -468,9 +474,47 @@ def rowwise(spec: Mapping[str, Any], buffers: Buffers, output: str | None) -> El
     return lambda index: kind(row_values(index[0])[index[1]])
 
 
+def lifted(spec: Mapping[str, Any], buffers: Buffers) -> tuple[Mapping[str, Any], Buffers]:
+    """The same operation on packed copies of what it looks at through views, as inputs of their
+    own. Without buffers there are none."""
+    formulas = definitions.formulas(spec["expression"])
+    if not views.has_views(formulas):
+        return spec, buffers
+    names = definitions.input_names(formulas)
+    shapes = {name: tuple(shape) for name, shape in zip(names, spec["shapes"], strict=True)}
+    dtypes = dict(zip(names, input_dtypes(spec, len(names)), strict=True))
+    plain, found = views.lifted(formulas)
+    copies = dict(buffers)
+    for name, at in found.items():
+        (tensor,) = definitions.input_names({name: at})
+        size = dtypes[tensor].itemsize
+        dtypes[name], shapes[name] = dtypes[tensor], views.shape_of(at, shapes)
+        if buffers:
+            # The elements of a view are where its tensor's are whose values are their numbers.
+            of = {tensor: shapes[tensor]}
+            elements = views.Elements(
+                {name: at}, of, lambda of_tensor, index: number_of(index, shapes[of_tensor]), _none
+            )
+            places = itertools.product(*map(range, shapes[name]))
+            numbers = (int(elements.output(name, index)) for index in places)
+            whole = buffers[tensor]
+            copies[name] = memoryview(b"".join(whole[n * size : (n + 1) * size] for n in numbers))
+    left = definitions.input_names(plain)
+    changed = {
+        "expression": "; ".join(f"{name} = {ast.unparse(at)}" for name, at in plain.items()),
+        "shapes": [list(shapes[name]) for name in left],
+        "dtypes": [dtypes[name] for name in left],
+    }
+    return {**spec, **changed}, copies
+
+
+def _none(name: str, arguments: list[Any]) -> Any:
+    raise ValueError(f"{name} within a view of a row-wise expression")
+
+
 def row_elements(spec: Mapping[str, Any], output: str) -> Iterator[tuple[tuple[int, int], int]]:
     """Every element of a row-wise output, which is packed: its row and column, and its number."""
-    sizes = broadcast_shape(spec["shapes"])
+    sizes = broadcast_shape(lifted(spec, {})[0]["shapes"])
     kept, reduced = split_axes(len(sizes), spec["axes"])
     rows, cols = (math.prod(sizes[axis] for axis in axes) for axes in (kept, reduced))
     if definitions.reduced(definitions.formulas(spec["expression"]))[output]:

@@ -64,6 +64,7 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
     ]
     if _number(spec, "beta") != 0.0:
         found.append(like_out("c"))
+    own = epilogue_dtypes(spec)
     for name, extent in epilogue_operands(spec).items():
         # Eight bits are too few for what is added before rounding to them, or restores a range.
         narrow = out.itemsize == 1 or (b_dtype.itemsize == 1 and name != "bias")
@@ -71,7 +72,8 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
         if shape is None:
             found.append(like_out(name))
         else:
-            found.append(_tensor(name, DType.F32 if narrow else out, shape, (1,) * len(shape)))
+            of = own.get(name, DType.F32 if narrow else out)
+            found.append(_tensor(name, of, shape, (1,) * len(shape)))
     if "out" in scales:
         found.append(one("scale_out"))
     return (*found, like_out("out", "output"))
@@ -92,6 +94,12 @@ def epilogue_operands(spec: Spec) -> dict[str, str]:
     extents = dict(text.split("=", 1) for text in _names(spec, "epilogue_shapes"))
     names = definitions.input_names(_formulas(spec, "epilogue"))
     return {name: extents[name] for name in names if name != "x"}
+
+
+def epilogue_dtypes(spec: Spec) -> dict[str, DType]:
+    """Those of operands that have their own; bundles of before have none."""
+    parts = _names(spec, "epilogue_dtypes") if "epilogue_dtypes" in spec else ()
+    return {name: DType(dtype) for name, dtype in (part.split("=", 1) for part in parts)}
 
 
 def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:

@@ -7,6 +7,7 @@ Part of the reference: one element at a time, from the output down to the inputs
 from __future__ import annotations
 
 import ast
+import copy
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -155,6 +156,35 @@ def taken(numbers: Sequence[float], size: int) -> range:
     """The elements of an axis that a slice takes, as Python's do; an infinite end is left out."""
     start, stop, step = (None if math.isinf(n) else int(n) for n in numbers[1:])
     return range(size)[start:stop:step]
+
+
+def lifted(formulas: definitions.Formulas) -> tuple[definitions.Formulas, dict[str, ast.expr]]:
+    """Expressions with an input of a new name in the place of each view that is not part of
+    another, and those views by name."""
+    lifting = _Lifting({*formulas, *definitions.input_names(formulas)})
+    found = {name: lifting.visit(copy.deepcopy(at)) for name, at in formulas.items()}
+    return found, {name: at for at, name in lifting.names.values()}
+
+
+class _Lifting(ast.NodeTransformer):
+    """Puts a name in the place of every view, the same for the same text."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self.taken = taken
+        self.names: dict[str, tuple[ast.expr, str]] = {}
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if not is_view(node):
+            self.generic_visit(node)
+            return node
+        text = ast.unparse(node)
+        if text not in self.names:
+            number = len(self.names)
+            while f"view_{number}" in self.taken:
+                number += 1
+            self.taken.add(f"view_{number}")
+            self.names[text] = node, f"view_{number}"
+        return ast.Name(id=self.names[text][1], ctx=ast.Load())
 
 
 class Elements:

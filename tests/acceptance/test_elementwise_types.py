@@ -41,6 +41,9 @@ SMALL = (
     "cast(x*y,f16)+cast(y,bf16)*x 1031 f32",
     "cast(x*100,s8)-cast(y,u8)*cast(x,bool) 33x16,16 f32",
     "cast(x+y,s8)*2 1031 s32",
+    "h=cast(x*1e9,s32);h/cast(y*1e19,s64)+cast(cast(x,f64),f32) 517,1 f32 out=f32,s32",
+    "cast(x,s32)-cast(x,s64) 1031 f16 out=bf16",
+    "cast(x*2,s32)-cast(x,s8)+cast(x,s64) 517 s32",
 )
 OF_64_BITS = (
     "x*y+3 1031 s64",
@@ -48,6 +51,7 @@ OF_64_BITS = (
     "abs(x)+min(x,y)-max(x,2) 33x16,16 s64",
     "x<=y 3x1,17 s64",
     "x*y 1031,1 u8,s64",
+    "cast(x,s32)+cast(x,s64)-cast(y,u8) 517 s64",
     "x*y 1031,1 s64,f32",
 )
 F64 = (
@@ -57,6 +61,8 @@ F64 = (
     "where(x>y,x,-y) 1 f64",
     "x*y 33x16,16 f64,f16",
     "softsign(x) 1031 s64 out=f64",
+    "h=cast(x*y,f32);g=cast(x+y,f16)-cast(x-y,bf16);cast(x*1e9,s32)/cast(y*1e19,s64) 517 f64",
+    "cast(x,s8)+cast(y,u8)*cast(x,bool) 33x16,16 f64",
 )
 
 
@@ -71,8 +77,7 @@ def conversions(*types: DType) -> list[Elementwise]:
 def sixty_four_bits(target: str) -> list[DType]:
     """What the target has of s64 and f64."""
     on_cpu = target == "native" or target.startswith(("x86", "aarch64"))
-    found = [] if target.startswith("vulkan") else [DType.S64]
-    return [*found, DType.F64] if on_cpu else found
+    return [DType.S64, DType.F64] if on_cpu else [DType.S64]
 
 
 @pytest.mark.parametrize("target", FAMILIES)
@@ -85,12 +90,7 @@ def test_conversions(target: str) -> None:
 
 
 def expressions(target: str) -> list[Elementwise]:
-    wide = sixty_four_bits(target)
-    texts = [
-        *SMALL,
-        *(OF_64_BITS if DType.S64 in wide else ()),
-        *(F64 if DType.F64 in wide else ()),
-    ]
+    texts = [*SMALL, *OF_64_BITS, *(F64 if DType.F64 in sixty_four_bits(target) else ())]
     return list(map(parse, texts))  # type: ignore[arg-type]
 
 

@@ -30,6 +30,12 @@ QUANTISED = (
     "matmul 33x65x67 f32 out=s8 epilogue=gelu(x)*20+residual",
     "matmul 65x64x64 bf16 out=f16 epilogue=cast(x*scale,f16)+cast(bias*9,s8)",
 )
+#: Operands of types of their own, wider and narrower than the output's; one row.
+OWN_TYPES = (
+    "matmul 65x33x40 bf16 +bias+relu epilogue_dtypes=bias=f32",
+    "matmul 1x129x77 f32 epilogue=x*scale+bias*row_scale epilogue_dtypes=scale=bf16,row_scale=f16",
+    "matmul 128x64x256 f16 epilogue=x*t+scale epilogue_shapes=t=1 epilogue_dtypes=t=bf16,scale=f32",
+)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -41,7 +47,7 @@ def test_functions(target: str) -> None:
         Matmul(m=65, n=33, k=40, dtype=dtypes[i % 2], epilogue=("bias", *chain, "residual"))  # type: ignore[arg-type]
         for i, chain in enumerate(CHAINS)
     ]
-    specs += map(parse, QUANTISED)  # type: ignore[arg-type]
+    specs += map(parse, (*QUANTISED, *OWN_TYPES))  # type: ignore[arg-type]
     report = verify(kgen.build(specs, [target]))
     wrong = [f"{k.kernel}: {k.reason}" for k in report.kernels if k.status != "passed"]
     assert not wrong and len(report.kernels) == len(specs)

@@ -27,6 +27,7 @@ TEXTS = (
     "m=amax(x);prod(x*row)+column 7x33 s32 out=s32,u8",
     "sum(where(mask,x,0)) 1x517,9x517 bool,s32 out=f16",
     "argmin 9x31x33 s32 axes=1",
+    "i=argmax(where(mask,x,-1));x*mask 7x70,7x70 s64,f16 out=s64,f32",
 )
 #: What CPUs alone compute rows in.
 OF_64_BITS = (

@@ -6,8 +6,9 @@ import itertools
 
 import pytest
 
-from kgen.spec import DType, Elementwise
+from kgen.spec import DType, Elementwise, text
 from tests.acceptance.test_elementwise import DTYPES, FAMILIES, OTHERS, check
+from tests.acceptance.test_rowwise import check as check_rows
 
 pytestmark = pytest.mark.acceptance
 
@@ -118,8 +119,8 @@ def test_tasks_of_a_cpu() -> None:
 @pytest.mark.parametrize("target", FAMILIES)
 def test_other_types(target: str) -> None:
     """Copies of integers, of which an index may be one too."""
-    types = [DType.S8, DType.S32, DType.BOOL, DType.U8]
-    types += [DType.S64, DType.F64] if target == "native" else []
+    types = [DType.S8, DType.S32, DType.BOOL, DType.U8, DType.S64]
+    types += [DType.F64] if target == "native" else []
     cases: tuple[tuple[str, Shapes], ...] = (
         ("concat(transpose(x), y, 1)", ((13, 8), (8, 19))),
         ("pad(slice(x, 0, inf, -inf, -1), 0, 1, 2, 1)", ((3, 16),)),
@@ -132,3 +133,39 @@ def test_other_types(target: str) -> None:
         target,
         schedules=1,
     )
+
+
+#: Rows of inputs that are looked at through views: neighbouring columns or rows next to one
+#: another, or neither; a part of each row, an input twice, elements that serve many rows.
+ROWS = (
+    "amax(permute(x,1,0)+b) 70x37,37x1 f32",
+    "softmax(transpose(x)) 3x33x17 bf16",
+    "layer_norm(slice(x,1,3,40),w) 9x70,37 f16",
+    "sum(x*transpose(x)) 33x33 f32",
+    "s=var(transpose(slice(x,0,1,inf)));transpose(slice(x,0,1,inf))+row-y 31x9,1x30 s8,f32 out=f32",
+    "rms_norm(slice(x,1,2,70,3),w) 5x70,23 f16",
+    "softmax(expand(slice(x,1,2,3),5,4,9)) 5x7x9 bf16 axes=1",
+    "sum(permute(x,2,0,1)*column) 9x13x21 f32 axes=1,2",
+)
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+def test_rows(target: str) -> None:
+    check_rows([text.parse(each) for each in ROWS], target)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("target", FAMILIES[:3])
+def test_streamed_rows(target: str) -> None:
+    longer = (
+        "softmax(permute(x,1,0)) 1031x9 f32",
+        "layer_norm(slice(x,1,1,1041)) 5x2000 bf16",
+    )
+    found = [text.parse(each) for each in longer]
+    check_rows(found, target, resident=0, num_threads=64)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_rows_of_other_targets(target: str) -> None:
+    """A sample, another one for each."""
+    first = OTHERS.index(target) % 4
+    check_rows([text.parse(each) for each in ROWS[first::4]], target)  # type: ignore[misc]

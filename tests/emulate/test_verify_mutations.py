@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import kgen
 from kgen import bundle, pipeline, targets
 from kgen.cli.main import main
 from kgen.spec import DType, Matmul, Rowwise, Spec
@@ -120,6 +121,6 @@ def test_verify_sees_one_changed_instruction(
 def test_the_unchanged_kernel_passes(
     target: str, spec: Spec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = pipeline.build(spec, [target]).save(tmp_path / "right.kgen")
+    path = kgen.build(spec, [target]).save(tmp_path / "right.kgen")
     status, shown = run_verify(path, capsys)
     assert status == 0, shown

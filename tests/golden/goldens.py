@@ -194,6 +194,8 @@ def goldens() -> Iterator[Golden]:
         yield Golden(target=target, spec=text.parse("softmax 3x20x37 f16 axes=1"))
         kept = "h=x+residual;out=rms_norm(h,w) x=5x24,residual=5x24,w=24 f16"
         yield Golden(target=target, spec=text.parse(kept))
+    # 64 bits as pairs of words.
+    yield Golden(target="vulkan1.1", spec=text.parse("x//y 64 s64 out=f16"))
     # No F16C: f16 is widened and rounded by integer operations.
     yield Golden(target="x86-64", spec=text.parse("softmax 3x100 f16"))
     # Two readings of a row in parts, and places of extremes.

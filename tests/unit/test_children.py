@@ -183,6 +183,7 @@ def test_everything_that_is_started_is_tied() -> None:
         "subprocess.run": "preexec_fn",
         "subprocess.Popen": "preexec_fn",
         "ProcessPoolExecutor": "initializer",
+        "Pool": "initializer",
     }
     calls = [
         (f"{path.relative_to(CODEGEN)}: {ast.unparse(node.func)}", node)

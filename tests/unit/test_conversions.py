@@ -15,7 +15,9 @@ from kgen.check.oracle.elementwise import Arrays
 from kgen_runtime import definitions, scalar
 from kgen_runtime.dtypes import DType
 
-CAST = {"f16": DType.F16, "bf16": DType.BF16, "s8": DType.S8, "u8": DType.U8, "bool": DType.BOOL}
+CAST = {
+    name: DType(name) for name in ("f64", "f32", "f16", "bf16", "s64", "s32", "s8", "u8", "bool")
+}
 
 
 def ties(dtype: DType) -> list[float]:
@@ -33,22 +35,28 @@ def ties(dtype: DType) -> list[float]:
     return [*found, *(-x for x in found)]
 
 
+#: Around the ends of s32 and s64, and numbers that f32 lacks.
+ENDS = [sign * (2.0**n + off) for sign in (1, -1) for n in (31, 63) for off in (-1.5, -0.5, 0, 1)]
+ENDS += [1.0 + 2.0**-11 + 2.0**-40, 1.0 + 2.0**-24 + 2.0**-50, 1e-40, 1e300, -1e-300]
+
+
 @pytest.mark.parametrize("name", CAST)
 def test_definitions(name: str) -> None:
-    """A conversion is what writing a tensor of the type, and reading it again, gives."""
-    dtype, values = CAST[name], ties(DType.F16) + ties(DType.BF16)
+    """A conversion is what writing a tensor of the type, and reading it again, gives: an integer as
+    the float nearest to it, and 16 bits by way of f32."""
+    dtype, values = CAST[name], ties(DType.F16) + ties(DType.BF16) + ENDS
     one = definitions.DEFINITIONS[f"cast_{name}"]
-    expected = [scalar.decode(scalar.encode(x, dtype), dtype) for x in values]
-    bits = [struct.pack("<d", x) for x in expected if x == x]
+    way = (DType.F32, dtype) if dtype.itemsize == 2 else (dtype,)
+    expected = values
+    for step in way:
+        expected = [scalar.decode(scalar.encode(x, step), step) for x in expected]
+    bits = [struct.pack("<d", float(x)) for x in expected if x == x]
     for m, found in (
         (definitions.Scalars(), [one(definitions.Scalars(), x) for x in values]),
         (Arrays(), one(Arrays(), np.array(values)).tolist()),
     ):
         numbers = [float(y) for x, y in zip(expected, found, strict=True) if x == x]
-        if dtype.is_integer:
-            assert numbers == [x for x in expected if x == x], m
-        else:
-            assert [struct.pack("<d", y) for y in numbers] == bits, m
+        assert [struct.pack("<d", y) for y in numbers] == bits, m
         assert all(y != y for x, y in zip(expected, found, strict=True) if x != x)
 
 

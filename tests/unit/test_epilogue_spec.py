@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kgen.errors import SpecError
@@ -76,6 +77,8 @@ def test_vectors_that_restore_the_range_of_bytes_are_f32() -> None:
         {"epilogue": "silu(x) * up", "epilogue_shapes": {"up": "mxn"}},
         {"epilogue": "x * row_scale - t", "epilogue_shapes": ("t=1",), "beta": 2.0, "batch": 2},
         {"epilogue": "x * x"},
+        {"epilogue": ("bias", "gelu"), "epilogue_dtypes": {"bias": np.float32}},
+        {"epilogue": "x * scale + bias", "epilogue_dtypes": ("bias=f16", "scale=bf16")},
         {"dtype": "e4m3", "epilogue": "x * row_scale + bias"},
     ],
 )
@@ -95,10 +98,24 @@ def test_the_same_expression_of_other_shapes_has_another_key() -> None:
     assert len(keys) == 4 and all(key.isidentifier() for key in keys)
 
 
+def test_a_type_that_goes_without_saying_is_not_kept() -> None:
+    plain = Matmul(**SHAPE, dtype="bf16", epilogue=("bias",))
+    said = Matmul(**SHAPE, dtype="bf16", epilogue=("bias",), epilogue_dtypes={"bias": "bf16"})
+    assert said == plain and "dtype" not in plain.key
+    other = Matmul(**SHAPE, dtype="bf16", epilogue=("bias",), epilogue_dtypes={"bias": "f32"})
+    assert other.key == f"{plain.key}_biasf32"
+    assert operands(other)["bias"] == ((4,), DType.F32)
+    residual: dict[str, Any] = {
+        "epilogue": "x + residual",
+        "epilogue_dtypes": {"residual": "bf16"},
+    }
+    assert operands(Matmul(**SHAPE, dtype="bf16", **residual))["residual"][1] is DType.BF16
+
+
 def test_bundles_of_before_had_steps() -> None:
     spec = Matmul(**SHAPE, epilogue=("bias", "leaky_relu", "residual"))
     old = {**spec.to_json(), "epilogue": ["bias", "leaky_relu", "residual"]}
-    del old["epilogue_shapes"]
+    del old["epilogue_shapes"], old["epilogue_dtypes"]
     assert from_json(renewed_matmul(old)) == spec
 
 
@@ -111,6 +128,20 @@ def test_bundles_of_before_had_steps() -> None:
         ({"epilogue": "x", "epilogue_shapes": {"up": "n"}}, "epilogue_shapes=up=n: 'x' has the"),
         ({"epilogue": "x", "epilogue_shapes": "up=n"}, "is not a mapping; give {'up': 'mxn'}"),
         ({"epilogue": "x + residual", "epilogue_shapes": {"residual": "n"}}, "column 5: residual"),
+        (
+            {"epilogue": "x + bias", "epilogue_dtypes": {"bias": "s32"}},
+            "bias=s32: s32 is no type of",
+        ),
+        (
+            {"epilogue": "x + bias", "epilogue_dtypes": {"bia": "f32"}},
+            "has the operands bias",
+        ),
+        (
+            {"epilogue": "x + residual", "epilogue_dtypes": {"residual": "f32"}},
+            "column 5: residual",
+        ),
+        ({"epilogue": "x + bias", "epilogue_dtypes": "bias=f32"}, "give {'bias': 'f32'}"),
+        ({"dtype": "f64", "epilogue": "x + bias", "epilogue_dtypes": ("bias=f32",)}, "bias=f64"),
         ({"epilogue": "x + out"}, "column 5: out is no name of an operand; take small letters"),
         ({"epilogue": "x + parts"}, "column 5: parts is no name of an operand"),
         ({"epilogue": "x + Up"}, "column 5: Up is no name of an operand"),

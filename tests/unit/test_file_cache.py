@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kgen.file_cache import GENERATIONS, FileCache
+from kgen.file_cache import GENERATIONS, FileCache, Generation
 
 KEY, NAME, DATA = "key", "lib.mma.j2", b"code" * 1000
 
@@ -16,7 +16,7 @@ KEY, NAME, DATA = "key", "lib.mma.j2", b"code" * 1000
 @pytest.fixture
 def cache(tmp_path: Path) -> FileCache:
     """With one file written."""
-    cache = FileCache(tmp_path / "folder", KEY)
+    cache = Generation(tmp_path / "folder", KEY)
     cache.write(NAME, DATA)
     return cache
 
@@ -28,13 +28,13 @@ def path(cache: FileCache, tmp_path: Path) -> Path:
 
 def test_what_is_written_is_read(cache: FileCache, path: Path) -> None:
     assert cache.read(NAME) == DATA
-    assert FileCache(path.parents[1], KEY).read(NAME) == DATA
+    assert Generation(path.parents[1], KEY).read(NAME) == DATA
     assert [file.name for file in path.parent.iterdir()] == [NAME], "no temporary file is left"
 
 
 def test_what_was_not_written_is_none(cache: FileCache, path: Path) -> None:
     assert cache.read("other.j2") is None
-    assert FileCache(path.parents[1], "other").read(NAME) is None
+    assert Generation(path.parents[1], "other").read(NAME) is None
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", b"x" * 5000])
@@ -67,7 +67,7 @@ def test_what_another_user_may_have_written_is_none(
 def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     """A file where the folder would be: no user, root neither, makes a folder in it."""
     (tmp_path / "folder").write_text("not a folder")
-    cache = FileCache(tmp_path / "folder", KEY)
+    cache = Generation(tmp_path / "folder", KEY)
     cache.write(NAME, DATA)
     assert cache.read(NAME) is None
 
@@ -99,7 +99,7 @@ def test_readers_never_see_a_part_of_what_others_write(cache: FileCache) -> None
 
 def test_old_generations_are_removed(tmp_path: Path) -> None:
     for i in range(GENERATIONS + 3):
-        FileCache(tmp_path, f"key{i}").write(NAME, DATA)
+        Generation(tmp_path, f"key{i}").write(NAME, DATA)
         os.utime(tmp_path / f"key{i}", (i, i))
     left = {folder.name for folder in tmp_path.iterdir()}
     assert left == {f"key{i}" for i in range(3, GENERATIONS + 3)}

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+import kgen
 from kgen import bundle, pipeline, targets
 from kgen.bundle import Bundle
 from kgen.check.execute import isolate
@@ -84,7 +85,7 @@ def test_a_kernel_that_does_not_come_back_fails(
 
 
 def test_a_device_that_is_not_here_or_refuses_says_why() -> None:
-    entry = pipeline.build(GOOD, ["x86-64-v3"]).manifest.kernels[0]
+    entry = kgen.build(GOOD, ["x86-64-v3"]).manifest.kernels[0]
     with isolate.Devices() as devices, pytest.raises(Unavailable, match=r"hip|HIP"):
         devices.executor("hip", entry, {})
 

@@ -29,6 +29,8 @@ EXACT = {
         "round",
         "trunc",
         "relu",
+        "cast_f64",
+        "cast_f32",
         "cast_s8",
         "cast_u8",
         "cast_bool",
@@ -54,7 +56,8 @@ def test_functions_that_round_nothing(dtype: DType) -> None:
         and name != "pow"  # its exponent is a constant
         and is_exact(parse(f"{name}({', '.join('xyz'[: function.fewest])})"), dtype)
     }
-    assert found == EXACT
+    # f16 lacks the ends of s64, as all of them lack those of s32.
+    assert found == EXACT | (set() if dtype is DType.F16 else {"cast_s64"})
 
 
 @pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])

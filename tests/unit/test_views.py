@@ -362,7 +362,10 @@ def test_indices_are_inputs_of_a_type_of_their_own() -> None:
         ("gather(gather(t, i), j)", "4,4,2", "has an index that is itself gathered"),
         ("gather(pad(t, 0, 1, 1), i)", "4,3", "pad(t, 0, 1, 1, 0) is gathered along its own axis"),
         ("gather(t, i)", "2x2x2x2x2,1x1x1x1x1", "the output has 9 dimensions; 8 is the limit"),
-        ("softmax(transpose(x))", "4x4", "transpose(x) is a view, and row-wise operations take"),
+        ("sum(pad(x, 0, 1, 1))", "4", "pad(x, 0, 1, 1, 0) is a pad, and row-wise operations take"),
+        ("sum(transpose(x + 1))", "4x4", "transpose(x + 1) is a view of an expression, and row-"),
+        ("transpose(sum(x))", "4x4", "transpose(sum(x)) is a view of an expression, and row-wise"),
+        ("sum(slice(x, 0, inf, -inf, -1))", "4", "goes backwards, and row-wise operations take"),
     ],
 )
 def test_what_is_refused(expression: str, shapes: str, message: str) -> None:

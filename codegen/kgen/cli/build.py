@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kgen.cli import problem
+from kgen.cli import problem, workers
 from kgen.cli.explain import explanation, print_explanation
 from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, print_table, progress
@@ -60,29 +61,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show the schedules that were compared, the model's terms and the choice",
     )
+    workers.configure(parser)
     problem.configure(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    from kgen.building import build
     from kgen.bundle import check_output
-    from kgen.pipeline import build
 
     specs = problem.specs_of(args)
     name = problem.bundle_name(args, specs) if args.output is None else args.output
     output = check_output(name)
     tuner = _tuner(args)
     constants = problem.constants_of(args)
-    bundle = build(
-        specs,
-        targets=comma_list(args.target),
-        schedule=problem.schedule_fields(args.schedule),
-        constants=constants,
-        tune=tuner,
-        progress=progress,
-    )
-    end_progress()
-    if args.verify and not _verified(bundle, args):
-        return 1
+    with workers.executor_of(args) as executor:
+        if tuner is not None and args.executor is not None:
+            tuner.executor = executor
+        bundle = build(
+            specs,
+            targets=comma_list(args.target),
+            schedule=problem.schedule_fields(args.schedule),
+            constants=constants,
+            tune=tuner,
+            progress=progress,
+            executor=executor,
+            cache=not args.no_cache,
+        )
+        end_progress()
+        if args.verify and not _verified(bundle, args, executor):
+            return 1
     bundle.save(output)
     rows = [
         {
@@ -143,11 +150,13 @@ def _tuner(args: argparse.Namespace) -> Tuner | None:
     return Tuner(path=Path(args.tune_cache or TUNE_CACHE), progress=progress)
 
 
-def _verified(bundle: Bundle, args: argparse.Namespace) -> bool:
-    """Verify the bundle and print the one table of results and resources."""
+def _verified(bundle: Bundle, args: argparse.Namespace, executor: Executor | None) -> bool:
+    """Verify the bundle, on a cluster if one was named, and print the one table of results and
+    resources."""
     from kgen.check.verify.run import verify
 
-    report = verify(bundle, progress=progress)
+    elsewhere = executor if args.executor is not None else None
+    report = verify(bundle, progress=progress, executor=elsewhere)
     end_progress()
     if not args.json:
         seconds = [kernel.seconds for kernel in bundle.kernels]

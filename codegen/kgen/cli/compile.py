@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kgen.cli import workers
 from kgen.cli.lists import comma_list
 from kgen.cli.model_check import print_results, verified
 from kgen.cli.output import end_progress, print_json, print_table, progress
@@ -46,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="run the program, and every step by itself, against the model in f64 first; write "
         "nothing if one is wrong",
     )
+    workers.configure(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,9 +60,16 @@ def run(args: argparse.Namespace) -> int:
     output = check_output(args.output or f"{Path(args.model).stem}.kgen")
     start = time.perf_counter()
     shapes = shapes_of(args.shape)
-    compiled = compile_model(
-        args.model, targets, shapes=shapes, weights=args.weights, progress=progress
-    )
+    with workers.executor_of(args) as executor:
+        compiled = compile_model(
+            args.model,
+            targets,
+            shapes=shapes,
+            weights=args.weights,
+            progress=progress,
+            executor=executor,
+            cache=not args.no_cache,
+        )
     if args.verify:
         results = verified(compiled.bundle, args.model)
         if not args.json or not all(result.passed for result in results):

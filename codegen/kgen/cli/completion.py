@@ -13,7 +13,16 @@ SHELLS = tuple(shells.SCRIPTS)
 #: Options whose values have names between commas.
 LISTS = ("--target", "--epilogue", "--scales", "--against", "--tier")
 #: What arguments with these names of their values are: files.
-FILES = ("FILE", "FILE.kgen", "OLD.kgen", "NEW.kgen", "FILE.md")
+FILES = (
+    "FILE",
+    "FILE.kgen",
+    "OLD.kgen",
+    "NEW.kgen",
+    "FILE.md",
+    "FILE.html",
+    "FILE.svg",
+    "MODEL.onnx",
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

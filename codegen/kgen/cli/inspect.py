@@ -10,6 +10,7 @@ from typing import Any
 
 from kgen.cli.bundles import find_kernel
 from kgen.cli.output import print_json, print_table
+from kgen.errors import SpecError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import Launch
 from kgen_runtime.manifest_json import to_json
@@ -26,9 +27,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="what the machine code says: registers, occupancy, hot loop, roofline",
     )
+    what.add_argument(
+        "--graph",
+        action="store_true",
+        help="draw a program's steps as an SVG, into the file of -o",
+    )
+    parser.add_argument("--program", metavar="NAME", help="--graph: which, if there are several")
+    parser.add_argument("-o", "--output", metavar="FILE.svg", help="--graph: the file to write")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.graph:
+        return _graph(args)
+    for name in ("program", "output"):
+        if getattr(args, name) is not None:
+            raise SpecError(f"--{name} {getattr(args, name)} goes with --graph; give it too")
     with BundleFile(args.file) as bundle:
         name = args.disassemble if args.source is None else args.source
         if name is not None:
@@ -53,6 +66,29 @@ def run(args: argparse.Namespace) -> int:
             else:
                 _print(bundle)
             _check_files(bundle)
+    return 0
+
+
+def _graph(args: argparse.Namespace) -> int:
+    from kgen.bundle import check_output
+    from kgen.cli.programs import program_of
+    from kgen.files import replacing
+    from kgen.report.picture import picture
+
+    if args.output is None:
+        raise SpecError("--graph needs a file to write; give -o graph.svg")
+    output = check_output(args.output)
+    with BundleFile(args.file) as bundle:
+        program = program_of(bundle.manifest, args.program)
+        kernels = {entry.name: entry for entry in bundle.manifest.kernels}
+        drawn = picture(program, kernels)
+    with replacing(output) as file:
+        file.write(drawn.encode())
+    if args.json:
+        found = {"graph": args.output, "program": program.qualified_name}
+        print_json(found | {"steps": len(program.steps)})
+    else:
+        print(f"wrote {args.output}: {program.qualified_name}, {len(program.steps)} steps")
     return 0
 
 

@@ -39,13 +39,14 @@ _FIELDS = {
     name: name
     for name in (
         "out_dtype", "layout", "lda", "ldb", "ldc", "batch", "alpha", "beta", "epilogue",
-        "epilogue_shapes", "math", "scales", "constant", "axes", "index_dtype", "b_dtype",
+        "epilogue_shapes", "epilogue_dtypes", "math", "scales", "constant", "axes", "index_dtype",
+        "b_dtype",
     )
 } | {"batch_stride": "batch_stride_a"}  # fmt: skip
 
 
 #: Options that are comma lists of words.
-LISTS = ("epilogue_shapes", "scales")
+LISTS = ("epilogue_shapes", "epilogue_dtypes", "scales")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -104,6 +105,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=S,...",
         help="operands of an epilogue: n (a number for each column), mx1 (each row), mxn, 1 "
         f"({', '.join(f'{name}={extent}' for name, extent in EXTENTS.items())})",
+    )
+    problem.add_argument(
+        "--epilogue-dtypes",
+        metavar="NAME=D,...",
+        help="types of such operands but mxn: f32, f16 or bf16 (the output's, or f32 for 8 bits)",
     )
     problem.add_argument(
         "--math", metavar="M", help=f"how products of f32 are computed: {_names(Math)} (exact)"

@@ -7,13 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from kgen.errors import ArgumentError, SpecError
+from kgen.errors import ArgumentError, BundleError, SpecError
 
 if TYPE_CHECKING:
+    from kgen_runtime.manifest import Manifest
+    from kgen_runtime.manifest_program import Program
     from kgen_runtime.program import LoadedProgram
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser, threads: int | None = None) -> None:
+    """`threads` are those where nothing is said, None for all cores."""
     parser.add_argument("file", metavar="FILE.kgen")
     parser.add_argument(
         "--input",
@@ -24,7 +27,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--program", metavar="NAME", help="which, if the bundle has several")
     parser.add_argument("--device", metavar="D", help="cpu, cuda:1, vulkan, ... (the best here)")
-    parser.add_argument("--threads", type=int, metavar="N", help="CPU threads (all cores)")
+    parser.add_argument(
+        "--threads", type=int, metavar="N", default=threads,
+        help=f"CPU threads ({threads or 'all cores'})",
+    )  # fmt: skip
 
 
 @contextmanager
@@ -40,6 +46,23 @@ def loaded(args: argparse.Namespace) -> Iterator[LoadedProgram]:
         else:
             known = ", ".join(kernels.programs) or "none"
             raise ArgumentError(f"--program {args.program} is unknown; the bundle has {known}")
+
+
+def program_of(manifest: Manifest, name: str | None) -> Program:
+    """The program of this name, with or without its target; the first one for None.
+
+    Raises BundleError and SpecError.
+    """
+    programs = manifest.programs
+    if not programs:
+        raise BundleError("the bundle has no program; kgen compile makes one")
+    if name is None:
+        return programs[0]
+    found = [p for p in programs if name in (p.qualified_name, p.target, p.name)]
+    if not found:
+        known = ", ".join(p.qualified_name for p in programs)
+        raise SpecError(f"--program {name} is unknown; the bundle has {known}")
+    return found[0]
 
 
 def arrays(texts: Sequence[str]) -> dict[str, Any]:

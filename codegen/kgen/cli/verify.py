@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from kgen.cli import workers
 from kgen.cli.model_check import print_results, verified
 from kgen.cli.output import end_progress, print_json, print_table, progress
 
@@ -69,6 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FILE.npy",
         help="with --model: what an input is given, in place of seeded numbers",
     )
+    workers.configure_executor(parser, "verify kernels")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -92,9 +94,15 @@ def run(args: argparse.Namespace) -> int:
     schedules = SCHEDULES if args.seeds is None else whole("seeds", args.seeds, 1)
     emulation = Emulation(schedules=schedules, strict=args.strict)
     with BundleFile(args.file) as bundle:
-        report = verify(
-            bundle, on=args.on, seed=args.seed, progress=progress, emulation=emulation
-        )  # fmt: skip
+        with workers.executor_of(args) as executor:
+            report = verify(
+                bundle,
+                on=args.on,
+                seed=args.seed,
+                progress=progress,
+                emulation=emulation,
+                executor=executor,
+            )
         profiles = profile(bundle, seed=args.seed, progress=progress) if args.profile else ()
         results = _against_model(bundle, args)
         if args.json:

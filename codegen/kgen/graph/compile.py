@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 
-from kgen import bundle, pipeline, targets
+from kgen import building, bundle, kernel_cache, pipeline, targets
 from kgen.errors import GraphError, KgenError, SpecError, TargetError
 from kgen.graph.assemble import assembled
 from kgen.graph.fuse import Fused, fuse
@@ -21,7 +22,7 @@ from kgen.graph.siblings import merged
 from kgen.spec import Elementwise
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.members import member
-from kgen.targets.base import Kernel, Plan, Target
+from kgen.targets.base import Plan, Target
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -66,10 +67,12 @@ def compile_model(
     shapes: Mapping[str, Shape] | None = None,
     weights: BTypeName | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    executor: Executor | None = None,
+    cache: bool = True,
 ) -> Compiled:
     """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open.
     Constant `weights` of products are rounded to bf16, to s8 with a scale for each column, or to s4
-    with one for each 32.
+    with one for each 32. `executor` and `cache` are as :func:`kgen.build` has them.
 
     Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
     where a target cannot, with the node that it is about.
@@ -89,15 +92,18 @@ def compile_model(
     lowered = {target.name: lowered_for(fused, target) for target in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
     plans = {target.name: planned(lowered[target.name], target) for target in found}
-    kernels: list[Kernel] = []
     distinct = {
         (target.name, plan.spec.key): plan
         for target in found
         for plan in plans[target.name].values()
     }
-    for number, ((target_name, key), plan) in enumerate(distinct.items(), 1):
-        progress(f"building {number} of {len(distinct)}: {target_name}/{key}")
-        kernels.append(pipeline.assembled(plan))
+    kernels = building.kernels(
+        tuple(distinct.values()),
+        cache=kernel_cache.opened() if cache else None,
+        executor=executor,
+        progress=progress,
+        remark=lambda plan: nodes_of(plan, lowered[plan.target.name], plans[plan.target.name]),
+    )
     programs = []
     files: dict[str, Array] = {}
     memory: dict[str, MemoryPlan] = {}
@@ -121,7 +127,17 @@ def planned(lowered: Lowered, target: Target) -> dict[int, Plan]:
             try:
                 known[spec.key] = pipeline.plan(spec, target)
             except KgenError as error:
-                where = ", ".join(call.nodes[:3])
-                raise type(error)(f"target={target.name}: {error} (node {where})") from None
+                raise type(error)(f"target={target.name}: {error}{_shown(call.nodes)}") from None
         found[number] = known[spec.key]
     return found
+
+
+def nodes_of(plan: Plan, lowered: Lowered, plans: Mapping[int, Plan]) -> str:
+    """The nodes that a kernel stands for, for an error about it."""
+    numbers = (n for n, found in plans.items() if found is plan)
+    return _shown([node for number in numbers for node in lowered.calls[number].nodes])
+
+
+def _shown(nodes: Sequence[str]) -> str:
+    more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
+    return f" (node {', '.join(nodes[:3])}{more})"

@@ -13,6 +13,7 @@ from kgen.graph.layout import Layout, seen
 from kgen.graph.model import Array, Shape
 from kgen.graph.products import extent_of, matrix, product_extents
 from kgen.graph.recognise import recognised
+from kgen.ops import reduces
 from kgen.ops.expression import (
     Expression,
     Primitive,
@@ -194,32 +195,34 @@ class _Lowering:
         leaves: Mapping[str, Leaf],
         nodes: tuple[str, ...],
     ) -> None:
-        """A row-wise kernel; what it cannot read as it lies is copied first."""
+        """A row-wise kernel. What it cannot read as it lies is copied first, or all that is not
+        packed if neither neighbouring rows nor columns are next to one another everywhere."""
         domain, layouts, axes = coalesced(lazy.domain, leaves, lazy.axes)
         dtype = self.row_dtype(lazy, leaves)
-        renamed: dict[str, Expression] = {}
+        near = are_near(layouts.values(), domain, axes, reduces(expression))
+        formulas: dict[str, Expression] = {}
         shapes: list[Shape] = []
         bindings = {}
-        # Where no input has all rows and columns, the first one gets them.
         own = {name: own_sizes(layout) for name, layout in layouts.items()}
-        if np.broadcast_shapes(*own.values()) != domain:
-            own[next(iter(own))] = domain
         for number, (name, leaf) in enumerate(leaves.items()):
-            buffer = self.buffers[leaf.root]
-            shown = seen(layouts[name], buffer.elements, "x")
-            as_it_lies = shown is not None and shown.formula is variable("x")
-            if (
-                not as_it_lies
-                or buffer.dtype is not dtype
-                or own[name] == domain != own_sizes(layouts[name])
-            ):
+            buffer, stand_in = self.buffers[leaf.root], variable(f"x{number}")
+            shown = seen(layouts[name], buffer.elements, f"x{number}")
+            as_it_lies = shown is not None and shown.formula is stand_in
+            formulas[name] = stand_in
+            if shown is not None and (near or as_it_lies) and buffer.dtype is dtype:
+                formulas[name] = shown.formula
+                own[name] = own[name] if as_it_lies else shown.shape
+            else:
                 copy = self.copied(Leaf(root=leaf.root, layout=layouts[name]), own[name], dtype)
                 buffer = self.buffers[copy]
-            renamed[name] = variable(f"x{number}")
             shapes.append(own[name])
             bindings[f"x{number}"] = Binding(buffer=buffer.id)
+        # Where no input has all rows and columns, the first one gets them.
+        if np.broadcast_shapes(*map(own_sizes, layouts.values())) != domain:
+            first = next(iter(formulas))
+            formulas[first] = view("expand", (formulas[first], *domain))
         spec = Rowwise(
-            expression=str(substituted(expression, renamed)),
+            expression=str(substituted(expression, formulas)),
             shapes=tuple(shapes),
             dtype=dtype,
             out_dtype=lazy.value.dtype,
@@ -392,6 +395,20 @@ def ordered(expression: Expression) -> Expression:
 def own_sizes(layout: Layout) -> Shape:
     """The sizes of what a layout has elements for: 1 where one serves all."""
     return tuple(n if s else 1 for n, s in zip(layout.shape, layout.strides, strict=True))
+
+
+def are_near(
+    layouts: Iterable[Layout], domain: Shape, axes: tuple[int, ...], reduced: bool
+) -> bool:
+    """Whether neighbouring columns, or neighbouring rows, are next to one another in all inputs and
+    the output, as far as they are not one element."""
+    kept = tuple(axis for axis in range(len(domain)) if axis not in axes)
+    strides = [layout.strides for layout in layouts]
+    if not reduced:
+        strides.append(tuple(math.prod(domain[axis + 1 :]) for axis in range(len(domain))))
+    return any(
+        all(steps[along[-1]] in (0, 1) for steps in strides) for along in (axes, kept) if along
+    )
 
 
 def coalesced(

@@ -26,13 +26,12 @@ def expand(
     native: Container[str] = (),
     row: Row | None = None,
     *,
-    whole: bool = False,
+    compute: DType = DType.F32,
 ) -> Expression:
     """The expression with primitives in the place of calls, but for functions in `native`, of which
     a renderer has a better form. A truth value as the result becomes 1 or 0.
 
-    `whole`: the numbers are integers. Row-wise functions need a `row`. Raises SpecError where there
-    is none.
+    `compute` is the type of the numbers. Row-wise functions need a `row`; SpecError without one.
     """
 
     def change(step: Expression) -> Expression:
@@ -40,10 +39,8 @@ def expand(
             return step
         # An expansion may call another function by its Python name, but no node of it is a call.
         function = functions()[step.name]
-        if whole and function.whole is not None:
-            return function.whole(*step.arguments)
         if not function.rowwise:
-            return function.expand(*step.arguments)
+            return function.expansion(compute)(*step.arguments)
         if row is None:
             raise SpecError(f"{step.name} is row-wise; an element-wise expression cannot call it")
         return function.expand(row, *step.arguments)
@@ -52,13 +49,8 @@ def expand(
     return select(result, constant(1.0), constant(0.0)) if result.truth else result
 
 
-#: What f64 lacks: polynomials and roundings have digits for f32, and not all CPUs have FMA.
-NOT_OF_F64 = frozenset(
-    {
-        *(Primitive.EXP2, Primitive.LOG2, Primitive.FMA),
-        *(Primitive.TO_F16, Primitive.TO_BF16),
-    }
-)
+#: What f64 lacks: polynomials have digits for f32, and not all CPUs have FMA.
+NOT_OF_F64 = frozenset({Primitive.EXP2, Primitive.LOG2, Primitive.FMA})
 
 
 def beyond(
@@ -82,7 +74,7 @@ def beyond(
             stand_ins = [
                 a if a.primitive is Primitive.CONSTANT else _any(a.truth) for a in step.arguments
             ]
-            alone = expand(call(step.name, stand_ins, step.truth), row=row, whole=whole)
+            alone = expand(call(step.name, stand_ins, step.truth), row=row, compute=compute)
             if any(map(lacks, steps(alone))):
                 return step.name
         elif step.primitive is Primitive.CONSTANT and lacks(step):

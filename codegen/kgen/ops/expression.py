@@ -14,7 +14,8 @@ The primitives are those of IEEE 754-2019, rounded to nearest, except for:
 - MIN and MAX give NaN where an operand is NaN; of zeros with two signs either may come. MAXNUM is
   MAX where no operand is NaN, and any number or NaN where one is.
 - ROUND goes to the nearest whole number, ties to even; FLOOR down. TO_F16 and TO_BF16 go to the
-  nearest number of that type, ties to even; beyond the largest is infinity.
+  nearest number of that type, ties to even; beyond the largest is infinity. From f64 they go by
+  way of f32, as does TO_F32, of which there is none but in f64.
 - LESS, LESS_EQUAL and EQUAL are false for NaN.
 - QUOTIENT is of whole numbers, cut to one towards zero; its divisor is neither 0 nor -1.
 
@@ -58,6 +59,7 @@ class Primitive(StrEnum):
     ROUND = "round"
     TO_F16 = "to_f16"
     TO_BF16 = "to_bf16"
+    TO_F32 = "to_f32"
     QUOTIENT = "quotient"
     LESS = "less"
     LESS_EQUAL = "less_equal"

@@ -47,8 +47,6 @@ LONGEST = 8000
 
 #: What an expression without a name gives.
 OUT = "out"
-#: The type that numbers have on the way, to which a conversion does nothing.
-IN_BETWEEN = "f32"
 #: Outputs of a kernel.
 MOST_OUTPUTS = 8
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -212,10 +210,8 @@ class _Reader:
     def conversion(self, at: ast.expr) -> str:
         """The function that converts to a type, of which there is the name."""
         word = at.id if isinstance(at, ast.Name) else ""
-        if word == IN_BETWEEN:
-            return "cast"
         if f"cast_{word}" not in functions():
-            known = [IN_BETWEEN, *(n[len("cast_") :] for n in functions() if n.startswith("cast_"))]
+            known = [n.removeprefix("cast_") for n in functions() if n.startswith("cast_")]
             self.refuse(at, f"cast takes a type here: {' '.join(known)}")
         return f"cast_{word}"
 

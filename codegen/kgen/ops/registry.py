@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from kgen.errors import SpecError
 from kgen.ops.expression import Expression, call, constant
+from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 #: What an error is relative to: the result, the largest argument or result, or 1 or the result.
@@ -49,7 +50,8 @@ class Function:
     `parameters` are its arguments' names, of which the last ones may have `defaults`; `truths` are
     those that take truth values, and `truth` says that the result is one. `rowwise`: it depends on
     whole rows, and its expansion takes a :class:`kgen.ops.rows.Row` first; `reduces` says that the
-    result is one number for a row. `whole` is the expansion in integers, where it is another.
+    result is one number for a row. `whole` and `double` are the expansions in integers and in f64,
+    where they are others.
     """
 
     name: str
@@ -62,6 +64,12 @@ class Function:
     rowwise: bool = False
     reduces: bool = False
     whole: Callable[..., Expression] | None = None
+    double: Callable[..., Expression] | None = None
+
+    def expansion(self, compute: DType) -> Callable[..., Expression]:
+        """What it is made of in a type that is computed in."""
+        own = {DType.F64: self.double}.get(compute, self.whole if compute.is_integer else None)
+        return own or self.expand
 
     @property
     def fewest(self) -> int:
@@ -107,6 +115,7 @@ def function(
     truths: str = "",
     truth: bool = False,
     whole: Callable[..., Expression] | None = None,
+    double: Callable[..., Expression] | None = None,
 ) -> Callable[[Callable[..., Expression]], Callable[..., Expression]]:
     """Register what is decorated under its own name, less a final underscore."""
 
@@ -123,6 +132,7 @@ def function(
                 truths=frozenset(truths.split()),
                 truth=truth,
                 whole=whole,
+                double=double,
             )
         )
         return expand

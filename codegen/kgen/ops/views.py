@@ -68,11 +68,28 @@ def has_views(*expressions: Expression) -> bool:
     return any(step.primitive is Primitive.VIEW for step in steps(*expressions))
 
 
-def refuse_views(expressions: Iterable[Expression], kind: str) -> None:
-    """Raises SpecError for an operation that takes its inputs as they lie."""
+#: Views whose every element is one of the tensor, at strides of its own.
+STRIDED = frozenset({"permute", "transpose", "expand", "slice"})
+
+
+def refuse_others(expressions: Iterable[Expression], kind: str) -> None:
+    """Raises SpecError for a view that is not strided, or not of an input or such a view."""
     for step in steps(*expressions):
-        if step.primitive is Primitive.VIEW:
+        if step.primitive is not Primitive.VIEW:
+            continue
+        if step.name not in STRIDED:
             raise SpecError(
-                f"{infix(step)} is a view, and {kind} operations take their inputs as they lie; "
-                "make an element-wise kernel of it"
+                f"{infix(step)} is a {step.name}, and {kind} operations take "
+                f"{', '.join(sorted(STRIDED))}; make an element-wise kernel of it"
+            )
+        tensor, *numbers = step.arguments
+        if step.name == "slice" and numbers[-1].number < 0:
+            raise SpecError(
+                f"{infix(step)} goes backwards, and {kind} operations take steps above 0; make an "
+                "element-wise kernel of it"
+            )
+        if tensor.primitive not in (Primitive.INPUT, Primitive.VIEW):
+            raise SpecError(
+                f"{infix(step)} is a view of an expression, and {kind} operations take those of "
+                f"inputs; write {step.name} around each input of it"
             )

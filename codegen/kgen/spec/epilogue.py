@@ -7,10 +7,10 @@ expression that is one is named like it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from typing import NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from kgen import suggest
 from kgen.errors import SpecError
@@ -19,7 +19,8 @@ from kgen.ops import Primitive as P
 from kgen.ops.expression import call, inputs, variable
 from kgen.ops.parse import refuse_name
 from kgen.ops.registry import call_of
-from kgen.spec.choices import SUMS, Epilogue, EpilogueName, steps_known
+from kgen.spec.choices import FLOATS, SUMS, Epilogue, EpilogueName, steps_known
+from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 #: What an epilogue calls the product, alpha A @ B + beta C.
@@ -77,18 +78,38 @@ class EpilogueText:
 class EpilogueShapes:
     """The field of the operands' extents: ``{"up": "mxn"}``, or ``("up=mxn",)`` as it is kept."""
 
+    example: ClassVar[str] = "{'up': 'mxn'}"
+
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
     def __get__(self, instance: object | None, owner: type | None = None) -> tuple[str, ...] | None:
         return None if instance is None else instance.__dict__[self.name]
 
-    def __set__(self, instance: object, value: Mapping[str, str] | Iterable[str] | None) -> None:
+    def __set__(self, instance: object, value: Mapping[str, Any] | Iterable[str] | None) -> None:
         if isinstance(value, Mapping):
-            value = [f"{name}={extent}" for name, extent in value.items()]
+            value = [f"{name}={self.word(of)}" for name, of in value.items()]
         if isinstance(value, str) or not isinstance(value, Iterable | None):
-            raise SpecError(f"{self.name}={value!r} is not a mapping; give {{'up': 'mxn'}}")
+            raise SpecError(f"{self.name}={value!r} is not a mapping; give {self.example}")
         instance.__dict__[self.name] = tuple(map(str, value or ()))
+
+    @staticmethod
+    def word(value: Any) -> str:
+        """What is kept of an operand's value."""
+        return str(value)
+
+
+class EpilogueDtypes(EpilogueShapes):
+    """The field of the operands' own types: ``{"bias": "f32"}``, kept likewise."""
+
+    example: ClassVar[str] = "{'bias': 'f32'}"
+
+    @staticmethod
+    def word(value: Any) -> str:
+        try:
+            return DType(value)
+        except ValueError:
+            return str(value)
 
 
 def text_of(field: str, value: str | Iterable[str]) -> str:
@@ -187,16 +208,45 @@ def checked(
 
 
 def _extents(shapes: Iterable[str]) -> dict[str, Extent]:
-    found: dict[str, Extent] = {}
-    for part in shapes:
-        name, _, extent = part.partition("=")
-        name, extent = name.strip(), extent.strip()
-        if extent not in list(Extent):
+    named = _named("epilogue_shapes", shapes, "shape", list(Extent))
+    return {name: Extent(extent) for name, extent in named.items()}
+
+
+def checked_dtypes(
+    text: str, operands: Iterable[EpilogueOperand], dtypes: Iterable[str], out: DType
+) -> dict[str, DType]:
+    """Types of operands by name, which are those of floats, or of an output in f64 that. Raises
+    SpecError with the column of an operand that has another."""
+    extents = {operand.name: operand.extent for operand in operands}
+    known = (DType.F64,) if out is DType.F64 else FLOATS
+    found = _named("epilogue_dtypes", dtypes, "type", known)
+    for name, dtype in found.items():
+        if name not in extents:
+            names = ", ".join(extents) or "none"
+            raise SpecError(f"epilogue_dtypes={name}={dtype}: {text!r} has the operands {names}")
+        if extents[name] is Extent.FULL and dtype != out:
+            refuse_name(
+                text,
+                "epilogue",
+                name,
+                f"{name} is mxn, whose type is the output's, {out}, and not {dtype}; a number for "
+                "each column or row may have its own",
+            )
+    return {name: DType(dtype) for name, dtype in found.items()}
+
+
+def _named(field: str, parts: Iterable[str], kind: str, known: Sequence[str]) -> Mapping[str, str]:
+    """What operands are given by name, of known words."""
+    found: dict[str, str] = {}
+    for part in parts:
+        name, _, word = part.partition("=")
+        name, word = name.strip(), word.strip()
+        if word not in list(known):
             raise SpecError(
-                f"epilogue_shapes={part}: {extent or 'nothing'} is no shape of an operand; say "
-                f"{', '.join(f'{name}={e}' for e in Extent)}"
+                f"{field}={part}: {word or 'nothing'} is no {kind} of an operand; say "
+                f"{', '.join(f'{name}={e}' for e in known)}"
             )
         if name in found:
-            raise SpecError(f"epilogue_shapes gives {name} twice; once is the limit")
-        found[name] = Extent(extent)
+            raise SpecError(f"{field} gives {name} twice; once is the limit")
+        found[name] = word
     return found

@@ -177,8 +177,10 @@ class Formula(Spec):
 
     def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
         """The outputs' expressions in primitives, and in calls of functions that are `native`."""
-        whole = self.compute.is_integer
-        return tuple(expand(calls, native, self.row, whole=whole) for calls in self.result_calls)
+        compute = self.compute
+        return tuple(
+            expand(calls, native, self.row, compute=compute) for calls in self.result_calls
+        )
 
     @property
     def has_exact_steps(self) -> bool:

@@ -30,11 +30,13 @@ from kgen.spec.choices import (
 )
 from kgen.spec.epilogue import (
     PRODUCT,
+    EpilogueDtypes,
     EpilogueOperand,
     EpilogueShapes,
     EpilogueText,
     Extent,
     checked,
+    checked_dtypes,
     steps_of,
 )
 from kgen.spec.formula import expression_key
@@ -64,11 +66,11 @@ class Matmul(Spec):
     the whole batch. `epilogue` is an expression of x, or steps; `epilogue_shapes` says of its
     operands, but for some known names, what they have a value for (:class:`Extent`). C and full
     operands have the output's dtype, leading dimension and batch stride; so have vectors its dtype,
-    or f32 where 8 bits are too few (:meth:`operand_dtype`). `scales` are those of A, B
-    and the output that are arguments, a f32 each, for operands of 8 bits; the others are 1.
-    `b_dtype` is B's type where it is narrower than A's (:class:`BType`): its numbers are exact, and
-    multiplied in A's. `constant` operands are given to the kernel in an order that suits it, which
-    the runtime's `pack` puts them in.
+    or f32 where 8 bits are too few (:meth:`operand_dtype`), or what `epilogue_dtypes` says.
+    `scales` are those of A, B and the output that are arguments, a f32 each, for operands of 8
+    bits; the others are 1. `b_dtype` is B's type where it is narrower than A's (:class:`BType`):
+    its numbers are exact, and multiplied in A's. `constant` operands are given to the kernel in an
+    order that suits it, which the runtime's `pack` puts them in.
 
     Raises SpecError for anything out of range.
     """
@@ -91,6 +93,7 @@ class Matmul(Spec):
     beta: float = 0.0
     epilogue: EpilogueText = EpilogueText()
     epilogue_shapes: EpilogueShapes = EpilogueShapes()
+    epilogue_dtypes: EpilogueDtypes = EpilogueDtypes()
     math: Member[Math, MathName] = Member(Math, Math.EXACT)
     scales: Members[Scale, ScaleName] = Members(Scale)
     constant: Members[Operand, OperandName] = Members(Operand)
@@ -148,9 +151,14 @@ class Matmul(Spec):
                 f"epilogue={inexact} is computed in f32, and products of f64 are not; theirs take "
                 f"{', '.join(Epilogue)}, arithmetic, and functions made of it"
             )
+        found = checked_dtypes(self.epilogue, operands, self.epilogue_dtypes or (), self.out)
         object.__setattr__(self, "epilogue", str(expression))
         shapes = tuple(f"{o.name}={o.extent}" for o in operands)
         object.__setattr__(self, "epilogue_shapes", shapes)
+        object.__setattr__(self, "epilogue_dtypes", ())
+        own = ((o.name, found.get(o.name, self.operand_dtype(o.name))) for o in operands)
+        dtypes = tuple(f"{name}={d}" for name, d in own if d is not self.operand_dtype(name))
+        object.__setattr__(self, "epilogue_dtypes", dtypes)
 
     def _check_scales(self) -> None:
         if self.scales and self.dtype.itemsize > 1:
@@ -232,8 +240,12 @@ class Matmul(Spec):
         return checked(self.epilogue, self.epilogue_shapes)[1]
 
     def operand_dtype(self, name: str) -> DType:
-        """What elements of an operand of the epilogue are. Eight bits are too few for what is added
-        before rounding to them, and 16 for what restores the range of operands of 8 bits."""
+        """What elements of an operand of the epilogue are. If nothing else is said, eight bits are
+        too few for what is added before rounding to them, and 16 for what restores the range of
+        operands of 8 bits."""
+        own = dict(part.split("=") for part in self.epilogue_dtypes or ())
+        if name in own:
+            return DType(own[name])
         extents = {o.name: o.extent for o in self.operands}
         if extents.get(name, Extent.FULL) is Extent.FULL:
             return self.out
@@ -364,9 +376,11 @@ class Matmul(Spec):
     def _epilogue_names(self) -> tuple[str, ...]:
         """The steps of a chain; else an expression with its operands' shapes, cut short."""
         steps = steps_of(self.epilogue)
+        dtypes = self.epilogue_dtypes or ()
         if steps is not None:
-            return steps
-        return (expression_key(" ".join([self.epilogue, *(self.epilogue_shapes or ())])),)
+            return (*steps, *(part.replace("=", "") for part in dtypes))
+        words = [self.epilogue, *(self.epilogue_shapes or ()), *dtypes]
+        return (expression_key(" ".join(words)),)
 
     def _stride_names(self) -> list[str]:
         rows = {"a": self.a_shape, "b": self.b_shape, "c": (self.m, self.n)}

@@ -1,4 +1,4 @@
-"""Operations on the rows of a packed matrix."""
+"""Operations on rows, of tensors as they lie or through views."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import ClassVar
 
 from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, Row, reduces
-from kgen.ops.views import refuse_views
+from kgen.ops.views import has_views, refuse_others
 from kgen.spec.base import whole
-from kgen.spec.formula import MAX_RANK, Formula, Shape, packed
+from kgen.spec.formula import MAX_RANK, Shape, packed
 from kgen.spec.members import Member, Members, OptionalMember
+from kgen.spec.viewed import Viewed
+from kgen.spec.views import Read, Reads
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen
 
@@ -39,7 +41,7 @@ class Axes:
 
 
 @frozen
-class Rowwise(Formula):
+class Rowwise(Viewed):
     """out = expression, in which functions of whole rows are called: softmax(x), x / l2(x).
 
     A row is what lies along the `axes` of the shape that the inputs broadcast to: numbers as
@@ -79,8 +81,19 @@ class Rowwise(Formula):
 
     @cached_property
     def domain(self) -> Shape:
-        refuse_views(self.formula_calls, self.kind)
+        refuse_others(self.formula_calls, self.kind)
         return super().domain
+
+    @cached_property
+    def reads(self) -> Reads:
+        if has_views(*self.formula_calls):
+            return super().reads
+        # Each input has its own name, whatever that is.
+        found = (
+            Read(name=name, tensor=name, offset=0, strides=self.broadcast_strides(name))
+            for name in self.inputs
+        )
+        return Reads(expressions=self.formula_calls, reads=tuple(found), conditions=())
 
     def default_out(self, calls: Expression) -> DType:
         return DType.S32 if calls.name in INDICES else super().default_out(calls)

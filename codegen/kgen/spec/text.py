@@ -27,7 +27,7 @@ from kgen.errors import SpecError
 from kgen.ops import parse as parse_expression
 from kgen.ops.expression import infix
 from kgen.spec import Formula, Rowwise, Spec, formula_class, op_class
-from kgen.spec.epilogue import EpilogueShapes, steps_of
+from kgen.spec.epilogue import EpilogueDtypes, EpilogueShapes, steps_of
 from kgen.spec.formula import by_name, expression_of
 from kgen.spec.members import Members
 from kgen.spec.rowwise import Axes
@@ -200,7 +200,7 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
         return name, _number(name, value)
     if kind is Axes:
         return name, tuple(_whole(name, axis) for axis in value.split(","))
-    if typing.get_origin(kind) is Members or kind is EpilogueShapes:
+    if typing.get_origin(kind) is Members or kind in (EpilogueShapes, EpilogueDtypes):
         return name, tuple(value.split(","))
     return name, _whole(name, value) if int in (kind, *typing.get_args(kind)) else value
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from kgen.errors import SpecError
@@ -120,8 +120,10 @@ def input_uses(*expressions: Expression) -> tuple[frozenset[str], frozenset[str]
 class Shapes:
     """The shape of every part of an expression, from those of its inputs."""
 
-    def __init__(self, inputs: Mapping[str, Shape]) -> None:
-        self.inputs = inputs
+    def __init__(
+        self, inputs: Mapping[str, Shape], coordinates: Iterable[str] = frozenset()
+    ) -> None:
+        self.inputs = {**inputs, **dict.fromkeys(coordinates, ())}
         self.known: dict[Expression, Shape] = {}
 
     def __getitem__(self, node: Expression) -> Shape:
@@ -250,25 +252,35 @@ def by_x(shape: Shape) -> str:
     return "x".join(map(str, shape)) or "()"
 
 
-def reads_of(formulas: Mapping[str, Expression], inputs: Mapping[str, Shape], out: Shape) -> Reads:
-    """The outputs' expressions without views, for outputs of a shape. Raises SpecError for what
-    cannot be read so."""
-    return _Reader(inputs, out, formulas).all()
+def reads_of(
+    formulas: Mapping[str, Expression],
+    inputs: Mapping[str, Shape],
+    out: Shape,
+    coordinates: Collection[str] = frozenset(),
+) -> Reads:
+    """The outputs' expressions without views, for outputs of a shape; of names that are
+    `coordinates` nothing is read. Raises SpecError for what cannot be read so."""
+    return _Reader(inputs, out, formulas, coordinates).all()
 
 
 class _Reader:
     """Pushes views down to the inputs."""
 
     def __init__(
-        self, inputs: Mapping[str, Shape], out: Shape, formulas: Mapping[str, Expression]
+        self,
+        inputs: Mapping[str, Shape],
+        out: Shape,
+        formulas: Mapping[str, Expression],
+        coordinates: Collection[str],
     ) -> None:
         self.inputs, self.out, self.formulas = inputs, out, formulas
+        self.coordinates = coordinates
         self.index_inputs = input_uses(*formulas.values())[1]
-        self.shapes = Shapes(inputs)
+        self.shapes = Shapes(inputs, coordinates)
         self.reads: dict[Read, Read] = {}
         self.conditions: dict[Condition, Condition] = {}
         self.done: dict[tuple[Expression, At, tuple[str, ...]], Expression] = {}
-        self.names = {*inputs, *formulas}
+        self.names = {*inputs, *formulas, *coordinates}
 
     def all(self) -> Reads:
         at = tuple(Coordinate(step=1, axis=axis) for axis in range(len(self.out)))
@@ -287,7 +299,7 @@ class _Reader:
         return self.done[key]
 
     def _expression(self, node: Expression, at: At, guards: tuple[str, ...]) -> Expression:
-        if node.primitive is Primitive.CONSTANT:
+        if node.primitive is Primitive.CONSTANT or node.name in self.coordinates:
             return node
         if node.primitive is Primitive.INPUT:
             return variable(self.read(node, at, guards).name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
@@ -37,12 +36,12 @@ class Rendered:
 
 
 class Renderer(ABC):
-    """Expressions as text of one instruction set, on values of one type.
+    """Expressions as text of one instruction set, on values of one type."""
 
-    `whole`: they are integers.
-    """
-
-    whole: ClassVar[bool] = False
+    @property
+    def computes_in(self) -> DType:
+        """The type of the values; f32 where they are elements as they are stored."""
+        return DType.F32
 
     @property
     def native(self) -> frozenset[str]:
@@ -65,7 +64,7 @@ class Renderer(ABC):
 
     def steps(self, expressions: Sequence[Expression]) -> tuple[Expression, ...]:
         """All nodes of expressions in calls, each once."""
-        return steps(*(expand(each, self.native, whole=self.whole) for each in expressions))
+        return steps(*(expand(each, self.native, compute=self.computes_in) for each in expressions))
 
     @abstractmethod
     def constant(self, number: float) -> str:
@@ -78,7 +77,7 @@ class Renderer(ABC):
 
     def lowered(self, expression: Expression) -> Expression:
         """An expression in primitives and in calls of native functions."""
-        return expand(expression, self.native, whole=self.whole)
+        return expand(expression, self.native, compute=self.computes_in)
 
     def render(self, expression: Expression, inputs: Mapping[str, str], result: str) -> Rendered:
         """An expression in calls. `inputs` are operands by name; `result` names the value, and

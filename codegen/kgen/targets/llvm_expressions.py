@@ -51,6 +51,10 @@ class LlvmRenderer(Renderer):
     lanes: ClassVar[Mapping[P, tuple[str, float | None]]] = LANES
     type: FloatType
 
+    @property
+    def computes_in(self) -> DType:
+        return self.type.dtype
+
     def constant(self, number: float) -> str:
         return self.type.constant(number)
 
@@ -151,7 +155,6 @@ WHOLE_INTRINSICS: Mapping[P, str] = {P.ABS: "llvm.abs", P.MIN: "llvm.smin", P.MA
 class LlvmWholeRenderer(LlvmRenderer):
     """On integers; the magnitude of the least one is itself."""
 
-    whole: ClassVar[bool] = True
     lanes: ClassVar[Mapping[P, tuple[str, float | None]]] = WHOLE_LANES
 
     def intrinsic(self, primitive: P) -> str | None:

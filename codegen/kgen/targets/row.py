@@ -19,10 +19,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import ClassVar
 
 from kgen.ops import COORDINATES, REDUCTIONS, Expression, Primitive, Reduction, steps
 from kgen.ops.expression import infix, unknown, variable, with_arguments
-from kgen.spec import Rowwise
+from kgen.ops.views import has_views
+from kgen.spec import DType, Rowwise
 from kgen.spec.formula import Shape, packed
 from kgen.targets.stream import Dimension, StreamInput, coordinates, merge
 from kgen_runtime.values import frozen
@@ -100,11 +102,13 @@ class Piece:
 
 @frozen
 class RowInput:
-    """Where an input lies. `row_terms`: (coordinate of the row, stride) whose products sum to the
-    row's first element; `columns` is where the row's elements are from there, None if one element
-    is the whole row's."""
+    """Where an operand lies in its `tensor`. `row_terms`: (coordinate of the row, stride) whose
+    products sum to the row's first element, counted from `offset`; `columns` is where the row's
+    elements are from there, None if one element is the whole row's."""
 
     name: str
+    tensor: str
+    offset: int
     row_terms: tuple[tuple[int, int], ...]
     columns: StreamInput | None
 
@@ -119,6 +123,11 @@ class RowOutput:
     row_stride: int
     row_terms: tuple[tuple[int, int], ...]
     columns: StreamInput | None
+    offset: ClassVar[int] = 0
+
+    @property
+    def tensor(self) -> str:
+        return self.name
 
 
 @frozen
@@ -272,13 +281,21 @@ class RowPlan:
     @cached_property
     def inputs(self) -> tuple[RowInput, ...]:
         found = []
-        for name in self.spec.inputs:
-            outer, inner = self._split.strides[name]
+        for read in self.spec.reads.reads:
+            outer, inner = self._split.strides[read.name]
             terms = tuple((d, stride) for d, stride in enumerate(outer) if stride)
             # A row of one column has strides of 0.
             whole = any(inner) or self.spec.cols == 1
-            columns = self._columns(name, inner) if whole else None
-            found.append(RowInput(name=name, row_terms=terms, columns=columns))
+            columns = self._columns(read.name, inner) if whole else None
+            found.append(
+                RowInput(
+                    name=read.name,
+                    tensor=read.tensor,
+                    offset=read.offset,
+                    row_terms=terms,
+                    columns=columns,
+                )
+            )
         return tuple(found)
 
     @cached_property
@@ -305,6 +322,16 @@ class RowPlan:
     def tensors(self) -> tuple[RowInput | RowOutput, ...]:
         """The inputs, then the outputs."""
         return (*self.inputs, *self.outputs)
+
+    @property
+    def views(self) -> tuple[RowInput, ...]:
+        """Inputs that are not a tensor from its first element on, under its own name."""
+        return tuple(of for of in self.inputs if of.offset or of.name != of.tensor)
+
+    def dtype_of(self, name: str) -> DType:
+        """That of an input or output."""
+        tensors = {of.name: of.tensor for of in self.inputs}
+        return self.spec.dtype_of(tensors.get(name, name))
 
     @property
     def whole_outputs(self) -> tuple[RowOutput, ...]:
@@ -377,16 +404,36 @@ class RowPlan:
 
 @frozen
 class Split:
-    """Sizes of the rows' dimensions and of the columns', those merged that all tensors walk alike;
-    and every tensor's strides in both, by name."""
+    """Sizes of the rows' dimensions and of the columns', those merged that all operands and outputs
+    walk alike; and the strides of each in both, by name."""
 
     rows: Shape
     cols: Shape
     strides: Mapping[str, tuple[Shape, Shape]]
 
+    @property
+    def rows_are_near(self) -> bool:
+        """Elements of neighbouring rows are next to one another, or one."""
+        return all(outer[-1] in (0, 1) for outer, _ in self.strides.values())
+
+    @property
+    def columns_are_near(self) -> bool:
+        """Those of neighbouring columns are."""
+        return all(inner[-1] in (0, 1) for _, inner in self.strides.values())
+
 
 def split(spec: Rowwise) -> Split:
-    whole = {name: spec.broadcast_strides(name) for name in spec.inputs}
+    """Where a vector of columns is not of neighbouring elements, there is an innermost dimension of
+    one, so that no vector has several."""
+    found = _merged(spec)
+    if is_interleaved(spec) or found.columns_are_near:
+        return found
+    strides = {name: (outer, (*inner, 0)) for name, (outer, inner) in found.strides.items()}
+    return Split(rows=found.rows, cols=(*found.cols, 1), strides=strides)
+
+
+def _merged(spec: Rowwise) -> Split:
+    whole = {read.name: read.strides for read in spec.reads.reads}
     whole |= {name: spec.output_strides(name) for name in spec.outputs}
     (rows, outer), (cols, inner) = (
         merge([spec.domain[a] for a in axes], [[s[a] for a in axes] for s in whole.values()])
@@ -397,7 +444,11 @@ def split(spec: Rowwise) -> Split:
 
 
 def is_interleaved(spec: Rowwise) -> bool:
-    """The innermost axis along which there is something is kept."""
+    """The innermost axis along which there is something is kept; through views, rows lie next to
+    one another and columns do not."""
+    if has_views(*spec.formula_calls):
+        found = _merged(spec)
+        return found.rows_are_near and not found.columns_are_near
     last = len(spec.domain) - 1
     inner = max((a for a, n in enumerate(spec.domain) if n > 1), default=last)
     return not {inner, last} & set(spec.axes)
@@ -457,7 +508,7 @@ def widest_vector(spec: Rowwise, most: int) -> int:
     if is_interleaved(spec):
         return 1
     found = split(spec)
-    lengths = [found.cols[-1]]
+    lengths = [found.cols[-1], *(read.offset for read in spec.reads.reads)]
     for outer, inner in found.strides.values():
         # A vector stays in its row, and rows of a tensor that is walked by vectors start at one.
         lengths += [s for s in (*outer, *inner[:-1]) if inner[-1] and s]

@@ -11,7 +11,8 @@ import dataclasses
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from kgen import bundle, pipeline, render, targets
-from kgen.errors import ScheduleError, TargetError
+from kgen.errors import KgenError, ScheduleError, TargetError
 from kgen.files import replacing
 from kgen.schedule import Origin, Schedule
+from kgen.spec import Spec
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.schedule.neighbours import neighbours
 from kgen_runtime.backend import Code
@@ -42,6 +44,8 @@ STEPS = 8
 INPUT = 0x3A
 
 Call = Callable[[], None]
+#: What is known of a search: the schedule's fields, the steps, the gain, whether it has ended.
+Record = dict[str, Any]
 #: Takes the part of a step that is done, 0 to 1.
 Report = Callable[[float], None]
 #: Characters of the progress bar.
@@ -59,47 +63,77 @@ class Found:
 
 @dataclass(kw_only=True)
 class Tuner:
-    """Maps a plan to one whose schedule is the best found; `path` is the file of what is known."""
+    """Maps plans to those whose schedules are the best found; `path` is the file of what is known.
+
+    The workers of an `executor` search in its place, each on its own machine, whose CPU the file
+    names; a worker should have that machine to itself.
+    """
 
     path: Path
+    executor: Executor | None = None
     progress: Callable[[str], None] = lambda _: None
     #: Of each kernel in turn: the steps that it took, and the model's time over the best.
     found: list[Found] = dataclasses.field(default_factory=list)
 
     def __call__(self, plan: Plan) -> Plan:
         """Raises TargetError for a target that this machine does not run."""
-        check_runs_here(plan.target)
+        return self.tuned([plan])[0]
+
+    def tuned(self, plans: Sequence[Plan]) -> list[Plan]:
+        """Better plans for these, in order. Raises TargetError."""
+        if self.executor is None:
+            for plan in plans:
+                check_runs_here(plan.target)
+        self._check_path()
+        known = self._read()
+        return [self._better(plan, *found) for plan, found in self._found(plans, known)]
+
+    def _check_path(self) -> None:
         if not self.path.parent.is_dir():
             raise TargetError(f"{self.path}: {self.path.parent} is no directory; make it first")
         if self.path.exists() and not self.path.is_file():
             raise TargetError(f"{self.path} is a device or folder, not a plain file; name another")
-        known = self._read()
-        key = cache_key(plan)
-        record = {"schedule": {}, "steps": 0, "gain": 1.0, "done": False} | known.get(key, {})
-        best = self._resumed(plan, record)
-        while not record["done"]:
-            steps = record["steps"] + 1
-            better, gain = step(best, partial(self._show, plan.spec.key, steps))
-            done = better is best or steps == STEPS
-            best = better
-            fields = {name: getattr(best.schedule, name) for name in best.schedule.names}
-            gain = round(record["gain"] * gain, 3)
-            record = {"schedule": fields, "steps": steps, "gain": gain, "done": done}
-            self._write(known | {key: record})
+
+    def _found(
+        self, plans: Sequence[Plan], known: dict[str, Any]
+    ) -> Iterator[tuple[Plan, tuple[str, Record]]]:
+        """Each plan, and what its search came to."""
+        if self.executor is None:
+            for plan in plans:
+                for found in search(plan, known, str(self.path), self._show):
+                    self._keep(known, *found)
+                yield plan, found
+            return
+        futures = [
+            self.executor.submit(searched, plan.spec, plan.target, plan.schedule, known)
+            for plan in plans
+        ]
+        try:
+            for number, (plan, future) in enumerate(zip(plans, futures, strict=True)):
+                left = len(plans) - number
+                self.progress(f"tuning {plan.spec.key}: {number} done, {left} left")
+                remote = future.result()
+                if isinstance(remote, str):
+                    raise TargetError(f"{plan.target.name}/{plan.spec.key}: {remote}")
+                self._keep(known, *remote)
+                yield plan, remote
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def _keep(self, known: dict[str, Any], key: str, record: Record) -> None:
+        if known.get(key) != record:
+            known[key] = record
+            self._write(known)
+
+    def _better(self, plan: Plan, key: str, record: Record) -> Plan:
         self.found.append(Found(kernel=plan.spec.key, steps=record["steps"], gain=record["gain"]))
+        best = resumed(plan, record, str(self.path))
         return with_schedule(best, dataclasses.replace(best.schedule, origin=Origin.TUNED))
 
     def _show(self, kernel: str, step: int, part: float) -> None:
         bar = ("#" * round(BAR * part)).ljust(BAR, "-")
         self.progress(f"tuning {kernel}, step {step} of at most {STEPS} [{bar}]")
-
-    def _resumed(self, plan: Plan, record: Mapping[str, Any]) -> Plan:
-        """The plan with the schedule that was found so far."""
-        try:
-            schedule = dataclasses.replace(plan.schedule, **record["schedule"])
-            return with_schedule(plan, schedule)
-        except (TypeError, ScheduleError) as error:
-            raise TargetError(f"{self.path} is no tuning file ({error}); remove it") from None
 
     def _read(self) -> dict[str, Any]:
         if not self.path.exists():
@@ -121,6 +155,51 @@ class Tuner:
                 file.write(json.dumps(known, indent=1, sort_keys=True).encode() + b"\n")
         except OSError as error:
             raise TargetError(f"{self.path} cannot be written: {error.strerror}") from None
+
+
+def search(
+    plan: Plan,
+    known: Mapping[str, Any],
+    path: str = "",
+    show: Callable[[str, int, float], None] = lambda *_: None,
+) -> Iterator[tuple[str, Record]]:
+    """The key of a plan on this CPU with what is known of it, then again after each step.
+
+    `path` is the file that `known` is from. Raises TargetError.
+    """
+    check_runs_here(plan.target)
+    key = cache_key(plan)
+    record = {"schedule": {}, "steps": 0, "gain": 1.0, "done": False} | known.get(key, {})
+    best = resumed(plan, record, path)
+    yield key, record
+    while not record["done"]:
+        steps = record["steps"] + 1
+        better, gain = step(best, partial(show, plan.spec.key, steps))
+        done = better is best or steps == STEPS
+        best = better
+        fields = {name: getattr(best.schedule, name) for name in best.schedule.names}
+        gain = round(record["gain"] * gain, 3)
+        record = {"schedule": fields, "steps": steps, "gain": gain, "done": done}
+        yield key, record
+
+
+def searched(
+    spec: Spec, target: Target, schedule: Schedule, known: Mapping[str, Any]
+) -> tuple[str, Record] | str:
+    """A worker's part: what its search on its CPU came to, or why there is none."""
+    try:
+        *_, last = search(pipeline.plan(spec, target, schedule), known)
+    except KgenError as error:
+        return str(error)
+    return last
+
+
+def resumed(plan: Plan, record: Record, path: str) -> Plan:
+    """The plan with the schedule that was found so far."""
+    try:
+        return with_schedule(plan, dataclasses.replace(plan.schedule, **record["schedule"]))
+    except (TypeError, ScheduleError) as error:
+        raise TargetError(f"{path} is no tuning file ({error}); remove it") from None
 
 
 def cache_key(plan: Plan) -> str:

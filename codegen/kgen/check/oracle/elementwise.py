@@ -66,9 +66,18 @@ class WholeArrays(Arrays):
     def floor_divide(x: Values, y: Values) -> Values:
         return np.asarray(np.floor_divide(x, y))
 
+    round = staticmethod(np.asarray)  # type: ignore[assignment]
+
     @staticmethod
     def where(condition: Values, x: Values, y: Values) -> Values:
-        return np.where(condition, np.asarray(x, np.int64), np.asarray(y, np.int64))
+        return np.where(condition, int64_of(x), int64_of(y))
+
+
+def int64_of(x: Any) -> Values:
+    """Whole numbers; one alone is the nearest that there is."""
+    least, largest = DType.S64.limits or (0, 0)
+    one = x if isinstance(x, np.ndarray) else max(least, min(largest, int(x)))
+    return np.asarray(one, np.int64)
 
 
 class WholeNumbers(Integers):

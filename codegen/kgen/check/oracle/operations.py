@@ -15,8 +15,10 @@ import numpy as np
 
 from kgen.check.oracle import elementwise, rowwise, tolerance
 from kgen.check.oracle.tolerance import Estimate
+from kgen.check.oracle.views import viewed
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
-from kgen_runtime.definitions import Formulas, formulas, reduced
+from kgen_runtime import views
+from kgen_runtime.definitions import Formulas, formulas, input_names, reduced
 from kgen_runtime.dtypes import DType, computed_in, output_dtypes
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.scalar import split_axes
@@ -37,8 +39,8 @@ def output_shape(entry: KernelEntry) -> tuple[int, ...]:
 
 
 def domain(entry: KernelEntry) -> tuple[int, ...]:
-    """The shape that the inputs of an expression broadcast to."""
-    return np.broadcast_shapes(*(p.shape for p in entry.inputs))
+    """The shape that an expression broadcasts to."""
+    return views.domain(formulas_of(entry), {p.name: p.shape for p in entry.inputs})
 
 
 def row_shape(entry: KernelEntry) -> tuple[int, int]:
@@ -204,19 +206,25 @@ def _rowwise(
     """Whole rows, of which the box' columns are taken."""
     shape, order, cols = domain(entry), rows_first(entry), row_shape(entry)[1]
     kept = tuple(shape[axis] for axis in order[: len(order) - len(entry.spec["axes"])])
+    plain, found = views.lifted(formulas_of(entry))
+    dtypes = {name: param.dtype for name, param in params.items()}
+    for name, at in found.items():
+        (tensor,) = input_names({name: at})
+        inputs, dtypes = {**inputs, name: taken(at, inputs)}, {**dtypes, name: dtypes[tensor]}
     rows = np.unravel_index(np.arange(box[0].start, box[0].stop), kept) if kept else (None,)
     values = {
         name: _numbers(
             decode(
                 np.broadcast_to(bits, shape).transpose(order)[rows].reshape(-1, cols),
-                params[name].dtype,
+                dtypes[name],
             ),
-            params[name].dtype,
+            dtypes[name],
         )
         for name, bits in inputs.items()
+        if name in input_names(plain)
     }
-    found = rowwise.estimate(
-        formulas_of(entry),
+    result = rowwise.estimate(
+        plain,
         entry.output.name,
         values,
         box[0].start,
@@ -228,10 +236,18 @@ def _rowwise(
     columns = slice(0, 1) if is_reduced(entry) else box[1]
     whole = (box[0].stop - box[0].start, output_shape(entry)[1])
     return Estimate(
-        value=np.broadcast_to(found.value, whole)[:, columns].copy(),
-        error=np.broadcast_to(found.error, whole)[:, columns].copy(),
-        accumulate=found.accumulate,
+        value=np.broadcast_to(result.value, whole)[:, columns].copy(),
+        error=np.broadcast_to(result.error, whole)[:, columns].copy(),
+        accumulate=result.accumulate,
     )
+
+
+def taken(at: ast.expr, inputs: Mapping[str, Bits]) -> Bits:
+    """The bits of a view of an input."""
+    if isinstance(at, ast.Name):
+        return inputs[at.id]
+    name, (tensor,), numbers = views.parts(at)
+    return viewed(name, [taken(tensor, inputs)], numbers)
 
 
 def tree(expression: str) -> ast.expr:

@@ -69,6 +69,8 @@ LEFT_OUT = 0.01
 VECTORS = 8
 #: Runs of each way before the fastest is taken.
 TRIALS = 5
+#: Instructions, and bytes, that a rate is measured over: some milliseconds of one core.
+RATE_INSTRUCTIONS, RATE_BYTES = 10_000_000, 2**24
 
 Run = Callable[[], object]
 
@@ -114,6 +116,32 @@ def epilogue_multiply_adds(entry: KernelEntry, target: Target) -> int:
     tail = normal_tail(entry.output.dtype)
     tables = normal_tables(entry.output.dtype) if target.has("avx512f") else tail
     return len(tables.coefficients) + len(tail.power_coefficients) - 1
+
+
+def peak_rate(dtype: DType) -> float:
+    """Flops per second of one core, in registers. Raises DeviceError for a type without an
+    instruction."""
+    found = arithmetic(dtype, find("native"))
+    memory = empty_buffer(64)
+    memory[:] = 0
+    code = assembled(found.template, found.values, pointers=1)
+    rounds = RATE_INSTRUCTIONS // found.count
+    run = partial(code, rounds, memory.ctypes.data)
+    return 2 * found.multiply_adds * found.count * rounds / _least_seconds(run)
+
+
+def read_rate(nbytes: int) -> float:
+    """Bytes per second that one core reads of so much memory, in the fastest of some ways."""
+    nbytes = max(nbytes // 4096, 1) * 4096
+    source, out = _memory(nbytes), empty_buffer(64)
+    runs = [_walk(walk, nbytes, source, out, copies=False) for walk in _walks(nbytes)]
+    times = max(1, RATE_BYTES // nbytes)
+
+    def repeated(run: Run) -> None:
+        for _ in range(times):
+            run()
+
+    return nbytes * times / min(_least_seconds(partial(repeated, run)) for run in runs)
 
 
 def read(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
@@ -294,13 +322,18 @@ def _memory(nbytes: int) -> Bytes:
 
 def fastest(runs: list[Run]) -> Run:
     """The one with the least time."""
+    return min(runs, key=_least_seconds)
 
-    def seconds(run: Run) -> float:
+
+def _least_seconds(run: Run) -> float:
+    """Of some runs."""
+
+    def seconds() -> float:
         start = time.perf_counter()
         run()
         return time.perf_counter() - start
 
-    return min(runs, key=lambda run: min(seconds(run) for _ in range(TRIALS)))
+    return min(seconds() for _ in range(TRIALS))
 
 
 def assembled(template: str, values: Mapping[str, object], pointers: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import math
 import os
 import time
@@ -29,7 +30,7 @@ from kgen.check.verify.known import check_known
 from kgen.check.verify.progress import Progress
 from kgen.check.verify.sampling import Sample, Workgroups
 from kgen.emulate import EmulationFault
-from kgen.errors import EmulationError, VerificationError
+from kgen.errors import EmulationError, KgenError, VerificationError
 from kgen_runtime import scalar
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.launch_limits import kernel_refusal, limits_of
@@ -110,24 +111,29 @@ class Report:
 
 
 def verify(
-    bundle: str | os.PathLike[str] | Bundle | BundleFile,
+    bundle: str | os.PathLike[str] | Bundle | BundleFile | MemoryReader,
     *,
     on: On = "auto",
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
     emulation: Emulation | None = None,
     devices: Devices | None = None,
+    executor: concurrent.futures.Executor | None = None,
 ) -> Report:
     """Execute every kernel on random, whole-number and special-value data.
 
     `on` chooses devices, emulators (qemu included), or the first that there is. `seed` decides the
     data and the samples. `progress` is called with what is being done and left, each second too.
     `emulation` says under how many schedules an emulator runs a kernel. `devices` are those to use,
-    which stay open for the next call; otherwise what is opened is closed.
+    which stay open for the next call; otherwise what is opened is closed. The workers of an
+    `executor` execute in this process's place, each kernel on its own devices or emulators.
 
     Raises BundleError for a file that is no good bundle and VerificationError for a shape that does
     not fit into this machine's memory; a wrong kernel raises nothing, it fails in the report.
     """
+    if executor is not None:
+        with opened(bundle) as reader:
+            return Report(kernels=_elsewhere(executor, reader, on, seed, progress, emulation))
     results = []
     with (
         opened(bundle) as reader,
@@ -152,6 +158,50 @@ def verify(
     return Report(kernels=tuple(results))
 
 
+def _elsewhere(
+    executor: concurrent.futures.Executor,
+    reader: Reader,
+    on: On,
+    seed: int,
+    progress: Callable[[str], None] | None,
+    emulation: Emulation | None,
+) -> tuple[KernelResult, ...]:
+    """The results of all kernels from an executor's workers. Raises VerificationError."""
+    entries = reader.manifest.kernels
+    futures = {}
+    for number, entry in enumerate(entries):
+        one = MemoryReader(
+            manifest=Manifest(kernels=(entry,), provenance=reader.manifest.provenance),
+            files={file.file: reader.read(file) for file in entry.artifacts},
+        )
+        futures[executor.submit(_alone, one, on, seed, emulation)] = number
+    results: dict[int, KernelResult] = {}
+    try:
+        for future in concurrent.futures.as_completed(futures):
+            number = futures.pop(future)
+            found = future.result()
+            if isinstance(found, str):
+                raise VerificationError(found)
+            results[number] = found
+            if progress is not None and futures:
+                name = entries[next(iter(futures.values()))].name
+                progress(f"verifying {name}: {len(results)} done, {len(futures)} left")
+    finally:
+        for future in futures:
+            future.cancel()
+    return tuple(results[number] for number in range(len(entries)))
+
+
+def _alone(
+    reader: MemoryReader, on: On, seed: int, emulation: Emulation | None
+) -> KernelResult | str:
+    """A worker's part: the one kernel of this bundle, or why it cannot be verified."""
+    try:
+        return verify(reader, on=on, seed=seed, emulation=emulation).kernels[0]
+    except KgenError as error:
+        return f"{reader.manifest.kernels[0].name}: {error}"
+
+
 @frozen
 class MemoryReader:
     """A bundle that was not saved, read like one that was."""
@@ -169,11 +219,11 @@ class MemoryReader:
 
 @contextmanager
 def opened(
-    bundle: str | os.PathLike[str] | Bundle | BundleFile,
+    bundle: str | os.PathLike[str] | Bundle | BundleFile | MemoryReader,
 ) -> Iterator[MemoryReader | BundleFile]:
     if isinstance(bundle, Bundle):
         yield MemoryReader(manifest=bundle.manifest, files=bundle.files, weights=bundle.weights)
-    elif isinstance(bundle, BundleFile):
+    elif isinstance(bundle, BundleFile | MemoryReader):
         yield bundle
     else:
         with BundleFile(bundle) as file:

@@ -3,17 +3,30 @@ which the expression goes on as it is computed."""
 
 from __future__ import annotations
 
-import math
-
 from kgen.ops.expression import Expression, node, select
 from kgen.ops.expression import Primitive as P
-from kgen.ops.registry import function
+from kgen.ops.registry import Accuracy, function
 from kgen_runtime.dtypes import DType
 
 
 @function()
 def cast(x: Expression) -> Expression:
     """x itself, which becomes a number of the output's type."""
+    return x
+
+
+def _rounded(x: Expression) -> Expression:
+    """To f32. There is no such step in f32, and none in integers, which are no floats."""
+    return node(P.TO_F32, x)
+
+
+@function(whole=_rounded)
+def cast_f64(x: Expression) -> Expression:
+    return x
+
+
+@function(whole=_rounded, double=_rounded)
+def cast_f32(x: Expression) -> Expression:
     return x
 
 
@@ -33,20 +46,33 @@ def _clipped(x: Expression, dtype: DType) -> Expression:
     return node(P.MIN, node(P.MAX, x, least), largest)
 
 
-def _byte(x: Expression, dtype: DType) -> Expression:
-    """The nearest number of 8 bits, ties to even; NaN becomes 0."""
-    number = select(node(P.ABS, x) <= math.inf, x, 0.0)
+def _integer(x: Expression, dtype: DType) -> Expression:
+    """The nearest whole number, ties to even, from the type's least to its largest; 0 of NaN. There
+    is no -0: what is nearest to zero becomes 0 before it is rounded."""
+    number = select(node(P.ABS, x) > 0.5, x, 0.0)
     return _clipped(node(P.ROUND, number), dtype)
+
+
+@function(whole=lambda x: x)
+def cast_s64(x: Expression) -> Expression:
+    """The largest is the float nearest to it, 2^63."""
+    return _integer(x, DType.S64)
+
+
+@function(Accuracy(roundings=1.0), whole=lambda x: _clipped(x, DType.S32))
+def cast_s32(x: Expression) -> Expression:
+    """In f32 the largest is rounded, to 2^31."""
+    return _integer(x, DType.S32)
 
 
 @function(whole=lambda x: _clipped(x, DType.S8))
 def cast_s8(x: Expression) -> Expression:
-    return _byte(x, DType.S8)
+    return _integer(x, DType.S8)
 
 
 @function(whole=lambda x: _clipped(x, DType.U8))
 def cast_u8(x: Expression) -> Expression:
-    return _byte(x, DType.U8)
+    return _integer(x, DType.U8)
 
 
 @function()

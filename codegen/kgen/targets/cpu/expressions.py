@@ -24,6 +24,8 @@ from kgen_runtime.values import frozen
 
 #: A function of the module: 2^(x c) of x that are zero or below, with a constant c above zero.
 EXP2_NONPOSITIVE = "exp2_nonpositive"
+#: Types that values are rounded to.
+NARROWED = frozenset({P.TO_F32, P.TO_F16, P.TO_BF16})
 #: From it on every number is a whole one; one below that is added to it is rounded to one.
 WHOLE = {DType.F32: 2.0**23, DType.F64: 2.0**52}
 
@@ -84,6 +86,8 @@ class CpuRenderer(LlvmRenderer):
         if (name := function_of(step)) is not None:
             typed = ", ".join(f"{t} {operand}" for operand in operands)
             return [f"{result} = call {t} @{name}({typed})"]
+        if p in NARROWED and t.dtype is DType.F64:
+            return self.by_single(step, result, operands[0])
         if p is P.TO_BF16:
             return self.to_bf16(result, operands[0])
         if p is P.TO_F16 and not self.target.features & {"f16c", "asimd"}:
@@ -101,6 +105,15 @@ class CpuRenderer(LlvmRenderer):
                 f"{t} {result}.near",
             ]
         return super().instruction(step, result, operands)
+
+    def by_single(self, step: Expression, result: str, x: str) -> list[str]:
+        """From f64 by way of f32."""
+        t, single = self.type, self.type.of(DType.F32)
+        near, lines = f"{result}.single", [f"{result}.single = fptrunc {t} {x} to {single}"]
+        if step.primitive is not P.TO_F32:
+            renderer, near = CpuRenderer(type=single, target=self.target), f"{result}.near"
+            lines += renderer.instruction(step, near, [f"{result}.single"])
+        return [*lines, f"{result} = fpext {single} {near} to {t}"]
 
     def fma_by_double(self, result: str, operands: Sequence[str]) -> list[str]:
         t, wide = self.type, FloatType(dtype=DType.F64, lanes=self.type.lanes)

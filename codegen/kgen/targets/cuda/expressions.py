@@ -9,7 +9,6 @@ and 2 and relative elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from kgen.ops import Expression
 from kgen.ops import Primitive as P
@@ -203,7 +202,9 @@ WHOLE_OPCODES: Mapping[P, str] = {
 class PtxWholeRenderer(PtxRenderer):
     """On registers of s32 or s64. PTX ISA, "Integer Arithmetic Instructions"."""
 
-    whole: ClassVar[bool] = True
+    @property
+    def computes_in(self) -> DType:
+        return self.type.dtype
 
     @property
     def native(self) -> frozenset[str]:

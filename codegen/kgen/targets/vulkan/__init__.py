@@ -20,8 +20,6 @@ from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 from kgen_runtime.manifest import Tolerance
 
 DTYPES = (DType.F32, DType.F16, DType.BF16)
-#: Integers, but for those of 64 bits.
-NARROW_INTEGERS = tuple(dtype for dtype in INTEGERS if dtype is not DType.S64)
 
 #: Vulkan 1.3, "Precision of core SPIR-V Instructions" and "of GLSL.std.450": add and multiply are
 #: correctly rounded, in either direction, and fma may be both; division is within 2.5 ulp; exp(x)
@@ -58,10 +56,8 @@ class Vulkan(Family):
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
-        Operation(
-            spec=Elementwise, dtypes=(*DTYPES, *NARROW_INTEGERS), choose=heuristics.elementwise
-        ),
-        Operation(spec=Rowwise, dtypes=(*DTYPES, *NARROW_INTEGERS), choose=heuristics.rowwise),
+        Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
+        Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
 
     def check_support(self, spec: Spec, target: Target) -> None:

@@ -17,6 +17,7 @@ from kgen.ops import Primitive as P
 from kgen.ops.storage import infinity_bits, sign_bit
 from kgen.spec import DType, Elementwise
 from kgen.targets.expressions import BitsRenderer, Renderer
+from kgen.targets.vulkan.plan.declarations import pair_name
 from kgen_runtime.values import frozen
 
 OPCODES: Mapping[P, str] = {
@@ -160,9 +161,12 @@ WHOLE_OPCODES: Mapping[P, str] = {
 class SpirvWholeRenderer(Renderer):
     """On s32 in ids of unsigned integers, whose sign is what an instruction takes it for."""
 
-    whole: ClassVar[bool] = True
     scalar: ClassVar[str] = "uint"
     suffix: ClassVar[str] = "_whole"
+
+    @property
+    def computes_in(self) -> DType:
+        return DType.S32
 
     def constant(self, number: float) -> str:
         bits = int(number) & 0xFFFFFFFF
@@ -180,11 +184,76 @@ class SpirvWholeRenderer(Renderer):
         return {}
 
 
+#: Primitives of s64 that are functions of the module, and the type of their values.
+PAIR_FUNCTIONS: Mapping[P, tuple[str, str]] = {
+    P.ADD: ("s64_add", "uvec2"),
+    P.SUB: ("s64_sub", "uvec2"),
+    P.MUL: ("s64_mul", "uvec2"),
+    P.QUOTIENT: ("s64_quotient", "uvec2"),
+    P.LESS: ("s64_less", "bool"),
+    P.EQUAL: ("s64_equal", "bool"),
+    P.SELECT: ("s64_select", "uvec2"),
+}
+#: What others are made of.
+MADE_OF: Mapping[P, tuple[P, ...]] = {
+    P.NEG: (P.SUB,),
+    P.ABS: (P.SUB, P.LESS, P.SELECT),
+    P.MIN: (P.LESS, P.SELECT),
+    P.MAX: (P.LESS, P.SELECT),
+    P.LESS_EQUAL: (P.LESS,),
+}
+
+
+class SpirvPairRenderer(SpirvWholeRenderer):
+    """On s64 in ids of pairs of words (templates/spirv/lib/pairs.j2)."""
+
+    scalar: ClassVar[str] = "uvec2"
+
+    @property
+    def computes_in(self) -> DType:
+        return DType.S64
+
+    def constant(self, number: float) -> str:
+        return f"%{pair_name(int(number))}"
+
+    def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        p, x = step.primitive, operands[0]
+        if p is P.NEG:
+            return [self._called(P.SUB, result, self.constant(0), x)]
+        if p is P.ABS:
+            opposite = self._called(P.SUB, f"{result}_opposite", self.constant(0), x)
+            return [opposite, *self._larger(result, x, f"{result}_opposite")]
+        if p is P.MIN:
+            less = self._called(P.LESS, f"{result}_less", *operands)
+            return [less, self._called(P.SELECT, result, f"{result}_less", *operands)]
+        if p is P.MAX:
+            return self._larger(result, *operands)
+        if p is P.LESS_EQUAL:
+            above = self._called(P.LESS, f"{result}_above", operands[1], x)
+            return [above, f"{result} = OpLogicalNot %bool {result}_above"]
+        if p in PAIR_FUNCTIONS:
+            return [self._called(p, result, *operands)]
+        return super().instruction(step, result, operands)
+
+    def _called(self, primitive: P, result: str, *operands: str) -> str:
+        name, type_ = PAIR_FUNCTIONS[primitive]
+        return f"{result} = OpFunctionCall %{type_} %{name} {' '.join(operands)}"
+
+    def _larger(self, result: str, x: str, y: str) -> list[str]:
+        less = self._called(P.LESS, f"{result}_less", x, y)
+        return [less, self._called(P.SELECT, result, f"{result}_less", y, x)]
+
+    def functions(self, *expressions: Expression) -> Iterator[str]:
+        found = {step.primitive for step in self.steps(expressions)}
+        found |= {part for p in found for part in MADE_OF.get(p, ())}
+        yield from (name for p, (name, _) in PAIR_FUNCTIONS.items() if p in found)
+
+
 def renderer_for(spec: Elementwise) -> SpirvRenderer | SpirvBitsRenderer | SpirvWholeRenderer:
     """On integers if it is computed in them; on bits, if the expression is exact in the elements'
     type and all its steps are on bits."""
     if spec.compute.is_integer:
-        return SpirvWholeRenderer()
+        return SpirvPairRenderer() if spec.compute is DType.S64 else SpirvWholeRenderer()
     on_bits = SpirvBitsRenderer(dtype=spec.dtype)
     return on_bits if spec.is_exact and on_bits.has(*spec.calls) else SpirvRenderer()
 

@@ -354,10 +354,14 @@ class RowPhases:
         else:
             at = {d.number: coordinate("row", "%row.wide", d) for d in self.row.row_dimensions}
             terms = [(at[d], stride) for d, stride in of.row_terms]
-        return moves(f"%{of.name}.row", f"%{of.name}.ptr", terms)
+        return moves(f"%{of.name}.row", self.origin(of), terms)
+
+    def origin(self, of: RowInput | RowOutput) -> str:
+        """Where what is read of a tensor begins."""
+        return f"%{of.name}.origin" if of in self.row.views else f"%{of.name}.ptr"
 
     def row_pointer(self, of: RowInput | RowOutput) -> str:
-        return moved(f"%{of.name}.ptr", self.row_moves(of))
+        return moved(self.origin(of), self.row_moves(of))
 
     # -- exchanges -----------------------------------------------------------------------------
 

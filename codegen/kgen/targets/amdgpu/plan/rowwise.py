@@ -84,11 +84,11 @@ class RowwisePlan(AmdgpuPlan):
 
     def access(self, name: str) -> FloatType:
         """An access to a tensor's vector."""
-        return FloatType(dtype=self.spec.dtype_of(name), lanes=self.value.lanes)
+        return FloatType(dtype=self.row.dtype_of(name), lanes=self.value.lanes)
 
     def one(self, name: str) -> FloatType:
         """An access to a tensor of which one element serves a vector or a row."""
-        return FloatType(dtype=self.spec.dtype_of(name))
+        return FloatType(dtype=self.row.dtype_of(name))
 
     @property
     def column_offsets(self) -> str:

@@ -159,7 +159,7 @@ class RowPhases:
     def _stores(self, piece: Piece, known: list[dict[Expression, str]]) -> Iterator[Access]:
         for of in self.row.outputs:
             if of.columns:
-                itemsize = self.row.spec.dtype_of(of.name).itemsize
+                itemsize = self.row.dtype_of(of.name).itemsize
                 yield Access(
                     name=of.name,
                     registers=tuple(e[of.result].removeprefix("%") for e in known),
@@ -218,7 +218,7 @@ class RowPhases:
 
     def _load(self, of: StreamInput, phase: Phase, piece: Piece) -> Access:
         count = 1 if of.single else self.row.vector
-        itemsize = self.row.spec.dtype_of(of.name).itemsize
+        itemsize = self.row.dtype_of(of.name).itemsize
         return Access(
             name=of.name,
             registers=tuple(f"{of.name}_{phase.name}_v{piece.index}_{e}" for e in range(count)),

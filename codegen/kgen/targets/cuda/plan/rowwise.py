@@ -157,20 +157,24 @@ class RowwisePlan(base.FormulaPlan):
 
     def vector_bytes(self, name: str) -> int:
         """Of a tensor's vector."""
-        return self.schedule.vector * self.spec.dtype_of(name).itemsize
+        return self.schedule.vector * self.row.dtype_of(name).itemsize
 
     def turn_bytes(self, name: str) -> int:
         """From a thread's vector to its next."""
         return self.threads_per_row * self.vector_bytes(name)
 
+    def first_byte(self, of: RowInput) -> int:
+        """Where what is read of a tensor begins."""
+        return of.offset * self.row.dtype_of(of.name).itemsize
+
     def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[int, int], ...]:
         """(coordinate of the row, bytes for each step of it)."""
-        itemsize = self.spec.dtype_of(of.name).itemsize
+        itemsize = self.row.dtype_of(of.name).itemsize
         return tuple((d, stride * itemsize) for d, stride in of.row_terms)
 
     def out_row_bytes(self, of: RowOutput) -> int:
         """From an output's row to the next."""
-        return of.row_stride * self.spec.dtype_of(of.name).itemsize
+        return of.row_stride * self.row.dtype_of(of.name).itemsize
 
     # -- the expression ------------------------------------------------------------------------
 

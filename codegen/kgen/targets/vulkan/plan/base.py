@@ -23,7 +23,7 @@ VECTOR_WIDTHS = (4, 2, 1)
 WORD = 4
 
 _VECTORS = {"float": "vec", "uint": "uvec", "ushort": "u16vec", "uchar": "u8vec"}
-_BYTES = {"float": 4, "uint": 4, "ushort": 2, "half": 2, "uchar": 1}
+_BYTES = {"float": 4, "uint": 4, "uvec2": 8, "ushort": 2, "half": 2, "uchar": 1}
 #: What scalars of fewer than 32 bits take: the capability, and the device's feature.
 _NARROW = {
     "half": ("StorageBuffer16BitAccess", STORAGE_16BIT),
@@ -38,7 +38,8 @@ API_8BIT, SPIRV_8BIT = (1, 2), (1, 5)
 class Tensor:
     """A storage buffer: an array of scalars, or of vectors of `vector` scalars.
 
-    `scalar` is the SPIR-V type that memory holds: float, half, or uint, ushort or uchar for bits.
+    `scalar` is the SPIR-V type that memory holds: float, half, or uint, ushort or uchar for bits;
+    uvec2 for those of 64 bits, the lower word first.
     """
 
     name: str
@@ -59,9 +60,19 @@ class Tensor:
         return self.scalar if self.vector == 1 else vector_type(self.scalar, self.vector)
 
     @property
+    def is_narrow(self) -> bool:
+        """Its scalars have fewer than 32 bits."""
+        return self.scalar in _NARROW
+
+    @property
+    def word(self) -> str:
+        """The type that a scalar's bits are computed with in."""
+        return "uvec2" if self.scalar == "uvec2" else "uint"
+
+    @property
     def words(self) -> str:
-        """The type of an element whose bits lie in 32-bit integers each."""
-        return "uint" if self.vector == 1 else vector_type("uint", self.vector)
+        """The type of an element of such scalars."""
+        return self.word if self.vector == 1 else vector_type("uint", self.vector)
 
     @property
     def components(self) -> range:
@@ -202,7 +213,7 @@ def vector_type(scalar: str, width: int) -> str:
 
 def bits_of(dtype: DType) -> str:
     """The scalar type that holds a dtype's bits."""
-    return {1: "uchar", 2: "ushort", WORD: "uint"}[dtype.itemsize]
+    return {1: "uchar", 2: "ushort", WORD: "uint", 2 * WORD: "uvec2"}[dtype.itemsize]
 
 
 def tensors(spec: Spec, scalars: Mapping[str, str], vector: int = 1) -> tuple[Tensor, ...]:

@@ -32,6 +32,13 @@ TYPES = {
     "float_from_uint": "OpTypeFunction %float %uint",
     "uint_from_float": "OpTypeFunction %uint %float",
     "uint_from_uint": "OpTypeFunction %uint %uint",
+    "uint_from_uvec2": "OpTypeFunction %uint %uvec2",
+    "uvec2_from_uint": "OpTypeFunction %uvec2 %uint",
+    "uvec2_from_2_uvec2": "OpTypeFunction %uvec2 %uvec2 %uvec2",
+    "uvec2_from_bool_2_uvec2": "OpTypeFunction %uvec2 %bool %uvec2 %uvec2",
+    "bool_from_2_uvec2": "OpTypeFunction %bool %uvec2 %uvec2",
+    # Both words of a product.
+    "uint_pair": "OpTypeStruct %uint %uint",
 }
 
 #: f32 constants with a meaning: the literal, and what it is.
@@ -46,6 +53,8 @@ MEANINGS = {
 #: The type of a function of so many f32.
 _FUNCTION = re.compile(r"float_from_(\d+)_floats")
 _NAME = re.compile(r"%(\w+)")
+#: A constant of s64, by its bits.
+_PAIR = re.compile(r"s64_0x([0-9a-f]{8})_([0-9a-f]{8})")
 _VALUE = re.compile(r"(uint|int|float)_(m?)(0x[0-9a-f]+|\d+)(?:p(\d+))?")
 
 
@@ -56,6 +65,9 @@ def find(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
     """
     literals = MEANINGS | dict(constants)
     names = set(_NAME.findall(text))
+    pairs = {n: found for n in sorted(names) if (found := _PAIR.fullmatch(n))}
+    for found in pairs.values():
+        names |= {"uvec2", *map(word_name, found.groups())}
     values = {n: found for n in names if (found := _VALUE.fullmatch(n))}
     named = [n for n in literals if n in names]
     names |= {found[1] for found in values.values()} | ({"float"} if named else set())
@@ -72,7 +84,22 @@ def find(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
         f"%{name} = OpConstant %{found[1]} {_literal(found)}"
         for name, found in sorted(values.items(), key=lambda item: (_order(item[1]), item[0]))
     ]
+    lines += [
+        f"%{name} = OpConstantComposite %uvec2 %{word_name(found[2])} %{word_name(found[1])}"
+        for name, found in pairs.items()
+    ]
     return (*lines, *(f"%{name} = OpConstant %float {literals[name]}" for name in named))
+
+
+def pair_name(number: int) -> str:
+    """The name of a constant of s64."""
+    digits = f"{number & (1 << 64) - 1:016x}"
+    return f"s64_0x{digits[:8]}_{digits[8:]}"
+
+
+def word_name(digits: str) -> str:
+    """The name of a word, of which these are the hexadecimal digits."""
+    return f"uint_0x{int(digits, 16):x}" if int(digits, 16) else "uint_0"
 
 
 def _literal(found: re.Match[str]) -> str:

@@ -109,7 +109,7 @@ class ElementwisePlan(VulkanPlan):
     def on_integers(self) -> bool:
         return isinstance(self.renderer, SpirvWholeRenderer)
 
-    def conversions(self, name: str) -> tuple[str, ...]:
+    def conversions(self, name: str) -> tuple[Conversion, ...]:
         """Functions that make what is computed with of a tensor's bits, or the other way round."""
         return conversions(self.tensor(name), self.renderer)
 
@@ -166,7 +166,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
     buffers = tuple(_buffers(spec, schedule.vector))
     renderer = renderer_for(spec)
     read = [b for b in buffers if b.name not in spec.index_inputs]
-    needed = [name for buffer in read for name in conversions(buffer, renderer)]
+    needed = [each.name for buffer in read for each in conversions(buffer, renderer)]
     functions = dict.fromkeys([*needed, *renderer.functions(*spec.result_calls)])
     return ElementwisePlan(
         spec=spec,
@@ -184,32 +184,64 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
     )
 
 
+@frozen
+class Conversion:
+    """A function of the module of one value, and the type of what it gives."""
+
+    name: str
+
+    @property
+    def type(self) -> str:
+        return "uvec2" if self.name in ("extend_s32", "narrow_s64") else "uint"
+
+
 def conversions(
     tensor: Tensor, renderer: SpirvRenderer | SpirvBitsRenderer | SpirvWholeRenderer
-) -> tuple[str, ...]:
+) -> tuple[Conversion, ...]:
     """Functions that make what is computed with of a tensor's bits, or the other way round."""
-    dtype = tensor.dtype
-    if isinstance(renderer, SpirvWholeRenderer):
-        if tensor.read_only:
-            return ("extend_s8",) if dtype is DType.S8 else ()
-        if not dtype.is_integer:
-            # To the bits of f32, and from there to those of 16 bits.
-            return ("widen_s32", *(() if dtype is DType.F32 else (f"narrow_{dtype}",)))
-        return (f"saturate_{dtype}",) if dtype in (DType.S8, DType.U8) else ()
-    if isinstance(renderer, SpirvBitsRenderer) or dtype is DType.F32:
-        return ()
-    return (f"{'widen' if tensor.read_only else 'narrow'}_{dtype}",)
+    return tuple(Conversion(name=name) for name in _conversions(tensor, renderer))
+
+
+def _conversions(
+    tensor: Tensor, renderer: SpirvRenderer | SpirvBitsRenderer | SpirvWholeRenderer
+) -> Iterator[str]:
+    dtype, computed = tensor.dtype, renderer.computes_in
+    if not computed.is_integer:
+        if not isinstance(renderer, SpirvBitsRenderer) and dtype is not DType.F32:
+            yield f"{'widen' if tensor.read_only else 'narrow'}_{dtype}"
+    elif tensor.read_only:
+        if dtype is DType.S8:
+            yield "extend_s8"
+        if computed is DType.S64 and dtype is not DType.S64:
+            yield "extend_s32"
+    elif not dtype.is_integer:
+        # To the bits of f32, and from there to those of 16 bits.
+        yield f"widen_{computed}"
+        if dtype is not DType.F32:
+            yield f"narrow_{dtype}"
+    elif dtype is DType.S64:
+        if computed is DType.S32:
+            yield "extend_s32"
+    else:
+        if computed is DType.S64:
+            yield "saturate_s32"
+        if dtype in (DType.S8, DType.U8):
+            yield f"saturate_{dtype}"
 
 
 def vector_of(spec: Elementwise) -> int:
-    """The widest vector of which the output, and every row of these shapes, is a whole number."""
+    """The widest vector of which the output, and every row of these shapes, is a whole number; one
+    element where some have two words."""
+    if DType.S64 in spec.needed_dtypes:
+        return 1
     widest = widest_vector(spec, VECTOR_WIDTHS[0])
     return next(v for v in VECTOR_WIDTHS if v <= widest and spec.elements % v == 0)
 
 
 def words_of(buffer: Tensor) -> int:
-    """Elements of a buffer to one of its tensor: an s64 is two words, the lower one first."""
-    return 2 if buffer.dtype is DType.S64 else 1
+    """Elements of a buffer to one of its tensor: an index of s64 is two words, the lower one
+    first."""
+    return 2 if buffer.dtype is DType.S64 and buffer.scalar == "uint" else 1
 
 
 def _buffers(spec: Elementwise, vector: int) -> Iterator[Tensor]:

@@ -139,31 +139,34 @@ class RowPhases:
 
     def _start(self, of: RowInput | RowOutput) -> Index:
         names = coordinate_names(self.row_read, self.row.row_dimensions)
-        scalars = self.tensors[of.name].vector
+        scalars = self.tensors[of.tensor].vector
         if isinstance(of, RowOutput) and of.row_stride:
             return index_of(f"{of.name}_first", [("row", of.row_stride // scalars)])
-        return index_of(
-            f"{of.name}_first", [(names[d], stride // scalars) for d, stride in of.row_terms]
-        )
+        terms = [(names[d], stride // scalars) for d, stride in of.row_terms]
+        if of.offset:
+            terms.append((f"uint_{of.offset // scalars}", 1))
+        return index_of(f"{of.name}_first", terms)
 
     @property
-    def of_row(self) -> tuple[Load, ...]:
-        """Inputs of which a row has one element."""
-        return tuple(
-            Load(name=f"{of.name}_of_row", tensor=self.tensors[of.name], index=self._start(of))
+    def of_row(self) -> Mapping[str, Load]:
+        """Inputs of which a row has one element, by their names."""
+        return {
+            of.name: Load(
+                name=f"{of.name}_of_row", tensor=self.tensors[of.tensor], index=self._start(of)
+            )
             for of in self.row.inputs
             if of.columns is None
-        )
+        }
 
     def _load(self, of: RowInput, vector: Vector) -> Load:
         name = f"{of.name}_{vector.name}"
         index = self._index(of, vector, vector.read)
-        return Load(name=name, tensor=self.tensors[of.name], index=index)
+        return Load(name=name, tensor=self.tensors[of.tensor], index=index)
 
     def _index(self, of: RowInput | RowOutput, vector: Vector, number: str) -> Index:
         """Where a tensor has a vector, of which the row's `number` is given."""
         assert of.columns is not None
-        tensor, start = self.tensors[of.name], self._start(of)
+        tensor, start = self.tensors[of.tensor], self._start(of)
         names = coordinate_names(vector.read, vector.coordinates)
         terms = [(start.name, 1)] if start.terms else []
         if of.columns.linear:
@@ -229,7 +232,7 @@ class RowPhases:
         resident = self.resident
         suffix = self.renderer.suffix
         #: Ids of what is the same for a whole row.
-        row_known = {variable(load.tensor.name): f"%{load.name}_0{suffix}" for load in self.of_row}
+        row_known = {variable(of): f"%{load.name}_0{suffix}" for of, load in self.of_row.items()}
         row_known[ROW] = "%row_number"
         vectors = self.vectors if resident else ()
         held = [_columns_known(vector) for vector in vectors]

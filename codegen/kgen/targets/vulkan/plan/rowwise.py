@@ -10,10 +10,11 @@ from kgen.schedule import GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.header import counted
-from kgen.targets.row import RowPlan, widest_vector
+from kgen.targets.row import RowPlan, walked_itemsize, widest_vector
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
 from kgen.targets.vulkan.plan.base import (
     VECTOR_WIDTHS,
+    WORD,
     Shared,
     Tensor,
     VulkanPlan,
@@ -23,7 +24,7 @@ from kgen.targets.vulkan.plan.base import (
     fold_grid,
     log2,
 )
-from kgen.targets.vulkan.plan.elementwise import conversions
+from kgen.targets.vulkan.plan.elementwise import Conversion, conversions
 from kgen.targets.vulkan.plan.row_phases import EXCHANGE_BUFFERS, PhasePlan, RowPhases, RowRenderer
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
@@ -104,14 +105,14 @@ class RowwisePlan(VulkanPlan):
 
     @property
     def on_integers(self) -> bool:
-        return self.renderer.whole
+        return self.renderer.computes_in.is_integer
 
     @property
     def number(self) -> str:
         """The type of what is computed with."""
         return self.renderer.scalar
 
-    def conversions(self, tensor: Tensor) -> tuple[str, ...]:
+    def conversions(self, tensor: Tensor) -> tuple[Conversion, ...]:
         """Functions that make what is computed with of a tensor's bits, or the other way round."""
         return conversions(tensor, self.renderer)
 
@@ -146,7 +147,7 @@ def plan_rowwise(
         tile=None if folded else tile,
     )
     buffers = tuple(_buffers(row))
-    needed = [name for buffer in buffers for name in conversions(buffer, renderer)]
+    needed = [each.name for buffer in buffers for each in conversions(buffer, renderer)]
     exchange = tuple(
         Shared(name=f"exchange{i}", element=renderer.scalar, length=schedule.num_threads)
         for i in range(EXCHANGE_BUFFERS)
@@ -172,8 +173,9 @@ def plan_rowwise(
 
 
 def vector_of(spec: Rowwise) -> int:
-    """The widest vector of which every row of these shapes is a whole number."""
-    return widest_vector(spec, VECTOR_WIDTHS[0])
+    """The widest vector of which every row of these shapes is a whole number; one element where
+    some that are walked have two words."""
+    return 1 if walked_itemsize(spec) > WORD else widest_vector(spec, VECTOR_WIDTHS[0])
 
 
 def fewest_lanes(row: RowPlan) -> int:
@@ -186,7 +188,7 @@ def fewest_lanes(row: RowPlan) -> int:
 
 def _buffers(row: RowPlan) -> Iterator[Tensor]:
     """Tensors of bits; one of which a row or a vector has a single element is taken by scalars."""
-    single = {i.name for i in row.inputs if i.columns is None or i.columns.single}
+    single = {i.tensor for i in row.inputs if i.columns is None or i.columns.single}
     single |= {of.name for of in row.reduced_outputs}
     for binding, p in enumerate(row.spec.parameters):
         yield Tensor(

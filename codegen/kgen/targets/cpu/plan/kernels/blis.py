@@ -211,7 +211,9 @@ class BlisPlan(TiledPlan):
         return tuple(sorted(types, key=str))
 
 
-def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
+def plan_blis(
+    spec: Matmul, target: Target, schedule: CpuMatmul, planned: type[BlisPlan] = BlisPlan
+) -> BlisPlan:
     """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
     if type(schedule) is not CpuMatmul:
         raise ScheduleError(
@@ -220,13 +222,6 @@ def plan_blis(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
         )
     compute = vector_for(target, finishing_type(spec), spec.n)
     sums = compute.of(scalar_type(spec.accumulate))
-    planned = BlisPlan
-    if spec.b_dtype is not None:
-        from kgen.targets.cpu.plan.kernels.blis_pairs import PairsPlan, check_pairs, has_pairs
-
-        if has_pairs(spec):
-            planned = PairsPlan
-            check_pairs(spec, schedule)
     plan = planned(
         spec=spec,
         target=target,

@@ -11,8 +11,10 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
 from kgen.spec import Matmul
 from kgen.spec.choices import BType
-from kgen.targets.cpu.plan.kernels.blis import BlisPlan
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
+from kgen.targets.cpu.plan.tiles.tile import Row
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
@@ -76,6 +78,10 @@ class PairsPlan(BlisPlan):
             Half(name="_k1", index=1, before=".k0", after=".next"),
         )
 
+    def a_at(self, row: Row, half: Half) -> int:
+        """Bytes from a pair's A to one of its numbers."""
+        return row.a + half.index * self.a_element
+
     @property
     def k_is_odd(self) -> bool:
         """The last pair has a zero past K, where there is no A."""
@@ -86,10 +92,11 @@ def has_pairs(spec: Matmul) -> bool:
     return spec.b_dtype is BType.BF16 and b_is_packed(spec)
 
 
-def check_pairs(spec: Matmul, schedule: CpuMatmul) -> None:
-    """All of K is multiplied at once."""
+def plan_pairs(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
+    """Raises ScheduleError as plan_blis does, and unless all of K is multiplied at once."""
     if schedule.kc < spec.k:
         raise ScheduleError(
             f"kc={schedule.kc} is less than k={spec.k}, all of which a prepacked B of bf16 is "
             f"multiplied along at once; try kc={spec.k}"
         )
+    return plan_blis(spec, target, schedule, PairsPlan)

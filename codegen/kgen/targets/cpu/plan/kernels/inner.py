@@ -271,7 +271,9 @@ class InnerPlan(StartsPlan, TiledPlan):
         return tuple(sorted(types, key=str))
 
 
-def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan:
+def plan_inner(
+    spec: Matmul, target: Target, schedule: InnerMatmul, planned: type[InnerPlan] = InnerPlan
+) -> InnerPlan:
     """Raises ScheduleError if the schedule does not fit operands, registers or stack."""
     if not is_inner(spec):
         raise ScheduleError(
@@ -292,11 +294,6 @@ def plan_inner(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan
             f"products pack nothing and take all of k, or equal blocks of whole steps of {step}; "
             f"try pack_a=0, pack_b=0, kc={spec.k}"
         )
-    planned = InnerPlan
-    if spec.has_blocks:
-        from kgen.targets.cpu.plan.kernels.inner_blocks import InnerBlocksPlan
-
-        planned = InnerBlocksPlan
     compute = vector_for(target, finishing_type(spec), spec.n)
     plan = planned(
         spec=spec,

@@ -6,9 +6,11 @@ its products are added up before they are scaled, once for all of them.
 
 from __future__ import annotations
 
-from kgen.spec import DType
+from kgen.schedule import InnerMatmul
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import access
-from kgen.targets.cpu.plan.kernels.inner import Chain, InnerPlan
+from kgen.targets.cpu.plan.kernels.inner import Chain, InnerPlan, plan_inner
 from kgen.targets.cpu.plan.vectors import Access, Vector, float_constant
 from kgen_runtime.blocks import BLOCK, BLOCK_BYTES, OFFSET
 from kgen_runtime.values import frozen
@@ -92,3 +94,8 @@ class InnerBlocksPlan(InnerPlan):
         if self.spec.k % self.sums.count > 1:
             types = types | {self.along.stored}
         return tuple(sorted(types, key=str))
+
+
+def plan_inner_blocks(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan:
+    """Raises ScheduleError as plan_inner does."""
+    return plan_inner(spec, target, schedule, InnerBlocksPlan)

@@ -96,7 +96,7 @@ class RowwisePlan(FormulaPlan):
         """How a tensor is read or written."""
         return access(
             self.target,
-            self.spec.dtype_of(name),
+            self.row.dtype_of(name),
             self.compute,
             rounded_by_cpu=name in self.rounded_by_cpu,
         )
@@ -108,13 +108,13 @@ class RowwisePlan(FormulaPlan):
         return tuple(
             name
             for name, result in found
-            if self.spec.dtype_of(name) is DType.BF16
+            if self.row.dtype_of(name) is DType.BF16
             and self.target.has("avx512_bf16")
             and may_be_flushed(result)
         )
 
     def itemsize(self, of: RowInput | RowOutput) -> int:
-        return self.spec.dtype_of(of.name).itemsize
+        return self.row.dtype_of(of.name).itemsize
 
     @property
     def task_words(self) -> str:
@@ -189,7 +189,14 @@ class RowwisePlan(FormulaPlan):
     def row_pointer(self, of: RowInput | RowOutput) -> str:
         if isinstance(of, RowOutput):
             return f"%{of.name}.row"
-        return f"%{of.name}.row" if of.row_terms else self.pointer(of.name)
+        return f"%{of.name}.row" if of.row_terms else self.origin(of)
+
+    def origin(self, of: RowInput) -> str:
+        """Where what is read of a tensor begins."""
+        return f"%{of.name}.origin" if of in self.row.views else self.pointer(of.tensor)
+
+    def first_byte(self, of: RowInput) -> int:
+        return of.offset * self.itemsize(of)
 
     def _bytes(
         self,
@@ -334,7 +341,7 @@ class RowwisePlan(FormulaPlan):
             return ()
         inputs = [i for i in self.row.inputs if i.row_terms and self.is_streamed(i)]
         names = [i.name for i in inputs if i.columns is not None and i.columns.linear]
-        rows = {name: self.spec.cols * self.spec.dtype_of(name).itemsize for name in names}
+        rows = {name: self.spec.cols * self.row.dtype_of(name).itemsize for name in names}
         last = self.row.phases[-1].number
         if not self.row.whole_outputs:
             # The row's last reading, if it takes longer than memory does, fetches the next row.

@@ -1,0 +1,251 @@
+"""Many kernels: those that are kept come from the cache, the others are built, by an executor of
+:mod:`concurrent.futures` if one is given."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, as_completed
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kgen import bundle, kernel_cache, pipeline, targets
+from kgen.errors import AssembleError, KgenError, ScheduleError, SpecError, TargetError
+from kgen.kernel_cache import KernelCache
+from kgen.schedule import Overrides, Schedule
+from kgen.spec import Spec
+from kgen.targets.base import Assembled, Kernel, Plan, Source, Target
+
+if TYPE_CHECKING:
+    from kgen.constants import Array
+
+Progress = Callable[[str], None]
+
+
+class Tune(Protocol):
+    """Makes plans better ones (:class:`kgen.check.bench.tune.Tuner`)."""
+
+    def tuned(self, plans: Sequence[Plan]) -> Sequence[Plan]: ...
+
+
+def build(
+    specs: Spec | Iterable[Spec],
+    targets: str | Target | Iterable[str | Target],
+    *,
+    schedule: Overrides | None = None,
+    constants: Mapping[str, Array] | None = None,
+    tune: Tune | None = None,
+    progress: Progress = lambda _: None,
+    executor: Executor | None = None,
+    cache: bool = True,
+) -> bundle.Bundle:
+    """Build every spec for every target.
+
+    `targets` are names (``sm_80``, ``gfx942``, ``vulkan1.3``, ``native``, ...) or Target values.
+    `schedule` overrides fields of the heuristic's schedule, or its `mainloop`. `constants`: values
+    of the specs' constant operands by name, which go into the bundle; calls then leave them out.
+    `progress` is called with what is being built and how much is left. `executor` builds kernels in
+    its workers, in this process without one. `cache`: whether kernels may come from those that were
+    kept, and are kept (:mod:`kgen.kernel_cache`); the bundle is the same either way.
+
+    Raises SpecError, TargetError, ScheduleError or AssembleError; nothing is written until
+    :meth:`Bundle.save`.
+    """
+    wanted = _several(specs, Spec)
+    for spec in wanted:
+        if not isinstance(spec, Spec):
+            raise SpecError(
+                f"spec={spec!r} is no spec; give kgen.Matmul(m=64, n=64, k=64) or alike"
+            )
+    found = [_target(t) for t in _several(targets, Target)]
+    if not isinstance(schedule or {}, Mapping):
+        raise ScheduleError(
+            f"schedule={schedule!r} is no mapping of fields; give {{'block_m': 64}}"
+        )
+    if not isinstance(constants or {}, Mapping):
+        raise SpecError(f"constants={constants!r} is no mapping of names to arrays")
+    known = {name for spec in wanted for name in spec.constants}
+    if unknown := sorted((constants or {}).keys() - known):
+        raise SpecError(f"constants: {unknown[0]} is no constant operand of a spec; name it there")
+    bundle.check_names([f"{target.name}/{spec.key}" for target in found for spec in wanted])
+    # Everything is planned before anything is assembled, so that a bad request fails fast.
+    pairs = [
+        (target, spec)
+        for target in found
+        for spec in dict.fromkeys(pipeline.for_target(s, target, constants or {}) for s in wanted)
+    ]
+    plans: Sequence[Plan] = [_plan_of_several(s, t, schedule or {}, found) for t, s in pairs]
+    if tune is not None:
+        plans = tune.tuned(plans)
+    made = kernels(
+        plans,
+        cache=kernel_cache.opened() if cache else None,
+        executor=executor,
+        progress=progress,
+    )
+    return bundle.pack(made, constants)
+
+
+def kernels(
+    plans: Sequence[Plan],
+    *,
+    cache: KernelCache | None,
+    executor: Executor | None = None,
+    progress: Progress = lambda _: None,
+    remark: Callable[[Plan], str] = lambda _: "",
+) -> list[Kernel]:
+    """The kernels of these plans, in order. A single one is built in this process.
+
+    Raises AssembleError, which names the kernel and ends with the plan's `remark`, for the first
+    that cannot be built; the others are given up.
+    """
+    keys = [kernel_cache.key(p.spec, p.target, p.schedule) for p in plans] if cache else []
+    found = dict(_kept(cache, keys, plans)) if cache else {}
+    missing = [number for number in range(len(plans)) if number not in found]
+    told = _Told(progress, len(missing), len(found))
+    built = _here if executor is None or len(missing) < 2 else _elsewhere(executor)
+    try:
+        for number, kernel in built([(n, plans[n]) for n in missing], told, remark):
+            found[number] = kernel
+            if cache is not None:
+                cache.put(keys[number], kernel.source, kernel.assembled)
+    finally:
+        if cache is not None and missing:
+            cache.trim()
+    return [found[number] for number in range(len(plans))]
+
+
+def _kept(
+    cache: KernelCache, keys: Sequence[str], plans: Sequence[Plan]
+) -> Iterator[tuple[int, Kernel]]:
+    """Those of the cache, by their numbers."""
+    for number, (key, plan) in enumerate(zip(keys, plans, strict=True)):
+        start = time.perf_counter()
+        if (kept := cache.get(key)) is not None:
+            yield number, _kernel(plan, *kept, time.perf_counter() - start)
+
+
+def _kernel(plan: Plan, source: Source, assembled: Assembled, seconds: float) -> Kernel:
+    return Kernel(plan=plan, source=source, assembled=assembled, seconds=seconds)
+
+
+class _Told:
+    """What is told while kernels are built."""
+
+    def __init__(self, progress: Progress, count: int, kept: int) -> None:
+        self.progress, self.count, self.done = progress, count, 0
+        self.kept = f", {kept} were kept" if kept else ""
+
+    def __call__(self, name: str) -> None:
+        left = self.count - self.done
+        self.progress(f"building {name}: {self.done} done, {left} left{self.kept}")
+
+
+Numbered = Sequence[tuple[int, Plan]]
+Remark = Callable[[Plan], str]
+
+
+def _here(plans: Numbered, told: _Told, remark: Remark) -> Iterator[tuple[int, Kernel]]:
+    for number, plan in plans:
+        told(name_of(plan))
+        try:
+            kernel = pipeline.assembled(plan)
+        except KgenError as error:
+            raise type(error)(f"{_named(plan, error)}{remark(plan)}") from None
+        told.done += 1
+        yield number, kernel
+
+
+def _elsewhere(
+    executor: Executor,
+) -> Callable[[Numbered, _Told, Remark], Iterator[tuple[int, Kernel]]]:
+    """As `_here`, in an executor's workers, and in the order in which they are done."""
+
+    def built(plans: Numbered, told: _Told, remark: Remark) -> Iterator[tuple[int, Kernel]]:
+        futures = {}
+        try:
+            for number, plan in plans:
+                made_from = plan.spec, plan.target, plan.schedule
+                future = executor.submit(_build, kernel_cache.key(*made_from), *made_from)
+                futures[future] = number, plan
+            told(name_of(plans[0][1]))
+            for future in as_completed(futures):
+                number, plan = futures.pop(future)
+                found = _result(future.result, plan, remark)
+                told.done += 1
+                if futures:
+                    told(name_of(next(iter(futures.values()))[1]))
+                yield number, _kernel(plan, *found)
+        finally:
+            for future in futures:
+                future.cancel()
+
+    return built
+
+
+def _result(
+    result: Callable[[], tuple[Source, Assembled, float] | str], plan: Plan, remark: Remark
+) -> tuple[Source, Assembled, float]:
+    """What a worker made of a plan. Raises AssembleError for what it could not build."""
+    try:
+        found = result()
+    except BrokenExecutor:
+        found = "a process that builds kernels died; is there enough memory? --jobs 1 needs least"
+    except Exception as error:  # an executor's own, of whatever kind
+        found = f"{type(error).__name__}: {error}"
+    if isinstance(found, str):
+        raise AssembleError(f"{_named(plan, found)}{remark(plan)}")
+    return found
+
+
+def _build(
+    key: str, spec: Spec, target: Target, schedule: Schedule
+) -> tuple[Source, Assembled, float] | str:
+    """A worker's part, on whatever machine: the kernel, or why there is none (not all errors can
+    be pickled)."""
+    try:
+        if kernel_cache.key(spec, target, schedule) != key:
+            return (
+                f"the worker on {socket.gethostname()} has another version of kgen or of its "
+                "tools; install the same there"
+            )
+        kernel = pipeline.kernel(spec, target, schedule)
+    except KgenError as error:
+        return str(error)
+    return kernel.source, kernel.assembled, kernel.seconds
+
+
+def name_of(plan: Plan) -> str:
+    return f"{plan.target.name}/{plan.spec.key}"
+
+
+def _named(plan: Plan, error: object) -> str:
+    """An error with the kernel's name, if it is not there yet."""
+    text = str(error)
+    return text if plan.spec.key in text else f"{name_of(plan)}: {text}"
+
+
+def _several(given: Any, kind: type) -> tuple[Any, ...]:
+    """What is given alone as one of several; what is neither is judged as one, too."""
+    alone = isinstance(given, kind | str) or not isinstance(given, Iterable)
+    return (given,) if alone else tuple(given)
+
+
+def _plan_of_several(
+    spec: Spec, target: Target, overrides: Overrides, targets: Sequence[Target]
+) -> Plan:
+    """As :func:`plan_with`; an error names the one of several targets that it is about."""
+    try:
+        return pipeline.plan_with(spec, target, overrides)
+    except ScheduleError as error:
+        if len(targets) == 1:
+            raise
+        raise ScheduleError(f"target={target.name}: {error}") from None
+
+
+def _target(target: str | Target) -> Target:
+    if isinstance(target, Target):
+        return target
+    if not isinstance(target, str):
+        raise TargetError(f"target={target!r} is no target; give a name such as 'sm_80'")
+    return targets.find(target)

@@ -1,0 +1,58 @@
+"""`kgen cache`: the finished kernels that are kept, how much they take, and may take."""
+
+from __future__ import annotations
+
+import argparse
+
+from kgen import kernel_cache, settings
+from kgen.cli.output import print_json
+from kgen.errors import SpecError
+from kgen.kernel_cache import KernelCache, Usage
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action", nargs="?", choices=("show", "clear", "limit"), default="show", metavar="ACTION",
+        help="show (where nothing is said), clear: remove all kernels, limit SIZE: keep no more",
+    )  # fmt: skip
+    parser.add_argument("size", nargs="?", metavar="SIZE", help="such as 500MiB or 2GiB")
+
+
+def run(args: argparse.Namespace) -> int:
+    cache = kernel_cache.opened()
+    if cache is None:
+        off = f"{settings.CACHE}=0" if not settings.keeps_kernels() else "this user has no home"
+        raise SpecError(f"{off}: no kernels are kept; set {settings.CACHE_DIR} to a folder")
+    if (args.size is not None) != (args.action == "limit"):
+        wrong = f"{args.action} {args.size} is too much" if args.size else "limit needs a size"
+        raise SpecError(f"{wrong}; give kgen cache limit 2GiB")
+    if args.action == "limit":
+        cache.set_limit(kernel_cache.size(args.size))
+    removed = cache.clear() if args.action == "clear" else None
+    if args.json:
+        print_json(_json(cache, removed))
+    else:
+        _print(cache.usage(), removed)
+    return 0
+
+
+def _json(cache: KernelCache, removed: Usage | None) -> dict[str, object]:
+    found = cache.usage()
+    shown: dict[str, object] = {
+        "path": str(found.path),
+        "kernels": found.entries,
+        "bytes": found.nbytes,
+        "limit": found.limit,
+    }
+    if removed is not None:
+        shown["removed"] = {"kernels": removed.entries, "bytes": removed.nbytes}
+    return shown
+
+
+def _print(found: Usage, removed: Usage | None) -> None:
+    if removed is not None:
+        print(f"removed {removed.entries} kernels of {removed.nbytes} bytes")
+    part = found.nbytes / found.limit if found.limit else 0.0
+    print(f"path     {found.path}")
+    print(f"kernels  {found.entries}")
+    print(f"bytes    {found.nbytes} of {found.limit} ({part:.0%})")

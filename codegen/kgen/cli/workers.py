@@ -1,0 +1,50 @@
+"""The options of commands that make many kernels: where that is done, and what is kept."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+
+from kgen.errors import SpecError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", help="processes that build kernels (all cores)"
+    )
+    configure_executor(parser, "build")
+    parser.add_argument(
+        "--no-cache",
+        action="store_true",
+        help="build every kernel anew, and keep none (kgen cache)",
+    )
+
+
+def configure_executor(parser: argparse.ArgumentParser, work: str) -> None:
+    parser.add_argument(
+        "--executor",
+        metavar="dask://HOST:PORT",
+        help=f"{work} on the workers of a Dask scheduler (the extra [dask])",
+    )
+
+
+@contextmanager
+def executor_of(args: argparse.Namespace) -> Iterator[Executor | None]:
+    """Where work is done; None for this process. Raises SpecError and DeviceError."""
+    from kgen import executors
+
+    jobs = getattr(args, "jobs", 1)
+    if args.executor is not None:
+        if jobs not in (None, 1):
+            raise SpecError(
+                f"--jobs {jobs} counts processes here, and --executor names workers; give one"
+            )
+        with executors.cluster(args.executor) as workers:
+            yield workers
+        return
+    if jobs is not None and jobs < 1:
+        raise SpecError(f"--jobs {jobs} is out of range; it must be 1 or more")
+    with executors.processes(executors.cores() if jobs is None else jobs) as pool:
+        yield pool

@@ -1,0 +1,117 @@
+"""Executors of :mod:`concurrent.futures`: processes of this machine, and a Dask cluster.
+
+An interrupt (Ctrl-C) ends all processes of this machine before it goes on: what they run gets the
+time to remove its temporary files.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from kgen import children
+from kgen.errors import DeviceError
+
+#: Seconds within which a scheduler must answer.
+TIMEOUT = 10.0
+DASK = "dask://"
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def processes(jobs: int) -> Iterator[Executor | None]:
+    """So many processes, started when there is work for them, which end with the block. None where
+    one is enough."""
+    if jobs == 1:
+        yield None
+        return
+    # A process that was forked has loaded all that this one has: building is at once under way.
+    forks = "fork" in multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("fork" if forks else None)
+    pool = Pool(jobs, context, initializer=_begin)
+    try:
+        yield pool
+    except BaseException:
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class Pool(ProcessPoolExecutor):
+    """Its processes, told to end, leave what they are at and begin nothing more."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        return super().submit(_called, partial(fn, *args, **kwargs))
+
+
+class _State:
+    """That of a process of the pool."""
+
+    works = ends = False
+
+
+def _begin() -> None:
+    """In a process of the pool: it ends when its owner says so, or has ended."""
+    children.end_with_pool()
+    # Ctrl-C reaches it as well; it is for the owner to say what happens then. An assembler that it
+    # has started takes the signal as always: it would inherit that it is ignored, but no handler.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, _end)
+
+
+def _end(*_: object) -> None:
+    """What runs is left as by an exception: it removes its temporary files."""
+    _State.ends = True
+    if _State.works:
+        raise SystemExit
+
+
+def _called(call: Callable[[], T]) -> T:
+    _State.works = True
+    try:
+        if _State.ends:
+            raise SystemExit
+        return call()
+    finally:
+        _State.works = False
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[Executor]:
+    """The workers of a Dask scheduler, by `dask://HOST:PORT`. What a worker that ends had to do is
+    done by another.
+
+    Raises DeviceError if nothing answers there.
+    """
+    place = address.removeprefix(DASK)
+    host, _, port = place.rpartition(":")
+    if not (address.startswith(DASK) and host and port.isdecimal()):
+        raise DeviceError(f"--executor {address} is not of the form dask://HOST:PORT")
+    from distributed import Client
+
+    try:
+        client = Client(f"tcp://{place}", timeout=TIMEOUT)
+    except (OSError, TimeoutError) as error:
+        raise DeviceError(
+            f"--executor {address}: no scheduler answers there within {TIMEOUT:.0f} s "
+            f"({type(error).__name__}); start one with dask scheduler"
+        ) from None
+    with client:
+        yield client.get_executor(pure=False)

@@ -1,0 +1,113 @@
+"""Which step's results each step reads, and what lives in the arena when.
+
+Values share memory: the last write of every element says whose result it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.manifest_program import Program, Value
+from kgen_runtime.program_check import bound
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Block:
+    """A value's bytes in the arena, from `start` to `end`, and the steps from the first that writes
+    them to the last that reads them."""
+
+    value: str
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+@frozen
+class Flow:
+    """`reads` are pairs of steps, (writer, reader); `inputs` and `outputs` pairs of a step and the
+    name of an input that it reads, or of an output that it writes."""
+
+    reads: tuple[tuple[int, int], ...]
+    inputs: tuple[tuple[int, str], ...]
+    outputs: tuple[tuple[int, str], ...]
+    blocks: tuple[Block, ...]
+
+    def occupied(self, step: int) -> int:
+        """Bytes of the arena that live at a step."""
+        spans = sorted((b.start, b.end) for b in self.blocks if b.first <= step <= b.last)
+        total = at = 0
+        for start, end in spans:
+            total += max(0, end - max(start, at))
+            at = max(at, end)
+        return total
+
+
+def flow(program: Program, kernels: Mapping[str, KernelEntry]) -> Flow:
+    """That of a program; `kernels` are its bundle's by name."""
+    memories = _Memories(program)
+    values = program.by_name
+    reads: dict[tuple[int, int], None] = {}
+    inputs: dict[tuple[int, str], None] = {}
+    outputs: dict[tuple[int, str], None] = {}
+    #: Of each write of a step: the value, the step, and the last step that reads it.
+    writes: list[tuple[Value, int, int]] = []
+    for number, step in enumerate(program.steps):
+        params = bound(kernels[f"{program.target}/{step.kernel}"])
+        for param in params:
+            value = values[step.bindings[param.name]]
+            if param.role == "output":
+                continue
+            if value.place.kind == "input":
+                inputs[number, value.place.name] = None
+            for i in np.unique(memories.view(value, param)):
+                if i >= 0:
+                    written, writer, _ = writes[i]
+                    reads[writer, number] = None
+                    writes[i] = written, writer, number
+        for param in params:
+            value = values[step.bindings[param.name]]
+            if param.role == "output":
+                if value.place.kind == "output":
+                    outputs[number, value.place.name] = None
+                memories.view(value, param)[...] = len(writes)
+                writes.append((value, number, number))
+    return Flow(
+        reads=tuple(reads),
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        blocks=tuple(
+            Block(value=value.name, start=value.place.offset, end=value.end, first=first, last=last)
+            for value, first, last in writes
+            if value.place.kind == "arena"
+        ),
+    )
+
+
+class _Memories:
+    """For each place of an element in every memory the number of the last write; -1: none."""
+
+    def __init__(self, program: Program) -> None:
+        self.step = min((v.dtype.itemsize for v in program.values), default=1)
+        self.arrays = {
+            memory: np.full(-(-nbytes // self.step), -1, np.int32)
+            for memory, nbytes in program.memories.items()
+            if memory[0] != "weights"
+        }
+
+    def view(self, value: Value, param: TensorParam) -> npt.NDArray[np.int32]:
+        """The places of a value's elements, as a kernel's parameter sees them."""
+        array = self.arrays.get(value.place.memory)
+        if array is None:
+            return np.full((), -1, np.int32)
+        each = param.dtype.itemsize // self.step
+        return np.lib.stride_tricks.as_strided(
+            array[value.place.offset // self.step :],
+            (*param.shape, each),
+            (*(4 * each * stride for stride in param.strides), 4),
+        )

@@ -1,0 +1,116 @@
+"""Where a report's times and ceilings come from: this machine if it runs the program, else what is
+known of a device of the target."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kgen import targets
+from kgen.report.figures import Ceilings, Times
+from kgen.spec import Matmul, from_json
+from kgen.targets.base import Target
+from kgen.targets.device import Rates
+from kgen_runtime.dtypes import DType
+from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.manifest_program import Program
+from kgen_runtime.program import LoadedProgram
+
+Kernels = Mapping[str, KernelEntry]
+#: What is read to measure memory, by the cache that holds it: this part of the cache, or of what is
+#: too large for the last, this many times that.
+HELD, BEYOND = 0.5, 4
+#: Bytes where the last cache's size is not known, and the most that are read.
+UNKNOWN, MOST = 2**26, 2**28
+
+
+def profiled(loaded: LoadedProgram, inputs: Mapping[str, Any]) -> Times:
+    found = loaded.profile(inputs)
+    info = loaded.backend.info
+    return Times(
+        seconds=tuple(step.seconds for step in found),
+        source=f"measured on {info.id} ({info.name}), the median of up to 20 runs",
+        measured=True,
+    )
+
+
+def estimated(program: Program, kernels: Kernels) -> Times | None:
+    """What kgen knows without running it: the schedule model's time where a model chose, else the
+    least that the device's peaks allow. None where no device of the target is known."""
+    target = targets.find(program.target)
+    rates = targets.family(target.family).rates(target)
+    if rates is None:
+        return None
+    seconds = {name: _estimate(kernels[name], target, rates) for name in program.kernels}
+    return Times(
+        seconds=tuple(seconds[f"{program.target}/{step.kernel}"] for step in program.steps),
+        source=f"estimated for {rates.device}, nothing was run: the schedule model's time of a "
+        "product, of others the least that the device's peaks allow",
+        measured=False,
+    )
+
+
+def _estimate(entry: KernelEntry, target: Target, rates: Rates) -> float:
+    from kgen.check.static.roofline import roofline
+
+    spec = from_json(entry.spec)
+    wanted = {**entry.schedule, "origin": None}
+    for candidate in targets.family(target.family).candidates(spec, target):
+        if {**candidate.schedule.to_json(), "origin": None} == wanted:
+            return candidate.seconds
+    return roofline(spec, rates).floor
+
+
+def known_ceilings(program: Program, kernels: Kernels) -> Ceilings | None:
+    """A device's own figures; those of arithmetic are of the type that most products have."""
+    target = targets.find(program.target)
+    rates = targets.family(target.family).rates(target)
+    if rates is None:
+        return None
+    operands = str(operands_of(program, kernels))
+    # How much L2 holds is not known here: what is read from DRAM sets the ceiling.
+    l2 = {} if rates.l2 is None else {"L2": rates.l2}
+    return Ceilings(
+        source=f"published figures of {rates.device}, not measured",
+        flops=rates.flops[operands if operands in rates.flops else "f32"],
+        bandwidths={**l2, "DRAM": rates.dram},
+        holds=dict.fromkeys(l2, 0),
+    )
+
+
+def measured_ceilings(
+    program: Program, kernels: Kernels, progress: Callable[[str], None] = lambda _: None
+) -> Ceilings:
+    """Those of one core of this CPU: multiply-adds in registers, and reading what each cache holds
+    and what none does. Raises DeviceError."""
+    from kgen.check.peers.ceilings import peak_rate, read_rate
+
+    operands = operands_of(program, kernels)
+    progress(f"measuring arithmetic in {operands}")
+    flops = peak_rate(operands)
+    limits = targets.find("native").limits
+    # What the first holds is read in less time than a call takes.
+    caches = {"L2": "l2_bytes", "L3": "l3_bytes"}
+    holds = {name: limits[field] for name, field in caches.items() if field in limits}
+    large = max(UNKNOWN, BEYOND * holds.get("L3", 0))
+    bandwidths = {}
+    for name, nbytes in {**{n: int(HELD * b) for n, b in holds.items()}, "memory": large}.items():
+        progress(f"measuring how fast {name} is read")
+        bandwidths[name] = read_rate(min(nbytes, MOST))
+    return Ceilings(
+        source=f"measured beside it on one core, operands in {operands}",
+        flops=flops,
+        bandwidths=bandwidths,
+        holds=holds,
+    )
+
+
+def operands_of(program: Program, kernels: Kernels) -> DType:
+    """The type that most arithmetic of products is done in."""
+    work: Counter[DType] = Counter()
+    for step in program.steps:
+        spec = from_json(kernels[f"{program.target}/{step.kernel}"].spec)
+        if isinstance(spec, Matmul):
+            work[spec.dtype] += spec.flops
+    return work.most_common(1)[0][0] if work else DType.F32
