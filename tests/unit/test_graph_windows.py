@@ -73,6 +73,29 @@ def test_definitions_against_onnx(name: str) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
+def test_normalizations_go_into_weights() -> None:
+    """But where something else takes what they take, or the weights are data."""
+    m = Maker()
+    x = m.input("x", (1, 3, 4, 5))
+
+    def normal(y: str) -> str:
+        given = [m.constant(np.abs(m.rng.standard_normal(4)) + 0.3) for _ in range(4)]
+        return str(m.add("BatchNormalization", y, *given, epsilon=0.1))
+
+    alone = normal(m.add("Conv", x, m.weight(4, 3, 1, 1), m.weight(4)))
+    shared = m.add("Conv", x, m.weight(4, 3, 1, 1))
+    output = m.add("Add", m.add("Mul", alone, normal(shared)), shared)
+    calls, model = lowered(m, output)
+    formulas = [str(getattr(call.spec, "epilogue", "")) for call in calls.calls]
+    assert "add(x, bias)" in formulas
+    (both,) = (c.nodes for c in calls.calls if getattr(c.spec, "epilogue", "") == "add(x, bias)")
+    assert both == ("/Conv0", "/BatchNormalization1")
+    given = drawn(m)
+    expected = reference(model, x=given)
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
+
+
 def refused(make: Any) -> str:
     m = Maker()
     with pytest.raises(GraphError) as found:
