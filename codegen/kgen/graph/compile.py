@@ -19,11 +19,9 @@ from kgen.graph.narrow import WEIGHTS, narrowed, weights_of
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.siblings import merged
-from kgen.spec import Elementwise
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.members import member
 from kgen.targets.base import Plan, Target
-from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 #: What a model's program is called.
@@ -53,9 +51,8 @@ def load(
 
 def lowered_for(fused: Fused, target: Target) -> Lowered:
     """The calls that a target has kernels for. Raises GraphError for what has none."""
-    dtypes = targets.family(target.family).dtypes(Elementwise.op, target)
     try:
-        return lower(fused, has_s64=DType.S64 in dtypes)
+        return lower(fused)
     except SpecError as error:
         raise GraphError(f"target={target.name}: {error}") from None
 

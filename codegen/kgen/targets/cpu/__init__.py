@@ -79,9 +79,9 @@ class CpuFamily(Family):
 
                 return plan_elementwise(spec, target, schedule)
             if isinstance(spec, Rowwise):
-                from kgen.targets.cpu.plan.kernels.interleaved import plan_interleaved
-                from kgen.targets.cpu.plan.kernels.rowwise import plan_rowwise
-                from kgen.targets.cpu.plan.kernels.split_rows import plan_split_rows
+                from kgen.targets.cpu.plan.kernels.rows.interleaved import plan_interleaved
+                from kgen.targets.cpu.plan.kernels.rows.rowwise import plan_rowwise
+                from kgen.targets.cpu.plan.kernels.rows.split import plan_split_rows
                 from kgen.targets.row import is_interleaved
 
                 if isinstance(schedule, CpuSplitRows):
@@ -113,7 +113,7 @@ class CpuFamily(Family):
                 accumulate=DType.F64, factor=4.0, reason="every step is rounded once, in f64"
             )
         if isinstance(spec, Rowwise):
-            from kgen.targets.cpu.plan.kernels.rowwise import digits_of
+            from kgen.targets.cpu.plan.kernels.rows.rowwise import digits_of
 
             digits = digits_of(spec)
             return Tolerance(
