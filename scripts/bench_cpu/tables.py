@@ -137,12 +137,12 @@ def _products() -> Iterator[Table]:
         DType.BF16: ("torch-onednn", "onednn-packed"),
         DType.S8: ("onednn-packed",),
     }
-    for constant, libraries in (((), MODELS), ((Operand.B,), MODELS_PACKED)):
+    for constant, beside in (((), MODELS), ((Operand.B,), MODELS_PACKED)):
         yield Table(
             name="models-f32-packed" if constant else "models-f32",
             title=f"Products of models, f32{', prepacked B' if constant else ''}",
             specs=_matmuls(PRODUCTS, dtype=DType.F32, constant=constant),
-            peers=libraries,
+            peers=beside,
             ceilings=ROOF,
         )
     claimed = targets.family("cpu").dtypes(Matmul.op, targets.find("native"))
