@@ -1,4 +1,4 @@
-"""Products in one kernel whose CTAs share block tiles: executed, and what a launch leaves behind."""
+"""Products in one kernel whose CTAs share block tiles: executed, and what a launch leaves."""
 
 from __future__ import annotations
 
