@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 KGEN := $(BIN)/kgen
 BENCH := .venv-bench
 LIBRARIES := torch iree-base-compiler iree-base-runtime
+MODEL_LIBRARIES := onnx onnxscript onnxruntime openvino gguf safetensors
 # The version that docs/performance.md and the tests' bars speak of.
 TRITON := 3.9.0
 SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 PYTHON_FILES := codegen runtime tests scripts examples
 
-.PHONY: help setup demo test test-avx2 check format lint types fast generated readme gate bench bench-tool bench-triton runtime-wheel fuzz flagships figures gpu clean
+.PHONY: help setup demo test test-avx2 check format lint types fast generated readme gate bench bench-models bench-tool bench-triton runtime-wheel fuzz flagships figures gpu clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -80,6 +81,13 @@ $(BENCH)/installed: pyproject.toml scripts/system-packages.sh
 	    $(BENCH)/bin/python -m pip install --quiet $$library || \
 	    echo "$$library cannot be installed here; going on without"; \
 	done
+	@touch $@
+
+bench-models: $(BENCH)/models-installed ## time whole models beside ONNX Runtime and OpenVINO, write docs/performance.md
+	$(BENCH)/bin/python -m scripts.bench_models --write $(ARGS)
+
+$(BENCH)/models-installed: $(BENCH)/installed
+	@$(BENCH)/bin/python -m pip install --quiet $(MODEL_LIBRARIES)
 	@touch $@
 
 bench-tool: setup ## time the tool itself: build, help, import; write docs/performance.md

@@ -27,6 +27,10 @@ EXPORTED = {
     "torchscript": ROOT / "tests/data/encoder_torchscript.onnx",
     "dynamo": ROOT / "examples/encoder.onnx",
 }
+#: A decoder of two layers, as examples/smollm2.py exports it: a step with caches of 12 places, and
+#: a prefill of 7 tokens.
+DECODER = {name: ROOT / f"tests/data/decoder_{name}.onnx" for name in ("step", "prefill")}
+DECODER_STATES = {"past.*": "present.*"}
 ENCODER_SHAPES = {"input_ids": (1, 7), "attention_mask": (1, 7), "token_type_ids": (1, 7)}
 
 

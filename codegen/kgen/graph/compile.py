@@ -15,15 +15,14 @@ from kgen.graph.ir import Graph
 from kgen.graph.lower import Lowered, lower
 from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.model import Array, Shape
-from kgen.graph.narrow import WEIGHTS, narrowed
+from kgen.graph.narrow import WEIGHTS, narrowed, weights_of
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.siblings import merged
-from kgen.spec import Elementwise
+from kgen.graph.states import states_of, with_states
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.members import member
 from kgen.targets.base import Plan, Target
-from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 #: What a model's program is called.
@@ -47,15 +46,14 @@ def load(
     model = imported(read(path), shapes, OPERATORS)
     graph = merged(graph_of(model))
     if weights is not None:
-        graph = narrowed(graph, weights, frozenset(model.constants))
+        graph = narrowed(graph, weights, weights_of(model))
     return fuse(graph)
 
 
 def lowered_for(fused: Fused, target: Target) -> Lowered:
     """The calls that a target has kernels for. Raises GraphError for what has none."""
-    dtypes = targets.family(target.family).dtypes(Elementwise.op, target)
     try:
-        return lower(fused, has_s64=DType.S64 in dtypes)
+        return lower(fused)
     except SpecError as error:
         raise GraphError(f"target={target.name}: {error}") from None
 
@@ -65,12 +63,14 @@ def compile_model(
     names: Iterable[str | Target],
     *,
     shapes: Mapping[str, Shape] | None = None,
+    states: Mapping[str, str] | None = None,
     weights: BTypeName | None = None,
     progress: Callable[[str], None] = lambda _: None,
     executor: Executor | None = None,
     cache: bool = True,
 ) -> Compiled:
-    """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open.
+    """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open;
+    `states` are outputs, by the inputs that they are in the next run, which stay in the program.
     Constant `weights` of products are rounded to bf16, to s8 with a scale for each column, or to s4
     with one for each 32. `executor` and `cache` are as :func:`kgen.build` has them.
 
@@ -91,7 +91,12 @@ def compile_model(
     fused = load(path, shapes or {}, wanted)
     lowered = {target.name: lowered_for(fused, target) for target in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
-    plans = {target.name: planned(lowered[target.name], target) for target in found}
+    kept = states_of(fused.graph, states or {})
+    plans = {}
+    for target in found:
+        own = planned(lowered[target.name], target)
+        lowered[target.name] = with_states(lowered[target.name], kept, own)
+        plans[target.name] = planned(lowered[target.name], target) if kept else own
     distinct = {
         (target.name, plan.spec.key): plan
         for target in found
