@@ -92,6 +92,8 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     )
     nr = strips * group * sums_of_outer(spec, target).count
     sums = _for_rows(spec, _outer_sums(spec, target)) // spec.accumulate.itemsize
+    if _outer_sums(spec, target) is OUTER_SUMS_NARROW:
+        sums = min(sums, -(-spec.n // 2))  # A task for a second core.
     return OuterMatmul(
         mr=spec.m,
         nr=nr,
