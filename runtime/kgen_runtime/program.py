@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 PROFILE_RUNS, PROFILE_SECONDS = 20, 2.0
 
 Buffers = Mapping[str, Any]
+StateBytes = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Mapping[str, "HostBytes"]]
 R = TypeVar("R")
 
 
@@ -133,10 +134,26 @@ class LoadedProgram:
             if self._own is not None:
                 self._own.session.reset()
 
-    def prepare(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> ProgramCall[Any]:
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        return tuple(state.name for state in self.entry.states)
+
+    def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:
+        """Give states of `run` these host arrays, as of a prefill; others stay. Raises
+        ArgumentError."""
+        data = self._state_bytes(states, named)
+        with self._turn:
+            own = self._own or self._new_own()
+            self._own = own
+            own.session.set_states(data)
+
+    def prepare(
+        self, inputs: Mapping[str, Any] | None = None, /, *, out: Any = None, **named: Any
+    ) -> ProgramCall[Any]:
         """The program with these arrays, checked once: call the result to run it, as often as
         wanted. It reads the same arrays and writes the same outputs each time, copies nothing, and
-        has an arena and states of its own.
+        has an arena and states of its own. `out` are arrays to write to: outputs by name, or the
+        array itself if there is one output; those that it lacks are new.
 
         On the CPU it takes numpy or host DLPack arrays, elsewhere those of the device, as
         :meth:`Kernel.prepare` does. Raises ArgumentError or DeviceMismatchError.
@@ -144,21 +161,11 @@ class LoadedProgram:
         keep: list[object] = []
         buffers = {}
         for slot, value in zip(self.inputs, self._in_order(inputs, named), strict=True):
-            found = slot.finders[type(value)](value)
-            if found is None:
-                found = slot.closer(value, None, keep, copies=False)
-            buffers[slot.name] = found
-            keep.append(holder(value))
-        results: dict[str, Any] = {}
-        written = {}
-        for slot in self.outputs:
-            param = slot.param
-            if self.backend.memory == dlpack.HOST:
-                results[slot.name] = slot.empty()
-            else:
-                results[slot.name] = Array.empty(self.backend, param.dtype, param.shape)
-            written[slot.name] = slot.buffer(results[slot.name], None, keep)
-        return ProgramCall(self._session(buffers, written), _result(results), keep)
+            buffers[slot.name] = _settled(slot, value, keep)
+        results = {slot.name: self._empty(slot) for slot in self.outputs} | self._given(out)
+        written = {slot.name: _settled(slot, results[slot.name], keep) for slot in self.outputs}
+        session = self._session(buffers, written)
+        return ProgramCall(session, _result(results), keep, self._state_bytes)
 
     def profile(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> list[StepTime]:
         """The time of each step on host arrays, the median of some runs with states of their own.
@@ -195,6 +202,46 @@ class LoadedProgram:
         session = self._session(_buffers(inputs), _buffers(outputs))
         return _Own(self.entry, self.backend, session, inputs, outputs)
 
+    def _empty(self, slot: Slot) -> Any:
+        """A new array for an output."""
+        if self.backend.memory == dlpack.HOST:
+            return slot.empty()
+        return Array.empty(self.backend, slot.param.dtype, slot.param.shape)
+
+    def _given(self, out: Any) -> dict[str, Any]:
+        """The outputs that are given, by name."""
+        if out is None:
+            return {}
+        if not isinstance(out, Mapping):
+            if len(self.outputs) > 1:
+                raise ArgumentError(
+                    f"{self.entry.name}: has the outputs {', '.join(self.output_names)}; give "
+                    "out= as a mapping of their names"
+                )
+            return {self.output_names[0]: out}
+        if unknown := out.keys() - set(self.output_names):
+            raise ArgumentError(
+                f"{self.entry.name}: out has {min(unknown)!r}, which is no output; outputs are "
+                f"{', '.join(self.output_names)}"
+            )
+        return dict(out)
+
+    def _state_bytes(
+        self, states: Mapping[str, Any] | None, named: Mapping[str, Any]
+    ) -> dict[str, HostBytes]:
+        """States as they are given, packed. Raises ArgumentError."""
+        known = {s.name: self.entry.by_name[s.input] for s in self.entry.states}
+        found = {}
+        for name, value in {**(states or {}), **named}.items():
+            if name not in known:
+                raise ArgumentError(
+                    f"{self.entry.name}: {name!r} is no state; states are "
+                    f"{', '.join(known) or 'none'}"
+                )
+            slot = Slot(self.entry.name, _param(known[name], "input"), self.backend)
+            found[name] = _host_bytes(slot, value)
+        return found
+
     def _in_order(
         self, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]
     ) -> tuple[Any, ...]:
@@ -218,6 +265,14 @@ def _param(value: Value, role: Any) -> TensorParam:
     return TensorParam(
         name=value.name, role=role, dtype=value.dtype, shape=value.shape, strides=value.strides
     )
+
+
+def _settled(slot: Slot, value: Any, keep: list[object]) -> Any:
+    """The buffer of an array that is used where it lies. Raises ArgumentError or
+    DeviceMismatchError."""
+    found = slot.finders[type(value)](value)
+    keep.append(holder(value))
+    return slot.closer(value, None, keep, copies=False) if found is None else found
 
 
 def _host_bytes(slot: Slot, value: Any) -> HostBytes:
@@ -244,10 +299,12 @@ class ProgramCall(Generic[R]):
     """A program with its arrays, to be run again and again; `out` is what it writes: one array, or
     several by name."""
 
-    __slots__ = ("_keep", "_session", "out")
+    __slots__ = ("_keep", "_session", "_state_bytes", "out")
 
-    def __init__(self, session: _Session, out: R, keep: Sequence[object]) -> None:
-        self._session, self._keep = session, keep
+    def __init__(
+        self, session: _Session, out: R, keep: Sequence[object], state_bytes: StateBytes
+    ) -> None:
+        self._session, self._keep, self._state_bytes = session, keep, state_bytes
         self.out = out
 
     def __call__(self) -> R:
@@ -258,6 +315,10 @@ class ProgramCall(Generic[R]):
     def reset(self) -> None:
         """Make its states zero."""
         self._session.reset()
+
+    def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:
+        """Give its states these host arrays; others stay. Raises ArgumentError."""
+        self._session.set_states(self._state_bytes(states, named))
 
     def __repr__(self) -> str:
         return f"<Call of {self._session!r}>"
@@ -302,16 +363,13 @@ class _Session:
         self._name, self._backend, self._kernels = entry.name, backend, kernels
         loaded = kernels.held()
         arena = Memory(backend, entry.arena_bytes) if entry.arena_bytes else None
-        self._states = [Memory(backend, state.nbytes) for state in entry.states]
+        self._states = {state.name: Memory(backend, state.nbytes) for state in entry.states}
         self._scratch: dict[tuple[str, str], Memory] = {}
         memories: dict[tuple[str, str], Any] = {
             ("arena", ""): None if arena is None else arena.buffer
         }
         memories |= {("weights", name): held.buffer for name, held in weights.items()}
-        memories |= {
-            ("state", state.name): memory.buffer
-            for state, memory in zip(entry.states, self._states, strict=True)
-        }
+        memories |= {("state", name): memory.buffer for name, memory in self._states.items()}
         memories |= {("input", name): buffer for name, buffer in inputs.items()}
         memories |= {("output", name): buffer for name, buffer in outputs.items()}
         #: What the launches use and only this keeps.
@@ -344,8 +402,13 @@ class _Session:
 
     def reset(self) -> None:
         """Fill the states with zeros."""
-        for memory in self._states:
+        for memory in self._states.values():
             self._backend.clear(memory.buffer, memory.nbytes)
+
+    def set_states(self, data: Mapping[str, HostBytes]) -> None:
+        """Fill states with these bytes."""
+        for name, values in data.items():
+            self._backend.copy_to_device(self._states[name].buffer, values)
 
     def run(self) -> None:
         held = self._kernels.held()  # stays until the run is done, whoever closes the bundle

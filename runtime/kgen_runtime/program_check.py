@@ -251,7 +251,7 @@ def _order(program: Program, entries: Mapping[str, KernelEntry]) -> None:
             initialised = access.writes or others or place.memory in written
             _refuse(not initialised, f"{shown} reads {access.value}, which no earlier step writes")
             made |= {place.memory} if access.writes else set()
-        _apart(shown, found)
+        _apart(shown, found, entries[f"{program.target}/{step.kernel}"])
     for output in program.outputs:
         _refuse(output.place.memory not in made, f"no step writes output {output.name}")
     for state in program.states:
@@ -262,8 +262,23 @@ def _verb(access: Access) -> str:
     return "writes" if access.writes else "reads"
 
 
-def _apart(shown: str, found: Sequence[Use]) -> None:
-    """That nothing else of its step touches what an access writes."""
+def _apart(shown: str, found: Sequence[Use], kernel: KernelEntry) -> None:
+    """That nothing else of its step touches what an access writes, but what may lie there element
+    upon element."""
     for (one, place, _), (other, others_place, _) in combinations(found, 2):
         if (one.writes or other.writes) and place.memory == others_place.memory:
-            _refuse(one.meets(other), f"{shown} takes {one.value} and {other.value}, which overlap")
+            overlap = one.meets(other) and not _is_in_place(one, other, kernel)
+            _refuse(overlap, f"{shown} takes {one.value} and {other.value}, which overlap")
+
+
+def _is_in_place(one: Access, other: Access, kernel: KernelEntry) -> bool:
+    """Whether one of them is an input that the kernel's output lies upon as it may."""
+    if one.start != other.start or one.writes is other.writes:
+        return False
+    from kgen_runtime.in_place import in_place
+
+    read = other if one.writes else one
+    found = in_place(
+        kernel.spec, kernel.arguments, kernel.outputs, kernel.launches, kernel.schedule
+    )
+    return read.param.name in found

@@ -202,6 +202,19 @@ def halves(x: float) -> tuple[float, float]:
     return high, x - high
 
 
+def batch_offset(spec: Mapping[str, Any], of: str, number: int) -> int:
+    """Where a matrix of a batch begins: each of the batch's dimensions has a stride, and the last
+    one is counted fastest."""
+    strides = spec[f"batch_stride_{of}"]
+    if not spec.get("batch_dims"):
+        return int(number * strides)
+    offset = 0
+    for size, stride in zip(reversed(spec["batch_dims"]), reversed(strides), strict=True):
+        offset += number % size * stride
+        number //= size
+    return offset
+
+
 def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     """Elements of scale_out * epilogue(alpha * scale_a * scale_b * A @ B + beta * C)."""
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
@@ -213,7 +226,7 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     tree = definitions.formulas(spec["epilogue"])["out"]
     extents = dict(shape.split("=") for shape in spec["epilogue_shapes"])
     factor = spec["alpha"] * scales.get("a", 1.0) * scales.get("b", 1.0)
-    beta, ldc, batch_stride_c = (spec[name] for name in ("beta", "ldc", "batch_stride_c"))
+    beta, ldc = spec["beta"], spec["ldc"]
     exact, scale_out = dtype != DType.F64, scales.get("out", 1.0)
     evaluator = definitions.Evaluator({}, definitions.Scalars())
     # Eight bits are too few for a vector that is applied before rounding to them, or that restores
@@ -232,14 +245,14 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     # Neighbouring output elements share rows of A and columns of B.
     @lru_cache(maxsize=SHARED_OPERANDS)
     def a_row(batch: int, row: int) -> list[float]:
-        start = batch * spec["batch_stride_a"]
+        start = batch_offset(spec, "a", batch)
         if a_transposed:
             return values(buffers["a"], start + row, spec["k"], spec["lda"], dtype)
         return values(buffers["a"], start + row * spec["lda"], spec["k"], 1, dtype)
 
     @lru_cache(maxsize=SHARED_OPERANDS)
     def b_column(batch: int, col: int) -> list[float]:
-        start = batch * spec["batch_stride_b"]
+        start = batch_offset(spec, "b", batch)
         if has_blocks:
             return in_blocks(buffers["b"], start + col * spec["ldb"], spec["k"])
         if b_transposed:
@@ -248,7 +261,7 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
 
     def element(index: tuple[int, ...]) -> float:
         batch, row, col = index
-        out_offset = batch * batch_stride_c + row * ldc + col
+        out_offset = batch_offset(spec, "c", batch) + row * ldc + col
         x: float = factor * dot(a_row(batch, row), b_column(batch, col), exact_products=exact)
         if beta != 0.0:
             x += beta * read(buffers["c"], out_offset, out)

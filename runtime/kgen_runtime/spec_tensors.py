@@ -6,6 +6,7 @@ the reference does not know have none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -36,6 +37,7 @@ def tensors(spec: Spec) -> tuple[TensorParam, ...] | None:
 
 def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
     m, n, k, batch = (_whole(spec, name, 1) for name in ("m", "n", "k", "batch"))
+    dims = _dims(spec, batch)
     dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
     layout, scales = spec["layout"], _names(spec, "scales")
     if layout not in ("nn", "nt", "tn", "tt"):
@@ -46,10 +48,17 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
     def matrix(
         name: str, of: str, dtype: DType, shape: tuple[int, int], role: Role = "input"
     ) -> TensorParam:
-        ld, step = _whole(spec, f"ld{of}", shape[1]), _whole(spec, f"batch_stride_{of}", 0)
-        if batch > 1 and step:
-            return _tensor(name, dtype, (batch, *shape), (step, ld, 1), role)
-        return _tensor(name, dtype, shape, (ld, 1), role)
+        ld, steps = _whole(spec, f"ld{of}", shape[1]), spec[f"batch_stride_{of}"]
+        steps = steps if dims else [steps]
+        sizes: tuple[int, ...] = shape
+        strides: tuple[int, ...] = (ld, 1)
+        # Dimensions that share one matrix have the size 1, and are left out in front.
+        found = [*zip(dims or [batch], map(_stride, steps), strict=True)] if batch > 1 else []
+        first = next((i for i, (_, step) in enumerate(found) if step), len(found))
+        for size, step in reversed(found[first:]):
+            strides = (step or sizes[0] * strides[0], *strides)
+            sizes = (size if step else 1, *sizes)
+        return _tensor(name, dtype, sizes, strides, role)
 
     def like_out(name: str, role: Role = "input") -> TensorParam:
         return matrix(name, "c", out, (m, n), role)
@@ -77,6 +86,20 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
     if "out" in scales:
         found.append(one("scale_out"))
     return (*found, like_out("out", "output"))
+
+
+def _dims(spec: Spec, batch: int) -> list[int]:
+    """The dimensions of a batch that has several."""
+    dims = spec.get("batch_dims") or []
+    if dims and (any(type(n) is not int or n < 1 for n in dims) or math.prod(dims) != batch):
+        raise ValueError(f"batch_dims={dims!r:.60}")
+    return list(dims)
+
+
+def _stride(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"batch stride {value!r:.60}")
+    return value
 
 
 def _stored_b(spec: Spec, dtype: DType, shape: tuple[int, int]) -> tuple[DType, tuple[int, int]]:

@@ -19,7 +19,7 @@ from kgen.check.model.truth import Truth, truth
 from kgen.check.verify.run import opened
 from kgen.cli.main import main
 from kgen_runtime.manifest_program import Program
-from tests.onnx_models import ENCODER_SHAPES, EXPORTED, Maker, mlp
+from tests.onnx_models import DECODER, DECODER_STATES, ENCODER_SHAPES, EXPORTED, Maker, mlp
 from tests.onnx_operators import CASES
 
 
@@ -111,6 +111,21 @@ def test_an_encoder_on_every_family(exporter: str) -> None:
         found = verified(bundle, program, expected)
         assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)
         assert len(found.steps) == 26
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "targets", "steps"),
+    [("step", ["native", "vulkan1.3", "sm_80"], 39), ("prefill", ["native", "gfx942"], 33)],
+)
+def test_a_decoder_on_every_family(name: str, targets: list[str], steps: int) -> None:
+    states = DECODER_STATES if name == "step" else {}
+    bundle = kgen.compile_model(DECODER[name], targets, states=states).bundle
+    expected = truth(DECODER[name], bundle.manifest.programs[0])
+    for program in bundle.manifest.programs:
+        found = verified(bundle, program, expected)
+        assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)
+        assert len(found.steps) == steps and len(found.outputs) == 5
 
 
 @pytest.mark.slow

@@ -47,7 +47,8 @@ def make(
         ),
         shape=shape,
         threads=threads,
-        strides=(0, 1, shape[0] + gap) if transposed else (0, shape[1] + gap, 1),
+        batch_terms=(),
+        strides=(1, shape[0] + gap) if transposed else (shape[1] + gap, 1),
         loads=lambda tile: [([(row, 0) for row in range(0, block[0], tile.slot_rows)][:32], 16)],
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 from kgen.graph.fuse import fuse
 from kgen.graph.importer import imported
@@ -165,3 +166,62 @@ def test_names_of_kernels_depend_on_no_hash() -> None:
     keys = [[call.spec.key for call in encoder("dynamo").calls] for _ in range(2)]
     assert keys[0] == keys[1]
     assert all(re.fullmatch(r"\w+", key) for key in itertools.chain(*keys))
+
+
+def attention(batch: int, heads: int, groups: int, rows: int, keys: int = 5) -> onnx.ModelProto:
+    """Heads of rows of queries, `groups` of which share a head of keys and of values, as exporters
+    write it: the shared ones are repeated by an expansion and a reshape."""
+    m, size = Maker(), 64
+    kept = heads // groups
+
+    def headed(name: str, rows: int, heads: int) -> str:
+        x = m.input(name, (batch, rows, heads * size))
+        shape = m.constant((batch, rows, heads, size), np.int64)
+        return str(m.add("Transpose", m.add("Reshape", x, shape), perm=[0, 2, 1, 3]))
+
+    def repeated(x: str) -> str:
+        if groups == 1:
+            return x
+        sizes = (batch, kept, groups, keys, size)
+        x = m.add("Unsqueeze", x, m.constant([2], np.int64))
+        x = m.add("Expand", x, m.constant(sizes, np.int64))
+        return str(m.add("Reshape", x, m.constant((batch, heads, keys, size), np.int64)))
+
+    q = headed("q", rows, heads)
+    k, v = (repeated(headed(name, keys, kept)) for name in "kv")
+    scores = m.add("MatMul", q, m.add("Transpose", k, perm=[0, 1, 3, 2]))
+    shares = m.add("Softmax", m.add("Mul", scores, m.constant(0.125)), axis=-1)
+    y = m.add("Transpose", m.add("MatMul", shares, v), perm=[0, 2, 1, 3])
+    return m.model(m.add("Reshape", y, m.constant((batch, rows, heads * size), np.int64)))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "dims"),
+    [
+        ((1, 4, 1, 3), [4, 4]),
+        # Sequences and heads; sequences, heads and their groups.
+        ((2, 4, 1, 3), [(2, 4), (2, 4)]),
+        ((2, 4, 2, 3), [(2, 2, 2), (2, 2, 2)]),
+        ((1, 6, 3, 3), [(2, 3), (2, 3)]),
+        # One row of several heads that share keys: rows of one product.
+        ((1, 6, 3, 1), [2, 2]),
+        ((2, 6, 3, 1), [(2, 2), (2, 2)]),
+    ],
+)
+def test_heads_are_strides_whatever_the_batch(sizes: tuple[int, ...], dims: list[object]) -> None:
+    """Three kernels and no copy: scores, softmax, sums of values."""
+    model = attention(*sizes)
+    found = lowered(model)
+    scores, softmax, values = (call.spec for call in found.calls)
+    assert isinstance(scores, Matmul) and isinstance(values, Matmul)
+    assert isinstance(softmax, Rowwise)
+    assert [p.batch_dims or p.batch for p in (scores, values)] == dims
+    assert scores.m == values.m == sizes[3] * (sizes[2] if sizes[3] == 1 else 1)
+    rng = np.random.default_rng(0)
+    inputs = {
+        i.name: rng.standard_normal([d.dim_value for d in i.type.tensor_type.shape.dim], "f")
+        for i in model.graph.input
+    }
+    (made,) = run(found, inputs).values()
+    (exact,) = ReferenceEvaluator(model).run(None, inputs)
+    np.testing.assert_allclose(made, exact.reshape(-1), rtol=1e-4, atol=1e-5)

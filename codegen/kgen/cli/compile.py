@@ -32,6 +32,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="an input's shape, where the model leaves it open; again for another input",
     )  # fmt: skip
     parser.add_argument(
+        "--state", action="append", default=[], metavar="PAST=PRESENT",
+        help="an input that is an output of the run before: it stays in the program; again for "
+        "another one, or with * for any text: 'past.*=present.*'",
+    )  # fmt: skip
+    parser.add_argument(
         "--weights", metavar="D",
         help="round constant weights of products: bf16, s8 (a scale for each column) or s4 (a "
         "scale for each 32 of a column)",
@@ -65,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
             args.model,
             targets,
             shapes=shapes,
+            states=pairs_of(args.state),
             weights=args.weights,
             progress=progress,
             executor=executor,
@@ -99,6 +105,19 @@ def shapes_of(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
         if name in found:
             raise GraphError(f"--shape gives {name} twice; once is the limit")
         found[name] = tuple(map(int, parts))
+    return found
+
+
+def pairs_of(texts: Sequence[str]) -> dict[str, str]:
+    """States: outputs by inputs. Raises GraphError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        past, _, present = text.partition("=")
+        if not past or not present:
+            raise GraphError(f"--state {text} is not of the form PAST=PRESENT")
+        if past in found:
+            raise GraphError(f"--state gives {past} twice; once is the limit")
+        found[past] = present
     return found
 
 

@@ -88,7 +88,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         problem.add_argument(
             f"--{name}", metavar="N", help=f"leading dimension of {matrix}, elements (packed)"
         )
-    problem.add_argument("--batch", metavar="B", help="number of products (1)")
+    problem.add_argument("--batch", metavar="B", help="number of products (1), or 8x12")
     problem.add_argument(
         "--batch-stride", metavar="a=N,b=0,c=N", help="elements between products; 0 = shared"
     )
@@ -202,10 +202,13 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     if args.batch_stride is not None and args.batch is None:
         raise SpecError("--batch-stride is between the products of a batch; give --batch with it")
     m, n, k = _shape(shape, "MxNxK")
-    strides = _whole_numbers(
-        "batch-stride", _assignments("batch-stride", args.batch_stride, ("a", "b", "c"))
-    )
-    fields |= {f"batch_stride_{name}": stride for name, stride in strides.items()}
+    strides = _assignments("batch-stride", args.batch_stride, ("a", "b", "c"))
+    fields |= {
+        f"batch_stride_{name}": _one_or_several("batch-stride", text, f"{name}={text}")
+        for name, text in strides.items()
+    }
+    batch = _one_or_several("batch", args.batch or "1", args.batch or "1")
+    fields["batch" if isinstance(batch, int) else "batch_dims"] = batch
     fields |= {name: _integer(name, getattr(args, name)) for name in ("lda", "ldb", "ldc")}
     fields |= {name: comma_list(getattr(args, name) or None) for name in LISTS}
     fields["epilogue"] = args.epilogue or ()
@@ -217,7 +220,6 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
         m=m,
         n=n,
         k=k,
-        batch=1 if args.batch is None else _whole("batch", args.batch, args.batch),
         alpha=_number("alpha", args.alpha, 1.0),
         beta=_number("beta", args.beta, 0.0),
         **fields,
@@ -271,6 +273,12 @@ def _whole(name: str, text: str, given: str) -> int:
     if not _WHOLE.fullmatch(text):
         raise SpecError(f"--{name} {_shown(given)} is not a whole number; give one such as 1024")
     return int(text)
+
+
+def _one_or_several(name: str, text: str, given: str) -> int | tuple[int, ...]:
+    """A number, or one for each dimension of a batch."""
+    found = tuple(_whole(name, part, given) for part in text.lower().split("x"))
+    return found[0] if len(found) == 1 else found
 
 
 def _number(name: str, text: str | None, default: float) -> float:

@@ -13,10 +13,11 @@ from kgen.graph.ir import Graph
 from kgen.graph.lower import Call, Lowered
 from kgen.graph.memory import Life, Plan, plan
 from kgen.graph.model import Array
+from kgen.graph.upon import together
 from kgen.program import weight
 from kgen.spec.formula import packed
 from kgen_runtime.manifest import TensorParam
-from kgen_runtime.manifest_program import Place, Program, Step, Value, Weight
+from kgen_runtime.manifest_program import Place, Program, State, Step, Value, Weight
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
@@ -66,9 +67,17 @@ class _Assembly:
     ) -> None:
         self.name, self.target, self.graph = name, target, graph
         self.lowered, self.plans = lowered, plans
-        self.memory = plan(lives(lowered))
+        alone = lives(lowered)
+        upon, self.owner = together(lowered, plans, alone)
+        self.memory = plan(upon)
+        if (apart := plan(alone)).nbytes < self.memory.nbytes:
+            self.memory, self.owner = apart, {name: name for name in alone}
         self.inputs = {buffer: name for name, buffer in lowered.inputs.items()}
         self.outputs = {buffer: name for name, buffer in lowered.outputs.items()}
+        past = {present: name for name, present in lowered.states.items()}
+        #: States, under the names of the inputs that they were, by buffer.
+        self.states = {buf: name for buf, name in self.inputs.items() if name in lowered.states}
+        self.states |= {buf: past[name] for buf, name in self.outputs.items() if name in past}
         self.values: dict[str, Value] = {}
         self.known: dict[tuple[object, ...], str] = {}
         self.weights: dict[str, Weight] = {}
@@ -77,36 +86,32 @@ class _Assembly:
         self.by_order: dict[tuple[object, ...], str] = {}
 
     def all(self) -> Assembled:
-        inputs = tuple(
-            self.value(
-                buffer,
-                self.whole(buffer, self.graph.values[buffer].shape),
-                Place(kind="input", name=name),
-                name,
-            )
-            for name, buffer in self.lowered.inputs.items()
+        inputs = {name: self.interface(name, buf) for name, buf in self.lowered.inputs.items()}
+        outputs = {name: self.interface(name, buf) for name, buf in self.lowered.outputs.items()}
+        states = tuple(
+            State(name=past, nbytes=inputs[past].nbytes, input=past, output=present)
+            for past, present in self.lowered.states.items()
         )
-        outputs = tuple(
-            self.value(
-                buffer,
-                self.whole(buffer, self.graph.values[self.graph.outputs[name]].shape),
-                Place(kind="output", name=name),
-                name,
-            )
-            for name, buffer in self.lowered.outputs.items()
-        )
+        kept = {*self.lowered.states, *self.lowered.states.values()}
         steps = tuple(self.step(n, call) for n, call in enumerate(self.lowered.calls))
         program = Program(
             name=self.name,
             target=self.target,
-            inputs=inputs,
-            outputs=outputs,
+            inputs=tuple(value for name, value in inputs.items() if name not in kept),
+            outputs=tuple(value for name, value in outputs.items() if name not in kept),
+            states=states,
             values=tuple(self.values.values()),
             weights=tuple(self.weights.values()),
             arena_bytes=self.memory.nbytes,
             steps=steps,
         )
         return Assembled(program=program, weights=self.files, memory=self.memory)
+
+    def interface(self, name: str, buffer: str) -> Value:
+        """An input or an output as the model has it."""
+        of = self.graph.outputs.get(name, buffer)
+        param = self.whole(buffer, self.graph.values[of].shape)
+        return self.value(buffer, param, self.place(buffer, param), name)
 
     def whole(self, buffer: str, shape: tuple[int, ...]) -> TensorParam:
         """A buffer as the model has it."""
@@ -130,13 +135,15 @@ class _Assembly:
         return Step(kernel=self.plans[number].spec.key, bindings=bindings, nodes=call.nodes)
 
     def place(self, buffer: str, param: TensorParam) -> Place:
+        if buffer in self.states:
+            return Place(kind="state", name=self.states[buffer])
         if buffer in self.inputs:
             return Place(kind="input", name=self.inputs[buffer])
         if buffer in self.outputs:
             return Place(kind="output", name=self.outputs[buffer])
         if buffer in self.lowered.constants:
             return Place(kind="weights", name=self.weight(buffer, param))
-        return Place(kind="arena", offset=self.memory.offsets[buffer])
+        return Place(kind="arena", offset=self.memory.offsets[self.owner[buffer]])
 
     def weight(self, buffer: str, param: TensorParam) -> str:
         """The weight that has a constant in the order of a parameter."""

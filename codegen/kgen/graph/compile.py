@@ -16,9 +16,11 @@ from kgen.graph.lower import Lowered, lower
 from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.model import Array, Shape
 from kgen.graph.narrow import WEIGHTS, narrowed, weights_of
+from kgen.graph.normalizations import folded
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.siblings import merged
+from kgen.graph.states import states_of, with_states
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.members import member
 from kgen.targets.base import Plan, Target
@@ -42,7 +44,7 @@ def load(
     path: str | os.PathLike[str], shapes: Mapping[str, Shape], weights: BType | None = None
 ) -> Fused:
     """A model's fused graph, with its products' weights in a narrow type. Raises GraphError."""
-    model = imported(read(path), shapes, OPERATORS)
+    model = folded(imported(read(path), shapes, OPERATORS))
     graph = merged(graph_of(model))
     if weights is not None:
         graph = narrowed(graph, weights, weights_of(model))
@@ -62,12 +64,14 @@ def compile_model(
     names: Iterable[str | Target],
     *,
     shapes: Mapping[str, Shape] | None = None,
+    states: Mapping[str, str] | None = None,
     weights: BTypeName | None = None,
     progress: Callable[[str], None] = lambda _: None,
     executor: Executor | None = None,
     cache: bool = True,
 ) -> Compiled:
-    """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open.
+    """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open;
+    `states` are outputs, by the inputs that they are in the next run, which stay in the program.
     Constant `weights` of products are rounded to bf16, to s8 with a scale for each column, or to s4
     with one for each 32. `executor` and `cache` are as :func:`kgen.build` has them.
 
@@ -88,7 +92,12 @@ def compile_model(
     fused = load(path, shapes or {}, wanted)
     lowered = {target.name: lowered_for(fused, target) for target in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
-    plans = {target.name: planned(lowered[target.name], target) for target in found}
+    kept = states_of(fused.graph, states or {})
+    plans = {}
+    for target in found:
+        own = planned(lowered[target.name], target)
+        lowered[target.name] = with_states(lowered[target.name], kept, own)
+        plans[target.name] = planned(lowered[target.name], target) if kept else own
     distinct = {
         (target.name, plan.spec.key): plan
         for target in found

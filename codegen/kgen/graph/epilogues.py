@@ -147,29 +147,35 @@ class Epilogues:
 
     def _reorder(self, product: Value, root: str) -> None:
         """Where all uses permute the result first, it is written in that order."""
-        firsts = set()
-        for use in self.uses.get(root, ()):
-            operation = self.values[use].operation
-            if not isinstance(operation, View) or operation.step.kind != "permute":
-                return
-            firsts.add(operation.step.numbers)
-        if len(firsts) != 1 or root in self.graph.outputs.values():
-            return
-        axes = next(iter(firsts))
         shape = self.values[root].shape
-        if (
-            axes[-1] != len(shape) - 1
-            or shape != product.shape
-            or self.has_full_operand(root, product)
-        ):
+        wanted = self._wanted(root)
+        if wanted is None or shape != product.shape or self.has_full_operand(root, product):
             return
-        packed = Layout.of(tuple(shape[axis] for axis in axes))
-        back = [axes.index(axis) for axis in range(len(axes))]
-        layout = packed.permuted(back)
+        layout = wanted.reshaped(shape)
+        if layout is None:
+            return
         extents = product_extents(self.graph, product)
         cut = layout.reshaped(extents)
-        if cut is not None and (cut.strides[2] == 1 or extents[2] == 1):
+        if cut is not None and (cut.strides[-1] == 1 or extents[-1] == 1):
             self.memory[root] = layout
+
+    def _wanted(self, name: str) -> Layout | None:
+        """The one layout in which all uses of a value see it packed, once they have reshaped and
+        permuted it; None if there is none."""
+        if name in self.graph.outputs.values():
+            return None
+        found: set[Layout | None] = set()
+        for use in self.uses.get(name, ()):
+            value = self.values[use]
+            if not isinstance(value.operation, View):
+                return None
+            kind, axes = value.operation.step.kind, value.operation.step.numbers
+            if kind == "permute" and axes[-1] == len(axes) - 1:
+                back = [axes.index(axis) for axis in range(len(axes))]
+                found.add(Layout.of(value.shape).permuted(back))
+            else:
+                found.add(self._wanted(use) if kind == "reshape" else None)
+        return found.pop() if len(found) == 1 else None
 
     def has_full_operand(self, root: str, product: Value) -> bool:
         extents = product_extents(self.graph, product)

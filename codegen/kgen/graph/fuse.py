@@ -283,11 +283,14 @@ class _Fusion:
         if not any(part.inlined for part in taken.values()):
             return set()
         found = set()
+        alone = computed_in([part.value.dtype for part in taken.values()], (lazy.value.dtype,))
         for part in taken.values():
             if not part.inlined:
                 continue
             whole = self.computed(lazy)
-            if not self.is_computed_alike(part, whole) or (lazy.axes and not part.is_plain):
+            # A comparison of integers that selects floats would make all of it one of integers.
+            alike = self.is_computed_alike(part, whole) and alone.is_integer is whole.is_integer
+            if not alike or (lazy.axes and not part.is_plain):
                 found.add(part.value.id)
         if is_too_long(lazy.expression) or len(inputs(lazy.expression)) > MOST_OPERANDS:
             widest = max(

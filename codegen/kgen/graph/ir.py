@@ -14,6 +14,7 @@ computed twice in the same way is one value.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -126,7 +127,7 @@ class Builder:
         """A value of the node that is being lowered, or of those that are named."""
         shape = tuple(map(int, shape))
         if nodes is None:
-            nodes = (self.node.name,) if self.node else ()
+            nodes = (self.node.name, *self.node.others) if self.node else ()
         if 0 in shape:
             raise self.refusal(
                 f"has a result of shape {'x'.join(map(str, shape))}, without elements"
@@ -291,7 +292,63 @@ class Builder:
         return self.view(value, "expand", shape, shape)
 
     def product(self, a: Value, b: Value) -> Value:
-        """numpy's matmul of operands of two or more axes."""
+        """numpy's matmul of operands of two or more axes. Where an axis of the batch was made of
+        several, as of groups of heads that share a matrix, the product has these: each may have a
+        stride of its own."""
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         shape = (*batch, a.shape[-2], b.shape[-1])
+        for value in (b, a):
+            parts = self.batch_parts(value)
+            if parts is not None:
+                rank = len(parts)
+                parts = [*((n,) for n in batch[: len(batch) - rank]), *parts]
+                return self.reshape(self.product(*(self.cut(o, parts) for o in (a, b))), shape)
         return self.add(Product(a=a.id, b=b.id), shape, a.dtype)
+
+    def batch_parts(self, value: Value) -> list[Shape] | None:
+        """The axes that each axis of a batch of matrices was made of by a reshape; None if each was
+        made of one."""
+        source, _ = self.before_reshape(value)
+        if source is None:
+            return None
+        left, parts = [n for n in source.shape[:-2] if n > 1], []
+        for n in value.shape[:-2]:
+            part: list[int] = []
+            while math.prod(part) < n and left:
+                part.append(left.pop(0))
+            if math.prod(part) != n:
+                return None
+            parts.append(tuple(part) or (1,))
+        return parts if any(len(part) > 1 for part in parts) else None
+
+    def before_reshape(self, value: Value) -> tuple[Value | None, bool]:
+        """What matrices were before a reshape of their batch, and whether they have been transposed
+        since."""
+        rank, is_transposed = value.rank, False
+        at = value.operation
+        swap = (*range(rank - 2), rank - 1, rank - 2)
+        if isinstance(at, View) and at.step.kind == "permute" and at.step.numbers == swap:
+            value, is_transposed = self.values[at.of], True
+            at = value.operation
+        if not isinstance(at, View) or at.step.kind != "reshape":
+            return None, False
+        source = self.values[at.of]
+        fits = source.rank >= 2 and source.shape[-2:] == value.shape[-2:]
+        return (source, is_transposed) if fits else (None, False)
+
+    def cut(self, value: Value, parts: Sequence[Shape]) -> Value:
+        """Matrices whose batch has the axes `parts` instead of one for each."""
+        sizes = (1,) * (len(parts) + 2 - value.rank) + value.shape[:-2]
+        fine = [
+            size
+            for n, part in zip(sizes, parts, strict=True)
+            for size in (part if n > 1 else (1,) * len(part))
+        ]
+        if self.batch_parts(value) == list(parts[len(parts) + 2 - value.rank :]):
+            source, is_transposed = self.before_reshape(value)
+            assert source is not None
+            found = self.reshape(source, (*fine, *source.shape[-2:]))
+            rank = found.rank
+            order = (*range(rank - 2), rank - 1, rank - 2)
+            return self.permute(found, order) if is_transposed else found
+        return self.reshape(value, (*fine, *value.shape[-2:]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from kgen.graph.fuse import Fused, Lazy, Leaf
 from kgen.graph.ir import Product, Source, Value
 from kgen.graph.layout import Layout, seen
 from kgen.graph.model import Array, Shape
-from kgen.graph.products import extent_of, matrix, product_extents
+from kgen.graph.products import Batch, extent_of, matrix, product_extents
 from kgen.graph.recognise import recognised
 from kgen.ops import reduces
 from kgen.ops.expression import (
@@ -69,6 +70,8 @@ class Lowered:
     inputs: Mapping[str, str]
     constants: Mapping[str, Array]
     outputs: Mapping[str, str]
+    #: Outputs by the inputs in whose place they are written, for the next run.
+    states: Mapping[str, str] = field(default_factory=dict)
 
 
 def lower(fused: Fused) -> Lowered:
@@ -259,12 +262,13 @@ class _Lowering:
     def product(self, root: str, product: Value) -> None:
         operation = product.operation
         assert isinstance(operation, Product)
-        batch, m, n = product_extents(self.graph, product)
+        extents = product_extents(self.graph, product)
+        *sizes, m, n = extents
         k = self.values[operation.a].shape[-1]
         leaves = self.fused.operands[product.id]
         bindings: dict[str, Binding] = {}
-        fields: dict[str, int | None] = {}
-        letters = ""
+        fields: dict[str, int] = {}
+        letters, strides = "", []
         constant: tuple[str, ...] = ()
         for number, (name, leaf) in enumerate(zip("ab", leaves, strict=True)):
             found = matrix(self.graph, product, number, leaf.layout)
@@ -273,35 +277,47 @@ class _Lowering:
             if self.buffers[buffer].dtype is DType.U8:
                 # Blocks lie as they are, and all of a batch share them.
                 bindings[name], letters = Binding(buffer=buffer), f"{letters}t"
-                fields["batch_stride_b"] = 0 if batch > 1 else None
+                strides.append((0,) * len(sizes))
                 continue
             if buffer in self.constants and name == "b":
                 constant = ("b",)
                 least = k if found.transposed else n
-                if found.ld != least or found.offset or batch > 1:
+                if found.ld != least or found.offset or math.prod(sizes) > 1:
                     buffer = self.own_constant(leaf)
                     found = matrix(self.graph, product, number, Layout.of(leaf.layout.shape))
                     assert found is not None
             bindings[name] = Binding(buffer=buffer, offset=found.offset)
             fields[f"ld{name}"] = found.ld
-            fields[f"batch_stride_{name}"] = found.batch_stride if batch > 1 else None
+            strides.append(found.batch_strides)
             letters += "t" if found.transposed else "n"
-        written = self.fused.memory[root].reshaped((batch, m, n))
+        written = self.fused.memory[root].reshaped(extents)
         assert written is not None
-        between, down, _ = written.strides
-        fields["ldc"] = down if m > 1 else n
-        fields["batch_stride_c"] = between if batch > 1 else None
-        epilogue, shapes, operands = self.epilogue(root, product, (batch, m, n))
+        *between, down, _ = written.strides
+        batch = Batch(
+            sizes=tuple(sizes), strides=tuple(zip(*strides, between, strict=True)), m=m,
+            lda=fields["lda"], ldc=down if m > 1 else n,
+        ).coalesced()  # fmt: skip
+        if letters[0] == "n" and self.has_no_rows(root, product, extents):
+            batch = batch.with_rows(k, n)
+        if len(batch.sizes) > 1:
+            constant = ()
+        epilogue, shapes, operands = self.epilogue(root, product, extents)
         spec = Matmul(
-            m=m, n=n, k=k, dtype=product.dtype, out_dtype=product.dtype, batch=batch,
+            m=batch.m, n=n, k=k, dtype=product.dtype, out_dtype=product.dtype,
             b_dtype=narrow_type(self.buffers[bindings["b"].buffer].dtype, product),
-            layout=letters, epilogue=epilogue, epilogue_shapes=shapes, constant=constant, **fields,  # type: ignore[arg-type]
+            layout=letters, epilogue=epilogue, epilogue_shapes=shapes, constant=constant,  # type: ignore[arg-type]
+            lda=batch.lda, ldb=fields.get("ldb"), ldc=batch.ldc, **batch.fields,
         )  # fmt: skip
         nodes = self.nodes(product.id, ())
         if root in self.fused.formulas:
             members = self.fused.formulas[root].inlined
             nodes += self.nodes(root, sorted(members, key=lambda name: int(name[1:])))
         self.call(spec, bindings | operands, root, tuple(dict.fromkeys(nodes)))
+
+    def has_no_rows(self, root: str, product: Value, extents: Shape) -> bool:
+        """Whether no operand of a product's epilogue has one value for each row."""
+        _, shapes, _ = self.epilogue(root, product, extents)
+        return "mx1" not in shapes.values()
 
     def own_constant(self, leaf: Leaf) -> str:
         """The part of a constant that a layout shows, as a constant of its own."""
@@ -320,7 +336,7 @@ class _Lowering:
         return name
 
     def epilogue(
-        self, root: str, product: Value, extents: tuple[int, int, int]
+        self, root: str, product: Value, extents: Shape
     ) -> tuple[str, dict[str, str], dict[str, Binding]]:
         """The formula behind a product, the extents of its operands, and what they are bound to."""
         lazy = self.fused.formulas.get(root)

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from typing import Any
 
 from kgen.graph.ir import Graph, Product, Value
 from kgen.graph.layout import Layout
 from kgen.graph.memory import ALIGNMENT
+from kgen.graph.model import Shape
 from kgen_runtime.values import frozen
 
 
 @frozen
 class Matrix:
     """How a product reads an operand: rows `ld` elements apart, columns of it if `transposed`, and
-    `batch_stride` elements from one of a batch to the next."""
+    `batch_strides` elements from one matrix to the next along each axis of the batch."""
 
     transposed: bool
     ld: int
-    batch_stride: int
+    batch_strides: Shape
     offset: int
 
 
 def matrix(graph: Graph, product: Value, number: int, layout: Layout) -> Matrix | None:
     """An operand of a product as a matrix, or as many as the batch has; None if it is none."""
-    batch, m, n = product_extents(graph, product)
+    *batch, m, n = product_extents(graph, product)
     k = graph.values[product.operands[0]].shape[-1]
-    sizes = ((batch, m, k), (batch, k, n))[number]
-    if batch > 1:
-        layout = layout.expanded((*product.shape[:-2], *layout.shape[-2:]))
-    cut = layout.reshaped(sizes)
+    rows, cols = ((m, k), (k, n))[number]
+    cut = layout.expanded((*batch, rows, cols)) if batch else layout.reshaped((rows, cols))
     if cut is None or layout.offset * product.dtype.itemsize % ALIGNMENT:
         return None
-    _, rows, cols = sizes
-    between, down, along = cut.strides
+    *between, down, along = cut.strides
     if along == 1 or cols == 1:
         transposed, ld, least = False, down, cols
     elif down == 1 or rows == 1:
@@ -40,25 +40,26 @@ def matrix(graph: Graph, product: Value, number: int, layout: Layout) -> Matrix 
     else:
         return None
     ld = ld if (cols if transposed else rows) > 1 else least
-    if ld < least or min(between, ld) < 0:
+    if ld < least or min((*between, ld)) < 0:
         return None
-    return Matrix(
-        transposed=transposed, ld=ld, batch_stride=between if batch > 1 else 0, offset=layout.offset
-    )
+    return Matrix(transposed=transposed, ld=ld, batch_strides=tuple(between), offset=layout.offset)
 
 
-def product_extents(graph: Graph, product: Value) -> tuple[int, int, int]:
-    """Batch, rows and columns of a product, whose batch is one if all share one B."""
+def product_extents(graph: Graph, product: Value) -> Shape:
+    """The axes of the batch, rows and columns of a product. Without axes of a batch all share one
+    B, and are rows."""
     operation = product.operation
     assert isinstance(operation, Product)
     *batch, m, n = product.shape
     if math.prod(graph.values[operation.b].shape[:-2]) == 1:
-        return 1, math.prod(batch) * m, n
-    return math.prod(batch), m, n
+        return math.prod(batch) * m, n
+    return product.shape
 
 
-def extent_of(layout: Layout, extents: tuple[int, int, int]) -> str | None:
+def extent_of(layout: Layout, extents: Shape) -> str | None:
     """What an operand of an epilogue has a value for; None if it can be none."""
+    *batch, m, n = extents
+    extents = (math.prod(batch), m, n)
     cut = layout.reshaped(extents)
     if cut is None:
         return None
@@ -80,3 +81,62 @@ def extent_of(layout: Layout, extents: tuple[int, int, int]) -> str | None:
         and 0 not in (s for size, s in zip(extents, cut.strides, strict=True) if size > 1)
         else None
     )
+
+
+@frozen
+class Batch:
+    """A product of matrices in memory: sizes of the batch's axes, with strides for a, b and the
+    output along each, and rows, with their distances in a and the output."""
+
+    sizes: Shape
+    strides: tuple[tuple[int, int, int], ...]
+    m: int
+    lda: int
+    ldc: int
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Those of the kernel's spec."""
+        if not self.sizes:
+            return {}
+        names = [f"batch_stride_{of}" for of in "abc"]
+        if len(self.sizes) == 1:
+            return {"batch": self.sizes[0]} | dict(zip(names, self.strides[0], strict=True))
+        columns = zip(*self.strides, strict=True)
+        return {"batch_dims": self.sizes} | dict(zip(names, columns, strict=True))
+
+    def coalesced(self) -> Batch:
+        """Without axes of one matrix, and with those made one that all three tensors walk as
+        one."""
+        axes: list[tuple[int, tuple[int, int, int]]] = []
+        for n, strides in zip(self.sizes, self.strides, strict=True):
+            if n == 1:
+                continue
+            if axes and all(s == n * t for s, t in zip(axes[-1][1], strides, strict=True)):
+                axes[-1] = (axes[-1][0] * n, strides)
+            else:
+                axes.append((n, strides))
+        return dataclasses.replace(
+            self, sizes=tuple(n for n, _ in axes), strides=tuple(s for _, s in axes)
+        )
+
+    def with_rows(self, k: int, n: int) -> Batch:
+        """With the last axes as rows, where their matrices share B and lie one behind the other: so
+        few rows of many products are more rows of fewer, which read B once."""
+        found = self
+        while found.sizes:
+            a, b, c = found.strides[-1]
+            one = found.m == 1
+            if b or not (one or (a, c) == (found.m * found.lda, found.m * found.ldc)):
+                break
+            lda, ldc = (a, c) if one else (found.lda, found.ldc)
+            if lda < k or ldc < n:
+                break
+            found = Batch(
+                sizes=found.sizes[:-1],
+                strides=found.strides[:-1],
+                m=found.m * found.sizes[-1],
+                lda=lda,
+                ldc=ldc,
+            )
+        return found

@@ -7,12 +7,12 @@ import math
 import re
 from functools import cached_property
 from numbers import Real
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from kgen.errors import SpecError
 from kgen.ops import Expression, beyond, parse
 from kgen.ops.expression import call, constant, infix, substituted, variable
-from kgen.spec.base import MAX_BYTES, Spec
+from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen.spec.choices import (
     NARROW,
     OUTPUTS,
@@ -51,6 +51,9 @@ MAX_ROWS_OR_COLUMNS = 1 << 20
 #: Sums of so many products of small integers are exact in f32, which verification relies on.
 MAX_K = 65536
 MAX_BATCH = 65535
+MAX_BATCH_DIMS = 4
+#: Numbers of a batch's dimensions, outermost first.
+Dims = tuple[int, ...]
 #: The largest finite f32.
 F32_MAX = 2.0**128 - 2.0**104
 
@@ -63,8 +66,10 @@ class Matmul(Spec):
     f32 unless they are the output). A is M x K, B is K x N, C, residual and out are M x N, bias is
     N; a transposed operand is stored as K x M or N x K. Leading dimensions and batch strides are in
     elements; None means packed, and an input's batch stride 0 means that one matrix is shared by
-    the whole batch. `epilogue` is an expression of x, or steps; `epilogue_shapes` says of its
-    operands, but for some known names, what they have a value for (:class:`Extent`). C and full
+    the whole batch. A batch may have several dimensions (`batch_dims`, outermost first, whose
+    product is `batch`), as of sequences and heads; its batch strides then are as many, 0 along
+    those that share a matrix. `epilogue` is an expression of x, or steps; `epilogue_shapes` says of
+    its operands, but for some known names, what they have a value for (:class:`Extent`). C and full
     operands have the output's dtype, leading dimension and batch stride; so have vectors its dtype,
     or f32 where 8 bits are too few (:meth:`operand_dtype`), or what `epilogue_dtypes` says.
     `scales` are those of A, B and the output that are arguments, a f32 each, for operands of 8
@@ -86,9 +91,10 @@ class Matmul(Spec):
     ldb: int | None = None
     ldc: int | None = None
     batch: int = 1
-    batch_stride_a: int | None = None
-    batch_stride_b: int | None = None
-    batch_stride_c: int | None = None
+    batch_dims: Dims | None = None
+    batch_stride_a: int | Dims | None = None
+    batch_stride_b: int | Dims | None = None
+    batch_stride_c: int | Dims | None = None
     alpha: float = 1.0
     beta: float = 0.0
     epilogue: EpilogueText = EpilogueText()
@@ -107,7 +113,7 @@ class Matmul(Spec):
         self._check_int("m", 1, MAX_ROWS_OR_COLUMNS)
         self._check_int("n", 1, MAX_ROWS_OR_COLUMNS)
         self._check_int("k", 1, MAX_K)
-        self._check_int("batch", 1, MAX_BATCH)
+        self._check_batch()
         for name in ("alpha", "beta"):
             check_scalar(name, getattr(self, name), self.finishes_in)
             object.__setattr__(self, name, float(getattr(self, name)))
@@ -124,7 +130,30 @@ class Matmul(Spec):
         if len(set(self.constant)) < len(self.constant):
             raise SpecError(f"constant={','.join(self.constant)} has one twice; once is the limit")
         self._fill_strides()
+        if self.batch_dims and self.constant and any(self.batch_strides("b")):
+            raise SpecError(
+                f"constant={','.join(self.constant)} differs along batch_dims="
+                f"{shown(self.batch_dims)}, and is packed for a batch of one dimension; give batch"
+            )
         self._check_sizes()
+
+    def _check_batch(self) -> None:
+        """`batch` is what its dimensions, where it has several, multiply to."""
+        if self.batch_dims is not None:
+            dims = tuple(whole("batch_dims", n, 1, MAX_BATCH) for n in self.batch_dims)
+            if not 2 <= len(dims) <= MAX_BATCH_DIMS or 1 in dims:
+                raise SpecError(
+                    f"batch_dims={shown(dims)} are not 2 to {MAX_BATCH_DIMS} sizes above 1; leave "
+                    "out dimensions of size 1, and give a single one as batch"
+                )
+            if self.batch not in (1, math.prod(dims)):
+                raise SpecError(
+                    f"batch={self.batch} is not the product of batch_dims={shown(dims)}; "
+                    "leave it out"
+                )
+            object.__setattr__(self, "batch_dims", dims)
+            object.__setattr__(self, "batch", math.prod(dims))
+        self._check_int("batch", 1, MAX_BATCH)
 
     def _check_narrow(self) -> None:
         if self.b_dtype is None:
@@ -183,21 +212,53 @@ class Matmul(Spec):
             if getattr(self, ld_name) is None:
                 object.__setattr__(self, ld_name, n_cols)
             ld = self._check_int(ld_name, n_cols, MAX_BYTES)
-            if getattr(self, stride_name) is not None:
-                self._check_int(stride_name, 0, MAX_BYTES)
-            if getattr(self, stride_name) is None or self.batch == 1:
-                object.__setattr__(self, stride_name, n_rows * ld)
+            self._fill_batch_stride(stride_name, n_rows * ld)
         if self.batch > 1 and not self._output_is_disjoint():
             raise SpecError(
-                f"batch_stride_c={self.batch_stride_c} makes the outputs of the batch overlap; "
-                f"at least {(self.m - 1) * self.out_strides[1] + self.n} is needed"
+                f"batch_stride_c={shown(self.batch_strides('c'))} makes the outputs of the batch "
+                f"overlap; at least {(self.m - 1) * self.out_strides[1] + self.n} is needed"
             )
 
+    def _fill_batch_stride(self, name: str, packed: int) -> None:
+        """One number, or one for each of the batch's dimensions."""
+        given = getattr(self, name)
+        if self.batch_dims is None:
+            if given is not None:
+                self._check_int(name, 0, MAX_BYTES)
+            if given is None or self.batch == 1:
+                object.__setattr__(self, name, packed)
+            return
+        inner = (math.prod(self.batch_dims[i + 1 :]) for i in range(len(self.batch_dims)))
+        strides = tuple(packed * n for n in inner) if given is None else given
+        if not isinstance(strides, tuple | list) or len(strides) != len(self.batch_dims):
+            raise SpecError(
+                f"{name}={given} is not one number for each of "
+                f"batch_dims={shown(self.batch_dims)}; give {len(self.batch_dims)}"
+            )
+        object.__setattr__(self, name, tuple(whole(name, s, 0, MAX_BYTES) for s in strides))
+
     def _output_is_disjoint(self) -> bool:
-        stride, ld, _ = self.out_strides
-        one_after_another = stride >= (self.m - 1) * ld + self.n
-        interleaved = stride >= self.n and ld >= (self.batch - 1) * stride + self.n
-        return one_after_another or interleaved
+        """Whether no two outputs are one element: each stride steps over all that smaller ones
+        reach."""
+        sizes = (*self.batch_sizes, self.m, self.n)
+        strides = (*self.batch_strides("c"), *self.out_strides[1:])
+        reach = 0
+        for stride, size in sorted((s, n) for s, n in zip(strides, sizes, strict=True) if n > 1):
+            if stride <= reach:
+                return False
+            reach += (size - 1) * stride
+        return True
+
+    @property
+    def batch_sizes(self) -> Dims:
+        """The batch's dimensions, outermost first."""
+        return self.batch_dims or (self.batch,)
+
+    def batch_strides(self, of: str) -> Dims:
+        """Elements from one matrix of a, b, or c (the output and all that is like it) to the next
+        along each of them."""
+        found = getattr(self, f"batch_stride_{of}")
+        return found if isinstance(found, tuple) else (cast(int, found),)
 
     @property
     def out(self) -> DType:
@@ -266,31 +327,32 @@ class Matmul(Spec):
 
     @property
     def a_strides(self) -> tuple[int, int, int]:
-        """Elements from one batch, m and k to the next."""
-        assert self.lda is not None and self.batch_stride_a is not None
+        """Elements from one batch (along its last dimension), m and k to the next."""
+        assert self.lda is not None
         return (
-            self.batch_stride_a,
+            self.batch_strides("a")[-1],
             *((1, self.lda) if self.layout.a_transposed else (self.lda, 1)),
         )
 
     @property
     def b_strides(self) -> tuple[int, int, int]:
-        """Elements from one batch, k and n to the next."""
-        assert self.ldb is not None and self.batch_stride_b is not None
+        """Elements from one batch (along its last dimension), k and n to the next."""
+        assert self.ldb is not None
         return (
-            self.batch_stride_b,
+            self.batch_strides("b")[-1],
             *((1, self.ldb) if self.layout.b_transposed else (self.ldb, 1)),
         )
 
     @property
     def out_strides(self) -> tuple[int, int, int]:
-        """Elements from one batch, m and n to the next, for out, C and the residual."""
-        assert self.ldc is not None and self.batch_stride_c is not None
-        return (self.batch_stride_c, self.ldc, 1)
+        """Elements from one batch (along its last dimension), m and n to the next, for out, C and
+        the residual."""
+        assert self.ldc is not None
+        return (self.batch_strides("c")[-1], self.ldc, 1)
 
     @cached_property
     def parameters(self) -> tuple[TensorParam, ...]:
-        a_batch, b_batch, c_batch = self.a_strides[0], self.b_strides[0], self.out_strides[0]
+        a_batch, b_batch, c_batch = map(self.batch_strides, ("a", "b", "c"))
         assert self.lda is not None and self.ldb is not None and self.ldc is not None
         out_like = (self.out, (self.m, self.n), self.ldc, c_batch)
         params = [
@@ -323,16 +385,21 @@ class Matmul(Spec):
         return TensorParam(name=name, role="input", dtype=dtype, shape=(size,), strides=(1,))
 
     def _matrix(
-        self, name: str, dtype: DType, shape: tuple[int, int], ld: int, batch_stride: int
+        self, name: str, dtype: DType, shape: tuple[int, int], ld: int, batch_strides: Dims
     ) -> TensorParam:
-        batched = self.batch > 1 and batch_stride != 0
-        return TensorParam(
-            name=name,
-            role="input",
-            dtype=dtype,
-            shape=(self.batch, *shape) if batched else shape,
-            strides=(batch_stride, ld, 1) if batched else (ld, 1),
-        )
+        """Dimensions of the batch that share a matrix are of size 1; of those in front there are
+        none."""
+        sizes: Dims = shape
+        strides: Dims = (ld, 1)
+        if self.batch > 1:
+            walked = [*zip(self.batch_sizes, batch_strides, strict=True)]
+            while walked and not walked[0][1]:
+                walked.pop(0)
+            for n, stride in reversed(walked):
+                behind = sizes[0] * strides[0]
+                sizes = (n if stride else 1, *sizes)
+                strides = (stride or behind, *strides)
+        return TensorParam(name=name, role="input", dtype=dtype, shape=sizes, strides=strides)
 
     @property
     def formula(self) -> str:
@@ -362,7 +429,7 @@ class Matmul(Spec):
         if self.out is not self.dtype:
             parts.append(f"to_{self.out}")
         if self.batch > 1:
-            parts.append(f"b{self.batch}")
+            parts.append(f"b{shown(self.batch_sizes)}")
         parts += self._stride_names()
         if self.alpha != 1.0:
             parts.append(f"alpha{number_name(self.alpha)}")
@@ -386,11 +453,12 @@ class Matmul(Spec):
         rows = {"a": self.a_shape, "b": self.b_shape, "c": (self.m, self.n)}
         names = []
         for name, (n_rows, n_cols) in rows.items():
-            ld, stride = getattr(self, f"ld{name}"), getattr(self, f"batch_stride_{name}")
+            ld, strides = getattr(self, f"ld{name}"), self.batch_strides(name)
             if ld != n_cols:
                 names.append(f"ld{name}{ld}")
-            if self.batch > 1 and stride != n_rows * ld:
-                names.append(f"s{name}{stride}")
+            inner = [math.prod(self.batch_sizes[i + 1 :]) for i in range(len(strides))]
+            if self.batch > 1 and strides != tuple(n * n_rows * ld for n in inner):
+                names.append(f"s{name}{shown(strides)}")
         return names
 
 
@@ -413,6 +481,10 @@ def check_scalar(name: str, value: float, applied_in: DType) -> None:
             f"{name}={value} is too small for {applied_in}, in which it is applied; "
             f"the smallest is {applied_in.smallest_normal}; give that or 0"
         )
+
+
+def shown(sizes: Dims) -> str:
+    return "x".join(map(str, sizes))
 
 
 def number_name(value: float) -> str:

@@ -29,6 +29,7 @@ from kgen.ops.expression import infix
 from kgen.spec import Formula, Rowwise, Spec, formula_class, op_class
 from kgen.spec.epilogue import EpilogueDtypes, EpilogueShapes, steps_of
 from kgen.spec.formula import by_name, expression_of
+from kgen.spec.matmul import Dims
 from kgen.spec.members import Members
 from kgen.spec.rowwise import Axes
 
@@ -60,7 +61,7 @@ def parse(text: str) -> Spec:
         if name in fields:
             raise SpecError(f"kernel={text!r} gives {name} twice; once is the limit")
         fields[name] = value
-    if "batch" not in fields:
+    if not {"batch", "batch_dims"} & fields.keys():
         for name in fields:
             if name.startswith("batch_stride_"):
                 raise SpecError(f"{name} is between the products of a batch; give batch= with it")
@@ -160,6 +161,8 @@ def _word(name: str, value: Any) -> str:
             if steps is None
             else ("+" + "+".join(steps))
         )
+    if name.startswith("batch_") and isinstance(value, tuple):
+        return f"{name}={'x'.join(map(str, value))}"
     shown = ",".join(value) if isinstance(value, tuple) else value
     return f"{LONG.get(name, name)}={shown}"
 
@@ -198,6 +201,8 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
         raise SpecError(f"{word} has no value; write {name}=VALUE")
     if kind is float:
         return name, _number(name, value)
+    if Dims in typing.get_args(kind) and ("x" in value or int not in typing.get_args(kind)):
+        return name, tuple(_whole(name, part) for part in value.split("x"))
     if kind is Axes:
         return name, tuple(_whole(name, axis) for axis in value.split(","))
     if typing.get_origin(kind) is Members or kind in (EpilogueShapes, EpilogueDtypes):

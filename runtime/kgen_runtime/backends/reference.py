@@ -140,6 +140,7 @@ def output_elements(
         if spec["op"] == "elementwise":
             yield (flat,), offset
         elif spec["op"] == "matmul":
-            yield (0, *position)[-3:], offset
+            m, n = output.shape[-2:]
+            yield (flat // (m * n), *position[-2:]), offset
         else:
             yield position, offset

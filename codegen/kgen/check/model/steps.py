@@ -164,9 +164,7 @@ class _Machine:
                 self.memories[memory] = np.asarray(self.reader.weight(weights[name])).view(np.uint8)
                 continue
             self.memories[memory] = np.full(nbytes, POISON_BYTE, np.uint8)
-            if kind == "state":
-                self.memories[memory][:] = 0
-            if kind == "input":
+            if kind in ("input", "state"):
                 given = np.ascontiguousarray(self.truth.inputs[name]).reshape(-1)
                 self.memories[memory][:] = given.view(np.uint8)
 
@@ -219,7 +217,8 @@ class _Machine:
 
     def outputs(self) -> dict[str, float]:
         found = {}
-        for shown in self.program.outputs:
+        kept = (self.values[state.output] for state in self.program.states)
+        for shown in (*self.program.outputs, *kept):
             made = elements(self.memories[shown.place.memory], shown)
             error = self.compare(shown.name, made)
             found[shown.name] = math.inf if error is None else error

@@ -64,7 +64,8 @@ def truth(
     named = {i.name: i for i in model.graph.input}
     inputs = {}
     rng = np.random.default_rng(seed)
-    for value in program.inputs:
+    values = program.by_name
+    for value in (*program.inputs, *(values[state.input] for state in program.states)):
         if value.name not in named:
             raise GraphError(f"model={path} has no input {value.name}, which the program has")
         rank = len(named[value.name].type.tensor_type.shape.dim)

@@ -31,7 +31,7 @@ def output_shape(entry: KernelEntry) -> tuple[int, ...]:
     """The output in the coordinates used here."""
     shape = entry.output.shape
     if entry.op == "matmul":
-        return (1, *shape)[-3:]
+        return (math.prod(shape[:-2]), *shape[-2:])
     if entry.spec["op"] == "rowwise":
         rows, cols = row_shape(entry)
         return rows, 1 if is_reduced(entry) else cols
@@ -113,7 +113,9 @@ def _matmul(
     batch, rows, cols = box
 
     def piece(name: str, transposed: bool, rows: slice, cols: slice) -> Values:
-        bits = inputs[name] if inputs[name].ndim == 3 else inputs[name][np.newaxis]
+        bits = inputs[name] if inputs[name].ndim >= 3 else inputs[name][np.newaxis]
+        if dims := spec.get("batch_dims"):
+            bits = np.broadcast_to(bits, (*dims, *bits.shape[-2:])).reshape(-1, *bits.shape[-2:])
         bits = bits.swapaxes(1, 2) if transposed else bits
         values = decode(
             bits[batch if len(bits) > 1 else slice(None), rows, cols], params[name].dtype

@@ -99,8 +99,8 @@ class MatmulValues:
     def place(self, name: str, values: Floats) -> None:
         """Put them into A, and then into B."""
         along_k = values.swapaxes(-1, -2) if self._is_transposed[name] else values
-        for matrix in along_k if along_k.ndim == 3 else along_k[np.newaxis]:
-            self._place(name, matrix)
+        for at in np.ndindex(along_k.shape[:-2]):
+            self._place(name, along_k[at])
 
     def _place(self, name: str, matrix: Floats) -> None:
         rows, depth = matrix.shape

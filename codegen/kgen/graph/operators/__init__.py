@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from kgen.graph.importer import DTYPES as DTYPES
-from kgen.graph.ir import Builder, Graph, Value, View
+from kgen.graph.ir import Builder, Graph, Source, Value, View
 from kgen.graph.model import Model, Shape
 from kgen.graph.operators import (
     convolutions,
@@ -92,6 +92,10 @@ def graph_of(model: Model) -> Graph:
     names: dict[str, str] = {}
     for name, result in found.items():
         names.setdefault(result.id, name)
+    # Constants that operators make have names of their own.
+    for made_here in b.values.values():
+        if isinstance(made_here.operation, Source):
+            names.setdefault(made_here.id, made_here.operation.name)
     for name, result in found.items():
         # What a permutation is of is in memory, and has a name for it.
         operation, order = result.operation, b.order_of(result)

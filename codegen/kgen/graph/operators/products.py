@@ -22,7 +22,7 @@ def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if node.attribute("transA", 0):
         a = b.permute(a, (1, 0))
     if node.attribute("transB", 0):
-        c = b.permute(c, (1, 0))
+        c = b.folded(b.permute(c, (1, 0)))
     product = b.product(a, c)
     found, alpha, beta = b.term(product), node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
     if alpha != 1.0:

@@ -16,6 +16,7 @@ from kgen.targets.amdgpu.plan.chunks import Axis, Shape, power_of_two_divisor, s
 from kgen.targets.amdgpu.plan.lds import LdsTile, Swizzle
 from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
+from kgen.targets.batch import BatchTerm
 from kgen_runtime.dtypes import DType
 
 #: The loads of a wave: the (row, k) of each lane, instruction by instruction, of so many bytes.
@@ -30,15 +31,16 @@ def make(
     tile: LdsTile,
     shape: tuple[int, int],
     threads: int,
-    strides: tuple[int, int, int],
+    batch_terms: tuple[BatchTerm, ...],
+    strides: tuple[int, int],
     loads: Loads,
 ) -> Staging:
     """How a tile of a matrix of `shape` = (rows, k) is staged.
 
-    `strides` are elements from one batch, row and k to the next. Raises ScheduleError if the
+    `strides` are elements from one row and k to the next. Raises ScheduleError if the
     threads cannot share the tile evenly.
     """
-    memory_axis: Axis = "k" if strides[2] == 1 else "row"
+    memory_axis: Axis = "k" if strides[1] == 1 else "row"
     # A vector must lie wholly inside or outside the matrix.
     extent = shape[1] if memory_axis == "k" else shape[0]
     staging = [
@@ -48,9 +50,9 @@ def make(
             tile=tile,
             rows=shape[0],
             threads=threads,
-            batch_stride=strides[0],
-            row_stride=strides[1],
-            k_stride=strides[2],
+            batch_terms=batch_terms,
+            row_stride=strides[0],
+            k_stride=strides[1],
             memory_axis=memory_axis,
             k_rest=shape[1] % tile.depth,
             chunk=chunk,

@@ -13,6 +13,7 @@ from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRender
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
 from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
+from kgen.targets.batch import BatchCoordinate, BatchTerm, batch_coordinates, batch_terms
 from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen.targets.header import counted
@@ -125,8 +126,8 @@ class EpiloguePlan:
         return self.spec.out_strides[1]
 
     @property
-    def batch_stride(self) -> int:
-        return self.spec.out_strides[0]
+    def batch_terms(self) -> tuple[BatchTerm, ...]:
+        return batch_terms(self.spec, "c")
 
     def finished(self, piece: str, row: str, column: str, accumulators: str) -> Rendered:
         """A piece through the epilogue. Names are those that the template gives to what depends on
@@ -177,6 +178,10 @@ class MatmulPlan(AmdgpuPlan):
     @property
     def batched(self) -> bool:
         return self.spec.batch > 1
+
+    @property
+    def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
+        return batch_coordinates(self.spec)
 
     @property
     def has_barriers(self) -> bool:

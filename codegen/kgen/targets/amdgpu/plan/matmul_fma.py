@@ -19,6 +19,7 @@ from kgen.targets.amdgpu.plan.layout import Loads
 from kgen.targets.amdgpu.plan.lds import LdsTile
 from kgen.targets.amdgpu.plan.matmul import MatmulPlan, check_lds, epilogue, k_loop, launch
 from kgen.targets.base import Target
+from kgen.targets.batch import batch_terms
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
@@ -126,7 +127,7 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     m = Side(thread_rows=schedule.thread_m, threads=schedule.block_m // schedule.thread_m)
     n = Side(thread_rows=schedule.thread_n, threads=schedule.block_n // schedule.thread_n)
     wave = range(min(threads, target.subgroup))
-    b_batch, b_k, b_n = spec.b_strides
+    _, b_k, b_n = spec.b_strides
     a, b = (
         layout.make(
             name=name,
@@ -142,13 +143,14 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
             ),
             shape=(rows, spec.k),
             threads=threads,
+            batch_terms=batch_terms(spec, name),
             strides=strides,
             loads=fragment_loads(side, [divmod(t, n.threads)[number] for t in wave]),
         )
         for number, (name, memory, rows, block, side, strides) in enumerate(
             (
-                ("a", spec.dtype, spec.m, schedule.block_m, m, spec.a_strides),
-                ("b", spec.b_type, spec.n, schedule.block_n, n, (b_batch, b_n, b_k)),
+                ("a", spec.dtype, spec.m, schedule.block_m, m, spec.a_strides[1:]),
+                ("b", spec.b_type, spec.n, schedule.block_n, n, (b_n, b_k)),
             )
         )
     )

@@ -19,6 +19,7 @@ from kgen.targets.amdgpu.plan.layout import Loads
 from kgen.targets.amdgpu.plan.lds import LdsTile
 from kgen.targets.amdgpu.plan.matmul import MatmulPlan, check_lds, epilogue, k_loop, launch
 from kgen.targets.base import Target
+from kgen.targets.batch import batch_terms
 from kgen_runtime.values import frozen
 
 #: Consecutive depths in a slot of LDS: 16 bytes.
@@ -237,7 +238,7 @@ def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
     tiles_n = schedule.warp_n // instruction.n
     # A piece of neighbouring columns lies wholly inside or outside the output, and is one store.
     interleave = power_of_two_divisor(math.gcd(tiles_n, spec.n), WIDEST // spec.out.itemsize)
-    b_batch, b_k, b_n = spec.b_strides
+    _, b_k, b_n = spec.b_strides
     a, b = (
         layout.make(
             name=name,
@@ -255,12 +256,13 @@ def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
             ),
             shape=(rows, spec.k),
             threads=threads,
+            batch_terms=batch_terms(spec, name),
             strides=strides,
             loads=fragment_loads(instruction, target.subgroup, warp // instruction.m),
         )
         for name, rows, block, warp, neighbours, strides in (
-            ("a", spec.m, schedule.block_m, schedule.warp_m, 1, spec.a_strides),
-            ("b", spec.n, schedule.block_n, schedule.warp_n, interleave, (b_batch, b_n, b_k)),
+            ("a", spec.m, schedule.block_m, schedule.warp_m, 1, spec.a_strides[1:]),
+            ("b", spec.n, schedule.block_n, schedule.warp_n, interleave, (b_n, b_k)),
         )
     )
     launched = launch(spec, schedule, threads)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from kgen.targets.amdgpu.plan.chunks import Axis, Load, Shape, Store
 from kgen.targets.amdgpu.plan.lds import LdsTile
+from kgen.targets.batch import BatchTerm
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
@@ -25,7 +26,7 @@ class Staging:
     tile: LdsTile
     rows: int
     threads: int
-    batch_stride: int
+    batch_terms: tuple[BatchTerm, ...]
     row_stride: int
     k_stride: int
     memory_axis: Axis

@@ -8,6 +8,13 @@ from functools import cached_property
 
 from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Matmul, Operand
+from kgen.targets.batch import (
+    BATCH,
+    BatchCoordinate,
+    BatchTerm,
+    batch_coordinates,
+    batch_terms,
+)
 from kgen.targets.cpu.plan.addresses import Origin, origin
 from kgen.targets.cpu.plan.base import LINE_BYTES, access, fuses
 from kgen.targets.cpu.plan.epilogue import NATIVE, FinishRenderer
@@ -156,11 +163,27 @@ class MatmulPlan(BlockedPlan):
 
     @property
     def a_origin(self) -> Origin:
-        return self._origin("a", self.a_strides[0], m=self.a_strides[1])
+        terms = batch_terms(self.spec, "a", self.spec.dtype.itemsize)
+        return self._origin("a", terms, m=self.a_strides[1])
 
     @property
     def b_origin(self) -> Origin:
-        return self._origin("b", self.b_strides[0], n=self.b_strides[2])
+        return self._origin("b", self.b_terms, n=self.b_strides[2])
+
+    @property
+    def b_terms(self) -> tuple[BatchTerm, ...]:
+        """Of B as it is given, or as it comes packed."""
+        if self.b_is_packed:
+            return self._numbered(self.b_strides[0])
+        return batch_terms(self.spec, "b", self.spec.b_type.itemsize)
+
+    def _numbered(self, stride: int) -> tuple[BatchTerm, ...]:
+        """Of matrices that lie in the order of their products' numbers."""
+        return (BatchTerm(name=BATCH, stride=stride),) if self.spec.batch > 1 and stride else ()
+
+    @property
+    def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
+        return batch_coordinates(self.spec)
 
     @property
     def input_origins(self) -> tuple[Origin, ...]:
@@ -170,19 +193,18 @@ class MatmulPlan(BlockedPlan):
     @property
     def out_origins(self) -> dict[str, Origin]:
         """Of every tensor that the epilogue reads or writes."""
-        batch, m, n = self.out_strides
-        found = {name: self._origin(name, batch, m=m, n=n) for name in self.out_like}
+        _, m, n = self.out_strides
+        terms = batch_terms(self.spec, "c", self.spec.out.itemsize)
+        found = {name: self._origin(name, terms, m=m, n=n) for name in self.out_like}
         for a in self.epilogue.by_column:
-            found[a.stem] = self._origin(a.stem, 0, n=a.dtype.itemsize)
+            found[a.stem] = self._origin(a.stem, (), n=a.dtype.itemsize)
         for a in self.epilogue.by_row:
-            found[a.stem] = self._origin(a.stem, 0, m=a.dtype.itemsize)
+            found[a.stem] = self._origin(a.stem, (), m=a.dtype.itemsize)
         return found | {a.stem: origin(a.stem, ()) for a in self.epilogue.numbers}
 
-    def _origin(self, tensor: str, batch: int, m: int = 0, n: int = 0) -> Origin:
+    def _origin(self, tensor: str, batch: tuple[BatchTerm, ...], m: int = 0, n: int = 0) -> Origin:
         """The block's corner: strides in bytes, of what varies from task to task."""
-        terms = []
-        if self.spec.batch > 1 and batch:
-            terms.append(("batch", batch))
+        terms = [(term.name, term.stride) for term in batch]
         if self.splits_m and m:
             terms.append(("m0", m))
         if self.splits_n and n:
@@ -204,7 +226,17 @@ class MatmulPlan(BlockedPlan):
     def has_gelu(self) -> bool:
         return "gelu" in self.natives
 
-    # -- the scratch block of sums ------------------------------------------------------------
+    # -- the block of sums: scratch, or out itself --------------------------------------------
+
+    @property
+    def sums_in_out(self) -> bool:
+        """From one block of K to the next, the sums are in out."""
+        return False
+
+    @property
+    def acc_base(self) -> str:
+        """Pointer to the sums of the block's corner."""
+        return self.out_origins["out"].base if self.sums_in_out else "%acc"
 
     @property
     def sum_vector(self) -> Vector:
@@ -231,6 +263,12 @@ class MatmulPlan(BlockedPlan):
 
     @property
     def acc_row(self) -> int:
+        """Bytes from the sums of a row to those of the next."""
+        return self.out_strides[1] if self.sums_in_out else self.scratch_row
+
+    @property
+    def scratch_row(self) -> int:
+        """The same in scratch."""
         padding = self.streams_b and not self.schedule.pack_b
         return self.schedule.nc * self.accumulator_bytes + padding * SUMS_PADDING
 

@@ -16,6 +16,7 @@ from kgen.schedule import (
 )
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
+from kgen.targets.batch import refuse_batch_dims
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
 
@@ -31,6 +32,7 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
         case Matmul(), SplitMatmul() | SplitFmaMatmul() | WgmmaMatmul() if schedule.split_k > 1:
             from kgen.targets.cuda.plan.reduction.split_k import plan_one_kernel, plan_split
 
+            refuse_batch_dims(spec, f"split_k={schedule.split_k}")
             parts = plan_one_kernel if is_last_arriving(schedule) else plan_split
             return parts(spec, target, schedule)
         case Matmul(), MmaMatmul():

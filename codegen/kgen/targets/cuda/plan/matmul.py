@@ -11,6 +11,7 @@ from typing import Protocol
 from kgen.schedule import GpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
+from kgen.targets.batch import batch_terms
 from kgen.targets.cuda.plan.base import is_dynamic
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan
 from kgen.targets.cuda.plan.matrix import Matrix
@@ -216,9 +217,7 @@ def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
     """A and B as they are stored. A stride that no element needs is 0, so that it constrains no
     alignment and the addresses of what lies beyond a single row stay aligned."""
 
-    def matrix(
-        name: str, dtype: DType, shape: tuple[int, int], ld: int, batch: int, k_inner: bool
-    ) -> Matrix:
+    def matrix(name: str, dtype: DType, shape: tuple[int, int], ld: int, k_inner: bool) -> Matrix:
         itemsize = dtype.itemsize
         return Matrix(
             name=name,
@@ -226,14 +225,14 @@ def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
             rows=shape[0],
             cols=shape[1],
             row_stride=ld * itemsize if shape[0] > 1 else 0,
-            batch_stride=batch * itemsize if spec.batch > 1 else 0,
+            batch_terms=batch_terms(spec, name, itemsize),
             k_inner=k_inner,
         )
 
     a_inner, b_inner = not spec.layout.a_transposed, spec.layout.b_transposed
     return (
-        matrix("a", spec.dtype, spec.a_shape, max(spec.a_strides[1:]), spec.a_strides[0], a_inner),
-        matrix("b", spec.b_type, spec.b_shape, max(spec.b_strides[1:]), spec.b_strides[0], b_inner),
+        matrix("a", spec.dtype, spec.a_shape, max(spec.a_strides[1:]), a_inner),
+        matrix("b", spec.b_type, spec.b_shape, max(spec.b_strides[1:]), b_inner),
     )
 
 

@@ -6,6 +6,7 @@ import math
 
 from kgen.spec import DType
 from kgen.targets.base import Target
+from kgen.targets.batch import BatchTerm
 from kgen_runtime.values import frozen
 
 #: Widest access of a thread.
@@ -26,8 +27,13 @@ class Matrix:
     rows: int
     cols: int
     row_stride: int
-    batch_stride: int
+    batch_terms: tuple[BatchTerm, ...]
     k_inner: bool
+
+    @property
+    def batch_stride(self) -> int:
+        """What all matrices of the batch are multiples of apart; 0 if they are one."""
+        return math.gcd(*(term.stride for term in self.batch_terms))
 
     @property
     def k(self) -> int:

@@ -27,6 +27,8 @@ def splits(
     spec: Matmul, target: Target, block_m: int, block_n: int, block_k: int, warps: int
 ) -> list[int]:
     """Split-k slices until each SM has two CTAs, or so many that they have WARPS_PER_SM."""
+    if spec.batch_dims is not None:
+        return [1]
     blocks = -(-spec.m // block_m) * -(-spec.n // block_n) * spec.batch
     ctas = max(2, WARPS_PER_SM // warps) * device_of(target).sms
     return part_counts(blocks, -(-spec.k // block_k), ctas)
@@ -50,6 +52,8 @@ def ways_to_add(splits: list[int]) -> list[tuple[int, bool]]:
 def shared_by(spec: Matmul, tile: GpuMatmul, sms: int) -> list[int]:
     """How many CTAs may share block tiles along k: one or two for each SM, where block tiles fill
     few waves of these, and not the last one."""
+    if spec.batch_dims is not None:
+        return []
     blocks = -(-spec.m // tile.block_m) * -(-spec.n // tile.block_n) * spec.batch
     return [c for c in (sms, 2 * sms) if c < 2 * blocks and blocks < FEW_WAVES * c and blocks % c]
 

@@ -11,6 +11,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
+from kgen.targets.batch import BatchCoordinate, BatchTerm, batch_coordinates, batch_terms
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import counted
 from kgen.targets.vulkan.limits import CEILING
@@ -159,8 +160,12 @@ class MatmulPlan(VulkanPlan):
         return "tail_total" if self.spec.k % self.schedule.block_k else "main_total"
 
     @property
-    def out_batch_stride(self) -> int:
-        return self.spec.out_strides[0]
+    def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
+        return batch_coordinates(self.spec)
+
+    @property
+    def out_batch_terms(self) -> tuple[BatchTerm, ...]:
+        return batch_terms(self.spec, "c")
 
     @property
     def out_row_stride(self) -> int:

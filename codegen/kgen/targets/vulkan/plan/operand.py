@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
+from kgen.targets.batch import BatchTerm, batch_terms
 from kgen.targets.vulkan.plan.base import Shared, Tensor, log2
 from kgen_runtime.values import frozen
 
@@ -39,7 +40,7 @@ class Operand:
     num_threads: int
     edge_stride: int
     k_stride: int
-    batch_stride: int
+    batch_terms: tuple[BatchTerm, ...]
     k_inner: bool
     pitch: int
 
@@ -125,7 +126,7 @@ class Operand:
 
     @property
     def batched(self) -> bool:
-        return self.batch_stride > 0
+        return bool(self.batch_terms)
 
     @property
     def threads(self) -> int:
@@ -142,7 +143,6 @@ def plan_operands(
     spec: Matmul, schedule: FmaMatmul, a: Tensor, b: Tensor
 ) -> tuple[Operand, Operand]:
     """A and B; all block dimensions and the number of invocations are powers of two."""
-    batch_strides = (spec.a_strides[0], spec.b_strides[0]) if spec.batch > 1 else (0, 0)
     return (
         _operand(
             schedule,
@@ -151,7 +151,7 @@ def plan_operands(
             size=spec.m,
             edge_block=schedule.block_m,
             per_thread=schedule.thread_m,
-            batch_stride=batch_strides[0],
+            terms=batch_terms(spec, "a"),
             edge_stride=spec.a_strides[1],
             k_stride=spec.a_strides[2],
             k_inner=not spec.layout.a_transposed,
@@ -163,7 +163,7 @@ def plan_operands(
             size=spec.n,
             edge_block=schedule.block_n,
             per_thread=schedule.thread_n,
-            batch_stride=batch_strides[1],
+            terms=batch_terms(spec, "b"),
             edge_stride=spec.b_strides[2],
             k_stride=spec.b_strides[1],
             k_inner=spec.layout.b_transposed,
@@ -179,7 +179,7 @@ def _operand(
     size: int,
     edge_block: int,
     per_thread: int,
-    batch_stride: int,
+    terms: tuple[BatchTerm, ...],
     edge_stride: int,
     k_stride: int,
     k_inner: bool,
@@ -196,7 +196,7 @@ def _operand(
         per_thread=per_thread,
         block_k=schedule.block_k,
         num_threads=schedule.num_threads,
-        batch_stride=batch_stride,
+        batch_terms=terms,
         edge_stride=edge_stride,
         k_stride=k_stride,
         k_inner=k_inner,

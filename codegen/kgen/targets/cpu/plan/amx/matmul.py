@@ -80,14 +80,14 @@ class AmxPlan(TileScratchPlan):
         if self.packs_b_alone or self.packs_b_between:
             return origin("b.pack", ())
         tensor = PACKED_B if self.packs_b else "b"
-        return self._origin(tensor, self.packed_batch_bytes, n=self.column_bytes)
+        return self._origin(tensor, self._numbered(self.packed_batch_bytes), n=self.column_bytes)
 
     @property
     def b_source(self) -> Origin:
         """Of B as it is given, for the one who packs it."""
         apart = not self.packs_b_before or self.tells_batches
         columns = self.b_strides[2] if self.packs_b_between else 0
-        return self._origin("b", self.b_strides[0] if apart else 0, n=columns)
+        return self._origin("b", self.b_terms if apart else (), n=columns)
 
     @property
     def input_origins(self) -> tuple[Origin, ...]:

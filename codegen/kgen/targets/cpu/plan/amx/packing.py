@@ -144,12 +144,12 @@ class TilePackingPlan(GroupsPlan):
     @property
     def packed_batches(self) -> int:
         """Matrices B that differ."""
-        return self.spec.batch if self.spec.b_strides[0] else 1
+        return self.spec.batch if any(self.spec.batch_strides("b")) else 1
 
     @property
     def packed_batch_bytes(self) -> int:
         """From a batch's packed B to the next."""
-        return self.packed_matrix_bytes if self.spec.b_strides[0] else 0
+        return self.packed_matrix_bytes if self.packed_batches > 1 else 0
 
     @property
     def bands(self) -> int:

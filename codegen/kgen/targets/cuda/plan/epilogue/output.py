@@ -7,6 +7,7 @@ from functools import cached_property
 
 from kgen.schedule import GpuMatmul
 from kgen.spec import Extent, Matmul
+from kgen.targets.batch import BatchCoordinate, BatchTerm, batch_coordinates, batch_terms
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
@@ -83,8 +84,13 @@ class OutputTile:
         return self.spec.out_strides[1] * self.spec.out.itemsize
 
     @property
+    def batch_terms(self) -> tuple[BatchTerm, ...]:
+        return batch_terms(self.spec, "c", self.spec.out.itemsize)
+
+    @property
     def batch_stride(self) -> int:
-        return self.spec.out_strides[0] * self.spec.out.itemsize if self.spec.batch > 1 else 0
+        """What all matrices of the batch are multiples of apart; 0 if there is one."""
+        return math.gcd(*(term.stride for term in self.batch_terms))
 
     @property
     def itemsize(self) -> int:
@@ -167,6 +173,10 @@ class OutputPlan(CudaPlan):
 
     output: OutputTile
 
+    @property
+    def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
+        return batch_coordinates(self.output.spec)
+
     def finished(self, row: Row, column: Column) -> tuple[Rendered, ...]:
         """What puts finished outputs into the accumulators of these columns."""
         expression = self.output.epilogue.expression
@@ -188,8 +198,8 @@ def plan_output(
     """`run`: how many of the thread's columns are adjacent. Wider accesses need aligned rows."""
     itemsize = spec.out.itemsize
     row_stride = spec.out_strides[1] if spec.m > 1 else 0
-    batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
-    width = math.gcd(run, MAX_ACCESS_BYTES // itemsize, row_stride, batch_stride, spec.n)
+    batch_strides = (term.stride for term in batch_terms(spec, "c"))
+    width = math.gcd(run, MAX_ACCESS_BYTES // itemsize, row_stride, *batch_strides, spec.n)
     return OutputTile(
         spec=spec,
         row_offsets=rows,

@@ -13,6 +13,7 @@ import math
 
 from kgen.schedule import MmaMatmul
 from kgen.spec import Matmul
+from kgen.targets.batch import batch_terms
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.base import log2
 from kgen.targets.cuda.plan.epilogue.output import Column, Row
@@ -208,10 +209,10 @@ def plan_epilogue_staging(
     ):
         rows //= 2
     row_stride = spec.out_strides[1] if spec.m > 1 else 0
-    batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
+    batch_strides = (term.stride for term in batch_terms(spec, "c"))
     # A strip that is small gives each lane less, so that every lane has a part of it.
     share = rows * schedule.warp_n // WARP_SIZE
-    width = math.gcd(MAX_ACCESS_BYTES // itemsize, share, row_stride, batch_stride, spec.n)
+    width = math.gcd(MAX_ACCESS_BYTES // itemsize, share, row_stride, *batch_strides, spec.n)
     return EpilogueStaging(
         tile=SwizzledTile(
             rows=rows, row_bytes=row_bytes, itemsize=itemsize, row_step=products.a.stride

@@ -6,6 +6,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import MmaMatmul, SplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
+from kgen.targets.batch import refuse_batch_dims
 from kgen.targets.cuda.plan.epilogue.output import OutputTile
 from kgen.targets.cuda.plan.matmul import plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
@@ -64,6 +65,7 @@ def arrange(
             workspaces=last_arriving.workspaces,
             last_arriving=last_arriving,
         )
+    refuse_batch_dims(spec, "stream_k=1")
     raster = Raster(
         shape=(spec.batch, spec.m, spec.n),
         extent=(1, schedule.block_m, schedule.block_n),

@@ -41,6 +41,8 @@ def obstacle(spec: Matmul, target: Target) -> str | None:
     instruction = warpgroup_instruction_of(spec)
     if instruction is None:
         return f"wgmma has no {spec.dtype} with math={spec.math}"
+    if spec.batch_dims is not None:
+        return f"its tensor maps take one batch stride, and batch_dims are {len(spec.batch_dims)}"
     a, b = matrices(spec)
     if not (a.k_inner or b.k_inner or instruction.either_major):
         return (

@@ -1,0 +1,55 @@
+"""Results that are written upon what they are made of, element upon element, and need no memory of
+their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from kgen.graph.lower import Lowered
+from kgen.graph.memory import Life
+from kgen_runtime.in_place import in_place
+
+if TYPE_CHECKING:
+    from kgen.targets.base import Plan
+
+
+def may_lie_upon(plan: Plan) -> frozenset[str]:
+    """The parameters of a kernel that its output may lie upon."""
+    outputs = [p for p in plan.parameters if p.role == "output"]
+    inputs = [p for p in plan.parameters if p.role != "output"]
+    spec, schedule = plan.spec.to_json(), plan.schedule.to_json()
+    return in_place(spec, inputs, outputs, plan.launches, schedule)
+
+
+def together(
+    lowered: Lowered, plans: Mapping[int, Plan], lives: Mapping[str, Life]
+) -> tuple[dict[str, Life], dict[str, str]]:
+    """Lives of buffers that lie upon one another as one, under the name of the first; and that
+    name by buffer."""
+    owner = {name: name for name in lives}
+    found = dict(lives)
+    for number, call in enumerate(lowered.calls):
+        made = call.writes
+        if made not in lives or lives[made].first != number:
+            continue
+        names = may_lie_upon(plans[number])
+        for name, binding in call.bindings.items():
+            under = binding.buffer
+            users = [n for n, b in call.bindings.items() if b.buffer == under]
+            if (
+                under in lives
+                and lives[under].last == number
+                and lives[under].nbytes == lives[made].nbytes
+                and not binding.offset
+                and users == [name]
+                and name in names
+            ):
+                first = owner[under]
+                owner[made] = first
+                found[first] = Life(
+                    nbytes=found[first].nbytes, first=found[first].first, last=lives[made].last
+                )
+                del found[made]
+                break
+    return found, owner

@@ -1,0 +1,116 @@
+"""What a model costs beside its time: compiling, the bundle, loading, starting, memory."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import kgen
+from scripts import documents
+from scripts.bench_models.models import Model
+
+#: Processes that a start is timed with.
+STARTS = 5
+#: Formats of artifacts that are there to be read.
+TEXTS = (".ll", ".s", ".ptx", ".txt")
+#: A process that loads a model and runs it once: its seconds from its own start, and its memory.
+CHILD = """
+import json, sys, time
+import numpy as np
+kind, path, inputs, verify = sys.argv[1:5]
+data = dict(np.load(inputs))
+start = time.perf_counter()
+if kind == "kgen":
+    import kgen_runtime
+    imported = time.perf_counter()
+    program = kgen_runtime.load(path, device="cpu", num_threads=1, verify=verify).program
+    call = program.prepare(data)
+    loaded = time.perf_counter()
+    call()
+else:
+    import onnxruntime as ort
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    imported = time.perf_counter()
+    session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    loaded = time.perf_counter()
+    session.run(None, {i.name: data[i.name] if i.name in data else np.zeros(i.shape, "f")
+                       for i in session.get_inputs()})
+words = open("/proc/self/status").read().split()
+print(json.dumps({"load": loaded - imported, "resident": int(words[words.index("VmRSS:") + 1])}))
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compiled:
+    """Seconds and bytes of a compilation; `overhead` is what a bundle has beside its weights and
+    the texts of its kernels."""
+
+    seconds: float
+    steps: int
+    kernels: int
+    arena: int
+    least: int
+    weights: int
+    bundle: int
+    overhead: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """Seconds to load, and from process start to the first result; bytes that are resident then."""
+
+    load: float
+    start: float
+    resident: int
+
+
+def compiled(model: Model, onnx: Path, bundle: Path) -> Compiled:
+    start = time.perf_counter()
+    made = kgen.compile_model(
+        onnx, ["native"], shapes=dict(model.shapes), states=dict(model.states)
+    )
+    made.bundle.save(bundle)
+    seconds = time.perf_counter() - start
+    (program,) = made.bundle.manifest.programs
+    weights = sum({weight.file: weight.nbytes for weight in program.weights}.values())
+    with zipfile.ZipFile(bundle) as file:
+        texts = sum(e.file_size for e in file.infolist() if e.filename.endswith(TEXTS))
+    return Compiled(
+        seconds=seconds,
+        steps=len(program.steps),
+        kernels=len(program.kernels),
+        arena=program.arena_bytes,
+        least=made.memory[program.target].least,
+        weights=weights,
+        bundle=bundle.stat().st_size,
+        overhead=bundle.stat().st_size - weights - texts,
+    )
+
+
+def started(model: Model, kind: str, path: Path, verify: str = "code") -> Start:
+    """Medians over some processes."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        inputs = Path(folder) / "inputs.npz"
+        np.savez(inputs, **dict(model.inputs()))  # type: ignore[arg-type]
+        command = [sys.executable, "-c", CHILD, kind, str(path), str(inputs), verify]
+        for _ in range(STARTS):
+            start = time.perf_counter()
+            done = subprocess.run(
+                command, check=True, capture_output=True, text=True, cwd=documents.ROOT
+            )
+            seconds = time.perf_counter() - start
+            said = json.loads(done.stdout.splitlines()[-1])
+            found.append((said["load"], seconds, said["resident"] * 1024))
+    load, start_, resident = map(statistics.median, zip(*found, strict=True))
+    return Start(load=load, start=start_, resident=int(resident))

