@@ -16,6 +16,7 @@ from kgen.graph.lower import Lowered, lower
 from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.model import Array, Shape
 from kgen.graph.narrow import WEIGHTS, narrowed, weights_of
+from kgen.graph.normalizations import folded
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.siblings import merged
@@ -43,7 +44,7 @@ def load(
     path: str | os.PathLike[str], shapes: Mapping[str, Shape], weights: BType | None = None
 ) -> Fused:
     """A model's fused graph, with its products' weights in a narrow type. Raises GraphError."""
-    model = imported(read(path), shapes, OPERATORS)
+    model = folded(imported(read(path), shapes, OPERATORS))
     graph = merged(graph_of(model))
     if weights is not None:
         graph = narrowed(graph, weights, weights_of(model))
