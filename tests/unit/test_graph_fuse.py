@@ -240,4 +240,5 @@ def test_rows_read_a_part_of_an_input_as_it_lies() -> None:
     given = {"x": np.random.default_rng(0).standard_normal((5, 8), "f")}
     given["mask"] = np.array([1, 0, 2, 1, -1, 3, 1, 4])
     (expected,) = ReferenceEvaluator(model).run(None, given)
-    np.testing.assert_allclose(*run(found, given).values(), expected.reshape(-1), rtol=1e-6)
+    (result,) = run(found, given).values()
+    np.testing.assert_allclose(result.reshape(-1), expected, rtol=1e-6)
