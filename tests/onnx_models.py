@@ -16,6 +16,7 @@ from kgen.check.model.definitions import OPERATORS as DEFINED
 from kgen.graph.fuse import fuse
 from kgen.graph.importer import imported
 from kgen.graph.lower import Lowered, lower
+from kgen.graph.normalizations import folded
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen_runtime import scalar
 from kgen_runtime.backends.reference import output_elements
@@ -120,7 +121,7 @@ def run(lowered: Lowered, inputs: Mapping[str, Array]) -> dict[str, Array]:
 def lowered(m: Maker, *outputs: str, dtype: int = T.FLOAT) -> tuple[Lowered, onnx.ModelProto]:
     """A model's calls, and the model."""
     model = m.model(*outputs, dtype=dtype)
-    return lower(fuse(graph_of(imported(model, {}, OPERATORS)))), model
+    return lower(fuse(graph_of(folded(imported(model, {}, OPERATORS))))), model
 
 
 def reference(model: onnx.ModelProto, **inputs: Array) -> Any:

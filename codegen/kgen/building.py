@@ -6,10 +6,11 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, as_completed
+from concurrent.futures import Executor
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kgen import bundle, kernel_cache, pipeline, targets
+from kgen import bundle, kernel_cache, pipeline, targets, work
 from kgen.errors import AssembleError, KgenError, ScheduleError, SpecError, TargetError
 from kgen.kernel_cache import KernelCache
 from kgen.schedule import Overrides, Schedule
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from kgen.constants import Array
 
 Progress = Callable[[str], None]
+Blame = Callable[[int, str], AssembleError]
+Told = Callable[[int, int, int], None]
 
 
 class Tune(Protocol):
@@ -102,10 +105,22 @@ def kernels(
     keys = [kernel_cache.key(p.spec, p.target, p.schedule) for p in plans] if cache else []
     found = dict(_kept(cache, keys, plans)) if cache else {}
     missing = [number for number in range(len(plans)) if number not in found]
-    told = _Told(progress, len(missing), len(found))
-    built = _here if executor is None or len(missing) < 2 else _elsewhere(executor)
+    wanted = [plans[number] for number in missing]
+    kept = f", {len(found)} were kept" if found else ""
+
+    def blame(i: int, why: str) -> AssembleError:
+        named = why if wanted[i].spec.key in why else f"{name_of(wanted[i])}: {why}"
+        return AssembleError(f"{named}{remark(wanted[i])}")
+
+    def told(i: int, done: int, left: int) -> None:
+        progress(f"building {name_of(wanted[i])}: {done} done, {left} left{kept}")
+
+    built = _here
+    if executor is not None and len(wanted) > 1:
+        built = partial(_elsewhere, executor)
     try:
-        for number, kernel in built([(n, plans[n]) for n in missing], told, remark):
+        for i, kernel in built(wanted, blame, told):
+            number = missing[i]
             found[number] = kernel
             if cache is not None:
                 cache.put(keys[number], kernel.source, kernel.assembled)
@@ -129,73 +144,23 @@ def _kernel(plan: Plan, source: Source, assembled: Assembled, seconds: float) ->
     return Kernel(plan=plan, source=source, assembled=assembled, seconds=seconds)
 
 
-class _Told:
-    """What is told while kernels are built."""
-
-    def __init__(self, progress: Progress, count: int, kept: int) -> None:
-        self.progress, self.count, self.done = progress, count, 0
-        self.kept = f", {kept} were kept" if kept else ""
-
-    def __call__(self, name: str) -> None:
-        left = self.count - self.done
-        self.progress(f"building {name}: {self.done} done, {left} left{self.kept}")
-
-
-Numbered = Sequence[tuple[int, Plan]]
-Remark = Callable[[Plan], str]
-
-
-def _here(plans: Numbered, told: _Told, remark: Remark) -> Iterator[tuple[int, Kernel]]:
-    for number, plan in plans:
-        told(name_of(plan))
+def _here(plans: Sequence[Plan], blame: Blame, told: Told) -> Iterator[tuple[int, Kernel]]:
+    for number, plan in enumerate(plans):
+        told(number, number, len(plans) - number)
         try:
-            kernel = pipeline.assembled(plan)
+            yield number, pipeline.assembled(plan)
         except KgenError as error:
-            raise type(error)(f"{_named(plan, error)}{remark(plan)}") from None
-        told.done += 1
-        yield number, kernel
+            raise type(error)(*blame(number, str(error)).args) from None
 
 
 def _elsewhere(
-    executor: Executor,
-) -> Callable[[Numbered, _Told, Remark], Iterator[tuple[int, Kernel]]]:
-    """As `_here`, in an executor's workers, and in the order in which they are done."""
-
-    def built(plans: Numbered, told: _Told, remark: Remark) -> Iterator[tuple[int, Kernel]]:
-        futures = {}
-        try:
-            for number, plan in plans:
-                made_from = plan.spec, plan.target, plan.schedule
-                future = executor.submit(_build, kernel_cache.key(*made_from), *made_from)
-                futures[future] = number, plan
-            told(name_of(plans[0][1]))
-            for future in as_completed(futures):
-                number, plan = futures.pop(future)
-                found = _result(future.result, plan, remark)
-                told.done += 1
-                if futures:
-                    told(name_of(next(iter(futures.values()))[1]))
-                yield number, _kernel(plan, *found)
-        finally:
-            for future in futures:
-                future.cancel()
-
-    return built
-
-
-def _result(
-    result: Callable[[], tuple[Source, Assembled, float] | str], plan: Plan, remark: Remark
-) -> tuple[Source, Assembled, float]:
-    """What a worker made of a plan. Raises AssembleError for what it could not build."""
-    try:
-        found = result()
-    except BrokenExecutor:
-        found = "a process that builds kernels died; is there enough memory? --jobs 1 needs least"
-    except Exception as error:  # an executor's own, of whatever kind
-        found = f"{type(error).__name__}: {error}"
-    if isinstance(found, str):
-        raise AssembleError(f"{_named(plan, found)}{remark(plan)}")
-    return found
+    executor: Executor, plans: Sequence[Plan], blame: Blame, told: Told
+) -> Iterator[tuple[int, Kernel]]:
+    """As `_here`, by an executor's workers, in the order in which they are done."""
+    made_from = [(plan.spec, plan.target, plan.schedule) for plan in plans]
+    pieces = [(kernel_cache.key(*parts), *parts) for parts in made_from]
+    for number, found in work.results(executor, _build, pieces, blame, told):
+        yield number, _kernel(plans[number], *found)
 
 
 def _build(
@@ -217,12 +182,6 @@ def _build(
 
 def name_of(plan: Plan) -> str:
     return f"{plan.target.name}/{plan.spec.key}"
-
-
-def _named(plan: Plan, error: object) -> str:
-    """An error with the kernel's name, if it is not there yet."""
-    text = str(error)
-    return text if plan.spec.key in text else f"{name_of(plan)}: {text}"
 
 
 def _several(given: Any, kind: type) -> tuple[Any, ...]:

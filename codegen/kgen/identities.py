@@ -1,19 +1,21 @@
-"""Identity arithmetic in rendered text: what adds 0, multiplies by 1 or shifts by 0 is left out.
+"""Identity arithmetic in rendered text is left out: what adds 0, multiplies by 1 or by 0, shifts by
+0, or computes a number from two numbers.
 
 Templates write an address or an index once for all tiles; where a step of it is 0 or 1, the line
 computes what is there already. PTX gets a move, or nothing where the register is its own result. In
-LLVM IR and SPIR-V, where a name stands for one value, the value's name takes the result's place.
+LLVM IR and SPIR-V, where a name stands for one value, that value takes the result's place.
 """
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable
 
 #: Patterns are compiled when the first kernel of their language is rendered.
 _PTX = (
     r"(?m)^(?P<indent>[ \t]*)(?P<guard>@!?%\w+ )?(?:"
-    r"(?P<same>(?:add|sub|or|xor|shl|shr|mul\.lo|div)\.(?P<type>[usb](?P<bits>32|64)))"
+    r"(?P<same>(?:add|sub|and|or|xor|shl|shr|mul\.lo|div)\.(?P<type>[usb](?P<bits>32|64)))"
     r" (?P<to>%\w+), (?P<of>%\w+), (?P<number>[01]);"
     r"|mad\.lo\.(?P<sum_type>[us]\d\d) (?P<sum>%\w+), (?P<one>%\w+), 1, (?P<other>%\w+);"
     r"|rem\.(?P<rem_type>u\d\d) (?P<rem>%\w+), %\w+, 1;"
@@ -21,9 +23,14 @@ _PTX = (
 )
 _LLVM = (
     r"(?m)^[ \t]*(?P<to>%[\w.$-]+) = (?:"
-    r"(?:add|sub|or|xor|shl|lshr|ashr)(?: nuw| nsw| exact| disjoint)* i\d+ (?P<of0>%?[\w.$-]+), 0"
+    r"(?P<known>add|sub|mul|shl|lshr|udiv|urem|and|or|xor)(?: nuw| nsw| exact| disjoint)* i\d+"
+    r" (?P<x>\d+), (?P<y>\d+)"
+    r"|(?:add|sub|or|xor|shl|lshr|ashr)(?: nuw| nsw| exact| disjoint)* i\d+ (?P<of0>%[\w.$-]+), 0"
+    r"|add(?: nuw| nsw)* i\d+ 0, (?P<of3>%[\w.$-]+)"
     r"|(?:mul|udiv|sdiv)(?: nuw| nsw| exact)* i\d+ (?P<of1>%[\w.$-]+), 1"
     r"|urem i\d+ %[\w.$-]+, 1"
+    r"|(?:mul|and)(?: nuw| nsw)* i\d+ (?:0, %[\w.$-]+|%[\w.$-]+, 0)"
+    r"|(?:shl|lshr|udiv|urem)(?: nuw| nsw| exact)* i\d+ 0, %[\w.$-]+"
     r"|getelementptr(?: inbounds| nuw| nusw)* (?:[\w.]+|<[^>]+>),"
     r" ptr(?: addrspace\(\d+\))? (?P<of2>[%@][\w.$-]+), i\d+ 0"
     r")[ \t]*\n"
@@ -37,6 +44,20 @@ _SPIRV = (
     r")[ \t]*\n"
 )
 _NEUTRAL = {"mul.lo": "1", "div": "1"}
+_GIVES_ZERO = ("and", "mul.lo")
+#: Of two numbers in LLVM IR, which are what an index is for the first of several tiles.
+_OF_NUMBERS: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "shl": operator.lshift,
+    "lshr": operator.rshift,
+    "udiv": operator.floordiv,
+    "urem": operator.mod,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+}
 _NAME = r"%[\w.$-]*[\w$-]"
 _FUNCTION = r"(?ms)^define .*?^}$"
 
@@ -59,7 +80,9 @@ def _moved(found: re.Match[str]) -> str:
     if found["rem"]:
         return f"{start}mov.{found['rem_type']} {found['rem']}, 0;\n"
     operation = found["same"].rpartition(".")[0]
-    if found["number"] != _NEUTRAL.get(operation, "0"):
+    if found["number"] == "0" and operation in _GIVES_ZERO:
+        return f"{start}mov.{found['type']} {found['to']}, 0;\n"
+    if operation == "and" or found["number"] != _NEUTRAL.get(operation, "0"):
         return found[0]
     if found["to"] == found["of"]:
         return ""
@@ -67,7 +90,9 @@ def _moved(found: re.Match[str]) -> str:
 
 
 def _llvm_value(found: re.Match[str]) -> str:
-    return found["of0"] or found["of1"] or found["of2"] or "0"
+    if found["known"]:
+        return str(_OF_NUMBERS[found["known"]](int(found["x"]), int(found["y"])))
+    return found["of0"] or found["of1"] or found["of2"] or found["of3"] or "0"
 
 
 def _spirv_value(found: re.Match[str]) -> str:

@@ -83,41 +83,17 @@ entry:
   %wave.of_thread = lshr i32 %thread, 5
   %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
   %warp_row = mul nuw nsw i32 %wave, 16
-  %warp_column = mul nuw nsw i32 0, 16
   ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; a swizzle by
   ; line is the same for all MMA tiles, one by position is each tile's own
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
-  %lane_line = mul nuw nsw i32 %lane_group, 0
-  %line1 = add nuw nsw i32 %lane_line, 1
-  %line2 = add nuw nsw i32 %lane_line, 2
-  %line3 = add nuw nsw i32 %lane_line, 3
   %a.fragment = add nuw nsw i32 %warp_row, %lane_row
-  %a.t0.slot0.scaled = shl i32 %lane_line, 1
-  %a.t0.slot0.low = and i32 %a.t0.slot0.scaled, 7
-  %a.t0.slot0 = xor i32 %a.fragment, %a.t0.slot0.low
-  %a.t0.slot1.scaled = shl i32 %line1, 1
-  %a.t0.slot1.low = and i32 %a.t0.slot1.scaled, 7
-  %a.t0.slot1 = xor i32 %a.fragment, %a.t0.slot1.low
-  %a.t0.slot2.scaled = shl i32 %line2, 1
-  %a.t0.slot2.low = and i32 %a.t0.slot2.scaled, 7
-  %a.t0.slot2 = xor i32 %a.fragment, %a.t0.slot2.low
-  %a.t0.slot3.scaled = shl i32 %line3, 1
-  %a.t0.slot3.low = and i32 %a.t0.slot3.scaled, 7
-  %a.t0.slot3 = xor i32 %a.fragment, %a.t0.slot3.low
-  %b.fragment = add nuw nsw i32 %warp_column, %lane_row
-  %b.t0.slot0.scaled = shl i32 %lane_line, 1
-  %b.t0.slot0.low = and i32 %b.t0.slot0.scaled, 7
-  %b.t0.slot0 = xor i32 %b.fragment, %b.t0.slot0.low
-  %b.t0.slot1.scaled = shl i32 %line1, 1
-  %b.t0.slot1.low = and i32 %b.t0.slot1.scaled, 7
-  %b.t0.slot1 = xor i32 %b.fragment, %b.t0.slot1.low
-  %b.t0.slot2.scaled = shl i32 %line2, 1
-  %b.t0.slot2.low = and i32 %b.t0.slot2.scaled, 7
-  %b.t0.slot2 = xor i32 %b.fragment, %b.t0.slot2.low
-  %b.t0.slot3.scaled = shl i32 %line3, 1
-  %b.t0.slot3.low = and i32 %b.t0.slot3.scaled, 7
-  %b.t0.slot3 = xor i32 %b.fragment, %b.t0.slot3.low
+  %a.t0.slot1 = xor i32 %a.fragment, 2
+  %a.t0.slot2 = xor i32 %a.fragment, 4
+  %a.t0.slot3 = xor i32 %a.fragment, 6
+  %b.t0.slot1 = xor i32 %lane_row, 2
+  %b.t0.slot2 = xor i32 %lane_row, 4
+  %b.t0.slot3 = xor i32 %lane_row, 6
 
 ; ---- prologue: the first tile
   %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
@@ -159,26 +135,26 @@ tail:
   %b.tail.c0.l0.read = load <8 x half>, ptr addrspace(1) %b.tail.c0.l0.at, align 2
   %b.tail.c0.l0 = select i1 %b.tail.c0.l0.exists, <8 x half> %b.tail.c0.l0.read, <8 x half> zeroinitializer
   ; depths from 0 on
-  %a.tail.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %lane_line, i32 %a.t0.slot0, i32 0
+  %a.tail.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 0, i32 %a.fragment, i32 0
   %a.tail.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.tail.0.g0.line0.first, align 16
-  %a.tail.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line1, i32 %a.t0.slot1, i32 0
+  %a.tail.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 1, i32 %a.t0.slot1, i32 0
   %a.tail.0.g0.line1 = load <8 x half>, ptr addrspace(3) %a.tail.0.g0.line1.first, align 16
   %a.tail.0.g0 = shufflevector <8 x half> %a.tail.0.g0.line0, <8 x half> %a.tail.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.tail.0.g0.line0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %lane_line, i32 %b.t0.slot0, i32 0
+  %b.tail.0.g0.line0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 0, i32 %lane_row, i32 0
   %b.tail.0.g0.line0 = load <8 x half>, ptr addrspace(3) %b.tail.0.g0.line0.first, align 16
-  %b.tail.0.g0.line1.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line1, i32 %b.t0.slot1, i32 0
+  %b.tail.0.g0.line1.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 1, i32 %b.t0.slot1, i32 0
   %b.tail.0.g0.line1 = load <8 x half>, ptr addrspace(3) %b.tail.0.g0.line1.first, align 16
   %b.tail.0.g0 = shufflevector <8 x half> %b.tail.0.g0.line0, <8 x half> %b.tail.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.tail.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.tail.0.g0, <16 x half> %b.tail.0.g0, <8 x float> zeroinitializer)
   ; depths from 16 on
-  %a.tail.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.tail.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 2, i32 %a.t0.slot2, i32 0
   %a.tail.0.g1.line2 = load <8 x half>, ptr addrspace(3) %a.tail.0.g1.line2.first, align 16
-  %a.tail.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line3, i32 %a.t0.slot3, i32 0
+  %a.tail.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 3, i32 %a.t0.slot3, i32 0
   %a.tail.0.g1.line3 = load <8 x half>, ptr addrspace(3) %a.tail.0.g1.line3.first, align 16
   %a.tail.0.g1 = shufflevector <8 x half> %a.tail.0.g1.line2, <8 x half> %a.tail.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.tail.0.g1.line2.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line2, i32 %b.t0.slot2, i32 0
+  %b.tail.0.g1.line2.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 2, i32 %b.t0.slot2, i32 0
   %b.tail.0.g1.line2 = load <8 x half>, ptr addrspace(3) %b.tail.0.g1.line2.first, align 16
-  %b.tail.0.g1.line3.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line3, i32 %b.t0.slot3, i32 0
+  %b.tail.0.g1.line3.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 3, i32 %b.t0.slot3, i32 0
   %b.tail.0.g1.line3 = load <8 x half>, ptr addrspace(3) %b.tail.0.g1.line3.first, align 16
   %b.tail.0.g1 = shufflevector <8 x half> %b.tail.0.g1.line2, <8 x half> %b.tail.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.tail = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.tail.0.g1, <16 x half> %b.tail.0.g1, <8 x float> %acc.m0.n0.tail.s0)
@@ -196,26 +172,26 @@ tail:
 ; ---- mainloop: multiply the last tile
 last:
   ; depths from 0 on
-  %a.last.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_line, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 0, i32 %a.fragment, i32 0
   %a.last.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.line0.first, align 16
-  %a.last.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line1, i32 %a.t0.slot1, i32 0
+  %a.last.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 1, i32 %a.t0.slot1, i32 0
   %a.last.0.g0.line1 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.line1.first, align 16
   %a.last.0.g0 = shufflevector <8 x half> %a.last.0.g0.line0, <8 x half> %a.last.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.last.0.g0.line0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_line, i32 %b.t0.slot0, i32 0
+  %b.last.0.g0.line0.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 0, i32 %lane_row, i32 0
   %b.last.0.g0.line0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.line0.first, align 16
-  %b.last.0.g0.line1.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line1, i32 %b.t0.slot1, i32 0
+  %b.last.0.g0.line1.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 1, i32 %b.t0.slot1, i32 0
   %b.last.0.g0.line1 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.line1.first, align 16
   %b.last.0.g0 = shufflevector <8 x half> %b.last.0.g0.line0, <8 x half> %b.last.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.last.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.last.0.g0, <16 x half> %b.last.0.g0, <8 x float> %acc.m0.n0.tail)
   ; depths from 16 on
-  %a.last.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.last.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 2, i32 %a.t0.slot2, i32 0
   %a.last.0.g1.line2 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.line2.first, align 16
-  %a.last.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line3, i32 %a.t0.slot3, i32 0
+  %a.last.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 3, i32 %a.t0.slot3, i32 0
   %a.last.0.g1.line3 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.line3.first, align 16
   %a.last.0.g1 = shufflevector <8 x half> %a.last.0.g1.line2, <8 x half> %a.last.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.last.0.g1.line2.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.slot2, i32 0
+  %b.last.0.g1.line2.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 2, i32 %b.t0.slot2, i32 0
   %b.last.0.g1.line2 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.line2.first, align 16
-  %b.last.0.g1.line3.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line3, i32 %b.t0.slot3, i32 0
+  %b.last.0.g1.line3.first = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 3, i32 %b.t0.slot3, i32 0
   %b.last.0.g1.line3 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.line3.first, align 16
   %b.last.0.g1 = shufflevector <8 x half> %b.last.0.g1.line2, <8 x half> %b.last.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.last = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.last.0.g1, <16 x half> %b.last.0.g1, <8 x float> %acc.m0.n0.last.s0)
@@ -230,9 +206,8 @@ last:
   %rows_left = sub nuw nsw i32 33, %first_row
   %columns_left = sub nuw nsw i32 17, %first_column
   %out.row = add nuw nsw i32 %warp_row, %lane_group
-  %out.column = add nuw nsw i32 %warp_column, %lane_row
-  %column0.wide = zext i32 %out.column to i64
-  %column0.exists = icmp ult i32 %out.column, %columns_left
+  %column0.wide = zext i32 %lane_row to i64
+  %column0.exists = icmp ult i32 %lane_row, %columns_left
   %column0.inside = select i1 %column0.exists, i64 %column0.wide, i64 0
   %column0.bias.at = getelementptr half, ptr addrspace(1) %bias.block, i64 %column0.inside
   %column0.bias.stored = load half, ptr addrspace(1) %column0.bias.at, align 2

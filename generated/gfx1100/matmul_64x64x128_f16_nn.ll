@@ -67,13 +67,13 @@ entry:
   %b.c0.l3.offset = zext i32 %b.c0.l3.narrow to i64
   %b.c0.lds_line = udiv i32 %b.c0.k, 8
   %b.c0.element = urem i32 %b.c0.k, 8
-  %b.c0.settled.high = lshr i32 %b.c0.row, 1
-  %b.c0.settled.low = and i32 %b.c0.settled.high, 7
-  %b.c0.settled = xor i32 %b.c0.row, %b.c0.settled.low
+  %b.c0.swizzled.high = lshr i32 %b.c0.row, 1
+  %b.c0.swizzled.low = and i32 %b.c0.swizzled.high, 7
+  %b.c0.swizzled = xor i32 %b.c0.row, %b.c0.swizzled.low
   %b.c0.p1.position = add nuw nsw i32 %b.c0.row, 1
-  %b.c0.p1.settled.high = lshr i32 %b.c0.p1.position, 1
-  %b.c0.p1.settled.low = and i32 %b.c0.p1.settled.high, 7
-  %b.c0.p1.settled = xor i32 %b.c0.p1.position, %b.c0.p1.settled.low
+  %b.c0.p1.swizzled.high = lshr i32 %b.c0.p1.position, 1
+  %b.c0.p1.swizzled.low = and i32 %b.c0.p1.swizzled.high, 7
+  %b.c0.p1.swizzled = xor i32 %b.c0.p1.position, %b.c0.p1.swizzled.low
   ; the wave's place among 2 x 2 warp tiles of 16 x 16
   %lane = and i32 %thread, 31
   %wave.of_thread = lshr i32 %thread, 5
@@ -86,27 +86,14 @@ entry:
   ; line is the same for all MMA tiles, one by position is each tile's own
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
-  %lane_line = mul nuw nsw i32 %lane_group, 0
-  %line1 = add nuw nsw i32 %lane_line, 1
-  %line2 = add nuw nsw i32 %lane_line, 2
-  %line3 = add nuw nsw i32 %lane_line, 3
   %a.fragment = add nuw nsw i32 %warp_row, %lane_row
-  %a.t0.slot0.scaled = shl i32 %lane_line, 1
-  %a.t0.slot0.low = and i32 %a.t0.slot0.scaled, 7
-  %a.t0.slot0 = xor i32 %a.fragment, %a.t0.slot0.low
-  %a.t0.slot1.scaled = shl i32 %line1, 1
-  %a.t0.slot1.low = and i32 %a.t0.slot1.scaled, 7
-  %a.t0.slot1 = xor i32 %a.fragment, %a.t0.slot1.low
-  %a.t0.slot2.scaled = shl i32 %line2, 1
-  %a.t0.slot2.low = and i32 %a.t0.slot2.scaled, 7
-  %a.t0.slot2 = xor i32 %a.fragment, %a.t0.slot2.low
-  %a.t0.slot3.scaled = shl i32 %line3, 1
-  %a.t0.slot3.low = and i32 %a.t0.slot3.scaled, 7
-  %a.t0.slot3 = xor i32 %a.fragment, %a.t0.slot3.low
+  %a.t0.slot1 = xor i32 %a.fragment, 2
+  %a.t0.slot2 = xor i32 %a.fragment, 4
+  %a.t0.slot3 = xor i32 %a.fragment, 6
   %b.fragment = add nuw nsw i32 %warp_column, %lane_row
-  %b.t0.settled.high = lshr i32 %b.fragment, 1
-  %b.t0.settled.low = and i32 %b.t0.settled.high, 7
-  %b.t0.settled = xor i32 %b.fragment, %b.t0.settled.low
+  %b.t0.swizzled.high = lshr i32 %b.fragment, 1
+  %b.t0.swizzled.low = and i32 %b.t0.swizzled.high, 7
+  %b.t0.swizzled = xor i32 %b.fragment, %b.t0.swizzled.low
 
 ; ---- prologue: the first tile
   %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
@@ -137,9 +124,9 @@ entry:
   %b.first.c0.s1.1 = insertelement <4 x half> %b.first.c0.s1.0, half %b.first.c0.l1.1, i32 1
   %b.first.c0.s1.2 = insertelement <4 x half> %b.first.c0.s1.1, half %b.first.c0.l2.1, i32 2
   %b.first.c0.s1 = insertelement <4 x half> %b.first.c0.s1.2, half %b.first.c0.l3.1, i32 3
-  %b.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.settled, i32 %b.c0.element
+  %b.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
   store <4 x half> %b.first.c0.s0, ptr addrspace(3) %b.first.c0.s0.at, align 8
-  %b.first.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.p1.settled, i32 %b.c0.element
+  %b.first.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
   store <4 x half> %b.first.c0.s1, ptr addrspace(3) %b.first.c0.s1.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
@@ -167,26 +154,26 @@ loop:
   %b.loop.c0.l3 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l3.at, align 2
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
-  %a.loop.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %lane_line, i32 %a.t0.slot0, i32 0
+  %a.loop.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 0, i32 %a.fragment, i32 0
   %a.loop.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.line0.first, align 16
-  %a.loop.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line1, i32 %a.t0.slot1, i32 0
+  %a.loop.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 1, i32 %a.t0.slot1, i32 0
   %a.loop.0.g0.line1 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.line1.first, align 16
   %a.loop.0.g0 = shufflevector <8 x half> %a.loop.0.g0.line0, <8 x half> %a.loop.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.loop.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %lane_line, i32 %b.t0.settled, i32 0
+  %b.loop.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 0, i32 %b.t0.swizzled, i32 0
   %b.loop.0.g0.line0 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.line0.at, align 16
-  %b.loop.0.g0.line1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line1, i32 %b.t0.settled, i32 0
+  %b.loop.0.g0.line1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 1, i32 %b.t0.swizzled, i32 0
   %b.loop.0.g0.line1 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.line1.at, align 16
   %b.loop.0.g0 = shufflevector <8 x half> %b.loop.0.g0.line0, <8 x half> %b.loop.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.loop.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.loop.0.g0, <16 x half> %b.loop.0.g0, <8 x float> %acc.m0.n0.start)
   ; depths from 16 on
-  %a.loop.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.loop.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 2, i32 %a.t0.slot2, i32 0
   %a.loop.0.g1.line2 = load <8 x half>, ptr addrspace(3) %a.loop.0.g1.line2.first, align 16
-  %a.loop.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line3, i32 %a.t0.slot3, i32 0
+  %a.loop.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 3, i32 %a.t0.slot3, i32 0
   %a.loop.0.g1.line3 = load <8 x half>, ptr addrspace(3) %a.loop.0.g1.line3.first, align 16
   %a.loop.0.g1 = shufflevector <8 x half> %a.loop.0.g1.line2, <8 x half> %a.loop.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.loop.0.g1.line2.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line2, i32 %b.t0.settled, i32 0
+  %b.loop.0.g1.line2.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 2, i32 %b.t0.swizzled, i32 0
   %b.loop.0.g1.line2 = load <8 x half>, ptr addrspace(3) %b.loop.0.g1.line2.at, align 16
-  %b.loop.0.g1.line3.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line3, i32 %b.t0.settled, i32 0
+  %b.loop.0.g1.line3.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 3, i32 %b.t0.swizzled, i32 0
   %b.loop.0.g1.line3 = load <8 x half>, ptr addrspace(3) %b.loop.0.g1.line3.at, align 16
   %b.loop.0.g1 = shufflevector <8 x half> %b.loop.0.g1.line2, <8 x half> %b.loop.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.loop = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.loop.0.g1, <16 x half> %b.loop.0.g1, <8 x float> %acc.m0.n0.loop.s0)
@@ -210,9 +197,9 @@ loop:
   %b.loop.c0.s1.1 = insertelement <4 x half> %b.loop.c0.s1.0, half %b.loop.c0.l1.1, i32 1
   %b.loop.c0.s1.2 = insertelement <4 x half> %b.loop.c0.s1.1, half %b.loop.c0.l2.1, i32 2
   %b.loop.c0.s1 = insertelement <4 x half> %b.loop.c0.s1.2, half %b.loop.c0.l3.1, i32 3
-  %b.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.settled, i32 %b.c0.element
+  %b.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
   store <4 x half> %b.loop.c0.s0, ptr addrspace(3) %b.loop.c0.s0.at, align 8
-  %b.loop.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.p1.settled, i32 %b.c0.element
+  %b.loop.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
   store <4 x half> %b.loop.c0.s1, ptr addrspace(3) %b.loop.c0.s1.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
@@ -224,26 +211,26 @@ loop:
 ; ---- mainloop: multiply the last tile
 last:
   ; depths from 0 on
-  %a.last.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_line, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 0, i32 %a.fragment, i32 0
   %a.last.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.line0.first, align 16
-  %a.last.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line1, i32 %a.t0.slot1, i32 0
+  %a.last.0.g0.line1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 1, i32 %a.t0.slot1, i32 0
   %a.last.0.g0.line1 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.line1.first, align 16
   %a.last.0.g0 = shufflevector <8 x half> %a.last.0.g0.line0, <8 x half> %a.last.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.last.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_line, i32 %b.t0.settled, i32 0
+  %b.last.0.g0.line0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 0, i32 %b.t0.swizzled, i32 0
   %b.last.0.g0.line0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.line0.at, align 16
-  %b.last.0.g0.line1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line1, i32 %b.t0.settled, i32 0
+  %b.last.0.g0.line1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 1, i32 %b.t0.swizzled, i32 0
   %b.last.0.g0.line1 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.line1.at, align 16
   %b.last.0.g0 = shufflevector <8 x half> %b.last.0.g0.line0, <8 x half> %b.last.0.g0.line1, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.last.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.last.0.g0, <16 x half> %b.last.0.g0, <8 x float> %acc.m0.n0.loop)
   ; depths from 16 on
-  %a.last.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
+  %a.last.0.g1.line2.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 2, i32 %a.t0.slot2, i32 0
   %a.last.0.g1.line2 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.line2.first, align 16
-  %a.last.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line3, i32 %a.t0.slot3, i32 0
+  %a.last.0.g1.line3.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 3, i32 %a.t0.slot3, i32 0
   %a.last.0.g1.line3 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.line3.first, align 16
   %a.last.0.g1 = shufflevector <8 x half> %a.last.0.g1.line2, <8 x half> %a.last.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
-  %b.last.0.g1.line2.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.settled, i32 0
+  %b.last.0.g1.line2.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 2, i32 %b.t0.swizzled, i32 0
   %b.last.0.g1.line2 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.line2.at, align 16
-  %b.last.0.g1.line3.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line3, i32 %b.t0.settled, i32 0
+  %b.last.0.g1.line3.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 3, i32 %b.t0.swizzled, i32 0
   %b.last.0.g1.line3 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.line3.at, align 16
   %b.last.0.g1 = shufflevector <8 x half> %b.last.0.g1.line2, <8 x half> %b.last.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.last = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.last.0.g1, <16 x half> %b.last.0.g1, <8 x float> %acc.m0.n0.last.s0)

@@ -67,13 +67,13 @@ entry:
   %b.c0.l3.offset = zext i32 %b.c0.l3.narrow to i64
   %b.c0.lds_line = udiv i32 %b.c0.k, 8
   %b.c0.element = urem i32 %b.c0.k, 8
-  %b.c0.settled.high = lshr i32 %b.c0.row, 1
-  %b.c0.settled.low = and i32 %b.c0.settled.high, 7
-  %b.c0.settled = xor i32 %b.c0.row, %b.c0.settled.low
+  %b.c0.swizzled.high = lshr i32 %b.c0.row, 1
+  %b.c0.swizzled.low = and i32 %b.c0.swizzled.high, 7
+  %b.c0.swizzled = xor i32 %b.c0.row, %b.c0.swizzled.low
   %b.c0.p1.position = add nuw nsw i32 %b.c0.row, 1
-  %b.c0.p1.settled.high = lshr i32 %b.c0.p1.position, 1
-  %b.c0.p1.settled.low = and i32 %b.c0.p1.settled.high, 7
-  %b.c0.p1.settled = xor i32 %b.c0.p1.position, %b.c0.p1.settled.low
+  %b.c0.p1.swizzled.high = lshr i32 %b.c0.p1.position, 1
+  %b.c0.p1.swizzled.low = and i32 %b.c0.p1.swizzled.high, 7
+  %b.c0.p1.swizzled = xor i32 %b.c0.p1.position, %b.c0.p1.swizzled.low
   ; the wave's place among 2 x 2 warp tiles of 16 x 16
   %lane = and i32 %thread, 31
   %wave.of_thread = lshr i32 %thread, 5
@@ -95,9 +95,9 @@ entry:
   %a.t0.slot2.low = and i32 %a.t0.slot2.scaled, 7
   %a.t0.slot2 = xor i32 %a.fragment, %a.t0.slot2.low
   %b.fragment = add nuw nsw i32 %warp_column, %lane_row
-  %b.t0.settled.high = lshr i32 %b.fragment, 1
-  %b.t0.settled.low = and i32 %b.t0.settled.high, 7
-  %b.t0.settled = xor i32 %b.fragment, %b.t0.settled.low
+  %b.t0.swizzled.high = lshr i32 %b.fragment, 1
+  %b.t0.swizzled.low = and i32 %b.t0.swizzled.high, 7
+  %b.t0.swizzled = xor i32 %b.fragment, %b.t0.swizzled.low
 
 ; ---- prologue: the first tile
   %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
@@ -128,9 +128,9 @@ entry:
   %b.first.c0.s1.1 = insertelement <4 x half> %b.first.c0.s1.0, half %b.first.c0.l1.1, i32 1
   %b.first.c0.s1.2 = insertelement <4 x half> %b.first.c0.s1.1, half %b.first.c0.l2.1, i32 2
   %b.first.c0.s1 = insertelement <4 x half> %b.first.c0.s1.2, half %b.first.c0.l3.1, i32 3
-  %b.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.settled, i32 %b.c0.element
+  %b.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
   store <4 x half> %b.first.c0.s0, ptr addrspace(3) %b.first.c0.s0.at, align 8
-  %b.first.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.p1.settled, i32 %b.c0.element
+  %b.first.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
   store <4 x half> %b.first.c0.s1, ptr addrspace(3) %b.first.c0.s1.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
@@ -160,13 +160,13 @@ loop:
   ; depths from 0 on
   %a.loop.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %lane_group, i32 %a.t0.slot0, i32 0
   %a.loop.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.first, align 16
-  %b.loop.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %lane_group, i32 %b.t0.settled, i32 0
+  %b.loop.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %lane_group, i32 %b.t0.swizzled, i32 0
   %b.loop.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.at, align 16
   %acc.m0.n0.loop.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.loop.0.g0, <8 x half> %b.loop.0.g0, <8 x float> %acc.m0.n0.start)
   ; depths from 16 on
   %a.loop.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %line2, i32 %a.t0.slot2, i32 0
   %a.loop.0.g1 = load <8 x half>, ptr addrspace(3) %a.loop.0.g1.first, align 16
-  %b.loop.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line2, i32 %b.t0.settled, i32 0
+  %b.loop.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %line2, i32 %b.t0.swizzled, i32 0
   %b.loop.0.g1 = load <8 x half>, ptr addrspace(3) %b.loop.0.g1.at, align 16
   %acc.m0.n0.loop = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.loop.0.g1, <8 x half> %b.loop.0.g1, <8 x float> %acc.m0.n0.loop.s0)
   call void @llvm.amdgcn.sched.barrier(i32 0)
@@ -189,9 +189,9 @@ loop:
   %b.loop.c0.s1.1 = insertelement <4 x half> %b.loop.c0.s1.0, half %b.loop.c0.l1.1, i32 1
   %b.loop.c0.s1.2 = insertelement <4 x half> %b.loop.c0.s1.1, half %b.loop.c0.l2.1, i32 2
   %b.loop.c0.s1 = insertelement <4 x half> %b.loop.c0.s1.2, half %b.loop.c0.l3.1, i32 3
-  %b.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.settled, i32 %b.c0.element
+  %b.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
   store <4 x half> %b.loop.c0.s0, ptr addrspace(3) %b.loop.c0.s0.at, align 8
-  %b.loop.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.p1.settled, i32 %b.c0.element
+  %b.loop.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
   store <4 x half> %b.loop.c0.s1, ptr addrspace(3) %b.loop.c0.s1.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
@@ -205,13 +205,13 @@ last:
   ; depths from 0 on
   %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_group, i32 %a.t0.slot0, i32 0
   %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.first, align 16
-  %b.last.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_group, i32 %b.t0.settled, i32 0
+  %b.last.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_group, i32 %b.t0.swizzled, i32 0
   %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.at, align 16
   %acc.m0.n0.last.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.last.0.g0, <8 x half> %b.last.0.g0, <8 x float> %acc.m0.n0.loop)
   ; depths from 16 on
   %a.last.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
   %a.last.0.g1 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.first, align 16
-  %b.last.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.settled, i32 0
+  %b.last.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.swizzled, i32 0
   %b.last.0.g1 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.at, align 16
   %acc.m0.n0.last = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.last.0.g1, <8 x half> %b.last.0.g1, <8 x float> %acc.m0.n0.last.s0)
 

@@ -72,7 +72,6 @@ entry:
   %wave.of_thread = lshr i32 %thread, 6
   %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
   %warp_row = mul nuw nsw i32 %wave, 16
-  %warp_column = mul nuw nsw i32 0, 16
   ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; a swizzle by
   ; line is the same for all MMA tiles, one by position is each tile's own
   %lane_row = and i32 %lane, 15
@@ -81,10 +80,9 @@ entry:
   %a.t0.slot0.scaled = shl i32 %lane_group, 1
   %a.t0.slot0.low = and i32 %a.t0.slot0.scaled, 7
   %a.t0.slot0 = xor i32 %a.fragment, %a.t0.slot0.low
-  %b.fragment = add nuw nsw i32 %warp_column, %lane_row
   %b.t0.slot0.scaled = shl i32 %lane_group, 1
   %b.t0.slot0.low = and i32 %b.t0.slot0.scaled, 7
-  %b.t0.slot0 = xor i32 %b.fragment, %b.t0.slot0.low
+  %b.t0.slot0 = xor i32 %lane_row, %b.t0.slot0.low
 
 ; ---- prologue: the first tile
   %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
@@ -161,9 +159,8 @@ last:
   %columns_left = sub nuw nsw i32 17, %first_column
   %out.lane_row = mul nuw nsw i32 %lane_group, 4
   %out.row = add nuw nsw i32 %warp_row, %out.lane_row
-  %out.column = add nuw nsw i32 %warp_column, %lane_row
-  %column0.wide = zext i32 %out.column to i64
-  %column0.exists = icmp ult i32 %out.column, %columns_left
+  %column0.wide = zext i32 %lane_row to i64
+  %column0.exists = icmp ult i32 %lane_row, %columns_left
   %column0.inside = select i1 %column0.exists, i64 %column0.wide, i64 0
   %column0.bias.at = getelementptr half, ptr addrspace(1) %bias.block, i64 %column0.inside
   %column0.bias.stored = load half, ptr addrspace(1) %column0.bias.at, align 2

@@ -53,9 +53,9 @@ entry:
   %sum.v0_mul = fmul contract <8 x float> %sum.v0_add, %sum.v0_add
   %sum.chosen = select i1 %v0.exists, <8 x float> %sum.v0_mul, <8 x float> splat (float 0x0000000000000000)
   %sum.by1 = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x8000000000000000, <8 x float> %sum.chosen)
-  %sum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by1, i32 177, i32 15, i32 15, i1 true)
+  %sum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by1, i32 177, i32 15, i32 15, i1 true) ; quad_perm:[1,0,3,2]
   %sum.by2 = fadd contract float %sum.by1, %sum.by1.other
-  %sum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by2, i32 78, i32 15, i32 15, i1 true)
+  %sum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by2, i32 78, i32 15, i32 15, i1 true) ; quad_perm:[2,3,0,1]
   %row.sum = fadd contract float %sum.by2, %sum.by2.other
 
 ; ---- epilogue: h = x + residual; out = rms_norm(h, w, 1e-05)

@@ -56,13 +56,13 @@ entry:
   %sum.chosen = select i1 %v2.exists, <2 x float> %x.v2, <2 x float> splat (float 0x0000000000000000)
   %sum.lane2 = fadd contract <2 x float> %sum.lane1, %sum.chosen
   %sum.by1 = call reassoc float @llvm.vector.reduce.fadd.v2f32(float 0x8000000000000000, <2 x float> %sum.lane2)
-  %sum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by1, i32 177, i32 15, i32 15, i1 true)
+  %sum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by1, i32 177, i32 15, i32 15, i1 true) ; quad_perm:[1,0,3,2]
   %sum.by2 = fadd contract float %sum.by1, %sum.by1.other
-  %sum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by2, i32 78, i32 15, i32 15, i1 true)
+  %sum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by2, i32 78, i32 15, i32 15, i1 true) ; quad_perm:[2,3,0,1]
   %sum.by4 = fadd contract float %sum.by2, %sum.by2.other
-  %sum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by4, i32 321, i32 15, i32 15, i1 true)
+  %sum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by4, i32 321, i32 15, i32 15, i1 true) ; row_half_mirror
   %sum.by8 = fadd contract float %sum.by4, %sum.by4.other
-  %sum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by8, i32 320, i32 15, i32 15, i1 true)
+  %sum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by8, i32 320, i32 15, i32 15, i1 true) ; row_mirror
   %row.sum = fadd contract float %sum.by8, %sum.by8.other
 
 ; ---- mainloop: sum2
@@ -80,13 +80,13 @@ entry:
   %sum2.chosen = select i1 %v2.exists, <2 x float> %sum2.v2_mul, <2 x float> splat (float 0x0000000000000000)
   %sum2.lane2 = fadd contract <2 x float> %sum2.lane1, %sum2.chosen
   %sum2.by1 = call reassoc float @llvm.vector.reduce.fadd.v2f32(float 0x8000000000000000, <2 x float> %sum2.lane2)
-  %sum2.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum2.by1, i32 177, i32 15, i32 15, i1 true)
+  %sum2.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum2.by1, i32 177, i32 15, i32 15, i1 true) ; quad_perm:[1,0,3,2]
   %sum2.by2 = fadd contract float %sum2.by1, %sum2.by1.other
-  %sum2.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum2.by2, i32 78, i32 15, i32 15, i1 true)
+  %sum2.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum2.by2, i32 78, i32 15, i32 15, i1 true) ; quad_perm:[2,3,0,1]
   %sum2.by4 = fadd contract float %sum2.by2, %sum2.by2.other
-  %sum2.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum2.by4, i32 321, i32 15, i32 15, i1 true)
+  %sum2.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum2.by4, i32 321, i32 15, i32 15, i1 true) ; row_half_mirror
   %sum2.by8 = fadd contract float %sum2.by4, %sum2.by4.other
-  %sum2.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum2.by8, i32 320, i32 15, i32 15, i1 true)
+  %sum2.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum2.by8, i32 320, i32 15, i32 15, i1 true) ; row_mirror
   %row.sum2 = fadd contract float %sum2.by8, %sum2.by8.other
 
 ; ---- epilogue: out = layer_norm(x, scale, shift, 1e-05)

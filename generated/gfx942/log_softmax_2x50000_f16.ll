@@ -50,16 +50,16 @@ maxnum.loop:
   br i1 %maxnum.more, label %maxnum.loop, label %maxnum.done
 maxnum.done:
   %maxnum.by1 = call float @llvm.vector.reduce.fmax.v8f32(<8 x float> %maxnum.lane)
-  %maxnum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by1, i32 177, i32 15, i32 15, i1 true)
+  %maxnum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by1, i32 177, i32 15, i32 15, i1 true) ; quad_perm:[1,0,3,2]
   %maxnum.by2 = call float @llvm.maxnum.f32(float %maxnum.by1, float %maxnum.by1.other)
-  %maxnum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by2, i32 78, i32 15, i32 15, i1 true)
+  %maxnum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by2, i32 78, i32 15, i32 15, i1 true) ; quad_perm:[2,3,0,1]
   %maxnum.by4 = call float @llvm.maxnum.f32(float %maxnum.by2, float %maxnum.by2.other)
-  %maxnum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by4, i32 321, i32 15, i32 15, i1 true)
+  %maxnum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by4, i32 321, i32 15, i32 15, i1 true) ; row_half_mirror
   %maxnum.by8 = call float @llvm.maxnum.f32(float %maxnum.by4, float %maxnum.by4.other)
-  %maxnum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by8, i32 320, i32 15, i32 15, i1 true)
+  %maxnum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by8, i32 320, i32 15, i32 15, i1 true) ; row_mirror
   %maxnum.by16 = call float @llvm.maxnum.f32(float %maxnum.by8, float %maxnum.by8.other)
   %maxnum.by16.bits = bitcast float %maxnum.by16 to i32
-  %maxnum.by16.other.bits = call i32 @llvm.amdgcn.ds.swizzle(i32 %maxnum.by16.bits, i32 16415)
+  %maxnum.by16.other.bits = call i32 @llvm.amdgcn.ds.swizzle(i32 %maxnum.by16.bits, i32 16415) ; xor 16
   %maxnum.by16.other = bitcast i32 %maxnum.by16.other.bits to float
   %maxnum.by32 = call float @llvm.maxnum.f32(float %maxnum.by16, float %maxnum.by16.other)
   %maxnum.by32.bits = bitcast float %maxnum.by32 to i32
@@ -100,16 +100,16 @@ sum.loop:
   br i1 %sum.more, label %sum.loop, label %sum.done
 sum.done:
   %sum.by1 = call reassoc float @llvm.vector.reduce.fadd.v8f32(float 0x8000000000000000, <8 x float> %sum.lane)
-  %sum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by1, i32 177, i32 15, i32 15, i1 true)
+  %sum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by1, i32 177, i32 15, i32 15, i1 true) ; quad_perm:[1,0,3,2]
   %sum.by2 = fadd contract float %sum.by1, %sum.by1.other
-  %sum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by2, i32 78, i32 15, i32 15, i1 true)
+  %sum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by2, i32 78, i32 15, i32 15, i1 true) ; quad_perm:[2,3,0,1]
   %sum.by4 = fadd contract float %sum.by2, %sum.by2.other
-  %sum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by4, i32 321, i32 15, i32 15, i1 true)
+  %sum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by4, i32 321, i32 15, i32 15, i1 true) ; row_half_mirror
   %sum.by8 = fadd contract float %sum.by4, %sum.by4.other
-  %sum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by8, i32 320, i32 15, i32 15, i1 true)
+  %sum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by8, i32 320, i32 15, i32 15, i1 true) ; row_mirror
   %sum.by16 = fadd contract float %sum.by8, %sum.by8.other
   %sum.by16.bits = bitcast float %sum.by16 to i32
-  %sum.by16.other.bits = call i32 @llvm.amdgcn.ds.swizzle(i32 %sum.by16.bits, i32 16415)
+  %sum.by16.other.bits = call i32 @llvm.amdgcn.ds.swizzle(i32 %sum.by16.bits, i32 16415) ; xor 16
   %sum.by16.other = bitcast i32 %sum.by16.other.bits to float
   %sum.by32 = fadd contract float %sum.by16, %sum.by16.other
   %sum.by32.bits = bitcast float %sum.by32 to i32

@@ -52,13 +52,13 @@ entry:
   %maxnum.chosen = select i1 %v2.exists, <2 x float> %x.v2, <2 x float> splat (float 0xFFF0000000000000)
   %maxnum.lane2 = call <2 x float> @llvm.maxnum.v2f32(<2 x float> %maxnum.lane1, <2 x float> %maxnum.chosen)
   %maxnum.by1 = call float @llvm.vector.reduce.fmax.v2f32(<2 x float> %maxnum.lane2)
-  %maxnum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by1, i32 177, i32 15, i32 15, i1 true)
+  %maxnum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by1, i32 177, i32 15, i32 15, i1 true) ; quad_perm:[1,0,3,2]
   %maxnum.by2 = call float @llvm.maxnum.f32(float %maxnum.by1, float %maxnum.by1.other)
-  %maxnum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by2, i32 78, i32 15, i32 15, i1 true)
+  %maxnum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by2, i32 78, i32 15, i32 15, i1 true) ; quad_perm:[2,3,0,1]
   %maxnum.by4 = call float @llvm.maxnum.f32(float %maxnum.by2, float %maxnum.by2.other)
-  %maxnum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by4, i32 321, i32 15, i32 15, i1 true)
+  %maxnum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by4, i32 321, i32 15, i32 15, i1 true) ; row_half_mirror
   %maxnum.by8 = call float @llvm.maxnum.f32(float %maxnum.by4, float %maxnum.by4.other)
-  %maxnum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by8, i32 320, i32 15, i32 15, i1 true)
+  %maxnum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by8, i32 320, i32 15, i32 15, i1 true) ; row_mirror
   %row.maxnum = call float @llvm.maxnum.f32(float %maxnum.by8, float %maxnum.by8.other)
 
 ; ---- mainloop: sum = sum(exp2((x + neg(maxnum)) * 1.4426950408889634))
@@ -78,13 +78,13 @@ entry:
   %sum.chosen = select i1 %v2.exists, <2 x float> %sum.v2_exp2, <2 x float> splat (float 0x0000000000000000)
   %sum.lane2 = fadd contract <2 x float> %sum.lane1, %sum.chosen
   %sum.by1 = call reassoc float @llvm.vector.reduce.fadd.v2f32(float 0x8000000000000000, <2 x float> %sum.lane2)
-  %sum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by1, i32 177, i32 15, i32 15, i1 true)
+  %sum.by1.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by1, i32 177, i32 15, i32 15, i1 true) ; quad_perm:[1,0,3,2]
   %sum.by2 = fadd contract float %sum.by1, %sum.by1.other
-  %sum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by2, i32 78, i32 15, i32 15, i1 true)
+  %sum.by2.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by2, i32 78, i32 15, i32 15, i1 true) ; quad_perm:[2,3,0,1]
   %sum.by4 = fadd contract float %sum.by2, %sum.by2.other
-  %sum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by4, i32 321, i32 15, i32 15, i1 true)
+  %sum.by4.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by4, i32 321, i32 15, i32 15, i1 true) ; row_half_mirror
   %sum.by8 = fadd contract float %sum.by4, %sum.by4.other
-  %sum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by8, i32 320, i32 15, i32 15, i1 true)
+  %sum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by8, i32 320, i32 15, i32 15, i1 true) ; row_mirror
   %row.sum = fadd contract float %sum.by8, %sum.by8.other
 
 ; ---- epilogue: out = softmax(x)

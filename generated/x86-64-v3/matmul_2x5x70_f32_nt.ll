@@ -17,10 +17,6 @@ target triple = "x86_64-unknown-linux-gnu"
 
 define internal void @tile_2x2(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %spread) #1 {
 enter:
-  %n0.index = mul nuw i64 %spread, 0
-  %n0.b = mul nuw i64 %n0.index, 280
-  %b.n0 = getelementptr i8, ptr %b, i64 %n0.b
-  %acc.n0 = getelementptr float, ptr %acc, i64 %n0.index
   %n1.b = mul nuw i64 %spread, 280
   %b.n1 = getelementptr i8, ptr %b, i64 %n1.b
   %acc.n1 = getelementptr float, ptr %acc, i64 %spread
@@ -40,7 +36,7 @@ k.head:
   %k.more = icmp ult i64 %k, 64
   br i1 %k.more, label %k.body, label %k.done
 k.body:
-  %k.k0.b_n0.at = getelementptr float, ptr %b.n0, i64 %k
+  %k.k0.b_n0.at = getelementptr float, ptr %b, i64 %k
   %k.k0.b_n0 = load <8 x float>, ptr %k.k0.b_n0.at, align 4
   %k.k0.b_n1.at = getelementptr float, ptr %b.n1, i64 %k
   %k.k0.b_n1 = load <8 x float>, ptr %k.k0.b_n1.at, align 4
@@ -54,7 +50,7 @@ k.body:
   %sum_m1_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1, <8 x float> %k.k0.b_n0, <8 x float> %sum_m1_n0_k0)
   %sum_m1_n1_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1, <8 x float> %k.k0.b_n1, <8 x float> %sum_m1_n1_k0)
   %k.k1 = add nuw i64 %k, 8
-  %k.k1.b_n0.at = getelementptr float, ptr %b.n0, i64 %k.k1
+  %k.k1.b_n0.at = getelementptr float, ptr %b, i64 %k.k1
   %k.k1.b_n0 = load <8 x float>, ptr %k.k1.b_n0.at, align 4
   %k.k1.b_n1.at = getelementptr float, ptr %b.n1, i64 %k.k1
   %k.k1.b_n1 = load <8 x float>, ptr %k.k1.b_n1.at, align 4
@@ -72,7 +68,7 @@ k.latch:
   %k.after = add nuw i64 %k, 16
   br label %k.head
 k.done:
-  %r.k0.b_n0.at = getelementptr float, ptr %b.n0, i64 64
+  %r.k0.b_n0.at = getelementptr float, ptr %b, i64 64
   %r.k0.b_n0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.b_n0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
   %r.k0.b_n1.at = getelementptr float, ptr %b.n1, i64 64
   %r.k0.b_n1 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.b_n1.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
@@ -98,7 +94,7 @@ k.done:
   %sum_m0_n0.all.f2.high = shufflevector <4 x float> %sum_m0_n0.all.f1, <4 x float> poison, <2 x i32> <i32 1, i32 3>
   %sum_m0_n0.all.f2 = fadd <2 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
   %sum_m0_n0.all = extractelement <2 x float> %sum_m0_n0.all.f2, i64 0
-  store float %sum_m0_n0.all, ptr %acc.n0, align 4
+  store float %sum_m0_n0.all, ptr %acc, align 4
   %sum_m0_n1.all = extractelement <2 x float> %sum_m0_n0.all.f2, i64 1
   store float %sum_m0_n1.all, ptr %acc.n1, align 4
   %sum_m1_n0.1 = fadd <8 x float> %sum_m1_n0_k0.rest, %sum_m1_n0_k1
@@ -113,7 +109,7 @@ k.done:
   %sum_m1_n0.all.f2.high = shufflevector <4 x float> %sum_m1_n0.all.f1, <4 x float> poison, <2 x i32> <i32 1, i32 3>
   %sum_m1_n0.all.f2 = fadd <2 x float> %sum_m1_n0.all.f2.low, %sum_m1_n0.all.f2.high
   %sum_m1_n0.all = extractelement <2 x float> %sum_m1_n0.all.f2, i64 0
-  %sum_m1_n0.row = getelementptr i8, ptr %acc.n0, i64 32
+  %sum_m1_n0.row = getelementptr i8, ptr %acc, i64 32
   store float %sum_m1_n0.all, ptr %sum_m1_n0.row, align 4
   %sum_m1_n1.all = extractelement <2 x float> %sum_m1_n0.all.f2, i64 1
   %sum_m1_n1.row = getelementptr i8, ptr %acc.n1, i64 32
@@ -122,10 +118,6 @@ k.done:
 }
 define internal void @tile_2x1(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %spread) #1 {
 enter:
-  %n0.index = mul nuw i64 %spread, 0
-  %n0.b = mul nuw i64 %n0.index, 280
-  %b.n0 = getelementptr i8, ptr %b, i64 %n0.b
-  %acc.n0 = getelementptr float, ptr %acc, i64 %n0.index
   br label %k.enter
 k.enter:
   br label %k.head
@@ -138,7 +130,7 @@ k.head:
   %k.more = icmp ult i64 %k, 64
   br i1 %k.more, label %k.body, label %k.done
 k.body:
-  %k.k0.b_n0.at = getelementptr float, ptr %b.n0, i64 %k
+  %k.k0.b_n0.at = getelementptr float, ptr %b, i64 %k
   %k.k0.b_n0 = load <8 x float>, ptr %k.k0.b_n0.at, align 4
   %k.k0.a_m0.at = getelementptr float, ptr %a, i64 %k
   %k.k0.a_m0 = load <8 x float>, ptr %k.k0.a_m0.at, align 4
@@ -148,7 +140,7 @@ k.body:
   %sum_m0_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m0, <8 x float> %k.k0.b_n0, <8 x float> %sum_m0_n0_k0)
   %sum_m1_n0_k0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %k.k0.a_m1, <8 x float> %k.k0.b_n0, <8 x float> %sum_m1_n0_k0)
   %k.k1 = add nuw i64 %k, 8
-  %k.k1.b_n0.at = getelementptr float, ptr %b.n0, i64 %k.k1
+  %k.k1.b_n0.at = getelementptr float, ptr %b, i64 %k.k1
   %k.k1.b_n0 = load <8 x float>, ptr %k.k1.b_n0.at, align 4
   %k.k1.a_m0.at = getelementptr float, ptr %a, i64 %k.k1
   %k.k1.a_m0 = load <8 x float>, ptr %k.k1.a_m0.at, align 4
@@ -162,7 +154,7 @@ k.latch:
   %k.after = add nuw i64 %k, 16
   br label %k.head
 k.done:
-  %r.k0.b_n0.at = getelementptr float, ptr %b.n0, i64 64
+  %r.k0.b_n0.at = getelementptr float, ptr %b, i64 64
   %r.k0.b_n0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.b_n0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
   %r.k0.a_m0.at = getelementptr float, ptr %a, i64 64
   %r.k0.a_m0 = call <8 x float> @llvm.masked.load.v8f32.p0(ptr align 4 %r.k0.a_m0.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0>, <8 x float> zeroinitializer)
@@ -183,7 +175,7 @@ k.done:
   %sum_m0_n0.all.f2.high = shufflevector <2 x float> %sum_m0_n0.all.f1, <2 x float> poison, <1 x i32> <i32 1>
   %sum_m0_n0.all.f2 = fadd <1 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
   %sum_m0_n0.all = extractelement <1 x float> %sum_m0_n0.all.f2, i64 0
-  store float %sum_m0_n0.all, ptr %acc.n0, align 4
+  store float %sum_m0_n0.all, ptr %acc, align 4
   %sum_m1_n0.1 = fadd <8 x float> %sum_m1_n0_k0.rest, %sum_m1_n0_k1
   %sum_m1_n0.all.f0.low = shufflevector <8 x float> %sum_m1_n0.1, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %sum_m1_n0.all.f0.high = shufflevector <8 x float> %sum_m1_n0.1, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
@@ -195,7 +187,7 @@ k.done:
   %sum_m1_n0.all.f2.high = shufflevector <2 x float> %sum_m1_n0.all.f1, <2 x float> poison, <1 x i32> <i32 1>
   %sum_m1_n0.all.f2 = fadd <1 x float> %sum_m1_n0.all.f2.low, %sum_m1_n0.all.f2.high
   %sum_m1_n0.all = extractelement <1 x float> %sum_m1_n0.all.f2, i64 0
-  %sum_m1_n0.row = getelementptr i8, ptr %acc.n0, i64 32
+  %sum_m1_n0.row = getelementptr i8, ptr %acc, i64 32
   store float %sum_m1_n0.all, ptr %sum_m1_n0.row, align 4
   ret void
 }
@@ -251,8 +243,7 @@ j.latch:
   br label %j.head
 j.done:
   ; ---- the panel at the right edge
-  %r.b.offset = mul nuw i64 4, 280
-  %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
+  %r.b = getelementptr i8, ptr %b, i64 1120
 
   ; ---- mainloop: register tiles, from the top to the bottom
   br label %r.i.enter
@@ -266,8 +257,7 @@ r.i.body:
   %r.w.a.offset = mul nuw i64 %r.i, 280
   %r.w.a = getelementptr i8, ptr %a, i64 %r.w.a.offset
   %r.w.row = mul nuw i64 %r.i, 32
-  %r.w.column = mul nuw i64 4, 4
-  %r.w.corner = add nuw i64 %r.w.row, %r.w.column
+  %r.w.corner = add nuw i64 %r.w.row, 16
   %r.w.acc = getelementptr i8, ptr %acc, i64 %r.w.corner
   call void @tile_2x1(ptr %r.w.a, ptr %r.b, ptr %r.w.acc, i64 1)
   br label %r.i.latch
@@ -289,12 +279,8 @@ m.body:
   %acc.row = getelementptr i8, ptr %acc, i64 %acc.offset
   %out.offset = mul nuw i64 %m, 20
   %out.row = getelementptr i8, ptr %out, i64 %out.offset
-  %t.acc.offset = mul nuw i64 0, 4
-  %t.acc.at = getelementptr i8, ptr %acc.row, i64 %t.acc.offset
-  %t.acc = load <8 x float>, ptr %t.acc.at, align 32
-  %t.out.offset = mul nuw i64 0, 4
-  %t.out.at = getelementptr i8, ptr %out.row, i64 %t.out.offset
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %t.acc, ptr align 4 %t.out.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>)
+  %t.acc = load <8 x float>, ptr %acc.row, align 32
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %t.acc, ptr align 4 %out.row, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>)
   br label %m.latch
 m.latch:
   %m.after = add nuw i64 %m, 1

@@ -310,13 +310,9 @@ j.body:
   %p.b.offset = mul nuw i64 %j, 4
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
   ; ---- prologue: pack it
-  %p.f.a.offset = mul nuw i64 0, 512
-  %p.f.a = getelementptr i8, ptr %a, i64 %p.f.a.offset
-  %p.f.row = mul nuw i64 0, 256
   %p.f.column = mul nuw i64 %j, 4
-  %p.f.corner = add nuw i64 %p.f.row, %p.f.column
-  %p.f.out = getelementptr i8, ptr %out, i64 %p.f.corner
-  call void @tile_6x16_packing(ptr %p.f.a, ptr %p.b, ptr %b.pack, ptr %p.f.out)
+  %p.f.out = getelementptr i8, ptr %out, i64 %p.f.column
+  call void @tile_6x16_packing(ptr %a, ptr %p.b, ptr %b.pack, ptr %p.f.out)
 
   ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
@@ -339,11 +335,9 @@ p.i.latch:
   %p.i.after = add nuw i64 %p.i, 6
   br label %p.i.head
 p.i.done:
-  %p.e.a.offset = mul nuw i64 60, 512
-  %p.e.a = getelementptr i8, ptr %a, i64 %p.e.a.offset
-  %p.e.row = mul nuw i64 60, 256
+  %p.e.a = getelementptr i8, ptr %a, i64 30720
   %p.e.column = mul nuw i64 %j, 4
-  %p.e.corner = add nuw i64 %p.e.row, %p.e.column
+  %p.e.corner = add nuw i64 15360, %p.e.column
   %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
   call void @tile_4x16(ptr %p.e.a, ptr %b.pack, ptr %p.e.out)
   br label %j.latch

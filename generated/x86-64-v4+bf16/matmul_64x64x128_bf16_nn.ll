@@ -244,13 +244,9 @@ j.body:
   %p.b.offset = mul nuw i64 %j, 2
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
   ; ---- prologue: pack it
-  %p.f.a.offset = mul nuw i64 0, 256
-  %p.f.a = getelementptr i8, ptr %a, i64 %p.f.a.offset
-  %p.f.row = mul nuw i64 0, 128
   %p.f.column = mul nuw i64 %j, 2
-  %p.f.corner = add nuw i64 %p.f.row, %p.f.column
-  %p.f.out = getelementptr i8, ptr %out, i64 %p.f.corner
-  call void @tile_4x32_packing(ptr %p.f.a, ptr %p.b, ptr %b.pack, ptr %p.f.out)
+  %p.f.out = getelementptr i8, ptr %out, i64 %p.f.column
+  call void @tile_4x32_packing(ptr %a, ptr %p.b, ptr %b.pack, ptr %p.f.out)
 
   ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter

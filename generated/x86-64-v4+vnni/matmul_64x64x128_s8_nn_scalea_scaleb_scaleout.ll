@@ -413,12 +413,8 @@ j.body:
   ; ---- prologue: pack it, unless an earlier task has
   br i1 %packs, label %p.pack.do, label %p.pack.done
 p.pack.do:
-  %p.f.a.offset = mul nuw i64 0, 128
-  %p.f.a = getelementptr i8, ptr %a.m0, i64 %p.f.a.offset
-  %p.f.row = mul nuw i64 0, 64
-  %p.f.corner = add nuw i64 %p.f.row, %j
-  %p.f.out = getelementptr i8, ptr %out.m0, i64 %p.f.corner
-  call void @tile_2x32_packing(ptr %p.f.a, ptr %p.b, ptr %p.b.pack, ptr %p.f.out, ptr %scale_a, ptr %scale_b, ptr %scale_out, ptr %a.starts)
+  %p.f.out = getelementptr i8, ptr %out.m0, i64 %j
+  call void @tile_2x32_packing(ptr %a.m0, ptr %p.b, ptr %p.b.pack, ptr %p.f.out, ptr %scale_a, ptr %scale_b, ptr %scale_out, ptr %a.starts)
   br label %p.pack.done
 p.pack.done:
   %p.first = select i1 %packs, i64 2, i64 0

@@ -17,20 +17,11 @@ target triple = "x86_64-unknown-linux-gnu"
 
 define internal void @outer_4(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %part) #1 {
 enter:
-  %k0.b.rows = mul nuw i64 %part, 0
-  %k0.b.offset = mul nuw i64 %k0.b.rows, 280
-  %b.k0 = getelementptr i8, ptr %b, i64 %k0.b.offset
-  %a0_k0.element.k = mul nuw i64 %part, 0
-  %a0_k0.element.offset = mul nuw i64 %a0_k0.element.k, 4
-  %a0_k0.element.at = getelementptr i8, ptr %a, i64 %a0_k0.element.offset
-  %a0_k0.element = load float, ptr %a0_k0.element.at, align 4
+  %a0_k0.element = load float, ptr %a, align 4
   %a0_k0.first = insertelement <16 x float> poison, float %a0_k0.element, i32 0
   %a0_k0 = shufflevector <16 x float> %a0_k0.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %a1_k0.element.k = mul nuw i64 %part, 0
-  %a1_k0.element.offset = mul nuw i64 %a1_k0.element.k, 4
   %a1_k0.element.row = getelementptr i8, ptr %a, i64 16004
-  %a1_k0.element.at = getelementptr i8, ptr %a1_k0.element.row, i64 %a1_k0.element.offset
-  %a1_k0.element = load float, ptr %a1_k0.element.at, align 4
+  %a1_k0.element = load float, ptr %a1_k0.element.row, align 4
   %a1_k0.first = insertelement <16 x float> poison, float %a1_k0.element, i32 0
   %a1_k0 = shufflevector <16 x float> %a1_k0.first, <16 x float> poison, <16 x i32> zeroinitializer
   %k1.b.offset = mul nuw i64 %part, 280
@@ -92,7 +83,7 @@ n.body:
   %n_n0_m1.row = getelementptr i8, ptr %acc, i64 448
   %n_n0_m1 = getelementptr float, ptr %n_n0_m1.row, i64 %n
   %n_n0_m1_v0.x0 = load <16 x float>, ptr %n_n0_m1, align 64
-  %n_n0_bk0_v0.at = getelementptr i8, ptr %b.k0, i64 %n_n0.b
+  %n_n0_bk0_v0.at = getelementptr i8, ptr %b, i64 %n_n0.b
   %n_n0_bk0_v0 = load <16 x float>, ptr %n_n0_bk0_v0.at, align 4
   %n_n0_bk0_v0.next1 = getelementptr i8, ptr %n_n0_bk0_v0.at, i64 280
   call void @llvm.prefetch.p0(ptr %n_n0_bk0_v0.next1, i32 0, i32 2, i32 1)
@@ -133,7 +124,7 @@ n.body:
   %n_n16_m1.row = getelementptr i8, ptr %acc, i64 448
   %n_n16_m1 = getelementptr float, ptr %n_n16_m1.row, i64 %n_n16.n
   %n_n16_m1_v0.x0 = load <16 x float>, ptr %n_n16_m1, align 64
-  %n_n16_bk0_v0.at = getelementptr i8, ptr %b.k0, i64 %n_n16.b
+  %n_n16_bk0_v0.at = getelementptr i8, ptr %b, i64 %n_n16.b
   %n_n16_bk0_v0 = load <16 x float>, ptr %n_n16_bk0_v0.at, align 4
   %n_n16_bk0_v0.next1 = getelementptr i8, ptr %n_n16_bk0_v0.at, i64 280
   call void @llvm.prefetch.p0(ptr %n_n16_bk0_v0.next1, i32 0, i32 2, i32 1)
@@ -172,13 +163,12 @@ n.latch:
   %n.after = add nuw i64 %n, 32
   br label %n.head
 n.done:
-  %e_n0.b = mul nuw i64 64, 4
   %e_n0_m0 = getelementptr float, ptr %acc, i64 64
   %e_n0_m0_v0.x0 = load <16 x float>, ptr %e_n0_m0, align 64
   %e_n0_m1.row = getelementptr i8, ptr %acc, i64 448
   %e_n0_m1 = getelementptr float, ptr %e_n0_m1.row, i64 64
   %e_n0_m1_v0.x0 = load <16 x float>, ptr %e_n0_m1, align 64
-  %e_n0_bk0_v0.at = getelementptr i8, ptr %b.k0, i64 %e_n0.b
+  %e_n0_bk0_v0.at = getelementptr i8, ptr %b, i64 256
   %e_n0_bk0_v0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %e_n0_bk0_v0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
   %e_n0_bk0_v0.next1 = getelementptr i8, ptr %e_n0_bk0_v0.at, i64 280
   call void @llvm.prefetch.p0(ptr %e_n0_bk0_v0.next1, i32 0, i32 2, i32 1)
@@ -186,7 +176,7 @@ n.done:
   call void @llvm.prefetch.p0(ptr %e_n0_bk0_v0.next2, i32 0, i32 2, i32 1)
   %e_n0_m0_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k0, <16 x float> %e_n0_bk0_v0, <16 x float> %e_n0_m0_v0.x0)
   %e_n0_m1_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k0, <16 x float> %e_n0_bk0_v0, <16 x float> %e_n0_m1_v0.x0)
-  %e_n0_bk1_v0.at = getelementptr i8, ptr %b.k1, i64 %e_n0.b
+  %e_n0_bk1_v0.at = getelementptr i8, ptr %b.k1, i64 256
   %e_n0_bk1_v0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %e_n0_bk1_v0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
   %e_n0_bk1_v0.next1 = getelementptr i8, ptr %e_n0_bk1_v0.at, i64 280
   call void @llvm.prefetch.p0(ptr %e_n0_bk1_v0.next1, i32 0, i32 2, i32 1)
@@ -194,7 +184,7 @@ n.done:
   call void @llvm.prefetch.p0(ptr %e_n0_bk1_v0.next2, i32 0, i32 2, i32 1)
   %e_n0_m0_v0.x2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k1, <16 x float> %e_n0_bk1_v0, <16 x float> %e_n0_m0_v0.x1)
   %e_n0_m1_v0.x2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k1, <16 x float> %e_n0_bk1_v0, <16 x float> %e_n0_m1_v0.x1)
-  %e_n0_bk2_v0.at = getelementptr i8, ptr %b.k2, i64 %e_n0.b
+  %e_n0_bk2_v0.at = getelementptr i8, ptr %b.k2, i64 256
   %e_n0_bk2_v0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %e_n0_bk2_v0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
   %e_n0_bk2_v0.next1 = getelementptr i8, ptr %e_n0_bk2_v0.at, i64 280
   call void @llvm.prefetch.p0(ptr %e_n0_bk2_v0.next1, i32 0, i32 2, i32 1)
@@ -202,7 +192,7 @@ n.done:
   call void @llvm.prefetch.p0(ptr %e_n0_bk2_v0.next2, i32 0, i32 2, i32 1)
   %e_n0_m0_v0.x3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k2, <16 x float> %e_n0_bk2_v0, <16 x float> %e_n0_m0_v0.x2)
   %e_n0_m1_v0.x3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k2, <16 x float> %e_n0_bk2_v0, <16 x float> %e_n0_m1_v0.x2)
-  %e_n0_bk3_v0.at = getelementptr i8, ptr %b.k3, i64 %e_n0.b
+  %e_n0_bk3_v0.at = getelementptr i8, ptr %b.k3, i64 256
   %e_n0_bk3_v0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %e_n0_bk3_v0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
   %e_n0_bk3_v0.next1 = getelementptr i8, ptr %e_n0_bk3_v0.at, i64 280
   call void @llvm.prefetch.p0(ptr %e_n0_bk3_v0.next1, i32 0, i32 2, i32 1)
@@ -217,20 +207,11 @@ n.done:
 
 define internal void @outer_1(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %part) #1 {
 enter:
-  %k0.b.rows = mul nuw i64 %part, 0
-  %k0.b.offset = mul nuw i64 %k0.b.rows, 280
-  %b.k0 = getelementptr i8, ptr %b, i64 %k0.b.offset
-  %a0_k0.element.k = mul nuw i64 %part, 0
-  %a0_k0.element.offset = mul nuw i64 %a0_k0.element.k, 4
-  %a0_k0.element.at = getelementptr i8, ptr %a, i64 %a0_k0.element.offset
-  %a0_k0.element = load float, ptr %a0_k0.element.at, align 4
+  %a0_k0.element = load float, ptr %a, align 4
   %a0_k0.first = insertelement <16 x float> poison, float %a0_k0.element, i32 0
   %a0_k0 = shufflevector <16 x float> %a0_k0.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %a1_k0.element.k = mul nuw i64 %part, 0
-  %a1_k0.element.offset = mul nuw i64 %a1_k0.element.k, 4
   %a1_k0.element.row = getelementptr i8, ptr %a, i64 16004
-  %a1_k0.element.at = getelementptr i8, ptr %a1_k0.element.row, i64 %a1_k0.element.offset
-  %a1_k0.element = load float, ptr %a1_k0.element.at, align 4
+  %a1_k0.element = load float, ptr %a1_k0.element.row, align 4
   %a1_k0.first = insertelement <16 x float> poison, float %a1_k0.element, i32 0
   %a1_k0 = shufflevector <16 x float> %a1_k0.first, <16 x float> poison, <16 x i32> zeroinitializer
   br label %n.enter
@@ -247,7 +228,7 @@ n.body:
   %n_n0_m1.row = getelementptr i8, ptr %acc, i64 448
   %n_n0_m1 = getelementptr float, ptr %n_n0_m1.row, i64 %n
   %n_n0_m1_v0.x0 = load <16 x float>, ptr %n_n0_m1, align 64
-  %n_n0_bk0_v0.at = getelementptr i8, ptr %b.k0, i64 %n_n0.b
+  %n_n0_bk0_v0.at = getelementptr i8, ptr %b, i64 %n_n0.b
   %n_n0_bk0_v0 = load <16 x float>, ptr %n_n0_bk0_v0.at, align 4
   %n_n0_bk0_v0.next1 = getelementptr i8, ptr %n_n0_bk0_v0.at, i64 280
   call void @llvm.prefetch.p0(ptr %n_n0_bk0_v0.next1, i32 0, i32 2, i32 1)
@@ -264,7 +245,7 @@ n.body:
   %n_n16_m1.row = getelementptr i8, ptr %acc, i64 448
   %n_n16_m1 = getelementptr float, ptr %n_n16_m1.row, i64 %n_n16.n
   %n_n16_m1_v0.x0 = load <16 x float>, ptr %n_n16_m1, align 64
-  %n_n16_bk0_v0.at = getelementptr i8, ptr %b.k0, i64 %n_n16.b
+  %n_n16_bk0_v0.at = getelementptr i8, ptr %b, i64 %n_n16.b
   %n_n16_bk0_v0 = load <16 x float>, ptr %n_n16_bk0_v0.at, align 4
   %n_n16_bk0_v0.next1 = getelementptr i8, ptr %n_n16_bk0_v0.at, i64 280
   call void @llvm.prefetch.p0(ptr %n_n16_bk0_v0.next1, i32 0, i32 2, i32 1)
@@ -279,13 +260,12 @@ n.latch:
   %n.after = add nuw i64 %n, 32
   br label %n.head
 n.done:
-  %e_n0.b = mul nuw i64 64, 4
   %e_n0_m0 = getelementptr float, ptr %acc, i64 64
   %e_n0_m0_v0.x0 = load <16 x float>, ptr %e_n0_m0, align 64
   %e_n0_m1.row = getelementptr i8, ptr %acc, i64 448
   %e_n0_m1 = getelementptr float, ptr %e_n0_m1.row, i64 64
   %e_n0_m1_v0.x0 = load <16 x float>, ptr %e_n0_m1, align 64
-  %e_n0_bk0_v0.at = getelementptr i8, ptr %b.k0, i64 %e_n0.b
+  %e_n0_bk0_v0.at = getelementptr i8, ptr %b, i64 256
   %e_n0_bk0_v0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %e_n0_bk0_v0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
   %e_n0_bk0_v0.next1 = getelementptr i8, ptr %e_n0_bk0_v0.at, i64 280
   call void @llvm.prefetch.p0(ptr %e_n0_bk0_v0.next1, i32 0, i32 2, i32 1)
@@ -387,10 +367,8 @@ rest.latch:
   br label %rest.head
 rest.done:
   ; ---- what is left of K
-  %l.a.offset = mul nuw i64 4000, 4
-  %l.a = getelementptr i8, ptr %a, i64 %l.a.offset
-  %l.b.offset = mul nuw i64 4000, 280
-  %l.b = getelementptr i8, ptr %b, i64 %l.b.offset
+  %l.a = getelementptr i8, ptr %a, i64 16000
+  %l.b = getelementptr i8, ptr %b, i64 1120000
   call void @outer_1(ptr %l.a, ptr %l.b, ptr %acc, i64 1)
 
   ; ---- epilogue
@@ -425,11 +403,9 @@ n.latch:
   %n.after = add nuw i64 %n, 16
   br label %n.head
 n.done:
-  %t.acc.offset = mul nuw i64 64, 4
-  %t.acc.at = getelementptr i8, ptr %acc.row, i64 %t.acc.offset
+  %t.acc.at = getelementptr i8, ptr %acc.row, i64 256
   %t.acc = load <16 x float>, ptr %t.acc.at, align 64
-  %t.out.offset = mul nuw i64 64, 4
-  %t.out.at = getelementptr i8, ptr %out.row, i64 %t.out.offset
+  %t.out.at = getelementptr i8, ptr %out.row, i64 256
   call void @llvm.masked.store.v16f32.p0(<16 x float> %t.acc, ptr align 4 %t.out.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>)
   br label %m.latch
 m.latch:

@@ -246,11 +246,9 @@ p.i.latch:
   %p.i.after = add nuw i64 %p.i, 2
   br label %p.i.head
 p.i.done:
-  %p.e.a.offset = mul nuw i64 32, 160
-  %p.e.a = getelementptr i8, ptr %a, i64 %p.e.a.offset
-  %p.e.row = mul nuw i64 32, 68
+  %p.e.a = getelementptr i8, ptr %a, i64 5120
   %p.e.column = mul nuw i64 %j, 4
-  %p.e.corner = add nuw i64 %p.e.row, %p.e.column
+  %p.e.corner = add nuw i64 2176, %p.e.column
   %p.e.bias.offset = mul nuw i64 %j, 4
   %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
   %p.e.bias = getelementptr i8, ptr %bias, i64 %p.e.bias.offset
@@ -261,8 +259,7 @@ j.latch:
   br label %j.head
 j.done:
   ; ---- the panel at the right edge
-  %r.b.offset = mul nuw i64 16, 160
-  %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
+  %r.b = getelementptr i8, ptr %b, i64 2560
 
   ; ---- mainloop: register tiles, from the top to the bottom
   br label %r.i.enter
@@ -276,25 +273,18 @@ r.i.body:
   %r.w.a.offset = mul nuw i64 %r.i, 160
   %r.w.a = getelementptr i8, ptr %a, i64 %r.w.a.offset
   %r.w.row = mul nuw i64 %r.i, 68
-  %r.w.column = mul nuw i64 16, 4
-  %r.w.corner = add nuw i64 %r.w.row, %r.w.column
-  %r.w.bias.offset = mul nuw i64 16, 4
+  %r.w.corner = add nuw i64 %r.w.row, 64
   %r.w.out = getelementptr i8, ptr %out, i64 %r.w.corner
-  %r.w.bias = getelementptr i8, ptr %bias, i64 %r.w.bias.offset
+  %r.w.bias = getelementptr i8, ptr %bias, i64 64
   call void @tile_2x1(ptr %r.w.a, ptr %r.b, ptr %r.w.out, ptr %r.w.bias)
   br label %r.i.latch
 r.i.latch:
   %r.i.after = add nuw i64 %r.i, 2
   br label %r.i.head
 r.i.done:
-  %r.e.a.offset = mul nuw i64 32, 160
-  %r.e.a = getelementptr i8, ptr %a, i64 %r.e.a.offset
-  %r.e.row = mul nuw i64 32, 68
-  %r.e.column = mul nuw i64 16, 4
-  %r.e.corner = add nuw i64 %r.e.row, %r.e.column
-  %r.e.bias.offset = mul nuw i64 16, 4
-  %r.e.out = getelementptr i8, ptr %out, i64 %r.e.corner
-  %r.e.bias = getelementptr i8, ptr %bias, i64 %r.e.bias.offset
+  %r.e.a = getelementptr i8, ptr %a, i64 5120
+  %r.e.out = getelementptr i8, ptr %out, i64 2240
+  %r.e.bias = getelementptr i8, ptr %bias, i64 64
   call void @tile_1x1(ptr %r.e.a, ptr %r.b, ptr %r.e.out, ptr %r.e.bias)
   br label %task.latch
 task.latch:

@@ -314,11 +314,9 @@ p.i.latch:
   %p.i.after = add nuw i64 %p.i, 6
   br label %p.i.head
 p.i.done:
-  %p.e.a.offset = mul nuw i64 60, 512
-  %p.e.a = getelementptr i8, ptr %a, i64 %p.e.a.offset
-  %p.e.row = mul nuw i64 60, 256
+  %p.e.a = getelementptr i8, ptr %a, i64 30720
   %p.e.column = mul nuw i64 %j, 4
-  %p.e.corner = add nuw i64 %p.e.row, %p.e.column
+  %p.e.corner = add nuw i64 15360, %p.e.column
   %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
   call void @tile_4x64(ptr %p.e.a, ptr %p.b, ptr %p.e.out)
   br label %j.latch

@@ -49,12 +49,16 @@ STORED: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...] = (
     ("where(x > y, x, -y)", ((1031,), (1,))),
     ("round(x) if floor(x) == x else -x", (ODD,)),
 )
+#: Rounded, exact, with functions and a choice.
+BINARY = ("x * y + 1", "max(x, -y)", "silu(x) * y if x < y else tanh(y)")
 #: 1, primes, one below and one above a vector, each side broadcast, up to eight dimensions.
 SHAPES = (
     ((1,), (1,)),
     ((7,), (1,)),
     ((17,), (17,)),
     ((1,), (1031,)),
+    ((1023,), (1023,)),
+    ((2049,), (1,)),
     ((4, 15), (15,)),
     ((4, 16), (16,)),
     ((3, 17), (3, 1)),
@@ -158,8 +162,10 @@ def test_shapes_and_output_types(target: str) -> None:
     types = [(d, o) for d in DTYPES for o in DTYPES]
     check(
         [
-            Elementwise(expression="x * y + 1", shapes=shapes, dtype=dtype, out_dtype=out)
-            for shapes, (dtype, out) in zip(SHAPES, itertools.cycle(types), strict=False)
+            Elementwise(expression=text, shapes=shapes, dtype=dtype, out_dtype=out)
+            for shapes, (dtype, out), text in zip(
+                SHAPES, itertools.cycle(types), itertools.cycle(BINARY), strict=False
+            )
         ],
         target,
     )

@@ -120,8 +120,14 @@ def test_shapes_and_output_types(target: str) -> None:
 
 @pytest.mark.parametrize("target", FAMILIES)
 def test_long_rows(target: str) -> None:
-    shapes = ((1, 131072), (131072,), (131072,))
-    check([Rowwise(expression="layer_norm(x, scale, shift)", shapes=shapes)], target)
+    norm = Rowwise(
+        expression="layer_norm(x, scale, shift)", shapes=((1, 131072), (131072,), (131072,))
+    )
+    folds = Rowwise(
+        expression="s = sum(x); m = amax(x); i = argmin(x)", shapes=((1, 131071),), dtype="bf16",
+        out_dtypes=("f32", "bf16", "s64"),
+    )  # fmt: skip
+    check([norm, folds], target)
 
 
 @pytest.mark.parametrize("cluster", [1, 2, 8])

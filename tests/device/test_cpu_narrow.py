@@ -15,13 +15,25 @@ from kgen import pipeline
 from kgen.bundle import pack
 from kgen.schedule import InnerMatmul, OuterMatmul
 from kgen.spec import DType, Layout, Matmul, Operand
-from kgen.spec.choices import NARROW, BType
+from kgen.spec.choices import BType
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
 from tests.device.cpu_support import check, here, require_qemu, target
 from tests.open_devices import verify
 
 TARGETS = ("native", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64-neon")
+#: What differs by instruction set; the others are slow tests.
+FEW = (
+    *(("native", b_dtype) for b_dtype in BType),
+    *(("x86-64", b_dtype) for b_dtype in (BType.F16, BType.S4)),
+    *(("x86-64-v3", b_dtype) for b_dtype in (BType.BF16, BType.S8)),
+    ("aarch64-neon", BType.S4),
+)
+PAIRS = [
+    pytest.param(name, b_dtype, marks=[] if (name, b_dtype) in FEW else pytest.mark.slow)
+    for name in TARGETS
+    for b_dtype in BType
+]
 #: Rows that stay in place and that do not; K and N that no vector divides, one of both alone.
 CASES: list[dict[str, Any]] = [
     {"m": 1, "n": 67, "k": 35, "constant": (Operand.B,)},
@@ -61,8 +73,7 @@ def specs(b_dtype: BType) -> list[Matmul]:
     return [Matmul(dtype=DType.F32, b_dtype=b_dtype, **case, **scaled) for case in cases]
 
 
-@pytest.mark.parametrize("b_dtype", NARROW[DType.F32], ids=lambda dtype: dtype.value)
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(("name", "b_dtype"), PAIRS)
 def test_narrow_weights(name: str, b_dtype: BType) -> None:
     on = found(name)
     report = verify(pack([pipeline.kernel(spec, on) for spec in specs(b_dtype)]))

@@ -18,8 +18,8 @@ from kgen.schedule import CpuSplitRows, CpuStream
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan
-from kgen.targets.cpu.plan.kernels.shifted import head_of
+from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan
+from kgen.targets.cpu.plan.kernels.rows.shifted import head_of
 from tests.device.cpu_support import (
     GuardedBytes,
     addresses,

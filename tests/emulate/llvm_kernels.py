@@ -6,16 +6,18 @@ import ctypes
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
-from kgen.emulate.llvm import run
+from kgen import emulate
 from kgen.emulate.report import Report
 
 Array = npt.NDArray[Any]
+run = partial(emulate.run, language="llvm")
 
 _IR_TYPES = {
     "uint8": "i8",

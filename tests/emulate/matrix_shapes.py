@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm import run
-from tests.emulate.llvm_kernels import Array, kernel
+from tests.emulate.llvm_kernels import Array, kernel, run
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate.llvm import run
 from kgen.emulate.report import EmulationFault, Fault
-from tests.emulate.llvm_kernels import Array
+from tests.emulate.llvm_kernels import Array, run
 
 LANES = 64
 

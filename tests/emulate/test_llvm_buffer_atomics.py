@@ -8,8 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from kgen.emulate.llvm import run
-from tests.emulate.llvm_kernels import LANE, OTHERS, WORDS, as_signed, kernel
+from tests.emulate.llvm_kernels import LANE, OTHERS, WORDS, as_signed, kernel, run
 
 #: The same buffer as :data:`RESOURCE`, word by word: address, size, flags.
 DWORDS = """

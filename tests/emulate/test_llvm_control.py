@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate.llvm import run
 from kgen.emulate.llvm.exec import launch
 from kgen.emulate.llvm.frontend.topology import weak_topological_order
 from kgen.emulate.report import EmulationFault
-from tests.emulate.llvm_kernels import kernel, lanewise
+from tests.emulate.llvm_kernels import kernel, lanewise, run
 
 LANES = 128
 

@@ -7,9 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from kgen.emulate.llvm import run
 from kgen.emulate.report import UnknownInstruction
-from tests.emulate.llvm_kernels import OTHERS, WORDS, Array, kernel, lanewise, one_call
+from tests.emulate.llvm_kernels import OTHERS, WORDS, Array, kernel, lanewise, one_call, run
 
 
 def low_24(values: Array) -> Array:

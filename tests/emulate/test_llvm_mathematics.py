@@ -182,7 +182,7 @@ def test_dot_products() -> None:
 
 def test_hints_do_nothing_and_uniform_values_stay_small() -> None:
     """Scheduling words are accepted; a kernel of uniform values costs no more than one lane."""
-    from kgen.emulate.llvm import run
+    from tests.emulate.llvm_kernels import run
 
     source = kernel(
         """

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from kgen.emulate.llvm import run
 from kgen.emulate.report import EmulationFault, UnknownInstruction
-from tests.emulate.llvm_kernels import Array, kernel
+from tests.emulate.llvm_kernels import Array, kernel, run
 
 Place = Callable[[int, int], tuple[int, int]]
 

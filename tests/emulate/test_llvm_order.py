@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.emulate.llvm import run
 from kgen.emulate.report import EmulationFault
-from tests.emulate.llvm_kernels import kernel
+from tests.emulate.llvm_kernels import kernel, run
 from tests.emulate.random_races import (
     ACCESSES,
     CELLS,

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from kgen.emulate.counters import MEANING
-from kgen.emulate.llvm import run
 from kgen.emulate.report import Report
-from tests.emulate.llvm_kernels import kernel
+from tests.emulate.llvm_kernels import kernel, run
 
 DECLARATIONS = """
 @tile = internal addrspace(3) global [4096 x i32] poison, align 16

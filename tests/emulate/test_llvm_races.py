@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate.llvm import run
 from kgen.emulate.report import EmulationFault, Fault, Report
-from tests.emulate.llvm_kernels import kernel
+from tests.emulate.llvm_kernels import kernel, run
 
 LANES = 128
 FENCE = 'fence syncscope("workgroup") acq_rel'

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate.llvm import run
 from kgen.emulate.report import EmulationFault, UnknownInstruction
 from kgen.errors import EmulationError
-from tests.emulate.llvm_kernels import on_cpu
+from tests.emulate.llvm_kernels import on_cpu, run
 
 
 def test_unknown_instructions_are_named_even_where_they_would_not_run() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate.llvm import run
 from kgen.emulate.report import EmulationFault
-from tests.emulate.llvm_kernels import Array, kernel, optimised
+from tests.emulate.llvm_kernels import Array, kernel, optimised, run
 
 BARRIER = """fence syncscope("workgroup") release
   call void @llvm.amdgcn.s.barrier()

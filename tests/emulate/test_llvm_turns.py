@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgen.emulate.llvm import run
 from kgen.emulate.report import EmulationFault, Report
-from tests.emulate.llvm_kernels import kernel
+from tests.emulate.llvm_kernels import kernel, run
 from tests.emulate.test_llvm_global_races import LANES, NUMBER, load, store, zeros
 from tests.emulate.test_llvm_races import BARRIER, EXCHANGE
 from tests.emulate.test_llvm_races import DECLARATIONS as LDS

@@ -33,8 +33,19 @@ CASES: list[dict[str, Any]] = [
 SHAPES = {"x": (5, 13)}
 
 
-@pytest.mark.parametrize("b_dtype", WIDENED, ids=lambda dtype: dtype.value)
-@pytest.mark.parametrize("name", ["sm_80", "gfx942", "gfx1100", "vulkan1.3"])
+@pytest.mark.parametrize(
+    ("name", "b_dtype"),
+    [
+        pytest.param(name, b_dtype, marks=[] if b_dtype in few else pytest.mark.slow)
+        for name, few in (
+            ("sm_80", (BType.BF16, BType.S8)),
+            ("gfx942", (BType.S8,)),
+            ("gfx1100", (BType.BF16,)),
+            ("vulkan1.3", WIDENED),
+        )
+        for b_dtype in WIDENED
+    ],
+)
 def test_a_narrow_b(name: str, b_dtype: BType) -> None:
     if name.startswith("vulkan"):
         open_vulkan().close()
@@ -123,6 +134,26 @@ def test_weights_that_are_not_finite(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "hold NaN or infinity, which s8 lacks" in capsys.readouterr().err
 
 
+def test_quantised_weights_come_out_as_they_were() -> None:
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(-127, 128, (64, 33)).astype(np.int8)
+    numbers[rng.integers(0, 64, 33), np.arange(33)] = 127
+    scales = rng.random(33).astype(np.float32) * 0.01
+    found, own = in_s8(numbers * scales)
+    assert np.array_equal(found, numbers)
+    np.testing.assert_allclose(own, scales, rtol=2e-7)
+    # A block whose farthest number is -8 scales, as Q4_0 makes them.
+    packed = blocks.rounded(rng.standard_normal((7, 70)).astype(np.float32))
+    assert np.array_equal(blocks.rounded(in_f32(packed, 70)), packed)
+
+
+def in_f32(packed: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
+    split = packed.reshape(len(packed), -1, blocks.BLOCK_BYTES)
+    scales = split[:, :, :2].copy().view("<f2").astype(np.float32)
+    halves = np.concatenate([split[:, :, 2:] & 15, split[:, :, 2:] >> 4], axis=-1)
+    return ((halves.astype(np.float32) - 8) * scales).reshape(len(packed), -1)[:, :count]
+
+
 def test_weights_are_rounded_to_the_nearest() -> None:
     """Of both roundings, that of kernels and that of the check: columns of zeros, of one number,
     and of a block that is cut, too."""
@@ -133,9 +164,5 @@ def test_weights_are_rounded_to_the_nearest() -> None:
     found = numbers.astype(np.float64) * scales.astype(np.float64)
     assert np.array_equal(found.T, ROUNDED["s8"](columns.astype(np.float64)))
     assert np.all(np.abs(found.T - columns) <= scales[:, None] * 0.50001)
-    packed = blocks.rounded(columns).reshape(5, -1, blocks.BLOCK_BYTES)
-    scales = packed[:, :, :2].copy().view("<f2").astype(np.float64)
-    low, high = packed[:, :, 2:] & 15, packed[:, :, 2:] >> 4
-    numbers = np.concatenate([low, high], axis=-1).astype(np.float64) - 8.0
-    found = (numbers * scales).reshape(5, -1)[:, :75]
+    found = in_f32(blocks.rounded(columns), 75)
     assert np.array_equal(found, ROUNDED["s4"](columns.astype(np.float64)))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate.ptx.counting.traffic import Traffic
-from kgen.emulate.ptx.memory.spaces import GlobalMemory
+from kgen.emulate.ptx.counting.traffic import CtaTraffic
+from kgen.emulate.windows import window_start
 
 
 class FakeMachine:
     """What a profile asks of a machine."""
 
     def __init__(self, *, ctas: int, warps: int) -> None:
-        self.ctas, self.warps, self.memory = ctas, warps, GlobalMemory()
+        self.ctas, self.warps = ctas, warps
 
 
 def by_scalar_code(addresses: list[int | None], nbytes: int, *, load: bool) -> tuple[int, int]:
@@ -48,7 +48,7 @@ def test_random_accesses(nbytes: int, load: bool) -> None:
     rng = np.random.default_rng(nbytes)
     machine = FakeMachine(ctas=2, warps=3)
     for _ in range(60):
-        requests = Traffic(machine).watch(1)  # type: ignore[arg-type]
+        requests = CtaTraffic(machine).watch(1)  # type: ignore[arg-type]
         units = rng.integers(0, rng.choice([2, 8, 64, 512]), (2, 3, 32))
         if rng.random() < 0.4:
             units[..., 1::2] = units[..., ::2]
@@ -73,15 +73,14 @@ def test_random_sectors(nbytes: int) -> None:
     rng = np.random.default_rng(nbytes)
     machine = FakeMachine(ctas=2, warps=3)
     buffer = np.zeros(1 << 12, np.uint8)
-    machine.memory.add("x", buffer)
     every: set[int] = set()
-    traffic = Traffic(machine)  # type: ignore[arg-type]
+    traffic = CtaTraffic(machine)  # type: ignore[arg-type]
     for _ in range(40):
         before = sum(traffic.counters()[name] for name in ("global_sectors", "global_load_bytes"))
         ideal_before = traffic.counters()["global_sectors_ideal"]
         at = rng.integers(0, rng.choice([4, 40, len(buffer) // nbytes]), (2, 3, 32)) * nbytes
         active = rng.random((2, 3, 32)) < rng.choice([0.1, 1])
-        traffic.watch(1).load(machine.memory.address(0) + at, nbytes, active)
+        traffic.watch(1).load(window_start(0) + at, nbytes, active)
         sectors = ideal = 0
         for lanes, on in zip(at.reshape(-1, 32), active.reshape(-1, 32), strict=True):
             touched = {int(a) + byte for a in lanes[on] for byte in range(nbytes)}

@@ -24,6 +24,7 @@ from kgen.spec import (
     Spec,
     text,
 )
+from kgen.spec.choices import BType
 from kgen.targets.cpu import workers
 
 ROOT = Path(__file__).parents[2] / "generated"
@@ -116,7 +117,7 @@ BLIS: dict[Spec, dict[str, int]] = {EVEN: {}, ODD: {"mr": 2, "nr": 16, "mc": 34,
 class Golden:
     target: str
     spec: Spec
-    schedule: Mapping[str, int] = field(default_factory=dict)
+    schedule: Mapping[str, int | str] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
@@ -176,6 +177,12 @@ def goldens() -> Iterator[Golden]:
     inner = Matmul(m=2, n=5, k=70, dtype=DType.F32, layout=Layout.NT)
     yield Golden(target="x86-64-v3", spec=inner)
     yield Golden(target="x86-64-v4", spec=_ahead(_as(ODD, DType.F32)), schedule=BLIS[ODD])
+    # A narrow B: pairs of bf16, blocks of s4, and bytes that a warp widens.
+    spec = _ahead(Matmul(m=1, n=40, k=33, dtype=DType.F32, b_dtype="bf16"))
+    yield Golden(target="x86-64-v4", spec=spec)
+    yield Golden(target="x86-64-v3", spec=replace(inner, b_dtype=BType.S4, ldb=None))
+    spec = Matmul(m=1, n=64, k=256, dtype=DType.F32, b_dtype="s8", epilogue="x * scale")
+    yield Golden(target="sm_80", spec=spec, schedule={"mainloop": "gemv"})
     for target in ("sm_80", "gfx942", "vulkan1.3", "x86-64-v4"):
         for each in ROWS:
             yield Golden(target=target, spec=each)

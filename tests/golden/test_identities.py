@@ -19,6 +19,7 @@ USELESS = {
         r"\b(mad\.lo|fma\.rn)\.\w+ [^,]+, [^,]+, (1|0f3F800000),",
         r"\b(mad\.lo|fma\.rn)\.\w+ [^,]+, [^,]+, [^,]+, 0;",
         r"\brem\.\w+ [^,]+, [^,]+, 1;",
+        r"(?<![.\w])(mul\.lo|and|mad\.lo)\.\w+ [^,]+, [^,]+, 0[,;]",
         r"\bsetp\.(ge|lt)\.u\d+ [^,]+, [^,]+, 0;",
         r"\bsetp\.\w+\.\w+ [^,]+, (\S+), \1;",
     ),
@@ -26,7 +27,9 @@ USELESS = {
         r"= (add|sub|or|xor|shl|lshr|ashr)\b[^,]*, (0|zeroinitializer)$",
         r"= (mul|udiv|sdiv)\b[^,]*, 1$",
         r"= urem\b[^,]*, 1$",
-        r"= add\b[^,]* 0, ",
+        r"= (add|mul|and)\b[^,]* 0, ",
+        r"= (mul|and)\b[^,]*, 0$",
+        r"= (add|sub|mul|shl|lshr|udiv|urem|and|or|xor)\b[^%]* \d+, \d+$",
         r"= getelementptr [^,]+, ptr [^,]+, i\d+ 0$",
         r"\bbr i1 (true|false)\b",
         r"\bselect i1 (true|false)\b",
@@ -38,11 +41,12 @@ USELESS = {
         r"Op(IMul|UDiv|UMod) \S+ \S+ %uint_1$",
         r"OpIAdd \S+ %uint_0 ",
         r"OpIMul \S+ %uint_1 ",
+        r"OpIMul .*%uint_0\b",
         r"OpConstantTrue|OpConstantFalse",
     ),
 }
 #: wgmma takes "add to D" as a predicate register, which no other instruction gives it.
-SCALE_D = "setp.eq.u32 %adds, %lane, %lane;"
+SCALE_D = "setp.eq.u32 %scale_d, %lane, %lane;"
 
 
 def useless(line: str, extension: str) -> bool:
@@ -69,7 +73,10 @@ def test_no_golden_holds_arithmetic_that_changes_nothing(extension: str) -> None
         ("ptx", "    add.u64 %out_row, %out_ptr, 0;"),
         ("ptx", "    mad.lo.u32 %a_to, %a_col, 1, %a_to;"),
         ("ptx", "    @%p setp.lt.u32 %q, %lane, 0;"),
+        ("ptx", "    and.b32 %warp_n, %warp, 0;"),
         ("ll", "  %a = add nuw nsw i32 %b, 0"),
+        ("ll", "  %a = mul nuw nsw i32 0, 4"),
+        ("ll", "  %a = add nuw nsw i32 3, 4"),
         ("ll", "  %a = getelementptr <16 x float>, ptr %b, i64 0 ; the first"),
         ("spvasm", "%at0 = OpIAdd %uint %first %uint_0"),
     ],
@@ -85,6 +92,7 @@ def test_ptx_moves_or_leaves_out() -> None:
         "    mad.lo.u32 %a, %b, 1, %c;\n"
         "    rem.u32 %a, %b, 1;\n"
         "    mul.lo.u32 %a, %b, 0;\n"
+        "    and.b32 %a, %b, 1;\n"
         "    add.u32 %a, %b, 1;\n"
         "    ld.global.u32 %a, [%b+0];\n"
     )
@@ -92,7 +100,8 @@ def test_ptx_moves_or_leaves_out() -> None:
         "    mov.u64 %a, %b;\n"
         "    add.u32 %a, %b, %c;\n"
         "    mov.u32 %a, 0;\n"
-        "    mul.lo.u32 %a, %b, 0;\n"
+        "    mov.u32 %a, 0;\n"
+        "    and.b32 %a, %b, 1;\n"
         "    add.u32 %a, %b, 1;\n"
         "    ld.global.u32 %a, [%b+0];\n"
     )
@@ -102,9 +111,13 @@ def test_llvm_names_are_those_of_their_function() -> None:
     text = (
         "define void @one(ptr %p) {\n"
         "  %x = add nuw i64 %k, 0\n"
-        "  %x.next = mul i64 %x, 1\n"
+        "  %row = mul nuw i64 %k, 0\n"
+        "  %row.one = add i64 %row, 1\n"
+        "  %row.x = add i64 %row, %x\n"
+        "  %x.next = mul i64 %row.x, 1\n"
         "  %q = getelementptr i8, ptr %p, i64 0\n"
         "  store i64 %x.next, ptr %q, align 8 ; %x.\n"
+        "  store i64 %row.one, ptr %q, align 8\n"
         "}\n"
         "define void @other(i64 %x) {\n"
         "  %r = urem i64 %x, 1\n"
@@ -115,6 +128,7 @@ def test_llvm_names_are_those_of_their_function() -> None:
     assert without_identities(text, "ll") == (
         "define void @one(ptr %p) {\n"
         "  store i64 %k, ptr %p, align 8 ; %k.\n"
+        "  store i64 1, ptr %p, align 8\n"
         "}\n"
         "define void @other(i64 %x) {\n"
         "  ret i64 %x\n"

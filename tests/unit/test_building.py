@@ -115,7 +115,7 @@ def test_an_error_names_the_nodes(
 def test_a_process_that_dies_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "assembled", lambda plan: os._exit(3))
     with (
-        pytest.raises(AssembleError, match=r"vulkan1.3/.*a process that builds kernels died"),
+        pytest.raises(AssembleError, match=r"vulkan1.3/.*a process died"),
         executors.processes(2) as pool,
     ):
         kgen.build(SPECS, ["vulkan1.3"], executor=pool)
@@ -134,7 +134,7 @@ def test_an_executor_that_fails_is_one_line() -> None:
         def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
             return super().submit(lambda: 1 // 0)
 
-    with pytest.raises(AssembleError, match=r"matmul_8x8x\d_f32_nn: ZeroDivisionError: integer"):
+    with pytest.raises(AssembleError, match=r"_f32(_nn)?: ZeroDivisionError: integer"):
         kgen.build(SPECS, ["vulkan1.3"], executor=Fails())
 
 

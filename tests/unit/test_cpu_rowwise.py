@@ -12,8 +12,8 @@ from kgen.schedule import CpuStream
 from kgen.spec import DType, Rowwise
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.expressions import is_nonpositive, with_functions
-from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan
-from kgen.targets.cpu.plan.kernels.shifted import head_of
+from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan
+from kgen.targets.cpu.plan.kernels.rows.shifted import head_of
 from kgen.targets.cpu.plan.math.flushes import may_be_flushed
 
 X = variable("x")

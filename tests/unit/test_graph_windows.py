@@ -14,6 +14,7 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 from kgen.errors import GraphError
+from kgen.graph.operators import convolutions
 from tests.onnx_models import Maker, lowered, reference, run
 from tests.onnx_operators import CASES
 
@@ -45,6 +46,23 @@ def test_against_definitions(name: str) -> None:
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
 
 
+@pytest.mark.parametrize("attributes", [{}, {"pads": [1, 2, 0, 1], "dilations": [2, 1]}])
+def test_rows_of_a_kernel_apart(
+    monkeypatch: pytest.MonkeyPatch, attributes: dict[str, Any]
+) -> None:
+    """Of large inputs, whose windows are copied for each row of the kernel."""
+    monkeypatch.setattr(convolutions, "MOST_COPIED", 0)
+    m = Maker()
+    x = m.input("x", (1, 8, 7, 7 if attributes else 10))
+    y = m.add("Conv", x, m.weight(5, 8, 3, 3), m.weight(5), **attributes)
+    calls, model = lowered(m, m.add("Relu", y))
+    assert [type(call.spec).__name__ for call in calls.calls].count("Matmul") == 3
+    given = drawn(m)
+    expected = reference(model, x=given)
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
+
+
 @pytest.mark.parametrize("name", [name for name in CASES if name not in WRONG])
 def test_definitions_against_onnx(name: str) -> None:
     m = Maker()
@@ -53,6 +71,29 @@ def test_definitions_against_onnx(name: str) -> None:
     (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
     found = reference(model, x=x)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_normalizations_go_into_weights() -> None:
+    """But where something else takes what they take, or the weights are data."""
+    m = Maker()
+    x = m.input("x", (1, 3, 4, 5))
+
+    def normal(y: str) -> str:
+        given = [m.constant(np.abs(m.rng.standard_normal(4)) + 0.3) for _ in range(4)]
+        return str(m.add("BatchNormalization", y, *given, epsilon=0.1))
+
+    alone = normal(m.add("Conv", x, m.weight(4, 3, 1, 1), m.weight(4)))
+    shared = m.add("Conv", x, m.weight(4, 3, 1, 1))
+    output = m.add("Add", m.add("Mul", alone, normal(shared)), shared)
+    calls, model = lowered(m, output)
+    formulas = [str(getattr(call.spec, "epilogue", "")) for call in calls.calls]
+    assert "add(x, bias)" in formulas
+    (both,) = (c.nodes for c in calls.calls if getattr(c.spec, "epilogue", "") == "add(x, bias)")
+    assert both == ("/Conv0", "/BatchNormalization1")
+    given = drawn(m)
+    expected = reference(model, x=given)
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=5e-6, atol=5e-6)
 
 
 def refused(make: Any) -> str:

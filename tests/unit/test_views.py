@@ -290,9 +290,9 @@ def test_several_outputs_share_their_reads(
 
 
 def test_outputs_are_no_indices_and_have_one_shape() -> None:
-    with pytest.raises(SpecError, match=r"input i of .* is an index and a number"):
+    with pytest.raises(SpecError, match=r"column 5: input i is an index and a number"):
         Elementwise(expression="k = i; gather(t, k)", shapes=((4, 4), (4,)))
-    with pytest.raises(SpecError, match=r"^x of shape 4 does not broadcast to 6;"):
+    with pytest.raises(SpecError, match=r"column 5: x of shape 4 does not broadcast to 6;"):
         Elementwise(expression="h = x; pad(x, 0, 1, 1)", shapes=((4,),))
     # No operand is called as an output is.
     spec = Elementwise(expression="x_2 = x; x + slice(x, 0, inf, -inf, -1)", shapes=((4,),))
@@ -358,7 +358,7 @@ def test_indices_are_inputs_of_a_type_of_their_own() -> None:
         ("permute(x, 1, 0) + y", "4x5,5", "permute(x, 1, 0) of shape 5x4 does not broadcast to"),
         ("slice(concat(x, y, 0), 0, 0, 4)", "4,5", "no element of input y is in the output"),
         ("gather(t, i + 1)", "4,3", "has the index i + 1; it is an input, or one permuted"),
-        ("gather(t, i) + i", "4,4", "input i of 'add(gather(t, i, 0), i)' is an index and a"),
+        ("gather(t, i) + i", "4,4", "column 11: input i is an index and a number"),
         ("gather(gather(t, i), j)", "4,4,2", "has an index that is itself gathered"),
         ("gather(pad(t, 0, 1, 1), i)", "4,3", "pad(t, 0, 1, 1, 0) is gathered along its own axis"),
         ("gather(t, i)", "2x2x2x2x2,1x1x1x1x1", "the output has 9 dimensions; 8 is the limit"),

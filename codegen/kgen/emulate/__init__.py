@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgen.emulate.numerics import Numerics
-from kgen.emulate.report import EmulationFault, Fault, Report, UnknownInstruction
+from kgen.emulate.report import EmulationFault, Fault, Index3, Report, UnknownInstruction
+from kgen.emulate.request import Request
 from kgen.emulate.tensor_map import TensorMap
 from kgen.errors import EmulationError
 
@@ -28,8 +29,6 @@ __all__ = [
     "UnknownInstruction",
     "run",
 ]
-
-Index3 = tuple[int, int, int]
 
 #: Workgroups that one run may have: the checks number them in 20 bits (ptx/tags.py).
 MAX_WORKGROUPS = (1 << 20) - 1
@@ -77,15 +76,11 @@ def run(
             f"{count} workgroups are too many; {MAX_WORKGROUPS} is the limit of one run; take a "
             "smaller grid or name some of them"
         )
-    options: dict[str, Any] = {}
     if language == "ptx":
         from kgen.emulate import ptx as emulator
-
-        options |= {"cluster": cluster, "strict": strict}
     else:
         from kgen.emulate import llvm as emulator  # type: ignore[no-redef]
-    return emulator.run(
-        source,
+    request = Request(
         entry=entry,
         grid=grid,
         block=block,
@@ -94,8 +89,10 @@ def run(
         workgroups=workgroups,
         checks=checks,
         profile=profile,
-        numerics=numerics,
+        cluster=cluster,
+        numerics=numerics or Numerics(),
         seed=seed,
         arch=arch,
-        **options,
+        strict=strict,
     )
+    return emulator.run(source, request)

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from kgen.emulate.report import Index3
+from kgen.emulate.request import Request
 from kgen.errors import EmulationError
 from kgen_runtime.launch_limits import Limits, Usage, refusal
 from kgen_runtime.manifest import Launch
 
 
-def check_launch(
-    entry: str,
-    limits: Limits,
-    usage: Usage,
-    *,
-    grid: Index3,
-    block: Index3,
-    cluster: Index3 = (1, 1, 1),
-    dynamic_shared: int,
-) -> None:
+def check_launch(request: Request, limits: Limits, usage: Usage) -> None:
     """Raise EmulationError for what the driver of such a device would refuse to launch."""
     launch = Launch(
-        entry_point=entry,
-        grid=grid,
-        block=block,
-        cluster=cluster,
-        dynamic_shared_memory=dynamic_shared,
+        entry_point=request.entry,
+        grid=request.grid,
+        block=request.block,
+        cluster=request.cluster,
+        dynamic_shared_memory=request.dynamic_shared,
         arguments=(),
     )
     if (why := refusal(launch, limits, usage)) is not None:
-        raise EmulationError(f"{entry}: {why}")
+        raise EmulationError(f"{request.entry}: {why}")

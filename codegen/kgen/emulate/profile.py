@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import Any
 
 from kgen.emulate.counters import MEANING
+from kgen.emulate.counting.traffic import TRAFFIC
 from kgen.emulate.report import LineCounts, Report
-from kgen.emulate.traffic import TRAFFIC
 from kgen_runtime.values import frozen
 
 #: Counters that are not classes of instructions.

@@ -15,16 +15,15 @@ from kgen.graph.ir import Graph
 from kgen.graph.lower import Lowered, lower
 from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.model import Array, Shape
-from kgen.graph.narrow import WEIGHTS, narrowed
+from kgen.graph.narrow import WEIGHTS, narrowed, weights_of
+from kgen.graph.normalizations import folded
 from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.siblings import merged
 from kgen.graph.states import states_of, with_states
-from kgen.spec import Elementwise
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.members import member
 from kgen.targets.base import Plan, Target
-from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
 #: What a model's program is called.
@@ -45,18 +44,17 @@ def load(
     path: str | os.PathLike[str], shapes: Mapping[str, Shape], weights: BType | None = None
 ) -> Fused:
     """A model's fused graph, with its products' weights in a narrow type. Raises GraphError."""
-    model = imported(read(path), shapes, OPERATORS)
+    model = folded(imported(read(path), shapes, OPERATORS))
     graph = merged(graph_of(model))
     if weights is not None:
-        graph = narrowed(graph, weights, frozenset(model.constants))
+        graph = narrowed(graph, weights, weights_of(model))
     return fuse(graph)
 
 
 def lowered_for(fused: Fused, target: Target) -> Lowered:
     """The calls that a target has kernels for. Raises GraphError for what has none."""
-    dtypes = targets.family(target.family).dtypes(Elementwise.op, target)
     try:
-        return lower(fused, has_s64=DType.S64 in dtypes)
+        return lower(fused)
     except SpecError as error:
         raise GraphError(f"target={target.name}: {error}") from None
 

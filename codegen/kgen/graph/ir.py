@@ -127,7 +127,7 @@ class Builder:
         """A value of the node that is being lowered, or of those that are named."""
         shape = tuple(map(int, shape))
         if nodes is None:
-            nodes = (self.node.name,) if self.node else ()
+            nodes = (self.node.name, *self.node.others) if self.node else ()
         if 0 in shape:
             raise self.refusal(
                 f"has a result of shape {'x'.join(map(str, shape))}, without elements"

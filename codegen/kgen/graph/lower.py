@@ -8,7 +8,7 @@ from dataclasses import field
 
 import numpy as np
 
-from kgen.graph.fuse import Fused, Lazy, Leaf, index_inputs
+from kgen.graph.fuse import Fused, Lazy, Leaf
 from kgen.graph.ir import Product, Source, Value
 from kgen.graph.layout import Layout, seen
 from kgen.graph.model import Array, Shape
@@ -74,15 +74,14 @@ class Lowered:
     states: Mapping[str, str] = field(default_factory=dict)
 
 
-def lower(fused: Fused, *, has_s64: bool = True) -> Lowered:
-    """The calls for targets that compute in s64, or for those that do not: there numbers of s64 are
-    read as s32, from their lower halves. Raises SpecError for what no kernel computes."""
-    return _Lowering(fused, has_s64).all()
+def lower(fused: Fused) -> Lowered:
+    """The calls. Raises SpecError for what no kernel computes."""
+    return _Lowering(fused).all()
 
 
 class _Lowering:
-    def __init__(self, fused: Fused, has_s64: bool) -> None:
-        self.fused, self.graph, self.has_s64 = fused, fused.graph, has_s64
+    def __init__(self, fused: Fused) -> None:
+        self.fused, self.graph = fused, fused.graph
         self.values = fused.graph.values
         self.calls: list[Call] = []
         self.buffers: dict[str, Buffer] = {}
@@ -167,14 +166,10 @@ class _Lowering:
         else:
             domain, layouts, _ = coalesced(value.shape, leaves)
         formulas, shapes, dtypes, bindings = {}, [], [], {}
-        indices = index_inputs(expression)
         for number, (name, leaf) in enumerate(leaves.items()):
             buffer = self.buffers[leaf.root]
-            layout, size, dtype = layouts[name], buffer.elements, buffer.dtype
-            if dtype is DType.S64 and not self.has_s64 and name not in indices:
-                layout, size, dtype = lower_halves(layout), 2 * size, DType.S32
-            dtypes.append(dtype)
-            shown = seen(layout, size, f"x{number}")
+            dtypes.append(buffer.dtype)
+            shown = seen(layouts[name], buffer.elements, f"x{number}")
             assert shown is not None, leaf
             found = shown.formula
             if has_views(expression) and shown.shape != (layouts[name].shape or (1,)):
@@ -387,12 +382,6 @@ def elementwise(
     return Elementwise(
         expression=str(expression), shapes=tuple(shapes), dtypes=dtypes, out_dtype=out
     )
-
-
-def lower_halves(layout: Layout) -> Layout:
-    """The first s32 of each s64 of a layout, in memory of s32."""
-    strides = tuple(2 * s for s in layout.strides)
-    return Layout(shape=layout.shape, strides=strides, offset=2 * layout.offset)
 
 
 def ordered(expression: Expression) -> Expression:

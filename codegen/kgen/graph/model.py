@@ -24,7 +24,8 @@ class Tensor:
 
 @frozen
 class Node:
-    """An operator's use. Inputs that are left out have the name ''."""
+    """An operator's use. Inputs that are left out have the name ''; `others` are nodes that it
+    stands for too."""
 
     name: str
     operator: str
@@ -32,6 +33,7 @@ class Node:
     outputs: tuple[str, ...]
     attributes: Mapping[str, Any]
     opset: int
+    others: tuple[str, ...] = ()
 
     def attribute(self, name: str, default: Any = None) -> Any:
         return self.attributes.get(name, default)

@@ -11,7 +11,7 @@ import numpy as np
 
 from kgen.errors import GraphError
 from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
-from kgen.graph.model import Array
+from kgen.graph.model import Array, Model
 from kgen.graph.rewriting import Rewriting
 from kgen.graph.siblings import BESIDE
 from kgen.ops.expression import call, variable
@@ -21,8 +21,18 @@ from kgen_runtime.dtypes import DType
 
 #: Types that weights may be narrowed to.
 WEIGHTS = (BType.BF16, BType.S8, BType.S4)
+#: Operators whose second operands are weights.
+PRODUCTS = ("MatMul", "Gemm")
+#: The end of the name of a constant's transpose.
+TRANSPOSED = ".T"
 #: What the largest number of a column of s8 becomes.
 LARGEST = 127.0
+
+
+def weights_of(model: Model) -> frozenset[str]:
+    """The constants that products of matrices have as their weights."""
+    used = {node.inputs[1] for node in model.nodes if node.operator in PRODUCTS}
+    return frozenset(used & model.constants.keys())
 
 
 def narrowed(graph: Graph, dtype: BType, weights: frozenset[str]) -> Graph:
@@ -53,10 +63,11 @@ class _Narrowing(Rewriting):
         operation = value.operation
         if isinstance(operation, View) and operation.step.kind == "permute":
             found = self.matrix(operation.of)
-            return None if found is None else (f"{found[0]}.t", found[1].T)
+            return None if found is None else (f"{found[0]}{TRANSPOSED}", found[1].T)
         if not isinstance(operation, Source) or operation.kind != "constant" or value.rank != 2:
             return None
-        if value.dtype is not DType.F32 or not self.weights >= set(operation.name.split(BESIDE)):
+        parts = {part.removesuffix(TRANSPOSED) for part in operation.name.split(BESIDE)}
+        if value.dtype is not DType.F32 or not parts <= self.weights:
             return None
         return operation.name, self.graph.constants[operation.name]
 

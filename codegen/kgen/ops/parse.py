@@ -78,11 +78,26 @@ def formulas(text: str, field: str = "expression") -> Mapping[str, Expression]:
 
 
 def refuse_name(text: str, field: str, name: str, why: str) -> NoReturn:
-    """Raises SpecError with the column of a name in an expression that can be read."""
-    tree = ast.parse(text.strip(), mode="eval")
-    named = [at for at in ast.walk(tree) if isinstance(at, ast.Name) and at.id == name]
-    first = min(named, key=lambda at: (at.lineno, at.col_offset), default=tree)
+    """Raises SpecError with the column of a word in an expression that can be read."""
+    tree = ast.parse(text.strip())
+    found = (at for at in ast.walk(tree) if isinstance(at, ast.expr) and _is_word(at, name))
+    first = min(found, key=lambda at: (at.lineno, at.col_offset), default=tree)
     _Reader(text, field).refuse(first, why)
+
+
+def _is_word(at: ast.expr, word: str) -> bool:
+    match at:
+        case ast.Name(id=name):
+            return name == word
+        case ast.Constant(value=int() | float() as number):
+            return str(constant(number)) == word
+        case ast.BinOp(op=op):
+            return _BINARY.get(type(op)) == word
+        case ast.Compare(ops=ops):
+            return word in map(_COMPARISONS.get, map(type, ops))
+        case ast.UnaryOp(op=ast.USub()):
+            return word in ("neg", f"-{ast.unparse(at.operand)}")
+    return False
 
 
 def canonical(formulas: Mapping[str, Expression]) -> str:
@@ -203,7 +218,12 @@ class _Reader:
         for keyword in keywords or []:
             expected = functions()[name].parameters[len(operands) :]
             if not expected or keyword.arg != expected[0]:
-                self.refuse(keyword, f"{keyword.arg}= is not the next argument of {name}")
+                hint = "; the axes of a row are said for the whole expression, by axes= or --axes"
+                is_axis = functions()[name].rowwise and keyword.arg in ("axis", "axes")
+                self.refuse(
+                    keyword,
+                    f"{keyword.arg}= is not the next argument of {name}{hint if is_axis else ''}",
+                )
             operands.append(keyword.value)
         return self.checked(at, name, [(operand, self.value(operand)) for operand in operands])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from kgen.errors import SpecError
+from kgen.errors import Unfit
 from kgen.ops.expression import Expression, Primitive, infix, steps
 from kgen_runtime.values import frozen
 
@@ -73,23 +73,26 @@ STRIDED = frozenset({"permute", "transpose", "expand", "slice"})
 
 
 def refuse_others(expressions: Iterable[Expression], kind: str) -> None:
-    """Raises SpecError for a view that is not strided, or not of an input or such a view."""
+    """Raises Unfit for a view that is not strided, or not of an input or such a view."""
     for step in steps(*expressions):
         if step.primitive is not Primitive.VIEW:
             continue
         if step.name not in STRIDED:
-            raise SpecError(
+            raise Unfit(
+                step.name,
                 f"{infix(step)} is a {step.name}, and {kind} operations take "
-                f"{', '.join(sorted(STRIDED))}; make an element-wise kernel of it"
+                f"{', '.join(sorted(STRIDED))}; make an element-wise kernel of it",
             )
         tensor, *numbers = step.arguments
         if step.name == "slice" and numbers[-1].number < 0:
-            raise SpecError(
+            raise Unfit(
+                step.name,
                 f"{infix(step)} goes backwards, and {kind} operations take steps above 0; make an "
-                "element-wise kernel of it"
+                "element-wise kernel of it",
             )
         if tensor.primitive not in (Primitive.INPUT, Primitive.VIEW):
-            raise SpecError(
+            raise Unfit(
+                step.name,
                 f"{infix(step)} is a view of an expression, and {kind} operations take those of "
-                f"inputs; write {step.name} around each input of it"
+                f"inputs; write {step.name} around each input of it",
             )

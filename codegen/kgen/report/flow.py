@@ -10,10 +10,14 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
+from kgen.errors import BundleError
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.manifest_program import Program, Value
 from kgen_runtime.program_check import bound
 from kgen_runtime.values import frozen
+
+#: Steps and places of elements that are followed: seconds, and 2 GiB of memory.
+MOST_STEPS, MOST_PLACES = 5000, 2**29
 
 
 @frozen
@@ -49,7 +53,8 @@ class Flow:
 
 
 def flow(program: Program, kernels: Mapping[str, KernelEntry]) -> Flow:
-    """That of a program; `kernels` are its bundle's by name."""
+    """That of a program; `kernels` are its bundle's by name. Raises BundleError for one that is too
+    large."""
     memories = _Memories(program)
     values = program.by_name
     reads: dict[tuple[int, int], None] = {}
@@ -94,11 +99,18 @@ class _Memories:
 
     def __init__(self, program: Program) -> None:
         self.step = min((v.dtype.itemsize for v in program.values), default=1)
-        self.arrays = {
-            memory: np.full(-(-nbytes // self.step), -1, np.int32)
+        places = {
+            memory: -(-nbytes // self.step)
             for memory, nbytes in program.memories.items()
             if memory[0] != "weights"
         }
+        if len(program.steps) > MOST_STEPS or sum(places.values()) > MOST_PLACES:
+            raise BundleError(
+                f"{program.qualified_name} is too large to draw: {len(program.steps)} steps on "
+                f"{sum(places.values()) * self.step} bytes, of at most {MOST_STEPS} on "
+                f"{MOST_PLACES * self.step}"
+            )
+        self.arrays = {memory: np.full(n, -1, np.int32) for memory, n in places.items()}
 
     def view(self, value: Value, param: TensorParam) -> npt.NDArray[np.int32]:
         """The places of a value's elements, as a kernel's parameter sees them."""

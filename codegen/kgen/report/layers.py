@@ -72,10 +72,11 @@ def _layers(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     for u, v in edges:  # by their sources, so that those are final
         layer[v] = max(layer[v], layer[u] + 1)
     sinks = {v for _, v in edges}
-    for n in range(count):
-        below = [layer[v] for u, v in edges if u == n]
-        if n not in sinks and below:
-            layer[n] = min(below) - 1
+    below: dict[int, int] = {}
+    for u, v in edges:
+        below[u] = min(below.get(u, layer[v]), layer[v])
+    for n in below.keys() - sinks:
+        layer[n] = below[n] - 1
     return layer
 
 
@@ -112,15 +113,16 @@ class _Bent:
     def ordered(self) -> list[list[int]]:
         """The nodes of each layer from left to right, with few crossings."""
         rows: list[list[int]] = [[] for _ in range(max(self.layer, default=-1) + 1)]
-        for n, row in enumerate(self.layer):
-            rows[row].append(n)
+        for n, number in enumerate(self.layer):
+            rows[number].append(n)
         best, fewest = [list(row) for row in rows], self._crossings(rows)
+        place = {n: at for row in rows for at, n in enumerate(row)}
         for sweep in range(SWEEPS):
             down = sweep % 2 == 0
             near = self.above if down else self.below
-            for i in range(len(rows)) if down else reversed(range(len(rows))):
-                place = {n: at for row in rows for at, n in enumerate(row)}
-                rows[i].sort(key=lambda n: _mean([place[m] for m in near[n]], place[n]))
+            for row in rows if down else reversed(rows):
+                row.sort(key=lambda n: _mean([place[m] for m in near[n]], place[n]))
+                place |= {n: at for at, n in enumerate(row)}
             if (found := self._crossings(rows)) < fewest:
                 best, fewest = [list(row) for row in rows], found
         return best

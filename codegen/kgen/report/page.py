@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from kgen.errors import BundleError
 from kgen.report import charts
 from kgen.report.charts import bytes_, rate
 from kgen.report.figures import Ceilings, Check, Sizes, Times, Work
@@ -159,7 +160,10 @@ def _times(facts: Facts) -> Content:
 
 def _graph(facts: Facts) -> Content:
     shares = facts.times.shares if facts.times is not None else ()
-    drawn = picture(facts.program, facts.kernels, shares)
+    try:
+        drawn = picture(facts.program, facts.kernels, shares)
+    except BundleError as error:
+        return tag("p", f"{error}.")
     return [
         tag("p", "Arrows go from the step that writes to those that read. Weights are not drawn."),
         tag("div", drawn, class_="wide graph"),
@@ -179,6 +183,9 @@ def _kernels(facts: Facts) -> Content:
             ),
             charts.roofline(facts.works, ceilings),
         ]
+        if facts.times is not None and not facts.times.measured:
+            least = "Times are estimates; one at all of its ceiling is the ceiling's own."
+            parts.append(tag("p", least))
     elif ceilings is None:
         parts.append(tag("p", "No ceilings are known for this target."))
     names = ("", "kernel", "calls", "time of one", "flop/s", "B/s", "of its ceiling", "limited by")
@@ -202,7 +209,10 @@ def _kernels(facts: Facts) -> Content:
 
 
 def _memory(facts: Facts) -> Content:
-    found = flow(facts.program, facts.kernels)
+    try:
+        found = flow(facts.program, facts.kernels)
+    except BundleError as error:
+        return tag("p", f"{error}.")
     count, arena = len(facts.program.steps), facts.program.arena_bytes
     if not arena:
         return tag("p", "The program needs no arena.")

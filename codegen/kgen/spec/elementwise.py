@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import ClassVar
 
-from kgen.errors import SpecError
+from kgen.errors import SpecError, Unfit
 from kgen.ops import is_exact
 from kgen.spec.formula import FLOATS, Shape
 from kgen.spec.members import Member, Members, OptionalMember
@@ -47,9 +47,7 @@ class Elementwise(Viewed):
                 + ("" if self.index_inputs else "; nothing is gathered here, so leave it out")
             )
         for name in sorted(self.index_inputs & input_uses(*self.formula_calls)[0]):
-            raise SpecError(
-                f"input {name} of {self.expression!r} is an index and a number; take two"
-            )
+            raise Unfit(name, f"input {name} is an index and a number; take two")
 
     def _take_dtypes(self) -> None:
         if len(self.dtypes) > 1:

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Mapping
 from functools import cached_property
 from typing import ClassVar, Literal, TypeVar
 
-from kgen.errors import SpecError
+from kgen.errors import SpecError, Unfit
 from kgen.ops import (
     COORDINATES,
     OUT,
@@ -25,6 +25,7 @@ from kgen.ops import (
     steps,
 )
 from kgen.ops.expression import constant, infix, inputs
+from kgen.ops.parse import refuse_name
 from kgen.ops.registry import call_of
 from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen_runtime.dtypes import DType, computed_in
@@ -83,6 +84,13 @@ class Formula(Spec):
         """Those of the outputs, where they differ."""
 
     def __post_init__(self) -> None:
+        written = self.expression
+        try:
+            self._check()
+        except Unfit as error:
+            refuse_name(written, "expression", error.word, str(error))
+
+    def _check(self) -> None:
         self._take_dtypes()
         self._take_out_dtypes()
         for dtype in (*self.input_dtypes, *self.output_dtypes):
@@ -97,9 +105,10 @@ class Formula(Spec):
         reserved = {OUT, *self.outputs, *COORDINATES}
         for name in self.inputs:
             if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in reserved:
-                raise SpecError(
+                raise Unfit(
+                    name,
                     f"input {name!r} is no name of an input; take small letters, digits and _, "
-                    f"and none of {', '.join(sorted(reserved))}"
+                    f"and none of {', '.join(sorted(reserved))}",
                 )
         for name, calls in self.formulas.items():
             if not set(self.inputs).intersection(inputs(calls)):
@@ -155,9 +164,10 @@ class Formula(Spec):
         compute = self.compute
         for unfit in (beyond(calls, compute, self.row) for calls in self.calls):
             if unfit is not None:
-                raise SpecError(
-                    f"{unfit} is not for {compute}, which {self.expression!r} is computed in; "
-                    "leave it out, or give inputs and output of f32"
+                raise Unfit(
+                    unfit,
+                    f"{unfit} is not for {compute}, which this is computed in; "
+                    "leave it out, or give inputs and output of f32",
                 )
         found = steps(*self.primitives())
         if compute.is_integer:
@@ -165,9 +175,10 @@ class Formula(Spec):
             least, largest = compute.limits
             for step in found:
                 if not least <= step.number <= largest:
-                    raise SpecError(
-                        f"{step} in {self.expression!r} is beyond {compute}, which it is computed "
-                        f"in; take a number from {least} to {largest}"
+                    raise Unfit(
+                        str(step),
+                        f"{step} is beyond {compute}, which this is computed in; take a number "
+                        f"from {least} to {largest}",
                     )
 
     @property
@@ -290,9 +301,10 @@ class Formula(Spec):
         for name, given, shape in zip(self.inputs, self.shapes, padded, strict=True):
             if any(n not in (1, m) for n, m in zip(shape, found, strict=True)):
                 sizes = "x".join(map(str, given))
-                raise SpecError(
+                raise Unfit(
+                    name,
                     f"{name} of shape {sizes} does not broadcast to {'x'.join(map(str, found))}; "
-                    "a size is that of the output, or 1"
+                    "a size is that of the output, or 1",
                 )
         return found
 

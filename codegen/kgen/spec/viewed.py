@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-from kgen.errors import SpecError
+from kgen.errors import SpecError, Unfit
 from kgen.ops import Expression
 from kgen.ops.views import has_views
 from kgen.spec.formula import MAX_RANK, Formula, Shape
@@ -32,7 +32,7 @@ class Viewed(Formula):
         super()._check_expression()
         for name in self.inputs:
             if all(read.tensor != name for read in self.reads.reads):
-                raise SpecError(f"no element of input {name} is in the output; leave it out")
+                raise Unfit(name, f"no element of input {name} is in the output; leave it out")
 
     @property
     def shapes_of(self) -> dict[str, Shape]:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NoReturn
 
-from kgen.errors import SpecError
+from kgen.errors import Unfit
 from kgen.ops.expression import (
     Expression,
     Primitive,
@@ -171,9 +171,10 @@ class Shapes:
         found = tuple(max(sizes) for sizes in zip(*padded, strict=True))
         for argument, given, shape in zip(arguments, shapes, padded, strict=True):
             if any(n not in (1, m) for n, m in zip(shape, found, strict=True)):
-                raise SpecError(
+                raise Unfit(
+                    argument.name,
                     f"{infix(argument)} of shape {by_x(given)} does not broadcast to "
-                    f"{by_x(found)}; a size is that of the output, or 1"
+                    f"{by_x(found)}; a size is that of the output, or 1",
                 )
         return found
 
@@ -245,7 +246,7 @@ def parts(node: Expression) -> tuple[tuple[Expression, ...], tuple[float, ...]]:
 
 
 def _refuse(node: Expression, why: str) -> NoReturn:
-    raise SpecError(f"{infix(node)} {why}")
+    raise Unfit(node.name, f"{infix(node)} {why}")
 
 
 def by_x(shape: Shape) -> str:

@@ -22,7 +22,8 @@ from functools import cached_property
 from typing import ClassVar
 
 from kgen.ops import COORDINATES, REDUCTIONS, Expression, Primitive, Reduction, steps
-from kgen.ops.expression import infix, unknown, variable, with_arguments
+from kgen.ops.expression import infix, node, reduce, unknown, variable, with_arguments
+from kgen.ops.patterns import bound
 from kgen.ops.views import has_views
 from kgen.spec import DType, Rowwise
 from kgen.spec.formula import Shape, packed
@@ -478,29 +479,16 @@ def walked_itemsize(spec: Rowwise) -> int:
     return max(spec.dtype_of(name).itemsize for name in (*spec.inputs, *whole))
 
 
+_X, _C = variable("x"), variable("c")
+_EXPONENTIALS = reduce("sum", node(Primitive.EXP2, (_X - reduce("maxnum", _X)) * _C))
+
+
 def maximum_of(step: Expression) -> Expression | None:
     """The row's maximum M of a sum over the row of exp2((x - M) c), M = maxnum(x), c a constant."""
-    match step:
-        case Expression(
-            primitive=Primitive.REDUCE,
-            name="sum",
-            arguments=(
-                Expression(
-                    primitive=Primitive.EXP2,
-                    arguments=(
-                        Expression(
-                            primitive=Primitive.MUL,
-                            arguments=(
-                                Expression(primitive=Primitive.SUB, arguments=(x, top)),
-                                Expression(primitive=Primitive.CONSTANT),
-                            ),
-                        ),
-                    ),
-                ),
-            ),
-        ) if top.name == "maxnum" and top.arguments == (x,):
-            return top
-    return None
+    found = bound(_EXPONENTIALS, step)
+    if found is None or found["c"].primitive is not Primitive.CONSTANT:
+        return None
+    return reduce("maxnum", found["x"])
 
 
 def widest_vector(spec: Rowwise, most: int) -> int:

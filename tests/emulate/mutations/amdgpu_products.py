@@ -148,7 +148,7 @@ MFMA_PRODUCT = (
             r"\g<1>%lane_group",
         ),
         ("stored-without-the-swizzle", r"(%a\.c0\.slot\.low = and i32 .*, )7", r"\g<1>0"),
-        ("loaded-with-another-swizzle", r"(%b\.t0\.settled\.high = lshr .*, )1", r"\g<1>2"),
+        ("loaded-with-another-swizzle", r"(%b\.t0\.swizzled\.high = lshr .*, )1", r"\g<1>2"),
         (
             "waves-share-the-rows",
             r"(%a\.fragment = add nuw nsw i32 )%warp_row",

@@ -29,7 +29,7 @@ MUTATIONS = (
     *bugs(
         streamed_product,
         "out-of-bounds",
-        ("one-lane-too-many-speaks", r"(setp\.lt\.u32 %speaks, %lane, )4;", r"\g<1>5;"),
+        ("one-lane-too-many-stores", r"(setp\.lt\.u32 %stores, %lane, )4;", r"\g<1>5;"),
         ("columns-beyond-n", r"(setp\.lt\.u32 %inside, %col, )72;", r"\g<1>96;"),
         ("k-beyond-the-last", r"(setp\.lt\.u32 %more, %k, )328;(?!\n *@!)", r"\g<1>512;"),
         ("outputs-beyond-n", r"(setp\.ge\.u32 %outside, %col, )72;", r"\g<1>73;"),

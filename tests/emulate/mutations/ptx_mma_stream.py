@@ -60,7 +60,7 @@ MUTATIONS = (
         "race",
         (
             "next-block-while-outputs-are-staged",
-            r"(?<=// everyone is done with the block tile before\n) *bar\.sync 0;\n",
+            r"(?<=// all warps are done with the previous block tile\n) *bar\.sync 0;\n",
             "",
         ),
     ),

@@ -49,13 +49,13 @@ CLUSTER_BARRIER = r" *barrier\.cluster\.arrive\.release;\n *barrier\.cluster\.wa
 STRIP_BARRIER = r" *bar\.sync %strip_barrier, 128;\n"
 PRODUCER = r"(^load_block:\n(?s:.*?))"
 CONSUMERS = r"(^multiply_block:\n(?s:.*?))"
-LET_GO = r"^ *@%speaks mbarrier\.arrive.*\n"
+LET_GO = r"^ *@%arrives mbarrier\.arrive.*\n"
 
 MUTATIONS = (
     *bugs(
         cluster_product,
         "deadlock",
-        ("last-stage-not-given-back", LET_GO + r"(?!(?s:.*)^ *@%speaks)", ""),
+        ("last-stage-not-given-back", LET_GO + r"(?!(?s:.*)^ *@%arrives)", ""),
         ("arrivals-expected-of-three", r"(mbarrier\.init\S+ \S+ )8;(?=\n *fence)", r"\g<1>12;"),
         ("fewer-tiles-loaded", PRODUCER + r"(setp\.ge\.u32 %none, %block, )6;", r"\1\g<2>5;"),
     ),
@@ -71,7 +71,7 @@ MUTATIONS = (
         ("barrier-before-a-strip-dropped", CONSUMERS + STRIP_BARRIER + r"(?= *\{)", r"\1"),
         ("barrier-behind-a-strip-dropped", CONSUMERS + STRIP_BARRIER + r"(?= *mad)", r"\1"),
         ("both-load-one-half", r"(mad\.lo\.u32 %share_to, %rank, )8192,", r"\g<1>0,"),
-        ("arrivals-at-the-own-cta-only", r"^ *@%speaks mapa.*\n", ""),
+        ("arrivals-at-the-own-cta-only", r"^ *@%arrives mapa.*\n", ""),
         # Two CTAs store to the same outputs.
         (
             "rows-of-the-other-cta",

@@ -43,8 +43,8 @@ MUTATIONS = (
     *bugs(
         wgmma_product,
         "pending-copy",
-        ("first-tile-not-awaited", WAIT.format("first_on_its_way"), ""),
-        ("tiles-not-awaited", WAIT.format("tile_on_its_way"), ""),
+        ("first-tile-not-awaited", WAIT.format("wait_first_full"), ""),
+        ("tiles-not-awaited", WAIT.format("wait_full"), ""),
     ),
     *bugs(
         wgmma_product,
@@ -59,18 +59,18 @@ MUTATIONS = (
         wgmma_product,
         "transaction-count",
         ("bytes-of-a-only", r"(expect_tx\S+ _, \[%full\], )16384;", r"\g<1>8192;"),
-        ("stage-in-use-not-awaited", WAIT.format("stage_in_use"), ""),
+        ("stage-in-use-not-awaited", WAIT.format("wait_empty"), ""),
     ),
     *bugs(
         wgmma_product,
         "deadlock",
-        ("stage-awaited-in-the-other-phase", r"(xor\.b32 %turn, %phase, )1;", r"\g<1>0;"),
+        ("stage-awaited-in-the-other-phase", r"(xor\.b32 %parity, %phase, )1;", r"\g<1>0;"),
         (
             "next-stage-given-back",
             MAINLOOP + r"(mad\.lo\.u32 %before, %stage, 8, %empties;\n)((?s:.*?\}\n))",
             r"\1\3\2",
         ),
-        ("stages-not-given-back", r"^ *@%speaks mbarrier\.arrive.*\n", ""),
+        ("stages-not-given-back", r"^ *@%arrives mbarrier\.arrive.*\n", ""),
         ("one-tile-too-many", r"(setp\S+ %again, %tile, )4;", r"\g<1>5;"),
     ),
     *bugs(
@@ -89,9 +89,9 @@ MUTATIONS = (
         WRONG_RESULT,
         ("rows-and-columns-swapped", r"\[%b_map, \{%from, %k\}\]", "[%b_map, {%k, %from}]"),
         ("one-tile-too-few", r"(setp\S+ %again, %tile, )4;", r"\g<1>3;"),
-        ("b-as-if-not-transposed", MAINLOOP + r"(%adds, 1, 1, 0, )1;", r"\1\g<2>0;"),
+        ("b-as-if-not-transposed", MAINLOOP + r"(%scale_d, 1, 1, 0, )1;", r"\1\g<2>0;"),
         ("step-of-k-of-a", MAINLOOP + r"(add\.u32 %low, %a_at, )2;", r"\1\g<2>4;"),
         ("swizzle-of-the-descriptor", r"(mov\.b32 %a_high, )1073741888;", r"\g<1>-2147483584;"),
-        ("sums-of-the-first-tile-forgotten", MAINLOOP + r"%b, %adds,", r"\1%b, !%adds,"),
+        ("sums-of-the-first-tile-forgotten", MAINLOOP + r"%b, %scale_d,", r"\1%b, !%scale_d,"),
     ),
 )

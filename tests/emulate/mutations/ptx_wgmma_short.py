@@ -22,7 +22,7 @@ PROGRAMS = (short_product,)
 MAINLOOP = r"(^mainloop:\n(?s:.*?))"
 WAIT = r"^ *wgmma\.wait_group\.sync\.aligned {};\n"
 FENCE = r"^ *wgmma\.fence\.sync\.aligned;\n"
-LET_GO = r"^ *@%speaks mbarrier\.arrive.*\n"
+LET_GO = r"^ *@%arrives mbarrier\.arrive.*\n"
 
 MUTATIONS = (
     *bugs(
@@ -54,8 +54,8 @@ MUTATIONS = (
     *bugs(
         short_product,
         WRONG_RESULT,
-        ("sums-begin-with-the-tile-before", MAINLOOP + r"%b, !%adds,", r"\1%b, %adds,"),
-        ("steps-forgotten", MAINLOOP + r"%b, %adds,", r"\1%b, !%adds,"),
+        ("sums-begin-with-the-tile-before", MAINLOOP + r"%b, !%scale_d,", r"\1%b, %scale_d,"),
+        ("steps-forgotten", MAINLOOP + r"%b, %scale_d,", r"\1%b, !%scale_d,"),
         ("columns-of-the-other-half", r"(add\.u32 %low, %b_at, )256;", r"\g<1>0;"),
         ("step-of-k", r"(add\.u32 %low, %b_at, )258;", r"\g<1>260;"),
         ("not-promoted", r"^ *add\.f32 %acc_m8_n32, %acc_m8_n32, %part_m8_n32;\n", ""),

@@ -39,7 +39,7 @@ PROGRAMS = (swapped_product, gathered_product, stored_product)
 MAINLOOP = r"(^mainloop:\n(?s:.*?))"
 WAIT = r"^ *wgmma\.wait_group\.sync\.aligned 3;\n"
 FENCE = r"^ *wgmma\.fence\.sync\.aligned;\n"
-LET_GO = r"^ *@%speaks mbarrier\.arrive.*\n"
+LET_GO = r"^ *@%arrives mbarrier\.arrive.*\n"
 
 MUTATIONS = (
     *bugs(

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen import bundle, pipeline, render, targets
+from kgen import bundle, pipeline, render, targets, work
 from kgen.errors import KgenError, ScheduleError, TargetError
 from kgen.files import replacing
 from kgen.schedule import Origin, Schedule
@@ -104,22 +104,19 @@ class Tuner:
                     self._keep(known, *found)
                 yield plan, found
             return
-        futures = [
-            self.executor.submit(searched, plan.spec, plan.target, plan.schedule, known)
-            for plan in plans
-        ]
-        try:
-            for number, (plan, future) in enumerate(zip(plans, futures, strict=True)):
-                left = len(plans) - number
-                self.progress(f"tuning {plan.spec.key}: {number} done, {left} left")
-                remote = future.result()
-                if isinstance(remote, str):
-                    raise TargetError(f"{plan.target.name}/{plan.spec.key}: {remote}")
-                self._keep(known, *remote)
-                yield plan, remote
-        finally:
-            for future in futures:
-                future.cancel()
+
+        def blame(number: int, why: str) -> TargetError:
+            return TargetError(f"{plans[number].target.name}/{plans[number].spec.key}: {why}")
+
+        def told(number: int, done: int, left: int) -> None:
+            self.progress(f"tuning {plans[number].spec.key}: {done} done, {left} left")
+
+        pieces = [(plan.spec, plan.target, plan.schedule, dict(known)) for plan in plans]
+        found_there = {}
+        for number, remote in work.results(self.executor, searched, pieces, blame, told):
+            self._keep(known, *remote)
+            found_there[number] = remote
+        yield from ((plan, found_there[number]) for number, plan in enumerate(plans))
 
     def _keep(self, known: dict[str, Any], key: str, record: Record) -> None:
         if known.get(key) != record:

@@ -35,9 +35,13 @@ def operators(model: onnx.ModelProto, weights: str | None) -> list[type[OpRun]]:
         return []
     dtype, known = weights, constants_of(model)
 
+    def takes_weights(node: onnx.NodeProto) -> bool:
+        """What is constant altogether is none of a kernel's products."""
+        return node.input[1] in known and node.input[0] not in known
+
     class MatMul(OpRun):  # type: ignore[misc]
         def _run(self, a: Array, b: Array) -> tuple[Array]:
-            if b.ndim == 2 and self.onnx_node.input[1] in known:
+            if b.ndim == 2 and takes_weights(self.onnx_node):
                 b = rounded(b, dtype, axis=0)
             return (np.matmul(a, b),)
 
@@ -46,7 +50,7 @@ def operators(model: onnx.ModelProto, weights: str | None) -> list[type[OpRun]]:
             self, a: Array, b: Array, c: Array | None = None, alpha: float = 1.0,
             beta: float = 1.0, transA: int = 0, transB: int = 0,
         ) -> tuple[Array]:  # fmt: skip
-            if self.onnx_node.input[1] in known:
+            if takes_weights(self.onnx_node):
                 b = rounded(b, dtype, axis=1 if transB else 0)
             found = alpha * ((a.T if transA else a) @ (b.T if transB else b))
             found = found if c is None else found + beta * c

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent import futures
 from contextlib import contextmanager, nullcontext
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgen import emulate
+from kgen import emulate, work
 from kgen.bundle import Bundle
 from kgen.check.execute import places as execute
 from kgen.check.execute.executor import Executor, Unavailable
@@ -118,7 +118,7 @@ def verify(
     progress: Callable[[str], None] | None = None,
     emulation: Emulation | None = None,
     devices: Devices | None = None,
-    executor: concurrent.futures.Executor | None = None,
+    executor: futures.Executor | None = None,
 ) -> Report:
     """Execute every kernel on random, whole-number and special-value data.
 
@@ -159,7 +159,7 @@ def verify(
 
 
 def _elsewhere(
-    executor: concurrent.futures.Executor,
+    executor: futures.Executor,
     reader: Reader,
     on: On,
     seed: int,
@@ -168,28 +168,23 @@ def _elsewhere(
 ) -> tuple[KernelResult, ...]:
     """The results of all kernels from an executor's workers. Raises VerificationError."""
     entries = reader.manifest.kernels
-    futures = {}
-    for number, entry in enumerate(entries):
+    pieces = []
+    for entry in entries:
         one = MemoryReader(
             manifest=Manifest(kernels=(entry,), provenance=reader.manifest.provenance),
             files={file.file: reader.read(file) for file in entry.artifacts},
         )
-        futures[executor.submit(_alone, one, on, seed, emulation)] = number
-    results: dict[int, KernelResult] = {}
-    try:
-        for future in concurrent.futures.as_completed(futures):
-            number = futures.pop(future)
-            found = future.result()
-            if isinstance(found, str):
-                raise VerificationError(found)
-            results[number] = found
-            if progress is not None and futures:
-                name = entries[next(iter(futures.values()))].name
-                progress(f"verifying {name}: {len(results)} done, {len(futures)} left")
-    finally:
-        for future in futures:
-            future.cancel()
-    return tuple(results[number] for number in range(len(entries)))
+        pieces.append((one, on, seed, emulation))
+
+    def blame(number: int, why: str) -> VerificationError:
+        return VerificationError(f"{entries[number].name}: {why}")
+
+    def told(number: int, done: int, left: int) -> None:
+        if progress is not None:
+            progress(f"verifying {entries[number].name}: {done} done, {left} left")
+
+    found = dict(work.results(executor, _alone, pieces, blame, told))
+    return tuple(found[number] for number in range(len(entries)))
 
 
 def _alone(
@@ -199,7 +194,7 @@ def _alone(
     try:
         return verify(reader, on=on, seed=seed, emulation=emulation).kernels[0]
     except KgenError as error:
-        return f"{reader.manifest.kernels[0].name}: {error}"
+        return str(error)
 
 
 @frozen

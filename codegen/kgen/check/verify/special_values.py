@@ -173,6 +173,10 @@ def place_elements(values: Floats, dtype: DType, turn: int, operand: int) -> Non
     values.reshape(-1)[...] = special[index % len(special)]
 
 
+#: What makes subnormal numbers of each type of a row's, and zeros of both signs where those of
+#: another type are rounded to this one.
+TINY = [20.0 * d.smallest_subnormal for d in (DType.F16, DType.BF16, DType.F32)]
+
 # -- rows --------------------------------------------------------------------------------------
 
 
@@ -208,6 +212,10 @@ def _far_below(row: Floats, at: int) -> None:
     row -= FAR
 
 
+def _tiny(row: Floats, at: int) -> None:
+    row *= np.resize(TINY, row.shape)
+
+
 #: Every other row has a maximum whose exponential overflows unless all of the row's maximum is
 #: subtracted, in another place each time.
 ROW_KINDS: tuple[Callable[[Floats, int], None], ...] = (
@@ -225,6 +233,8 @@ ROW_KINDS: tuple[Callable[[Floats, int], None], ...] = (
     _far_apart,
     _peak,
     _constant,
+    _peak,
+    _tiny,
 )
 
 

@@ -9,10 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
+from kgen.emulate.faults import fault_at
 from kgen.emulate.llvm.frontend.module import Instruction, Module
 from kgen.emulate.llvm.types import Array
-from kgen.emulate.offenders import offenders
-from kgen.emulate.report import EmulationFault, Fault
+from kgen.emulate.report import EmulationFault
 
 
 class CopiesUnderWay(Protocol):
@@ -91,21 +91,18 @@ def fault(
     address: int | None = None,
 ) -> EmulationFault:
     """The fault of the lanes in ``where``, broadcastable to [workgroup, lane]."""
-    workgroup, lanes = offenders(np.broadcast_to(where, (m.workgroups, m.lanes)))
-    x, y, z = (int(c) for c in m.coordinates[workgroup])
-    return EmulationFault(
-        Fault(
-            kind=kind,
-            message=message,
-            entry=m.entry,
-            instruction=m.module.text(instruction.line),
-            line=instruction.line,
-            workgroup=(x, y, z),
-            lanes=tuple(lanes),
-            address=address,
-            seed=m.seed,
-        )
+    found = fault_at(
+        kind,
+        message,
+        np.broadcast_to(where, (m.workgroups, m.lanes)),
+        entry=m.entry,
+        instruction=m.module.text(instruction.line),
+        line=instruction.line,
+        coordinates=m.coordinates,
+        seed=m.seed,
+        address=address,
     )
+    return EmulationFault(found)
 
 
 def waves_in(m: Chunk, lanes: Array | None) -> Array:

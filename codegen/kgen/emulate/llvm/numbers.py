@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.floats import F16_TO_F32, bf16_to_f32, to_bf16
 from kgen.emulate.llvm.types import (
     BFLOAT,
     DOUBLE,
@@ -17,9 +18,6 @@ from kgen.emulate.llvm.types import (
     Integer,
     Type,
 )
-
-#: A table is three times as fast as numpy's conversion.
-_HALF_TO_FLOAT = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
 def integer(type_: Type) -> Integer:
@@ -59,9 +57,9 @@ def wrap(value: Array, type_: Integer) -> Array:
 def widen(value: Array, type_: Floating) -> Array:
     """half and bfloat as float32; float and double as they are."""
     if type_ == HALF:
-        return _HALF_TO_FLOAT.take(value.view(np.uint16))
+        return F16_TO_F32.take(value.view(np.uint16))
     if type_ == BFLOAT:
-        return bfloat_to_float(value)
+        return bf16_to_f32(value)
     return value
 
 
@@ -87,40 +85,9 @@ def lifted(operation: Callable[..., Any], type_: Floating) -> Callable[..., Arra
     return in_float
 
 
-def bfloat_to_float(bits: Array) -> Array:
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
 def float_to_bfloat(value: Array) -> Array:
     """float32 or float64 to bfloat bits, to nearest even; a NaN stays one, made quiet."""
-    single = value if value.dtype == np.float32 else _to_odd_single(value)
-    bits = np.ascontiguousarray(single).view(np.uint32)
-    rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
-    quiet = (bits >> np.uint32(16)) | np.uint32(0x40)
+    rounded = to_bf16(value)
+    single = np.ascontiguousarray(value, np.float32)
+    quiet = (single.view(np.uint32) >> np.uint32(16)) | np.uint32(0x40)
     return np.where(np.isnan(single), quiet, rounded).astype(np.uint16)
-
-
-def _to_odd_single(value: Array) -> Array:
-    """float64 to float32 rounded to odd, so that rounding once more is rounding once.
-
-    S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums", 2008.
-    """
-    single = value.astype(np.float32)
-    bits = single.view(np.uint32)
-    inexact = (single != value) & np.isfinite(value) & ~np.isnan(value)
-    toward_zero = bits - (inexact & (np.abs(single) > np.abs(value))).astype(np.uint32)
-    return np.where(inexact, toward_zero | np.uint32(1), bits).astype(np.uint32).view(np.float32)
-
-
-def fused_multiply_add(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c in the next wider type, then rounded.
-
-    The product is exact there; the sum is rounded twice, which differs from a true fma in about
-    one of 2**29 results by one unit in the last place.
-    """
-    if a.dtype == np.float32:
-        wide = np.multiply(a, b, dtype=np.float64)
-        wide = np.add(wide, c, out=wide) if wide.shape == c.shape else wide + c
-        return wide.astype(np.float32)
-    extended = np.longdouble
-    return (a.astype(extended) * b.astype(extended) + c.astype(extended)).astype(a.dtype)

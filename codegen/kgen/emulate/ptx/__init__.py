@@ -8,94 +8,60 @@ asynchronous copies, which finish as late as they may.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from kgen.emulate.counting.instructions import report
 from kgen.emulate.limits import check_launch
-from kgen.emulate.numerics import Numerics
-from kgen.emulate.ptx.asynchronous.pending_registers import protected
-from kgen.emulate.ptx.chunk import Index3, Launch
+from kgen.emulate.ptx.chunk import Launch
 from kgen.emulate.ptx.exec.arguments import copies, place, restore
-from kgen.emulate.ptx.exec.dispatch import ctas_at_once, ordered
-from kgen.emulate.ptx.exec.machine import Machine
-from kgen.emulate.ptx.exec.operations import Step
+from kgen.emulate.ptx.exec.dispatch import ctas_at_once
+from kgen.emulate.ptx.exec.prepared import keep, prepared
 from kgen.emulate.ptx.exec.scheduler import Scheduler, is_exchange
-from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.parser import parse
-from kgen.emulate.ptx.frontend.syntax import Instruction, Kernel
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.syntax import Kernel
 from kgen.emulate.ptx.memory.spaces import GlobalMemory
-from kgen.emulate.ptx.ops import BUILDERS
-from kgen.emulate.ptx.races.remote import check_remote_accesses
-from kgen.emulate.report import EmulationFault, Report, UnknownInstruction
-from kgen.emulate.tensor_map import TensorMap
+from kgen.emulate.report import EmulationFault, Index3, Report
+from kgen.emulate.request import Request
 from kgen.errors import EmulationError
 from kgen_runtime.launch_limits import Usage, cuda_limits
 
 #: Turns of loops that any launch may take.
 _FREE_TURNS = 50_000
-#: The widest granule of the checks: the widest access.
-_GRANULE = 16
 
 
-def run(
-    source: str,
-    *,
-    entry: str,
-    grid: Index3,
-    block: Index3,
-    arguments: Sequence[npt.NDArray[Any] | np.generic | TensorMap],
-    dynamic_shared: int = 0,
-    workgroups: Sequence[Index3] | None = None,
-    checks: bool = True,
-    profile: bool = False,
-    cluster: Index3 = (1, 1, 1),
-    numerics: Numerics | None = None,
-    seed: int = 0,
-    arch: str | None = None,
-    strict: bool = False,
-) -> Report:
+def run(source: str, request: Request) -> Report:
     """Run one launch of a PTX entry point; see :func:`kgen.emulate.run`.
 
     Bounds and alignment are always checked; `checks` adds races and uninitialised shared memory.
-    The CTAs run in the order of their numbers, or shuffled by a `seed` other than 0.
     """
-    kernel = parse(source, entry)
+    kernel = parse(source, request.entry)
 
     def once(*, collectives_order: bool = False) -> Report:
         start = time.perf_counter()
         memory = GlobalMemory()
-        placed = place(kernel, memory, arguments)
+        placed = place(kernel, memory, request.arguments)
         launch = Launch(
-            grid=grid,
-            block=block,
+            **{**vars(request), "cluster": _cluster(kernel, request.cluster)},
             parameters=placed.parameters,
             tensor_maps=placed.tensor_maps,
-            shared_bytes=kernel.dynamic_shared + dynamic_shared,
-            checks=checks,
-            profile=profile,
-            cluster=_cluster(kernel, cluster),
-            seed=seed,
-            strict=strict,
+            shared_bytes=kernel.dynamic_shared + request.dynamic_shared,
             collectives_order=collectives_order,
-            numerics=numerics or Numerics(),
         )
-        _check_launch(kernel, launch, dynamic_shared, arch)
-        return _run(kernel, launch, memory, workgroups, start)
+        _check_launch(kernel, launch)
+        return _run(kernel, launch, memory, start)
 
-    if strict or not checks or not any(map(is_exchange, kernel.instructions)):
+    if request.strict or not request.checks or not any(map(is_exchange, kernel.instructions)):
         return once()
-    before = copies(arguments)
+    before = copies(request.arguments)
     try:
         return once()
     except EmulationFault as found:
         if found.fault.kind != "race":
             raise
-        restore(arguments, before)
+        restore(request.arguments, before)
         return _excused(found, lambda: once(collectives_order=True))
 
 
@@ -114,33 +80,25 @@ def _excused(found: EmulationFault, again: Callable[[], Report]) -> Report:
     return replace(report, warnings=(warning, *report.warnings))
 
 
-def _run(
-    kernel: Kernel,
-    launch: Launch,
-    memory: GlobalMemory,
-    workgroups: Sequence[Index3] | None,
-    start: float,
-) -> Report:
-    machine = Machine(kernel, launch, memory, _GRANULE)
-    machine.on_end.append(lambda: check_remote_accesses(machine, machine.shared.shadow))
-    steps = _decode(machine)
-    ctas = ordered(launch, workgroups)
-    scheduler = Scheduler(machine, steps, most_turns(memory))
+def _run(kernel: Kernel, launch: Launch, memory: GlobalMemory, start: float) -> Report:
+    ready = prepared(kernel, launch, memory)
+    machine, ctas = ready.machine, launch.in_order()
+    scheduler = Scheduler(machine, ready.steps, most_turns(memory))
     chunk = ctas_at_once(machine)
     with np.errstate(all="ignore"):
         for first in range(0, len(ctas), chunk):
             machine.reset(ctas[first : first + chunk])
             scheduler.run()
-    counts, traffic = scheduler.counts, machine.traffic
-    x, y, z = launch.grid
-    return Report(
-        workgroups_run=len(ctas),
-        workgroups_total=x * y * z,
-        instructions=sum(counts.issued),
-        seconds=time.perf_counter() - start,
-        counters=counts.counters(traffic),
-        lines={} if traffic is None else counts.lines(traffic),
-        warnings=tuple(scheduler.warnings),
+    traffic = machine.traffic
+    keep(ready)
+    return report(
+        scheduler.counts.executed(),
+        scheduler.counts.events,
+        traffic,
+        workgroups=len(ctas),
+        grid=launch.grid,
+        start=start,
+        warnings=scheduler.warnings,
     )
 
 
@@ -149,20 +107,12 @@ def most_turns(memory: GlobalMemory) -> int:
     return _FREE_TURNS + sum(len(buffer) for buffer in memory.buffers) // 4
 
 
-def _check_launch(kernel: Kernel, launch: Launch, dynamic_shared: int, arch: str | None) -> None:
+def _check_launch(kernel: Kernel, launch: Launch) -> None:
     usage = Usage(
         static_shared_memory=kernel.static_shared,
         parameters=max((p.offset + p.size for p in kernel.parameters), default=0),
     )
-    check_launch(
-        kernel.name,
-        cuda_limits(arch or kernel.target),
-        usage,
-        grid=launch.grid,
-        block=launch.block,
-        cluster=launch.cluster,
-        dynamic_shared=dynamic_shared,
-    )
+    check_launch(launch, cuda_limits(launch.arch or kernel.target), usage)
     required, most = kernel.required_block, kernel.max_threads
     if required is not None and launch.block != (*required, 1, 1)[:3]:
         raise EmulationError(f"{kernel.name} requires blocks of {required}, not {launch.block}")
@@ -182,33 +132,3 @@ def _cluster(kernel: Kernel, given: Index3) -> Index3:
     if given not in ((1, 1, 1), (x, y, z)):
         raise EmulationError(f"{kernel.name} requires clusters of {(x, y, z)}, not {given}")
     return x, y, z
-
-
-def _decode(machine: Machine) -> list[Step]:
-    decoder = Decoder(machine)
-    for space in ("global", "const"):
-        data = _module_data(machine.kernel, space)
-        decoder.module_spaces[space] = machine.memory.add(f"the .{space} variables", data)
-    steps = [_step(decoder, instruction) for instruction in machine.kernel.instructions]
-    return protected(decoder, steps)
-
-
-def _module_data(kernel: Kernel, space: str) -> npt.NDArray[np.uint8]:
-    """The initial bytes of a state space's module variables."""
-    data = np.zeros(kernel.spaces.get(space, 0), np.uint8)
-    for variable in kernel.variables.values():
-        if variable.space == space and variable.data:
-            stored = np.frombuffer(variable.data, np.uint8)
-            data[variable.offset : variable.offset + variable.size] = stored
-    return data
-
-
-def _step(decoder: Decoder, instruction: Instruction) -> Step:
-    decoder.line = instruction.line
-    try:
-        guard = None if instruction.guard is None else decoder.predicate(instruction.guard)
-        build = BUILDERS[instruction.words[0]]
-        operation = build(decoder, Words(instruction.words[1:]), instruction.operands)
-    except (Unsupported, KeyError, IndexError, ValueError):
-        raise UnknownInstruction(decoder.kernel.name, instruction.text, instruction.line) from None
-    return Step(instruction=instruction, guard=guard, operation=operation)

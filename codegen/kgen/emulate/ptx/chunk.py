@@ -13,16 +13,15 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from kgen.emulate.numerics import Numerics
 from kgen.emulate.ptx.asynchronous.tensor_box import MappedTensor
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.memory.semantics import Semantics
 from kgen.emulate.ptx.memory.stored import Stored
 from kgen.emulate.ptx.order.clocks import Clocks
 from kgen.emulate.ptx.types import Array
+from kgen.emulate.request import Request
 from kgen_runtime.values import frozen
 
-Index3 = tuple[int, int, int]
 #: Active lanes at any broadcast shape; None means all of them.
 Mask = Array | None
 
@@ -57,23 +56,13 @@ class Violation(Exception):
 
 
 @frozen
-class Launch:
+class Launch(Request):
     """What every CTA of a launch shares. `parameters` are the bytes of parameter space."""
 
-    grid: Index3
-    block: Index3
     parameters: bytes
     shared_bytes: int
-    checks: bool
-    seed: int = 0
-    #: Whether what works on every GPU, though no rule promises it, is a fault, not a warning.
-    strict: bool = False
     #: Whether warp collectives order memory.
     collectives_order: bool = False
-    profile: bool = False
-    #: CTAs of a cluster in each direction.
-    cluster: Index3 = (1, 1, 1)
-    numerics: Numerics = field(default_factory=Numerics)
     #: Tensor maps by generic address.
     tensor_maps: Mapping[int, MappedTensor] = field(default_factory=dict)
 

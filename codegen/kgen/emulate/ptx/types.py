@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from kgen.emulate.floats import F16_TO_F32, bf16_to_f32, round_towards, to_bf16
 from kgen_runtime.values import frozen
 
 Array = npt.NDArray[Any]
@@ -85,9 +86,6 @@ def double_width(type_: Type) -> Type:
     return TYPES[f"{type_.name[0]}{2 * type_.bits}"]
 
 
-#: Every f16 value as f32: a table look-up is several times faster than numpy's own conversion.
-F16_TO_F32 = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16).view(np.float16).astype("f4")
-
 CANONICAL_NAN_16 = 0x7FFF
 CANONICAL_NAN_32 = np.uint32(0x7FFFFFFF).view(np.float32)
 CANONICAL_NAN_64 = np.uint64(0x7FF8000000000000).view(np.float64)
@@ -101,25 +99,19 @@ def canonical(value: Array) -> Array:
     return value
 
 
-def flush(value: Array) -> Array:
-    """`.ftz`: a subnormal f32 is a zero of the same sign."""
-    tiny = np.finfo(np.float32).tiny
-    return np.where(np.abs(value) < tiny, np.copysign(np.float32(0), value), value)
-
-
 def widen(type_: Type, bits: Array) -> Array:
     """16-bit floats, given as bits, as f32 (exact); f32 and f64 unchanged."""
     if type_.size != 2:
         return bits
     if type_.kind == "bfloat":
-        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        return bf16_to_f32(bits)
     return F16_TO_F32.take(bits)
 
 
 def narrow(type_: Type, value: Array, rounding: str = "rn") -> Array:
     """An f32 or f64 value, rounded once, as a register of a floating-point type."""
     if type_.kind == "bfloat":
-        bits = _round_bf16(value) if rounding == "rn" else _truncate_bf16(value, rounding)
+        bits = to_bf16(value) if rounding == "rn" else _truncate_bf16(value, rounding)
     elif type_.size == 2:
         bits = round_towards(value, np.float16, rounding).view(np.uint16)
     else:
@@ -128,40 +120,12 @@ def narrow(type_: Type, value: Array, rounding: str = "rn") -> Array:
     return np.where(nan, np.uint16(CANONICAL_NAN_16), bits) if nan.any() else bits
 
 
-def round_towards(value: Array, dtype: npt.DTypeLike, rounding: str) -> Array:
-    """A value in a narrower float dtype: rn to nearest even, rz to zero, rm down, rp up."""
-    nearest = value.astype(dtype, copy=False)
-    if rounding == "rn" or nearest.dtype == value.dtype:
-        return nearest
-    back = nearest.astype(value.dtype)
-    zero, infinity = nearest.dtype.type(0), nearest.dtype.type(np.inf)
-    if rounding == "rz":
-        return np.where(np.abs(back) > np.abs(value), np.nextafter(nearest, zero), nearest)
-    if rounding == "rm":
-        return np.where(back > value, np.nextafter(nearest, -infinity), nearest)
-    return np.where(back < value, np.nextafter(nearest, infinity), nearest)
-
-
 def _truncate_bf16(value: Array, rounding: str) -> Array:
     """Round to zero to bfloat16 bits."""
     if rounding != "rz":
         raise ValueError(f"no rounding {rounding} to bf16")
     bits = np.ascontiguousarray(round_towards(value, np.float32, "rz")).view(np.uint32)
     return (bits >> np.uint32(16)).astype(np.uint16)
-
-
-def _round_bf16(value: Array) -> Array:
-    """Round to nearest even to bfloat16 bits; f64 is rounded once, not twice."""
-    single = np.ascontiguousarray(value, dtype=np.float32)
-    bits = single.view(np.uint32)
-    if value.dtype.itemsize == 8:
-        # A value that only *became* a tie in f32 must not be rounded as one.
-        tie = (bits & np.uint32(0xFFFF)) == 0x8000
-        below = tie & (np.abs(value) < np.abs(single))
-        above = tie & (np.abs(value) > np.abs(single))
-        bits = bits - below.astype(np.uint32) + above.astype(np.uint32)
-    odd = (bits >> np.uint32(16)) & np.uint32(1)
-    return ((bits + np.uint32(0x7FFF) + odd) >> np.uint32(16)).astype(np.uint16)
 
 
 def unpack(bits: Array) -> tuple[Array, Array]:

@@ -29,17 +29,11 @@ def pooled(b: Builder, x: Value, windows: Windows, join: str, around: float) -> 
     """The places of windows along the last axes of a value, joined by a function; `around` is what
     lies around it."""
     axes = range(x.rank - len(windows), x.rank)
-    if math.prod(w.size for w in windows) > MOST_PLACES and len(windows) > 1:
-        for axis, window in zip(axes, windows, strict=True):
-            x = pooled_along(b, x, axis, (window,), join, around)
-        return x
-    return _joined(b, x, axes, windows, join, around)
-
-
-def pooled_along(
-    b: Builder, x: Value, axis: int, windows: Windows, join: str, around: float
-) -> Value:
-    return _joined(b, x, (axis,), windows, join, around)
+    if math.prod(w.size for w in windows) <= MOST_PLACES or len(windows) == 1:
+        return _joined(b, x, axes, windows, join, around)
+    for axis, window in zip(axes, windows, strict=True):
+        x = _joined(b, x, (axis,), (window,), join, around)
+    return x
 
 
 def _joined(

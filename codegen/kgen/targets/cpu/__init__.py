@@ -21,7 +21,17 @@ from kgen.spec import DType, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.spec.choices import NARROW, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
-from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
+from kgen.targets.base import (
+    EXACT,
+    Assembled,
+    Candidate,
+    Family,
+    Operation,
+    Plan,
+    Source,
+    Target,
+    Toolchain,
+)
 from kgen.targets.cpu import devices
 from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
@@ -32,7 +42,7 @@ from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.amx_blocks import in_place
-from kgen.targets.cpu.schedule.heuristics import choose, uses_dot
+from kgen.targets.cpu.schedule.heuristics import candidates, choose, uses_dot
 from kgen.targets.cpu.schedule.inner import uses_inner
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
@@ -79,9 +89,9 @@ class CpuFamily(Family):
 
                 return plan_elementwise(spec, target, schedule)
             if isinstance(spec, Rowwise):
-                from kgen.targets.cpu.plan.kernels.interleaved import plan_interleaved
-                from kgen.targets.cpu.plan.kernels.rowwise import plan_rowwise
-                from kgen.targets.cpu.plan.kernels.split_rows import plan_split_rows
+                from kgen.targets.cpu.plan.kernels.rows.interleaved import plan_interleaved
+                from kgen.targets.cpu.plan.kernels.rows.rowwise import plan_rowwise
+                from kgen.targets.cpu.plan.kernels.rows.split import plan_split_rows
                 from kgen.targets.row import is_interleaved
 
                 if isinstance(schedule, CpuSplitRows):
@@ -113,7 +123,7 @@ class CpuFamily(Family):
                 accumulate=DType.F64, factor=4.0, reason="every step is rounded once, in f64"
             )
         if isinstance(spec, Rowwise):
-            from kgen.targets.cpu.plan.kernels.rowwise import digits_of
+            from kgen.targets.cpu.plan.kernels.rows.rowwise import digits_of
 
             digits = digits_of(spec)
             return Tolerance(
@@ -152,6 +162,9 @@ class CpuFamily(Family):
         return Tolerance(
             accumulate=spec.accumulate, factor=4.0, function_error=error, reason=reason
         )
+
+    def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
+        return candidates(spec, target)
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:
         from kgen.targets.cpu.host import missing_from_v3

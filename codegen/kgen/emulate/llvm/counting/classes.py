@@ -80,6 +80,8 @@ def class_of(ins: Instruction) -> str | None:
     return next((class_ for pattern, class_ in _BY_CALLEE if pattern.match(name)), "other")
 
 
-def matrix_name(ins: Instruction) -> str:
+def matrix_name(ins: Instruction) -> str | None:
     """NAME of the counter ``matrix.NAME``, as in mfma.f32.32x32x8f16."""
+    if ins.opcode != "call" or class_of(ins) != "matrix":
+        return None
     return _OVERLOADS.sub("", _FAMILIES.sub("", ins.callee, count=1).removeprefix("x86."))

@@ -88,7 +88,7 @@ class _Flow:
     def _run_together(self, segment: Segment) -> None:
         machine, registers = self.machine, self.registers
         machine.mask = None
-        segment.count(*machine.counted())
+        machine.count(segment)
         for step in segment.steps:
             step(machine, registers)
         if segment.barrier:
@@ -105,7 +105,7 @@ class _Flow:
         machine, registers = self.machine, self.registers
         others = ~mask & (position != DONE)
         machine.mask = mask
-        segment.count(*machine.counted())
+        machine.count(segment)
         keep = [registers[r] for r in segment.escaping] if others.any() else []
         for step in segment.steps:
             step(machine, registers)

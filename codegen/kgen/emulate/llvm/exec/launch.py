@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from kgen.emulate.counting.instructions import Events, report
 from kgen.emulate.limits import check_launch
-from kgen.emulate.llvm.counting.counts import counters, lines
-from kgen.emulate.llvm.counting.traffic import Traffic
+from kgen.emulate.llvm.counting.counts import executed
+from kgen.emulate.llvm.counting.traffic import WaveTraffic
 from kgen.emulate.llvm.exec.flow import execute
 from kgen.emulate.llvm.exec.hidden import place_hidden
-from kgen.emulate.llvm.exec.machine import Events, Index3, Machine
+from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.exec.placement import place_globals, static_lds
 from kgen.emulate.llvm.frontend.decode import decode
 from kgen.emulate.llvm.frontend.granules import granule
@@ -24,15 +26,15 @@ from kgen.emulate.llvm.frontend.parser import parse
 from kgen.emulate.llvm.frontend.processor import allowed_numerics, wave_size
 from kgen.emulate.llvm.frontend.program import Program
 from kgen.emulate.llvm.frontend.provenance import written_by
-from kgen.emulate.llvm.memory.global_memory import REGION_SHIFT, Buffer, GlobalMemory
+from kgen.emulate.llvm.memory.global_memory import Buffer, GlobalMemory
 from kgen.emulate.llvm.memory.lds import Lds
 from kgen.emulate.llvm.memory.spaces import Memory, stack_buffer
 from kgen.emulate.llvm.order.device_clocks import DeviceClocks
 from kgen.emulate.llvm.order.global_races import GlobalShadow
 from kgen.emulate.llvm.order.lds_races import LdsShadow
 from kgen.emulate.llvm.types import CONSTANT, GLOBAL, LDS, Array, Pointer, Type
-from kgen.emulate.numerics import Numerics
 from kgen.emulate.report import Report
+from kgen.emulate.request import Request
 from kgen.errors import EmulationError
 from kgen_runtime.launch_limits import Usage, amdgpu_limits
 
@@ -51,123 +53,69 @@ _CPU_STEPS_PER_BYTE = 8
 _HELD_BACK = 16
 
 
-def run(
-    source: str,
-    *,
-    entry: str,
-    grid: Index3,
-    block: Index3,
-    arguments: Sequence[Argument],
-    dynamic_shared: int = 0,
-    workgroups: Iterable[Index3] | None = None,
-    checks: bool = True,
-    profile: bool = False,
-    numerics: Numerics | None = None,
-    seed: int = 0,
-    arch: str | None = None,
-) -> Report:
-    """Execute the function ``entry`` of a module of textual LLVM IR.
+def run(source: str, request: Request) -> Report:
+    """Execute a function of a module of textual LLVM IR; see :func:`kgen.emulate.run`.
 
-    An AMDGPU kernel runs ``grid`` workgroups of ``block`` lanes, of which ``workgroups`` selects
-    some; a function for a CPU runs as one lane, with a grid and a block of one.
-
-    An array argument is a pointer to a buffer of exactly its bytes, written in place; it must be
-    C-contiguous. A numpy scalar is passed by value. ``dynamic_shared`` is the size in bytes of the
-    LDS arrays declared without one. ``checks`` turns on everything but bounds, which are always
-    checked. ``profile`` counts the traffic of the memories too, and by source line. With the
-    ``seed`` 0 workgroups start in their natural order and run in lockstep; with any other, in an
-    order at random, in which waves are held back at random too (:mod:`turns`). ``numerics`` may
-    say that MFMA flushes subnormal numbers, on gfx90a.
-
-    Raises :class:`EmulationFault` at the first fault of the program, :class:`UnknownInstruction`
-    before anything runs if a word in it has no meaning here, and :class:`EmulationError` for text
-    that cannot be read and arguments that do not fit the function.
+    An AMDGPU kernel runs workgroups of lanes; a function for a CPU runs as one lane, with a grid
+    and a block of one. Waves are held back as :mod:`turns` says.
     """
     start = time.perf_counter()
     module = parse(source)
+    entry = request.entry
     function = module.functions.get(entry)
     if function is None:
         known = ", ".join(sorted(module.functions)) or "none"
         raise EmulationError(f"no function {entry!r} in this module; it defines {known}")
-    if not function.kernel and (grid, block) != ((1, 1, 1), (1, 1, 1)):
+    if not function.kernel and (request.grid, request.block) != ((1, 1, 1), (1, 1, 1)):
         raise EmulationError(
             f"{entry} is not an amdgpu_kernel: its grid and block must be (1, 1, 1)"
         )
     if function.kernel:
-        limits = amdgpu_limits(arch or function.attributes.get("target-cpu", ""))
+        limits = amdgpu_limits(request.arch or function.attributes.get("target-cpu", ""))
         usage = Usage(static_shared_memory=static_lds(module, function))
-        check_launch(entry, limits, usage, grid=grid, block=block, dynamic_shared=dynamic_shared)
-    launch = _Launch(
-        module, function, arguments, dynamic_shared, checks, profile, (grid, block), seed
-    )
-    launch.numerics = allowed_numerics(numerics, launch.processor)
-    selected = _coordinates(grid, workgroups, seed)
+        check_launch(request, limits, usage)
+    launch = _Launch(module, function, request)
+    selected = request.in_order()
     with np.errstate(all="ignore"):
         launch.start(selected)
         for chunk in launch.chunks(selected):
             launch.run(chunk)
-    programs = launch.programs.values()
-    totals = counters(programs, launch.events, launch.traffic)
-    return Report(
-        workgroups_run=len(selected),
-        workgroups_total=grid[0] * grid[1] * grid[2],
-        instructions=totals["instructions"],
-        seconds=time.perf_counter() - start,
+    return report(
+        executed(launch.programs.values(), launch.waves_of, launch.lanes_of),
+        launch.events,
+        launch.traffic,
+        workgroups=len(selected),
+        grid=request.grid,
+        start=start,
         subgroup_width=launch.wave,
-        counters=totals,
-        lines={} if launch.traffic is None else lines(programs, launch.traffic),
     )
 
 
-def _coordinates(grid: Index3, workgroups: Iterable[Index3] | None, seed: int) -> Array:
-    """[workgroup, 3], x fastest unless shuffled."""
-    if workgroups is None:
-        z, y, x = np.indices(grid[::-1]).reshape(3, -1)
-        coordinates = np.stack([x, y, z], axis=1)
-    else:
-        coordinates = np.array(list(workgroups), np.int64).reshape(-1, 3)
-        if ((coordinates < 0) | (coordinates >= grid)).any():
-            raise EmulationError(f"a workgroup lies outside the grid {grid}")
-    if seed:
-        coordinates = np.random.default_rng(seed).permutation(coordinates)
-    return coordinates
-
-
 class _Launch:
-    def __init__(
-        self,
-        module: Module,
-        function: Function,
-        arguments: Sequence[Argument],
-        dynamic_shared: int,
-        checks: bool,
-        profile: bool,
-        shape: tuple[Index3, Index3],
-        seed: int,
-    ) -> None:
+    def __init__(self, module: Module, function: Function, request: Request) -> None:
         self.module = module
         self.function = function
-        self.checks = checks
-        self.seed = seed
+        self.checks = request.checks
+        self.seed = request.seed
         self.processor = function.attributes.get("target-cpu", "")
-        self.numerics: Numerics | None = None
-        self.random = np.random.default_rng(seed) if seed else None
-        grid, self.block = shape
+        self.numerics = allowed_numerics(request.numerics, self.processor)
+        self.random = np.random.default_rng(self.seed) if self.seed else None
+        self.block = request.block
         self.wave = wave_size(function) if function.kernel else 1
         self.lanes = _aligned(math.prod(self.block), self.wave)
         self.races: GlobalShadow | None = None
         self.memory = GlobalMemory()
         self.events = Events()
-        self.traffic = None
-        if profile:
-            self.traffic = Traffic(self.processor, REGION_SHIFT)
+        self.waves_of: Counter[object] = Counter()
+        self.lanes_of: Counter[object] = Counter()
+        self.traffic = WaveTraffic(self.processor) if request.profile else None
         self.arguments = [
             self._argument(parameter.name, parameter.type, argument)
-            for parameter, argument in _paired(function, arguments)
+            for parameter, argument in _paired(function, request.arguments)
         ]
-        self.placement = place_globals(module, self.memory, dynamic_shared)
-        self.hidden = place_hidden(module, self.memory, grid, self.block)
-        self.programs = decode(module, function.name, self.placement.symbols)
+        self.placement = place_globals(module, self.memory, request.dynamic_shared)
+        self.hidden = place_hidden(module, self.memory, request.grid, self.block)
+        self.programs = decode(module, function.name, tuple(self.placement.symbols.items()))
         self.stack = 0 if function.kernel else self.memory.add(stack_buffer())
 
     # -- memory ---------------------------------------------------------------------------------
@@ -240,6 +188,8 @@ class _Launch:
             ),
             checks=self.checks,
             events=self.events,
+            waves_of=self.waves_of,
+            lanes_of=self.lanes_of,
             random=None if self._has_barriers_in_calls() else self.random,
             seed=self.seed,
             processor=self.processor,
@@ -266,7 +216,9 @@ class _Launch:
         return any(segment.barrier for program in called for segment in program.segments)
 
 
-def _call(machine: Machine, programs: dict[str, Program], name: str, arguments: list[Any]) -> Any:
+def _call(
+    machine: Machine, programs: Mapping[str, Program], name: str, arguments: list[Any]
+) -> Any:
     top = machine.memory.stack_top
     machine.depth += 1
     result = execute(machine, programs[name], arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.counting.instructions import Events
 from kgen.emulate.llvm.chunk import fault, waves_in
-from kgen.emulate.llvm.counting.traffic import Traffic
+from kgen.emulate.llvm.counting.traffic import WaveTraffic
 from kgen.emulate.llvm.frontend.module import Instruction, Module
 from kgen.emulate.llvm.memory.copies import Copies
 from kgen.emulate.llvm.memory.spaces import Memory
@@ -19,18 +21,7 @@ from kgen.emulate.llvm.order.clocks import Clocks
 from kgen.emulate.llvm.order.global_races import GlobalShadow
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.numerics import Numerics
-
-Index3 = tuple[int, int, int]
-
-
-@dataclass(kw_only=True)
-class Events:
-    """What cannot be told from how often segments ran, over all chunks of a launch."""
-
-    divergent_branches: int = 0
-    """Waves whose lanes a branch parted."""
-    barriers: int = 0
-    """The most barriers that one workgroup passed."""
+from kgen.emulate.report import Index3
 
 
 @dataclass(kw_only=True)
@@ -48,17 +39,20 @@ class Machine:
     steps: int
     """How many segments one call may execute before it is held to run for ever."""
     events: Events
+    waves_of: Counter[object]
+    """How many waves have executed each segment, and lanes."""
+    lanes_of: Counter[object]
     random: np.random.Generator | None = None
     """Deals the turns of waves; None is lockstep."""
     seed: int = 0
     """From which it was made."""
     processor: str = ""
     """gfx90a or the like."""
-    numerics: Numerics | None = None
+    numerics: Numerics = field(default_factory=Numerics)
     """What matrix instructions lose."""
     races: GlobalShadow | None = None
     """The checks of global memory."""
-    traffic: Traffic | None = None
+    traffic: WaveTraffic | None = None
     """What a profile counts."""
     mask: Array | None = None
     """The lanes that execute now, broadcastable to [workgroup, lane]; None is all of them."""
@@ -109,14 +103,17 @@ class Machine:
         repeated: Array = np.repeat(value, self.wave, axis=1)
         return repeated
 
-    def counted(self) -> tuple[int, int]:
-        """How many waves and lanes execute now."""
-        if self.mask is None:
-            return self.workgroups * (self.lanes // self.wave), self.workgroups * self.lanes
-        waves = self.waves(self.mask)
-        alike = self.workgroups // len(waves)
-        active = int(np.count_nonzero(waves.any(axis=2))) * alike
-        return active, int(np.count_nonzero(waves)) * alike
+    def count(self, segment: object) -> None:
+        """The active lanes execute a segment of a program."""
+        waves = self.workgroups * (self.lanes // self.wave)
+        lanes = self.workgroups * self.lanes
+        if self.mask is not None:
+            active = self.waves(self.mask)
+            alike = self.workgroups // len(active)
+            waves = int(np.count_nonzero(active.any(axis=2))) * alike
+            lanes = int(np.count_nonzero(active)) * alike
+        self.waves_of[segment] += waves
+        self.lanes_of[segment] += lanes
 
     @contextmanager
     def narrowed(self, condition: Array) -> Iterator[bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,12 @@ from kgen.emulate.report import UnknownInstruction
 _WIDEST = 64
 
 
-def decode(module: Module, name: str, symbols: Mapping[str, int]) -> dict[str, Program]:
-    """The function ``name`` and all that it calls, by name.
+@lru_cache(maxsize=8)
+def decode(
+    module: Module, name: str, symbols: tuple[tuple[str, int], ...]
+) -> Mapping[str, Program]:
+    """The function ``name`` and all that it calls, by name; ``symbols`` are globals' addresses.
+    The last few are kept: tests and the verifier run a kernel under several schedules.
 
     Raises :class:`UnknownInstruction` for the first instruction in them that has no meaning here,
     whether or not it would be executed.
@@ -42,7 +47,7 @@ def decode(module: Module, name: str, symbols: Mapping[str, int]) -> dict[str, P
     while waiting:
         name = waiting.pop()
         if name not in programs:
-            decoder = _Decoder(module, module.functions[name], symbols)
+            decoder = _Decoder(module, module.functions[name], dict(symbols))
             programs[name] = decoder.decode()
             waiting.extend(decoder.callees)
     return programs

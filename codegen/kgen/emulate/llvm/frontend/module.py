@@ -107,8 +107,10 @@ class Global:
     initializer: Constant | None
 
 
-@frozen
+@dataclass(kw_only=True, frozen=True, eq=False)
 class Module:
+    """A text that was parsed; the parser keeps the last few, which are told apart as objects."""
+
     triple: str
     globals: dict[str, Global]
     functions: dict[str, Function]

@@ -22,11 +22,11 @@ def wave_size(function: Function) -> int:
     return 64 if processor.startswith("gfx9") else 32
 
 
-def allowed_numerics(numerics: Numerics | None, processor: str) -> Numerics | None:
+def allowed_numerics(numerics: Numerics, processor: str) -> Numerics:
     """Options that describe this processor; others are refused."""
-    if numerics is not None and numerics != Numerics(flush_subnormals=numerics.flush_subnormals):
+    if numerics != Numerics(flush_subnormals=numerics.flush_subnormals):
         raise EmulationError("numerics: the adders of NVIDIA's matrix units are for PTX")
-    if numerics is not None and numerics.flush_subnormals and processor != "gfx90a":
+    if numerics.flush_subnormals and processor != "gfx90a":
         raise EmulationError(
             f"numerics: flush_subnormals is what MFMA does on gfx90a; this is {processor or 'none'}"
         )

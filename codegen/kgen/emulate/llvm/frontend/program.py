@@ -36,7 +36,7 @@ class Edge:
     """(destination, source) pairs, all read before any is written."""
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Segment:
     steps: tuple[Step, ...]
     escaping: tuple[int, ...]
@@ -49,14 +49,6 @@ class Segment:
     """Whether lanes wait for their workgroup before they take the (only) edge."""
     instructions: tuple[Instruction, ...]
     """All but phis, the terminator last."""
-    waves: int = 0
-    """How many waves have executed it, and lanes."""
-    lanes: int = 0
-
-    def count(self, waves: int, lanes: int) -> None:
-        """So many waves and lanes execute it now."""
-        self.waves += waves
-        self.lanes += lanes
 
 
 @frozen

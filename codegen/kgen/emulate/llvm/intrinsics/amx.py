@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.floats import bf16_to_f32
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
-from kgen.emulate.llvm.numbers import bfloat_to_float, widen
+from kgen.emulate.llvm.numbers import widen
 from kgen.emulate.llvm.types import FLAT, HALF, Array
 
 _TILES = 8
@@ -119,7 +120,7 @@ def _packed(dtype: type[Any], value: Callable[[Array], Array]) -> Split:
     return lambda tile: value(tile.view(dtype)).reshape(_MAX_ROWS, _ROW_BYTES // 4, -1)
 
 
-_BF16 = _packed(np.uint16, bfloat_to_float)
+_BF16 = _packed(np.uint16, bf16_to_f32)
 _F16 = _packed(np.float16, lambda elements: widen(elements, HALF))
 # Sums of 64 products of 8-bit integers are exact in float64, which has fast products.
 _S8 = _packed(np.int8, lambda elements: elements.astype(np.float64))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.bits import leading_zeros, reversed_bits
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import integer, signed, wrap
@@ -45,14 +46,7 @@ def _count_ones(ins: Instruction) -> Callable[[Array], Array]:
 
 def _leading_zeros(ins: Instruction) -> Callable[[Array, Array], Array]:
     width = integer(ins.type).width
-
-    def count(a: Array, _: Array) -> Array:
-        for shift in (1, 2, 4, 8, 16, 32):  # fill with ones below the highest one
-            if shift < width:
-                a = a | (a >> a.dtype.type(shift))
-        return (width - np.bitwise_count(a)).astype(a.dtype)
-
-    return count
+    return lambda a, _: leading_zeros(a, width).astype(a.dtype)
 
 
 def _trailing_zeros(ins: Instruction) -> Callable[[Array, Array], Array]:
@@ -88,15 +82,7 @@ def _byte_swap(ins: Instruction) -> Callable[[Array], Array]:
 
 def _reverse_bits(ins: Instruction) -> Callable[[Array], Array]:
     width = integer(ins.type).width
-
-    def reverse(a: Array) -> Array:
-        one = a.dtype.type(1)
-        result = np.zeros_like(a)
-        for bit in range(width):
-            result |= ((a >> a.dtype.type(bit)) & one) << a.dtype.type(width - 1 - bit)
-        return result
-
-    return reverse
+    return lambda a: reversed_bits(a, width)
 
 
 def _with_overflow(ins: Instruction) -> Callable[[Array, Array], tuple[Array, Array]]:

@@ -7,9 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kgen.emulate.bits import parts
+from kgen.emulate.floats import bf16_to_f32, flush
 from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
-from kgen.emulate.llvm.numbers import bfloat_to_float, floating, widen
+from kgen.emulate.llvm.numbers import floating, widen
 from kgen.emulate.llvm.types import Array, Floating
 
 
@@ -22,7 +24,7 @@ def _fdot2(ins: Instruction) -> Callable[..., Array]:
     def wide(packed: Array) -> Array:
         if isinstance(element, Floating):
             return widen(packed, floating(element)).astype(np.float64)
-        return bfloat_to_float(packed).astype(np.float64)
+        return bf16_to_f32(packed).astype(np.float64)
 
     def dot(a: Array, b: Array, c: Array, *_: Array) -> Array:
         return np.asarray((wide(a) * wide(b)).sum(axis=2) + c).astype(np.float32)
@@ -36,11 +38,9 @@ def _dot4(ins: Instruction) -> Callable[..., Array]:
         raise TypeError("dot4 with clamp")
     dtype = np.int8 if "sdot4" in ins.callee else np.uint8
 
-    def split(word: Array) -> Array:
-        return np.ascontiguousarray(word)[..., None].view(dtype).astype(np.int64)
-
     def dot(a: Array, b: Array, c: Array, *_: Array) -> Array:
-        return np.asarray((split(a) * split(b)).sum(axis=2) + c).astype(np.uint32)
+        products = parts(a, dtype).astype(np.int64) * parts(b, dtype)
+        return np.asarray(products.sum(axis=2) + c).astype(np.uint32)
 
     return dot
 
@@ -50,12 +50,12 @@ def _dpbf16ps(ins: Instruction) -> Callable[..., Array]:
     even ones, each rounded to nearest, subnormals taken and given as zero."""
 
     def wide(packed: Array) -> Array:
-        return _flushed(bfloat_to_float(packed)).astype(np.float64)
+        return flush(bf16_to_f32(packed)).astype(np.float64)
 
     def dot(c: Array, a: Array, b: Array) -> Array:
         product = wide(a) * wide(b)
-        total = _flushed(np.asarray(_flushed(c) + product[..., 1::2]).astype(np.float32))
-        return _flushed(np.asarray(total + product[..., 0::2]).astype(np.float32))
+        total = flush(np.asarray(flush(c) + product[..., 1::2]).astype(np.float32))
+        return flush(np.asarray(total + product[..., 0::2]).astype(np.float32))
 
     return dot
 
@@ -84,10 +84,6 @@ def _grouped(c: Array | np.uint32, a: Array, b: Array, group: int) -> Array:
     products = a.astype(np.int64) * b.astype(np.int64)
     sums = products.reshape(*products.shape[:-1], -1, group).sum(axis=-1)
     return np.asarray(c + sums.astype(np.uint32), np.uint32)
-
-
-def _flushed(x: Array) -> Array:
-    return np.where(np.abs(x) < np.finfo(np.float32).tiny, x * np.float32(0), x)
 
 
 PURE: dict[str, Build] = {

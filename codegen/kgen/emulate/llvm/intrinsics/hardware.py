@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.bits import parts
+from kgen.emulate.floats import fma
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
-from kgen.emulate.llvm.intrinsics.matrix_operands import minifloat
-from kgen.emulate.llvm.numbers import floating, fused_multiply_add, lifted, widen
+from kgen.emulate.llvm.intrinsics.matrix_operands import minifloats
+from kgen.emulate.llvm.numbers import floating, lifted, widen
 from kgen.emulate.llvm.types import Array
 
 # -- floating point -----------------------------------------------------------------------------
@@ -39,7 +41,7 @@ def _multiply_legacy(ins: Instruction) -> Callable[[Array, Array], Array]:
 def _fused_legacy(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
     def compute(a: Array, b: Array, c: Array) -> Array:
         zero = (a == 0) | (b == 0)
-        return np.where(zero, c + a.dtype.type(0), fused_multiply_add(a, b, c))
+        return np.where(zero, c + a.dtype.type(0), fma(a, b, c))
 
     return compute
 
@@ -66,8 +68,8 @@ def _from_minifloat(ins: Instruction) -> Callable[..., Array]:
     which = immediate(ins.operands[1])
 
     def convert(m: Machine, word: Array, _: Array) -> Array:
-        codes = np.ascontiguousarray(word)[..., None].view(np.uint8)
-        table = minifloat(kind, fnuz=m.processor == "gfx942")
+        codes = parts(word, np.uint8)
+        table = minifloats(m, kind)
         return table.take(codes[..., 2 * which : 2 * which + 2] if pair else codes[..., which])
 
     return convert
@@ -97,7 +99,7 @@ def _sum_of_differences(ins: Instruction) -> Callable[[Array, Array, Array], Arr
     """V_SAD_U8: c plus the differences of the four bytes."""
 
     def add(a: Array, b: Array, c: Array) -> Array:
-        x, y = (np.ascontiguousarray(v)[..., None].view(np.uint8).astype(np.int64) for v in (a, b))
+        x, y = (parts(v, np.uint8).astype(np.int64) for v in (a, b))
         return np.asarray(np.abs(x - y).sum(axis=-1) + c).astype(np.uint32)
 
     return add
@@ -115,16 +117,12 @@ def _align_bytes(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
 
 def _dot_of_signs(ins: Instruction) -> Callable[..., Array]:
     """V_DOT4_I32_IU8: bytes of each operand as signed or not, as the flag before it says."""
-    first, second = (bool(immediate(ins.operands[i])) for i in (0, 2))
+    first, second = (np.int8 if immediate(ins.operands[i]) else np.uint8 for i in (0, 2))
     if immediate(ins.operands[5]):
         raise TypeError("sudot4 with clamp")
 
-    def split(word: Array, is_signed: bool) -> Array:
-        dtype = np.int8 if is_signed else np.uint8
-        return np.ascontiguousarray(word)[..., None].view(dtype).astype(np.int64)
-
     def dot(_: Array, a: Array, __: Array, b: Array, c: Array, *rest: Array) -> Array:
-        total = (split(a, first) * split(b, second)).sum(axis=-1) + c
+        total = (parts(a, first).astype(np.int64) * parts(b, second)).sum(axis=-1) + c
         return np.asarray(total).astype(np.uint32)
 
     return dot

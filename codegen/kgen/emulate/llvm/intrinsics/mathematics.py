@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate.floats import fma, round_towards
 from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import (
     floating,
-    fused_multiply_add,
     integer,
     lifted,
     narrow,
@@ -72,9 +72,9 @@ _FUNCTIONS: dict[str, Any] = {
     "llvm.amdgcn.rsq": lambda a: a.dtype.type(1) / np.sqrt(a),
     "llvm.amdgcn.fract": _fraction,
     "llvm.amdgcn.fmed3": lambda a, b, c: np.fmax(np.fmin(a, b), np.fmin(np.fmax(a, b), c)),
-    "llvm.fma": fused_multiply_add,
-    "llvm.fmuladd": fused_multiply_add,
-    "llvm.amdgcn.fmad.ftz": fused_multiply_add,
+    "llvm.fma": fma,
+    "llvm.fmuladd": fma,
+    "llvm.amdgcn.fmad.ftz": fma,
 }
 
 
@@ -99,7 +99,7 @@ def _fma_half(ins: Instruction) -> Callable[..., Array]:
     """A half product is exact in float32 and the sum is in float64: rounded once."""
     type_ = floating(ins.type)
     if type_.name not in ("half", "bfloat"):
-        return fused_multiply_add
+        return fma
 
     def compute(a: Array, b: Array, c: Array) -> Array:
         product = widen(a, type_).astype(np.float64) * widen(b, type_)
@@ -203,13 +203,11 @@ def _saturating_to_integer(ins: Instruction) -> Callable[[Array], Array]:
 def _pack_toward_zero(ins: Instruction) -> Callable[[Array, Array], Array]:
     """cvt.pkrtz: two floats to a vector of two halves, rounded toward zero."""
 
-    def truncate(a: Array) -> Array:
-        near = a.astype(np.float16)
-        bits = near.view(np.uint16)
-        away = np.abs(near.astype(np.float32)) > np.abs(a)
-        return np.where(away, bits - np.uint16(1), bits).astype(np.uint16).view(np.float16)
+    def pack(*values: Array) -> Array:
+        halves = [round_towards(value, np.float16, "rz") for value in values]
+        return np.stack(np.broadcast_arrays(*halves), axis=-1)
 
-    return lambda a, b: np.stack(np.broadcast_arrays(truncate(a), truncate(b)), axis=-1)
+    return pack
 
 
 PURE: dict[str, Build] = {

@@ -1,27 +1,27 @@
 """What the lanes of a wave hold of a matrix, as numbers: the element types of MFMA and WMMA.
 
-fp8 and bf8 are e4m3 and e5m2: the FNUZ variants (a bias one larger, no infinity, the only NaN in
-place of -0) on gfx942, those of OCP on all later processors (CDNA3 and CDNA4 instruction set
-manuals, "Data types"; OCP 8-bit floating point specification 1.0). xf32 is float32 rounded to
+fp8 and bf8 are e4m3 and e5m2: the FNUZ variants on gfx942, those of OCP on all later processors
+(CDNA3 and CDNA4 instruction set manuals, "Data types"). xf32 is float32 rounded to
 nearest even to 10 bits of fraction (CDNA3 manual, "XF32"; how it rounds is not documented).
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kgen.emulate.llvm.numbers import bfloat_to_float, widen
+from kgen.emulate.floats import bf16_to_f32
+from kgen.emulate.llvm.numbers import widen
 from kgen.emulate.llvm.types import HALF, Array
+from kgen.emulate.minifloat import VALUES
 
 if TYPE_CHECKING:
     from kgen.emulate.llvm.exec.machine import Machine
 
 #: Kinds whose products are exact in float64 and summed there: integers, and float64 itself.
 WIDE = frozenset(("f64", "i8", "iu8", "iu4"))
-_MINIFLOATS = {"fp8": (3, 7), "bf8": (2, 15)}
+_MINIFLOATS = {"fp8": "e4m3", "bf8": "e5m2"}
 #: The smallest normal number of the inputs that a flush concerns.
 _SMALLEST_NORMAL = {"f16": 2.0**-14, "bf16": 2.0**-126, "f32": 2.0**-126}
 #: Bits of float32's fraction that xf32 does not have.
@@ -36,7 +36,7 @@ def fragments(m: Machine, value: Array, kind: str, *, is_signed: bool = True) ->
 
 def flushed(m: Machine, value: Array, kind: str) -> Array:
     """Subnormal numbers as zero, if the launch's numerics say so."""
-    if m.numerics is None or not m.numerics.flush_subnormals or kind not in _SMALLEST_NORMAL:
+    if not m.numerics.flush_subnormals or kind not in _SMALLEST_NORMAL:
         return value
     return np.where(np.abs(value) < _SMALLEST_NORMAL[kind], value.dtype.type(0), value)
 
@@ -44,7 +44,7 @@ def flushed(m: Machine, value: Array, kind: str) -> Array:
 def _numbers(m: Machine, value: Array, kind: str, is_signed: bool) -> Array:
     """[w, lane, element]"""
     if kind == "bf16":
-        return flushed(m, bfloat_to_float(value), kind)
+        return flushed(m, bf16_to_f32(value), kind)
     if kind == "f16":
         return flushed(m, widen(value, HALF), kind)
     if kind in ("f32", "f64", "xf32"):
@@ -52,7 +52,7 @@ def _numbers(m: Machine, value: Array, kind: str, is_signed: bool) -> Array:
         return _rounded_to_xf32(whole) if kind == "xf32" else whole
     packed = _bytes(value)
     if kind in _MINIFLOATS:
-        return minifloat(kind, fnuz=m.processor == "gfx942").take(packed)
+        return minifloats(m, kind).take(packed)
     if kind == "iu4":
         nibbles = np.stack([packed & 15, packed >> 4], axis=-1)
         packed = nibbles.reshape(*packed.shape[:-1], -1)
@@ -75,19 +75,6 @@ def _rounded_to_xf32(value: Array) -> Array:
     return np.where(np.isfinite(value), rounded, bits).astype(np.uint32).view(np.float32)
 
 
-@cache
-def minifloat(kind: str, *, fnuz: bool) -> Array:
+def minifloats(m: Machine, kind: str) -> Array:
     """The value of each of the 256 codes, as float32."""
-    fraction_bits, bias = _MINIFLOATS[kind]
-    code = np.arange(128)
-    exponent, fraction = code >> fraction_bits, code & ((1 << fraction_bits) - 1)
-    significand = (exponent > 0) + fraction / (1 << fraction_bits)
-    value = np.ldexp(significand, np.maximum(exponent, 1) - bias - fnuz)
-    if not fnuz:
-        value[0x7F] = np.nan
-        if kind == "bf8":
-            value[0x7C:0x7F] = np.inf, np.nan, np.nan
-    both = np.concatenate([value, -value]).astype(np.float32)
-    if fnuz:
-        both[0x80] = np.nan
-    return both
+    return VALUES[_MINIFLOATS[kind] + ("fnuz" if m.processor == "gfx942" else "")]

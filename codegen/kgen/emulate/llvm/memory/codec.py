@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from kgen.emulate.bits import parts
 from kgen.emulate.llvm.types import (
     BUFFER_RESOURCE,
     Aggregate,
@@ -71,9 +72,9 @@ def _at_every_byte(data: Array, size: int) -> Array:
 def decode(raw: Array, type_: Type) -> Any:
     """The value of ``type_`` in raw bytes of its size: [w, l] -> [w, l] or [w, l, element]."""
     if isinstance(type_, Aggregate):
-        parts = _as_bytes(raw)
+        whole = parts(raw, np.uint8)
         return tuple(
-            decode(_slice(parts, type_.offset(i), type_.field(i).size), type_.field(i))
+            decode(_slice(whole, type_.offset(i), type_.field(i).size), type_.field(i))
             for i in range(type_.count)
         )
     element = type_.element
@@ -81,10 +82,10 @@ def decode(raw: Array, type_: Type) -> Any:
         return _decode_bits(raw, type_, element)
     storage = memory_dtype(element)
     if isinstance(type_, Vector):
-        elements = _as_bytes(raw).view(storage).reshape(*raw.shape, type_.count)
+        elements = parts(raw, np.uint8).view(storage).reshape(*raw.shape, type_.count)
     elif raw.dtype.itemsize < storage.itemsize:  # i24, i48, ...
         widened = np.zeros((*raw.shape, storage.itemsize), np.uint8)
-        widened[..., : raw.dtype.itemsize] = _as_bytes(raw)
+        widened[..., : raw.dtype.itemsize] = parts(raw, np.uint8)
         elements = widened.view(storage)[..., 0]
     else:
         elements = np.ascontiguousarray(raw).view(storage)
@@ -121,19 +122,14 @@ def memory_dtype(element: Type) -> np.dtype[Any]:
     return element.dtype
 
 
-def _as_bytes(raw: Array) -> Array:
-    """[...] of n bytes -> [..., n] uint8"""
-    return np.ascontiguousarray(raw)[..., None].view(np.uint8)
-
-
-def _as_raw(parts: Array, size: int) -> Array:
+def _as_raw(bytes_: Array, size: int) -> Array:
     """[..., size] uint8 -> [...] of ``raw_dtype(size)``"""
-    whole: Array = np.ascontiguousarray(parts).view(raw_dtype(size))[..., 0]
+    whole: Array = np.ascontiguousarray(bytes_).view(raw_dtype(size))[..., 0]
     return whole
 
 
-def _slice(parts: Array, start: int, size: int) -> Array:
-    return _as_raw(parts[..., start : start + size], size)
+def _slice(bytes_: Array, start: int, size: int) -> Array:
+    return _as_raw(bytes_[..., start : start + size], size)
 
 
 def _bits(value: Array, width: int) -> Array:
@@ -145,7 +141,7 @@ def _bits(value: Array, width: int) -> Array:
 
 def _decode_bits(raw: Array, type_: Vector, element: Integer) -> Array:
     """Vectors of odd integers are packed without gaps, as <8 x i1> in one byte."""
-    bits = np.unpackbits(_as_bytes(raw), axis=-1, count=type_.bits, bitorder="little")
+    bits = np.unpackbits(parts(raw, np.uint8), axis=-1, count=type_.bits, bitorder="little")
     grouped = bits.reshape(*raw.shape, type_.count, element.width).astype(np.uint64)
     values = (grouped << np.arange(element.width, dtype=np.uint64)).sum(axis=-1)
     result: Array = values.astype(element.dtype)
@@ -158,5 +154,5 @@ def _encode_aggregate(value: tuple[Any, ...], type_: Aggregate) -> Array:
     whole = np.zeros((*shape, type_.size), np.uint8)
     for i, field in enumerate(fields):
         start = type_.offset(i)
-        whole[..., start : start + field.dtype.itemsize] = _as_bytes(field)
+        whole[..., start : start + field.dtype.itemsize] = parts(field, np.uint8)
     return _as_raw(whole, type_.size)

@@ -1,8 +1,4 @@
-"""Global memory, which outlives a workgroup: buffers far apart in a 64-bit space.
-
-Buffer k starts at ``(k + 1) << 40``, so that an address beyond either end of a buffer belongs to no
-other one.
-"""
+"""Global memory, which outlives a workgroup: buffers in windows of a 64-bit space."""
 
 from __future__ import annotations
 
@@ -14,10 +10,10 @@ from kgen.emulate.llvm.chunk import Chunk, fault
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.report import EmulationFault
+from kgen.emulate.windows import WINDOW_BITS, window_start
 from kgen_runtime.values import frozen
 
-REGION_SHIFT = 40
-_HALF = 1 << (REGION_SHIFT - 1)
+_HALF = 1 << (WINDOW_BITS - 1)
 
 
 @frozen
@@ -43,7 +39,7 @@ class GlobalMemory:
     def add(self, buffer: Buffer) -> int:
         """The address of the first byte."""
         self.buffers.append(buffer)
-        return len(self.buffers) << REGION_SHIFT
+        return window_start(len(self.buffers) - 1)
 
     def locate(
         self,
@@ -60,9 +56,9 @@ class GlobalMemory:
         Raises the fault of an address that is in none.
         """
         first = int(pointer.flat[0])
-        region = (first + _HALF) >> REGION_SHIFT
-        offsets = pointer - (region << REGION_SHIFT)
-        low = high = bits = first - (region << REGION_SHIFT)
+        region = (first + _HALF) >> WINDOW_BITS
+        offsets = pointer - (region << WINDOW_BITS)
+        low = high = bits = first - (region << WINDOW_BITS)
         if offsets.size > 1:
             low, high = int(offsets.min()), int(offsets.max())
             bits = int(np.bitwise_or.reduce(offsets, axis=None))
@@ -88,7 +84,7 @@ class GlobalMemory:
                 "misaligned",
                 f"byte {bad} of {buffer.name} is not aligned to {align}",
                 ins,
-                _lanes_at(m, pointer, (region << REGION_SHIFT) + bad),
+                _lanes_at(m, pointer, (region << WINDOW_BITS) + bad),
                 bad,
             )
         return buffer, offsets
@@ -102,7 +98,7 @@ class GlobalMemory:
             return fault(
                 m, "out-of-bounds", f"address {address:#x} is in no buffer", ins, where, address
             )
-        base = (self.buffers.index(buffer) + 1) << REGION_SHIFT
+        base = window_start(self.buffers.index(buffer))
         offsets = pointer - base
         bad = int(offsets[(offsets < 0) | (offsets > len(buffer.data) - size)].flat[0])
         return fault(
@@ -132,5 +128,5 @@ def _lanes_at(m: Chunk, pointer: Array, address: int) -> Array:
 
 def regions_of(pointer: Array) -> Array:
     """Numbers of the buffers that addresses belong to, from 1, or lie a little before."""
-    regions: Array = (pointer + _HALF) >> REGION_SHIFT
+    regions: Array = (pointer + _HALF) >> WINDOW_BITS
     return regions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kgen.emulate.lanes import settle
 from kgen.emulate.llvm.chunk import Chunk, fault
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.memory.codec import POISON, gather, raw_dtype, scatter
@@ -128,9 +129,4 @@ class Lds:
 
 def _settled(m: Chunk, offsets: Array) -> Array:
     """Offsets with an active lane's in the place of inactive ones'."""
-    mask = m.active(offsets.shape)
-    if mask is None:
-        return offsets
-    full = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, offsets.shape))
-    active = np.broadcast_to(offsets, full.shape).reshape(-1)[np.argmax(full)]
-    return np.where(mask, offsets, active)
+    return settle(offsets, m.active(offsets.shape))

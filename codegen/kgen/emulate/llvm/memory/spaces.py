@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from kgen.emulate.lanes import settle
 from kgen.emulate.llvm.chunk import Chunk, fault
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.memory import flat
@@ -78,9 +79,7 @@ class Memory:
             m.copies.count(m)
         if m.traffic is not None:
             m.traffic.loaded(m, ins, pointer, size)
-        mask = m.active(pointer.shape)
-        if mask is not None:
-            pointer = np.where(mask, pointer, _first(pointer, mask))
+        pointer = settle(pointer, m.active(pointer.shape))
         buffer, offsets = self.shared.locate(m, ins, pointer, size, align)
         if buffer is not None:
             if m.races is not None and m.races.tracks(int(pointer.flat[0])):
@@ -210,10 +209,3 @@ class Memory:
 
 def stack_buffer() -> Buffer:
     return Buffer(name="the stack", data=np.full(_STACK_BYTES, POISON, np.uint8))
-
-
-def _first(pointer: Array, mask: Array) -> Array:
-    """The pointer of the first active lane."""
-    full = np.broadcast_to(mask, pointer.shape)
-    first: Array = pointer.reshape(-1)[np.argmax(full)]
-    return first

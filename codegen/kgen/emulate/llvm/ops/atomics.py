@@ -6,11 +6,12 @@ other, so that one round does the n-th lane of every address at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from kgen.emulate.lanes import in_order, turns
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.frontend.program import Build
@@ -118,7 +119,7 @@ def in_turns(
     """Replace the value at each active lane's address by ``turn(old, lanes)``; the old values."""
     data, offsets = m.memory.atomic_place(m, ins, pointer, type_.size, space)
     seen: Array = np.zeros((1, len(offsets), *value_shape(type_)), type_.dtype)
-    for lanes in _rounds(offsets):
+    for lanes in turns(offsets):
         old = decode(gather(data, offsets[None, lanes], type_.size), type_)
         seen[:, lanes] = old
         scatter(data, offsets[None, lanes], encode(turn(old, lanes), type_))
@@ -128,11 +129,9 @@ def in_turns(
 def _add_up(m: Machine, ins: Instruction, pointer: Array, operands: Array) -> Array:
     """The turns of integer additions all at once: what a lane finds is the sum before it."""
     data, offsets = m.memory.atomic_place(m, ins, pointer, ins.type.size, _space(ins))
-    order = np.argsort(offsets, kind="stable")
+    order, start = in_order(offsets)
     added, places = operands[order], offsets[order]
     sums = np.cumsum(added, dtype=added.dtype)
-    first = np.concatenate(([True], places[1:] != places[:-1])) if len(places) else places == 0
-    start = np.maximum.accumulate(np.where(first, np.arange(len(places)), 0))
     before = sums - added
     within = before - before[start]
     found = gather(data, places[None], ins.type.size)[0].view(added.dtype) + within
@@ -147,20 +146,6 @@ def _to_lanes(m: Machine, values: Array) -> Array:
     result = np.zeros((m.workgroups, m.lanes, *values.shape[1:]), values.dtype)
     result[m.selected()] = values
     return result
-
-
-def _rounds(offsets: Array) -> Iterator[Array]:
-    """Index arrays that together are all lanes; each holds an address at most once, and lanes of
-    one address come in order."""
-    order = np.argsort(offsets, kind="stable")
-    in_order = offsets[order]
-    first = np.concatenate(([True], in_order[1:] != in_order[:-1]))
-    starts = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
-    nth = np.arange(len(order)) - starts
-    by_turn = np.argsort(nth, kind="stable")
-    ends = np.cumsum(np.bincount(nth))
-    for begin, end in zip(np.concatenate(([0], ends[:-1])), ends, strict=True):
-        yield order[by_turn[begin:end]]
 
 
 EFFECTS: dict[str, Build] = {"atomicrmw": _atomicrmw, "cmpxchg": _cmpxchg}

@@ -14,12 +14,13 @@ from numpy.lib.array_utils import byte_bounds
 
 from kgen.emulate.llvm.chunk import Chunk, fault
 from kgen.emulate.llvm.frontend.module import Instruction
-from kgen.emulate.llvm.memory.global_memory import REGION_SHIFT, Buffer, regions_of
+from kgen.emulate.llvm.memory.global_memory import Buffer, regions_of
 from kgen.emulate.llvm.order import scopes
 from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE
 from kgen.emulate.llvm.order.device_clocks import DeviceClocks
 from kgen.emulate.llvm.order.global_record import GlobalAccess, LaneRecord
 from kgen.emulate.llvm.types import Array
+from kgen.emulate.windows import WINDOW_BITS, window_start
 
 NO_ORDER = "no release, atomic and acquire that reach the device order them"
 
@@ -52,7 +53,7 @@ class GlobalShadow:
 
     def tracks(self, address: int) -> bool:
         """Whether the buffer that holds an address may be written."""
-        return bool(self.starts[(address >> REGION_SHIFT) - 1] >= 0)
+        return bool(self.starts[(address >> WINDOW_BITS) - 1] >= 0)
 
     # -- accesses -------------------------------------------------------------------------------
 
@@ -101,7 +102,7 @@ class GlobalShadow:
             full = full[lane]
         regions = regions_of(full)
         starts = self.starts[regions - 1]
-        at: Array = (full - (regions << REGION_SHIFT) + starts) // self.granule
+        at: Array = (full - (regions << WINDOW_BITS) + starts) // self.granule
         if starts.min(initial=0) < 0:  # what nothing writes has no place in the tables
             at, lane = at[starts >= 0], lane[starts >= 0]
         return GlobalAccess(
@@ -199,7 +200,7 @@ class GlobalShadow:
         at = granule * self.granule
         behind = np.where(self.starts >= 0, at - self.starts, -1)
         index = int(np.argmin(np.where(behind >= 0, behind, 1 << 62)))
-        return ((index + 1) << REGION_SHIFT) + int(behind[index])
+        return window_start(index) + int(behind[index])
 
     def _fault(
         self,
@@ -225,8 +226,8 @@ class GlobalShadow:
         where = np.zeros((m.workgroups, m.lanes), np.bool_)
         where.reshape(-1)[lanes[lanes // size == group] - clocks.first * size] = True
         address = self._address(granule)
-        buffer = self.names[(address >> REGION_SHIFT) - 1]
-        offset = address & (1 << REGION_SHIFT) - 1
+        buffer = self.names[(address >> WINDOW_BITS) - 1]
+        offset = address & (1 << WINDOW_BITS) - 1
         place = f"byte {offset} of {buffer}"
         did = f"{did} at {clocks.line_at(time)}"
         message = f"at {place}, lane {lane % size} {does}{who} {did}; {why}"

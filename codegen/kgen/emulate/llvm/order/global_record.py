@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgen.emulate.access_log import AccessLog
 from kgen.emulate.llvm.order.device_clocks import DeviceClocks
 from kgen.emulate.llvm.types import Array
+from kgen.emulate.order.accessors import Accessors
 from kgen_runtime.values import frozen
 
-#: In place of a lane.
-_SEVERAL = -1
+#: A tag is `time | lane | narrow`, plus 1, from the high bits to the low ones.
+_TIME = 32
+_CODE = (1 << _TIME) - 1
 
 
 @frozen
@@ -24,9 +25,10 @@ class GlobalAccess:
     narrow: bool
     """Whether it is an atomic that reaches no further than its workgroup."""
 
-    def codes(self) -> Array:
-        """Of each lane, for the tables: [active lane, 1], above 0."""
-        return np.asarray(2 * self.lane + 1 + self.narrow)
+    def flat(self) -> tuple[Array, Array]:
+        """(granule, lane) of each."""
+        lane = np.broadcast_to(self.lane, self.granules.shape)
+        return self.granules.reshape(-1), lane.reshape(-1)
 
 
 @frozen
@@ -40,70 +42,58 @@ class Unordered:
 
 
 class LaneRecord:
-    """For each granule the last lane, as a code, and when; the log has all of several lanes.
-
-    Where lanes access a granule in an order that is given, the last stands for all.
-    """
+    """The lanes that accessed each granule."""
 
     def __init__(self, granules: int, clocks: DeviceClocks) -> None:
         self.clocks = clocks
-        # Zeros take memory only where they are touched.
-        self.last = np.zeros(granules, np.int32)
-        self.at = np.zeros(granules, np.int32)
-        self.log = AccessLog()
+        self.accessors = Accessors(
+            granules, lambda tags: tags & _CODE, lambda codes: _lanes(codes) // clocks.wave
+        )
         self.has_narrow = False
 
     def note(self, a: GlobalAccess) -> None:
         """Remember an access that takes place now."""
         self.has_narrow |= a.narrow
-        before = self.last[a.granules]
-        code = np.broadcast_to(a.codes(), before.shape)
-        other = (before > 0) & (before != code)
-        alone = before != _SEVERAL
-        if other.any():
-            lane, at = code[other] - 1 >> 1, self.at[a.granules[other]]
-            alone[other] = self.clocks.before(lane, before[other] - 1 >> 1, at)
-            left = ~alone & other
-            self._append(a.granules[left], before[left], self.at[a.granules[left]])
-        new = np.where(alone, code, _SEVERAL)
-        self.last[a.granules] = new
-        lost = self.last[a.granules] != new  # another lane of this instruction is there too
-        shared = lost | (new == _SEVERAL)
-        if shared.any():
-            both = np.isin(a.granules, a.granules[shared])
-            now = np.full(int(both.sum()), self.clocks.time)
-            self._append(a.granules[both], code[both], now)
-            self.last[a.granules[both]] = _SEVERAL
-        self.at[a.granules] = self.clocks.time
+        granules, lane = a.flat()
+        self.accessors.note(
+            granules,
+            (self.clocks.time << _TIME) | (2 * lane + 1 + a.narrow),
+            lambda which, last: self.clocks.before(lane[which], _lanes(last), last >> _TIME),
+        )
 
     def unordered(self, a: GlobalAccess, *, atomic: bool) -> Unordered | None:
         """What other lanes did that is not ordered before an access of now; if that is as
         ``atomic`` as what is recorded, only where a scope is too narrow for both."""
         if atomic and not (a.narrow or self.has_narrow):
             return None
-        code = self.last[a.granules]
-        if not code.any():
+        granules, lane = a.flat()
+        last = self.accessors.last[granules]
+        if not last.any():
             return None
-        single = (code > 0) & (code - 1 >> 1 != a.lane)
-        lane = np.broadcast_to(a.lane, code.shape)
-        places = a.granules[single]
-        pairs = np.stack([places, lane[single], code[single], self.at[places]])
-        several = code == _SEVERAL
-        if several.any():
-            places, mine = a.granules[several], lane[several]
-            index, codes, times = self.log.about(places)
-            logged = np.stack([places[index], mine[index], codes, times])
-            pairs = np.concatenate([pairs, logged[:, mine[index] != codes - 1 >> 1]], axis=1)
-        other = pairs[2] - 1 >> 1
-        late = ~self.clocks.before(pairs[1], other, pairs[3])
+        # Of a granule that is in the log, its first and last access stand for all.
+        logged, tags = self.accessors.before_last(granules)
+        several = np.unique(logged)
+        alone = np.flatnonzero((last > 0) & ~np.isin(granules, granules[several]))
+        index = np.concatenate([alone, logged, several])
+        tags = np.concatenate([last[alone], tags, last[several]])
+        mine, other = lane[index], _lanes(tags)
+        late = mine != other
+        late[late] = ~self.clocks.before(mine[late], other[late], tags[late] >> _TIME)
         if atomic:
             size = self.clocks.lanes
-            narrow = (pairs[2] & 1 == 0) | a.narrow
-            late &= narrow & (pairs[1] // size != other // size)
+            narrow = (tags & 1 == 0) | a.narrow
+            late &= narrow & (mine // size != other // size)
         if not late.any():
             return None
-        pairs = pairs[:, late]
-        return Unordered(granule=pairs[0], lane=pairs[1], other=other[late], time=pairs[3])
+        return Unordered(
+            granule=granules[index[late]],
+            lane=mine[late],
+            other=other[late],
+            time=tags[late] >> _TIME,
+        )
 
-    def _append(self, granules: Array, codes: Array, times: Array) -> None:
-        self.log.append(granules, codes, (codes - 1 >> 1) // self.clocks.wave, times)
+
+def _lanes(tags: Array) -> Array:
+    """Of tags, or of what is below their times."""
+    found: Array = (tags & _CODE) - 1 >> 1
+    return found

@@ -11,8 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kgen.emulate.floats import round_towards
 from kgen.emulate.numerics import F32_FRACTION, Numerics
-from kgen.emulate.ptx.types import Array, round_towards
+from kgen.emulate.ptx.types import Array
 
 #: The product of A [..., m, k] and the transpose of B [..., n, k], plus C [..., m, n].
 MultiplyAdd = Callable[[Array, Array, Array], Array]

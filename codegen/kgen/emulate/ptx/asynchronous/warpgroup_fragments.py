@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kgen.emulate.floats import F16_TO_F32
 from kgen.emulate.ptx.types import (
-    F16_TO_F32,
     TYPES,
     Array,
     Type,

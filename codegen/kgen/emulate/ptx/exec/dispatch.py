@@ -1,15 +1,9 @@
-"""Which CTAs of a launch run, in what order, and how many at a time."""
+"""How many CTAs of a launch run at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-
-from kgen.emulate.ptx.chunk import Index3, Launch
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.frontend.syntax import Kernel, Register
-from kgen.errors import EmulationError
 
 #: Threads that run in lockstep: enough to hide the interpreter, few enough for the host's cache.
 _THREADS = 1 << 15
@@ -18,37 +12,6 @@ _THREADS_TOGETHER = 1 << 18
 _STRONG = frozenset(["volatile", "relaxed", "acquire"])
 #: Bytes of shared memory, with what the checks keep of it, that a chunk of CTAs may take.
 _SHARED_BYTES = 1 << 29
-
-
-def ordered(launch: Launch, workgroups: Sequence[Index3] | None) -> list[Index3]:
-    """The CTAs to run, those of a cluster together and in the order of their ranks.
-
-    Of `workgroups`, whole clusters run. The clusters run in the order of their numbers, or shuffled
-    by a seed other than 0. Raises EmulationError for a CTA outside the grid.
-    """
-    grid, cluster = launch.grid, launch.cluster
-    count = [g // c for g, c in zip(grid, cluster, strict=True)]
-    if workgroups is None:
-        found = _numbers(count)
-    else:
-        found = list(dict.fromkeys(_cluster_of(cta, launch) for cta in workgroups))
-    if launch.seed:
-        order = np.random.default_rng(launch.seed).permutation(len(found))
-        found = [found[i] for i in order]
-    a, b, c = cluster
-    return [(a * x + i, b * y + j, c * z + k) for x, y, z in found for i, j, k in _numbers(cluster)]
-
-
-def _numbers(count: Sequence[int]) -> list[Index3]:
-    x_count, y_count, z_count = count
-    return [(x, y, z) for z in range(z_count) for y in range(y_count) for x in range(x_count)]
-
-
-def _cluster_of(cta: Index3, launch: Launch) -> Index3:
-    if any(not 0 <= i < g for i, g in zip(cta, launch.grid, strict=True)):
-        raise EmulationError(f"workgroup {cta} is outside the grid {launch.grid}")
-    (x, y, z), (a, b, c) = cta, launch.cluster
-    return int(x) // a, int(y) // b, int(z) // c
 
 
 def ctas_at_once(machine: Machine) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.emulate.offenders import offenders
+from kgen.emulate.faults import fault_at
 from kgen.emulate.ptx.chunk import Violation
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.report import Fault
@@ -10,20 +10,15 @@ from kgen.emulate.report import Fault
 
 def fault_of(machine: Machine, violation: Violation, pc: int) -> Fault:
     """The fault at the instruction `pc`, in the first CTA that is concerned."""
-    instruction = machine.kernel.instructions[pc]
-    lanes = machine.everywhere(violation.lanes)
-    cta, threads = offenders(lanes)
-    address = None
-    if violation.address is not None and threads:
-        address = int(machine.everywhere(violation.address)[cta].reshape(-1)[threads[0]])
-    return Fault(
-        kind=violation.kind,
-        message=violation.message,
+    instruction, address = machine.kernel.instructions[pc], violation.address
+    return fault_at(
+        violation.kind,
+        violation.message,
+        machine.everywhere(violation.lanes),
         entry=machine.kernel.name,
         instruction=instruction.text,
         line=instruction.line,
-        workgroup=machine.coordinates[cta],
-        lanes=tuple(threads),
-        address=address,
+        coordinates=machine.coordinates,
         seed=machine.launch.seed,
+        address=None if address is None else machine.everywhere(address),
     )

@@ -10,14 +10,14 @@ never active.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 
 from kgen.emulate.ptx.asynchronous.copies import CopyQueue
-from kgen.emulate.ptx.chunk import Index3, Launch, Mask, StallRank, Violation, uniform
-from kgen.emulate.ptx.counting.traffic import Traffic
+from kgen.emulate.ptx.chunk import Launch, Mask, StallRank, Violation, uniform
+from kgen.emulate.ptx.counting.traffic import CtaTraffic
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.frontend.syntax import Kernel
 from kgen.emulate.ptx.memory.shared import SharedMemory
@@ -25,13 +25,18 @@ from kgen.emulate.ptx.memory.spaces import GlobalMemory, LocalMemory, ParameterM
 from kgen.emulate.ptx.order.clocks import Clocks
 from kgen.emulate.ptx.order.memory_order import MemoryOrder
 from kgen.emulate.ptx.types import Array, Type, any_of
+from kgen.emulate.report import Index3
+
+#: What a machine is reset to while it runs nothing.
+NO_CTAS: Array = np.zeros((0, 3), np.int64)
 
 
 class Machine:
-    """Registers and memories of one chunk; :meth:`reset` starts the next."""
+    """Registers and memories of one chunk; :meth:`reset` starts the next, :meth:`begin` the next
+    launch of the kernel."""
 
     def __init__(self, kernel: Kernel, launch: Launch, memory: GlobalMemory, granule: int) -> None:
-        self.kernel, self.launch, self.memory = kernel, launch, memory
+        self.kernel = kernel
         self.warps, self.checks, self.granule = launch.warps, launch.checks, granule
         #: CTAs of a cluster. Those of one cluster are next to each other, in the order of ranks.
         self.cluster = launch.cluster_size
@@ -39,11 +44,6 @@ class Machine:
         self.asynchronous = False
         #: The instruction that is being executed.
         self.pc = 0
-        #: What the registers that count time hold, see :mod:`timers`.
-        self.time = 0
-        #: What no rule forbids but should be known, with the instruction.
-        self.warnings: list[tuple[int, Violation]] = []
-        self._warned: set[int] = set()
         #: Changes whenever something happens that lanes at a Wait may wait for.
         self.signals = 0
         #: Whether all strong reads since the last turn of a loop saw what they had seen; None if
@@ -56,20 +56,31 @@ class Machine:
         #: Called when a chunk starts, and when all its threads have exited.
         self.on_reset: list[Callable[[], None]] = []
         self.on_end: list[Callable[[], None]] = []
-        self.traffic = Traffic(self) if launch.profile else None
+        self.traffic = CtaTraffic(self) if launch.profile else None
         #: The smallest global access of the kernel.
         self.global_unit = granule
         self.parameters = ParameterMemory(launch.parameters)
-        self.order = MemoryOrder(self)
-        memory.order = self.order if launch.checks else None
         self.registers: list[Array] = []
         self.slots = {name: slot for slot, name in enumerate(kernel.registers)}
         self.special: dict[str, Array] = {}
-        self.reset([])
+        self.begin(launch, memory)
+        self.reset(NO_CTAS)
 
-    def reset(self, ctas: Sequence[Index3]) -> None:
-        """Start these CTAs. Registers and shared memory hold all-ones garbage: NaN in any float."""
-        self.coordinates = list(ctas)
+    def begin(self, launch: Launch, memory: GlobalMemory) -> None:
+        """Another launch on other buffers, that has all else that instructions hold."""
+        self.launch, self.memory = launch, memory
+        #: What the registers that count time hold, see :mod:`timers`.
+        self.time = 0
+        #: What no rule forbids but should be known, with the instruction.
+        self.warnings: list[tuple[int, Violation]] = []
+        self._warned: set[int] = set()
+        self.order = MemoryOrder(self)
+        memory.order = self.order if launch.checks else None
+
+    def reset(self, ctas: Array) -> None:
+        """Start these CTAs, [CTA, 3]. Registers and shared memory hold all-ones garbage: NaN in any
+        float."""
+        self.coordinates: list[Index3] = [(x, y, z) for x, y, z in ctas.tolist()]
         self.ctas = len(self.coordinates)
         self.registers[:] = [_garbage(type_) for type_ in self.kernel.registers.values()]
         thread = np.arange(self.warps * WARP, dtype=np.uint32).reshape(1, self.warps, WARP)

@@ -77,7 +77,8 @@ class Scheduler:
         self._end()
         self.warnings += [fault_of(machine, v, pc) for pc, v in machine.warnings]
         machine.warnings.clear()
-        self.counts.barriers = max(self.counts.barriers, int(self.barriers.passed.max()))
+        events = self.counts.events
+        events.barriers = max(events.barriers, int(self.barriers.passed.max()))
 
     def _finish_something(self) -> bool:
         """Something asynchronous ends for which somebody may be waiting; False if nothing does."""
@@ -156,7 +157,7 @@ class Scheduler:
         self.groups.add(target, active, spins=True)
         rest = remainder(mask, active)
         if rest is not None:
-            self.counts.divergent_branches += self.machine.parted_warps(active, rest)
+            self.counts.events.divergent_branches += self.machine.parted_warps(active, rest)
             self.groups.add(pc + 1, rest)
 
     def _look_around(self) -> None:
@@ -184,7 +185,7 @@ class Scheduler:
             self.groups.add(pc + 1, rest)
         if isinstance(operation, Branch):
             if rest is not None:
-                self.counts.divergent_branches += self.machine.parted_warps(active, rest)
+                self.counts.events.divergent_branches += self.machine.parted_warps(active, rest)
             self.groups.add(operation.target, active)
         elif isinstance(operation, Exit):
             self._exit(active)

@@ -229,13 +229,6 @@ class Decoder:
         added = UNSIGNED[size].type(offset & ((1 << 8 * size) - 1))
         return lambda: (read() + added).astype(np.int64)
 
-    def one(self, kind: type[Shared]) -> Shared:
-        """The one object of a class that instructions of this kernel share."""
-        if kind not in self._objects:
-            self._objects[kind] = kind()
-        found: Shared = self._objects[kind]
-        return found
-
     def found(self, kind: type[Shared]) -> Shared | None:
         """The one object of a class, if an instruction has asked for it."""
         found: Shared | None = self._objects.get(kind)

@@ -7,11 +7,12 @@ from functools import partial
 
 import numpy as np
 
+from kgen.emulate.lanes import settle
 from kgen.emulate.ptx.chunk import Chunk, Mask, Violation
 from kgen.emulate.ptx.exec.ctas import over_ctas
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT, Region
 from kgen.emulate.ptx.memory.semantics import WEAK, Semantics
-from kgen.emulate.ptx.memory.spaces import check, columns, elements, scatter, settle
+from kgen.emulate.ptx.memory.spaces import check, columns, elements, scatter
 from kgen.emulate.ptx.memory.stored import Stored
 from kgen.emulate.ptx.races.proxy import AsyncProxy
 from kgen.emulate.ptx.races.remote import check_started

@@ -13,27 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from kgen.emulate.lanes import settle
 from kgen.emulate.ptx.chunk import Chunk, GlobalAccess, Mask, Order, Violation
 from kgen.emulate.ptx.memory.semantics import WEAK, Semantics
 from kgen.emulate.ptx.memory.stored import Stored
 from kgen.emulate.ptx.types import UNSIGNED, Array
+from kgen.emulate.windows import WINDOW_BITS, window_start
 from kgen.errors import EmulationError
 
 Bytes = npt.NDArray[np.uint8]
-#: Every buffer has a window of this many bits of the address space, so that no overrun reaches
-#: another buffer.
-WINDOW_BITS = 40
-
-
-def settle(address: Array, mask: Mask) -> Array:
-    """Addresses whose inactive lanes hold the address of an active one, so that any is valid."""
-    if mask is None:
-        return address
-    shape = np.broadcast_shapes(address.shape, mask.shape)
-    lanes = np.broadcast_to(mask, shape)
-    everywhere = np.broadcast_to(address, shape)
-    some = everywhere[np.unravel_index(int(lanes.argmax()), shape)]
-    return np.where(lanes, everywhere, some)
 
 
 def check(address: Array, nbytes: int, limit: int, what: str, settled: Array, mask: Mask) -> None:
@@ -118,11 +106,7 @@ class GlobalMemory:
         there = [i for i, other in enumerate(self.buffers) if _is_same(mine, other)]
         self._same.append(there[0] if there else len(self.buffers))
         self.buffers.append(mine)
-        return self.address(len(self.buffers) - 1)
-
-    @staticmethod
-    def address(number: int) -> int:
-        return (number + 1) << WINDOW_BITS
+        return window_start(len(self.buffers) - 1)
 
     def load(
         self, address: Array, size: int, count: int, mask: Mask, how: Semantics = WEAK
@@ -224,7 +208,7 @@ class GlobalMemory:
         exists = 0 <= number < len(self.buffers)
         where = f"in {self.names[number]}" if exists else "outside every buffer"
         limit = len(self.buffers[number]) if exists else 0
-        offset = settled - self.address(number)
+        offset = settled - window_start(number)
         check(address, nbytes, limit, f"global {what} {where}", offset, mask)
         return offset // nbytes
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kgen.emulate.lanes import turns
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action
@@ -133,14 +134,8 @@ def _update(
     """Apply the function in every active lane, in order; returns the old values [C, W, 32]."""
     cells = np.broadcast_to(cell, lanes.shape)[lanes]
     operands = [np.broadcast_to(value, lanes.shape)[lanes] for value in values]
-    order = np.argsort(cells, kind="stable")
-    ordered = cells[order]
-    first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-    start = np.maximum.accumulate(np.where(first, np.arange(len(ordered)), 0))
-    turn = np.arange(len(ordered)) - start
     old = np.empty(len(cells), view.dtype)
-    by_turn = order[np.argsort(turn, kind="stable")]
-    for chosen in np.split(by_turn, np.cumsum(np.bincount(turn))[:-1]):
+    for chosen in turns(cells):
         at = cells[chosen]
         old[chosen] = view[at]
         view[at] = function(old[chosen], *(operand[chosen] for operand in operands))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kgen.emulate.bits import leading_zeros, reversed_bits
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
@@ -171,14 +172,6 @@ def _count(function: Callable[[Array, int], Array]) -> Builder:
     return build
 
 
-def _leading_zeros(a: Array, bits: int) -> Array:
-    # frexp's exponent is the bit length where the value is exact in double; so take halves of it.
-    value = a.astype(np.uint64)
-    high, low = value >> np.uint64(32), value & np.uint64(0xFFFFFFFF)
-    length: Array = np.where(high > 0, np.frexp(high)[1] + 32, np.frexp(low)[1])
-    return bits - length
-
-
 def _find_leading(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
     """bfind: the highest set bit (for negative numbers the highest clear one); -1 if none.
 
@@ -189,7 +182,7 @@ def _find_leading(decoder: Decoder, words: Words, operands: Sequence[Operand]) -
 
     def find(a: Array) -> Array:
         value = np.where(a < 0, ~a, a) if type_.dtype.kind == "i" else a
-        zeros = _leading_zeros(value.view(f"u{type_.size}"), type_.bits)
+        zeros = leading_zeros(value.view(f"u{type_.size}"), type_.bits).astype(np.int32)
         found = np.where(zeros == type_.bits, -1, zeros) if from_top else type_.bits - 1 - zeros
         return found.astype(np.uint32)
 
@@ -200,14 +193,7 @@ def _reverse(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Act
     type_ = words.type()
     words.finish()
 
-    def reverse(a: Array) -> Array:
-        result: Array = a & a.dtype.type(0)
-        for bit in range(type_.bits):
-            one = (a >> a.dtype.type(bit)) & a.dtype.type(1)
-            result = result | (one << a.dtype.type(type_.bits - 1 - bit))
-        return result
-
-    return apply(decoder, operands, reverse, [type_], type_)
+    return apply(decoder, operands, lambda a: reversed_bits(a, type_.bits), [type_], type_)
 
 
 BUILDERS: dict[str, Builder] = {
@@ -224,7 +210,7 @@ BUILDERS: dict[str, Builder] = {
     "lop3": _logic3,
     "prmt": _permute,
     "popc": _count(lambda a, bits: np.bitwise_count(a)),
-    "clz": _count(_leading_zeros),
+    "clz": _count(leading_zeros),
     "bfind": _find_leading,
     "brev": _reverse,
 }

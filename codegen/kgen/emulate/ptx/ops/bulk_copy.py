@@ -14,10 +14,10 @@ from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import U32, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.frontend.words import Unsupported, Words
-from kgen.emulate.ptx.memory.spaces import WINDOW_BITS
 from kgen.emulate.ptx.ops.bulk_destination import check_aligned, destination
 from kgen.emulate.ptx.races.bulk_order import Rows
 from kgen.emulate.ptx.types import Array
+from kgen.emulate.windows import WINDOW_BITS
 
 SHARED_SPACES = ("shared::cluster", "shared::cta")
 _SPACES = (*SHARED_SPACES, "global")

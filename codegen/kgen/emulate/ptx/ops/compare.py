@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kgen.emulate.floats import flush
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.frontend.words import Unsupported, Words
-from kgen.emulate.ptx.types import TYPES, Array, Type, flush, unpack, widen
+from kgen.emulate.ptx.types import TYPES, Array, Type, unpack, widen
 
 Comparison = Callable[[Array, Array], Array]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kgen.emulate.floats import flush
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
@@ -17,7 +18,6 @@ from kgen.emulate.ptx.types import (
     Array,
     Type,
     canonical,
-    flush,
     narrow,
     pack,
     widen,

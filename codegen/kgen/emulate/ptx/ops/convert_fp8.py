@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx import minifloat
+from kgen.emulate import minifloat
+from kgen.emulate.floats import F16_TO_F32
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.frontend.words import Unsupported, Words
-from kgen.emulate.ptx.types import F16_TO_F32, TYPES, Array, narrow, pack, unpack
+from kgen.emulate.ptx.types import TYPES, Array, narrow, pack, unpack
 
-PAIRS = {f"{name}x2": name for name in minifloat.FORMATS}
+PAIRS = {f"{name}x2": name for name in ("e4m3", "e5m2")}
 _B16, _F16, _F32, _F16X2 = TYPES["b16"], TYPES["f16"], TYPES["f32"], TYPES["f16x2"]
 
 

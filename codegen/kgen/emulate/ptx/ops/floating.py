@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from kgen.emulate.floats import flush, fma, round_towards
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
@@ -21,10 +22,8 @@ from kgen.emulate.ptx.types import (
     Array,
     Type,
     canonical,
-    flush,
     narrow,
     pack,
-    round_towards,
     unpack,
     widen,
 )
@@ -106,21 +105,6 @@ def _finish(value: Array, style: _Style) -> Array:
     if style.relu:
         result = np.maximum(result, result.dtype.type(0))
     return result
-
-
-def fma(a: Array, b: Array, c: Array) -> Array:
-    """a b + c in f32, through double, where the product is exact.
-
-    The sum is rounded to double first, which can only decide a tie of f32 the wrong way. In f64 the
-    product is rounded too: numpy has no fused operation.
-    """
-    if a.dtype == np.float64:
-        product: Array = a * b + c
-        return product
-    exact: Array = np.multiply(a, b, dtype=np.float64)
-    # In place where it can be: this is the hottest line of an emulated f32 product.
-    exact = np.add(exact, c, out=exact if exact.shape == c.shape else None)
-    return exact.astype(np.float32)
 
 
 def _fma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:

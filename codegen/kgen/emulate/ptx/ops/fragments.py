@@ -15,19 +15,23 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx import minifloat
+from kgen.emulate import minifloat
+from kgen.emulate.bits import parts
+from kgen.emulate.floats import F16_TO_F32, bf16_to_f32
 from kgen.emulate.ptx.asynchronous.tensor_core import MultiplyAdd
-from kgen.emulate.ptx.types import F16_TO_F32, TYPES, Array, canonical, narrow, pack, unpack, widen
+from kgen.emulate.ptx.exec.machine import Machine
+from kgen.emulate.ptx.types import TYPES, Array, canonical, narrow, pack, unpack
 
 _GROUPS, _IN_GROUP = 8, 4
 _F16 = TYPES["f16"]
+#: Matrices that are kept.
+_CAPACITY = 48
 _S32_RANGE = (-(1 << 31), (1 << 31) - 1)
 
 
 def _halves(register: Array, element: str) -> list[Array]:
-    if element == "f16":
-        return [F16_TO_F32.take(half) for half in unpack(register)]
-    return [widen(TYPES["bf16"], half) for half in unpack(register)]
+    widen = F16_TO_F32.take if element == "f16" else bf16_to_f32
+    return [widen(half) for half in unpack(register)]
 
 
 def _tf32(register: Array) -> list[Array]:
@@ -36,13 +40,12 @@ def _tf32(register: Array) -> list[Array]:
 
 
 def _bytes(register: Array, dtype: type[np.int8] | type[np.uint8]) -> list[Array]:
-    parts = np.ascontiguousarray(register)[..., None].view(dtype)
-    return [parts[..., i] for i in range(4)]
+    return list(np.moveaxis(parts(register, dtype), -1, 0))
 
 
 def _nibbles(register: Array, *, signed: bool) -> list[Array]:
-    parts = [(register >> np.uint32(4 * i)) & np.uint32(15) for i in range(8)]
-    return [(part.astype(np.int8) ^ 8) - 8 if signed else part for part in parts]
+    found = [(register >> np.uint32(4 * i)) & np.uint32(15) for i in range(8)]
+    return [(part.astype(np.int8) ^ 8) - 8 if signed else part for part in found]
 
 
 def _minifloats(register: Array, element: str) -> list[Array]:
@@ -93,9 +96,9 @@ class FragmentCache:
     as long as it is kept alive here.
     """
 
-    def __init__(self, capacity: int = 48) -> None:
-        self.capacity = capacity
+    def __init__(self, machine: Machine) -> None:
         self._found: OrderedDict[tuple[object, ...], tuple[list[Array], Array]] = OrderedDict()
+        machine.on_reset.append(self._found.clear)
 
     def matrix(self, registers: Sequence[Array], element: str, heights: int) -> Array:
         key = (element, heights, *map(id, registers))
@@ -103,7 +106,7 @@ class FragmentCache:
         if found is None:
             found = (list(registers), matrix(registers, element, heights))
             self._found[key] = found
-            if len(self._found) > self.capacity:
+            if len(self._found) > _CAPACITY:
                 self._found.popitem(last=False)
         return found[1]
 
@@ -115,16 +118,16 @@ def accumulate(
 
     Integers wrap around, or stay at the end of their range if `saturate`.
     """
-    parts = _parts(product)
+    added = _parts(product)
     if type_ == "s32":
         wide = np.int64 if saturate else np.int32
         sums = [
-            c.astype(wide) + part.astype(wide) for c, part in zip(accumulators, parts, strict=True)
+            c.astype(wide) + part.astype(wide) for c, part in zip(accumulators, added, strict=True)
         ]
         return [s.clip(*_S32_RANGE).astype(np.int32) for s in sums] if saturate else sums
     if type_ == "f16":
         accumulators = _widened(accumulators)
-    return _rounded([c + part for c, part in zip(accumulators, parts, strict=True)], type_)
+    return _rounded([c + part for c, part in zip(accumulators, added, strict=True)], type_)
 
 
 def accumulate_by(

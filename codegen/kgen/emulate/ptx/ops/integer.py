@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from kgen.emulate.bits import parts
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
@@ -158,11 +159,7 @@ def _dot4(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     word = TYPES["b32"]
 
     def dot(a: Array, b: Array, c: Array) -> Array:
-        x, y = (
-            np.ascontiguousarray(v)[..., None].view(k).astype(np.int64)
-            for v, k in zip((a, b), kinds, strict=True)
-        )
-        total = (x * y).sum(axis=-1)
+        total = (parts(a, kinds[0]).astype(np.int64) * parts(b, kinds[1])).sum(axis=-1)
         result: Array = total.astype(UNSIGNED[8]).astype(UNSIGNED[4]).view(output.dtype) + c
         return result
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kgen.emulate.bits import parts
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
@@ -104,8 +105,7 @@ def _dot2(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     start = 0 if half == "lo" else 2
 
     def dot(a: Array, b: Array, c: Array) -> Array:
-        x = np.ascontiguousarray(a)[..., None].view(f"{kinds[0]}2").astype(np.int64)
-        y = np.ascontiguousarray(b)[..., None].view(f"{kinds[1]}1").astype(np.int64)
+        x, y = parts(a, f"{kinds[0]}2").astype(np.int64), parts(b, f"{kinds[1]}1")
         total = (x * y[..., start : start + 2]).sum(axis=-1)
         found: Array = total.astype(np.uint64).astype(np.uint32).view(output.dtype) + c
         return found

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
+from kgen.emulate.lanes import settle
 from kgen.emulate.ptx.chunk import GENERIC_WINDOW_BITS, Mask
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action
@@ -13,7 +14,7 @@ from kgen.emulate.ptx.frontend.decode import Builder, Decoder, window
 from kgen.emulate.ptx.frontend.syntax import Address, Operand, Register
 from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.memory.semantics import WEAK, Semantics, semantics_of
-from kgen.emulate.ptx.memory.spaces import ParameterMemory, choose, settle
+from kgen.emulate.ptx.memory.spaces import ParameterMemory, choose
 from kgen.emulate.ptx.types import UNSIGNED, Array, Type, bits_of
 
 #: Words that choose caches and priorities.

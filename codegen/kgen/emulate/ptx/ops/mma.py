@@ -77,7 +77,7 @@ def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Co
         raise Unsupported
     if not len(c) == len(targets) == 2 * heights // halves:
         raise Unsupported
-    cache = decoder.one(FragmentCache)
+    cache = decoder.engine(FragmentCache)
     adder = multiply_add(decoder.machine.launch.numerics, a_type)
 
     def run(mask: Mask) -> None:

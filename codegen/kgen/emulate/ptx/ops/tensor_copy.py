@@ -28,12 +28,12 @@ from kgen.emulate.ptx.exec.operations import Action, Source
 from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.syntax import Address, Operand
 from kgen.emulate.ptx.frontend.words import Unsupported, Words
-from kgen.emulate.ptx.memory.spaces import WINDOW_BITS
 from kgen.emulate.ptx.ops.bulk_copy import SHARED_SPACES
 from kgen.emulate.ptx.ops.bulk_destination import check_aligned, destination
 from kgen.emulate.ptx.races.bulk_order import Rows
 from kgen.emulate.ptx.types import TYPES, Array
 from kgen.emulate.tensor_map import TensorMap
+from kgen.emulate.windows import WINDOW_BITS
 from kgen_runtime.values import frozen
 
 _S32 = TYPES["s32"]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kgen.emulate.lanes import settle
 from kgen.emulate.ptx.asynchronous.tensor_core import multiply_add
 from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.ctas import WARP
@@ -18,7 +19,6 @@ from kgen.emulate.ptx.exec.operations import Action, Collective, Source
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.frontend.words import Unsupported, Words
-from kgen.emulate.ptx.memory.spaces import settle
 from kgen.emulate.ptx.ops.fragments import DECODERS, ELEMENTS
 from kgen.emulate.ptx.ops.loadstore import Note, access_note, by_window, loader, space_of
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, Type, any_of, narrow, pack

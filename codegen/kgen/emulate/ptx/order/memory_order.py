@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kgen.emulate.ptx.chunk import Chunk, GlobalAccess, Index3, Mask
+from kgen.emulate.ptx.chunk import Chunk, GlobalAccess, Mask
 from kgen.emulate.ptx.frontend.syntax import Kernel
 from kgen.emulate.ptx.frontend.written import ANYWHERE
 from kgen.emulate.ptx.memory.semantics import Semantics
@@ -20,6 +20,8 @@ from kgen.emulate.ptx.order.vector_clocks import Releases
 from kgen.emulate.ptx.races.global_access import Access
 from kgen.emulate.ptx.races.global_shadow import GlobalShadow
 from kgen.emulate.ptx.types import Array, any_of
+from kgen.emulate.report import Index3
+from kgen.emulate.windows import window_start
 
 
 class _Shared(Protocol):
@@ -117,7 +119,7 @@ class MemoryOrder:
                 names = set(kernel.variables)
             tracked = ANYWHERE in self._written or bool(self._written & names)
             shadow = GlobalShadow(
-                memory.address(buffer), len(memory.buffers[buffer]), self.machine.global_unit
+                window_start(buffer), len(memory.buffers[buffer]), self.machine.global_unit
             )
             self._shadows[buffer] = shadow if tracked else None
         return self._shadows[buffer]

@@ -63,5 +63,11 @@ def owners_of(tags: Array) -> Array:
     return found
 
 
+def warps_of(owners: Array) -> Array:
+    """Label and warp alone."""
+    found: Array = owners >> 5
+    return found
+
+
 def label_of(one: int) -> int:
     return (int(one) >> _LABEL) & _LABEL_MASK

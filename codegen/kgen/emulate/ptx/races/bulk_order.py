@@ -13,12 +13,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from kgen.emulate.ptx.exec.machine import Machine
-from kgen.emulate.ptx.memory.spaces import WINDOW_BITS
 from kgen.emulate.ptx.order.tags import Strength
 from kgen.emulate.ptx.races.global_access import Transfer
 from kgen.emulate.ptx.races.global_shadow import GlobalShadow
 from kgen.emulate.ptx.races.global_units import Units
 from kgen.emulate.ptx.types import Array
+from kgen.emulate.windows import WINDOW_BITS
 from kgen_runtime.values import frozen
 
 #: What a copy of each CTA touches: the global addresses of rows, and how many bytes each has.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgen.emulate.access_log import AccessLog
+from kgen.emulate.order.accessors import AccessLog, Accessors
 from kgen.emulate.ptx.chunk import Chunk, Violation
 from kgen.emulate.ptx.memory.stored import last_of
 from kgen.emulate.ptx.order.tags import (
@@ -23,8 +23,8 @@ from kgen.emulate.ptx.order.tags import (
     plain,
     strength_of,
     tag,
+    warps_of,
 )
-from kgen.emulate.ptx.races.accessors import Accessors
 from kgen.emulate.ptx.races.global_access import Access, Transfer
 from kgen.emulate.ptx.races.global_units import (
     Units,
@@ -50,12 +50,13 @@ class GlobalShadow:
         self.lines = np.zeros(self.count, np.int32)
         #: Who read it since, and what else is strong: strong accesses do not race with each other,
         #: so that several may come between two that are weak.
-        self.reads, self.strong_reads = Accessors(self.count), Accessors(self.count)
-        self.strong_writes = Accessors(self.count)
+        self.reads, self.strong_reads, self.strong_writes = (
+            Accessors(self.count, owners_of, warps_of) for _ in range(3)
+        )
         #: The last weak writers of units that were written strongly since.
         self.overwritten = np.zeros(self.count, np.int64)
         #: Who wrote the value that another thread wrote too, with nothing that orders them.
-        self.twins = AccessLog()
+        self.twins = AccessLog(owners_of, warps_of)
 
     def read(self, machine: Chunk, access: Access | Transfer, *, remember: bool = True) -> None:
         """Check a read, and note it."""
@@ -120,7 +121,7 @@ class GlobalShadow:
         self._check_writers(
             machine, at, access, f"{over} another thread wrote, with nothing that orders them"
         )
-        index, _, tags = self.twins.about(at.unit)
+        index, tags = self.twins.about(at.unit)
         self._check(
             machine, at.some(index), tags, access,
             f"{over} another thread wrote, with nothing that orders them", excuse=True,
@@ -137,7 +138,7 @@ class GlobalShadow:
         self.writer[at.unit] = at.mark
         self.lines[at.unit] = machine.line(machine.pc)
         there = self.writer[at.unit]
-        apart = (owners_of(there) ^ owners_of(at.mark)) >> 5 != 0
+        apart = warps_of(owners_of(there) ^ owners_of(at.mark)) != 0
         if apart.any():
             apart &= ~both_strong(machine, at, there, access.strength)
         if apart.any() and isinstance(access, Access) and access.stored is not None:
@@ -241,7 +242,7 @@ class GlobalShadow:
         if not len(others):
             return
         for mark in (others, at.mark):
-            self.twins.append(at.unit, owners_of(mark), owners_of(mark) >> 5, mark)
+            self.twins.append(at.unit, mark)
         what = "write of the value that another thread wrote, with nothing that orders them"
         machine.warn(self._violation(machine, at, others, what, lines, kind="same-value-write"))
 

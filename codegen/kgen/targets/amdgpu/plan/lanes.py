@@ -15,8 +15,13 @@ from collections.abc import Iterable, Iterator
 
 from kgen.targets.llvm_ir import FloatType
 
-#: DPP controls by distance: quad_perm:[1,0,3,2], quad_perm:[2,3,0,1], row_half_mirror, row_mirror.
-DPP = {1: 0xB1, 2: 0x4E, 4: 0x141, 8: 0x140}
+#: DPP controls by distance, and what assemblers call them.
+DPP = {
+    1: (0xB1, "quad_perm:[1,0,3,2]"),
+    2: (0x4E, "quad_perm:[2,3,0,1]"),
+    4: (0x141, "row_half_mirror"),
+    8: (0x140, "row_mirror"),
+}
 #: Every lane's own number among the 16 of the other row, four bits each.
 SAME_IN_OTHER_ROW = (0x76543210, 0xFEDCBA98 - (1 << 32))
 #: Bit mode: of a lane's five bits keep all (and 31), set none (or 0), flip the highest (xor 16).
@@ -32,9 +37,10 @@ def other_lane(here: str, distance: int, wave: int, t: FloatType) -> tuple[str, 
     """The lines that make `<here>.other` of the value `here`, a number of 32 bits."""
     other = f"{here}.other"
     if distance in DPP:
+        control, name = DPP[distance]
         return (
             f"{other} = call {t} @llvm.amdgcn.update.dpp.{t.suffix}({t} poison, {t} {here}, "
-            f"i32 {DPP[distance]}, i32 15, i32 15, i1 true)",
+            f"i32 {control}, i32 15, i32 15, i1 true) ; {name}",
         )
     if distance == 16 and wave == 32:
         low, high = SAME_IN_OTHER_ROW
@@ -43,7 +49,7 @@ def other_lane(here: str, distance: int, wave: int, t: FloatType) -> tuple[str, 
             f"i32 {low}, i32 {high}, i1 true, i1 false)",
         )
     if distance == 16:
-        moved = f"@llvm.amdgcn.ds.swizzle(i32 {here}.bits, i32 {SWIZZLE_BY_16})"
+        moved = f"@llvm.amdgcn.ds.swizzle(i32 {here}.bits, i32 {SWIZZLE_BY_16}) ; xor 16"
     else:
         moved = f"@llvm.amdgcn.ds.bpermute(i32 %lane.by{distance}.bytes, i32 {here}.bits)"
     return (

@@ -41,7 +41,7 @@ class Swizzle:
             terms.append(f"(line{shifted}{scaled} & {self.line_mask})")
         return " ^ ".join(terms)
 
-    def settled(self, position: int) -> int:
+    def swizzled(self, position: int) -> int:
         """What the position alone decides."""
         return position ^ (position >> self.position_shift & self.position_mask)
 
@@ -110,7 +110,7 @@ class LdsTile:
     def element(self, row: int, k: int) -> int:
         """Elements from the stage's start to that of a row and depth."""
         line, part = k // self.slot_k, row % self.slot_rows * self.slot_k + k % self.slot_k
-        slot = self.swizzle.settled(self.position(row)) ^ self.swizzle.turn(line)
+        slot = self.swizzle.swizzled(self.position(row)) ^ self.swizzle.turn(line)
         return (line * self.slots + slot) * self.slot + part
 
     def address(self, row: int, k: int) -> int:

@@ -45,6 +45,10 @@ class SwizzledTile:
         return min(self._step_bytes, BANK_LINE_BYTES) - self.chunk_bytes
 
     @property
+    def is_swizzled(self) -> bool:
+        return self.mask != 0
+
+    @property
     def mask_word(self) -> str:
         """The mask as a comment has it."""
         return f"{self.mask:#x}"
@@ -58,7 +62,7 @@ class SwizzledTile:
     def description(self) -> str:
         """A comment: where a byte lies."""
         plain = f"rows of {self.row_bytes} B, byte o of the tile at "
-        return plain + (f"o ^ (o >> {self.shift} & {self.mask_word})" if self.mask else "o")
+        return plain + (f"o ^ (o >> {self.shift} & {self.mask_word})" if self.is_swizzled else "o")
 
     def swizzle(self, offset: int) -> int:
         """Where the byte at `offset` of the plain row-major tile lies."""

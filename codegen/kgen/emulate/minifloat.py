@@ -1,10 +1,13 @@
-"""The 8-bit floats e4m3 and e5m2 (PTX ISA 5.2.3; OCP 8-bit floating point specification 1.0)."""
+"""The 8-bit floats e4m3 and e5m2 (PTX ISA 5.2.3; OCP 8-bit floating point specification 1.0), and
+the FNUZ variants of gfx942: a bias one larger, no infinity, the only NaN in place of -0 (CDNA3
+instruction set manual, "Data types").
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from kgen.emulate.ptx.types import Array
+from kgen.emulate.floats import Array
 from kgen_runtime.values import frozen
 
 
@@ -20,7 +23,9 @@ class Minifloat:
     bias: int
     largest: int
     #: Whether codes beyond the largest begin with infinity, as in IEEE 754.
-    infinity: bool
+    infinity: bool = False
+    #: Whether the code of -0 is NaN.
+    fnuz: bool = False
 
     def values(self) -> Array:
         """The value of each of the 256 codes, as f32."""
@@ -31,12 +36,17 @@ class Minifloat:
         value[self.largest + 1 :] = np.nan
         if self.infinity:
             value[self.largest + 1] = np.inf
-        return np.concatenate([value, -value]).astype(np.float32)
+        both = np.concatenate([value, -value]).astype(np.float32)
+        if self.fnuz:
+            both[128] = np.nan
+        return both
 
 
 FORMATS = {
-    "e4m3": Minifloat(fraction=3, bias=7, largest=0x7E, infinity=False),
+    "e4m3": Minifloat(fraction=3, bias=7, largest=0x7E),
     "e5m2": Minifloat(fraction=2, bias=15, largest=0x7B, infinity=True),
+    "e4m3fnuz": Minifloat(fraction=3, bias=8, largest=0x7F, fnuz=True),
+    "e5m2fnuz": Minifloat(fraction=2, bias=16, largest=0x7F, fnuz=True),
 }
 VALUES = {name: format_.values() for name, format_ in FORMATS.items()}
 _NAN = np.uint8(0x7F)

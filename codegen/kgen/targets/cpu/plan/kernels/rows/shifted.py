@@ -15,8 +15,14 @@ from dataclasses import replace
 from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
 from kgen.ops.expression import node, reduce, select, variable, with_arguments
+from kgen.ops.patterns import bound
 from kgen.ops.rows import COLUMN
 from kgen.targets.row import Fold, Phase
+
+_X = variable("x")
+_DISTANCE = _X - reduce("sum", _X) * variable("share")
+_SQUARES = reduce("sum", _DISTANCE * _DISTANCE)
+_FIRST = select(variable("column") < variable("head"), _X, variable("other"))
 
 
 def with_shift(expression: Expression, head: int) -> Expression:
@@ -43,19 +49,8 @@ def with_shift(expression: Expression, head: int) -> Expression:
 
 def mean_of(squares: Expression) -> Expression | None:
     """mean(x), as a product, of the sum of (x - mean(x))^2."""
-    match squares:
-        case Expression(
-            primitive=P.REDUCE,
-            name="sum",
-            arguments=(
-                Expression(
-                    primitive=P.MUL,
-                    arguments=(Expression(primitive=P.SUB, arguments=(x, mean)) as d, other),
-                ),
-            ),
-        ) if d is other and mean.primitive is P.MUL and mean.arguments[0] is reduce("sum", x):
-            return mean
-    return None
+    found = bound(_SQUARES, squares)
+    return None if found is None else reduce("sum", found["x"]) * found["share"]
 
 
 def head_of(phase: Phase) -> int:
@@ -74,20 +69,11 @@ def in_head(phase: Phase) -> Phase:
 
 def _head(fold: Fold) -> tuple[int, Expression]:
     """The number of first columns that alone are folded, and what is folded of them."""
-    match fold.argument:
-        case Expression(
-            primitive=P.SELECT,
-            arguments=(
-                Expression(
-                    primitive=P.LESS,
-                    arguments=(
-                        Expression(primitive=P.INPUT, name=name),
-                        Expression(primitive=P.CONSTANT, number=head),
-                    ),
-                ),
-                x,
-                Expression(primitive=P.CONSTANT, number=other),
-            ),
-        ) if name == COLUMN and head > 0 and other == fold.reduction.identity:
-            return int(head), x
+    found = bound(_FIRST, fold.argument)
+    if found is None or found["column"] is not variable(COLUMN):
+        return 0, fold.argument
+    head, other = found["head"], found["other"]
+    whole = head.primitive is P.CONSTANT and head.number > 0 and other.primitive is P.CONSTANT
+    if whole and other.number == fold.reduction.identity:
+        return int(head.number), found["x"]
     return 0, fold.argument

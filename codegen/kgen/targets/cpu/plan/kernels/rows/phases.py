@@ -12,18 +12,7 @@ from kgen.ops.expression import node, unknown, variable
 from kgen.ops.rows import COLUMN
 from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer
 from kgen.targets.cpu.plan.base import Run
-from kgen.targets.cpu.plan.kernels.kept import Kept
-from kgen.targets.cpu.plan.kernels.online import (
-    ELEMENT,
-    EXTREME,
-    LEAST_F32,
-    VALUE,
-    Exponentials,
-    FirstPlace,
-    Online,
-    online_of,
-)
-from kgen.targets.cpu.plan.kernels.row_bodies import (
+from kgen.targets.cpu.plan.kernels.rows.bodies import (
     Body,
     Cut,
     Fetch,
@@ -33,7 +22,18 @@ from kgen.targets.cpu.plan.kernels.row_bodies import (
     accumulator,
     cuts_of,
 )
-from kgen.targets.cpu.plan.kernels.shifted import head_of, in_head
+from kgen.targets.cpu.plan.kernels.rows.kept import Kept
+from kgen.targets.cpu.plan.kernels.rows.online import (
+    ELEMENT,
+    EXTREME,
+    LEAST_F32,
+    VALUE,
+    Exponentials,
+    FirstPlace,
+    Online,
+    online_of,
+)
+from kgen.targets.cpu.plan.kernels.rows.shifted import head_of, in_head
 from kgen.targets.row import Fold, Phase, RowOutput, RowPlan
 from kgen_runtime.values import frozen
 

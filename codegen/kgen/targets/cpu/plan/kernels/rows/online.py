@@ -13,7 +13,8 @@ from abc import ABC, abstractmethod
 
 from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
-from kgen.ops.expression import node, rebuilt, select, variable
+from kgen.ops.expression import call, node, rebuilt, select, variable
+from kgen.ops.patterns import bound
 from kgen.ops.rows import COLUMN
 from kgen.targets.cpu.expressions import EXP2_NONPOSITIVE
 from kgen.targets.row import Fold
@@ -21,6 +22,9 @@ from kgen_runtime.values import frozen
 
 #: Operands: a value and the extreme that it goes with; the next element.
 VALUE, EXTREME, ELEMENT = map(variable, ("value", "extreme", "element"))
+#: 2^((x - t) c), as it is or as a function of the CPU.
+_DISTANCE, _C = variable("x") - variable("t"), variable("c")
+_EXPONENTIAL, _CALLED = node(P.EXP2, _DISTANCE * _C), call(EXP2_NONPOSITIVE, (_DISTANCE, _C))
 #: What the maximum of exponentials is at first: a number, from which -inf is infinitely far, so
 #: that a row of nothing else has the sum 0.
 LEAST_F32: float = struct.unpack("<f", bytes.fromhex("ffff7fff"))[0]
@@ -121,27 +125,12 @@ def first_place_of(step: Expression) -> Expression | None:
 
 def distance_of(exponential: Expression) -> Expression | None:
     """x - t of 2^((x - t) c)."""
-    match exponential:
-        case Expression(
-            primitive=P.CALL,
-            name=name,
-            arguments=(Expression(primitive=P.SUB) as distance, _),
-        ) if name == EXP2_NONPOSITIVE:
-            return distance
-        case Expression(
-            primitive=P.EXP2,
-            arguments=(
-                Expression(
-                    primitive=P.MUL,
-                    arguments=(
-                        Expression(primitive=P.SUB) as distance,
-                        Expression(primitive=P.CONSTANT),
-                    ),
-                ),
-            ),
-        ):
-            return distance
-    return None
+    found = bound(_CALLED, exponential)
+    if found is None:
+        found = bound(_EXPONENTIAL, exponential)
+        if found is None or found["c"].primitive is not P.CONSTANT:
+            return None
+    return found["x"] - found["t"]
 
 
 def _reductions(within: Expression, *names: str) -> list[Expression]:

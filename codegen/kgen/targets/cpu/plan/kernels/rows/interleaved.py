@@ -17,9 +17,9 @@ from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import with_functions
 from kgen.targets.cpu.plan.base import Run, access, vector_for
-from kgen.targets.cpu.plan.kernels.row_bodies import Fetch
-from kgen.targets.cpu.plan.kernels.row_phases import RowPhases
-from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan
+from kgen.targets.cpu.plan.kernels.rows.bodies import Fetch
+from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
+from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.row import Fold, RowInput, RowOutput, RowPlan, split
 from kgen.targets.stream import Dimension

@@ -18,11 +18,11 @@ from kgen.schedule import CpuSplitRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import AHEAD_BYTES, LINE_BYTES, check_task
-from kgen.targets.cpu.plan.kernels.kept import Kept
-from kgen.targets.cpu.plan.kernels.row_bodies import Cut, Fetch, PartialResult, PhasePlan
-from kgen.targets.cpu.plan.kernels.row_phases import RowPhases
-from kgen.targets.cpu.plan.kernels.rowwise import RowwisePlan, plan_rowwise
-from kgen.targets.cpu.plan.kernels.shifted import head_of
+from kgen.targets.cpu.plan.kernels.rows.bodies import Cut, Fetch, PartialResult, PhasePlan
+from kgen.targets.cpu.plan.kernels.rows.kept import Kept
+from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
+from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, plan_rowwise
+from kgen.targets.cpu.plan.kernels.rows.shifted import head_of
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.row import Phase, RowOutput, is_interleaved, line_length
 from kgen_runtime.manifest import Launch, Workspace

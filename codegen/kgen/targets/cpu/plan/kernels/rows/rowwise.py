@@ -24,11 +24,11 @@ from kgen.targets.cpu.plan.base import (
     fuses,
     vector_for,
 )
-from kgen.targets.cpu.plan.kernels.kept import EXPENSIVE, Kept, kept_values
-from kgen.targets.cpu.plan.kernels.online import extreme_of, first_place_of
-from kgen.targets.cpu.plan.kernels.row_bodies import Fetch, PhasePlan
-from kgen.targets.cpu.plan.kernels.row_phases import ADD_PRODUCT, RowPhases, combination
-from kgen.targets.cpu.plan.kernels.shifted import head_of, with_shift
+from kgen.targets.cpu.plan.kernels.rows.bodies import Fetch, PhasePlan
+from kgen.targets.cpu.plan.kernels.rows.kept import EXPENSIVE, Kept, kept_values
+from kgen.targets.cpu.plan.kernels.rows.online import extreme_of, first_place_of
+from kgen.targets.cpu.plan.kernels.rows.phases import ADD_PRODUCT, RowPhases, combination
+from kgen.targets.cpu.plan.kernels.rows.shifted import head_of, with_shift
 from kgen.targets.cpu.plan.math.flushes import may_be_flushed
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector

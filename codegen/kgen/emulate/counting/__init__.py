@@ -1,0 +1,1 @@
+"""What both emulators count alike: executed instructions, banks of shared memory, sectors."""

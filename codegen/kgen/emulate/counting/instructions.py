@@ -1,0 +1,90 @@
+"""How often each instruction was executed, and the report that shows it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from kgen.emulate.counters import MEANING
+from kgen.emulate.counting.traffic import TRAFFIC, Traffic
+from kgen.emulate.report import Fault, Index3, LineCounts, Report
+
+
+class Executed(NamedTuple):
+    """What one instruction of the text did over a launch."""
+
+    line: int
+    #: As the counters name it.
+    class_: str
+    #: NAME of the counter `matrix.NAME`.
+    matrix: str | None
+    #: Warps or waves that issued it.
+    issued: int
+    #: Lanes for which it did something.
+    lanes: int
+
+
+@dataclass(kw_only=True)
+class Events:
+    """What cannot be told from how often instructions were executed."""
+
+    #: Warps or waves whose lanes a branch parted.
+    divergent_branches: int = 0
+    #: The most barriers that one workgroup passed.
+    barriers: int = 0
+
+
+def report(
+    executed: Sequence[Executed],
+    events: Events,
+    traffic: Traffic[Any] | None,
+    *,
+    workgroups: int,
+    grid: Index3,
+    start: float,
+    subgroup_width: int = 32,
+    warnings: Sequence[Fault] = (),
+) -> Report:
+    """The report of a launch that began at `start` of the clock and ran so many workgroups."""
+    counters = {**_counters(executed), **vars(events)}
+    return Report(
+        workgroups_run=workgroups,
+        workgroups_total=math.prod(grid),
+        instructions=counters["instructions"],
+        seconds=time.perf_counter() - start,
+        subgroup_width=subgroup_width,
+        counters=counters if traffic is None else {**counters, **traffic.counters()},
+        lines={} if traffic is None else _lines(executed, traffic),
+        warnings=tuple(warnings),
+    )
+
+
+def _counters(executed: Sequence[Executed]) -> dict[str, int]:
+    """Instructions by class, and all of them."""
+    found = Counter(dict.fromkeys((name for name in MEANING if name not in TRAFFIC), 0))
+    for one in executed:
+        found[one.class_] += one.issued
+        found["instructions"] += one.issued
+        found["lane_instructions"] += one.lanes
+        if one.matrix is not None:
+            found[f"matrix.{one.matrix}"] += one.issued
+    return dict(found)
+
+
+def _lines(executed: Sequence[Executed], traffic: Traffic[Any]) -> dict[int, LineCounts]:
+    """The counts of every source line that was executed, in the order of the lines."""
+    found: dict[int, LineCounts] = {}
+    for one in executed:
+        if one.issued:
+            line = found.setdefault(one.line, LineCounts())
+            line.kind = one.class_
+            line.issued += one.issued
+            line.lanes += one.lanes
+    for number, moved in traffic.by_line.items():
+        if number in found:
+            moved.add_to(found[number])
+    return dict(sorted(found.items()))

@@ -1,0 +1,1 @@
+"""What the race detectors of both emulators remember of accesses to memory."""

@@ -1,0 +1,113 @@
+"""Machines whose kernel is decoded, kept for the next launch that differs only in its data.
+
+Tests and the verifier run a text several times: under several schedules, on several data.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from kgen.emulate.ptx.asynchronous.pending_registers import protected
+from kgen.emulate.ptx.chunk import Launch
+from kgen.emulate.ptx.exec.machine import NO_CTAS, Machine
+from kgen.emulate.ptx.exec.operations import Step
+from kgen.emulate.ptx.frontend.decode import Decoder
+from kgen.emulate.ptx.frontend.syntax import Instruction, Kernel
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.memory.spaces import GlobalMemory
+from kgen.emulate.ptx.ops import BUILDERS
+from kgen.emulate.ptx.races.remote import check_remote_accesses
+from kgen.emulate.report import UnknownInstruction
+from kgen_runtime.values import frozen
+
+#: The widest granule of the checks: the widest access.
+_GRANULE = 16
+#: How many are kept.
+_KEPT = 4
+
+
+@frozen
+class Prepared:
+    """`machine` holds no CTAs; `steps` are its kernel's instructions."""
+
+    machine: Machine
+    steps: list[Step]
+
+
+_kept: OrderedDict[object, Prepared] = OrderedDict()
+
+
+def prepared(kernel: Kernel, launch: Launch, memory: GlobalMemory) -> Prepared:
+    """The kernel made ready for a launch on these buffers, to which its variables are added.
+
+    Nobody else has it until it is given to :func:`keep`.
+    """
+    spaces = {
+        space: memory.add(f"the .{space} variables", _module_data(kernel, space))
+        for space in ("global", "const")
+    }
+    found = _kept.pop(_key(kernel, launch, memory), None)
+    if found is not None:
+        found.machine.begin(launch, memory)
+        return found
+    machine = Machine(kernel, launch, memory, _GRANULE)
+    machine.on_end.append(lambda: check_remote_accesses(machine, machine.shared.shadow))
+    return Prepared(machine=machine, steps=_decode(machine, spaces))
+
+
+def keep(used: Prepared) -> None:
+    """Keep it, if not for a profile, whose instructions hold the counts. Of what it ran nothing is
+    held but the bytes of its parameters."""
+    machine = used.machine
+    if machine.launch.profile:
+        return
+    key = _key(machine.kernel, machine.launch, machine.memory)
+    machine.begin(replace(machine.launch, arguments=(), tensor_maps={}), GlobalMemory())
+    machine.reset(NO_CTAS)
+    _kept[key] = used
+    while len(_kept) > _KEPT:
+        _kept.popitem(last=False)
+
+
+def _key(kernel: Kernel, launch: Launch, memory: GlobalMemory) -> object:
+    """All that decoded instructions hold of a launch. Kernels are the same if they are one object:
+    the parser keeps the last few, and what is kept here keeps its own alive."""
+    maps = [(address, mapped.map.element_bytes) for address, mapped in launch.tensor_maps.items()]
+    return (
+        id(kernel), launch.grid, launch.block, launch.cluster, launch.parameters,
+        launch.shared_bytes, launch.checks, launch.profile, launch.strict,
+        launch.collectives_order, launch.numerics, tuple(maps), len(memory.buffers),
+    )  # fmt: skip
+
+
+def _decode(machine: Machine, spaces: Mapping[str, int]) -> list[Step]:
+    decoder = Decoder(machine)
+    decoder.module_spaces.update(spaces)
+    steps = [_step(decoder, instruction) for instruction in machine.kernel.instructions]
+    return protected(decoder, steps)
+
+
+def _module_data(kernel: Kernel, space: str) -> npt.NDArray[np.uint8]:
+    """The initial bytes of a state space's module variables."""
+    data = np.zeros(kernel.spaces.get(space, 0), np.uint8)
+    for variable in kernel.variables.values():
+        if variable.space == space and variable.data:
+            stored = np.frombuffer(variable.data, np.uint8)
+            data[variable.offset : variable.offset + variable.size] = stored
+    return data
+
+
+def _step(decoder: Decoder, instruction: Instruction) -> Step:
+    decoder.line = instruction.line
+    try:
+        guard = None if instruction.guard is None else decoder.predicate(instruction.guard)
+        build = BUILDERS[instruction.words[0]]
+        operation = build(decoder, Words(instruction.words[1:]), instruction.operands)
+    except (Unsupported, KeyError, IndexError, ValueError):
+        raise UnknownInstruction(decoder.kernel.name, instruction.text, instruction.line) from None
+    return Step(instruction=instruction, guard=guard, operation=operation)

@@ -1,0 +1,1 @@
+"""Rows: the plans of three templates (whole, interleaved, split rows) and what these share."""
