@@ -53,11 +53,12 @@ print(json.dumps({"load": loaded - imported, "resident": int(words[words.index("
 
 @dataclass(frozen=True, kw_only=True)
 class Compiled:
-    """Seconds of a compilation, `again` with all kernels in the cache, and its bytes; `overhead` is
+    """Seconds of a compilation, `again` with all kernels in the cache (of models without
+    states), and its bytes; `overhead` is
     what a bundle has beside its weights and the texts of its kernels."""
 
     seconds: float
-    again: float
+    again: float | None
     steps: int
     kernels: int
     arena: int
@@ -91,10 +92,12 @@ def compiled(model: Model, onnx: Path, bundle: Path) -> Compiled:
     made = make(cache=False)
     made.bundle.save(bundle)
     seconds = time.perf_counter() - start
-    make(cache=True)
-    start = time.perf_counter()
-    make(cache=True).bundle.save(bundle)
-    again = time.perf_counter() - start
+    again = None
+    if not model.states:
+        make(cache=True)
+        start = time.perf_counter()
+        make(cache=True).bundle.save(bundle)
+        again = time.perf_counter() - start
     (program,) = made.bundle.manifest.programs
     weights = sum({weight.file: weight.nbytes for weight in program.weights}.values())
     with zipfile.ZipFile(bundle) as file:

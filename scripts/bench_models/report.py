@@ -97,8 +97,9 @@ def busy(row: Row) -> str:
 
 def cost_line(costs: Costs) -> str:
     made = costs.compiled
+    again = "-" if made.again is None else f"{made.again:.3g}"
     cells = [
-        costs.model, f"{made.seconds:.3g}", f"{made.again:.3g}", str(made.steps), str(made.kernels),
+        costs.model, f"{made.seconds:.3g}", again, str(made.steps), str(made.kernels),
         f"{made.arena / 1e6:.3g} ({made.least / 1e6:.3g})", f"{made.weights / 1e6:.4g}",
         f"{made.bundle / 1e6:.4g}", f"{made.overhead / 1e6:.2g}", *start_cells(costs),
     ]  # fmt: skip
