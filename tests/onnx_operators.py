@@ -93,13 +93,13 @@ def padded(mode: str, pads: Sequence[int]) -> Make:
 
 def recurrent(
     operator: str, gates: int, way: str = "forward", *, states: bool = False, number: int = 0,
-    **attributes: Any,
+    shape: Sequence[int] = (2, 3, 5), units: int = 4, **attributes: Any,
 ) -> Make:  # fmt: skip
-    """Two time steps of a batch of three; `number` is that of the output."""
+    """Time steps of a batch; `number` is that of the output."""
 
     def make(m: Maker) -> str:
-        count, units = 2 if way == "bidirectional" else 1, 4
-        x = m.input("x", (2, 3, 5))
+        count = 2 if way == "bidirectional" else 1
+        x = m.input("x", shape)
         given = [m.weight(count, gates * units, 5), m.weight(count, gates * units, units)]
         given += [m.weight(count, 2 * gates * units)]
         if states:
@@ -233,6 +233,7 @@ CASES: dict[str, Make] = {
     "Pad, edge": padded("edge", [2, 0, 0, 3]),
     "Pad, cut": padded("constant", [-1, 2, 1, -2]),
     "LSTM": recurrent("LSTM", 4),
+    "LSTM, aligned": recurrent("LSTM", 4, shape=(3, 4, 5), units=16),
     "LSTM, both": recurrent("LSTM", 4, "bidirectional", states=True),
     "LSTM, cell": recurrent("LSTM", 4, "reverse", states=True, number=2),
     "GRU": recurrent("GRU", 3, states=True),
