@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 KGEN := $(BIN)/kgen
 BENCH := .venv-bench
+AVX2_TABLES := models-f32,models-f32-packed,f32,gemv,bf16,s8,threads
 LIBRARIES := torch iree-base-compiler iree-base-runtime
 MODEL_LIBRARIES := onnx onnxscript onnxruntime openvino gguf safetensors
 # The version that docs/performance.md and the tests' bars speak of.
@@ -12,7 +13,7 @@ SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 PYTHON_FILES := codegen runtime tests scripts examples
 
-.PHONY: help setup demo test test-avx2 check format lint types fast generated readme gate bench bench-models bench-tool bench-triton runtime-wheel fuzz flagships figures gpu clean
+.PHONY: help setup demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx2 bench-models bench-tool bench-triton runtime-wheel fuzz flagships figures gpu clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -71,6 +72,10 @@ bench: setup ## time the demo's kernels that run here against numpy
 
 bench-cpu: $(BENCH)/installed ## time the CPU kernels against libraries, write docs/performance.md
 	$(BENCH)/bin/python -m scripts.bench_cpu --write $(ARGS)
+	@! grep -qw avx512f /proc/cpuinfo || $(MAKE) bench-cpu-avx2
+
+bench-cpu-avx2: $(BENCH)/installed ## the same, products alone, as on a CPU with AVX2 and no more
+	scripts/as-avx2.sh $(BENCH)/bin/python -m scripts.bench_cpu --write --only $(AVX2_TABLES) $(ARGS)
 
 # An environment of its own: the libraries take gigabytes, and no test needs them.
 $(BENCH)/installed: pyproject.toml scripts/system-packages.sh
@@ -115,10 +120,11 @@ figures: ## renew every figure in the documents, with day and commit; hours, on 
 	$(MAKE) bench-cpu
 	mkdir -p build
 	$(BENCH)/bin/python -m scripts.bench_cpu --tune-gap build/tune-gap.json --write
+	@! grep -qw avx512f /proc/cpuinfo || scripts/as-avx2.sh $(BENCH)/bin/python -m scripts.bench_cpu --tune-gap build/tune-gap.json --write
 	$(MAKE) flagships readme
 
 gpu: setup ## on a machine with an NVIDIA GPU: verify and bench everything on it
 	$(BIN)/python -m scripts.gpu
 
 clean:
-	rm -rf $(VENV) $(BENCH) .venv-triton bench-cpu.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) .venv-triton bench-cpu-*.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -45,6 +45,6 @@ def _result(future: Future[T | str]) -> T | str:
     try:
         return future.result()
     except BrokenExecutor:
-        return "its process died; is there enough memory? --jobs 1 needs least"
+        return "a process died, at this or at another; is there enough memory? --jobs 1 needs least"
     except Exception as error:  # an executor's own, of whatever kind
         return f"{type(error).__name__}: {error}"

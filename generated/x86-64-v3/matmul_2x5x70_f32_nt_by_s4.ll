@@ -17,10 +17,6 @@ target triple = "x86_64-unknown-linux-gnu"
 
 define internal void @tile_2x2(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %spread) #1 {
 enter:
-  %n0.index = mul nuw i64 %spread, 0
-  %n0.b = mul nuw i64 %n0.index, 54
-  %b.n0 = getelementptr i8, ptr %b, i64 %n0.b
-  %acc.n0 = getelementptr float, ptr %acc, i64 %n0.index
   %n1.b = mul nuw i64 %spread, 54
   %b.n1 = getelementptr i8, ptr %b, i64 %n1.b
   %acc.n1 = getelementptr float, ptr %acc, i64 %spread
@@ -38,7 +34,7 @@ k.head:
 k.body:
   %k.k0.block = lshr i64 %k, 5
   %k.k0.block.offset = mul nuw i64 %k.k0.block, 18
-  %k.k0.b_n0.block = getelementptr i8, ptr %b.n0, i64 %k.k0.block.offset
+  %k.k0.b_n0.block = getelementptr i8, ptr %b, i64 %k.k0.block.offset
   %k.k0.b_n0.scale.bits = load i16, ptr %k.k0.b_n0.block, align 1
   %k.k0.b_n0.scale.first = insertelement <4 x i16> zeroinitializer, i16 %k.k0.b_n0.scale.bits, i32 0
   %k.k0.b_n0.scale.few.half = bitcast <4 x i16> %k.k0.b_n0.scale.first to <4 x half>
@@ -157,9 +153,7 @@ k.latch:
   %k.after = add nuw i64 %k, 32
   br label %k.head
 k.done:
-  %r.k0.block = lshr i64 64, 5
-  %r.k0.block.offset = mul nuw i64 %r.k0.block, 18
-  %r.k0.b_n0.block = getelementptr i8, ptr %b.n0, i64 %r.k0.block.offset
+  %r.k0.b_n0.block = getelementptr i8, ptr %b, i64 36
   %r.k0.b_n0.scale.bits = load i16, ptr %r.k0.b_n0.block, align 1
   %r.k0.b_n0.scale.first = insertelement <4 x i16> zeroinitializer, i16 %r.k0.b_n0.scale.bits, i32 0
   %r.k0.b_n0.scale.few.half = bitcast <4 x i16> %r.k0.b_n0.scale.first to <4 x half>
@@ -172,7 +166,7 @@ k.done:
   %r.k0.b_n0_k0p0.digits = or <8 x i32> %r.k0.b_n0_k0p0.half, splat (i32 1258291200)
   %r.k0.b_n0_k0p0.float = bitcast <8 x i32> %r.k0.b_n0_k0p0.digits to <8 x float>
   %r.k0.b_n0_k0p0 = fsub <8 x float> %r.k0.b_n0_k0p0.float, splat (float 0x4160000100000000)
-  %r.k0.b_n1.block = getelementptr i8, ptr %b.n1, i64 %r.k0.block.offset
+  %r.k0.b_n1.block = getelementptr i8, ptr %b.n1, i64 36
   %r.k0.b_n1.scale.bits = load i16, ptr %r.k0.b_n1.block, align 1
   %r.k0.b_n1.scale.first = insertelement <4 x i16> zeroinitializer, i16 %r.k0.b_n1.scale.bits, i32 0
   %r.k0.b_n1.scale.few.half = bitcast <4 x i16> %r.k0.b_n1.scale.first to <4 x half>
@@ -210,7 +204,7 @@ k.done:
   %sum_m0_n0.all.f2.high = shufflevector <4 x float> %sum_m0_n0.all.f1, <4 x float> poison, <2 x i32> <i32 1, i32 3>
   %sum_m0_n0.all.f2 = fadd <2 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
   %sum_m0_n0.all = extractelement <2 x float> %sum_m0_n0.all.f2, i64 0
-  store float %sum_m0_n0.all, ptr %acc.n0, align 4
+  store float %sum_m0_n0.all, ptr %acc, align 4
   %sum_m0_n1.all = extractelement <2 x float> %sum_m0_n0.all.f2, i64 1
   store float %sum_m0_n1.all, ptr %acc.n1, align 4
 
@@ -224,7 +218,7 @@ k.done:
   %sum_m1_n0.all.f2.high = shufflevector <4 x float> %sum_m1_n0.all.f1, <4 x float> poison, <2 x i32> <i32 1, i32 3>
   %sum_m1_n0.all.f2 = fadd <2 x float> %sum_m1_n0.all.f2.low, %sum_m1_n0.all.f2.high
   %sum_m1_n0.all = extractelement <2 x float> %sum_m1_n0.all.f2, i64 0
-  %sum_m1_n0.row = getelementptr i8, ptr %acc.n0, i64 32
+  %sum_m1_n0.row = getelementptr i8, ptr %acc, i64 32
   store float %sum_m1_n0.all, ptr %sum_m1_n0.row, align 4
   %sum_m1_n1.all = extractelement <2 x float> %sum_m1_n0.all.f2, i64 1
   %sum_m1_n1.row = getelementptr i8, ptr %acc.n1, i64 32
@@ -233,10 +227,6 @@ k.done:
 }
 define internal void @tile_2x1(ptr noalias %a, ptr noalias %b, ptr noalias %acc, i64 %spread) #1 {
 enter:
-  %n0.index = mul nuw i64 %spread, 0
-  %n0.b = mul nuw i64 %n0.index, 54
-  %b.n0 = getelementptr i8, ptr %b, i64 %n0.b
-  %acc.n0 = getelementptr float, ptr %acc, i64 %n0.index
   br label %k.enter
 k.enter:
   br label %k.head
@@ -249,7 +239,7 @@ k.head:
 k.body:
   %k.k0.block = lshr i64 %k, 5
   %k.k0.block.offset = mul nuw i64 %k.k0.block, 18
-  %k.k0.b_n0.block = getelementptr i8, ptr %b.n0, i64 %k.k0.block.offset
+  %k.k0.b_n0.block = getelementptr i8, ptr %b, i64 %k.k0.block.offset
   %k.k0.b_n0.scale.bits = load i16, ptr %k.k0.b_n0.block, align 1
   %k.k0.b_n0.scale.first = insertelement <4 x i16> zeroinitializer, i16 %k.k0.b_n0.scale.bits, i32 0
   %k.k0.b_n0.scale.few.half = bitcast <4 x i16> %k.k0.b_n0.scale.first to <4 x half>
@@ -324,9 +314,7 @@ k.latch:
   %k.after = add nuw i64 %k, 32
   br label %k.head
 k.done:
-  %r.k0.block = lshr i64 64, 5
-  %r.k0.block.offset = mul nuw i64 %r.k0.block, 18
-  %r.k0.b_n0.block = getelementptr i8, ptr %b.n0, i64 %r.k0.block.offset
+  %r.k0.b_n0.block = getelementptr i8, ptr %b, i64 36
   %r.k0.b_n0.scale.bits = load i16, ptr %r.k0.b_n0.block, align 1
   %r.k0.b_n0.scale.first = insertelement <4 x i16> zeroinitializer, i16 %r.k0.b_n0.scale.bits, i32 0
   %r.k0.b_n0.scale.few.half = bitcast <4 x i16> %r.k0.b_n0.scale.first to <4 x half>
@@ -360,7 +348,7 @@ k.done:
   %sum_m0_n0.all.f2.high = shufflevector <2 x float> %sum_m0_n0.all.f1, <2 x float> poison, <1 x i32> <i32 1>
   %sum_m0_n0.all.f2 = fadd <1 x float> %sum_m0_n0.all.f2.low, %sum_m0_n0.all.f2.high
   %sum_m0_n0.all = extractelement <1 x float> %sum_m0_n0.all.f2, i64 0
-  store float %sum_m0_n0.all, ptr %acc.n0, align 4
+  store float %sum_m0_n0.all, ptr %acc, align 4
 
   %sum_m1_n0.all.f0.low = shufflevector <8 x float> %sum_m1_n0_k0.rest, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %sum_m1_n0.all.f0.high = shufflevector <8 x float> %sum_m1_n0_k0.rest, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
@@ -372,7 +360,7 @@ k.done:
   %sum_m1_n0.all.f2.high = shufflevector <2 x float> %sum_m1_n0.all.f1, <2 x float> poison, <1 x i32> <i32 1>
   %sum_m1_n0.all.f2 = fadd <1 x float> %sum_m1_n0.all.f2.low, %sum_m1_n0.all.f2.high
   %sum_m1_n0.all = extractelement <1 x float> %sum_m1_n0.all.f2, i64 0
-  %sum_m1_n0.row = getelementptr i8, ptr %acc.n0, i64 32
+  %sum_m1_n0.row = getelementptr i8, ptr %acc, i64 32
   store float %sum_m1_n0.all, ptr %sum_m1_n0.row, align 4
   ret void
 }
@@ -428,8 +416,7 @@ j.latch:
   br label %j.head
 j.done:
   ; ---- the panel at the right edge
-  %r.b.offset = mul nuw i64 4, 54
-  %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
+  %r.b = getelementptr i8, ptr %b, i64 216
 
   ; ---- mainloop: register tiles, from the top to the bottom
   br label %r.i.enter
@@ -443,8 +430,7 @@ r.i.body:
   %r.w.a.offset = mul nuw i64 %r.i, 280
   %r.w.a = getelementptr i8, ptr %a, i64 %r.w.a.offset
   %r.w.row = mul nuw i64 %r.i, 32
-  %r.w.column = mul nuw i64 4, 4
-  %r.w.corner = add nuw i64 %r.w.row, %r.w.column
+  %r.w.corner = add nuw i64 %r.w.row, 16
   %r.w.acc = getelementptr i8, ptr %acc, i64 %r.w.corner
   call void @tile_2x1(ptr %r.w.a, ptr %r.b, ptr %r.w.acc, i64 1)
   br label %r.i.latch
@@ -466,12 +452,8 @@ m.body:
   %acc.row = getelementptr i8, ptr %acc, i64 %acc.offset
   %out.offset = mul nuw i64 %m, 20
   %out.row = getelementptr i8, ptr %out, i64 %out.offset
-  %t.acc.offset = mul nuw i64 0, 4
-  %t.acc.at = getelementptr i8, ptr %acc.row, i64 %t.acc.offset
-  %t.acc = load <8 x float>, ptr %t.acc.at, align 32
-  %t.out.offset = mul nuw i64 0, 4
-  %t.out.at = getelementptr i8, ptr %out.row, i64 %t.out.offset
-  call void @llvm.masked.store.v8f32.p0(<8 x float> %t.acc, ptr align 4 %t.out.at, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>)
+  %t.acc = load <8 x float>, ptr %acc.row, align 32
+  call void @llvm.masked.store.v8f32.p0(<8 x float> %t.acc, ptr align 4 %out.row, <8 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0>)
   br label %m.latch
 m.latch:
   %m.after = add nuw i64 %m, 1

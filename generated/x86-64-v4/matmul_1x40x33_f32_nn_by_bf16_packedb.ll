@@ -108,8 +108,6 @@ task.body:
   ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
 
   ; ---- the panel at the right edge
-  %r.b.offset = mul nuw i64 0, 68
-  %r.b = getelementptr i8, ptr %b, i64 %r.b.offset
 
   ; ---- mainloop: register tiles, from the top to the bottom
   br label %r.i.enter
@@ -123,10 +121,8 @@ r.i.body:
   %r.w.a.offset = mul nuw i64 %r.i, 132
   %r.w.a = getelementptr i8, ptr %a, i64 %r.w.a.offset
   %r.w.row = mul nuw i64 %r.i, 160
-  %r.w.column = mul nuw i64 0, 4
-  %r.w.corner = add nuw i64 %r.w.row, %r.w.column
-  %r.w.out = getelementptr i8, ptr %out, i64 %r.w.corner
-  call void @tile_1x40(ptr %r.w.a, ptr %r.b, ptr %r.w.out)
+  %r.w.out = getelementptr i8, ptr %out, i64 %r.w.row
+  call void @tile_1x40(ptr %r.w.a, ptr %b, ptr %r.w.out)
   br label %r.i.latch
 r.i.latch:
   %r.i.after = add nuw i64 %r.i, 1

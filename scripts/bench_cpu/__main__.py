@@ -1,8 +1,10 @@
 """Time the CPU kernels side by side with libraries, and hold them against the bars.
 
 Ratios are of medians taken in turn in one process, one thread except for the table of two. What is
-measured is kept in bench-cpu.json after every kernel: a run that was stopped goes on with --resume,
-and --only measures some tables anew. Peers that are not installed are left out and named.
+measured is kept in a file of this kind of CPU after every kernel: a run that was stopped goes on
+with --resume, and --only measures some tables anew. Peers that are not installed are left out and
+named. The documents have a section for each kind of CPU, of which a run replaces its own;
+scripts/as-avx2.sh makes a CPU with AVX-512, and its libraries, one with AVX2.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from kgen.errors import DeviceError
 from kgen_runtime.cpu_features import cpu_features, cpu_name
 from scripts import documents
 from scripts.bench_cpu import report, tune_gap
+from scripts.bench_cpu.kinds import kind_of
 from scripts.bench_cpu.measure import measure
 from scripts.bench_cpu.results import Results
 from scripts.bench_cpu.tables import Table, tables
@@ -80,17 +83,18 @@ def main() -> None:
         print("\n".join(lines))
         if args.write:
             lines += [documents.measured([now]), ""]
-            documents.put(documents.PERFORMANCE, "tune gap", lines)
+            kind = kind_of(cpu_features())
+            documents.put(documents.PERFORMANCE, f"tune gap, {kind}", lines)
         return
     if args.quick and (args.write or args.resume):
         parser.error("--quick times a part of each table, which is not kept or written")
     known = tables(args.quick)
     todo = chosen(parser, args.only, known)
-    here = machine()
+    here, kind = machine(), kind_of(cpu_features())
     keeps = not args.quick
-    results = Results(machine=here)
+    results = Results(machine=here, kind=kind)
     if keeps and (args.resume or args.only):
-        results = Results.read(here)
+        results = Results.read(here, kind)
     print(f"{here}.")
     for table in todo:
         rows = results.tables.get(table.name, []) if args.resume else []

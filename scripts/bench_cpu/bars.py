@@ -5,6 +5,7 @@ No command changes them; they are those of the project's aims, and a miss is rep
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -13,13 +14,18 @@ from kgen.ops.parse import parse
 from kgen.spec import DType, Formula
 from scripts.bench_cpu import calls
 from scripts.bench_cpu.judge import Bar, Statistic
+from scripts.bench_cpu.kinds import AVX2
 from scripts.bench_cpu.results import Row
 from scripts.bench_cpu.tables import (
     CHEAP,
+    CUBES,
+    MODELS,
+    MODELS_PACKED,
     NORMS,
     REDUCTIONS,
     ROOF,
     ROWS,
+    THREADED,
     TRANSCENDENTAL,
     Table,
     streams,
@@ -36,6 +42,7 @@ SUBNORMAL = (
 
 
 def _bars() -> Iterator[Bar]:
+    yield from _models()
     yield from _f32()
     yield from _bf16()
     for dtype in ("f32", "bf16"):
@@ -64,6 +71,36 @@ def _bars() -> Iterator[Bar]:
             against=peer, ceilings=ROOF, note=SAME_INSTRUCTION,
         )  # fmt: skip
     yield from _calls()
+
+
+def _models() -> Iterator[Bar]:
+    """Of 40 products of models, and what every kind of CPU is held to besides."""
+    for packed, peers, mean, least in (
+        ("", MODELS, 1.1, 0.97),
+        ("-packed", MODELS_PACKED, 1.15, 1.0),
+    ):
+        title = f"f32, products of models{', weights packed' if packed else ''}, best library"
+        for statistic, threshold in ((MEAN, mean), (LEAST, least)):
+            yield _bar(
+                title, f"models-f32{packed}", statistic, threshold,
+                value=_best_of(*peers), ceilings=ROOF,
+            )  # fmt: skip
+    squares = partial(
+        _bar, "f32, squares 16^3 to 2048^3, best library", "f32",
+        value=_best_of(*MODELS), ceilings=ROOF, rows=_cubes(*(n for n, _, _ in CUBES)),
+    )  # fmt: skip
+    yield squares(statistic=MEAN, threshold=1.15)
+    yield squares(statistic=LEAST, threshold=0.97)
+    sides = [n for n, _, _ in CUBES if n >= 128]
+    title = "f32, of the peak, 128^3 to 2048^3"
+    yield _bar(title, "f32", LEAST, 0.92, of="peak", rows=_cubes(*sides))
+    title = "1 to 4 rows, of the read bandwidth"
+    yield _bar(title, "gemv", LEAST, 0.95, of="read", rows=_few, ceilings=ROOF)
+    for dtype in ("bf16", "s8"):
+        yield _bar(
+            f"{dtype}, best library", dtype, MEAN, 1.3,
+            value=_best_of("numpy", "torch", "onednn"), ceilings=ROOF, kinds=(AVX2,),
+        )  # fmt: skip
 
 
 def _f32() -> Iterator[Bar]:
@@ -155,6 +192,10 @@ def _threads() -> Iterator[Bar]:
         "two threads, against one, from 512^3", threshold=1.8,
         rows=_large, ceilings=("two cores",),
     )  # fmt: skip
+    yield two(
+        "two threads, against one, over 20 MFLOP", threshold=1.8,
+        rows=_over_threaded, ceilings=("two cores",),
+    )  # fmt: skip
     yield two("two threads, against one, every shape", threshold=1.0)
 
 
@@ -207,6 +248,14 @@ def _large(kernel: str) -> bool:
     """512^3 multiply-adds and more, in products of more than a few rows."""
     m, n, k = (int(side) for side in kernel.split("_")[1].split("x"))
     return m * n * k >= 512**3 and m >= 64
+
+
+def _few(kernel: str) -> bool:
+    return int(kernel.split("_")[1].split("x")[0]) <= 4
+
+
+def _over_threaded(kernel: str) -> bool:
+    return 2 * math.prod(int(side) for side in kernel.split("_")[1].split("x")) >= THREADED
 
 
 def _called(way: str, arrays: str | None = None) -> Callable[[str], bool]:

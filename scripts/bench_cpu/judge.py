@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from scripts.bench_cpu.kinds import KINDS
 from scripts.bench_cpu.results import Row
 
 
@@ -27,7 +28,7 @@ class Bar:
 
     `ceilings` are peers that do one thing that limits kernels; the one that takes longest does. A
     ratio grows as the kernel's speed does, so at the ceiling it is `value` over the fraction that
-    the kernel reaches of it. `note` is said of a miss.
+    the kernel reaches of it. `note` is said of a miss. `kinds` of CPU are held to it.
     """
 
     title: str
@@ -39,6 +40,7 @@ class Bar:
     ceilings: tuple[str, ...] = ()
     unit: str = "x"
     note: str = ""
+    kinds: tuple[str, ...] = KINDS
 
     def misses(self, value: float) -> bool:
         """Whether a value, rounded as it is printed, is on the wrong side."""

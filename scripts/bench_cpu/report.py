@@ -12,6 +12,7 @@ from scripts import documents
 from scripts.bench_cpu import explain
 from scripts.bench_cpu.bars import BARS
 from scripts.bench_cpu.judge import Verdict, judge
+from scripts.bench_cpu.kinds import KINDS
 from scripts.bench_cpu.results import Results, Row
 from scripts.bench_cpu.tables import Table, streams
 
@@ -82,14 +83,18 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def verdicts(results: Results) -> list[Verdict]:
-    """Of all bars whose table was measured."""
-    return [judge(bar, results.tables[bar.table]) for bar in BARS if bar.table in results.tables]
+    """Of all bars of the kind of CPU whose table was measured."""
+    return [
+        judge(bar, results.tables[bar.table])
+        for bar in BARS
+        if bar.table in results.tables and results.kind in bar.kinds
+    ]
 
 
 def _of(results: Results, tables: Sequence[Table]) -> Results:
     """What is known of these tables."""
     found = {t.name: results.tables[t.name] for t in tables if t.name in results.tables}
-    return Results(machine=results.machine, tables=found)
+    return Results(machine=results.machine, kind=results.kind, tables=found)
 
 
 def bar_lines(found: Sequence[Verdict]) -> list[str]:
@@ -187,9 +192,11 @@ def _missing(rows: Sequence[Row]) -> Iterator[str]:
         yield f"\nNot timed, {peer} ({count} of {len(rows)}): {reason}."
 
 
+LIBRARIES = ("numpy", "torch", "onednn")
 SUMMARY = (
     # (what, table, against, peers: the fastest of them counts)
-    ("matmul f32", "f32", "best of MKL, OpenBLAS, oneDNN", ("numpy", "torch", "onednn")),
+    ("products of models, f32", "models-f32", "best of MKL, OpenBLAS, oneDNN", LIBRARIES),
+    ("matmul f32", "f32", "best of MKL, OpenBLAS, oneDNN", LIBRARIES),
     ("matmul bf16", "bf16", "PyTorch (oneDNN)", ("torch",)),
     ("matmul bf16, weights packed", "bf16-packed", "PyTorch, packed", ("torch-onednn",)),
     ("matmul s8", "s8", "oneDNN", ("onednn",)),
@@ -210,8 +217,8 @@ SUMMARY = (
 def summary_lines(results: Results) -> list[str]:
     """What goes into README: how many times as fast, by table."""
     lines = [
-        f"\n{results.machine}; one thread, packing inside the call counted, `make bench-cpu`. "
-        f"{_moments(results)}\n",
+        f"\n**{results.kind}**: {results.machine}; one thread, packing inside the call counted, "
+        f"`make bench-cpu`. {_moments(results)}\n",
         "| kernels | against | geometric mean | least | most |",
         "| --- | --- | --- | --- | --- |",
     ]
@@ -234,12 +241,17 @@ def summary_lines(results: Results) -> list[str]:
 
 
 def write(results: Results, tables: Sequence[Table]) -> None:
-    """Both documents: of products, and of streams and rows, what was measured."""
+    """Both documents: of products, and of streams and rows, what was measured, in the sections of
+    this kind of CPU; those of others stay as they are."""
+    if results.kind not in KINDS:
+        raise SystemExit(f"no document has a section for CPUs other than {', '.join(KINDS)}")
     rows = [table.name for table in streams()]
     products = _of(results, [table for table in tables if table.name not in rows])
     others = _of(results, [table for table in tables if table.name in rows])
     for name, found in (("make bench-cpu", products), ("make bench-cpu, rows", others)):
         if found.tables:
-            documents.put(documents.PERFORMANCE, name, document_lines(found, tables))
+            lines = document_lines(found, tables)
+            documents.put(documents.PERFORMANCE, f"{name}, {results.kind}", lines)
     if products.tables:
-        documents.put(documents.ROOT / "README.md", "bench-cpu summary", summary_lines(results))
+        name = f"bench-cpu summary, {results.kind}"
+        documents.put(documents.ROOT / "README.md", name, summary_lines(results))

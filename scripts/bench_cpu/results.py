@@ -9,8 +9,12 @@ from pathlib import Path
 
 from kgen.files import replacing
 from scripts import documents
+from scripts.bench_cpu.kinds import AVX512
 
-FILE = documents.ROOT / "bench-cpu.json"
+
+def file_of(kind: str) -> Path:
+    """Where the results of a kind of CPU are kept."""
+    return documents.ROOT / f"bench-cpu-{kind.lower()}.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,24 +35,27 @@ class Row:
 
 @dataclass(kw_only=True)
 class Results:
-    """Rows by the names of their tables, all of one `machine` (CPU and libraries, in words)."""
+    """Rows by the names of their tables, all of one `machine` (CPU and libraries, in words) and of
+    one `kind` of CPU."""
 
     machine: str
+    kind: str = AVX512
     tables: dict[str, list[Row]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, machine: str, path: Path = FILE) -> Results:
+    def read(cls, machine: str, kind: str, path: Path | None = None) -> Results:
         """Those of the file, if it is this machine's."""
+        path = path or file_of(kind)
         if not path.exists():
-            return cls(machine=machine)
+            return cls(machine=machine, kind=kind)
         found = json.loads(path.read_text())
         if found["machine"] != machine:
             print(f"{path.name} is of another machine or other libraries: {found['machine']}")
-            return cls(machine=machine)
+            return cls(machine=machine, kind=kind)
         tables = {name: [Row(**row) for row in rows] for name, rows in found["tables"].items()}
-        return cls(machine=machine, tables=dict(tables))
+        return cls(machine=machine, kind=kind, tables=dict(tables))
 
-    def write(self, path: Path = FILE) -> None:
+    def write(self, path: Path | None = None) -> None:
         """At once: who is stopped here leaves the old file."""
-        with replacing(path) as file:
+        with replacing(path or file_of(self.kind)) as file:
             file.write(json.dumps(asdict(self), indent=1).encode() + b"\n")

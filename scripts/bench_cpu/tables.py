@@ -13,6 +13,7 @@ from kgen.ops.expression import inputs
 from kgen.ops.parse import parse
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Spec, text
 from kgen.spec.choices import BType
+from scripts.bench_cpu.models import PRODUCTS
 
 CUBES = tuple((n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048))
 OTHERS = (
@@ -42,8 +43,13 @@ REDUCTIONS = ("sum(x)", "mean(x)", "amax(x)", "var(x)", "l2(x)", "logsumexp(x)",
 NORM_ROWS, FUNCTION_ROWS = ((64, 512), (4096, 1024), (8192, 4096)), (ROWS[0], ROWS[-1])
 #: Multiply-adds, or elements, of the largest problem of a quick run.
 QUICK = 2**24
+#: Flops from which two threads are to pay.
+THREADED = 20e6
 #: A product takes as long as the slower of these at least.
 ROOF = ("peak", "read")
+#: What products of models are held against, with weights as they lie and prepacked.
+MODELS = ("numpy", "torch", "onednn")
+MODELS_PACKED = ("torch-mkl", "torch-onednn", "onednn-packed")
 GEMV_ROWS, GEMV_SIDE = (1, 2, 4, 8, 16), 4096
 
 
@@ -89,7 +95,7 @@ def tables(quick: bool = False) -> list[Table]:
             specs=[
                 Matmul(m=m, n=n, k=k, dtype=dtype)
                 for dtype in (DType.F32, DType.BF16)
-                for m, n, k in (CUBES[:3] + OTHERS[:1] if quick else SHAPES)
+                for m, n, k in (CUBES[:3] + OTHERS[:1] if quick else _threaded(dtype))
             ],
             peers=("one thread",),
             ceilings=("two cores",),
@@ -97,6 +103,13 @@ def tables(quick: bool = False) -> list[Table]:
         Table(name="cores", title="Two cores at once, half of the work each"),
         Table(name="calls", title="What a call costs"),
     ]
+
+
+def _threaded(dtype: DType) -> Iterator[tuple[int, int, int]]:
+    """And in f32 the larger products of models."""
+    yield from SHAPES
+    if dtype is DType.F32:
+        yield from (s for s in PRODUCTS if 2 * math.prod(s) >= THREADED and s not in SHAPES)
 
 
 def _quick(table: Table) -> Table:
@@ -124,6 +137,14 @@ def _products() -> Iterator[Table]:
         DType.BF16: ("torch-onednn", "onednn-packed"),
         DType.S8: ("onednn-packed",),
     }
+    for constant, beside in (((), MODELS), ((Operand.B,), MODELS_PACKED)):
+        yield Table(
+            name="models-f32-packed" if constant else "models-f32",
+            title=f"Products of models, f32{', prepacked B' if constant else ''}",
+            specs=_matmuls(PRODUCTS, dtype=DType.F32, constant=constant),
+            peers=beside,
+            ceilings=ROOF,
+        )
     claimed = targets.family("cpu").dtypes(Matmul.op, targets.find("native"))
     for dtype, libraries in peers.items():
         if dtype in claimed:

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from kgen.spec import DType, Matmul
+from scripts import documents
 from scripts.bench_cpu import bars, cores, explain, report, tune_gap
 from scripts.bench_cpu.bars import BARS, LEAST, MEAN, MOST
 from scripts.bench_cpu.judge import Bar, Statistic, judge
+from scripts.bench_cpu.kinds import AMX, AVX2, AVX512, KINDS, OTHER, kind_of
 from scripts.bench_cpu.measure import measure
+from scripts.bench_cpu.models import PRODUCTS
 from scripts.bench_cpu.results import Results, Row
 from scripts.bench_cpu.tables import Table, tables
 
@@ -144,12 +147,12 @@ def test_threads_are_to_pay_from_512_cubed(kernel: str, large: bool) -> None:
 
 def test_results_are_kept_by_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "results.json"
-    results = Results(machine="here", tables={"f32": ROWS})
+    results = Results(machine="here", kind=AVX2, tables={"f32": ROWS})
     results.write(path)
-    assert Results.read("here", path) == results
-    assert Results.read("elsewhere", path).tables == {}
+    assert Results.read("here", AVX2, path) == results
+    assert Results.read("elsewhere", AVX2, path).tables == {}
     assert "another machine" in capsys.readouterr().out
-    assert Results.read("here", tmp_path / "none").tables == {}
+    assert Results.read("here", AVX2, tmp_path / "none").tables == {}
 
 
 def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
@@ -169,9 +172,56 @@ def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
     summary = "\n".join(report.summary_lines(results))
     assert "| matmul f32 | best of MKL, OpenBLAS, oneDNN | 1.59x | 1.00x | 4.00x |" in summary
     assert (
-        "2 of 4 bars are reached; [the bottleneck of the others](docs/performance.md#bott"
+        "2 of 7 bars are reached; [the bottleneck of the others](docs/performance.md#bott"
         in summary
     )
+
+
+def test_each_kind_of_cpu_has_a_section_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run replaces the figures of its kind and no others', and all kinds have their markers."""
+    assert [kind_of(f) for f in ({"avx2"}, {"avx2", "avx512f"}, {"avx512f", "amx_tile"}, ())] == [
+        AVX2,
+        AVX512,
+        AMX,
+        OTHER,
+    ]
+    for name in ("README.md", "docs/performance.md"):
+        text = (documents.ROOT / name).read_text()
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    before = {name: (tmp_path / name).read_text() for name in ("README.md", "docs/performance.md")}
+    monkeypatch.setattr(documents, "ROOT", tmp_path)
+    monkeypatch.setattr(documents, "PERFORMANCE", tmp_path / "docs/performance.md")
+    monkeypatch.setattr(documents, "moment", lambda: "a day")
+    for kind in KINDS:
+        rows = [row("matmul_8x8x8_f32_nn", numpy=2.0, peak=0.5)]
+        results = Results(machine=f"a machine with {kind}", kind=kind, tables={"f32": rows})
+        report.write(results, tables())
+        for name, text in before.items():
+            after = (tmp_path / name).read_text()
+            assert f"a machine with {kind}" in after
+            begin = text.index(f", {kind}: begin")
+            end = text.index(f", {kind}: end")
+            assert after.startswith(text[:begin])
+            assert after.endswith(text[end:])
+            (tmp_path / name).write_text(text)
+    with pytest.raises(SystemExit, match="no document"):
+        report.write(Results(machine="m", kind=OTHER, tables={"f32": ROWS}), tables())
+
+
+def test_products_of_models() -> None:
+    """Forty, each once, and few enough rows to be layers."""
+    assert len(PRODUCTS) == len(set(PRODUCTS)) == 40
+    assert all(1 <= m <= 512 and 256 <= min(n, k) <= max(n, k) <= 5120 for m, n, k in PRODUCTS)
+
+
+def test_bars_of_one_kind_of_cpu_are_not_held_against_another() -> None:
+    rows = [row("matmul_8x8x8_bf16_nn", numpy=2.0, torch=2.0, onednn=2.0, peak=0.5)]
+    for kind, held in ((AVX2, True), (AVX512, False)):
+        found = report.verdicts(Results(machine="m", kind=kind, tables={"bf16": rows}))
+        assert any(v.bar.title == "bf16, best library" for v in found) is held
 
 
 def test_figures_say_when_each_of_them_was_measured() -> None:
@@ -220,5 +270,6 @@ def test_the_gap_to_tuned_schedules_is_a_table_with_means() -> None:
         "| --- | --- | --- |",
         "| 1x2x3 | 1.00 | 1.05 |",
         "| 4x5x6 | 1.21 | 1.05 |",
-        "| geometric mean, at most 1.10 | 1.10 | 1.05 |",
+        "| geometric mean, at most 1.05 | 1.10 | 1.05 |",
+        "| most, at most 1.15 | 1.21 | 1.05 |",
     ]

@@ -114,7 +114,7 @@ REFUSED = [
     ),
     (
         "x86-64-v4",
-        Matmul(m=512, n=512, k=512, dtype=DType.F32),
+        Matmul(m=512, n=512, k=512, dtype=DType.F32, beta=1.0),
         {"mc": 560},
         "smaller kc, mc or nc",
     ),
@@ -177,7 +177,7 @@ def test_a_large_b_in_narrow_panels_is_packed_in_short_blocks() -> None:
         assert isinstance(schedule, CpuMatmul)
         assert (schedule.pack_a, schedule.pack_b, schedule.nr) == (True, True, 16)
         assert schedule.kc < k
-        assert math.ceil(n / schedule.nc) * math.ceil(m / schedule.mc) >= 4
+        assert math.ceil(n / schedule.nc) * math.ceil(m / schedule.mc) >= 2
 
 
 def test_narrow_panels_that_several_tiles_use_are_packed() -> None:

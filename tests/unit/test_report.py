@@ -274,6 +274,19 @@ def test_a_page_of_a_program_that_does_not(encoder: Path, tmp_path: Path) -> Non
     assert "Estimated for " in text and "nothing was run" in text and "not measured" in text
 
 
+def test_kernels_are_verified_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of its program, not of others."""
+    onnx.save(mlp(), tmp_path / "m.onnx")
+    made = kgen.compile_model(tmp_path / "m.onnx", ["gfx942", "native"]).bundle
+    path = made.save(tmp_path / "m.kgen")
+    words = ["report", str(path), "-o", str(tmp_path / "x"), "--program", "gfx942", "--verify"]
+    assert main([*words, "--json"]) == 0
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    assert {check["name"]: check["finding"] for check in checks}[
+        "kernels against the reference"
+    ] == f"{len(made.manifest.programs[0].kernels)} of 3 are right"
+
+
 def test_a_program_too_large_to_draw(
     encoder: Path,
     tmp_path: Path,

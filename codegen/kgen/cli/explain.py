@@ -51,7 +51,12 @@ def _reason(chosen: dict[str, Any], candidates: list[dict[str, Any]]) -> str:
         return "--schedule set it"
     if chosen["origin"] == "tuned":
         return "the fastest that --tune measured"
-    return "the fastest by the model" if candidates else "by a rule, without a model"
+    if not candidates:
+        return "by a rule, without a model"
+    first, least = candidates[0], min(each["seconds"] for each in candidates)
+    if first["schedule"] != chosen or first["seconds"] == least:
+        return "the fastest by the model"
+    return "by the model, within its error of the fastest"
 
 
 def _print_candidates(chosen: dict[str, Any], candidates: list[dict[str, Any]]) -> None:

@@ -31,15 +31,17 @@ def verified(
     on: On = "auto",
     seed: int = 0,
     inputs: Sequence[str] = (),
+    only: str | None = None,
 ) -> list[ProgramResult]:
-    """All programs of a bundle against a model. Raises SpecError for inputs that do not fit."""
+    """All programs of a bundle against a model, or the one of this name. Raises SpecError for
+    inputs that do not fit."""
     from kgen.check.model.narrow import weights_of
     from kgen.check.model.steps import verify_program
     from kgen.check.model.truth import truth
     from kgen.check.verify.run import opened
 
     with opened(bundle) as reader:
-        programs = reader.manifest.programs
+        programs = [p for p in reader.manifest.programs if only in (None, p.qualified_name)]
         if not programs:
             raise SpecError(f"--model {model}: the bundle has no program; kgen compile makes one")
         progress(f"computing {model} in f64")

@@ -12,6 +12,7 @@ from kgen.cli.output import end_progress, print_json, progress
 from kgen.errors import DeviceError, SpecError
 from kgen.report.figures import Check
 from kgen_runtime.bundle import BundleFile
+from kgen_runtime.manifest import Manifest
 from kgen_runtime.manifest_program import Program
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _facts(args: argparse.Namespace, bundle: BundleFile) -> Facts:
                 program = here.entry
                 progress(f"timing {program.qualified_name}")
                 inputs = programs.filled(here, programs.arrays(args.input))
-                times = measure.profiled(here, inputs)
+                times = measure.profiled(here, inputs, args.threads)
                 if loaded.device.backend == "cpu":
                     ceilings = measure.measured_ceilings(program, kernels, progress)
         runs = Check(name="runs here", passed=True, finding=times.source) if times else None
@@ -127,13 +128,14 @@ def _kernels(args: argparse.Namespace, program: Program, bundle: BundleFile) -> 
     name = "kernels against the reference"
     if not args.verify:
         return Check(name=name, passed=None, finding="kgen report --verify, or kgen verify")
-    from kgen.check.verify.run import verify
+    from kgen.check.verify.run import MemoryReader, verify
 
-    results = [
-        result
-        for result in verify(bundle, progress=progress).kernels
-        if f"{result.target}/{result.kernel}" in program.kernels
-    ]
+    entries = [entry for entry in bundle.manifest.kernels if entry.name in program.kernels]
+    own = MemoryReader(
+        manifest=Manifest(kernels=tuple(entries), provenance=bundle.manifest.provenance),
+        files={a.file: bundle.read(a) for entry in entries for a in entry.artifacts},
+    )
+    results = verify(own, progress=progress).kernels
     wrong = [f"{r.kernel}: {r.reason}" for r in results if not r.passed]
     finding = f"{len(results) - len(wrong)} of {len(results)} are right"
     return Check(name=name, passed=not wrong, finding="; ".join([finding, *wrong]))
@@ -145,12 +147,7 @@ def _model(args: argparse.Namespace, program: Program, bundle: BundleFile) -> Ch
         return Check(name=name, passed=None, finding="kgen report --model MODEL.onnx")
     from kgen.cli.model_check import verified
 
-    results = [
-        result
-        for result in verified(bundle, args.model)
-        if f"{result.target}/{result.program}" == program.qualified_name
-    ]
-    (result,) = results
+    (result,) = verified(bundle, args.model, only=program.qualified_name)
     right = sum(step.passed for step in result.steps)
     worst = max(result.outputs.values(), default=0.0)
     words = [f"{right} of {len(result.steps)} steps are right on {result.on or 'nothing'}"]

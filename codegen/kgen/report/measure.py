@@ -25,12 +25,14 @@ HELD, BEYOND = 0.5, 4
 UNKNOWN, MOST = 2**26, 2**28
 
 
-def profiled(loaded: LoadedProgram, inputs: Mapping[str, Any]) -> Times:
+def profiled(loaded: LoadedProgram, inputs: Mapping[str, Any], threads: int | None) -> Times:
+    """Measured here; `threads` are those that a CPU's kernels were given."""
     found = loaded.profile(inputs)
     info = loaded.backend.info
+    count = "" if info.backend != "cpu" else f" in {threads or 'all'} thread{'s' * (threads != 1)}"
     return Times(
         seconds=tuple(step.seconds for step in found),
-        source=f"measured on {info.id} ({info.name}), the median of up to 20 runs",
+        source=f"measured on {info.id} ({info.name}){count}, the median of up to 20 runs",
         measured=True,
     )
 

@@ -21,7 +21,17 @@ from kgen.spec import DType, Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.spec.choices import NARROW, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
-from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
+from kgen.targets.base import (
+    EXACT,
+    Assembled,
+    Candidate,
+    Family,
+    Operation,
+    Plan,
+    Source,
+    Target,
+    Toolchain,
+)
 from kgen.targets.cpu import devices
 from kgen.targets.cpu.limits import NATIVE, TARGETS, with_suffixes
 from kgen.targets.cpu.plan.amx.tiles import tile_product
@@ -32,7 +42,7 @@ from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.amx_blocks import in_place
-from kgen.targets.cpu.schedule.heuristics import choose, uses_dot
+from kgen.targets.cpu.schedule.heuristics import candidates, choose, uses_dot
 from kgen.targets.cpu.schedule.inner import uses_inner
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
@@ -152,6 +162,9 @@ class CpuFamily(Family):
         return Tolerance(
             accumulate=spec.accumulate, factor=4.0, function_error=error, reason=reason
         )
+
+    def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
+        return candidates(spec, target)
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:
         from kgen.targets.cpu.host import missing_from_v3

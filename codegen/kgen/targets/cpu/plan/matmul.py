@@ -226,7 +226,17 @@ class MatmulPlan(BlockedPlan):
     def has_gelu(self) -> bool:
         return "gelu" in self.natives
 
-    # -- the scratch block of sums ------------------------------------------------------------
+    # -- the block of sums: scratch, or out itself --------------------------------------------
+
+    @property
+    def sums_in_out(self) -> bool:
+        """From one block of K to the next, the sums are in out."""
+        return False
+
+    @property
+    def acc_base(self) -> str:
+        """Pointer to the sums of the block's corner."""
+        return self.out_origins["out"].base if self.sums_in_out else "%acc"
 
     @property
     def sum_vector(self) -> Vector:
@@ -253,6 +263,12 @@ class MatmulPlan(BlockedPlan):
 
     @property
     def acc_row(self) -> int:
+        """Bytes from the sums of a row to those of the next."""
+        return self.out_strides[1] if self.sums_in_out else self.scratch_row
+
+    @property
+    def scratch_row(self) -> int:
+        """The same in scratch."""
         padding = self.streams_b and not self.schedule.pack_b
         return self.schedule.nc * self.accumulator_bytes + padding * SUMS_PADDING
 

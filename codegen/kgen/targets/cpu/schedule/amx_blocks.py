@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from kgen.schedule import AmxMatmul
+from kgen.schedule import AmxMatmul, CpuMatmul
 from kgen.spec import Matmul
-from kgen.targets.base import Target
+from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.amx.beside import packs_between
 from kgen.targets.cpu.plan.amx.tiles import ROW_BYTES, TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.kernels.dot import must_pack_b
@@ -24,6 +24,8 @@ from kgen.targets.cpu.schedule.gemv import streams
 
 #: Cycles of a product, of loading a tile from the first-level cache and of storing one.
 PRODUCT, LOAD, STORE = 16.0, 8.5, 16.0
+#: Cycles per second at which that was measured.
+CLOCK = 3.7e9
 #: Bytes per cycle from the second-level and the third-level cache.
 L2_RATE, L3_RATE = 33.0, 7.6
 #: Cycles to pack a line of B or A (Zen 4: 6 for what is in the second-level cache, 8 to 9 beyond).
@@ -67,6 +69,21 @@ def amx_matmul(spec: Matmul, target: Target) -> AmxMatmul:
         return -min(tasks(spec, schedule), enough), costs[schedule]
 
     return min((s for s, cost in costs.items() if cost <= least * TASKS_COST), key=preference)
+
+
+def ranked_on_tiles(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
+    """What `amx_matmul` compared, the chosen one first; `besides`: what the tile unit waits for."""
+    products, chosen = product_cycles(spec), amx_matmul(spec, target)
+    found = [
+        Candidate(
+            schedule=schedule,
+            seconds=total / CLOCK,
+            terms={"products": products, "besides": total - products},
+        )
+        for schedule in dict.fromkeys(candidates(spec, target))
+        for total in [cycles(spec, target, schedule)]
+    ]
+    return tuple(sorted(found, key=lambda c: (c.schedule != chosen, c.seconds)))
 
 
 def candidates(spec: Matmul, target: Target) -> Iterator[AmxMatmul]:

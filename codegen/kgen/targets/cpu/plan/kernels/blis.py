@@ -12,6 +12,7 @@ from kgen.targets.cpu.plan.matmul import finishing_type, matmul_launch
 from kgen.targets.cpu.plan.packing.panel import PanelTranspose, PanelVector, panel
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
+from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.values import frozen
 
 #: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
@@ -34,7 +35,20 @@ class BlisPlan(TiledPlan):
 
     @property
     def scratch_besides_b(self) -> int:
-        return self.packs_a * self.a_pack_bytes + (not self.is_direct) * self.acc_bytes
+        return self.packs_a * self.a_pack_bytes + self.sums_in_scratch * self.acc_bytes
+
+    @property
+    def sums_in_scratch(self) -> bool:
+        return not (self.is_direct or self.sums_in_out)
+
+    @property
+    def sums_in_out(self) -> bool:
+        """Blocks too wide for scratch."""
+        if self.is_direct or not may_sum_in_out(self.spec):
+            return False
+        copies = self.packs_a * self.a_pack_bytes + self.packs_b * self.b_panel_bytes
+        sums = self.schedule.mc * self.scratch_row
+        return copies + sums > self.target.limits["stack_bytes"]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -53,7 +67,7 @@ class BlisPlan(TiledPlan):
         if self.packs_b:
             order = f"{scalar} [kc][nr], {self.b_pack_row} B a row"
             lines.append(f"%b.pack: {order}, {self.b_pack_bytes} B")
-        if not self.is_direct:
+        if self.sums_in_scratch:
             order = f"{scalar} [mc][nc], {self.acc_row} B a row"
             lines.append(f"%acc: {order}, {self.acc_bytes} B")
         return tuple(lines)
@@ -209,6 +223,12 @@ class BlisPlan(TiledPlan):
         if self.n_tail > 1 and not self.b_gathered and not self.b_is_packed:
             types = types | {self.b.stored}
         return tuple(sorted(types, key=str))
+
+
+def may_sum_in_out(spec: Matmul) -> bool:
+    """Out is of the sums' type, and nothing like it is read, which a caller may have given the same
+    memory."""
+    return spec.out is spec.accumulate and not FusedEpilogue(spec=spec).full
 
 
 def plan_blis(

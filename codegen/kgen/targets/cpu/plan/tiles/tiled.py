@@ -291,7 +291,7 @@ class TiledPlan(MatmulPlan):
     def tile_bases(self) -> dict[str, str]:
         """The block's corner in each of them."""
         if not self.is_direct:
-            return {"acc": "%acc"}
+            return {"acc": self.acc_base}
         return {name: place.base for name, place in self.out_origins.items()}
 
     @property

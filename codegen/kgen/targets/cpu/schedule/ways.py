@@ -1,0 +1,189 @@
+"""The ways of a blocked product of vectors, and which of them the cost model ranks first."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+
+from kgen.schedule import CpuMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Candidate, Target
+from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING, may_sum_in_out
+from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up
+from kgen.targets.cpu.schedule.blocking import (
+    ENOUGH_TASKS,
+    Packing,
+    blocks,
+    enough_tasks,
+    register_tile,
+)
+from kgen.targets.cpu.schedule.cost_model import predict
+from kgen.targets.cpu.schedule.gemv import (
+    STREAM_A_ROWS,
+    STREAM_ROWS,
+    is_large,
+    stream_matmul,
+    streams,
+)
+
+#: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
+#: lose 4 % by packing, 1024 gain 8 % (Zen 4).
+PACK_ROWS = 256
+#: Of panels of a single line, whose rows no prefetcher follows, B pays for being packed from so
+#: many register tiles on: 256 x 256 x 256 in f32 on AVX2 gains 7 %, 64 x 64 x 64 nothing (Zen 4).
+NARROW_TILES = 3
+#: If such a B is large, and used by more rows than these and at most PACK_ROWS, all is packed in
+#: blocks of so much K, each fetched while the one before it is multiplied: 128 x 768 x 3072 takes
+#: 6.9 ms, 7.5 with B packed along all of K and 12.1 in place; 12 rows gain nothing (Zen 4).
+NARROW_LEAST, NARROW_K = 12, 64
+#: Columns of such a block: the rows of B cut short cost as much as 160 cycles each. And where there
+#: are so few rows that reading B is what takes the time.
+NARROW_COLUMNS, NARROW_STREAM = (192, 256, 384, 512, 1024), (1024, 512, 256)
+#: Rows of such a block at most, which leave room for the sums.
+NARROW_ROWS = 132
+#: Rows up to which a B narrower than A is widened wherever it is multiplied; for more, once.
+NARROW_IN_PLACE = 16
+#: What the model must promise to leave the first way: less is its error.
+CLEARLY = 1.03
+#: What it may cost one core to have more tasks, and to have a second one; seconds under which none
+#: is cut for the sake of more.
+TASKS_COST, SECOND_COST, TASK_SECONDS = 1.03, 1.08, 100e-6
+#: Of products with sums in out, whose B is large and used by more rows than STREAM_ROWS: K of a
+#: block, rows of one (the most that such a product has, too) and parts of the columns; vectors of a
+#: panel, and those of a panel of a single line.
+IN_OUT_K, IN_OUT_ROWS, IN_OUT_PARTS = (256, 384), (132, 264), (1, 2, 4)
+IN_OUT_VECTORS = {False: 4, True: 2}
+
+
+def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
+    """The way that the model ranks first; where few rows make a large B a stream, no other one is
+    worth a comparison."""
+    if is_stream(spec, target):
+        widened = spec.dtype is not spec.accumulate
+        return stream_matmul(spec, target, packs_a=widened or spec.m > STREAM_A_ROWS)
+    return ranked(spec, target)[0].schedule
+
+
+def is_stream(spec: Matmul, target: Target) -> bool:
+    return streams(spec, target) and not has_short_blocks(spec, target)
+
+
+def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
+    """The ways of a blocked product: the first one, unless the model has a clearly faster one,
+    then the others."""
+    first, *others = (
+        Candidate(schedule=way, seconds=found.seconds, terms=found.terms)
+        for way in dict.fromkeys(ways(spec, target))
+        for found in [predict(spec, target, way)]
+    )
+    others.sort(key=lambda candidate: candidate.seconds)
+    if not others or others[0].seconds * CLEARLY > first.seconds:
+        return (first, *others)
+    best = spread(spec, [c for c in others if c.seconds * CLEARLY <= first.seconds])
+    rest = sorted((c for c in (first, *others) if c is not best), key=lambda c: c.seconds)
+    return (best, *rest)
+
+
+def spread(spec: Matmul, candidates: Sequence[Candidate[CpuMatmul]]) -> Candidate[CpuMatmul]:
+    """Of those that cost one core little more than the best, the one whose tasks keep more cores
+    busy; a second task may cost more than further ones."""
+    least = candidates[0].seconds
+    wanted = min(ENOUGH_TASKS, max(1, int(least / TASK_SECONDS)))
+
+    def tasks(candidate: Candidate[CpuMatmul]) -> int:
+        schedule = candidate.schedule
+        count = spec.batch * -(-spec.m // schedule.mc) * -(-spec.n // schedule.nc)
+        return min(count, wanted)
+
+    several = [c for c in candidates if tasks(c) > 1 and c.seconds <= least * SECOND_COST]
+    pool = several or list(candidates)
+    most = max(pool[0].seconds, least * TASKS_COST)
+    return max((c for c in pool if c.seconds <= most), key=lambda c: (tasks(c), -c.seconds))
+
+
+def ways(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
+    """Short blocks of K with sums in scratch, all of K, and longer blocks with sums in out."""
+    yield from narrow_matmuls(spec, target)
+    yield unblocked_matmul(spec, target)
+    yield from matmuls_in_out(spec, target)
+
+
+def unblocked_matmul(spec: Matmul, target: Target) -> CpuMatmul:
+    """Packed is what is widened or transposed on the way, and a large B that many rows use."""
+    widened = spec.dtype is not spec.accumulate
+    gathered = spec.layout.b_transposed
+    reused = is_large(spec, target) and spec.m > PACK_ROWS
+    widened_often = spec.b_type is not spec.accumulate and (widened or spec.m > NARROW_IN_PLACE)
+    packs_b = not spec.constant and (gathered or widened_often or reused)
+    packing = Packing(a=widened, b=packs_b, itemsize=spec.accumulate.itemsize)
+    mr, nr = register_tile(spec, target, packing)
+    if has_narrow_panels(target) and not spec.constant and spec.m >= NARROW_TILES * mr:
+        packing = dataclasses.replace(packing, b=True)
+    return enough_tasks(spec, blocks(spec, target, mr, nr, packing), packing.unit(spec, target, mr))
+
+
+def matmuls_in_out(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
+    """Blocks of K so short that a panel of B stays in the first-level cache; their sums pass
+    through out, so that blocks of out may be as wide as it is."""
+    reused = STREAM_ROWS < spec.m <= max(IN_OUT_ROWS) and is_large(spec, target)
+    if not (reused and may_sum_in_out(spec)) or spec.layout.b_transposed:
+        return
+    widened = spec.dtype is not spec.accumulate
+    for packs_a in (True,) if widened or spec.layout.a_transposed else (False, True):
+        packing = Packing(a=packs_a, b=not spec.constant, itemsize=spec.accumulate.itemsize)
+        mr, nr = register_tile(
+            spec, target, packing, widths=[IN_OUT_VECTORS[has_narrow_panels(target)]]
+        )
+        unit = packing.unit(spec, target, mr)
+        for most in IN_OUT_K:
+            kc = balanced(spec.k, most, packing.k_unit)
+            if kc >= spec.k:
+                continue
+            for rows, columns in itertools.product(IN_OUT_ROWS, IN_OUT_PARTS):
+                mc = balanced(spec.m, rows, unit)
+                nc = rounded_up(-(-spec.n // columns), nr)
+                copies = packs_a * copied_a(spec, packing, mc, kc)
+                sums = mc * nc * packing.itemsize
+                room = target.limits["stack_bytes"] - packing.b * kc * nr * packing.itemsize
+                # Where sums have room in scratch, that is where they are.
+                if copies <= room < copies + sums:
+                    yield CpuMatmul(
+                        mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=packing.b
+                    )
+
+
+def copied_a(spec: Matmul, packing: Packing, mc: int, kc: int) -> int:
+    """Bytes of a packed block of A, of whole vectors."""
+    runs, length = (kc, mc) if spec.layout.a_transposed else (mc, kc)
+    return runs * (length * packing.itemsize + ROW_PADDING)
+
+
+def has_narrow_panels(target: Target) -> bool:
+    """A tile that is as high as its multiply-adds want has panels of one line: 6 x 16 on AVX2."""
+    return (
+        target.limits["vector_registers"] <= 16 and target.limits["vector_bytes"] == LINE_BYTES // 2
+    )
+
+
+def has_short_blocks(spec: Matmul, target: Target) -> bool:
+    """Several register tiles use a large B, in panels of one line."""
+    few = NARROW_LEAST < spec.m <= PACK_ROWS and spec.k > NARROW_K and is_large(spec, target)
+    as_it_lies = not (spec.constant or spec.layout.b_transposed)
+    return few and as_it_lies and has_narrow_panels(target)
+
+
+def narrow_matmuls(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
+    """All packed in short blocks of K, sums in scratch, for a large B in panels of one line."""
+    if not has_short_blocks(spec, target):
+        return
+    packing = Packing(a=True, b=True, itemsize=spec.accumulate.itemsize)
+    mr, nr = register_tile(spec, target, packing, widths=[2])
+    mc = balanced(spec.m, NARROW_ROWS, packing.unit(spec, target, mr))
+    copies = copied_a(spec, packing, mc, NARROW_K) + NARROW_K * nr * packing.itemsize
+    room = target.limits["stack_bytes"] - copies
+    few_rows = spec.m <= STREAM_ROWS
+    for wanted in NARROW_STREAM if few_rows else NARROW_COLUMNS:
+        most = min(room // (mc * packing.itemsize), wanted)
+        yield CpuMatmul(mr=mr, nr=nr, mc=mc, kc=NARROW_K, nc=balanced(spec.n, most, nr))

@@ -1,0 +1,119 @@
+"""The cost model of blocked CPU products: what it ranks, its terms, what it must find out."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from kgen import targets
+from kgen.schedule import CpuMatmul
+from kgen.spec import DType, Elementwise, Layout, Matmul, Operand, text
+from kgen.targets.base import Target
+from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.schedule.core import core_of
+from kgen.targets.cpu.schedule.cost_model import predict
+
+NAMES = ("x86-64", "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "x86-64-amx", "aarch64-neon")
+SHAPES = ((33, 70, 40), (64, 256, 784), (100, 1000, 1001), (128, 768, 3072), (512, 512, 512))
+
+
+def product(m: int, n: int, k: int, dtype: DType = DType.F32, **fields: object) -> Matmul:
+    return Matmul(m=m, n=n, k=k, dtype=dtype, **fields)  # type: ignore[arg-type]
+
+
+def target(name: str) -> Target:
+    return targets.find(name)
+
+
+def cycles(spec: Matmul, schedule: CpuMatmul, name: str = "x86-64-v3") -> dict[str, float]:
+    return dict(predict(spec, target(name), schedule).terms)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_first_candidate_is_chosen_and_all_fit(name: str) -> None:
+    for shape in SHAPES:
+        for dtype in (DType.F32, DType.F64, DType.BF16):
+            for fields in ({}, {"layout": Layout.TN}, {"constant": (Operand.B,)}):
+                spec = product(*shape, dtype, **fields)
+                ranked = FAMILY.candidates(spec, target(name))
+                if not ranked:
+                    continue
+                chosen = FAMILY.plan(spec, target(name), ranked[0].schedule).schedule
+                assert chosen == next(
+                    o for o in FAMILY.operations if isinstance(spec, o.spec)
+                ).choose(spec, target(name))
+                assert len({c.schedule for c in ranked}) == len(ranked)
+                least = min(c.seconds for c in ranked)
+                assert ranked[0].seconds <= 1.14 * least
+                for candidate in ranked:
+                    FAMILY.plan(spec, target(name), candidate.schedule)
+
+
+def test_seconds_are_those_of_the_terms() -> None:
+    for name in ("x86-64-v3", "x86-64-v4"):
+        for candidate in FAMILY.candidates(product(128, 768, 3072), target(name)):
+            total = sum(candidate.terms.values()) / core_of(target(name)).clock
+            assert candidate.seconds == pytest.approx(total)
+    tiles = FAMILY.candidates(product(256, 256, 256, DType.BF16), target("x86-64-amx"))
+    assert tiles and set(tiles[0].terms) == {"products", "besides"}
+
+
+def test_what_no_model_ranks() -> None:
+    relu = text.parse("relu 64 f32")
+    assert isinstance(relu, Elementwise)
+    for spec in (relu, product(1, 4096, 4096), product(8, 64, 64, layout=Layout.NT)):
+        assert FAMILY.candidates(spec, target("x86-64-v3")) == ()
+
+
+SCHEDULE = CpuMatmul(mr=6, nr=16, mc=132, kc=256, nc=768, pack_a=False, pack_b=True)
+
+
+def test_terms_say_what_a_field_changes() -> None:
+    """Each of these trades one term for another."""
+    spec = product(128, 768, 3072)
+    found = cycles(spec, SCHEDULE)
+    assert found["b"] == 0 and found["sums"] > 0
+    whole = cycles(spec, SCHEDULE.override(kc=3072, nc=16))
+    assert whole["b"] > 0 and whole["sums"] == 0 and whole["tiles"] < found["tiles"]
+    packed = cycles(spec, SCHEDULE.override(pack_a=True))
+    assert packed["packing"] > found["packing"] and packed["a"] < found["a"]
+    narrow = cycles(spec, SCHEDULE.override(nc=192))
+    assert narrow["memory"] > found["memory"] and narrow["sums"] < found["sums"]
+    halves = cycles(spec, SCHEDULE.override(mc=66))
+    assert halves["packing"] > found["packing"] and halves["tasks"] == 2 * found["tasks"]
+    other = product(128, 768, 3000)  # Rows of A that do not meet in a cache set.
+    assert cycles(other, SCHEDULE)["a"] / 3000 < found["a"] / 3072
+
+
+def test_what_is_there_twice_costs_twice() -> None:
+    spec = product(128, 768, 3072)
+    assert predict(dataclasses.replace(spec, batch=2), target("x86-64-v3"), SCHEDULE).seconds == (
+        2 * predict(spec, target("x86-64-v3"), SCHEDULE).seconds
+    )
+
+
+def test_arithmetic_is_the_least_that_a_product_takes() -> None:
+    """At the peak: two multiply-adds of eight lanes a cycle, or one of sixteen."""
+    for name, lanes in (("x86-64-v3", 16), ("x86-64-v4", 16), ("aarch64-neon", 8)):
+        spec = product(120, 768, 3072)
+        for candidate in FAMILY.candidates(spec, target(name)):
+            assert candidate.terms["products"] >= spec.m * spec.n * spec.k / lanes
+
+
+@pytest.mark.parametrize(
+    ("shape", "name"),
+    [
+        ((128, 768, 3072), "x86-64-v3"),  # 1.07 to 1.15 times as fast as all of K at once.
+        ((197, 768, 3072), "x86-64-v3"),
+        ((128, 768, 3072), "x86-64-v4"),
+        ((64, 2304, 768), "x86-64-v4"),
+    ],
+)
+def test_long_k_is_cut_where_a_panel_leaves_the_first_cache(
+    shape: tuple[int, int, int], name: str
+) -> None:
+    spec = product(*shape)
+    schedule = FAMILY.candidates(spec, target(name))[0].schedule
+    assert isinstance(schedule, CpuMatmul)
+    assert schedule.kc < spec.k and schedule.pack_b
