@@ -27,7 +27,7 @@ COORDINATES: dict[str, Callable[[Array, float, int, int], Array]] = {
 }
 #: Which of the two elements beside a place is its nearest.
 NEAREST: dict[str, Callable[[Array], Array]] = {
-    "round_prefer_floor": lambda x: np.floor(x + 0.5),
+    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
     "round_prefer_ceil": lambda x: np.floor(x + 0.5),
     "floor": np.floor,
     "ceil": np.ceil,
