@@ -353,11 +353,12 @@ class _Lowering:
                 continue
             extent = extent_of(leaf.layout.expanded(lazy.value.shape), extents)
             assert extent is not None, leaf
-            taken = next((n for n, b in bindings.items() if b.buffer == leaf.root), None)
+            bound = Binding(buffer=leaf.root, offset=leaf.layout.offset)
+            taken = next((n for n, b in bindings.items() if b == bound), None)
             if taken is None:
                 count = sum(other == extent for other in shapes.values())
                 taken = f"{plain[extent]}{count + 1 if count else ''}"
-                shapes[taken], bindings[taken] = extent, Binding(buffer=leaf.root)
+                shapes[taken], bindings[taken] = extent, bound
             renamed[name] = variable(taken)
         expression = ordered(recognised(substituted(lazy.expression, renamed)))
         return str(expression), shapes, bindings
