@@ -158,6 +158,13 @@ class WgmmaPlan(OutputPlan):
         return self.group_rows * ROW_BYTES // MAX_ACCESS_BYTES
 
     @property
+    def releases_stages(self) -> bool:
+        """Whether consumers give stages back: some are filled again, or another CTA's arrivals
+        count on it."""
+        several = self.k_tiles > 1 or self.persistent or self.clustered
+        return several or self.promotes_every > 0
+
+    @property
     def promotes_every(self) -> int:
         """Of k, after which sums leave the tensor core's registers; 0 for never."""
         return promotion(self.spec, self.schedule)
