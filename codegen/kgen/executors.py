@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -43,6 +44,7 @@ def processes(jobs: int) -> Iterator[Executor | None]:
     # A process that was forked has loaded all that this one has: building is at once under way.
     forks = "fork" in multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("fork" if forks else None)
+    tempfile.gettempdir()  # found by trying to write: not by each process, which may be told to end
     pool = Pool(jobs, context, initializer=_begin)
     try:
         yield pool
