@@ -148,8 +148,9 @@ def test_math(
     [
         (t.name, b_dtype)
         for family in targets.families()
-        for t in family.targets
-        for b_dtype in family.narrow(t)
+        for turn, t in enumerate(family.targets)
+        for number, b_dtype in enumerate(family.narrow(t))
+        if (turn + number) % 3 == 0
     ],
     ids=str,
 )

@@ -7,17 +7,14 @@ from typing import Any
 
 import pytest
 
-import kgen
 from kgen import bundle, pipeline, targets
 from kgen.check.execute.places import EmulatorExecutor
 from kgen.check.verify import inputs
 from kgen.schedule import SplitMatmul
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul
-from tests.emulate import kept_workspaces
-from tests.emulate.one_schedule import verify
+from tests.emulate.shared_tiles import TILE, leaves_zeros, passes
 
 FMA = {"block_m": 16, "block_n": 16, "block_k": 16, "thread_m": 2, "thread_n": 2}
-TILE = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16, "num_stages": 3}
 #: The staging of 16-bit outputs; edges, odd rows, every addend; parts that do not fit registers at
 #: once; a batch whose k no tile divides; integers; sums that are promoted in a part; tf32, sm_75.
 CASES: dict[str, tuple[str, dict[str, Any], int]] = {
@@ -55,28 +52,19 @@ def test_last_arriving(name: str, tmp_path: Path) -> None:
     depth = {"block_k": 128} if name == "promoted" else {}
     stages = {"num_stages": 2} if target == "sm_75" else {}
     schedule = TILE | depth | stages | {"split_k": split, "one_kernel": 1}
-    bundle = kgen.build(Matmul(**fields), [target], schedule=schedule)
-    assert len(bundle.manifest.kernels[0].launches) == 1
-    report = verify(bundle.save(tmp_path / "one_kernel.kgen"))
-    assert report.passed, report.kernels[0]
+    passes(Matmul(**fields), target, schedule, tmp_path)
 
 
 @pytest.mark.parametrize("name", EXACT)
 def test_last_arriving_of_fma(name: str, tmp_path: Path) -> None:
     fields, split = EXACT[name]
-    spec = Matmul(dtype=DType.F32, **fields)
-    bundle = kgen.build(spec, ["sm_80"], schedule=FMA | {"split_k": split, "one_kernel": 1})
-    report = verify(bundle.save(tmp_path / "one_kernel.kgen"))
-    assert report.passed, report.kernels[0]
+    schedule = FMA | {"split_k": split, "one_kernel": 1}
+    passes(Matmul(dtype=DType.F32, **fields), "sm_80", schedule, tmp_path)
 
 
 def test_counters_are_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A launch leaves zeros for the next one, which begins with what the last one left."""
-    held = kept_workspaces.keep(monkeypatch)
-    schedule = TILE | {"split_k": 3, "one_kernel": 1}
-    bundle = kgen.build(Matmul(m=64, n=40, k=320), ["sm_80"], schedule=schedule)
-    assert verify(bundle.save(tmp_path / "one_kernel.kgen")).passed
-    assert not held["arrivals"].any() and held["parts"].any()
+    spec = Matmul(m=64, n=40, k=320)
+    leaves_zeros(spec, {"split_k": 3, "one_kernel": 1}, "arrivals", tmp_path, monkeypatch)
 
 
 def test_results_do_not_depend_on_who_comes_last() -> None:

@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-import kgen
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul
-from tests.emulate import kept_workspaces
-from tests.emulate.one_schedule import verify
+from tests.emulate.shared_tiles import TILE, leaves_zeros, passes
 
-TILE = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16, "num_stages": 3}
 #: More CTAs than block tiles; whole waves besides, edges, a batch, every addend; odd rows through
 #: registers, and k that ends inside a tile; ranges shorter than the ring; a tile along k for each
 #: CTA; one step of k in a tile; integers; promoted sums; tf32; sm_75; few CTAs.
@@ -55,16 +52,9 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, int]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_stream(name: str, tmp_path: Path) -> None:
     target, fields, schedule = CASES[name]
-    spec = Matmul(**fields)
-    bundle = kgen.build(spec, [target], schedule=TILE | schedule | {"stream_k": 1})
-    report = verify(bundle.save(tmp_path / "stream.kgen"))
-    assert report.passed, report.kernels[0]
+    passes(Matmul(**fields), target, TILE | schedule | {"stream_k": 1}, tmp_path)
 
 
 def test_tickets_and_flags_are_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A launch leaves zeros for the next one, which begins with what the last one left."""
-    held = kept_workspaces.keep(monkeypatch)
-    schedule = TILE | {"num_ctas": 3, "stream_k": 1}
-    bundle = kgen.build(Matmul(m=64, n=64, k=320), ["sm_80"], schedule=schedule)
-    assert verify(bundle.save(tmp_path / "stream.kgen")).passed
-    assert not held["tickets"].any() and held["parts"].any()
+    spec = Matmul(m=64, n=64, k=320)
+    leaves_zeros(spec, {"num_ctas": 3, "stream_k": 1}, "tickets", tmp_path, monkeypatch)

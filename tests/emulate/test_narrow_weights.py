@@ -100,7 +100,7 @@ def test_other_weights_are_not_what_a_model_computes(model: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("weights", ROUNDED)
+@pytest.mark.parametrize("weights", ["s8", "s4"])
 def test_an_encoder_with_narrow_weights(weights: str) -> None:
     (found,) = verified(EXPORTED["dynamo"], weights, ["native"])
     assert found.passed, (found.first_wrong, found.outputs, found.reason)

@@ -217,7 +217,7 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
         ({"epilogue": ("swish",)}, "epilogue=swish is unknown"),
         ({"epilogue": ("bias", "bias")}, "epilogue has bias 2 times"),
         ({"out_dtype": "f64"}, "out_dtype=f64 does not go with dtype=f16"),
-        ({"b_dtype": "s8"}, "b_dtype=s8 is for dtype=f32, not f16; leave it out"),
+        ({"b_dtype": "s8"}, "b_dtype=s8 is for an A of f32, not f16; take dtype=f32, or leave"),
         (
             {"dtype": "f32", "b_dtype": "e4m3"},
             "b_dtype=e4m3 is unknown; known are bf16, f16, s8, s4",

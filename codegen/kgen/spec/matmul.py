@@ -160,8 +160,8 @@ class Matmul(Spec):
             return
         if self.b_dtype not in NARROW.get(self.dtype, ()):
             raise SpecError(
-                f"b_dtype={self.b_dtype} is for dtype={', '.join(NARROW)}, not {self.dtype}; "
-                "leave it out"
+                f"b_dtype={self.b_dtype} is for an A of {', '.join(NARROW)}, not {self.dtype}; "
+                "take dtype=f32, or leave it out"
             )
         if self.math is not Math.EXACT:
             raise SpecError(

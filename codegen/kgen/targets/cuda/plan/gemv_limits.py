@@ -52,13 +52,16 @@ def depth_of(spec: Matmul) -> int:
 def columns_of(spec: Matmul, num_threads: int) -> tuple[int, ...]:
     """What block_n may be, the largest first: an output for each thread at most.
 
-    With k inside B, up to four columns for each warp, which divide n. Else lanes along a row read
+    With k inside B, up to four columns for each warp, which divide n; of a B that is narrower than
+    A, as many as make up for A's bytes. Else lanes along a row read
     at least what DRAM gives at once; if that is less, their sums fill at most a line of shared
     memory's banks.
     """
     if spec.layout.b_transposed:
-        warps = num_threads // WARP_SIZE
-        found = [warps * each for each in (4, 2, 1) if spec.n % each == 0]
+        warps, least = num_threads // WARP_SIZE, spec.dtype.itemsize // spec.b_type.itemsize
+        each_warp = [each for each in (4, 2, 1) if spec.n % each == 0]
+        enough = [each for each in each_warp if each >= least]
+        found = [warps * each for each in enough or each_warp[:1]]
     else:
         most = max(BANK_LINE_BYTES // F32_BYTES, DRAM_BYTES // spec.b_type.itemsize)
         found = [c for c in (most, most // 2) if c * spec.b_type.itemsize >= DRAM_BYTES]
