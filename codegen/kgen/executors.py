@@ -1,7 +1,7 @@
 """Executors of :mod:`concurrent.futures`: processes of this machine, and a Dask cluster.
 
-An interrupt (Ctrl-C) ends all processes of this machine before it goes on: what they run gets the
-time to remove its temporary files.
+An interrupt (Ctrl-C) ends all processes of this machine, and what they have started, before it goes
+on; their temporary files are removed.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -43,15 +44,17 @@ def processes(jobs: int) -> Iterator[Executor | None]:
     # A process that was forked has loaded all that this one has: building is at once under way.
     forks = "fork" in multiprocessing.get_all_start_methods()
     context = multiprocessing.get_context("fork" if forks else None)
-    pool = Pool(jobs, context, initializer=_begin)
-    try:
-        yield pool
-    except BaseException:
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
+    # What a process leaves that is ended in the middle goes with the folder.
+    with tempfile.TemporaryDirectory(prefix="kgen-", ignore_cleanup_errors=True) as folder:
+        pool = Pool(jobs, context, initializer=_begin, initargs=(folder,))
+        try:
+            yield pool
+        except BaseException:
+            for process in list((pool._processes or {}).values()):
+                process.terminate()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 class Pool(ProcessPoolExecutor):
@@ -67,9 +70,11 @@ class _State:
     works = ends = False
 
 
-def _begin() -> None:
-    """In a process of the pool: it ends when its owner says so, or has ended."""
+def _begin(folder: str) -> None:
+    """In a process of the pool: it ends when its owner says so, or has ended. Its temporary files
+    are in a folder of the owner."""
     children.end_with_pool()
+    tempfile.tempdir = folder
     # Ctrl-C reaches it as well; it is for the owner to say what happens then. An assembler that it
     # has started takes the signal as always: it would inherit that it is ignored, but no handler.
     signal.signal(signal.SIGINT, lambda *_: None)
@@ -77,7 +82,7 @@ def _begin() -> None:
 
 
 def _end(*_: object) -> None:
-    """What runs is left as by an exception: it removes its temporary files."""
+    """What runs is left as by an exception: it ends the assembler that it has started."""
     _State.ends = True
     if _State.works:
         raise SystemExit

@@ -133,7 +133,7 @@ def garbage(content: bytes) -> bytes:
     [
         lambda content: b"",
         lambda content: content[:-1],
-        lambda content: content[:50] + b"x" + content[51:],
+        lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:],
         garbage,
     ],
     ids=["empty", "short", "changed", "garbage"],
