@@ -36,9 +36,9 @@ def first_decile(seconds: list[float]) -> float:
 def timed(model: Model, onnx: Path, bundle: Path, threads: int, rounds: int, limit: float) -> Row:
     """kgen and the peers that are installed, in turn."""
     found, missing = [engines.kgen(model, bundle, threads)], {}
-    for name, load in engines.PEERS.items():
+    for name in model.peers:
         try:
-            found.append(load(model, onnx, threads))
+            found.append(engines.PEERS[name](model, onnx, threads))
         except Exception as error:  # whatever a peer says of a model
             missing[name] = f"{type(error).__name__}: {error}".splitlines()[0]
     ours = found[0].outputs()

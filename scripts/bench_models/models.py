@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen import settings
+from kgen.spec.choices import BTypeName
 
 Inputs = Mapping[str, npt.NDArray[Any]]
 TOKENS, VOCABULARY, CACHE = 128, 49152, 256
@@ -105,16 +106,26 @@ def prefill_inputs() -> Inputs:
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """`bars` are the least ratios to peers; `states` the inputs that stay in the program."""
+    """`bars` are the least ratios to peers; `states` the inputs that stay in the program; `weights`
+    what kgen rounds constant matrices to, where the peers have them in f32."""
 
     name: str
     path: Callable[[], Path]
     inputs: Callable[[], Inputs]
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     states: Mapping[str, str] = field(default_factory=dict)
+    weights: BTypeName | None = None
     threads: tuple[int, ...] = (1,)
+    peers: tuple[str, ...] = ("onnxruntime", "openvino")
     bars: Mapping[str, float] = field(default_factory=dict)
 
+
+#: Narrow weights, and the bars of a step with them against f32.
+NARROW: Mapping[BTypeName, Mapping[str, float]] = {
+    "bf16": {"onnxruntime": 2.0},
+    "s8": {"onnxruntime": 3.5},
+    "s4": {},
+}
 
 MODELS = (
     Model(
@@ -138,6 +149,18 @@ MODELS = (
         states={"past.*": "present.*"},
         threads=(1, 2),
         bars={"onnxruntime": 1.2},
+    ),
+    *(
+        Model(
+            name=f"smollm2-step-{weights}",
+            path=smollm2(0),
+            inputs=step_inputs,
+            states={"past.*": "present.*"},
+            weights=weights,
+            peers=("onnxruntime",),
+            bars=bars,
+        )
+        for weights, bars in NARROW.items()
     ),
     Model(name="smollm2-prefill", path=smollm2(TOKENS), inputs=prefill_inputs),
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from kgen.graph.operators import OPERATORS
+from tests.onnx_models import DECODER
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 BEGIN, END = "<!-- table of operators -->\n", "<!-- end of table -->"
@@ -31,8 +33,9 @@ def test_the_python_and_the_commands_run(tmp_path: Path) -> None:
     assert len(blocks) == 2 and all(len(block.splitlines()) < 16 for block in blocks)
     subprocess.run([sys.executable, "-c", "".join(blocks)], check=True, cwd=tmp_path)
     commands = re.findall(r"^\.venv/bin/kgen (.*?) *(?:#.*)?$", PAGE.read_text(), re.M)
-    assert len(commands) == 4
-    for command in commands[1:3]:
+    assert len(commands) == 5
+    shutil.copy(DECODER["step"], tmp_path / "step.onnx")
+    for command in (*commands[1:3], commands[4]):
         words = shlex.split(command)
         subprocess.run(
             [sys.executable, "-m", "kgen", *words], check=True, cwd=tmp_path, capture_output=True

@@ -29,6 +29,9 @@ from kgen.ops.registry import call_of
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
+#: The end of the name of a constant's transpose.
+TRANSPOSED = ".T"
+
 
 @frozen
 class Source:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from kgen.errors import GraphError
-from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
+from kgen.graph.ir import TRANSPOSED, Formula, Graph, Product, Source, Value, View
 from kgen.graph.model import Array, Model
 from kgen.graph.rewriting import Rewriting
 from kgen.graph.siblings import BESIDE
@@ -23,8 +23,6 @@ from kgen_runtime.dtypes import DType
 WEIGHTS = (BType.BF16, BType.S8, BType.S4)
 #: Operators whose second operands are weights.
 PRODUCTS = ("MatMul", "Gemm")
-#: The end of the name of a constant's transpose.
-TRANSPOSED = ".T"
 #: What the largest number of a column of s8 becomes.
 LARGEST = 127.0
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from kgen.graph.ir import Builder, Value
+import numpy as np
+
+from kgen.graph.ir import TRANSPOSED, Builder, Source, Value
 from kgen.graph.model import Node
 from kgen.graph.operators.registry import Operator, one, optional
 
@@ -22,7 +24,7 @@ def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if node.attribute("transA", 0):
         a = b.permute(a, (1, 0))
     if node.attribute("transB", 0):
-        c = b.folded(b.permute(c, (1, 0)))
+        c = transposed(b, c)
     product = b.product(a, c)
     found, alpha, beta = b.term(product), node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
     if alpha != 1.0:
@@ -31,6 +33,16 @@ def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
         term = b.term(added) if beta == 1.0 else b.call("mul", added, float(beta))
         found = b.call("add", found, term)
     return product if found is b.term(product) else b.formula(found, product.shape, product.dtype)
+
+
+def transposed(b: Builder, x: Value) -> Value:
+    """A matrix's transpose; a constant's is a constant, as it would be of other exporters."""
+    array = b.array(x)
+    if array is None:
+        return b.permute(x, (1, 0))
+    assert isinstance(x.operation, Source)
+    name = f"{x.operation.name}{TRANSPOSED}"
+    return b.constant(name, np.ascontiguousarray(array.T), x.dtype)
 
 
 def einsum(b: Builder, node: Node, given: list[Value | None]) -> Value:
