@@ -32,8 +32,8 @@ from kgen.ops.expression import Expression, view
 #: Places that one formula sums or joins; of more there are several formulas, or gathers.
 MOST_PLACES = 25
 #: Bytes that one copy of what windows see may have, where rows of the kernel could be apart. Zen 4,
-#: one core: one product of 508x512x1280 (2.6 MB) takes 0.8 of five; three of 1200x24x288 take 0.86
-#: of one (4.1 MB), three of 19200x24x288 0.75 (66 MB).
+#: one core of a busy machine, copies included: one product of 508x512x1280 (2.6 MB) takes 0.9 of
+#: five; three of 1200x24x288 take 0.86 of one (4.1 MB), three of 4800x24x288 0.88 (17 MB).
 MOST_COPIED = 3 << 20
 #: Places of a kernel.
 MOST_SIZE = 4096
