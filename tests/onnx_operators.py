@@ -93,13 +93,13 @@ def padded(mode: str, pads: Sequence[int]) -> Make:
 
 def recurrent(
     operator: str, gates: int, way: str = "forward", *, states: bool = False, number: int = 0,
-    **attributes: Any,
+    shape: Sequence[int] = (2, 3, 5), units: int = 4, **attributes: Any,
 ) -> Make:  # fmt: skip
-    """Two time steps of a batch of three; `number` is that of the output."""
+    """Time steps of a batch; `number` is that of the output."""
 
     def make(m: Maker) -> str:
-        count, units = 2 if way == "bidirectional" else 1, 4
-        x = m.input("x", (2, 3, 5))
+        count = 2 if way == "bidirectional" else 1
+        x = m.input("x", shape)
         given = [m.weight(count, gates * units, 5), m.weight(count, gates * units, units)]
         given += [m.weight(count, 2 * gates * units)]
         if states:
@@ -222,6 +222,11 @@ CASES: dict[str, Make] = {
     "ConvTranspose, cut": transposed((1, 2, 5), 2, 2, 2, strides=[3], pads=[2, 1]),
     "Resize": resize((1, 2, 3, 4), (1, 1, 2, 3), mode="nearest",
                      coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
+    "Resize, ties": resize((1, 2, 3, 4), (1, 1, 2, 2), mode="nearest",
+                           coordinate_transformation_mode="asymmetric"),
+    "Resize, ties up": resize((1, 2, 3, 4), (1, 1, 2, 2), mode="nearest",
+                              coordinate_transformation_mode="asymmetric",
+                              nearest_mode="round_prefer_ceil"),
     "Resize, nearest": resize((1, 2, 5, 7), sizes=(1, 3, 8, 4), mode="nearest"),
     "Resize, ceil": resize((1, 2, 3, 4), (1, 1, 1.5, 0.6), mode="nearest",
                            coordinate_transformation_mode="align_corners", nearest_mode="ceil"),
@@ -233,6 +238,7 @@ CASES: dict[str, Make] = {
     "Pad, edge": padded("edge", [2, 0, 0, 3]),
     "Pad, cut": padded("constant", [-1, 2, 1, -2]),
     "LSTM": recurrent("LSTM", 4),
+    "LSTM, aligned": recurrent("LSTM", 4, shape=(3, 4, 5), units=16),
     "LSTM, both": recurrent("LSTM", 4, "bidirectional", states=True),
     "LSTM, cell": recurrent("LSTM", 4, "reverse", states=True, number=2),
     "GRU": recurrent("GRU", 3, states=True),

@@ -33,5 +33,5 @@ def leaves_zeros(
 ) -> None:
     """A launch leaves zeros in a workspace for the next one, which begins with what it left."""
     held = kept_workspaces.keep(monkeypatch)
-    passes(spec, "sm_80", TILE | schedule, folder)
+    passes(spec, "sm_80", {**TILE, **schedule}, folder)
     assert not held[counters].any() and held["parts"].any()

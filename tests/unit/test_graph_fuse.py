@@ -225,3 +225,20 @@ def test_heads_are_strides_whatever_the_batch(sizes: tuple[int, ...], dims: list
     (made,) = run(found, inputs).values()
     (exact,) = ReferenceEvaluator(model).run(None, inputs)
     np.testing.assert_allclose(made, exact.reshape(-1), rtol=1e-4, atol=1e-5)
+
+
+def test_rows_read_a_part_of_an_input_as_it_lies() -> None:
+    """Also one of another type."""
+    m = Maker()
+    mask = m.add("Cast", m.input("mask", (8,), onnx.TensorProto.INT64), to=1)
+    part = [m.constant(n, np.int64) for n in ([1], [7], [1])]
+    kept = m.add("Slice", m.add("Mul", m.input("x", (5, 8)), mask), *part)
+    model = m.model(m.add("ReduceMax", kept, axes=[1], keepdims=0))
+    (call,) = (found := lowered(model)).calls
+    assert isinstance(call.spec, Rowwise) and call.spec.dtypes == ("f32", "s64")
+    assert "slice(x0, 1, 1, 7, 1)" in call.spec.expression
+    given = {"x": np.random.default_rng(0).standard_normal((5, 8), "f")}
+    given["mask"] = np.array([1, 0, 2, 1, -1, 3, 1, 4])
+    (expected,) = ReferenceEvaluator(model).run(None, given)
+    (result,) = run(found, given).values()
+    np.testing.assert_allclose(result.reshape(-1), expected, rtol=1e-6)

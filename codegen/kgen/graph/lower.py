@@ -196,7 +196,7 @@ class _Lowering:
         """A row-wise kernel. What it cannot read as it lies is copied first, or all that is not
         packed if neither neighbouring rows nor columns are next to one another everywhere."""
         domain, layouts, axes = coalesced(lazy.domain, leaves, lazy.axes)
-        dtype = self.row_dtype(lazy, leaves)
+        dtypes = self.row_dtypes(leaves)
         near = are_near(layouts.values(), domain, axes, reduces(expression))
         formulas: dict[str, Expression] = {}
         shapes: list[Shape] = []
@@ -207,12 +207,12 @@ class _Lowering:
             shown = seen(layouts[name], buffer.elements, f"x{number}")
             as_it_lies = shown is not None and shown.formula is stand_in
             formulas[name] = stand_in
-            if shown is not None and (near or as_it_lies) and buffer.dtype is dtype:
+            if shown is not None and (near or as_it_lies) and buffer.dtype is dtypes[name]:
                 formulas[name] = shown.formula
                 own[name] = own[name] if as_it_lies else shown.shape
             else:
-                copy = self.copied(Leaf(root=leaf.root, layout=layouts[name]), own[name], dtype)
-                buffer = self.buffers[copy]
+                packed = Leaf(root=leaf.root, layout=layouts[name])
+                buffer = self.buffers[self.copied(packed, own[name], dtypes[name])]
             shapes.append(own[name])
             bindings[f"x{number}"] = Binding(buffer=buffer.id)
         # Where no input has all rows and columns, the first one gets them.
@@ -222,20 +222,20 @@ class _Lowering:
         spec = Rowwise(
             expression=str(substituted(expression, formulas)),
             shapes=tuple(shapes),
-            dtype=dtype,
+            dtypes=tuple(dtypes.values()),
             out_dtype=lazy.value.dtype,
             axes=axes,
         )
         self.call(spec, bindings, lazy.value.id, nodes)
 
-    def row_dtype(self, lazy: Lazy, leaves: Mapping[str, Leaf]) -> DType:
-        """The one type of all inputs: the result's, or that of a float among them."""
-        floats = [
-            dtype
-            for leaf in leaves.values()
-            if not (dtype := self.buffers[leaf.root].dtype).is_integer
-        ]
-        return floats[0] if floats else DType.F32
+    def row_dtypes(self, leaves: Mapping[str, Leaf]) -> dict[str, DType]:
+        """The inputs' types: their own, but not integers alone, nor f64 beside other floats, which
+        would be computed in."""
+        found = {name: self.buffers[leaf.root].dtype for name, leaf in leaves.items()}
+        floats = [dtype for dtype in found.values() if not dtype.is_integer]
+        if not floats or (DType.F64 in floats and len(set(floats)) > 1):
+            return dict.fromkeys(found, floats[0] if floats else DType.F32)
+        return found
 
     def copied(self, leaf: Leaf, sizes: Shape, dtype: DType, fresh: bool = False) -> str:
         """A leaf in memory of its own, packed, of these sizes."""
@@ -353,11 +353,12 @@ class _Lowering:
                 continue
             extent = extent_of(leaf.layout.expanded(lazy.value.shape), extents)
             assert extent is not None, leaf
-            taken = next((n for n, b in bindings.items() if b.buffer == leaf.root), None)
+            bound = Binding(buffer=leaf.root, offset=leaf.layout.offset)
+            taken = next((n for n, b in bindings.items() if b == bound), None)
             if taken is None:
                 count = sum(other == extent for other in shapes.values())
                 taken = f"{plain[extent]}{count + 1 if count else ''}"
-                shapes[taken], bindings[taken] = extent, Binding(buffer=leaf.root)
+                shapes[taken], bindings[taken] = extent, bound
             renamed[name] = variable(taken)
         expression = ordered(recognised(substituted(lazy.expression, renamed)))
         return str(expression), shapes, bindings

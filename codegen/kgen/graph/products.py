@@ -57,7 +57,8 @@ def product_extents(graph: Graph, product: Value) -> Shape:
 
 
 def extent_of(layout: Layout, extents: Shape) -> str | None:
-    """What an operand of an epilogue has a value for; None if it can be none."""
+    """What an operand of an epilogue has a value for; None if it can be none, as where it begins
+    within a tensor at a place that memory of its own could not."""
     *batch, m, n = extents
     extents = (math.prod(batch), m, n)
     cut = layout.reshaped(extents)
@@ -65,7 +66,7 @@ def extent_of(layout: Layout, extents: Shape) -> str | None:
         return None
     sizes = zip(extents, cut.strides, strict=True)
     b, m, n = (0 if size == 1 else stride for size, stride in sizes)
-    if layout.offset:
+    if layout.offset % ALIGNMENT:
         return None
     if (b, m, n) == (0, 0, 0):
         return "1"
@@ -76,7 +77,7 @@ def extent_of(layout: Layout, extents: Shape) -> str | None:
     full = Layout.of(extents)
     return (
         "mxn"
-        if cut.is_packed
+        if dataclasses.replace(cut, offset=0).is_packed
         and full.size == layout.size
         and 0 not in (s for size, s in zip(extents, cut.strides, strict=True) if size > 1)
         else None

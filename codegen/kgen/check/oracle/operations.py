@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from kgen.check.oracle import elementwise, rowwise, tolerance
 from kgen.check.oracle.tolerance import Estimate
@@ -244,8 +246,19 @@ def _rowwise(
     )
 
 
-def taken(at: ast.expr, inputs: Mapping[str, Bits]) -> Bits:
-    """The bits of a view of an input."""
+def looks(entry: KernelEntry, param: TensorParam) -> Iterator[npt.NDArray[np.int64]]:
+    """The numbers of an input's elements, as they lie and as the expression looks at them."""
+    numbers = np.arange(math.prod(param.shape)).reshape(param.shape)
+    plain, found = views.lifted(formulas_of(entry))
+    if param.name in input_names(plain):
+        yield numbers
+    for at in found.values():
+        if param.name in input_names({"": at}):
+            yield taken(at, {param.name: numbers})
+
+
+def taken(at: ast.expr, inputs: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """A view of an input's bits, or of other numbers of its elements."""
     if isinstance(at, ast.Name):
         return inputs[at.id]
     name, (tensor,), numbers = views.parts(at)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from kgen.check.oracle.operations import domain, formulas_of, row_shape, rows_first
+from kgen.check.oracle.operations import domain, formulas_of, looks, row_shape, rows_first
 from kgen.check.tensors import (
     BITS,
     Bits,
@@ -275,11 +275,12 @@ def _special(entry: KernelEntry, seed: int, turn: int) -> Maker:
         if entry.spec["op"] == "rowwise":
             cols, order = row_shape(entry)[1], rows_first(entry)
             # A weight that all rows share stays finite, or no row would.
-            if param.shape == domain(entry):
-                rows = values.transpose(order).reshape(-1, cols)
+            places = next((at for at in looks(entry, param) if at.shape == domain(entry)), None)
+            if places is not None:
+                at = places.transpose(order).reshape(-1, cols)
+                rows = values.reshape(-1)[at]
                 special_values.place_rows(rows, turn)
-                moved = values.transpose(order)
-                moved[...] = rows.reshape(moved.shape)
+                values.reshape(-1)[at] = rows
             elif values.size >= cols and values.size % cols == 0 and not _is_shared(entry, param):
                 special_values.place_rows(values.reshape(-1, cols), turn)
         else:

@@ -45,9 +45,11 @@ B_AGAIN, B_STRIDED, B_STRIDED_FAR = (0.0, 0.5, 1.5), 0.4, 0.8
 #: cache, beyond it, beyond it but fetched into it a block of K ahead.
 NEAR, NEAR_RUN = 0.5, 0.5
 FAR, FAR_RUN = 3.0, 13.0
-AHEAD, AHEAD_RUN = 1.5, 160.0
+AHEAD, AHEAD_RUN = 1.5, 300.0
 #: More of a line that is fetched ahead where the block has no room in half of that cache.
-SPILL = 4.0
+SPILL = 1.0
+#: Of a line that another task reads after the first one, which finds it in the last-level cache.
+ONCE_MORE = 2.0
 #: Of a line that is packed, of B by the tile that reads it, of A by itself.
 PACK_B, PACK_A = 3.0, 3.0
 #: Of a line of sums that is loaded and stored, by the cache that holds a task's: first, second and
@@ -218,16 +220,16 @@ def _b(blocks: _Blocks) -> float:
 
 
 def _memory(blocks: _Blocks) -> float:
-    times = 1 if blocks.packs_b_once else blocks.down
+    lines, further = blocks.given_lines, 0 if blocks.packs_b_once else blocks.down - 1
     if blocks.spec.constant:
-        return times * (FAR if blocks.is_far else NEAR) * blocks.given_lines
+        return (1 + further) * (FAR if blocks.is_far else NEAR) * lines
     if blocks.fetches_ahead:
-        runs = blocks.spec.k * blocks.across
         block = blocks.depth * min(blocks.schedule.nc, blocks.spec.n) * blocks.spec.b_type.itemsize
         spills = 2 * block > blocks.target.limits["l2_bytes"]
-        return times * ((AHEAD + SPILL * spills) * blocks.given_lines + AHEAD_RUN * runs)
+        first = (AHEAD + SPILL * spills) * lines + AHEAD_RUN * blocks.spec.k * blocks.across
+        return first + further * ONCE_MORE * lines
     line, run = (FAR, FAR_RUN) if blocks.is_far else (NEAR, NEAR_RUN)
-    return times * (line * blocks.given_lines + run * blocks.spec.k * blocks.panels)
+    return (1 + further) * (line * lines + run * blocks.spec.k * blocks.panels)
 
 
 def _packing(blocks: _Blocks) -> float:

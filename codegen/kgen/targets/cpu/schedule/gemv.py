@@ -88,7 +88,7 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
         (parts, strips)
         for parts in range(OUTER_PARTS_PAIRS if pairs else OUTER_PARTS, 0, -group)
         for strips in range(most_strips, 0, -1)
-        if outer_registers(spec, target, parts, strips) <= registers or parts == group
+        if outer_registers(spec, target, parts, strips) <= registers
     )
     nr = strips * group * sums_of_outer(spec, target).count
     sums = _for_rows(spec, _outer_sums(spec, target)) // spec.accumulate.itemsize

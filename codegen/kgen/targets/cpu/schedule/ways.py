@@ -38,7 +38,7 @@ NARROW_TILES = 3
 #: blocks of so much K, each fetched while the one before it is multiplied: 128 x 768 x 3072 takes
 #: 6.9 ms, 7.5 with B packed along all of K and 12.1 in place; 12 rows gain nothing (Zen 4).
 NARROW_LEAST, NARROW_K = 12, 64
-#: Columns of such a block: the rows of B cut short cost as much as 160 cycles each. And where there
+#: Columns of such a block: the rows of B cut short cost as much as 300 cycles each. And where there
 #: are so few rows that reading B is what takes the time.
 NARROW_COLUMNS, NARROW_STREAM = (192, 256, 384, 512, 1024), (1024, 512, 256)
 #: Rows of such a block at most, which leave room for the sums.
@@ -53,7 +53,7 @@ TASKS_COST, SECOND_COST, TASK_SECONDS = 1.03, 1.08, 100e-6
 #: Of products with sums in out, whose B is large and used by more rows than STREAM_ROWS: K of a
 #: block, rows of one (the most that such a product has, too) and parts of the columns; vectors of a
 #: panel, and those of a panel of a single line.
-IN_OUT_K, IN_OUT_ROWS, IN_OUT_PARTS = (256, 384), (132, 264), (1, 2, 4)
+IN_OUT_K, IN_OUT_ROWS, IN_OUT_PARTS = (256, 384), (36, 66, 132, 264), (1, 2, 4)
 IN_OUT_VECTORS = {False: 4, True: 2}
 
 
@@ -126,7 +126,7 @@ def unblocked_matmul(spec: Matmul, target: Target) -> CpuMatmul:
 
 def matmuls_in_out(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
     """Blocks of K so short that a panel of B stays in the first-level cache; their sums pass
-    through out, so that blocks of out may be as wide as it is."""
+    through out, so that blocks of out may be as wide as it is, unless scratch has room for them."""
     reused = STREAM_ROWS < spec.m <= max(IN_OUT_ROWS) and is_large(spec, target)
     if not (reused and may_sum_in_out(spec)) or spec.layout.b_transposed:
         return
@@ -145,10 +145,8 @@ def matmuls_in_out(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
                 mc = balanced(spec.m, rows, unit)
                 nc = rounded_up(-(-spec.n // columns), nr)
                 copies = packs_a * copied_a(spec, packing, mc, kc)
-                sums = mc * nc * packing.itemsize
                 room = target.limits["stack_bytes"] - packing.b * kc * nr * packing.itemsize
-                # Where sums have room in scratch, that is where they are.
-                if copies <= room < copies + sums:
+                if copies <= room:
                     yield CpuMatmul(
                         mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=packing.b
                     )
