@@ -13,11 +13,11 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from kgen.check.model.definitions import OPERATORS as DEFINED
-from kgen.graph.fuse import fuse
-from kgen.graph.importer import imported
+from kgen.graph.fusing.fuse import fuse
 from kgen.graph.lower import Lowered, lower
-from kgen.graph.normalizations import folded
 from kgen.graph.operators import OPERATORS, graph_of
+from kgen.graph.reading.importer import imported
+from kgen.graph.rewrites.normalizations import folded
 from kgen_runtime import scalar
 from kgen_runtime.backends.reference import output_elements
 

@@ -15,7 +15,7 @@ from kgen.check.model.steps import ProgramResult, verify_program
 from kgen.check.model.truth import truth
 from kgen.check.verify.run import opened
 from kgen.cli.main import main
-from kgen.graph.narrow import in_s8
+from kgen.graph.rewrites.narrow import in_s8
 from kgen.spec import Layout, Matmul
 from kgen.spec.choices import WIDENED, BType
 from kgen_runtime import blocks

@@ -11,12 +11,12 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
-from kgen.graph.fuse import fuse
-from kgen.graph.importer import imported
+from kgen.graph.fusing.fuse import fuse
 from kgen.graph.lower import Lowered, lower
-from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
-from kgen.graph.siblings import merged
+from kgen.graph.reading.importer import imported
+from kgen.graph.reading.onnx_file import read
+from kgen.graph.rewrites.siblings import merged
 from kgen.spec import Matmul, Rowwise
 from tests.onnx_models import ENCODER_SHAPES, EXPORTED, Maker, mlp, run
 

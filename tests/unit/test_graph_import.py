@@ -12,8 +12,8 @@ from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
 from kgen.cli.main import main
-from kgen.graph.importer import imported
 from kgen.graph.operators import OPERATORS
+from kgen.graph.reading.importer import imported
 from tests.onnx_models import Maker, mlp
 
 
@@ -134,7 +134,7 @@ def test_data_beside_the_model(
 
 
 def test_data_beside_the_model_is_read(tmp_path: Path) -> None:
-    from kgen.graph.onnx_file import read
+    from kgen.graph.reading.onnx_file import read
 
     model = mlp()
     plain = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("onnx")
-from kgen.graph.recognise import recognised
+from kgen.graph.rewrites.recognise import recognised
 from kgen.ops import parse
 
 #: Constants as f32 has them.

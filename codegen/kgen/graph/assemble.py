@@ -12,7 +12,7 @@ from kgen.constants import stored
 from kgen.graph.ir import Graph
 from kgen.graph.lower import Call, Lowered
 from kgen.graph.memory import Life, Plan, plan
-from kgen.graph.model import Array
+from kgen.graph.reading.model import Array
 from kgen.graph.upon import together
 from kgen.program import weight
 from kgen.spec.formula import packed

@@ -9,17 +9,17 @@ from concurrent.futures import Executor
 from kgen import building, bundle, kernel_cache, pipeline, targets
 from kgen.errors import GraphError, KgenError, SpecError, TargetError
 from kgen.graph.assemble import assembled
-from kgen.graph.fuse import Fused, fuse
-from kgen.graph.importer import imported
+from kgen.graph.fusing.fuse import Fused, fuse
 from kgen.graph.ir import Graph
 from kgen.graph.lower import Lowered, lower
 from kgen.graph.memory import Plan as MemoryPlan
-from kgen.graph.model import Array, Shape
-from kgen.graph.narrow import WEIGHTS, narrowed, weights_of
-from kgen.graph.normalizations import folded
-from kgen.graph.onnx_file import read
 from kgen.graph.operators import OPERATORS, graph_of
-from kgen.graph.siblings import merged
+from kgen.graph.reading.importer import imported
+from kgen.graph.reading.model import Array, Shape
+from kgen.graph.reading.onnx_file import read
+from kgen.graph.rewrites.narrow import WEIGHTS, narrowed, weights_of
+from kgen.graph.rewrites.normalizations import folded
+from kgen.graph.rewrites.siblings import merged
 from kgen.graph.states import states_of, with_states
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.members import member

@@ -22,8 +22,8 @@ import numpy as np
 
 from kgen.errors import GraphError
 from kgen.graph.layout import ViewStep
-from kgen.graph.model import Array, Node, Shape, Tensor
-from kgen.graph.orders import Operand, common_order, inverse, reordered, squeezed
+from kgen.graph.reading.model import Array, Node, Shape, Tensor
+from kgen.graph.rewrites.orders import Operand, common_order, inverse, reordered, squeezed
 from kgen.ops.expression import Expression, Number, constant, inputs, variable
 from kgen.ops.registry import call_of
 from kgen_runtime.dtypes import DType

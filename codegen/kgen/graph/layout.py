@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from kgen.graph.model import Array, Shape
+from kgen.graph.reading.model import Array, Shape
 from kgen.ops.expression import Expression, variable, view
 from kgen.spec.formula import MAX_RANK, packed
 from kgen_runtime.values import frozen

@@ -8,12 +8,12 @@ from dataclasses import field
 
 import numpy as np
 
-from kgen.graph.fuse import Fused, Lazy, Leaf
+from kgen.graph.fusing.fuse import Fused, Lazy, Leaf
+from kgen.graph.fusing.products import Batch, extent_of, matrix, product_extents
 from kgen.graph.ir import Product, Source, Value
 from kgen.graph.layout import Layout, seen
-from kgen.graph.model import Array, Shape
-from kgen.graph.products import Batch, extent_of, matrix, product_extents
-from kgen.graph.recognise import recognised
+from kgen.graph.reading.model import Array, Shape
+from kgen.graph.rewrites.recognise import recognised
 from kgen.ops import reduces
 from kgen.ops.expression import (
     Expression,

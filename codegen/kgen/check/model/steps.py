@@ -23,8 +23,8 @@ from kgen.check.execute.places import executor as executor_of
 from kgen.check.model.truth import Truth
 from kgen.check.tensors import Bytes
 from kgen.errors import EmulationError, VerificationError
-from kgen.graph.orders import order_in
-from kgen.graph.siblings import BESIDE
+from kgen.graph.rewrites.orders import order_in
+from kgen.graph.rewrites.siblings import BESIDE
 from kgen_runtime.manifest_program import Program, Step, Value, Weight
 from kgen_runtime.values import frozen
 

@@ -21,8 +21,8 @@ from onnx.reference import ReferenceEvaluator
 from kgen.check.model.definitions import OPERATORS
 from kgen.check.model.narrow import operators
 from kgen.errors import GraphError
-from kgen.graph.branches import branch_of
-from kgen.graph.onnx_file import read
+from kgen.graph.reading.branches import branch_of
+from kgen.graph.reading.onnx_file import read
 from kgen_runtime.manifest_program import Program
 from kgen_runtime.values import frozen
 

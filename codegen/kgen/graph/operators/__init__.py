@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from kgen.graph.importer import DTYPES as DTYPES
 from kgen.graph.ir import Builder, Graph, Source, Value, View
-from kgen.graph.model import Model, Shape
 from kgen.graph.operators import (
     convolutions,
     elementwise,
@@ -19,7 +17,9 @@ from kgen.graph.operators import (
     views,
 )
 from kgen.graph.operators.registry import Operator
-from kgen.graph.orders import in_order, inverse
+from kgen.graph.reading.importer import DTYPES as DTYPES
+from kgen.graph.reading.model import Model, Shape
+from kgen.graph.rewrites.orders import in_order, inverse
 
 OPERATORS: Mapping[str, Operator] = {
     operator.name: operator

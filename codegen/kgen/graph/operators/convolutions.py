@@ -15,7 +15,6 @@ import numpy as np
 
 from kgen.graph.ir import Builder, Value
 from kgen.graph.memory import ALIGNMENT
-from kgen.graph.model import Node, Shape
 from kgen.graph.operators.places import at_places
 from kgen.graph.operators.registry import Operator, one, optional
 from kgen.graph.operators.windows import (
@@ -27,6 +26,7 @@ from kgen.graph.operators.windows import (
     seen_at,
     windows_of,
 )
+from kgen.graph.reading.model import Node, Shape
 from kgen.ops.expression import Expression, view
 
 #: Places that one formula sums or joins; of more there are several formulas, or gathers.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.graph.ir import Builder, Value
-from kgen.graph.model import Node
 from kgen.graph.operators.registry import Lower, Operator, one, optional
+from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression, Number
 from kgen_runtime.dtypes import DType
 
@@ -88,7 +88,7 @@ def clip(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
 
 def cast(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    from kgen.graph.importer import DTYPES
+    from kgen.graph.reading.importer import DTYPES
 
     x = one(given)
     to = DTYPES.get(node.attribute("to", 0)) if node.operator == "Cast" else one(given, 1).dtype

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from kgen.graph.ir import Builder, Value
-from kgen.graph.model import Array
-from kgen.graph.orders import inverse
+from kgen.graph.reading.model import Array
+from kgen.graph.rewrites.orders import inverse
 from kgen.ops.expression import view
 from kgen_runtime.dtypes import DType
 

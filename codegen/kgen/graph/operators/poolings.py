@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.graph.ir import Builder, Value
-from kgen.graph.model import Node
 from kgen.graph.operators.registry import Lower, Operator, one
 from kgen.graph.operators.windows import (
     Windows,
@@ -17,6 +16,7 @@ from kgen.graph.operators.windows import (
     seen_at,
     windows_of,
 )
+from kgen.graph.reading.model import Node
 from kgen_runtime.dtypes import DType
 
 #: Places of a window that one formula sees; of more it sees them axis by axis.

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from kgen.graph.ir import TRANSPOSED, Builder, Source, Value
-from kgen.graph.model import Node
 from kgen.graph.operators.registry import Operator, one, optional
+from kgen.graph.reading.model import Node
 
 
 def matmul(b: Builder, node: Node, given: list[Value | None]) -> Value:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kgen.graph.ir import Builder, Value
-from kgen.graph.model import Node
 from kgen.graph.operators.registry import Lower, Operator, one, optional
 from kgen.graph.operators.views import joined
+from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression
 from kgen_runtime.values import frozen
 

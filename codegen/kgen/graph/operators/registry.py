@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from kgen.graph.ir import Builder, Value
-from kgen.graph.model import Node
+from kgen.graph.reading.model import Node
 from kgen_runtime.values import frozen
 
 #: What an operator becomes: a formula of elements or rows, a view that costs nothing unless it must

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.graph.ir import Builder, Value
-from kgen.graph.model import Array, Node
 from kgen.graph.operators.places import at_places, repeated, times_of
 from kgen.graph.operators.registry import Operator, one, optional
+from kgen.graph.reading.model import Array, Node
 from kgen_runtime.dtypes import DType
 
 #: The place in the input of an output's element i, by how the model counts: from the scale, and

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kgen.graph.ir import Builder, Value
-from kgen.graph.model import Node
 from kgen.graph.operators.registry import Lower, Operator, integers, one, optional
+from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression
 
 

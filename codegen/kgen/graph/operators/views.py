@@ -9,10 +9,10 @@ from itertools import accumulate
 import numpy as np
 
 from kgen.graph.ir import Builder, Value
-from kgen.graph.model import Node
 from kgen.graph.operators.places import at_places
 from kgen.graph.operators.registry import Operator, integers, one, optional
 from kgen.graph.operators.windows import MOST_PADDED
+from kgen.graph.reading.model import Node
 from kgen.ops.expression import view
 
 #: Tensors that one kernel joins.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.graph.ir import Builder
-from kgen.graph.model import Array, Node, Shape
+from kgen.graph.reading.model import Array, Node, Shape
 from kgen.ops.expression import Expression, view
 from kgen_runtime.values import frozen
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from kgen.graph.model import Array, Model, Node, Tensor
+from kgen.graph.reading.model import Array, Model, Node, Tensor
 
 #: Of a convolution's inputs: its weights and its bias.
 WEIGHTS, BIAS = 1, 2

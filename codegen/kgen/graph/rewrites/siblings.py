@@ -14,8 +14,8 @@ import numpy as np
 from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
 from kgen.graph.layout import ViewStep
 from kgen.graph.memory import ALIGNMENT
-from kgen.graph.model import Array
-from kgen.graph.rewriting import Rewriting
+from kgen.graph.reading.model import Array
+from kgen.graph.rewrites.rewriting import Rewriting
 from kgen.ops.expression import call, variable
 from kgen_runtime.values import frozen
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from kgen.errors import GraphError
 from kgen.graph.ir import TRANSPOSED, Formula, Graph, Product, Source, Value, View
-from kgen.graph.model import Array, Model
-from kgen.graph.rewriting import Rewriting
-from kgen.graph.siblings import BESIDE
+from kgen.graph.reading.model import Array, Model
+from kgen.graph.rewrites.rewriting import Rewriting
+from kgen.graph.rewrites.siblings import BESIDE
 from kgen.ops.expression import call, variable
 from kgen.spec.choices import BType
 from kgen_runtime import blocks

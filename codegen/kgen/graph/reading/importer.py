@@ -17,8 +17,8 @@ from onnx import defs, helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from kgen.errors import GraphError
-from kgen.graph.branches import MOST_NESTED, branch_of
-from kgen.graph.model import Array, Model, Node, Shape, Tensor
+from kgen.graph.reading.branches import MOST_NESTED, branch_of
+from kgen.graph.reading.model import Array, Model, Node, Shape, Tensor
 from kgen_runtime.dtypes import DType
 
 #: ONNX's element types that values may have.

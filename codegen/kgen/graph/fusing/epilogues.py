@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from kgen.graph.fusing.limits import MOST_CHARACTERS, MOST_OPERANDS, characters
+from kgen.graph.fusing.paths import joins_of, origin
+from kgen.graph.fusing.products import extent_of, product_extents
 from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
 from kgen.graph.layout import Layout, replayed
-from kgen.graph.limits import MOST_CHARACTERS, MOST_OPERANDS, characters
-from kgen.graph.paths import joins_of, origin
-from kgen.graph.products import extent_of, product_extents
 from kgen.ops.expression import Expression, substituted, variable
 from kgen.ops.views import has_views
 

@@ -9,7 +9,7 @@ from typing import Any
 from kgen.graph.ir import Graph, Product, Value
 from kgen.graph.layout import Layout
 from kgen.graph.memory import ALIGNMENT
-from kgen.graph.model import Shape
+from kgen.graph.reading.model import Shape
 from kgen_runtime.values import frozen
 
 

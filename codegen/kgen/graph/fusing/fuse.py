@@ -5,7 +5,7 @@ formula is put into those that take it, and every other view is a layout of a ro
 element-wise chain is one expression, and a decomposed normalization one row-wise expression,
 whatever the exporter made of it. A value that several kernels need is a root, unless it is cheap.
 
-What follows a product has been found before (:mod:`kgen.graph.epilogues`).
+What follows a product has been found before (:mod:`kgen.graph.fusing.epilogues`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from itertools import pairwise
 import numpy as np
 
 from kgen.errors import GraphError
-from kgen.graph.epilogues import Epilogues
+from kgen.graph.fusing.epilogues import Epilogues
+from kgen.graph.fusing.limits import CHEAP, MOST_OPERANDS, characters, is_too_long
+from kgen.graph.fusing.paths import origin, reachable, shape_behind, simplified, uses_of
+from kgen.graph.fusing.products import matrix
 from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
 from kgen.graph.layout import Layout, ViewStep, replayed, seen
-from kgen.graph.limits import CHEAP, MOST_OPERANDS, characters, is_too_long
-from kgen.graph.model import Shape
-from kgen.graph.paths import origin, reachable, shape_behind, simplified, uses_of
-from kgen.graph.products import matrix
+from kgen.graph.reading.model import Shape
 from kgen.ops.expression import Expression, Primitive, inputs, steps, substituted, variable, view
 from kgen.ops.views import has_views
 from kgen_runtime.dtypes import DType, computed_in

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from kgen.graph.ir import Graph, Value, View
 from kgen.graph.layout import ViewStep
-from kgen.graph.model import Shape
+from kgen.graph.reading.model import Shape
 
 
 def origin(

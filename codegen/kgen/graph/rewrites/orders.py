@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from kgen.graph.model import Shape
+from kgen.graph.reading.model import Shape
 from kgen.ops.expression import Expression, Primitive, constant, steps, variable, with_arguments
 from kgen_runtime.values import frozen
 

@@ -1,0 +1,1 @@
+"""Which values are computed together: formulas, epilogues, and the views between them."""

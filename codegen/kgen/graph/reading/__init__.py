@@ -1,0 +1,1 @@
+"""ONNX files in: read, checked, shapes fixed, constants folded."""
