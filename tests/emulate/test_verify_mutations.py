@@ -65,7 +65,12 @@ TABLE: dict[str, tuple[tuple[str, Spec, str, str], ...]] = {
         ("fragments-swapped", SPEC_F32, r"(%main_total_m0_n0 = .* %main_a_m)0", r"\g<1>1"),
         ("store-dropped", SPEC, r"^OpStore %out_m0_n0_ptr .*\n", ""),
         ("sub-for-add", SPEC_F32, r"(%row_m1 = )OpIAdd", r"\1OpISub"),
-        ("barrier-dropped", ROWS, r"(^OpStore %sum_step5_to .*\n;.*\n)OpControlBarrier .*\n", r"\1"),
+        (
+            "barrier-dropped",
+            ROWS,
+            r"(^OpStore %sum_step5_to .*\n;.*\n)OpControlBarrier .*\n",
+            r"\1",
+        ),
         ("exchange-forgotten", ROWS, r"(%sum_step1_partner = ).*", r"\1OpCopyObject %uint %thread"),
         (
             "missing-vector-folded",
