@@ -173,11 +173,16 @@ def _candidates(
     refusals: dict[str, str],
 ) -> Iterator[Selection]:
     """What each device that may be taken would run; why a backend runs nothing, in `refusals`."""
+    found = {artifact.format for entry in entries for artifact in entry.artifacts}
     for name in BACKENDS:
         if name in ON_REQUEST:
             continue
         try:
             cls = backend_class(name)
+            if not (found & set(cls.formats)):
+                # Looking for devices takes a driver's package tens of milliseconds to import.
+                refusals[name] = f"the bundle has no {' or '.join(cls.formats)}"
+                continue
             infos = [info for info in cls.devices() if info.kind != "software"]
             refusals[name] = "only a software device is here; name it to use it"
             for info in infos:

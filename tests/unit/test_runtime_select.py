@@ -113,15 +113,24 @@ def test_a_device_that_runs_everything_comes_first(machine: dict[str, type[Backe
 
 def test_nothing_runs_it(machine: dict[str, type[Backend]]) -> None:
     with pytest.raises(DeviceError) as error:
-        select.select([entry(format="ptx", target="sm_80")])
+        select.select([entry(requires={"features": ["z"]})])
     assert str(error.value) == (
         "no device here runs a kernel of this bundle (cuda: no driver here; hip: no driver here; "
-        "vulkan: only a software device is here; name it to use it; "
-        "cpu: no code for the cpu backend); "
+        "vulkan: only a software device is here; name it to use it; cpu: needs z); "
         "build it for a target of this machine, such as native"
     )
     with pytest.raises(DeviceError, match=r"cpu runs no kernel of this bundle: needs z"):
         select.select([entry(requires={"features": ["z"]})], device="cpu")
+
+
+def test_no_driver_is_looked_for_without_code_for_it(
+    machine: dict[str, type[Backend]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine["cuda"], "devices", lambda: pytest.fail("looked for"))
+    monkeypatch.setattr(machine["cuda"], "formats", ("ptx",))
+    assert select.select([entry()]).backend.info.id == "cpu:0"
+    with pytest.raises(DeviceError, match="cuda: the bundle has no ptx; "):
+        select.select([entry(format="spirv")])
 
 
 def test_the_best_entry_for_this_device(machine: dict[str, type[Backend]]) -> None:
