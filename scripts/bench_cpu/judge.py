@@ -130,7 +130,9 @@ def _values(bar: Bar, rows: Sequence[Row]) -> Iterator[tuple[Row, float]]:
 
 
 def _standing(bar: Bar, row: Row, value: float) -> Standing:
-    fractions = {name: row.ratios[name] for name in bar.ceilings if name in row.ratios}
+    known = {name: row.ratios[name] for name in bar.ceilings if name in row.ratios}
+    # What a kernel is faster than is no ceiling, unless there is no other.
+    fractions = {name: known[name] for name in known if known[name] <= 1} or known
     binds = max(fractions, key=lambda name: fractions[name], default=None)
     return Standing(
         kernel=row.kernel,
