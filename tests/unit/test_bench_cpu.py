@@ -83,6 +83,14 @@ def test_the_roof_is_the_ceiling_that_takes_longest() -> None:
     assert found.standings[0].binds == "read" and not found.out_of_reach
 
 
+def test_what_a_kernel_is_faster_than_binds_only_where_nothing_else_does() -> None:
+    rows = [row("matmul_a_f32", torch=0.9, peak=1.5, read=0.9)]
+    found = judge(bar(LEAST, 0.95, "peak", "read"), rows)
+    assert (found.at_ceiling, found.standings[0].binds) == (1.0, "read")
+    found = judge(bar(LEAST, 0.95, "peak"), rows)
+    assert (found.at_ceiling, found.standings[0].binds) == (0.6, "peak")
+
+
 def test_a_miss_within_the_noise_is_said_to_be_one() -> None:
     found = judge(bar(LEAST, 1.0), [row("matmul_a_f32", torch=0.99, peak=0.9, noise=0.02)])
     assert not found.reached
