@@ -192,7 +192,7 @@ def test_a_missing_python_package_is_named(
     def run_without(_: object) -> int:
         raise ModuleNotFoundError("No module named 'llvmlite'", name="llvmlite.binding")
 
-    monkeypatch.setattr("kgen.cli.build.run", run_without)
+    monkeypatch.setattr("kgen.cli.commands.build.run", run_without)
     status, _, err = run(capsys, *BUILD)
     assert status == 2 and err == (
         "kgen build: the Python package llvmlite is missing; pip install llvmlite\n"

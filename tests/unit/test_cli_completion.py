@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from kgen import targets
-from kgen.cli import completion, shells
+from kgen.cli import shells
+from kgen.cli.commands import completion
 from kgen.cli.main import COMMANDS, main
 from kgen.ops import functions
 from kgen.spec import DType

@@ -35,7 +35,8 @@ runpy.run_module("kgen", run_name="__main__", alter_sys=True)
 @pytest.mark.parametrize("how", [{}, {"SWALLOWED": "1"}], ids=["raised", "swallowed"])
 @pytest.mark.parametrize(
     "module",
-    ["kgen.cli.main", "argparse", "kgen.cli.output", "kgen.errors", "kgen.cli.build", "kgen.spec",
+    ["kgen.cli.main", "argparse", "kgen.cli.output", "kgen.errors", "kgen.cli.commands.build",
+     "kgen.spec",
      "kgen.pipeline", "jinja2", "kgen.targets.vulkan", "kgen.targets.vulkan.assemble",
      "kgen.render"],
 )  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import kgen
-from kgen.cli import completion
+from kgen.cli.commands import completion
 from kgen.cli.main import COMMANDS, main, parser
 from tests.specs import relu_of
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import kgen
+from kgen.cli.commands.verify import _part
 from kgen.cli.main import main
-from kgen.cli.verify import _part
 from kgen.spec import DType, Matmul
 
 

@@ -13,7 +13,7 @@ import pytest
 import kgen
 from kgen.check.bench.tune import Tuner
 from kgen.check.gate import tighten
-from kgen.cli import emulate
+from kgen.cli.commands import emulate
 from kgen.errors import KgenError
 from kgen.files import replacing
 from scripts.bench_cpu.results import Results

@@ -1,4 +1,4 @@
-"""The `kgen` command: one sub-command per file, imported only when it runs."""
+"""The `kgen` command: each sub-command is a file of `commands/`, imported only when it runs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def parser(configured: Collection[str]) -> Parser:
     for name, line in COMMANDS:
         command = commands.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
         if name in configured:
-            import_module(f"kgen.cli.{name}").configure(command)
+            import_module(f"kgen.cli.commands.{name}").configure(command)
         command.add_argument("--json", action="store_true", help="one JSON object on stdout")
     return top
 
@@ -96,7 +96,7 @@ def _run(parsed: argparse.Namespace) -> int:
         filter(None, (parsed.command, getattr(parsed, f"{parsed.command}_command", None)))
     )
     try:
-        status = import_module(f"kgen.cli.{parsed.command}").run(parsed)
+        status = import_module(f"kgen.cli.commands.{parsed.command}").run(parsed)
         sys.stdout.flush()
     except KgenError as error:
         print(f"kgen {command}: {' '.join(str(error).split())}", file=sys.stderr)

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from kgen.cli import problem
+from kgen.cli.commands.perf import options
 from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, progress
-from kgen.cli.perf import options
 from kgen.spec.text import FORM
 
 

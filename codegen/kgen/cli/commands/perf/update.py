@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from kgen.cli.commands.perf import options
 from kgen.cli.output import end_progress, print_json, print_table, progress
-from kgen.cli.perf import options
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     for name, line in COMMANDS:
         command = commands.add_parser(name, help=line, description=line.capitalize() + ".")
-        import_module(f"kgen.cli.perf.{name}").configure(command)
+        import_module(f"kgen.cli.commands.perf.{name}").configure(command)
         # Absent here must not hide a --json that stands before the sub-command.
         command.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object"
@@ -28,6 +28,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    status = import_module(f"kgen.cli.perf.{args.perf_command}").run(args)
+    status = import_module(f"kgen.cli.commands.perf.{args.perf_command}").run(args)
     assert isinstance(status, int)
     return status

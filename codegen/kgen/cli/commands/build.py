@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgen.cli import problem, workers
+from kgen.cli.commands.verify import print_report
 from kgen.cli.explain import explanation, print_explanation
 from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, print_table, progress
-from kgen.cli.verify import print_report
 from kgen.errors import TargetError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgen import suggest
+from kgen.cli.commands.perf import options
 from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, progress
-from kgen.cli.perf import options
 from kgen.errors import BudgetError
 
 if TYPE_CHECKING:
