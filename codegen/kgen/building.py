@@ -10,9 +10,11 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kgen import bundle, kernel_cache, pipeline, targets, work
+from kgen import bundle, pipeline, targets
+from kgen.cache import kernel_cache
+from kgen.cache.kernel_cache import KernelCache
 from kgen.errors import AssembleError, KgenError, ScheduleError, SpecError, TargetError
-from kgen.kernel_cache import KernelCache
+from kgen.parallel import work
 from kgen.schedule import Overrides, Schedule
 from kgen.spec import Spec
 from kgen.targets.base import Assembled, Kernel, Plan, Source, Target
@@ -49,7 +51,7 @@ def build(
     of the specs' constant operands by name, which go into the bundle; calls then leave them out.
     `progress` is called with what is being built and how much is left. `executor` builds kernels in
     its workers, in this process without one. `cache`: whether kernels may come from those that were
-    kept, and are kept (:mod:`kgen.kernel_cache`); the bundle is the same either way.
+    kept, and are kept (:mod:`kgen.cache.kernel_cache`); the bundle is the same either way.
 
     Raises SpecError, TargetError, ScheduleError or AssembleError; nothing is written until
     :meth:`Bundle.save`.

@@ -16,12 +16,14 @@ import onnx
 import pytest
 
 import kgen
-from kgen import building, executors, kernel_cache, pipeline
+from kgen import building, pipeline
+from kgen.cache import kernel_cache
 from kgen.check.bench import tune
 from kgen.check.bench.tune import Tuner
 from kgen.check.verify.run import verify
 from kgen.cli.main import main
 from kgen.errors import AssembleError
+from kgen.parallel import executors
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Plan
 from tests.onnx_models import mlp

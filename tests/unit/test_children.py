@@ -129,7 +129,7 @@ def test_a_worker_outlives_the_thread_that_started_it() -> None:
 def test_a_program_of_others_ends_with_us(victim: Callable[..., Victim]) -> None:
     code = (
         "import subprocess\n"
-        "from kgen import children\n"
+        "from kgen.parallel import children\n"
         "subprocess.run(['sleep', '600'], preexec_fn=children.tied())\n"
     )
     parent = victim("-c", code)
@@ -144,7 +144,7 @@ def test_a_pool_ends_with_us(victim: Callable[..., Victim], method: str, tmp_pat
     script.write_text(
         "import multiprocessing, time\n"
         "from concurrent.futures import ProcessPoolExecutor\n"
-        "from kgen import children\n"
+        "from kgen.parallel import children\n"
         "if __name__ == '__main__':\n"
         f"    context = multiprocessing.get_context({method!r})\n"
         "    with ProcessPoolExecutor(2, context, children.end_with_pool) as pool:\n"

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 import kgen
-from kgen import executors
 from kgen.check.bench.tune import Tuner
 from kgen.check.verify.run import verify
 from kgen.cli.main import main
 from kgen.errors import DeviceError
+from kgen.parallel import executors
 from kgen.spec import DType, Matmul
 from tests import needs
 

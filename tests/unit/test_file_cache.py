@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kgen.file_cache import GENERATIONS, FileCache, Generation
+from kgen.cache.file_cache import GENERATIONS, FileCache, Generation
 
 KEY, NAME, DATA = "key", "lib.mma.j2", b"code" * 1000
 

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 
 import kgen
-from kgen import file_cache, kernel_cache, pipeline, render, settings, targets
+from kgen import pipeline, render, settings, targets
+from kgen.cache import file_cache, kernel_cache
+from kgen.cache.kernel_cache import KernelCache
 from kgen.cli.main import main
 from kgen.errors import AssembleError, KgenError
-from kgen.kernel_cache import KernelCache
 from kgen.schedule import Origin
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets import find

@@ -33,7 +33,7 @@ def configure_executor(parser: argparse.ArgumentParser, work: str) -> None:
 @contextmanager
 def executor_of(args: argparse.Namespace) -> Iterator[Executor | None]:
     """Where work is done; None for this process. Raises SpecError and DeviceError."""
-    from kgen import executors
+    from kgen.parallel import executors
 
     jobs = getattr(args, "jobs", 1)
     if args.executor is not None:

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 
-from kgen import building, bundle, kernel_cache, pipeline, targets
+from kgen import building, bundle, pipeline, targets
+from kgen.cache import kernel_cache
 from kgen.errors import GraphError, KgenError, SpecError, TargetError
 from kgen.graph.assemble import assembled
 from kgen.graph.fusing.fuse import Fused, fuse

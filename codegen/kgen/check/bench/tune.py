@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from kgen import bundle, pipeline, render, targets, work
+from kgen import bundle, pipeline, render, targets
 from kgen.errors import KgenError, ScheduleError, TargetError
 from kgen.files import replacing
+from kgen.parallel import work
 from kgen.schedule import Origin, Schedule
 from kgen.spec import Spec
 from kgen.targets.base import Plan, Target

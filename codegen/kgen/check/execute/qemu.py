@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen import children
 from kgen.errors import EmulationError
+from kgen.parallel import children
 from kgen.targets import elf
 from kgen_runtime.values import frozen
 

@@ -17,10 +17,10 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from kgen import children
 from kgen.check.execute.device import DeviceExecutor
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError, KgenError
+from kgen.parallel import children
 from kgen_runtime.backend import Backend, Code, choose_code
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.select import backend_class

@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from functools import partial
 
-from kgen import bundle, children, pipeline, targets
+from kgen import bundle, pipeline, targets
 from kgen.bundle import Bundle
 from kgen.check.gate import metrics, ratio
 from kgen.check.gate.budgets import Budgets, Entry
@@ -21,6 +21,7 @@ from kgen.check.gate.values import Values, measure
 from kgen.check.static.source_lines import locate
 from kgen.check.verify.run import opened
 from kgen.errors import BudgetError, DeviceError, KgenError
+from kgen.parallel import children
 
 Progress = Callable[[str], None]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgen import emulate, work
+from kgen import emulate
 from kgen.bundle import Bundle
 from kgen.check.execute import places as execute
 from kgen.check.execute.executor import Executor, Unavailable
@@ -31,6 +31,7 @@ from kgen.check.verify.progress import Progress
 from kgen.check.verify.sampling import Sample, Workgroups
 from kgen.emulate import EmulationFault
 from kgen.errors import EmulationError, KgenError, VerificationError
+from kgen.parallel import work
 from kgen_runtime import scalar
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.launch_limits import kernel_refusal, limits_of

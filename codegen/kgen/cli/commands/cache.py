@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from kgen import kernel_cache, settings
+from kgen import settings
+from kgen.cache import kernel_cache
+from kgen.cache.kernel_cache import KernelCache, Usage
 from kgen.cli.output import print_json
 from kgen.errors import SpecError
-from kgen.kernel_cache import KernelCache, Usage
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 
 from kgen import render, settings, targets
+from kgen.cache.file_cache import FileCache
 from kgen.errors import BundleError, SpecError
-from kgen.file_cache import FileCache
 from kgen.files import replacing
 from kgen.schedule import Schedule
 from kgen.spec import Spec
@@ -36,7 +36,7 @@ LEFT = 0.9
 #: Seconds after which a temporary file is one that its process, killed, has left behind.
 ABANDONED = 3600.0
 #: Folders of kgen that decide what a kernel is; a test holds that building one imports no other.
-ROOMS = ("ops", "schedule", "spec", "targets")
+ROOMS = ("cache", "ops", "schedule", "spec", "targets")
 
 
 @frozen
@@ -165,7 +165,7 @@ def code_digest() -> str:
     import kgen_runtime
 
     digest = hashlib.sha256()
-    here, runtime = Path(__file__).parent, Path(kgen_runtime.__file__).parent
+    here, runtime = Path(__file__).parents[1], Path(kgen_runtime.__file__).parent
     rooms = [path for room in ROOMS for path in (here / room).rglob("*.py")]
     for root, found in ((here, [*here.glob("*.py"), *rooms]), (runtime, runtime.glob("*.py"))):
         for path in sorted(found):

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from kgen import children
 from kgen.errors import DeviceError
+from kgen.parallel import children
 
 #: Seconds within which a scheduler must answer.
 TIMEOUT = 10.0
