@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kgen.emulate.report import EmulationFault
 from kgen.errors import EmulationError
 from tests.emulate.llvm_kernels import kernel, on_cpu
 from tests.emulate.memory_kernels import LANES, fault, launch
@@ -44,10 +45,11 @@ def test_buffer_resources_check_their_range(width: str) -> None:
       ptr addrspace(1) %out, i16 0, i64 %bytes, i32 159744)
   %size = ptrtoint ptr getelementptr ({width}, ptr null, i32 1) to i32
   %offset = mul i32 %t, %size
+  %further = add i32 %offset, 4
   %x = call {width} @llvm.amdgcn.raw.ptr.buffer.load(
       ptr addrspace(8) %from, i32 %offset, i32 0, i32 0)
   call void @llvm.amdgcn.raw.ptr.buffer.store(
-      {width} %x, ptr addrspace(8) %to, i32 %offset, i32 4, i32 0)
+      {width} %x, ptr addrspace(8) %to, i32 %further, i32 0, i32 0)
   ret void""",
         "ptr addrspace(1) %in, ptr addrspace(1) %out, i64 %bytes",
         declarations=f"""
@@ -63,6 +65,33 @@ declare void @llvm.amdgcn.raw.ptr.buffer.store({width}, ptr addrspace(8), i32, i
         assert out[:25].tolist() == expected.tolist()
     else:
         np.testing.assert_array_equal(out, expected)
+
+
+def test_what_is_added_by_soffset_must_be_in_range_anyway() -> None:
+    """Whether it belongs to the offset that is checked, sources do not say alike."""
+    source = kernel(
+        """
+  %from = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(
+      ptr addrspace(1) %in, i16 0, i64 256, i32 159744)
+  %offset = mul i32 %t, 4
+  %mine = icmp ult i32 %t, %lanes
+  %at = select i1 %mine, i32 %offset, i32 -1
+  %x = call float @llvm.amdgcn.raw.ptr.buffer.load.f32(
+      ptr addrspace(8) %from, i32 %at, i32 64, i32 0)
+  %o = getelementptr float, ptr addrspace(1) %out, i32 %t
+  store float %x, ptr addrspace(1) %o
+  ret void""",
+        "ptr addrspace(1) %in, ptr addrspace(1) %out, i32 %lanes",
+        declarations="""
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
+declare float @llvm.amdgcn.raw.ptr.buffer.load.f32(ptr addrspace(8), i32, i32, i32)""",
+    )
+    data, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    launch(source, data, out, np.int32(48))
+    np.testing.assert_array_equal(out, np.where(np.arange(64) < 48, data + 16, 0))
+    with pytest.raises(EmulationFault, match="soffset") as error:
+        launch(source, data, out, np.int32(50))
+    assert error.value.fault.lanes == (48, 49)
 
 
 COPY = kernel(

@@ -1,4 +1,4 @@
-"""Loads to LDS: what they copy, when they land, what may not happen before; transposing loads."""
+"""Loads to LDS: what they copy, when they land, what may not happen before."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ declare void @llvm.amdgcn.global.load.lds(
 declare void @llvm.amdgcn.raw.ptr.buffer.load.lds(
     ptr addrspace(8), ptr addrspace(3), i32 immarg, i32, i32, i32 immarg, i32 immarg)
 declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
-declare <4 x i16> @llvm.amdgcn.ds.read.tr16.b64.v4i16(ptr addrspace(3))
-declare <8 x i16> @llvm.amdgcn.global.load.tr.b128.v8i16(ptr addrspace(1))
 """
 RELEASE, ACQUIRE = (f'  fence syncscope("workgroup") {o}\n' for o in ("release", "acquire"))
 BARRIER = "  call void @llvm.amdgcn.s.barrier()\n"
@@ -157,46 +155,3 @@ def test_sixteen_bytes_and_a_buffer_of_which_some_lanes_are_out_of_range() -> No
     expected = np.arange(1000, 1000 + 4 * LANES, 4)
     expected[100:] = 0  # 1600 bytes are 100 lanes
     np.testing.assert_array_equal(out, expected)
-
-
-def test_transposing_read_of_lds() -> None:
-    """Rows of 16 elements, each in four lanes; every lane gets a column of four rows."""
-    source = kernel(
-        """
-  %f = getelementptr <4 x i16>, ptr addrspace(1) %in, i32 %t
-  %v = load <4 x i16>, ptr addrspace(1) %f
-  %p = getelementptr <4 x i16>, ptr addrspace(3) @tile, i32 %t
-  store <4 x i16> %v, ptr addrspace(3) %p
-  fence syncscope("wavefront") acq_rel
-  %r = call <4 x i16> @llvm.amdgcn.ds.read.tr16.b64.v4i16(ptr addrspace(3) %p)
-  %o = getelementptr <4 x i16>, ptr addrspace(1) %out, i32 %t
-  store <4 x i16> %r, ptr addrspace(1) %o
-  ret void""",
-        "ptr addrspace(1) %in, ptr addrspace(1) %out",
-        cpu="gfx950",
-        declarations=DECLARATIONS,
-    )
-    data = np.arange(256, dtype=np.uint16)
-    out = np.zeros_like(data)
-    run(source, entry="k", grid=(1, 1, 1), block=(64, 1, 1), arguments=[data, out])
-    tiles = data.reshape(4, 4, 16)  # [lanes by 16, row, column]
-    np.testing.assert_array_equal(out.reshape(4, 16, 4), tiles.transpose(0, 2, 1))
-
-
-def test_transposing_load_of_global_memory() -> None:
-    """Eight lanes load rows of eight elements; every lane gets a column."""
-    source = kernel(
-        """
-  %f = getelementptr <8 x i16>, ptr addrspace(1) %in, i32 %t
-  %r = call <8 x i16> @llvm.amdgcn.global.load.tr.b128.v8i16(ptr addrspace(1) %f)
-  %o = getelementptr <8 x i16>, ptr addrspace(1) %out, i32 %t
-  store <8 x i16> %r, ptr addrspace(1) %o
-  ret void""",
-        "ptr addrspace(1) %in, ptr addrspace(1) %out",
-        cpu="gfx1201",
-        declarations=DECLARATIONS,
-    )
-    data = np.arange(256, dtype=np.uint16)
-    out = np.zeros_like(data)
-    run(source, entry="k", grid=(1, 1, 1), block=(32, 1, 1), arguments=[data, out])
-    np.testing.assert_array_equal(out.reshape(4, 8, 8), data.reshape(4, 8, 8).transpose(0, 2, 1))

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from kgen.emulate.report import UnknownInstruction
-from tests.emulate.llvm_kernels import OTHERS, WORDS, Array, kernel, lanewise, one_call, run
+from kgen.emulate.report import EmulationFault, UnknownInstruction
+from tests.emulate.llvm_kernels import LANE, OTHERS, WORDS, Array, kernel, lanewise, one_call, run
 
 
 def low_24(values: Array) -> Array:
@@ -130,6 +130,94 @@ def test_8_bit_floats_are_other_ones_on_gfx942(cpu: str, kind: str, one_is: int)
     pair = f"declare <2 x float> @llvm.amdgcn.cvt.pk.f32.{kind}(i32, i1 immarg)"
     lanewise(body, [words], out, cpu=cpu, declarations=pair)
     assert (out == 2).all()
+
+
+def nearest_codes(numbers: Array, values: dict[int, float], beyond: int, nan: int) -> list[int]:
+    """The code of the nearest value, of two the even one; past the largest the code beyond it."""
+    codes = []
+    for number in numbers.tolist():
+        size = abs(number)
+        if math.isnan(number):
+            codes.append(nan)
+            continue
+        step = max(values.values()) - sorted(values.values())[-2]
+        if size > max(values.values()) + step / 2:
+            code = beyond
+        else:
+            code = min(values, key=lambda c: (abs(values[c] - size), c & 1))
+        zero_of_fnuz = nan == 0x80 and code in (0, nan)
+        codes.append(code | (0x80 if number < 0 and not zero_of_fnuz else 0))
+    return codes
+
+
+@pytest.mark.parametrize(
+    ("cpu", "kind", "fraction", "bias", "last", "beyond"),
+    [
+        ("gfx942", "fp8", 3, 8, 0x7F, 0x80),
+        ("gfx942", "bf8", 2, 16, 0x7F, 0x80),
+        ("gfx950", "fp8", 3, 7, 0x7E, 0x7F),
+        ("gfx1201", "bf8", 2, 15, 0x7B, 0x7C),
+    ],
+)
+def test_rounding_to_8_bit_floats(
+    cpu: str, kind: str, fraction: int, bias: int, last: int, beyond: int
+) -> None:
+    values = {
+        code: (bool(code >> fraction) + code % 2**fraction / 2**fraction)
+        * 2.0 ** (max(code >> fraction, 1) - bias)
+        for code in range(last + 1)
+    }
+    rng = np.random.default_rng(2)
+    a = np.exp(rng.uniform(-8, 7, 64)) * rng.choice((-1, 1), 64)
+    a[:9] = [
+        0,
+        1.0625,
+        1.125,
+        1.1875,
+        -1e9,
+        np.nan,
+        values[last],
+        -values[1] / 4,
+        values[last] * 1.3,
+    ]
+    a, b = a.astype(np.float32), rng.normal(0, 2, 64).astype(np.float32)
+    expected = [
+        np.array(nearest_codes(x, values, beyond, 0x80 if cpu == "gfx942" else 0x7F), np.uint32)
+        for x in (a, b)
+    ]
+    pair = expected[0] | expected[1] << 8
+    old = WORDS
+    name = f"i32 @llvm.amdgcn.cvt.pk.{kind}.f32"
+    for half in (0, 1):
+        got = one_call(
+            f"{name}(float %a, float %b, i32 %c, i1 {'true' if half else 'false'})",
+            f"{name}(float, float, i32, i1 immarg)",
+            [a, b, old],
+            np.uint32,
+            cpu=cpu,
+        )
+        kept = old & (0xFFFF if half else 0xFFFF0000)
+        np.testing.assert_array_equal(got, kept | pair << (16 * half))
+
+
+def test_the_number_of_the_xcd() -> None:
+    asked = 20 | 3 << 11  # four bits of HW_REG_XCC_ID
+    call, declaration = f"i32 @llvm.amdgcn.s.getreg(i32 {asked})", "i32 @llvm.amdgcn.s.getreg(i32)"
+    got = one_call(call, declaration, [LANE], np.uint32)
+    assert len(set(got.tolist())) == 1 and got[0] < 8
+    with pytest.raises(EmulationFault, match="hardware register 20 of gfx1201"):
+        one_call(call, declaration, [LANE], np.uint32, cpu="gfx1201")
+
+
+def test_exponentials_of_the_hardware_know_no_subnormals() -> None:
+    a = np.array([-126, -126.5, -200, 1.5], np.float32)
+    name = "float @llvm.amdgcn.exp2.f32"
+    got = one_call(f"{name}(float %a)", f"{name}(float)", [a], np.float32)
+    np.testing.assert_allclose(got, [2.0**-126, 0, 0, 2**1.5], rtol=1e-6)
+    name = "float @llvm.amdgcn.log.f32"
+    tiny = np.array([2.0**-126, 2.0**-127], np.float32)
+    got = one_call(f"{name}(float %a)", f"{name}(float)", [tiny], np.float32)
+    np.testing.assert_array_equal(got, [-126, -np.inf])
 
 
 @pytest.mark.parametrize(

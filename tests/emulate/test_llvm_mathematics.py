@@ -35,7 +35,7 @@ def unary(name: str, values: Array = X) -> Array:
         ("llvm.amdgcn.exp2.f32", np.exp2),
         ("llvm.log.f32", np.log),
         ("llvm.log2.f32", np.log2),
-        ("llvm.amdgcn.log.f32", np.log2),
+        ("llvm.amdgcn.log.f32", lambda x: np.log2(np.where(np.abs(x) < 2.0**-126, 0 * x, x))),
         ("llvm.sqrt.f32", np.sqrt),
         ("llvm.amdgcn.sqrt.f32", np.sqrt),
         ("llvm.amdgcn.rcp.f32", lambda x: 1 / x),

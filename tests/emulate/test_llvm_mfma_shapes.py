@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from kgen.emulate.numerics import Numerics
+from kgen.emulate.report import UnknownInstruction
 from kgen.errors import EmulationError
 from tests.emulate.matrix_shapes import Shape, multiply, source, storage
 
@@ -136,6 +137,50 @@ def test_mfma(s: Shape, broadcast: bool) -> None:
         a = np.repeat(a[1::2], 2, axis=0)
     d = c + a @ b
     np.testing.assert_array_equal(of_d, [[d[p] for p in row] for row in at_d])
+
+
+@pytest.mark.parametrize("kinds", [("fp8", "fp8"), ("bf8", "fp8")])
+@pytest.mark.parametrize(("m", "k"), [(16, 128), (32, 64)])
+def test_f8f6f4_without_scales(m: int, k: int, kinds: tuple[str, str]) -> None:
+    """A lane has two runs of 16 values of k, half of K apart."""
+    wide = "<8 x i32>"
+    d_type = f"<{m * m // 64} x float>"
+    s = Shape(
+        name=f"mfma.scale.f32.{m}x{m}x{k}.f8f6f4.v8i32.v8i32",
+        cpu="gfx950",
+        m=m,
+        k=k,
+        blocks=1,
+        types=(wide, wide, d_type),
+        kinds=kinds,
+    )
+    rng = np.random.default_rng(0)
+    a, b, c = rng.integers(-3, 4, (m, k)), rng.integers(-3, 4, (k, m)), rng.integers(-9, 9, (m, m))
+    depth = [
+        [16 * (lane // m) + e % 16 + (k // 2 if e >= 16 else 0) for e in range(32)]
+        for lane in range(64)
+    ]
+    of_a = storage(np.stack([a[i % m, depth[i]] for i in range(64)]), kinds[0], s.cpu)
+    of_b = storage(np.stack([b[depth[i], i % m] for i in range(64)]), kinds[1], s.cpu)
+    at_d = [[d_place(s, lane, r)[1:] for r in range(m * m // 64)] for lane in range(64)]
+    of_c = np.array([[c[p] for p in row] for row in at_d], np.float32)
+    of_d = np.zeros_like(of_c)
+    formats = [("fp8", "bf8").index(kind) for kind in kinds]
+    text = source(
+        s,
+        f"{wide} %a, {wide} %b, {d_type} %c, i32 {formats[0]}, i32 {formats[1]}"
+        ", i32 0, i32 0, i32 0, i32 0",
+        f"{wide}, {wide}, {d_type}, i32 immarg, i32 immarg, i32 immarg, i32, i32 immarg, i32",
+    )
+    multiply(s, text, [of_a, of_b, of_c, of_d])
+    np.testing.assert_array_equal(of_d, [[(c + a @ b)[p] for p in row] for row in at_d])
+    for wrong in ("i32 0, i32 7, i32 0, i32 0", "i32 0, i32 %t, i32 0, i32 0"):
+        with pytest.raises(UnknownInstruction, match="mfma"):
+            multiply(
+                s,
+                text.replace("i32 0, i32 0, i32 0, i32 0)", wrong + ")"),
+                [of_a, of_b, of_c, of_d],
+            )
 
 
 @pytest.mark.parametrize(("pattern", "lanes"), [(1, lambda i: i % 32), (6, lambda i: i % 16 + 32)])

@@ -54,11 +54,14 @@ def places(s: Shape) -> tuple[list[list[tuple[int, int]]], list[list[tuple[int, 
     if s.cpu == "gfx1100":
         a = [[(lane % 16, e) for e in range(s.k)] for lane in range(32)]
         return a, [[(2 * r + lane // 16, lane % 16) for r in range(8)] for lane in range(32)]
-    a = [
-        [(lane % 16, 8 * (e // 4) + 4 * (lane // 16) + e % 4) for e in range(s.k // 2)]
-        for lane in range(32)
-    ]
+    a = [[(lane % 16, gfx12_depth(s, lane, e)) for e in range(s.k // 2)] for lane in range(32)]
     return a, [[(8 * (lane // 16) + r, lane % 16) for r in range(8)] for lane in range(32)]
+
+
+def gfx12_depth(s: Shape, lane: int, e: int) -> int:
+    if s.kinds[0] in ("f16", "bf16"):
+        return 8 * (e // 4) + 4 * (lane // 16) + e % 4
+    return s.k // 2 * (lane // 16) + e
 
 
 def wmma_data(s: Shape, low: int, high: int) -> tuple[Array, Array, Array, list[Any]]:

@@ -49,7 +49,6 @@ FORMATS = {
     "e5m2fnuz": Minifloat(fraction=2, bias=16, largest=0x7F, fnuz=True),
 }
 VALUES = {name: format_.values() for name, format_ in FORMATS.items()}
-_NAN = np.uint8(0x7F)
 
 
 def decode(name: str, codes: Array) -> Array:
@@ -57,15 +56,22 @@ def decode(name: str, codes: Array) -> Array:
     return VALUES[name].take(codes)
 
 
-def encode(name: str, number: Array) -> Array:
-    """.rn.satfinite: to nearest even, beyond the largest number that one, NaN as 0x7f."""
+def encode(name: str, number: Array, *, saturate: bool = True) -> Array:
+    """To nearest even; NaN as the positive one. A number that is rounded beyond the largest one is
+    that one, or without ``saturate`` what follows it: infinity or NaN."""
     format_ = FORMATS[name]
     magnitude = np.abs(number.astype(np.float64))
     _, exponent = np.frexp(magnitude)
     lowest = 1 - format_.bias
     step = np.ldexp(1.0, np.maximum(exponent - 1, lowest) - format_.fraction)
     largest = VALUES[name][format_.largest]
-    rounded = np.fmin(np.rint(magnitude / step) * step, largest)
-    code = np.searchsorted(VALUES[name][: format_.largest + 1], rounded).astype(np.uint8)
-    signed = code | (np.signbit(number).astype(np.uint8) << np.uint8(7))
-    return np.where(np.isnan(number), _NAN, signed)
+    with np.errstate(invalid="ignore"):  # NaN, which is seen to below, and infinity
+        exact = np.where(np.isinf(magnitude), np.inf, np.rint(magnitude / step) * step)
+    code = np.searchsorted(VALUES[name][: format_.largest + 1], np.fmin(exact, largest))
+    nan = 0x80 if format_.fnuz else 0x7F
+    if not saturate:
+        beyond = nan if format_.fnuz else format_.largest + 1
+        code = np.where(exact > largest, beyond, code)
+    sign = np.signbit(number) & (code != 0) if format_.fnuz else np.signbit(number)
+    signed = code | sign.astype(np.int64) << 7
+    return np.where(np.isnan(number), nan, signed).astype(np.uint8)

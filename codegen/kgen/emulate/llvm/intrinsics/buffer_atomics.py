@@ -12,7 +12,7 @@ import numpy as np
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
-from kgen.emulate.llvm.intrinsics.buffers import in_range
+from kgen.emulate.llvm.intrinsics.buffers import place_of
 from kgen.emulate.llvm.ops.atomics import in_turns, of_active, update_of
 from kgen.emulate.llvm.types import GLOBAL, Array
 
@@ -39,12 +39,12 @@ def _atomic(operation: str) -> Callable[[Instruction], Callable[..., Array]]:
             def turn(old: Array, lanes: Array) -> Array:
                 return update(old, operands[:, lanes])
 
-            address, inside = in_range(value, ins.operands[1].type, offsets, ins.type.size)
-            with m.narrowed(inside) as any_lane:
+            place = place_of(value, ins.operands[1].type, offsets[0], offsets[1])
+            with m.narrowed(place.inside(m, ins, 0, ins.type.size)) as any_lane:
                 if not any_lane:
                     return np.zeros((1, 1, *operand.shape[2:]), operand.dtype)
                 operands = of_active(m, operand)
-                return in_turns(m, ins, address, ins.type, GLOBAL, turn)
+                return in_turns(m, ins, place.address, ins.type, GLOBAL, turn)
 
         return atomic
 
@@ -59,12 +59,12 @@ def _compare_and_swap(ins: Instruction) -> Callable[..., Array]:
         def turn(old: Array, lanes: Array) -> Array:
             return np.where(old == wanted[:, lanes], replacement[:, lanes], old)
 
-        address, inside = in_range(value, ins.operands[2].type, offsets, ins.type.size)
-        with m.narrowed(inside) as any_lane:
+        place = place_of(value, ins.operands[2].type, offsets[0], offsets[1])
+        with m.narrowed(place.inside(m, ins, 0, ins.type.size)) as any_lane:
             if not any_lane:
                 return np.zeros((1, 1), new.dtype)
             wanted, replacement = of_active(m, expected), of_active(m, new)
-            return in_turns(m, ins, address, ins.type, GLOBAL, turn)
+            return in_turns(m, ins, place.address, ins.type, GLOBAL, turn)
 
     return exchange
 

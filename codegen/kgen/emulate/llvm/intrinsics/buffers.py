@@ -3,6 +3,10 @@
 A resource has a base, a stride of 0 here, and a number of bytes. Each dword of an access (or the
 element, if that is smaller) whose offset is not wholly below the number of bytes is out of range:
 it loads as 0 and is not stored (CDNA3 manual, "Buffer range checking", raw buffers).
+
+Whether soffset belongs to the offset that is checked, the sources do not say alike: by LLVM it does
+not (IntrinsicsAMDGPU.td), by the manuals it lessens the number of bytes. So an access is a fault if
+it would be in range by one and out of range by the other.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.memory.codec import decode, encode, raw_dtype
 from kgen.emulate.llvm.types import GLOBAL, Array, Pointer, Type
+from kgen_runtime.values import frozen
 
 _BASE, _STRIDE, _BYTES, _FLAGS = range(4)
 #: The unit in which ranges are checked.
@@ -44,38 +49,62 @@ def resource_of(value: Array, type_: Type) -> Array:
     return np.stack([base, stride, words[..., 2], words[..., 3]], axis=-1)
 
 
-def _pieces(resource: Array, offset: Array, size: int) -> Iterator[tuple[int, int, Array]]:
-    """(start, bytes, lanes): what is in range of an access, of most lanes in one piece."""
-    limit = resource[..., _BYTES]
-    whole = offset + size <= limit
-    yield 0, size, whole
-    part = min(size, _PART)
-    if part < size and not whole.all():
-        for start in range(0, size, part):
-            yield start, part, ~whole & (offset + start + part <= limit)
+@frozen
+class Place:
+    """Where an access to a buffer goes: its resource, and what is added to the base."""
+
+    resource: Array
+    voffset: Array
+    """With the offset in the instruction; this is checked for certain."""
+    soffset: Array
+
+    @property
+    def address(self) -> Array:
+        return np.asarray(self.resource[..., _BASE] + self.voffset + self.soffset)
+
+    def inside(self, m: Machine, ins: Instruction, start: int, size: int) -> Array:
+        """The lanes for which these bytes of the access are in range."""
+        end, limit = self.voffset + start + size, self.resource[..., _BYTES]
+        checked = end <= limit
+        if self.soffset.any():
+            unclear = (checked != (end + self.soffset <= limit)) & m.selected()
+            if unclear.any():
+                text = "whether this is in range depends on whether soffset counts"
+                raise fault(m, "out-of-bounds", text, ins, unclear)
+        return checked
+
+    def pieces(self, m: Machine, ins: Instruction, size: int) -> Iterator[tuple[int, int, Array]]:
+        """(start, bytes, lanes): what is in range of an access, of most lanes in one piece."""
+        whole = self.inside(m, ins, 0, size)
+        yield 0, size, whole
+        part = min(size, _PART)
+        if part < size and not whole.all():
+            for start in range(0, size, part):
+                yield start, part, ~whole & self.inside(m, ins, start, part)
 
 
-def in_range(
-    value: Array, type_: Type, offsets: tuple[Array, ...], size: int
-) -> tuple[Array, Array]:
-    """(address, whether it is in range) of ``size`` bytes at voffset plus soffset."""
-    resource = resource_of(value, type_)
-    offset = offsets[0].astype(np.int64) + offsets[1]
-    return resource[..., _BASE] + offset, offset + size <= resource[..., _BYTES]
+def place_of(value: Array, type_: Type, voffset: Array, soffset: Array, offset: int = 0) -> Place:
+    """Of the operands of an intrinsic."""
+    return Place(
+        resource=resource_of(value, type_),
+        voffset=voffset.astype(np.int64) + offset,
+        soffset=soffset.astype(np.int64),
+    )
 
 
-def load_in_range(m: Machine, ins: Instruction, resource: Array, offset: Array, size: int) -> Array:
-    """The bytes at the offset, zeros where it is out of range: [w, lane, byte]."""
-    address = resource[..., _BASE] + offset
+def load_in_range(m: Machine, ins: Instruction, place: Place, size: int) -> Array:
+    """The bytes there, zeros where it is out of range: [w, lane, byte]."""
+    address = place.address
     found: Array = np.zeros((*address.shape, size), np.uint8)
-    for start, count, inside in _pieces(resource, offset, size):
+    for start, count, inside in place.pieces(m, ins, size):
         with m.narrowed(inside) as any_lane:
             if any_lane:
                 align = min(count, _PART)
                 raw = m.memory.load(m, ins, address + start, count, align, GLOBAL)
                 parts = np.ascontiguousarray(raw)[..., None].view(np.uint8)
-                whole = np.broadcast_to(parts, (*inside.shape, count))
-                found[inside, start : start + count] = whole[inside]
+                lanes = np.broadcast_to(inside, address.shape)
+                whole = np.broadcast_to(parts, (*address.shape, count))
+                found[lanes, start : start + count] = whole[lanes]
     return found
 
 
@@ -85,9 +114,8 @@ def _load(ins: Instruction) -> Callable[[Machine, Array, Array, Array, Array], A
     immediate(ins.operands[3])
 
     def load(m: Machine, value: Array, voffset: Array, soffset: Array, _: Array) -> Any:
-        resource = resource_of(value, of_resource)
-        found = load_in_range(m, ins, resource, voffset.astype(np.int64) + soffset, size)
-        return decode(found.view(raw_dtype(size))[..., 0], type_)
+        place = place_of(value, of_resource, voffset, soffset)
+        return decode(load_in_range(m, ins, place, size).view(raw_dtype(size))[..., 0], type_)
 
     return load
 
@@ -100,11 +128,10 @@ def _store(ins: Instruction) -> Callable[[Machine, Any, Array, Array, Array, Arr
     def store(
         m: Machine, data: Any, value: Array, voffset: Array, soffset: Array, _: Array
     ) -> None:
-        resource = resource_of(value, of_resource)
-        offset = voffset.astype(np.int64) + soffset
-        address = resource[..., _BASE] + offset
+        place = place_of(value, of_resource, voffset, soffset)
+        address = place.address
         parts = np.ascontiguousarray(encode(data, type_))[..., None].view(np.uint8)
-        for start, count, inside in _pieces(resource, offset, size):
+        for start, count, inside in place.pieces(m, ins, size):
             with m.narrowed(inside) as any_lane:
                 if any_lane:
                     piece = np.ascontiguousarray(parts[..., start : start + count])

@@ -12,15 +12,18 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
-from kgen.emulate.llvm.intrinsics.buffers import load_in_range, resource_of
+from kgen.emulate.llvm.intrinsics.buffers import load_in_range, place_of
 from kgen.emulate.llvm.memory.codec import raw_dtype
 from kgen.emulate.llvm.memory.copies import Copies
 from kgen.emulate.llvm.types import Array, Pointer
 
 _SIZES = (4, 12, 16)
+#: Bytes of a lane that every processor with such copies has, and the processor that has more.
+_ANYWHERE, _WIDE_COPIES = 4, "gfx950"
 
 
 def _size(ins: Instruction) -> int:
@@ -52,15 +55,17 @@ def _copy_buffer(ins: Instruction) -> Callable[..., None]:
     def copy(
         m: Machine, value: Array, base: Array, _: Array, voffset: Array, soffset: Array, *__: Array
     ) -> None:
-        resource = resource_of(value, of_resource)
-        at = voffset.astype(np.int64) + soffset + offset
-        found = load_in_range(m, ins, resource, at, size)
+        place = place_of(value, of_resource, voffset, soffset, offset)
+        found = load_in_range(m, ins, place, size)
         _start(m, ins, base, offset, found.view(raw_dtype(size))[..., 0])
 
     return copy
 
 
 def _start(m: Machine, ins: Instruction, base: Array, offset: int, raw: Array) -> None:
+    if raw.dtype.itemsize > _ANYWHERE and m.processor != _WIDE_COPIES:
+        text = f"{m.processor} copies {_ANYWHERE} bytes per lane; only {_WIDE_COPIES} copies more"
+        raise fault(m, "trap", text, ins, m.selected())
     lanes = m.waves(np.broadcast_to(base, (len(base), m.lanes)))
     active = m.waves(np.ones((1, m.lanes), np.bool_) if m.mask is None else m.mask)
     first = np.broadcast_to(active, (max(len(active), len(lanes)), *active.shape[1:])).argmax(

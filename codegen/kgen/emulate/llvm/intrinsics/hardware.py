@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from kgen.emulate import minifloat
 from kgen.emulate.bits import parts
 from kgen.emulate.floats import fma
+from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
-from kgen.emulate.llvm.intrinsics.matrix_operands import minifloats
+from kgen.emulate.llvm.intrinsics.matrix_operands import minifloat_name, minifloats
 from kgen.emulate.llvm.numbers import floating, lifted, widen
 from kgen.emulate.llvm.types import Array
 
@@ -73,6 +75,46 @@ def _from_minifloat(ins: Instruction) -> Callable[..., Array]:
         return table.take(codes[..., 2 * which : 2 * which + 2] if pair else codes[..., which])
 
     return convert
+
+
+def _to_minifloats(ins: Instruction) -> Callable[..., Array]:
+    """V_CVT_PK_FP8_F32: two numbers to the low or the high half of the old word. Beyond the largest
+    number is infinity or NaN, for kernels leave MODE.FP16_OVFL 0."""
+    kind, high = ins.callee.split(".")[4], immediate(ins.operands[3])
+
+    def convert(m: Machine, a: Array, b: Array, old: Array, _: Array) -> Array:
+        name = minifloat_name(m, kind)
+        low, upper = (
+            minifloat.encode(name, number, saturate=False).astype(np.uint32) for number in (a, b)
+        )
+        half, shift = low | upper << np.uint32(8), np.uint32(16 if high else 0)
+        kept = old & ~(np.uint32(0xFFFF) << shift)
+        return np.asarray(kept | half << shift)
+
+    return convert
+
+
+#: HW_REG_XCC_ID of gfx942 and gfx950: s_getreg's operand is id | offset << 6 | (size - 1) << 11.
+_XCC_ID, _XCC_PROCESSORS, _XCCS = 20, ("gfx942", "gfx950"), 8
+
+
+def _get_register(ins: Instruction) -> Callable[..., Array]:
+    """S_GETREG_B32 of the number of the XCD (CDNA3 manual, "Hardware register values").
+
+    Neighbouring workgroups are on different ones. On which, a kernel may not rely: here it changes
+    with the seed. Other registers, and all of other processors, are refused.
+    """
+    asked = immediate(ins.operands[0])
+    number, offset, size = asked & 63, asked >> 6 & 31, (asked >> 11 & 31) + 1
+
+    def get(m: Machine, _: Array) -> Array:
+        if number != _XCC_ID or m.processor not in _XCC_PROCESSORS:
+            text = f"hardware register {number} of {m.processor}"
+            raise fault(m, "trap", text, ins, m.selected())
+        xcc = (m.coordinates.sum(axis=1, keepdims=True) + m.seed) % _XCCS
+        return np.asarray(xcc >> offset & ((1 << size) - 1)).astype(np.uint32)
+
+    return get
 
 
 # -- integers -----------------------------------------------------------------------------------
@@ -148,4 +190,8 @@ EFFECTS: dict[str, Build] = {
     f"llvm.amdgcn.cvt.{shape}f32.{kind}": _from_minifloat
     for shape in ("", "pk.")
     for kind in ("fp8", "bf8")
+} | {
+    "llvm.amdgcn.cvt.pk.fp8.f32": _to_minifloats,
+    "llvm.amdgcn.cvt.pk.bf8.f32": _to_minifloats,
+    "llvm.amdgcn.s.getreg": _get_register,
 }

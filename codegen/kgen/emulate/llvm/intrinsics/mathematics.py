@@ -1,7 +1,8 @@
 """Floating-point intrinsics, generic and AMDGPU's.
 
 The hardware's exp2, log2, rcp, rsq and sqrt are good to about one unit in the last place; here
-they are numpy's, in float32.
+they are numpy's, in float32. Its exp2 and log2 of float32 know no subnormal numbers (V_EXP_F32 and
+V_LOG_F32; LLVM "User Guide for AMDGPU Backend", llvm.amdgcn.exp2 and llvm.amdgcn.log).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.floats import fma, round_towards
+from kgen.emulate.floats import flush, fma, round_towards
 from kgen.emulate.llvm.frontend.module import Instruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import (
@@ -38,6 +39,15 @@ def _fraction(a: Array) -> Array:
     return np.asarray(np.minimum(a - np.floor(a), below_one))
 
 
+def _hardware_exp2(a: Array) -> Array:
+    result = np.exp2(a)
+    return flush(result) if a.dtype == np.float32 else result
+
+
+def _hardware_log2(a: Array) -> Array:
+    return np.log2(flush(a) if a.dtype == np.float32 else a)
+
+
 _FUNCTIONS: dict[str, Any] = {
     "llvm.fabs": np.abs,
     "llvm.sqrt": np.sqrt,
@@ -45,11 +55,11 @@ _FUNCTIONS: dict[str, Any] = {
     "llvm.exp": np.exp,
     "llvm.exp2": np.exp2,
     "llvm.exp10": lambda a: np.power(a.dtype.type(10), a),
-    "llvm.amdgcn.exp2": np.exp2,
+    "llvm.amdgcn.exp2": _hardware_exp2,
     "llvm.log": np.log,
     "llvm.log2": np.log2,
     "llvm.log10": np.log10,
-    "llvm.amdgcn.log": np.log2,
+    "llvm.amdgcn.log": _hardware_log2,
     "llvm.sin": np.sin,
     "llvm.cos": np.cos,
     "llvm.tanh": np.tanh,

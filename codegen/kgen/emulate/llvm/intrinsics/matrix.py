@@ -12,6 +12,10 @@ matrix instruction calculator" and the CDNA3 instruction set manual, "Matrix ari
 - D of f64: 16x16 has row 4 * r + l / 16, column l % 16; 4x4 row l / 16, column l % 4, block
   l / 4 % 4.
 
+- Of f8f6f4 (CDNA4 manual, "V_MFMA_SCALE_F32_16X16X128_F8F6F4") a lane has two runs of 16 bytes: for
+  e < 16 k = 16 * (l / M) + e, for the rest K / 2 more. Only fp8 and bf8, and only the form without
+  scales, which LLVM has of two scales that are the constant 0.
+
 Modifiers: with cbsz and abid, block ``abid`` of each 2**cbsz blocks of A is the A of all of them;
 with blgp, lanes of B are taken from others. Products are exact in float32 (float64 for integers and
 f64); the sum over k and the addition of C are rounded to it, the order of additions is numpy's.
@@ -84,6 +88,37 @@ def _mfma(ins: Instruction) -> Callable[..., Array]:
     return multiply
 
 
+#: The 8-bit types among those that the operands of f8f6f4 are told apart by.
+_FORMATS = {0: "fp8", 1: "bf8"}
+_RUN = 16
+
+
+def _mfma_f8f6f4(ins: Instruction) -> Callable[..., Array]:
+    """``(a, b, c, format of A, format of B, select, scale of A, select, scale of B)``"""
+    match = _SHAPE.search(ins.callee)
+    assert match is not None
+    rows, depth = int(match[1]), int(match[2])
+    formats = [_FORMATS.get(immediate(ins.operands[at])) for at in (3, 4)]
+    kind_a, kind_b = formats
+    if kind_a is None or kind_b is None:
+        raise TypeError("f8f6f4 of other than 8-bit types")
+    if any(immediate(ins.operands[at]) for at in (6, 8)):
+        raise TypeError("f8f6f4 with scales")
+
+    def as_matrix(fragment: Array) -> Array:
+        """[wave, lane, element] -> [wave, row, k]"""
+        parts = fragment.reshape(len(fragment), -1, rows, 2, _RUN)
+        return parts.transpose(0, 2, 3, 1, 4).reshape(-1, rows, depth)
+
+    def multiply(m: Machine, a: Array, b: Array, c: Array, *_: Array) -> Array:
+        m.whole_waves(ins)
+        left, right = as_matrix(fragments(m, a, kind_a)), as_matrix(fragments(m, b, kind_b))
+        product = right @ left.transpose(0, 2, 1)
+        return accumulate(m, c, _registers(product[:, None], kind_a), kind_a)
+
+    return multiply
+
+
 def _registers(product: Array, kind: str) -> Array:
     """[wave, block, column, row] -> [wave, lane, register]"""
     count, blocks, columns, rows = product.shape
@@ -119,4 +154,7 @@ EFFECTS: dict[str, Build] = {
     f"llvm.amdgcn.mfma.{result}.{shape}": _mfma
     for result, shapes in _SHAPES.items()
     for shape in words(shapes)
+} | {
+    f"llvm.amdgcn.mfma.scale.f32.{shape}.f8f6f4": _mfma_f8f6f4
+    for shape in ("16x16x128", "32x32x64")
 }

@@ -77,4 +77,9 @@ def _rounded_to_xf32(value: Array) -> Array:
 
 def minifloats(m: Machine, kind: str) -> Array:
     """The value of each of the 256 codes, as float32."""
-    return VALUES[_MINIFLOATS[kind] + ("fnuz" if m.processor == "gfx942" else "")]
+    return VALUES[minifloat_name(m, kind)]
+
+
+def minifloat_name(m: Machine, kind: str) -> str:
+    """The format that the processor means by fp8 or bf8."""
+    return _MINIFLOATS[kind] + ("fnuz" if m.processor == "gfx942" else "")

@@ -8,8 +8,9 @@ manuals, "WMMA":
 - gfx11: A row l % 16, k = e, lanes 16-31 repeat 0-15; D column l % 16, row 2 * r + l / 16. A 16-bit
   D has its rows in the lower or the upper halves of registers, as the last operand says, and keeps
   the other halves of C.
-- gfx12: A row l % 16, of each 8 values of k the first four in lanes 0-15 and the rest in lanes
-  16-31; D column l % 16, row 8 * (l / 16) + r, 16-bit D packed.
+- gfx12: A row l % 16, of 16-bit elements of each 8 values of k the first four in lanes 0-15 and the
+  rest in lanes 16-31, of narrower ones the first half of k in lanes 0-15; D column l % 16, row
+  8 * (l / 16) + r, 16-bit D packed.
 
 B has the layout of A with columns for rows. How the sum over k is rounded: see :mod:`matrix`; a
 16-bit D is rounded once more.
@@ -117,7 +118,8 @@ def _matrix(m: Machine, form: _Form, value: Array, which: int) -> Array:
     fragment = fragments(m, value, form.kinds[which], is_signed=form.is_signed[which])
     count = len(fragment)
     if not form.is_gfx11:
-        parts = fragment.reshape(count, 2, 16, -1, 4)
+        run = 4 if _BITS[form.kinds[which]] == 16 else fragment.shape[2]
+        parts = fragment.reshape(count, 2, 16, -1, run)
         return parts.transpose(0, 2, 3, 1, 4).reshape(count, 16, form.depth)
     low, high = fragment[:, :16], fragment[:, 16:]
     if m.checks and m.mask is None and not np.array_equal(low, high, equal_nan=True):
