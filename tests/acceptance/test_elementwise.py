@@ -13,9 +13,9 @@ from kgen.emulate.schedules import SCHEDULES
 from kgen.ops import functions
 from kgen.ops.parse import MOST_OUTPUTS
 from kgen.spec import DType, Elementwise
-from tests.device.vulkan_support import open_vulkan
+from tests.device.vulkan.vulkan_support import open_vulkan
 from tests.open_devices import verify
-from tests.unit.ops_in_numpy import call_of
+from tests.unit.ops.ops_in_numpy import call_of
 
 pytestmark = pytest.mark.acceptance
 

@@ -9,7 +9,7 @@ from kgen.errors import SpecError
 from kgen.spec import DType, Matmul
 from kgen.spec.choices import SUMS, steps_known
 from kgen.spec.text import parse
-from tests.device.vulkan_support import open_vulkan
+from tests.device.vulkan.vulkan_support import open_vulkan
 from tests.open_devices import verify
 
 pytestmark = pytest.mark.acceptance

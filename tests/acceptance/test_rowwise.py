@@ -11,7 +11,7 @@ from kgen.ops import Expression, Row, functions, row_function
 from kgen.ops.registry import _FUNCTIONS
 from kgen.spec import DType, Rowwise
 from kgen_runtime import definitions
-from tests.device.vulkan_support import open_vulkan
+from tests.device.vulkan.vulkan_support import open_vulkan
 from tests.open_devices import verify
 
 pytestmark = pytest.mark.acceptance

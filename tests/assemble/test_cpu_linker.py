@@ -20,7 +20,7 @@ from kgen.targets import elf
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import compile_object
 from kgen.targets.cpu.linker import link
-from tests.device.cpu_support import require_qemu
+from tests.device.cpu.cpu_support import require_qemu
 from tests.specs import relu_of, softmax_of
 
 ON_X86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86-64 CPU")

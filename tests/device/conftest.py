@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from kgen_runtime.backends.vulkan import VulkanBackend
-from tests.device.vulkan_support import open_vulkan
+from tests.device.vulkan.vulkan_support import open_vulkan
 
 
 @pytest.fixture(scope="module")

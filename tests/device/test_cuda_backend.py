@@ -17,7 +17,7 @@ from kgen_runtime.backends.cuda_driver import call, driver
 from kgen_runtime.errors import DeviceError, LaunchError, OutOfMemory
 from kgen_runtime.kernel import Kernel
 from kgen_runtime.manifest import Extent3, KernelEntry, Launch
-from tests.unit.fakes import Adding, entry, param
+from tests.unit.runtime.fakes import Adding, entry, param
 
 N = 1000
 #: out[i] = a[i] + b[i] for i < count, the sum by way of dynamic shared memory where asked for.

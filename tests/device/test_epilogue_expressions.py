@@ -11,7 +11,7 @@ import pytest
 import kgen
 from kgen.spec import Extent, Matmul
 from kgen.targets.epilogue import Argument, FusedEpilogue
-from tests.device.vulkan_support import open_vulkan
+from tests.device.vulkan.vulkan_support import open_vulkan
 from tests.open_devices import verify
 
 #: Names that kernels have for other things, too.

@@ -13,9 +13,9 @@ import kgen
 import kgen_runtime
 from kgen.errors import ArgumentError
 from kgen.spec import Matmul
-from tests.device.vulkan_support import open_vulkan
+from tests.device.vulkan.vulkan_support import open_vulkan
 from tests.open_devices import verify
-from tests.unit.fake_cuda import installed
+from tests.unit.runtime.drivers.fake_cuda import installed
 
 #: Rows of B and batches have gaps between them.
 PLAIN = Matmul(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.emulate.llvm_kernels import Array, native, on_cpu
+from tests.emulate.llvm.llvm_kernels import Array, native, on_cpu
 
 COUNT = 48
 

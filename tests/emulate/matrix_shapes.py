@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.emulate.llvm_kernels import Array, kernel, run
+from tests.emulate.llvm.llvm_kernels import Array, kernel, run
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgen.emulate.report import EmulationFault, Fault
-from tests.emulate.llvm_kernels import Array, run
+from tests.emulate.llvm.llvm_kernels import Array, run
 
 LANES = 64
 

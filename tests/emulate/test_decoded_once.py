@@ -16,8 +16,8 @@ from kgen.emulate.ptx.exec import prepared
 from kgen.emulate.ptx.exec.operations import Step
 from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.syntax import Instruction
-from tests.emulate.llvm_kernels import run as run_llvm
-from tests.emulate.ptx_programs import Array, program, run
+from tests.emulate.llvm.llvm_kernels import run as run_llvm
+from tests.emulate.ptx.ptx_programs import Array, program, run
 
 #: Doubles what each thread has, through shared memory, and counts the launches in a variable.
 PTX = program(

@@ -19,7 +19,7 @@ from kgen.targets.base import Plan, Target
 from kgen_runtime import dlpack
 from kgen_runtime.errors import ArgumentError
 from tests.specs import relu_of
-from tests.unit.fakes import entry, host
+from tests.unit.runtime.fakes import entry, host
 
 SMALL = kgen.Matmul(m=16, n=16, k=16)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_isolate import broken, needs_x86_64
+from tests.unit.runtime.test_isolate import broken, needs_x86_64
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc and prctl are Linux's")
 

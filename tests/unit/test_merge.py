@@ -16,7 +16,7 @@ from kgen.merge import merge
 from kgen.spec import Matmul
 from kgen_runtime.bundle import BundleFile
 from tests.specs import relu_of
-from tests.unit.test_bundle import rewrite
+from tests.unit.runtime.bundle.test_bundle import rewrite
 
 SPEC = Matmul(m=3, n=21, k=13, dtype="f32")
 CONSTANT = dataclasses.replace(SPEC, constant=("b",))

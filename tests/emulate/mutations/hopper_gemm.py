@@ -7,8 +7,8 @@ from functools import cache
 import numpy as np
 
 from kgen.emulate import Report
-from tests.emulate.hopper_gemm import SOURCES, multiply, operands
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
+from tests.emulate.ptx.hopper_gemm import SOURCES, multiply, operands
 
 
 def product(name: str, m: int, n: int, k: int, ctas: int, cluster: int = 1) -> Program:

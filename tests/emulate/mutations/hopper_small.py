@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.emulate import Report, run
-from tests.emulate.hopper_gemm import FOLDER
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
+from tests.emulate.ptx.hopper_gemm import FOLDER
 
 Array = npt.NDArray[Any]
 

@@ -23,7 +23,7 @@ import pytest
 
 from kgen.emulate import EmulationFault
 from kgen.emulate.report import FAULTS, WARNINGS
-from tests.emulate.llvm_kernels import verified
+from tests.emulate.llvm.llvm_kernels import verified
 from tests.emulate.mutations import (
     amdgpu_copies,
     amdgpu_products,
@@ -48,7 +48,7 @@ from tests.emulate.mutations import (
 )
 from tests.emulate.mutations.mutation import CLEAN, WRONG_RESULT, Mutation, Program
 from tests.emulate.mutations.uncaught import UNCAUGHT
-from tests.emulate.ptxas import assemble
+from tests.emulate.ptx.ptxas import assemble
 
 #: Verification runs every kernel under three.
 SEEDS = 8

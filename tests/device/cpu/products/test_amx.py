@@ -1,0 +1,233 @@
+"""Products on AMX tiles: on this CPU if it has them, else in the emulator."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen import emulate, pipeline
+from kgen.schedule import AmxMatmul
+from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Scale
+from kgen.targets.cpu.plan.amx.matmul import AmxPlan
+from kgen.targets.cpu.plan.amx.tiles import TILE_BYTES
+from kgen_runtime.manifest import Launch
+from tests.device.cpu.cpu_support import check, target
+
+TILES = AmxMatmul(mr=32, nr=32, mc=64, kc=64, nc=64)
+AMX = target("x86-64-amx")
+
+
+def bf16(m: int, n: int, k: int, **fields: Any) -> Matmul:
+    return Matmul(m=m, n=n, k=k, dtype=DType.BF16, **fields)
+
+
+def planned(spec: Matmul, schedule: AmxMatmul | None = None) -> AmxPlan:
+    found = pipeline.plan(spec, AMX, schedule)
+    assert isinstance(found, AmxPlan)
+    return found
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+def test_one_task(layout: Layout) -> None:
+    """It packs B for itself: whole tiles, and all edges at once; chosen blocks and small ones."""
+    for m, n, k in ((32, 64, 64), (33, 41, 75), (17, 10, 3)):
+        spec = bf16(m, n, k, layout=layout, epilogue=(Epilogue.BIAS,))
+        assert len(planned(spec).launches) == 1
+        check(spec, AMX)
+    check(bf16(50, 70, 98, layout=layout), AMX, TILES.override(nc=96))
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+def test_several_tasks(layout: Layout) -> None:
+    """A launch before them packs B for all."""
+    for m, n, k in ((96, 90, 64), (100, 75, 101)):
+        spec = bf16(m, n, k, layout=layout, lda=110, ldb=120)
+        found = planned(spec, TILES)
+        assert [launch.entry_point for launch in found.launches] == [f"{spec.key}_pack", spec.key]
+        assert found.launches[0].grid[0] == found.bands
+        check(spec, AMX, TILES)
+
+
+@pytest.mark.parametrize("layout", [Layout.NN, Layout.NT])
+def test_batches(layout: Layout) -> None:
+    """Each with a B of its own, which one task or a launch packs, and all with the same."""
+    for stride in (None, 0):
+        spec = bf16(20, 40, 40, batch=3, layout=layout, batch_stride_b=stride)
+        assert len(planned(spec, TILES).launches) == (1 if stride is None else 2)
+        check(spec, AMX, TILES)
+        check(bf16(100, 70, 40, batch=2, layout=layout, batch_stride_b=stride), AMX, TILES)
+
+
+@pytest.mark.parametrize("k", [32, 64, 96, 192, 480])
+def test_rows_that_each_step_finishes(k: int) -> None:
+    """Of the register tile before: all 32 with the only step, down to one with each."""
+    spec = bf16(96, 64, k, epilogue=(Epilogue.RESIDUAL, Epilogue.GELU), beta=-1.0, alpha=0.5)
+    for kc in (k, 32 * -(-k // 64)):
+        check(spec, AMX, TILES.override(mc=96, kc=kc))
+
+
+@pytest.mark.parametrize("k", [64, 160])
+def test_copies_of_a(k: int) -> None:
+    """A is multiplied where it lies, or copied as it is loaded for the first panel of B."""
+    spec = bf16(100, 100, k)
+    for pack_a in (0, 1):
+        schedule = TILES.override(pack_a=pack_a)
+        assert planned(spec, schedule).copies_a == bool(pack_a)
+        check(spec, AMX, schedule)
+    assert not planned(bf16(100, 100, k - 1), TILES).copies_a
+
+
+def test_copies_that_leave_the_stack() -> None:
+    """Every task has its own part of a workspace."""
+    spec = bf16(70, 64, 2048)
+    schedule = AmxMatmul(mr=32, nr=32, mc=96, kc=2048, nc=32)
+    found = planned(spec, schedule)
+    assert found.has_copies_of_a
+    assert {w.name: w.nbytes for w in found.workspaces} == {
+        "b.packed": 64 * 2048 * 2,
+        "a.copies": 2 * 96 * 2048 * 2,
+    }
+    check(spec, AMX, schedule)
+
+
+@pytest.mark.parametrize(("m", "mc"), [(64, 64), (90, 96), (160, 160), (128, 64)])
+def test_b_is_packed_beside_the_products(m: int, mc: int) -> None:
+    """By two to five register tiles, K in one block and in several, tasks with fewer columns."""
+    for k, nc in ((64, 96), (64, 64), (192, 64)):
+        spec = bf16(m, 96, k, ldb=110)
+        schedule = TILES.override(mc=mc, nc=nc)
+        found = planned(spec, schedule)
+        assert found.packs_b_between
+        assert len(found.launches) == 1
+        check(spec, AMX, schedule)
+    # K in several blocks, tasks that have as many columns each.
+    spec = Matmul(m=m, n=64, k=128, dtype=DType.S8, batch=2)
+    check(spec, AMX, TILES.override(mc=mc))
+
+
+def test_b_is_not_packed_beside_the_products_where_some_would_be_left_out() -> None:
+    for spec, fields in (
+        (bf16(64, 70, 64), {}),
+        (bf16(64, 64, 65), {}),
+        (bf16(64, 64, 96), {}),
+        (bf16(64, 64, 64, layout=Layout.NT), {}),
+        (bf16(64, 32, 64), {"nc": 32}),
+        (bf16(100, 64, 64), {}),
+        (bf16(32, 64, 64), {}),
+        (bf16(64, 64, 64, constant=(Operand.B,)), {"pack_b": 0}),
+    ):
+        assert not planned(spec, TILES.override(**fields)).packs_b_between
+
+
+@pytest.mark.parametrize("k", [64, 50])
+def test_tasks_in_any_order(k: int) -> None:
+    """Those of the same rows share what a call has copied or packed of them; other calls have their
+    own."""
+    spec = bf16(128, 128, k, out_dtype=DType.F32)
+    schedule = TILES.override(nc=32)
+    kernel, plan = pipeline.kernel(spec, AMX, schedule), planned(spec, schedule)
+    assert plan.keeps_a
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-8, 8, shape).astype(np.float32) for shape in ((128, k), (k, 128)))
+    bits = {name: (x.view(np.uint32) >> 16).astype(np.uint16) for name, x in (("a", a), ("b", b))}
+    out = np.zeros((128, 128), np.float32)
+    memory = {w.name: np.zeros(w.nbytes, np.uint8) for w in plan.workspaces} | bits | {"out": out}
+
+    def call(launch: Launch, begin: int, end: int) -> None:
+        emulate.run(
+            kernel.source.text,
+            language="llvm",
+            entry=launch.entry_point,
+            grid=(1, 1, 1),
+            block=(1, 1, 1),
+            arguments=[
+                *(memory[name] for name in launch.arguments),
+                np.int64(begin),
+                np.int64(end),
+            ],
+        )
+
+    *packing, multiply = plan.launches
+    for launch in packing:
+        for band in range(launch.grid[0]):
+            call(launch, band, band + 1)
+    for begin, end in ((7, 8), (2, 6), (0, 2), (6, 7)):
+        call(multiply, begin, end)
+    np.testing.assert_array_equal(out, a @ b)
+
+
+@pytest.mark.parametrize("mc", [64, 128])
+def test_a_large_b_is_fetched_a_panel_ahead(mc: int) -> None:
+    small_caches = dataclasses.replace(AMX, limits={**AMX.limits, "l2_bytes": 4096})
+    spec = bf16(128, 70, 64)
+    schedule = TILES.override(mc=mc, pack_a=0)
+    plan = pipeline.plan(spec, small_caches, schedule)
+    assert isinstance(plan, AmxPlan)
+    assert plan.fetches_b and not planned(spec, schedule).fetches_b
+    fetched = {
+        row * plan.fetched_row % TILE_BYTES + line
+        for row in range(0, mc, 32)
+        for line in plan.fetched_lines
+    }
+    # All lines of a step's tiles, each once.
+    assert fetched == {
+        tile + line for tile in (0, 16 * plan.column_bytes) for line in range(0, TILE_BYTES, 64)
+    }
+    assert pipeline.source(plan).text.count("call void @llvm.prefetch") == len(plan.fetched_lines)
+    check(spec, small_caches, schedule)
+
+
+@pytest.mark.parametrize("m", [1, 16, 17, 31])
+def test_few_rows(m: int) -> None:
+    """Tile registers of as many rows as there are: nothing is padded."""
+    spec = bf16(m, 80, 100, constant=(Operand.B,), epilogue=(Epilogue.BIAS, Epilogue.SILU))
+    check(spec, AMX, TILES.override(mr=16 if m <= 16 else 32, pack_b=0))
+
+
+@pytest.mark.parametrize("dtype", [DType.BF16, DType.S8, DType.F16])
+def test_few_rows_of_a_b_from_memory_are_not_multiplied_on_tiles(dtype: DType) -> None:
+    """Packing would move B three times; nothing else is packed, so only B's layout decides."""
+    found = target("x86-64-amx+fp16")
+    for m, layout, constant, tiles in (
+        (16, Layout.NN, (), False),
+        (16, Layout.NT, (), False),
+        (17, Layout.NN, (), True),
+        (1, Layout.NN, (Operand.B,), True),
+    ):
+        spec = Matmul(m=m, n=4096, k=4096, dtype=dtype, layout=layout, constant=constant)
+        plan = pipeline.plan(spec, found)
+        assert isinstance(plan, AmxPlan) == tiles
+        assert plan.workspaces == () or tiles
+
+
+def test_register_tiles_of_other_shapes() -> None:
+    for mr, nr in ((16, 16), (48, 16), (16, 48), (32, 16)):
+        schedule = AmxMatmul(mr=mr, nr=nr, mc=2 * mr, kc=64, nc=2 * nr)
+        check(bf16(3 * mr, 2 * nr + 7, 100), AMX, schedule)
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+def test_f16(layout: Layout) -> None:
+    spec = Matmul(m=37, n=50, k=45, dtype=DType.F16, layout=layout, epilogue=(Epilogue.RELU,))
+    kernel = pipeline.kernel(spec, target("x86-64-amx+fp16"))
+    assert "call void @llvm.x86.tdpfp16ps(" in kernel.source.text
+    check(spec, target("x86-64-amx+fp16"))
+
+
+@pytest.mark.parametrize("layout", list(Layout))
+@pytest.mark.parametrize("out", [DType.S32, DType.F32, DType.F16, DType.BF16, DType.S8])
+def test_bytes(out: DType, layout: Layout) -> None:
+    scaled: dict[str, Any] = {}
+    if out is not DType.S32:
+        scaled = {"scales": (Scale.A, Scale.B), "epilogue": (Epilogue.BIAS,)}
+    spec = Matmul(m=50, n=41, k=133, dtype=DType.S8, layout=layout, out_dtype=out, **scaled)
+    check(spec, AMX, TILES.override(mc=32 if out is DType.S8 else 64, mr=16))
+
+
+def test_subnormal_results_are_zero_as_products_make_them() -> None:
+    """Rounded by VCVTNEPS2BF16, which AVX512-BF16 brings; other types do not ask for it."""
+    assert "avx512_bf16" in planned(bf16(32, 32, 32)).features
+    assert "avx512_bf16" not in planned(bf16(32, 32, 32, out_dtype=DType.F32)).features

@@ -1,0 +1,85 @@
+"""Products of a few rows that a few rows of B at once pass by, by every instruction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kgen.schedule import OuterMatmul
+from kgen.spec import DType, Epilogue, Layout, Matmul
+from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.plan.kernels.gemv_strips import has_outer, sums_of_outer
+from kgen.targets.cpu.plan.tiles.dots import dot_for
+from tests.device.cpu.cpu_support import check, here, require_qemu, target
+
+TARGETS = [
+    ("x86-64", DType.F32),
+    ("x86-64", DType.S8),
+    ("x86-64-v3", DType.F32),
+    ("x86-64-v3", DType.S8),
+    ("x86-64-v3+vnni", DType.S8),
+    ("x86-64-v4", DType.F64),
+    ("x86-64-v4", DType.S8),
+    ("x86-64-v4+vnni", DType.S8),
+    ("x86-64-v4+bf16", DType.BF16),
+    ("aarch64-neon", DType.F32),
+    ("aarch64-neon+dotprod", DType.S8),
+]
+#: Blocks of K, the rest of it and what is left of that; fewer rows than are taken at once; columns
+#: in whole steps and strips, or not, in one block and several, the last one shorter.
+CASES: list[dict[str, Any]] = [
+    {"m": 1, "k": 71, "strips": 7},
+    {"m": 2, "k": 24, "strips": 3, "over": 5, "batch": 2, "ldb": 900, "beta": 0.5},
+    {"m": 3, "k": 3, "over": 1, "epilogue": (Epilogue.BIAS,), "layout": Layout.TN},
+    {"m": 1, "k": 13, "strips": 4, "over": -1, "lda": 20, "layout": Layout.NN},
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), TARGETS)
+def test_outer_products(name: str, dtype: DType) -> None:
+    if name.startswith("aarch64"):
+        require_qemu()
+        found = target(name)
+    else:
+        # AVX-VNNI is emulated where the CPU lacks it.
+        found = target(name) if name == "x86-64-v3+vnni" else here(name)
+    for case in CASES:
+        fields = dict(case)
+        dot = dot_for(dtype, found)
+        out = DType.F64 if dtype is DType.F64 else DType.F32
+        wide = Matmul(m=1, n=64, k=64, dtype=dtype, out_dtype=out)
+        width = sums_of_outer(wide, found).count * (dot.group if dot else 1)
+        n = fields.pop("strips", 1) * width + fields.pop("over", 0)
+        if width > 16 and found.limits["vector_registers"] == 16:
+            fields["m"] = 1
+        spec = Matmul(n=n, dtype=dtype, out_dtype=out, **fields)
+        if not has_outer(spec, found):
+            continue
+        schedule = OuterMatmul(
+            mr=spec.m,
+            nr=width,
+            mc=spec.m,
+            kc=12,
+            nc=2 * width,
+            pack_a=False,
+            pack_b=False,
+            parts=2 if spec.m > 1 else 4,
+        )
+        check(spec, found, schedule)
+
+
+@pytest.mark.parametrize("dtype", [DType.F32, DType.BF16, DType.S8], ids=lambda d: d.value)
+def test_outer_products_are_chosen(dtype: DType) -> None:
+    """For few rows and a B that leaves the second-level cache, an odd K and N as well."""
+    found = here("native")
+    rows = 1 if dtype is DType.S8 else 3
+    side = 1101 if dtype is DType.F32 else 2051
+    spec = Matmul(m=rows, n=side, k=side, dtype=dtype)
+    if not has_outer(spec, found):
+        pytest.skip("this CPU has no instruction for products of groups of the type")
+    chosen = FAMILY.choose(spec, found)
+    if not isinstance(chosen, OuterMatmul):
+        assert side * side * dtype.itemsize <= found.limits["l2_bytes"] or found.has("amx_tile")
+        pytest.skip("B is not large here, or AMX takes it")
+    check(spec, found)

@@ -1,0 +1,178 @@
+"""Panels of B packed while they are multiplied, which stay packed for the tasks that follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen import pipeline
+from kgen.schedule import CpuMatmul, DotMatmul, Schedule
+from kgen.spec import DType, Epilogue, Layout, Matmul
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
+from kgen_runtime.backends import cpu_workers
+from kgen_runtime.backends.cpu_workers import Job
+from tests.device.cpu.cpu_support import check, here, load, target
+
+BLOCKS = CpuMatmul(mr=4, nr=32, mc=16, kc=128, nc=32)
+GROUPS = DotMatmul(mr=4, nr=32, mc=16, kc=128, nc=32)
+#: A target with each type's main loop: f32 and f16 by FMA, bf16 in pairs, s8 by fours.
+TARGETS = {
+    DType.F32: "x86-64-v4",
+    DType.F16: "x86-64-v4",
+    DType.BF16: "x86-64-v4+bf16",
+    DType.S8: "x86-64-v4+vnni",
+}
+
+
+def blocks(dtype: DType) -> CpuMatmul:
+    return BLOCKS if dtype in (DType.F32, DType.F16) else GROUPS
+
+
+def product(dtype: DType, m: int, n: int, k: int, **fields: Any) -> Matmul:
+    return Matmul(m=m, n=n, k=k, dtype=dtype, **fields)
+
+
+def planned(spec: Matmul, schedule: Schedule) -> TiledPlan:
+    plan = pipeline.plan(spec, target(TARGETS[spec.dtype]), schedule)
+    assert isinstance(plan, TiledPlan)
+    return plan
+
+
+def text(spec: Matmul) -> str:
+    return pipeline.source(planned(spec, GROUPS)).text
+
+
+def test_what_stays_packed() -> None:
+    """B where several blocks of rows use it and it fits, else A, and neither in blocks of K."""
+    spec = product(DType.BF16, 41, 96, 64)
+    assert planned(spec, GROUPS.override(pack_a=0)).keeps_b
+    assert planned(spec, GROUPS.override(pack_a=0)).rows_are_fastest
+    both = planned(spec, GROUPS)
+    assert both.keeps_a
+    assert not both.keeps_b
+    assert planned(spec, GROUPS.override(nc=96)).keeps_b
+    assert not planned(spec, GROUPS.override(mc=44, nc=96)).keeps_b
+    blocked = planned(spec, GROUPS.override(kc=32))
+    assert not blocked.keeps_a
+    assert not blocked.keeps_b
+    large = product(DType.BF16, 41, 2048, 128)
+    assert not planned(large, GROUPS.override(pack_a=0, nc=2048)).keeps_b
+
+
+def test_what_tiles_pack() -> None:
+    """Rows of B as they lie, where every block of rows has a whole tile, and the last group is cut
+    in the only block of K if it is."""
+    spec = product(DType.BF16, 41, 96, 64)
+    assert planned(spec, GROUPS).packs_in_tiles
+    cut = product(DType.BF16, 41, 96, 63)
+    assert planned(cut, GROUPS).packs_in_tiles
+    assert not planned(cut, GROUPS.override(kc=32)).packs_in_tiles
+    assert not planned(product(DType.BF16, 34, 96, 64), GROUPS).packs_in_tiles
+    assert not planned(product(DType.BF16, 41, 96, 64, layout=Layout.NT), GROUPS).packs_in_tiles
+    assert planned(product(DType.F32, 41, 96, 63), BLOCKS).packs_in_tiles
+
+
+@pytest.mark.parametrize("dtype", list(TARGETS))
+@pytest.mark.parametrize("layout", list(Layout))
+def test_products(dtype: DType, layout: Layout) -> None:
+    """Several blocks of rows; one and several panels in a task, the last one cut; blocks of K."""
+    found, schedule = target(TARGETS[dtype]), blocks(dtype)
+    spec = product(dtype, 41, 73, 64, layout=layout, batch=2)
+    check(spec, found, schedule)
+    check(spec, found, schedule.override(nc=96))
+    check(product(dtype, 41, 73, 63, layout=layout), found, schedule)
+    check(spec, found, schedule.override(nc=96, kc=48 if dtype is DType.F32 else 64))
+    if layout is Layout.NN and dtype is not DType.F16:
+        check(spec, found, schedule.override(pack_a=0))
+        check(spec, found, schedule.override(pack_a=0, nc=64))
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("x86-64-v4+bf16", DType.BF16),
+        ("x86-64-v4+vnni", DType.S8),
+        ("x86-64-v4", DType.S8),
+        ("x86-64-v4", DType.F16),
+        ("x86-64", DType.S8),
+        ("x86-64-v3", DType.S8),
+        ("x86-64-v3+vnni", DType.S8),
+    ],
+)
+def test_in_register_transposes_of_b(name: str, dtype: DType) -> None:
+    """Whole transposes, what is left of K and of the columns, and groups that are half outside."""
+    found, schedule = target(name), blocks(dtype)
+    if "v4" not in name:
+        schedule = schedule.override(mr=2, nr=16)
+    for k in (64, 70, 139):
+        spec = product(dtype, 17, 89, k, layout=Layout.NT, ldb=k + 3)
+        check(spec, found, schedule.override(mc=32, nc=96))
+        check(spec, found, schedule.override(mc=16, kc=64))
+
+
+def test_whole_panels_are_not_gathered() -> None:
+    gathered = "insertelement <16 x i32> zeroinitializer"
+    assert gathered not in text(product(DType.BF16, 64, 64, 64, layout=Layout.NT))
+    assert gathered in text(product(DType.BF16, 64, 71, 64, layout=Layout.NT))
+    assert gathered in text(product(DType.BF16, 64, 64, 66, layout=Layout.NT))
+
+
+@pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v3+vnni"])
+def test_narrower_vectors(name: str) -> None:
+    for dtype in (DType.F32, DType.S8):
+        schedule = (BLOCKS if dtype is DType.F32 else GROUPS).override(mr=2, nr=16, mc=6, pack_a=0)
+        if dtype is DType.S8 and not name.endswith("+vnni"):
+            schedule = schedule.override(pack_a=1)
+        check(product(dtype, 17, 41, 64), target(name), schedule.override(nc=32))
+
+
+def test_what_follows_b_is_not_read() -> None:
+    """The group that is half outside has zeros there, and not what is behind the last row."""
+    spec = product(DType.BF16, 16, 32, 63, out_dtype=DType.F32)
+    ready = load(spec, here(TARGETS[DType.BF16]), GROUPS.override(nc=32))
+    random = np.random.default_rng(0)
+    a, b = (_numbers(random, DType.BF16, count) for count in (16 * 63, 64 * 32))
+    outs = np.zeros((2, 16 * 32), np.float32)
+    for out, behind in zip(outs, (0, 0x7FC0), strict=True):
+        b[63 * 32 :] = behind
+        ready.run({"a": a.ctypes.data, "b": b.ctypes.data, "out": out.ctypes.data})
+    assert outs.all()
+    assert np.array_equal(*outs)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "packs_a"),
+    [
+        *((dtype, True) for dtype in TARGETS),
+        *((dtype, False) for dtype in TARGETS if dtype is not DType.F16),
+    ],
+)
+def test_any_part_of_the_tasks(dtype: DType, packs_a: bool) -> None:
+    """Threads take runs of tasks that begin anywhere: the first of a run packs for the others."""
+    schedule = blocks(dtype).override(pack_a=packs_a)
+    spec = product(dtype, 41, 73, 64, batch=2, out_dtype=DType.F32, epilogue=(Epilogue.RELU,))
+    ready = load(spec, here(TARGETS[dtype]), schedule)
+    random = np.random.default_rng(0)
+    a, b = (_numbers(random, dtype, 2 * count) for count in (41 * 64, 64 * 73))
+    whole, parts = np.zeros((2, 2 * 41 * 73), np.float32)
+    tasks = ready.kernel.entries[0].tasks
+    assert tasks == 18
+    ready.run({"a": a.ctypes.data, "b": b.ctypes.data, "out": whole.ctypes.data})
+    code = cpu_workers.code()
+    job = Job(ready.kernel.entries[0].address, tasks, [x.ctypes.data for x in (a, b, parts)])
+    for begin, end in ((13, 18), (0, 1), (1, 5), (7, 13), (5, 7)):
+        code.tasks(job.address, begin, end)
+    assert np.array_equal(whole, parts)
+    assert whole.any()
+
+
+def _numbers(random: np.random.Generator, dtype: DType, count: int) -> Any:
+    """As they are stored."""
+    if dtype is DType.S8:
+        return random.integers(-128, 128, count, np.int8)
+    values = random.standard_normal(count).astype(np.float32)
+    if dtype is DType.BF16:
+        return (values.view(np.uint32) >> 16).astype(np.uint16)
+    return values.astype(np.float16) if dtype is DType.F16 else values

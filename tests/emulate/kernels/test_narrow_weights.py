@@ -1,0 +1,168 @@
+"""Products of f32 with a narrower B on GPUs, executed, and models whose weights are narrowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import kgen
+from kgen.check.model.narrow import ROUNDED, weights_of
+from kgen.check.model.steps import ProgramResult, verify_program
+from kgen.check.model.truth import truth
+from kgen.check.verify.run import opened
+from kgen.cli.main import main
+from kgen.graph.rewrites.narrow import in_s8
+from kgen.spec import Layout, Matmul
+from kgen.spec.choices import WIDENED, BType
+from kgen_runtime import blocks
+from tests.device.vulkan.vulkan_support import open_vulkan
+from tests.onnx_models import EXPORTED, mlp
+from tests.open_devices import verify
+
+#: Tiles of either order with odd rows, which go by single bytes, and NVIDIA's few rows.
+CASES: list[dict[str, Any]] = [
+    {"m": 3, "n": 33, "k": 29, "layout": Layout.NT},
+    {"m": 17, "n": 20, "k": 35, "layout": Layout.TN, "batch": 2, "batch_stride_b": 0},
+    {"m": 1, "n": 64, "k": 272},
+    {"m": 2, "n": 72, "k": 256, "layout": Layout.NT, "ldb": 272},
+]
+SHAPES = {"x": (5, 13)}
+
+
+@pytest.mark.parametrize(
+    ("name", "b_dtype"),
+    [
+        pytest.param(name, b_dtype, marks=[] if b_dtype in few else pytest.mark.slow)
+        for name, few in (
+            ("sm_80", (BType.BF16, BType.S8)),
+            ("gfx942", (BType.S8,)),
+            ("gfx1100", (BType.BF16,)),
+            ("vulkan1.3", WIDENED),
+        )
+        for b_dtype in WIDENED
+    ],
+)
+def test_a_narrow_b(name: str, b_dtype: BType) -> None:
+    if name.startswith("vulkan"):
+        open_vulkan().close()
+    scaled: dict[str, Any] = {"epilogue": "x * scale"} if b_dtype is BType.S8 else {}
+    specs = [Matmul(dtype="f32", b_dtype=b_dtype, **case, **scaled) for case in CASES]
+    report = verify(kgen.build(specs, [name]))
+    assert [kernel.status for kernel in report.kernels] == ["passed"] * len(CASES)
+
+
+def test_what_a_target_lacks_is_refused() -> None:
+    spec = Matmul(m=2, n=32, k=32, dtype="f32", b_dtype="s4", layout="nt")
+    with pytest.raises(kgen.KgenError, match="b_dtype=s4 is not one that sm_80 has beside dtype"):
+        kgen.build(spec, ["sm_80"])
+
+
+# -- models --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("models") / "mlp.onnx"
+    onnx.save(mlp("batch"), file)
+    return file
+
+
+def verified(path: Path, weights: str, targets: list[str], **shapes: Any) -> list[ProgramResult]:
+    bundle = kgen.compile_model(path, targets, weights=weights, **shapes).bundle  # type: ignore[arg-type]
+    assert weights_of(bundle.manifest.kernels) == weights
+    expected = truth(path, bundle.manifest.programs[0], weights=weights)
+    with opened(bundle) as reader:
+        return [verify_program(reader, p, expected) for p in bundle.manifest.programs]
+
+
+@pytest.mark.parametrize("weights", ROUNDED)
+def test_a_model_with_narrow_weights(model: Path, weights: str) -> None:
+    """It is what the model computes with the rounded weights, which differs from the model."""
+    targets = ["native"] if weights == "s4" else ["native", "sm_80", "gfx942"]
+    for found in verified(model, weights, targets, shapes=SHAPES):
+        assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)
+        (deviation,) = found.deviation.values()
+        assert 1e-4 < deviation < {"bf16": 0.01, "s8": 0.03, "s4": 0.3}[weights]
+
+
+def test_other_weights_are_not_what_a_model_computes(model: Path) -> None:
+    """The bound is that of f32: weights that are rounded otherwise are beyond it by far."""
+    bundle = kgen.compile_model(model, ["native"], weights="s8", shapes=SHAPES).bundle
+    (program,) = bundle.manifest.programs
+    with opened(bundle) as reader:
+        found = verify_program(reader, program, truth(model, program))
+    wrong = found.first_wrong
+    assert not found.passed and wrong is not None and (wrong.error or 0.0) > 100.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weights", ["s8", "s4"])
+def test_an_encoder_with_narrow_weights(weights: str) -> None:
+    (found,) = verified(EXPORTED["dynamo"], weights, ["native"])
+    assert found.passed, (found.first_wrong, found.outputs, found.reason)
+
+
+def test_on_the_command_line(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compile", str(model), "--shape", "x=5x13", "-o", str(tmp_path / "m.kgen")]
+    assert main([*words, "--target", "native", "--weights", "s4", "--verify"]) == 0
+    out = capsys.readouterr().out
+    assert "native/main: narrow weights move softmax5_0 by 3." in out
+    for target, weights, message in (
+        ("sm_80", "s4", "weights=s4 is not one that sm_80 has; it has bf16, f16, s8"),
+        ("native", "f16", "weights=f16 is not one of bf16, s8, s4"),
+        ("native", "s5", "weights=s5 is unknown; known are bf16, f16, s8, s4"),
+    ):
+        assert main([*words, "--target", target, "--weights", weights]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_weights_that_are_not_finite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    proto = mlp("batch")
+    tensor = next(t for t in proto.graph.initializer if len(t.dims) == 2)
+    array = onnx.numpy_helper.to_array(tensor).copy()
+    array[1, 1] = np.nan
+    tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+    onnx.save(proto, tmp_path / "nan.onnx")
+    words = ["compile", str(tmp_path / "nan.onnx"), "--target", "native", "--shape", "x=5x13"]
+    assert main([*words, "--weights", "s8", "-o", str(tmp_path / "m.kgen")]) == 2
+    assert "hold NaN or infinity, which s8 lacks" in capsys.readouterr().err
+
+
+def test_quantised_weights_come_out_as_they_were() -> None:
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(-127, 128, (64, 33)).astype(np.int8)
+    numbers[rng.integers(0, 64, 33), np.arange(33)] = 127
+    scales = rng.random(33).astype(np.float32) * 0.01
+    found, own = in_s8(numbers * scales)
+    assert np.array_equal(found, numbers)
+    np.testing.assert_allclose(own, scales, rtol=2e-7)
+    # A block whose farthest number is -8 scales, as Q4_0 makes them.
+    packed = blocks.rounded(rng.standard_normal((7, 70)).astype(np.float32))
+    assert np.array_equal(blocks.rounded(in_f32(packed, 70)), packed)
+
+
+def in_f32(packed: np.ndarray[Any, Any], count: int) -> np.ndarray[Any, Any]:
+    split = packed.reshape(len(packed), -1, blocks.BLOCK_BYTES)
+    scales = split[:, :, :2].copy().view("<f2").astype(np.float32)
+    halves = np.concatenate([split[:, :, 2:] & 15, split[:, :, 2:] >> 4], axis=-1)
+    return ((halves.astype(np.float32) - 8) * scales).reshape(len(packed), -1)[:, :count]
+
+
+def test_weights_are_rounded_to_the_nearest() -> None:
+    """Of both roundings, that of kernels and that of the check: columns of zeros, of one number,
+    and of a block that is cut, too."""
+    rng = np.random.default_rng(0)
+    columns = (rng.standard_normal((5, 75)) * np.float32(0.1)).astype(np.float32)
+    columns[1], columns[2, 3:], columns[3, :40] = 0.0, 0.0, 0.0
+    numbers, scales = in_s8(columns.T)
+    found = numbers.astype(np.float64) * scales.astype(np.float64)
+    assert np.array_equal(found.T, ROUNDED["s8"](columns.astype(np.float64)))
+    assert np.all(np.abs(found.T - columns) <= scales[:, None] * 0.50001)
+    found = in_f32(blocks.rounded(columns), 75)
+    assert np.array_equal(found, ROUNDED["s4"](columns.astype(np.float64)))

@@ -1,0 +1,218 @@
+"""The checks of LDS: races between waves and within one, uninitialised reads, barriers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kgen.emulate.report import EmulationFault, Fault, Report
+from tests.emulate.llvm.llvm_kernels import kernel, run
+
+LANES = 128
+FENCE = 'fence syncscope("workgroup") acq_rel'
+BARRIER = f"""{FENCE}
+  call void @llvm.amdgcn.s.barrier()
+  {FENCE}"""
+DECLARATIONS = """
+@tile = internal addrspace(3) global [256 x i32] poison, align 16
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare void @llvm.amdgcn.s.barrier()
+declare void @llvm.amdgcn.s.barrier.signal(i32 immarg)
+declare void @llvm.amdgcn.s.barrier.wait(i16 immarg)
+declare void @llvm.amdgcn.wave.barrier()"""
+
+
+def at(name: str, index: str) -> str:
+    return f"  %{name} = getelementptr [256 x i32], ptr addrspace(3) @tile, i32 0, i32 {index}\n"
+
+
+def store(name: str, index: str, value: str) -> str:
+    return at(f"{name}.p", index) + f"  store i32 {value}, ptr addrspace(3) %{name}.p\n"
+
+
+def load(name: str, index: str) -> str:
+    return at(f"{name}.p", index) + f"  %{name} = load i32, ptr addrspace(3) %{name}.p\n"
+
+
+OUT = """
+  %g = call i32 @llvm.amdgcn.workgroup.id.x()
+  %base = mul i32 %g, 128
+  %n = add i32 %base, %t
+  %to = getelementptr i32, ptr addrspace(1) %out, i32 %n
+  store i32 %x, ptr addrspace(1) %to
+  ret void"""
+
+
+def launch(body: str, *, cpu: str = "gfx942", checks: bool = True) -> tuple[np.ndarray, Report]:
+    out = np.zeros(3 * LANES, np.uint32)
+    source = kernel(body, "ptr addrspace(1) %out", cpu=cpu, declarations=DECLARATIONS)
+    report = run(
+        source,
+        entry="k",
+        grid=(3, 1, 1),
+        block=(LANES, 1, 1),
+        arguments=[out],
+        checks=checks,
+    )
+    return out, report
+
+
+def fault(body: str, *, cpu: str = "gfx942") -> Fault:
+    launch(body, cpu=cpu, checks=False)
+    with pytest.raises(EmulationFault) as error:
+        launch(body, cpu=cpu)
+    return error.value.fault
+
+
+#: Every lane leaves its number and takes that of the lane across the workgroup.
+EXCHANGE = (
+    store("s", "%t", "%t") + f"  {BARRIER}\n" + "  %o = xor i32 %t, 127\n" + load("x", "%o") + OUT
+)
+
+
+def test_an_exchange_with_its_barrier_is_clean() -> None:
+    out, report = launch(EXCHANGE)
+    np.testing.assert_array_equal(out, np.tile(np.arange(LANES)[::-1], 3))
+    assert report.counters["barrier"] == 2 * 3  # one each in two waves of three workgroups
+
+
+def test_a_dropped_barrier_is_a_race() -> None:
+    found = fault(EXCHANGE.replace("call void @llvm.amdgcn.s.barrier()", ""))
+    assert found.kind == "race"
+    assert found.instruction.startswith("%x = load i32")
+    assert "lane 127" in found.message and "no barrier" in found.message
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_barrier_without_a_fence_orders_nothing(which: int) -> None:
+    head, middle, tail = EXCHANGE.split(FENCE)
+    found = fault(head + FENCE * which + middle + FENCE * (1 - which) + tail)
+    assert found.kind == "race" and "no barrier between fences" in found.message
+    # A fence that reaches no further than the wave is none for another wave.
+    narrow = FENCE.replace("workgroup", "wavefront")
+    assert fault(EXCHANGE.replace(FENCE, narrow, 1)).kind == "race"
+
+
+def test_the_next_round_needs_a_barrier_after_the_reads() -> None:
+    """Write after read: the tile is overwritten while the other wave may still read."""
+    again = store("s2", "%t", "%x")
+    body = EXCHANGE.replace(OUT, again + OUT)
+    found = fault(body)
+    assert found.kind == "race" and "read by wave" in found.message
+    launch(EXCHANGE.replace(OUT, f"  {BARRIER}\n" + again + OUT))
+
+
+def test_two_waves_that_write_one_place() -> None:
+    body = "  %k = and i32 %t, 63\n" + store("s", "%k", "%t")
+    body += f"  {BARRIER}\n" + load("x", "%k") + OUT
+    assert fault(body).kind == "race"
+    # One wave of another value each, behind a condition, is fine.
+    guarded = (
+        "  %first = icmp ult i32 %t, 64\n  br i1 %first, label %write, label %join\nwrite:\n"
+        "  %k = and i32 %t, 63\n" + store("s", "%k", "%t") + "  br label %join\njoin:\n"
+        f"  {BARRIER}\n  %q = and i32 %t, 63\n" + load("x", "%q") + OUT
+    )
+    out, _ = launch(guarded)
+    np.testing.assert_array_equal(out, np.tile(np.arange(LANES) % 64, 3))
+
+
+def test_lanes_of_a_wave_may_store_one_value_but_not_two() -> None:
+    same = (
+        "  %w = lshr i32 %t, 6\n"
+        + store("s", "%w", "%w")
+        + f"  {BARRIER}\n"
+        + load("x", "%w")
+        + OUT
+    )
+    out, _ = launch(same)
+    np.testing.assert_array_equal(out, np.tile(np.arange(LANES) // 64, 3))
+    found = fault(same.replace("store i32 %w,", "store i32 %t,"))
+    assert found.kind == "race" and "as well" in found.message
+
+
+@pytest.mark.parametrize("order", ["", "  call void @llvm.amdgcn.wave.barrier()\n", f"  {FENCE}\n"])
+def test_an_exchange_within_a_wave_needs_a_fence(order: str) -> None:
+    """LLVM may move a load of another lane's place above the store without one."""
+    body = store("s", "%t", "%t") + order + "  %o = xor i32 %t, 1\n" + load("x", "%o") + OUT
+    if order:
+        out, _ = launch(body)
+        np.testing.assert_array_equal(out, np.tile(np.arange(LANES) ^ 1, 3))
+    else:
+        found = fault(body)
+        assert found.kind == "race" and "no fence" in found.message
+
+
+def test_reading_what_nothing_wrote() -> None:
+    found = fault(EXCHANGE.replace("%o = xor i32 %t, 127", "%o = add i32 %t, 1"))
+    assert (found.kind, found.lanes, found.address) == ("uninitialised-read", (127,), 512)
+
+
+def test_a_split_barrier_orders_what_came_before_its_signal() -> None:
+    signal = "  call void @llvm.amdgcn.s.barrier.signal(i32 -1)\n"
+    wait = "  call void @llvm.amdgcn.s.barrier.wait(i16 -1)\n"
+    write, read = store("s", "%t", "%t"), "  %o = xor i32 %t, 127\n" + load("x", "%o")
+    fence = f"  {FENCE}\n"
+    launch(write + fence + signal + wait + fence + read + OUT, cpu="gfx1201")
+    found = fault(signal + write + fence + wait + fence + read + OUT, cpu="gfx1201")
+    assert found.kind == "race"
+
+
+def test_a_barrier_that_a_wave_reaches_in_part() -> None:
+    body = (
+        "  %few = icmp ult i32 %t, 100\n  br i1 %few, label %some, label %join\nsome:\n"
+        f"  {BARRIER}\n"
+        "  br label %join\njoin:\n  %x = add i32 %t, 0\n" + OUT
+    )
+    found = fault(body)
+    assert found.kind == "divergent-warp-instruction"
+    assert found.lanes == tuple(range(100, 108))
+    # Whole waves may be at barriers of their own.
+    body = body.replace("100", "64").replace(
+        "label %join\nsome",
+        "label %others\nothers:\n  call void @llvm.amdgcn.s.barrier()\n  br label %join\nsome",
+    )
+    launch(body)
+
+
+def test_workgroups_that_go_different_ways_keep_their_own_books() -> None:
+    """The last workgroup leaves out the store, so its read is of nothing."""
+    body = (
+        "  %g0 = call i32 @llvm.amdgcn.workgroup.id.x()\n  %last = icmp eq i32 %g0, 2\n"
+        "  br i1 %last, label %join, label %write\nwrite:\n"
+        + store("s", "%t", "%t")
+        + f"  br label %join\njoin:\n  {BARRIER}\n  %o = xor i32 %t, 127\n"
+        + load("x", "%o")
+        + OUT
+    )
+    found = fault(body)
+    assert (found.kind, found.workgroup) == ("uninitialised-read", (2, 0, 0))
+    launch(body.replace("icmp eq i32 %g0, 2", "icmp eq i32 %g0, 9"))
+
+
+def test_atomics_do_not_race_with_each_other() -> None:
+    body = (
+        "  %z = icmp eq i32 %t, 0\n  br i1 %z, label %init, label %join\ninit:\n"
+        + store("s", "0", "0")
+        + f"  br label %join\njoin:\n  {BARRIER}\n"
+        + at("c", "0")
+        + "  %old = atomicrmw add ptr addrspace(3) %c, i32 %t monotonic\n"
+        + f"  {BARRIER}\n"
+        + load("x", "0")
+        + OUT
+    )
+    out, _ = launch(body)
+    assert (out == LANES * (LANES - 1) // 2).all()
+    barrier = body.rindex("call void @llvm.amdgcn.s.barrier()")
+    dropped = body[:barrier] + body[barrier:].replace("call void @llvm.amdgcn.s.barrier()", "", 1)
+    assert "atomic" in fault(dropped).message
+
+
+def test_misaligned_accesses_of_lds() -> None:
+    odd = EXCHANGE.replace(
+        "store i32 %t, ptr addrspace(3) %s.p",
+        """%u = shl i32 %t, 1
+  %odd = getelementptr i8, ptr addrspace(3) %s.p, i32 %u
+  store i32 %t, ptr addrspace(3) %odd""",
+    )
+    found = fault(odd)
+    assert (found.kind, found.address, found.lanes) == ("misaligned", 6, (1,))

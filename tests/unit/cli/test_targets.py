@@ -1,0 +1,54 @@
+"""Targets on the command line: how they may be written, and their table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kgen.targets import FAMILIES, families
+from tests.unit.cli.test_main import build, run
+
+
+@pytest.fixture(autouse=True)
+def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_code_without_an_emulator_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, *build(op="relu", shape="9", target="vulkan1.1", output="x.kgen"))[0] == 0
+    status, out, _ = run(capsys, "verify", "x.kgen", "--on", "emulator")
+    reason = "vulkan1.1/relu_9_f16: vulkan1.1 code has no emulator; it takes a device or driver"
+    assert status == 1 and out.splitlines()[-1] == reason
+
+
+def test_lists_and_names_in_other_spellings(capsys: pytest.CaptureFixture[str]) -> None:
+    """Spaces between targets, and floats called floats."""
+    fp8 = build(target="sm_89, sm_90a", dtype="f8e4m3", out_dtype="f8e4m3", output="x.kgen")
+    status, out, _ = run(capsys, *fp8, "--json")
+    assert status == 0
+    assert [(k["kernel"], k["target"]) for k in json.loads(out)["kernels"]] == [
+        ("matmul_16x16x16_e4m3_nn", "sm_89"),
+        ("matmul_16x16x16_e4m3_nn", "sm_90a"),
+    ]
+
+
+def test_targets_are_listed_on_a_cpu_that_is_none_of_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    status, out, _ = run(capsys, "targets")
+    assert status == 0 and "x86-64-v4+bf16" in out
+    assert out.splitlines()[-1].startswith("target=native: this machine is riscv64; kernels are")
+    assert "riscv64" in json.loads(run(capsys, "targets", "--json")[1])["native"]["reason"]
+
+
+def test_names_of_targets_begin_as_their_family_says() -> None:
+    """By which the one family that may know a name is found."""
+    for family in families():
+        prefixes = FAMILIES[family.name]
+        assert all(target.name.startswith(prefixes) for target in family.targets)
+        assert all(
+            not p.startswith(FAMILIES[f]) for p in prefixes for f in FAMILIES if f != family.name
+        )

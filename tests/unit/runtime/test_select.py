@@ -1,0 +1,204 @@
+"""Choosing a device and, on it, the best code of every kernel."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import kgen_runtime
+from kgen_runtime import select
+from kgen_runtime.backend import Backend, DeviceInfo
+from kgen_runtime.errors import (
+    ArgumentError,
+    BundleError,
+    DeviceError,
+    IntegrityError,
+)
+from tests.unit.runtime.fakes import AbsentFake, FakeBackend, HostFake, OpaqueFake, entry, save
+
+
+class Software(OpaqueFake):
+    kind: ClassVar[str] = "software"
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> dict[str, type[Backend]]:
+    """A machine without GPU drivers but with a CPU; tests put other backends in."""
+    here: dict[str, type[Backend]] = {"cuda": AbsentFake, "hip": AbsentFake, "cpu": HostFake}
+    here["vulkan"] = Software
+
+    def backend_class(name: str) -> type[Backend]:
+        return here[name]
+
+    monkeypatch.setattr(select, "BACKENDS", ("cuda", "hip", "vulkan", "cpu"))
+    monkeypatch.setattr(select, "backend_class", backend_class)
+    return here
+
+
+def test_registry() -> None:
+    for name in select.BACKENDS:
+        cls = select.backend_class(name)
+        assert cls.name == name and issubclass(cls, Backend)
+    with pytest.raises(ArgumentError, match=r"device=tpu is unknown; known are cuda, hip, vulkan"):
+        select.backend_class("tpu")
+
+
+def test_devices_of_this_machine() -> None:
+    found = kgen_runtime.devices()
+    named = {info.backend for info in found}
+    assert {"cpu", "reference"} <= named
+    assert named | set(found.unavailable) == set(select.BACKENDS)
+    assert not named & set(found.unavailable)
+    for reason in found.unavailable.values():
+        assert reason and "\n" not in reason
+
+
+def test_devices_say_why_not(machine: dict[str, type[Backend]]) -> None:
+    found = select.devices()
+    assert [info.id for info in found] == ["vulkan:0", "cpu:0"]
+    assert found.unavailable == {"cuda": "no driver here", "hip": "no driver here"}
+
+
+def test_automatic_never_takes_software(machine: dict[str, type[Backend]]) -> None:
+    assert select.select([entry()]).backend.info.id == "cpu:0"
+    machine["vulkan"] = OpaqueFake
+    assert select.select([entry()]).backend.info.id == "vulkan:0"
+
+
+def test_named_device(machine: dict[str, type[Backend]]) -> None:
+    assert select.select([entry()], device="vulkan").backend.info.id == "vulkan:0"
+    assert select.select([entry()], device="cpu:0").backend.info.id == "cpu:0"
+    with pytest.raises(DeviceError, match=r"device=cpu:1 does not exist; here are cpu:0"):
+        select.select([entry()], device="cpu:1")
+    with pytest.raises(ArgumentError, match=r"device=cpu:x: x is no number; write cpu:0"):
+        select.select([entry()], device="cpu:x")
+    index: Any = 0
+    with pytest.raises(ArgumentError, match=r"device=0 is no name of a device; write one such as"):
+        select.select([entry()], device=index)
+    with pytest.raises(DeviceError, match="no driver here"):
+        select.select([entry()], device="cuda")
+
+
+def test_num_threads_is_for_the_cpu(machine: dict[str, type[Backend]]) -> None:
+    with pytest.raises(ArgumentError, match=r"num_threads=2 is for the CPU; vulkan takes none"):
+        select.open_device("vulkan", num_threads=2)
+    with pytest.raises(ArgumentError, match=r"num_threads=0 must be 1 to 1024"):
+        select.open_device("cpu", num_threads=0)
+
+
+def test_a_device_that_runs_everything_comes_first(machine: dict[str, type[Backend]]) -> None:
+    opened: list[FakeBackend] = []
+
+    class Gpu(OpaqueFake):
+        formats: ClassVar[tuple[str, ...]] = ("spirv",)
+
+        def __init__(self, index: int = 0) -> None:
+            super().__init__(index)
+            opened.append(self)
+
+    machine["vulkan"] = Gpu
+    one = entry(format="spirv", target="vulkan1")
+    both = [one, entry(), entry(key="second")]
+    found = select.select(both)
+    assert found.backend.info.id == "cpu:0" and len(found.choices) == 2
+    assert opened[0].closed
+    assert select.select([one, entry()]).backend.info.id == "vulkan:0"
+    # With nothing better, a device that runs a part will do.
+    assert len(select.select([one, entry(key="second", format="ptx")]).choices) == 1
+
+
+def test_nothing_runs_it(machine: dict[str, type[Backend]]) -> None:
+    with pytest.raises(DeviceError) as error:
+        select.select([entry(requires={"features": ["z"]})])
+    assert str(error.value) == (
+        "no device here runs a kernel of this bundle (cuda: no driver here; hip: no driver here; "
+        "vulkan: only a software device is here; name it to use it; cpu: needs z); "
+        "build it for a target of this machine, such as native"
+    )
+    with pytest.raises(DeviceError, match=r"cpu runs no kernel of this bundle: needs z"):
+        select.select([entry(requires={"features": ["z"]})], device="cpu")
+
+
+def test_no_driver_is_looked_for_without_code_for_it(
+    machine: dict[str, type[Backend]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine["cuda"], "devices", lambda: pytest.fail("looked for"))
+    monkeypatch.setattr(machine["cuda"], "formats", ("ptx",))
+    assert select.select([entry()]).backend.info.id == "cpu:0"
+    with pytest.raises(DeviceError, match="cuda: the bundle has no ptx; "):
+        select.select([entry(format="spirv")])
+
+
+def test_the_best_entry_for_this_device(machine: dict[str, type[Backend]]) -> None:
+    entries = [
+        entry(target="plain"),
+        entry(target="best", requires={"features": ["x", "y"]}),
+        entry(target="too-new", requires={"features": ["x", "y", "z"]}),
+        entry(target="good", requires={"features": ["x"]}),
+        entry(target="translated", format="slow-fake", requires={"features": ["x", "y"]}),
+    ]
+    found = select.select(entries)
+    assert [choice.entry.target.name for choice in found.choices] == ["best"]
+    assert found.skipped == {
+        "plain/add_kernel": "best suits cpu:0 better",
+        "too-new/add_kernel": "needs z",
+        "good/add_kernel": "best suits cpu:0 better",
+        "translated/add_kernel": "best suits cpu:0 better",
+    }
+
+
+def test_the_best_artifact_of_an_entry(machine: dict[str, type[Backend]]) -> None:
+    """Machine code before what a driver must compile, in whatever order they stand."""
+    code, portable = entry(), entry(format="slow-fake")
+    for artifacts in (
+        (*code.artifacts, *portable.artifacts),
+        (*portable.artifacts, *code.artifacts),
+    ):
+        (choice,) = select.select([dataclasses.replace(code, artifacts=artifacts)]).choices
+        assert [artifact.format for artifact in choice.code.values()] == ["fake"]
+
+
+def test_a_tie_goes_to_the_earlier_entry(machine: dict[str, type[Backend]]) -> None:
+    found = select.select([entry(target="first"), entry(target="second")])
+    assert [choice.entry.target.name for choice in found.choices] == ["first"]
+    assert found.skipped == {"second/add_kernel": "first suits cpu:0 as well and comes first"}
+
+
+def test_several_devices_of_one_driver(machine: dict[str, type[Backend]]) -> None:
+    class Two(OpaqueFake):
+        @classmethod
+        def devices(cls) -> tuple[DeviceInfo, ...]:
+            return tuple(
+                DeviceInfo(backend=cls.name, index=i, name=f"gpu {i}", kind="gpu") for i in (0, 1)
+            )
+
+        def refuses(self, artifact: object) -> str | None:
+            return "too old" if self.info.index == 0 else None
+
+    machine["vulkan"] = Two
+    assert select.select([entry()]).backend.info.id == "vulkan:1"
+    with pytest.raises(DeviceError, match=r"vulkan:0 runs no kernel of this bundle: too old"):
+        select.select([entry()], device="vulkan:0")
+
+
+def test_load(machine: dict[str, type[Backend]], tmp_path: Path) -> None:
+    path = save(tmp_path / "a.kgen", entry(), entry(key="ptx", format="other"))
+    with kgen_runtime.load(path) as loaded:
+        kernels: Any = loaded  # "add" is no operation of kgen's
+        x = np.ones((3, 5), np.float32)
+        np.testing.assert_array_equal(kernels.add(x, x), x + x)
+        assert kernels.device.id == "cpu:0"
+        assert kernels.skipped == {"fake1/ptx": "no code for the cpu backend"}
+
+
+def test_load_checks_digests_first(machine: dict[str, type[Backend]], tmp_path: Path) -> None:
+    path = save(tmp_path / "a.kgen", entry())
+    path.write_bytes(path.read_bytes().replace(b"machine code", b"machine c0de"))
+    with pytest.raises((IntegrityError, BundleError)):
+        kgen_runtime.load(path)
+    with pytest.raises(BundleError, match=r"none\.kgen: cannot read"):
+        kgen_runtime.load(tmp_path / "none.kgen")
