@@ -18,7 +18,12 @@ PYTHON_FILES := codegen runtime tests scripts examples
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: $(VENV)/installed ## virtual environment, PyPI packages, Debian packages
+setup: $(VENV)/installed .drivers/tried ## virtual environment, PyPI packages, Debian packages, Vulkan drivers
+
+# Newer Vulkan drivers than the system's, for tests; unpacked, not installed.
+.drivers/tried: scripts/fetch_drivers.py
+	@scripts/fetch_drivers.py
+	@touch $@
 
 $(VENV)/installed: pyproject.toml scripts/system-packages.sh
 	@scripts/system-packages.sh
@@ -127,4 +132,4 @@ gpu: setup ## on a machine with an NVIDIA GPU: verify and bench everything on it
 	$(BIN)/python -m scripts.gpu
 
 clean:
-	rm -rf $(VENV) $(BENCH) .venv-triton bench-cpu-*.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) .venv-triton .drivers bench-cpu-*.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis

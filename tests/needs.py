@@ -11,7 +11,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-SYSTEM_PACKAGES = Path(__file__).parents[1] / "scripts" / "system-packages.sh"
+ROOT = Path(__file__).parents[1]
+SYSTEM_PACKAGES = ROOT / "scripts" / "system-packages.sh"
+DRIVERS = ROOT / ".drivers"
 
 
 def absent(reason: str, *, by_apt: bool = False) -> NoReturn:
@@ -36,6 +38,14 @@ def debian(package: str, missing: str | None) -> None:
         pytest.fail(f"a test needs {package}, which {SYSTEM_PACKAGES.name} does not install")
     if missing is not None:
         absent(f"{missing}; apt install {package}", by_apt=True)
+
+
+def driver(tree: str) -> Path:
+    """One of the folders that `scripts/fetch_drivers.py` unpacks, which `make setup` runs."""
+    folder = DRIVERS / tree
+    if not (folder / "installed").is_file():
+        absent(f"{folder} is not here; scripts/fetch_drivers.py", by_apt=True)
+    return folder
 
 
 def program(name: str, package: str) -> None:

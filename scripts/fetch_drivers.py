@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Unpack newer Vulkan drivers and tools than the system's into .drivers/, without root.
+
+    .drivers/mesa      lavapipe 26 with cooperative matrices; the compilers of RADV (AMD) and NVK
+                       (NVIDIA), which need no GPU; spirv-val. From Debian's trixie-backports, with
+                       the C library that they need: `.drivers/mesa/run PROGRAM` runs a program of
+                       this system on that one
+    .drivers/chromium  SwiftShader, the newest validation layer and a driver that does nothing, out
+                       of Debian's chromium; they run on the C library of this system
+
+apt itself resolves, downloads and verifies, in a state folder of its own. Where it cannot, one line
+says why and the exit status is 0: tests that need a driver skip, or fail in CI (tests/needs.py).
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+DRIVERS = Path(__file__).parents[1] / ".drivers"
+MULTIARCH = f"{platform.machine()}-linux-gnu"
+#: Written last into each tree: what it was made from. Another recipe makes it anew.
+STAMP = "installed"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One folder below .drivers/, unpacked from `packages` of Debian's `suites`."""
+
+    name: str
+    suites: tuple[str, ...]
+    packages: tuple[str, ...]
+    #: Whether everything that the packages depend on is unpacked as well, the C library included.
+    whole: bool
+    #: What of the packages stays, as globs below the root of their file system.
+    keep: tuple[str, ...]
+
+    @property
+    def recipe(self) -> str:
+        return f"{self}\n"
+
+    @property
+    def folder(self) -> Path:
+        return DRIVERS / self.name
+
+
+MESA = Tree(
+    name="mesa",
+    suites=("trixie", "trixie-backports"),
+    packages=("mesa-vulkan-drivers", "mesa-drm-shim", "libvulkan1", "spirv-tools"),
+    whole=True,
+    keep=(f"usr/lib/{MULTIARCH}", "usr/lib64", "usr/bin/spirv-*"),
+)
+CHROMIUM = Tree(
+    name="chromium",
+    suites=("bookworm-security",),
+    packages=("chromium-common",),
+    whole=False,
+    keep=tuple(
+        f"usr/lib/chromium/{name}"
+        for name in (
+            "libvk_swiftshader.so",
+            "libVkLayer_khronos_validation.so",
+            "libVkICD_mock_icd.so",
+        )
+    ),
+)
+
+
+class CannotFetch(Exception):
+    """Why there are no drivers here, in one line."""
+
+
+def main() -> int:
+    DRIVERS.mkdir(exist_ok=True)
+    for tree, finish in ((MESA, finish_mesa), (CHROMIUM, finish_chromium)):
+        stamp = tree.folder / STAMP
+        if stamp.is_file() and stamp.read_text() == tree.recipe:
+            continue
+        try:
+            fetch(tree)
+            finish(tree.folder)
+        except (CannotFetch, OSError) as error:
+            shutil.rmtree(tree.folder, ignore_errors=True)
+            print(f"no .drivers/{tree.name} ({error}); going on without", file=sys.stderr)
+            continue
+        stamp.write_text(tree.recipe)
+        print(f".drivers/{tree.name}: {', '.join(tree.packages)} unpacked")
+    return 0
+
+
+def fetch(tree: Tree) -> None:
+    """The files of a tree's packages into its folder."""
+    if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
+        raise CannotFetch("they come out of Debian's packages, and this system has no apt-get")
+    shutil.rmtree(tree.folder, ignore_errors=True)
+    state, root = tree.folder / "apt", tree.folder / "root"
+    for folder in (state / "lists/partial", state / "archives/partial", root):
+        folder.mkdir(parents=True)
+    for deb in download(tree, state):
+        command(["dpkg-deb", "--extract", str(deb), str(root)])
+        deb.unlink()
+    for pattern in tree.keep:
+        for found in root.glob(pattern):
+            target = tree.folder / found.relative_to(root)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            found.rename(target)
+    shutil.rmtree(root)
+    shutil.rmtree(state)
+
+
+def download(tree: Tree, state: Path) -> list[Path]:
+    """The packages, as files. The system's apt is asked for its mirror and proxy, and its state is
+    left alone."""
+    sources = state / "sources.list"
+    mirror, security = mirrors()
+    lines = (
+        f"deb [signed-by={KEYRING}] {security if 'security' in suite else mirror} {suite} main\n"
+        for suite in tree.suites
+    )
+    sources.write_text("".join(lines))
+    (state / "status").touch()
+    options = {
+        "Dir::State": state,
+        "Dir::State::status": state / "status",
+        "Dir::Cache": state,
+        "Dir::Etc::sourcelist": sources,
+        "Dir::Etc::sourceparts": "-",
+        "Dir::Etc::preferencesparts": "-",
+        # apt would hand the download to a user who may not write here.
+        "APT::Sandbox::User": "root",
+        "APT::Install-Recommends": "false",
+        # The newest of all suites; a backport is not preferred by itself.
+        "APT::Default-Release": tree.suites[-1],
+        "Acquire::Languages": "none",
+        "Debug::NoLocking": "true",
+    }
+    apt = ["apt-get", "-qq", *(f"-o{name}={value}" for name, value in options.items())]
+    command([*apt, "update"])
+    if tree.whole:
+        command([*apt, "install", "--yes", "--download-only", *tree.packages])
+    else:
+        command([*apt, "download", *tree.packages], state / "archives")
+    return sorted((state / "archives").glob("*.deb"))
+
+
+def mirrors() -> tuple[str, str]:
+    """Where apt finds Debian on this machine, and its security updates."""
+    known = command(["apt-get", "indextargets", "--format", "$(REPO_URI)"]).split()
+    debian = [uri for uri in known if "debian" in uri]
+    mirror = next((u for u in debian if "security" not in u), "http://deb.debian.org/debian")
+    security = next((u for u in debian if "security" in u), f"{mirror.rstrip('/')}-security")
+    return mirror, security
+
+
+def command(words: Sequence[str], folder: Path | None = None) -> str:
+    """What a command prints. Raises CannotFetch with the first line of its complaint."""
+    done = subprocess.run(words, capture_output=True, text=True, cwd=folder)
+    if done.returncode:
+        complaint = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[0]
+        raise CannotFetch(f"{words[0]}: {complaint}")
+    return done.stdout
+
+
+def finish_mesa(folder: Path) -> None:
+    """The manifests that the loader reads, and the script that runs a program on this C library."""
+    libraries = folder / "usr/lib" / MULTIARCH
+    loader = next(libraries.glob("ld-linux-*.so.*"))
+    for name in ("lvp", "radeon", "nouveau"):
+        if (library := libraries / f"libvulkan_{name}.so").is_file():
+            write_driver(folder / f"{name}.json", library)
+    script = folder / "run"
+    script.write_text(RUN.format(multiarch=MULTIARCH, loader=loader.name))
+    script.chmod(0o755)
+
+
+#: A program's own libraries are those beside it (a Python built from source) and the system's. What
+#: is loaded first has a name of its own: LD_PRELOAD the shell itself would load, on the other C
+#: library.
+RUN = """#!/bin/sh
+# run PROGRAM ARGUMENTS: on the C library and the Vulkan loader of this folder. DRIVER names the
+# driver (lvp, radeon, nouveau), PRELOAD a library of this folder to be loaded before all others.
+here="$(cd "$(dirname "$0")" && pwd)"
+libraries="$here/usr/lib/{multiarch}"
+export VK_DRIVER_FILES="$here/${{DRIVER:-lvp}}.json"
+name="$1"; shift
+program="$(readlink -f "$(command -v "$name")")"
+exec "$libraries/{loader}" ${{PRELOAD:+--preload "$libraries/$PRELOAD"}} --argv0 "$name" \\
+    --library-path "$libraries:$(dirname "$program")/../lib:/usr/lib/{multiarch}" "$program" "$@"
+"""
+
+
+def finish_chromium(folder: Path) -> None:
+    libraries = folder / "usr/lib/chromium"
+    write_driver(folder / "swiftshader.json", libraries / "libvk_swiftshader.so")
+    write_driver(folder / "mock.json", libraries / "libVkICD_mock_icd.so")
+    layer = {
+        "name": "VK_LAYER_KHRONOS_validation",
+        "type": "GLOBAL",
+        "library_path": f"{libraries.relative_to(folder)}/libVkLayer_khronos_validation.so",
+        "api_version": "1.4.300",
+        "implementation_version": "1",
+        "description": "Khronos validation layer",
+    }
+    content = {"file_format_version": "1.2.0", "layer": layer}
+    (folder / "VkLayer_khronos_validation.json").write_text(json.dumps(content))
+
+
+def write_driver(manifest: Path, library: Path) -> None:
+    """What the Vulkan loader reads of a driver."""
+    if not library.is_file():
+        raise CannotFetch(f"the packages hold no {library.name}")
+    path = library.relative_to(manifest.parent)  # the loader starts from the manifest's folder
+    icd = {"library_path": str(path), "api_version": "1.4.0"}
+    manifest.write_text(json.dumps({"file_format_version": "1.0.0", "ICD": icd}))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
