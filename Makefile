@@ -13,17 +13,12 @@ SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 PYTHON_FILES := codegen runtime tests scripts examples
 
-.PHONY: help setup demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx2 bench-models bench-tool bench-triton runtime-wheel fuzz flagships figures gpu clean
+.PHONY: help setup drivers demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx2 bench-models bench-tool bench-triton runtime-wheel fuzz flagships figures gpu clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: $(VENV)/installed .drivers/tried ## virtual environment, PyPI packages, Debian packages, Vulkan drivers
-
-# Newer Vulkan drivers than the system's, for tests; unpacked, not installed.
-.drivers/tried: scripts/fetch_drivers.py
-	@scripts/fetch_drivers.py
-	@touch $@
+setup: $(VENV)/installed ## virtual environment, PyPI packages, Debian packages
 
 $(VENV)/installed: pyproject.toml scripts/system-packages.sh
 	@scripts/system-packages.sh
@@ -34,16 +29,22 @@ $(VENV)/installed: pyproject.toml scripts/system-packages.sh
 	@$(BIN)/python -m compileall -q codegen runtime
 	@touch $@
 
+drivers: .drivers/tried ## newer Vulkan drivers than the system's, for tests; unpacked, not installed
+
+.drivers/tried: scripts/fetch_drivers.py
+	@scripts/fetch_drivers.py
+	@touch $@
+
 demo: setup ## build the 1024x1024x1024 matmul for four targets, verify it, leave demo.kgen
 	$(KGEN) build --shape $(SHAPE) --target sm_80,gfx942,vulkan1.3,native --verify -o $(DEMO)
 
-test: setup check gate ## everything that CI runs
+test: setup drivers check gate ## everything that CI runs
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "acceptance or slow"
 
 test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"
 	scripts/as-avx2.sh $(BIN)/python -m pytest -n auto $(ARGS)
 
-check: setup format-check lint types fast ## format, lint, strict types, fast tests
+check: setup drivers format-check lint types fast ## format, lint, strict types, fast tests
 
 format: setup ## rewrite the layout of the Python files
 	$(BIN)/ruff format $(PYTHON_FILES)

@@ -127,7 +127,7 @@ def download(tree: Tree, state: Path) -> list[Path]:
     )
     sources.write_text("".join(lines))
     (state / "status").touch()
-    options = {
+    options: dict[str, object] = {
         "Dir::State": state,
         "Dir::State::status": state / "status",
         "Dir::Cache": state,
@@ -140,6 +140,7 @@ def download(tree: Tree, state: Path) -> list[Path]:
         # The newest of all suites; a backport is not preferred by itself.
         "APT::Default-Release": tree.suites[-1],
         "Acquire::Languages": "none",
+        "Acquire::Retries": 3,
         "Debug::NoLocking": "true",
     }
     apt = ["apt-get", "-qq", *(f"-o{name}={value}" for name, value in options.items())]

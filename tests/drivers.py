@@ -1,6 +1,6 @@
 """Vulkan drivers besides the system's, as a command that runs Python on each of them.
 
-`make setup` unpacks them into .drivers/ (scripts/fetch_drivers.py). One process sees one driver:
+`make drivers` unpacks them into .drivers/ (scripts/fetch_drivers.py). One process sees one driver:
 the loader reads its environment once, and those of `.drivers/mesa` need a C library of their own.
 """
 

@@ -41,10 +41,10 @@ def debian(package: str, missing: str | None) -> None:
 
 
 def driver(tree: str) -> Path:
-    """One of the folders that `scripts/fetch_drivers.py` unpacks, which `make setup` runs."""
+    """One of the folders that `scripts/fetch_drivers.py` unpacks (`make drivers`)."""
     folder = DRIVERS / tree
     if not (folder / "installed").is_file():
-        absent(f"{folder} is not here; scripts/fetch_drivers.py", by_apt=True)
+        absent(f"{folder} is not here; make drivers", by_apt=True)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""The drivers that `make setup` unpacks: each runs, and is what its users take it for."""
+"""The drivers that `make drivers` unpacks: each runs, and is what its users take it for."""
 
 from __future__ import annotations
 
