@@ -33,6 +33,6 @@ else
 fi
 echo "installing Debian packages:$missing"
 export DEBIAN_FRONTEND=noninteractive
-if ! { $run apt-get update -qq && $run apt-get install -y -qq $missing; } >/dev/null; then
+if ! { $run apt-get update -qq && $run apt-get install -y -qq --no-install-recommends $missing; } >/dev/null; then
     echo "apt could not install these Debian packages; going on without:$missing" >&2
 fi
