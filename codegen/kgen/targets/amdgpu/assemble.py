@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kgen.errors import AssembleError
 from kgen.targets import llvm_ir
+from kgen.targets.amdgpu import intrinsics
 from kgen.targets.amdgpu.limits import TARGETS
 from kgen.targets.amdgpu.link import link
 from kgen.targets.amdgpu.notes import resources
@@ -55,6 +56,10 @@ def _generate(ir: str, name: str, target: Target, form: str = "object") -> bytes
     """What the code generator makes, in a child, because LLVM ends the process on errors."""
     if target.arch not in {t.arch for t in TARGETS}:
         raise AssembleError(f"cpu={target.arch} is not one that kgen generates AMDGPU code for")
+    try:
+        intrinsics.check(ir, target.arch)
+    except AssembleError as error:
+        raise AssembleError(f"{name}: {error}") from None
     generator = _started()
     try:
         llvm_ir.toolchain()  # both processes load LLVM, this one for its version: at once

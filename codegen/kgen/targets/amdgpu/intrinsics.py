@@ -1,0 +1,107 @@
+"""Which processors have what a kernel's text asks for, checked before LLVM sees it.
+
+LLVM 22 is no such check. A name that it does not know becomes a call of a function that nobody
+defines. Of the names that it knows it refuses most where a processor lacks the instruction, by
+ending the process, but not all: it makes code that the processor cannot run of ``cvt.scalef32`` on
+gfx90a and gfx942 and of ``s.waitcnt`` on gfx12. So every intrinsic of AMD's that a kernel may call
+stands here, with the processors that have it.
+
+Source: the processors on which LLVM 22 selects an instruction for it (a test asks it again), less
+those whose instruction set manual does not have that instruction.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kgen.errors import AssembleError
+
+_CDNA = "gfx90a gfx942 gfx950"
+_RDNA = "gfx1030 gfx1100 gfx1201"
+
+#: (processors, what they have), without ``llvm.amdgcn.`` and the types that some are overloaded on.
+_ROWS = (
+    (
+        f"{_CDNA} {_RDNA}",
+        "workitem.id.x workitem.id.y workitem.id.z workgroup.id.x workgroup.id.y workgroup.id.z"
+        " s.barrier wave.barrier sched.barrier sched.group.barrier s.setprio s.sleep s.nop"
+        " readfirstlane readlane ds.bpermute ds.swizzle ballot mbcnt.lo mbcnt.hi update.dpp"
+        " make.buffer.rsrc raw.ptr.buffer.load raw.ptr.buffer.store raw.ptr.buffer.atomic.add"
+        " fdot2 sdot4 udot4 exp2 log rcp rsq sqrt fmed3 fract perm cvt.pkrtz class",
+    ),
+    (f"{_CDNA} gfx1030 gfx1100", "s.waitcnt"),
+    (f"{_CDNA} gfx1030", "global.load.lds load.to.lds raw.ptr.buffer.load.lds"),
+    (f"{_CDNA} gfx1100 gfx1201", "raw.ptr.buffer.atomic.fadd"),
+    (_RDNA, "permlane16 permlanex16 mov.dpp8"),
+    ("gfx950 gfx1100 gfx1201", "fdot2.f32.bf16"),
+    (
+        "gfx942 gfx950 gfx1201",
+        "cvt.pk.fp8.f32 cvt.pk.bf8.f32 cvt.f32.fp8 cvt.f32.bf8 cvt.pk.f32.fp8 cvt.pk.f32.bf8",
+    ),
+    (
+        "gfx1100 gfx1201",
+        "permlane64 sudot4 wmma.f32.16x16x16.f16 wmma.f32.16x16x16.bf16 wmma.i32.16x16x16.iu8",
+    ),
+    (
+        "gfx1201",
+        "s.barrier.signal s.barrier.wait s.wait.loadcnt s.wait.dscnt s.wait.storecnt"
+        " s.prefetch.data global.load.tr.b64 global.load.tr.b128"
+        " wmma.f32.16x16x16.fp8.fp8 wmma.f32.16x16x16.fp8.bf8"
+        " wmma.f32.16x16x16.bf8.fp8 wmma.f32.16x16x16.bf8.bf8",
+    ),
+    (
+        _CDNA,
+        "mfma.f32.32x32x8f16 mfma.f32.16x16x16f16 mfma.f32.32x32x8bf16.1k"
+        " mfma.f32.16x16x16bf16.1k mfma.f32.32x32x2f32 mfma.f32.16x16x4f32",
+    ),
+    ("gfx90a", "mfma.i32.32x32x8i8 mfma.i32.16x16x16i8"),
+    (
+        "gfx942 gfx950",
+        "s.getreg mfma.i32.32x32x16.i8 mfma.i32.16x16x32.i8"
+        " mfma.f32.32x32x16.fp8.fp8 mfma.f32.32x32x16.fp8.bf8 mfma.f32.32x32x16.bf8.fp8"
+        " mfma.f32.32x32x16.bf8.bf8 mfma.f32.16x16x32.fp8.fp8 mfma.f32.16x16x32.fp8.bf8"
+        " mfma.f32.16x16x32.bf8.fp8 mfma.f32.16x16x32.bf8.bf8",
+    ),
+    ("gfx942", "mfma.f32.32x32x4.xf32 mfma.f32.16x16x8.xf32"),
+    (
+        "gfx950",
+        "mfma.f32.32x32x16.f16 mfma.f32.16x16x32.f16 mfma.f32.32x32x16.bf16"
+        " mfma.f32.16x16x32.bf16 mfma.i32.32x32x32.i8 mfma.i32.16x16x64.i8"
+        " mfma.scale.f32.16x16x128.f8f6f4 mfma.scale.f32.32x32x64.f8f6f4"
+        " ds.read.tr16.b64 ds.read.tr8.b64 permlane16.swap permlane32.swap",
+    ),
+)
+#: The processors that have each.
+PROCESSORS = {name: where.split() for where, names in _ROWS for name in names.split()}
+
+_PREFIX = "llvm.amdgcn."
+_CALL = re.compile(r"\bcall\b[^@\n]*@llvm\.amdgcn\.([\w.]+)\(")
+_CPU = re.compile(r'"target-cpu"\s*=\s*"(\w+)"')
+
+
+def check(text: str, arch: str) -> None:
+    """Raise AssembleError for the first intrinsic that this processor lacks or nobody knows, and
+    for text that is for another processor."""
+    for cpu in _CPU.findall(text):
+        if cpu != arch:
+            raise AssembleError(f"the text is for {cpu}; assemble it for that, not for {arch}")
+    for name in dict.fromkeys(_CALL.findall(text)):
+        processors = processors_of(name)
+        if processors is None:
+            raise AssembleError(
+                f"{_PREFIX}{name} is unknown, and LLVM might make a call of it; a new intrinsic "
+                "wants a row in kgen/targets/amdgpu/intrinsics.py"
+            )
+        if arch not in processors:
+            raise AssembleError(
+                f"{arch} has no instruction for {_PREFIX}{name}; {', '.join(processors)} have one"
+            )
+
+
+def processors_of(name: str) -> list[str] | None:
+    """Those that have an intrinsic, named with or without its types; None if it is unknown."""
+    while name not in PROCESSORS:
+        name, dot, _ = name.rpartition(".")
+        if not dot:
+            return None
+    return PROCESSORS[name]
