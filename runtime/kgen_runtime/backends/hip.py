@@ -10,7 +10,7 @@ import ctypes
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from ctypes import byref, c_int, c_size_t, c_uint, c_void_p
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -32,16 +32,10 @@ LIBRARIES = ("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhi
 KNOWN_REQUIREMENTS = frozenset(("arch", "features"))
 
 # hipError_t (hip_runtime_api.h); its first values are those of CUDA's runtime.
-SUCCESS, OUT_OF_MEMORY, NO_DEVICE = 0, 2, 100
-#: Errors after which the process's use of the device is gone.
-STICKY = {
-    214: "hipErrorECCNotCorrectable",
-    700: "hipErrorIllegalAddress",
-    702: "hipErrorLaunchTimeOut",
-    709: "hipErrorContextIsDestroyed",
-    710: "hipErrorAssert",
-    719: "hipErrorLaunchFailure",
-}
+SUCCESS, OUT_OF_MEMORY = 0, 2
+#: Errors after which the process's use of the device is gone: hipErrorECCNotCorrectable,
+#: IllegalAddress, LaunchTimeOut, ContextIsDestroyed, Assert, LaunchFailure.
+STICKY = frozenset((214, 700, 702, 709, 710, 719))
 # hipDeviceAttribute_t of multiprocessorCount.
 MULTIPROCESSOR_COUNT = 63
 # hipStreamNonBlocking, and hipStreamCaptureMode (hip_runtime_api.h).
@@ -63,8 +57,11 @@ def library() -> Any:
             hip = ctypes.CDLL(name)
         except OSError:
             continue
+        for described in (hip.hipGetErrorName, hip.hipGetErrorString):
+            described.restype = c_char_p
         if status := hip.hipInit(0):
-            raise DeviceError(f"the AMD driver does not start: hipInit gives {_name(status)}")
+            said = _described(hip, status)
+            raise DeviceError(f"the AMD driver does not start: hipInit gives {said}")
         PROCESS.start()
         return hip
     raise DeviceError("no AMD driver here (libamdhip64.so cannot be loaded)")
@@ -79,15 +76,17 @@ def call(function: str, *arguments: Any) -> None:
         return
     if status == OUT_OF_MEMORY:
         raise OutOfMemory(f"hip: {function}: out of device memory; free arrays or use less")
+    said = f"hip: {function}: {_described(hip, status)}"
     if status in STICKY:
-        raise DeviceLost(
-            f"hip: {function}: {_name(status)}; the device is lost; restart the process"
-        )
-    raise DeviceError(f"hip: {function}: {_name(status)}")
+        raise DeviceLost(f"{said}; the device is lost; restart the process")
+    raise DeviceError(said)
 
 
-def _name(status: int) -> str:
-    return STICKY.get(status, "hipErrorNoDevice" if status == NO_DEVICE else f"error {status}")
+def _described(hip: Any, status: int) -> str:
+    """An error by the driver's own words: `hipErrorInvalidValue (invalid argument)`."""
+    texts = (said(c_int(status)) for said in (hip.hipGetErrorName, hip.hipGetErrorString))
+    name, words = ((text or b"").decode(errors="replace") for text in texts)
+    return (name or f"error {status}") + (f" ({words})" if words else "")
 
 
 @frozen

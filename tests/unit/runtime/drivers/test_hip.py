@@ -29,6 +29,18 @@ from tests.unit.runtime.fakes import Adding, add_tensors, check_captured, code_o
 A = np.arange(15, dtype=np.float32).reshape(3, 5)
 
 
+class Described:
+    """A call that gives a text for an error; `restype` is what the backend must say of it."""
+
+    def __init__(self, texts: dict[int, bytes]) -> None:
+        self.texts = texts
+        self.restype: Any = ctypes.c_int
+
+    def __call__(self, status: Any) -> bytes | None:
+        assert self.restype is ctypes.c_char_p
+        return self.texts.get(status.value)
+
+
 class FakeHip:
     """As much of the library as the backend uses; one method is one call, 0 is success."""
 
@@ -42,6 +54,12 @@ class FakeHip:
         self.fail: dict[str, int] = {}
         self.captured: list[Any] | None = None
         self.graphs: dict[int, list[Any]] = {}
+        self.hipGetErrorName = Described(
+            {1: b"hipErrorInvalidValue", 100: b"hipErrorNoDevice", 719: b"hipErrorLaunchFailure"}
+        )
+        self.hipGetErrorString = Described(
+            {1: b"invalid argument", 719: b"unspecified launch failure"}
+        )
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("hip") or name == "hipGetDevicePropertiesR0600":
@@ -222,9 +240,19 @@ def test_an_architecture_without_features(fake: FakeHip) -> None:
     ("call", "status", "error", "message"),
     [
         ("hipMalloc", 2, OutOfMemory, "out of device memory"),
-        ("hipModuleLaunchKernel", 1, LaunchError, r"grid \(2, 3, 4\) .* 512 B .*error 1"),
-        ("hipModuleLaunchKernel", 719, DeviceLost, "hipErrorLaunchFailure; the device is lost"),
-        ("hipDeviceSynchronize", 700, DeviceLost, "hipErrorIllegalAddress"),
+        (
+            "hipModuleLaunchKernel",
+            1,
+            LaunchError,
+            r"grid \(2, 3, 4\) .* 512 B .*hipErrorInvalidValue",
+        ),
+        (
+            "hipModuleLaunchKernel",
+            719,
+            DeviceLost,
+            r"hipErrorLaunchFailure \(unspecified launch failure\); the device is lost",
+        ),
+        ("hipDeviceSynchronize", 700, DeviceLost, "error 700"),
         ("hipModuleLoadData", 209, DeviceError, "fake1/add_kernel: the driver rejects its hsaco"),
     ],
 )
