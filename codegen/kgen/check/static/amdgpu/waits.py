@@ -1,0 +1,119 @@
+"""Whether code waits for what it loads, before it uses it.
+
+A counter counts the operations of a kind that are under way, and an instruction waits until at most
+so many are. Those of most kinds end in order, so that a count says which ones have ended; scalar
+loads do not: only zero says that one has. Sources: "Data dependency resolution" in the ISA manuals
+(CDNA3, RDNA2, RDNA3), "Wait counters" in that of RDNA4; LLVM, SIInsertWaitcnts.cpp.
+
+What is held: a register that a load writes is untouched until that is there (another load of the
+same counter may write it too, since they end in order), and no wave passes a barrier with writes
+to LDS under way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from kgen.check.static.amdgpu.decode import Decoded
+from kgen.check.static.amdgpu.flow import Finding, State, states_before
+
+#: Beyond what any counter can count.
+_MOST = 64
+_VECTOR = re.compile(r"(global|buffer|scratch|flat)_")
+_STORE = re.compile(r"(global|buffer|scratch|flat)_(store|atomic)")
+_LDS_WRITE = re.compile(r"ds_(write|store|add|sub|min|max|and|or|xor|inc|dec)")
+_NO_COUNT = re.compile(r"global_(inv|wb)|buffer_(inv|wb|gl\d_inv)|ds_nop")
+_BARRIERS = ("s_barrier", "s_barrier_signal")
+_COUNTER = re.compile(r"(vmcnt|lgkmcnt|expcnt|vscnt)\((\d+)\)")
+#: gfx12's waits for two counters: the first in bits 8 and up.
+_PAIRS = {"loadcnt_dscnt": ("load", "ds"), "storecnt_dscnt": ("store", "ds")}
+
+
+def missing_waits(code: Sequence[Decoded], arch: str) -> list[Finding]:
+    counters = [_counter(ins, arch) for ins in code]
+    waits = [_wait(ins, arch) for ins in code]
+
+    def step(state: State, ins: Decoded) -> State:
+        after = _waited(state, waits[ins.at], counters, code)
+        counter = counters[ins.at]
+        if counter:
+            after = {
+                at: min(_MOST, count + (counters[at] == counter)) for at, count in after.items()
+            }
+            after[ins.at] = 0
+        return after
+
+    found = []
+    for ins, state in zip(code, states_before(code, step), strict=True):
+        for at in sorted(state):
+            what = _too_early(ins, code[at], counters[ins.at] == counters[at])
+            if what:
+                found.append(
+                    Finding(at=ins.at, instruction=str(ins), after=str(code[at]), what=what)
+                )
+    return found
+
+
+def _too_early(ins: Decoded, load: Decoded, same_counter: bool) -> str:
+    if ins.opcode in _BARRIERS and _LDS_WRITE.match(load.opcode):
+        return "a barrier with a write to LDS under way"
+    touched = ins.reads if same_counter and not _is_scalar(load) else ins.touches
+    early = sorted(touched & load.writes)
+    return f"{early[0]} is not there yet" if early else ""
+
+
+def _is_scalar(ins: Decoded) -> bool:
+    return ins.opcode.startswith(("s_load", "s_buffer_load"))
+
+
+def _counter(ins: Decoded, arch: str) -> str:
+    """Which counter an instruction goes up by one; empty for most."""
+    gfx12, opcode = arch.startswith("gfx12"), ins.opcode
+    if _NO_COUNT.match(opcode):
+        return ""
+    if _VECTOR.match(opcode):
+        # Without a result it is a store; gfx9 counts them with the loads.
+        stores = _STORE.match(opcode) is not None and not ins.writes
+        return "store" if stores and not arch.startswith("gfx9") else "load"
+    if opcode.startswith("ds_"):
+        return "ds"
+    if _is_scalar(ins):
+        return "scalar" if gfx12 else "ds"
+    return ""
+
+
+def _wait(ins: Decoded, arch: str) -> Mapping[str, int]:
+    """By counter, how many an instruction leaves under way."""
+    opcode = ins.opcode
+    text = " ".join((*ins.operands, ins.modifiers))
+    if opcode == "s_waitcnt":
+        names = {"vmcnt": "load", "lgkmcnt": "ds", "vscnt": "store", "expcnt": "export"}
+        return {names[name]: int(left) for name, left in _COUNTER.findall(text)}
+    if opcode == "s_waitcnt_vscnt":
+        return {"store": int(ins.operands[-1], 0)}
+    name = opcode.removeprefix("s_wait_")
+    if name in _PAIRS:
+        left = int(ins.operands[0], 0)
+        first, second = _PAIRS[name]
+        return {first: left >> 8, second: left & 0xFF}
+    if name in ("loadcnt", "storecnt", "dscnt", "kmcnt"):
+        counter = {"kmcnt": "scalar"}.get(name, name.removesuffix("cnt"))
+        return {counter: int(ins.operands[0], 0)}
+    return {"load": 0, "store": 0, "ds": 0, "scalar": 0} if name == "idle" else {}
+
+
+def _waited(
+    state: State, waits: Mapping[str, int], counters: Sequence[str], code: Sequence[Decoded]
+) -> State:
+    """What is left under way after a wait."""
+    for counter, left in waits.items():
+        out_of_order = left and any(
+            counters[at] == counter and _is_scalar(code[at]) for at in state
+        )
+        state = {
+            at: count
+            for at, count in state.items()
+            if counters[at] != counter or count < left or out_of_order
+        }
+    return state
