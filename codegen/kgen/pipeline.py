@@ -31,14 +31,14 @@ def schedule_for(spec: Spec, target: Target, overrides: Overrides) -> Schedule:
 
 def _schedule_with(spec: Spec, target: Target, overrides: Overrides) -> Schedule:
     """The heuristic's schedule. A `mainloop`, or fields that it does not have, ask for another: the
-    best candidate's that has them."""
+    best that has them."""
     family = targets.family(target.family)
     family.check_support(spec, target)
     chosen = family.choose(spec, target)
     names = set(_fields(overrides))
     if MAINLOOP not in overrides and names <= set(chosen.names):
         return chosen
-    ranked = [chosen, *(candidate.schedule for candidate in family.candidates(spec, target))]
+    ranked = [chosen, *family.alternatives(spec, target)]
     wanted = [s for s in ranked if s.mainloop == overrides.get(MAINLOOP, s.mainloop)]
     if not wanted:
         known = ", ".join(dict.fromkeys(s.mainloop for s in ranked))

@@ -43,7 +43,9 @@ def hot_loop(text: str) -> list[str]:
 @pytest.mark.parametrize("name", BARS)
 def test_hot_loop(name: str, layout: Layout) -> None:
     target = targets.find(name)
-    plan = pipeline.plan(Matmul(m=4096, n=4096, k=4096, layout=layout), target)
+    spec = Matmul(m=4096, n=4096, k=4096, layout=layout)
+    tile = {"mainloop": "mma", "block_m": 128, "block_n": 128}
+    plan = pipeline.plan(spec, target, pipeline.schedule_for(spec, target, tile))
     text = assembly(pipeline.source(plan).text, target)
     assert re.findall(r"; ScratchSize: (\d+)", text) == ["0"]
     loop = hot_loop(text)

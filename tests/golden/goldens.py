@@ -46,6 +46,8 @@ DEEP_F32 = Matmul(m=16, n=32, k=88, dtype=DType.F32)
 #: Two block tiles for three CTAs, by wgmma and by mma.sync.
 SHARED = Matmul(m=128, n=16, k=320, layout=Layout.NT)
 SHARED_MMA = Matmul(m=64, n=32, k=160)
+#: Four K-tiles for two halves of the waves that alternate.
+PING_PONG = Matmul(m=64, n=128, k=256, layout=Layout.NT)
 #: Operands that wgmma wants transposed: B of bytes, and A of words.
 TRANSPOSED = Matmul(m=16, n=128, k=384, dtype=DType.S8)
 GATHERED = Matmul(m=64, n=16, k=96, dtype=DType.F32, math=Math.TF32, layout=Layout.TT)
@@ -135,6 +137,8 @@ def goldens() -> Iterator[Golden]:
     for target in ("sm_75", "sm_80", "gfx90a", "gfx942", "gfx1100", "gfx1201"):
         for spec in (EVEN, ODD):
             yield Golden(target=target, spec=spec, schedule=MMA[spec] | STAGES.get(target, {}))
+    ping_pong = {"mainloop": "pingpong", "block_m": 64, "block_n": 128, "warp_m": 32, "warp_n": 32}
+    yield Golden(target="gfx942", spec=PING_PONG, schedule=ping_pong)
     for spec, schedule in WGMMA.items():
         yield Golden(target="sm_90a", spec=spec, schedule=schedule)
     yield Golden(target="sm_80", spec=DEEP, schedule=MMA[EVEN] | {"num_stages": 3, "split_k": 2})

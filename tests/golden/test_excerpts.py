@@ -28,13 +28,14 @@ PAGES = {
         "sm_80/matmul_32x32x192_f16_nn.ptx",
         "sm_80/matmul_64x32x160_f16_nn.ptx",
     ),
+    "amd-mainloop.md": ("gfx942/matmul_64x128x256_f16_nt.ll",),
 }
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_excerpts_are_in_a_golden_kernel(page: str) -> None:
     goldens = [(ROOT / "generated" / name).read_text() for name in PAGES[page]]
-    excerpts = re.findall(r"```ptx\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    excerpts = re.findall(r"```(?:ptx|llvm)\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
     assert excerpts
     for excerpt in excerpts:
         assert any(excerpt in golden for golden in goldens), excerpt

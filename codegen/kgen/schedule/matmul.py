@@ -41,6 +41,14 @@ class MmaMatmul(GpuMatmul):
 
 
 @frozen
+class PingPongMatmul(MmaMatmul):
+    """Matrix instructions with the waves in two halves that alternate: while one multiplies, the
+    other moves data. Each K-tile is multiplied in phases, and one half is half a phase behind."""
+
+    mainloop: ClassVar[str] = "pingpong"
+
+
+@frozen
 class SplitK(GpuMatmul):
     """k is cut in `split_k` parts that different blocks multiply. A second kernel adds them or,
     with `one_kernel`, whichever block of an output tile comes last."""

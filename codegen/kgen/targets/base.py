@@ -299,6 +299,10 @@ class Family(ABC):
         """What `choose` ranked, best first; empty where it ranks nothing by a model."""
         return ()
 
+    def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
+        """Schedules that a user may ask for by their main loop or by a field, the best first."""
+        return tuple(candidate.schedule for candidate in self.candidates(spec, target))
+
     def effort(self, spec: Spec, target: Target) -> Mapping[str, int]:
         """What `choose` does before it has a schedule, counted, by metrics of the gate; empty where
         a rule chooses."""

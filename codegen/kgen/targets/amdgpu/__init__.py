@@ -46,6 +46,9 @@ class Amdgpu(Family):
     def narrow(self, target: Target) -> tuple[BType, ...]:
         return WIDENED
 
+    def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
+        return heuristics.main_loops(spec, target) if isinstance(spec, Matmul) else ()
+
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         from kgen.targets.amdgpu.plan import plan
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.schedule import FmaMatmul, GpuRows, GpuStream, MmaMatmul
+from kgen.schedule import FmaMatmul, GpuRows, GpuStream, MmaMatmul, PingPongMatmul, Schedule
 from kgen.spec import Elementwise, Matmul, Rowwise
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.plan.banks import WIDEST
@@ -28,6 +28,8 @@ MMA_TILES = (
     (32, 16, 16, 16),
     (16, 16, 16, 16),
 )
+#: With two waves on each SIMD.
+PING_PONG = PingPongMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, warp_n=64)
 #: A lane of a wave of 32 holds twice as much of a warp tile: the largest is cut in eight.
 LARGEST_IN_WAVES_OF_32 = (128, 128, 64, 32)
 #: By the number of LDS banks: the lines of a tile along k then reach all of them.
@@ -66,17 +68,37 @@ WORKGROUPS_PER_UNIT = 4
 
 
 def matmul(spec: Matmul, target: Target) -> MmaMatmul | FmaMatmul:
-    if matrix.available(target, spec.dtype):
-        tiles = MMA_TILES if target.subgroup == 64 else (LARGEST_IN_WAVES_OF_32, *MMA_TILES[1:])
-        m, n, warp_m, warp_n = cheapest(spec, target, tiles)
-        return MmaMatmul(
-            block_m=m,
-            block_n=n,
-            block_k=MMA_BLOCK_K[target.limits["lds_banks"]],
-            num_stages=2,
-            warp_m=warp_m,
-            warp_n=warp_n,
-        )
+    """The main loop whose tile is cheapest, the ping-pong loop among equals."""
+    if not matrix.available(target, spec.dtype):
+        return _fma(spec, target)
+    tiled = _mma(spec, target)
+    if not suits_ping_pong(spec, target):
+        return tiled
+    return min((PING_PONG, tiled), key=lambda each: cost(spec, target, each.block_m, each.block_n))
+
+
+def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
+    """The schedule of each main loop that the target has for a product."""
+    if not matrix.available(target, spec.dtype):
+        return (_fma(spec, target),)
+    ping_pong = (PING_PONG,) if target.has("mfma") else ()
+    return (_mma(spec, target), *ping_pong, _fma(spec, target))
+
+
+def _mma(spec: Matmul, target: Target) -> MmaMatmul:
+    tiles = MMA_TILES if target.subgroup == 64 else (LARGEST_IN_WAVES_OF_32, *MMA_TILES[1:])
+    m, n, warp_m, warp_n = cheapest(spec, target, tiles)
+    return MmaMatmul(
+        block_m=m,
+        block_n=n,
+        block_k=MMA_BLOCK_K[target.limits["lds_banks"]],
+        num_stages=2,
+        warp_m=warp_m,
+        warp_n=warp_n,
+    )
+
+
+def _fma(spec: Matmul, target: Target) -> FmaMatmul:
     m, n, thread_m, thread_n = cheapest(spec, target, FMA_TILES)
     return FmaMatmul(
         block_m=m,
@@ -88,6 +110,23 @@ def matmul(spec: Matmul, target: Target) -> MmaMatmul | FmaMatmul:
     )
 
 
+def suits_ping_pong(spec: Matmul, target: Target) -> bool:
+    """MFMA, K-tiles for some trips, and rows of memory that are whole vectors: narrower loads need
+    more registers than such a tile leaves."""
+    vector = WIDEST // spec.dtype.itemsize
+    a_row = spec.m if spec.layout.a_transposed else spec.k
+    b_row = spec.k if spec.layout.b_transposed else spec.n
+    whole = a_row % vector == 0 and b_row % vector == 0
+    return target.has("mfma") and whole and spec.k >= 4 * PING_PONG.block_k
+
+
+def cost(spec: Matmul, target: Target, block_m: int, block_n: int) -> int:
+    """Work of the busiest compute unit, in products of a step along k."""
+    blocks = -(-spec.m // block_m) * -(-spec.n // block_n) * spec.batch
+    rounds = -(-blocks // target.limits["compute_units"])
+    return rounds * (block_m * block_n + EDGE_WEIGHT * (block_m + block_n))
+
+
 def cheapest(
     spec: Matmul, target: Target, tiles: tuple[tuple[int, int, int, int], ...]
 ) -> tuple[int, int, int, int]:
@@ -96,15 +135,9 @@ def cheapest(
     A side of a tile has a whole sector, unless that of the product has none.
     """
     whole = SECTOR // spec.dtype.itemsize
-
-    def cost(tile: tuple[int, int, int, int]) -> int:
-        block_m, block_n, *_ = tile
-        blocks = -(-spec.m // block_m) * -(-spec.n // block_n) * spec.batch
-        rounds = -(-blocks // target.limits["compute_units"])
-        return rounds * (block_m * block_n + EDGE_WEIGHT * (block_m + block_n))
-
     return min(
-        (t for t in tiles if t[0] >= min(whole, spec.m) and t[1] >= min(whole, spec.n)), key=cost
+        (t for t in tiles if t[0] >= min(whole, spec.m) and t[1] >= min(whole, spec.n)),
+        key=lambda tile: cost(spec, target, *tile[:2]),
     )
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul
+from kgen import pipeline
+from kgen.errors import ScheduleError
+from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, Overrides, PingPongMatmul
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.base import Target
@@ -52,7 +56,49 @@ def test_skinny_shapes_get_skinny_tiles(dtype: DType, target: Target) -> None:
     tall = chosen(Matmul(m=4096, n=1, k=4096, dtype=dtype), target)
     assert (flat.block_m, tall.block_n) == (16, 16)
     large = chosen(Matmul(m=8192, n=8192, k=4096, dtype=dtype), target)
-    assert (large.block_m, large.block_n) == (128, 128)
+    side = 256 if isinstance(large, PingPongMatmul) else 128
+    assert (large.block_m, large.block_n) == (side, side)
+
+
+@pytest.mark.parametrize("name", ["gfx90a", "gfx942", "gfx950"])
+def test_the_ping_pong_loop_is_for_large_products(name: str) -> None:
+    """There is a tile for every compute unit, enough of k, and whole vectors in memory."""
+
+    def taken(**fields: Any) -> bool:
+        spec = Matmul(**{"m": 8192, "n": 8192, "k": 4096} | fields)
+        return isinstance(chosen(spec, find(name)), PingPongMatmul)
+
+    assert taken() and taken(k=256) and taken(dtype=DType.BF16, layout=Layout.TT)
+    assert not taken(m=256, n=256)
+    assert not taken(k=192)
+    assert not taken(n=8191) and taken(n=8191, layout=Layout.NT)
+    assert not taken(k=4095) and taken(k=4095, layout=Layout.TN)
+    assert not taken(dtype=DType.F32)
+
+
+@pytest.mark.parametrize("name", ["gfx1100", "gfx1201"])
+def test_waves_of_32_have_no_ping_pong_loop(name: str) -> None:
+    spec, target = Matmul(m=4096, n=4096, k=4096), find(name)
+    assert isinstance(chosen(spec, target), MmaMatmul)
+    with pytest.raises(ScheduleError, match=f"is not one that {name} has .* it has mma, fma"):
+        pipeline.schedule_for(spec, target, {"mainloop": "pingpong"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "remedy"),
+    [
+        ({"num_stages": 2}, "num_stages=1"),
+        ({"warp_m": 64}, "warp_m=128"),
+        ({"block_k": 32}, "block_k=64"),
+        ({"block_k": 128}, "block_k=64"),
+    ],
+)
+def test_what_the_ping_pong_loop_cannot_do_names_a_value_that_fits(
+    fields: dict[str, int], remedy: str
+) -> None:
+    asked: Overrides = {"mainloop": "pingpong"} | fields
+    with pytest.raises(ScheduleError, match=f"try {remedy}$"):
+        pipeline.plan_with(Matmul(m=4096, n=4096, k=4096), find("gfx942"), asked)
 
 
 def test_matrix_instructions_are_used_where_they_are() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import chain
+from typing import TypeVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul, MmaMatmul
@@ -168,6 +169,9 @@ class MmaPlan(MatmulPlan):
         )
 
 
+P = TypeVar("P", bound=MmaPlan)
+
+
 def group_depth(instruction: MatrixInstruction, wave: int) -> int:
     """Depth that one round of fragment loads covers, over all lanes."""
     return max(SLOT_K, instruction.elements) * instruction.lane_groups(wave)
@@ -223,6 +227,11 @@ def choose_instruction(spec: Matmul, target: Target, schedule: MmaMatmul) -> Mat
 
 def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
+    return plan_of(MmaPlan, "amdgpu/matmul_mma.ll.j2", spec, target, schedule)
+
+
+def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule: MmaMatmul) -> P:
+    """The plan of a main loop of matrix instructions. Raises ScheduleError likewise."""
     instruction = choose_instruction(spec, target, schedule)
     threads = schedule.num_warps * target.subgroup
     check_threads(target, threads, "warp_m", schedule.warp_m)
@@ -267,11 +276,11 @@ def plan(spec: Matmul, target: Target, schedule: MmaMatmul) -> MmaPlan:
     )
     launched = launch(spec, schedule, threads)
     check_grid(launched.grid, threads, target, "a larger block")
-    return MmaPlan(
+    return kind(
         spec=spec,
         target=target,
         schedule=schedule,
-        template="amdgpu/matmul_mma.ll.j2",
+        template=template,
         launches=(launched,),
         a=a,
         b=b,
