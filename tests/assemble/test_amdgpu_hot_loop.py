@@ -11,6 +11,7 @@ import re
 import pytest
 
 from kgen import pipeline, targets
+from kgen.schedule import Overrides
 from kgen.spec import Layout, Matmul
 from kgen.targets.amdgpu.assemble import assembly
 
@@ -44,7 +45,7 @@ def hot_loop(text: str) -> list[str]:
 def test_hot_loop(name: str, layout: Layout) -> None:
     target = targets.find(name)
     spec = Matmul(m=4096, n=4096, k=4096, layout=layout)
-    tile = {"mainloop": "mma", "block_m": 128, "block_n": 128}
+    tile: Overrides = {"mainloop": "mma", "block_m": 128, "block_n": 128}
     plan = pipeline.plan(spec, target, pipeline.schedule_for(spec, target, tile))
     text = assembly(pipeline.source(plan).text, target)
     assert re.findall(r"; ScratchSize: (\d+)", text) == ["0"]

@@ -1,8 +1,8 @@
 """The bars for the main loops that large products get on CDNA, in what LLVM makes of them.
 
 They count instructions for as many cycles of the matrix cores, since their instructions do unequal
-work. A yardstick is Triton 3.9 for the same problem in the same cycles: 152 (nt) and 162 (nn) on
-gfx942, by a ping-pong schedule of its own, 119 and 122 on gfx950.
+work. A yardstick is Triton 3.9 for as many cycles: 146 (nt) and 171 (nn) instructions on gfx942, by
+a ping-pong schedule of its own, 146 and 271 on gfx90a, 123 and 133 on gfx950.
 """
 
 from __future__ import annotations

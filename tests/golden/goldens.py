@@ -80,6 +80,8 @@ ROWS: tuple[Spec, ...] = (
     Rowwise(expression="layer_norm(x, scale, shift)", shapes=((5, 70), (70,), (70,))),
 )
 
+#: A warp tile of one MMA tile, for eight waves.
+HALVES = {"block_m": 64, "block_n": 128, "warp_m": 32, "warp_n": 32}
 #: Smaller tiles than the heuristics take keep unrolled text readable; edges need smaller ones.
 MMA = {
     EVEN: {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16},
@@ -137,8 +139,7 @@ def goldens() -> Iterator[Golden]:
     for target in ("sm_75", "sm_80", "gfx90a", "gfx942", "gfx1100", "gfx1201"):
         for spec in (EVEN, ODD):
             yield Golden(target=target, spec=spec, schedule=MMA[spec] | STAGES.get(target, {}))
-    ping_pong = {"mainloop": "pingpong", "block_m": 64, "block_n": 128, "warp_m": 32, "warp_n": 32}
-    yield Golden(target="gfx942", spec=PING_PONG, schedule=ping_pong)
+    yield Golden(target="gfx942", spec=PING_PONG, schedule={"mainloop": "pingpong", **HALVES})
     for spec, schedule in WGMMA.items():
         yield Golden(target="sm_90a", spec=spec, schedule=schedule)
     yield Golden(target="sm_80", spec=DEEP, schedule=MMA[EVEN] | {"num_stages": 3, "split_k": 2})

@@ -35,7 +35,8 @@ PAGES = {
 @pytest.mark.parametrize("page", PAGES)
 def test_excerpts_are_in_a_golden_kernel(page: str) -> None:
     goldens = [(ROOT / "generated" / name).read_text() for name in PAGES[page]]
-    excerpts = re.findall(r"```(?:ptx|llvm)\n(.*?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)
+    text = (ROOT / "docs" / page).read_text()
+    excerpts = re.findall(r"```(?:ptx|llvm)\n(.*?)```", text, re.DOTALL)
     assert excerpts
     for excerpt in excerpts:
         assert any(excerpt in golden for golden in goldens), excerpt

@@ -96,7 +96,7 @@ def test_waves_of_32_have_no_ping_pong_loop(name: str) -> None:
 def test_what_the_ping_pong_loop_cannot_do_names_a_value_that_fits(
     fields: dict[str, int], remedy: str
 ) -> None:
-    asked: Overrides = {"mainloop": "pingpong"} | fields
+    asked: Overrides = {"mainloop": "pingpong", **fields}
     with pytest.raises(ScheduleError, match=f"try {remedy}$"):
         pipeline.plan_with(Matmul(m=4096, n=4096, k=4096), find("gfx942"), asked)
 

@@ -16,11 +16,11 @@ from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.codegen import machine_for, optimise
 from kgen.targets.amdgpu.heuristics import PING_PONG
 from kgen.targets.base import Kernel
+from tests.emulate.halves import alternate
+from tests.emulate.kernels.test_amdgpu_bars import assert_nothing_wasted
 from tests.emulate.mutations.mutation import CLEAN, Program
 from tests.emulate.mutations.templates import rendered
 from tests.emulate.one_schedule import verify
-from tests.emulate.test_amdgpu_bars import assert_nothing_wasted
-from tests.emulate.halves import alternate
 
 TARGETS = ("gfx90a", "gfx942", "gfx950")
 #: A wave of each half on every SIMD, with one MMA tile each.
