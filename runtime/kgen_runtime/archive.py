@@ -8,13 +8,11 @@ from __future__ import annotations
 import io
 import mmap
 import os
-import struct
-import zipfile
-import zlib
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
+from kgen_runtime import stored_zip
 from kgen_runtime.errors import BundleError
+from kgen_runtime.stored_zip import NotAZip
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -29,17 +27,8 @@ class BinaryFile(Protocol):
 #: What a bundle is read from: a path, its bytes, or an open file.
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryFile
 
-#: What zipfile raises for an archive whose headers are damaged: a version, a way of compression or
-#: an encryption that it does not know are RuntimeErrors.
-DAMAGE = (
-    zipfile.BadZipFile, KeyError, ValueError, RuntimeError, EOFError, struct.error, zlib.error,
-    OverflowError,
-)  # fmt: skip
-
-
-#: A file's own header (PKWARE's APPNOTE, 4.3.7): the signature, and the lengths of the name and of
-#: the extra field, which come between it and the data.
-LOCAL_HEADER = struct.Struct("<4s22xHH")
+#: What reading a file of a damaged archive raises, or of one that has none of this name.
+DAMAGE = (NotAZip, KeyError)
 
 
 def map_file(file: IO[bytes]) -> mmap.mmap:
@@ -55,19 +44,20 @@ class Archive:
         #: Closed with the archive: a caller's own file stays open.
         self._own = file if isinstance(source, str | os.PathLike) else None
         self._map: mmap.mmap | None = None
-        self._names: set[str] = set()
+        self._file = file
         try:
             try:
                 self._size = file.seek(0, os.SEEK_END)
-                self._zip = zipfile.ZipFile(file)
+                found = stored_zip.entries(file)
             except OSError as error:
                 raise BundleError(f"{self.name}: cannot read: {error.strerror or error}") from None
-            except DAMAGE:
+            except NotAZip:
                 raise BundleError(self._no_bundle("")) from None
-            self._check()
+            self._check(found)
         except BaseException:
             self.close()
             raise
+        self._entries = {entry.name: entry for entry in found}
 
     def close(self) -> None:
         if self._own is not None:
@@ -75,50 +65,49 @@ class Archive:
 
     def size(self, file: str) -> int:
         """Bytes of a file. Raises KeyError if there is none of this name."""
-        return self._zip.getinfo(file).file_size
+        return self._entries[file].size
 
     def read(self, file: str) -> bytes:
         """A file's bytes. Raises one of DAMAGE, or OSError, if they cannot be read."""
-        return self._zip.read(file)
+        return stored_zip.read(self._file, self._entries[file])
 
     @property
-    def folder(self) -> Path | None:
+    def folder(self) -> str | None:
         """Where it lies; None if it was not given by its path."""
-        return None if self._own is None else Path(self.name).parent
+        return None if self._own is None else os.path.dirname(self.name) or os.curdir  # noqa: PTH120
 
     def has(self, file: str) -> bool:
-        return file in self._names
+        return file in self._entries
 
     def mapped(self, file: str) -> HostBytes:
         """A file's bytes as they lie in the archive, read-only: mapped, where it is read from a
         path, else copied. Raises one of DAMAGE, or OSError."""
         import numpy as np
 
-        info = self._zip.getinfo(file)
+        entry = self._entries[file]
         if self._own is None:
-            return np.frombuffer(self._zip.read(info), np.uint8)
+            return np.frombuffer(stored_zip.read(self._file, entry), np.uint8)
         if self._map is None:
             self._map = map_file(self._own)
-        at = info.header_offset
-        magic, name, extra = LOCAL_HEADER.unpack_from(self._map, at)
-        start = at + LOCAL_HEADER.size + name + extra
-        if magic != b"PK\3\4" or start + info.file_size > len(self._map):
-            raise zipfile.BadZipFile(file)
-        return np.frombuffer(self._map, np.uint8, info.file_size, start)
+        start = stored_zip.data_start(self._file, entry)
+        if start + entry.size > len(self._map):
+            raise NotAZip
+        return np.frombuffer(self._map, np.uint8, entry.size, start)
 
     def no_manifest(self) -> BundleError:
         return BundleError(self._no_bundle(""))
 
-    def _check(self) -> None:
-        total, names = 0, self._names
-        for info in self._zip.infolist():
-            shown = ascii(info.filename[:60])
-            if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+    def _check(self, found: list[stored_zip.Entry]) -> None:
+        total = 0
+        names: set[str] = set()
+        for entry in found:
+            shown = ascii(entry.name[:60])
+            if not entry.is_plain:
                 raise BundleError(self._no_bundle(f" ({shown} is compressed)"))
-            if info.filename in names:
+            if entry.name in names:
                 raise BundleError(self._no_bundle(f" ({shown} is there twice)"))
-            names.add(info.filename)
-            total += info.file_size
+            names.add(entry.name)
+            total += entry.size
         if total > self._size:
             raise BundleError(self._no_bundle(f" ({total} bytes of files in {self._size})"))
 
@@ -135,7 +124,7 @@ def _opened(source: Any) -> tuple[str, IO[bytes]]:
     if isinstance(source, str | os.PathLike):
         name = os.fsdecode(source)
         try:
-            return name, Path(name).open("rb")
+            return name, open(name, "rb")  # noqa: PTH123 (pathlib takes milliseconds)
         except OSError as error:
             raise BundleError(f"{name}: cannot read: {error.strerror or error}") from None
         except ValueError:  # a NUL

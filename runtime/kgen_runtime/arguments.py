@@ -7,7 +7,6 @@ ends in one line that says what was wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,13 @@ from kgen_runtime.finders import Finders
 from kgen_runtime.host_memory import host_bytes
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.overlap import share_an_element
+from kgen_runtime.values import frozen
 
 #: Kernels of device backends load up to 16 bytes at once from the start of a tensor.
 DEVICE_ALIGNMENT = 16
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class View:
     """An array argument of any library, on the kernel's device. `strides` are bytes.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from typing import TYPE_CHECKING
 
 from kgen_runtime.archive import DAMAGE, Archive, Source, map_file
@@ -105,7 +106,7 @@ class BundleFile:
         folder = self._archive.folder
         if folder is None:
             raise KeyError(file)
-        with (folder / file).open("rb") as opened:
+        with open(f"{folder}{os.sep}{file}", "rb") as opened:  # noqa: PTH123
             return np.frombuffer(map_file(opened), np.uint8)
 
     def _check_size(self, entry: Stored, size: int) -> None:

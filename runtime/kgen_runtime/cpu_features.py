@@ -6,11 +6,11 @@ import ctypes
 import mmap
 import os
 from functools import cache
-from pathlib import Path
+from itertools import takewhile
 
 from kgen_runtime import settings
 
-CPUINFO = Path("/proc/cpuinfo")
+CPUINFO = "/proc/cpuinfo"
 
 #: arch_prctl(2): the state components that a process may ask for (Linux,
 #: Documentation/arch/x86/xstate.rst).
@@ -89,9 +89,10 @@ def cpu_name() -> str:
 
 def _first_cpu() -> list[tuple[str, str]]:
     try:
-        text = CPUINFO.read_text()
+        with open(CPUINFO) as file:  # noqa: PTH123 (pathlib takes milliseconds to import)
+            # No further: of each CPU there is a paragraph, and the system takes its time for each.
+            lines = list(takewhile(str.strip, file))
     except OSError:
         return []
-    lines = text.split("\n\n")[0].splitlines()
     pairs = (line.partition(":") for line in lines)
     return [(key.strip(), value.strip()) for key, _, value in pairs]

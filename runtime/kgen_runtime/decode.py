@@ -1,126 +1,38 @@
-"""Frozen dataclasses from decoded JSON, by their type hints."""
+"""Frozen dataclasses from decoded JSON, by their type hints.
+
+A reader is made of each hint, once. It says only what is wrong; where, those that it is a part of
+add on the way out, so that what is right costs no text.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import BundleError
+from kgen_runtime.values import fields_of, is_frozen
+
+Reader = Callable[[Any], Any]
 
 #: Whole numbers are those of 64 bits.
 MAX_INT = 2**63
 MAX_NESTING, MAX_SHOWN = 32, 60
-
-
-@cache
-def _hints(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
-
-
-@cache
-def _parts(hint: Any) -> tuple[Any, tuple[Any, ...], bool]:
-    """The generic type of a hint, its arguments, and whether it is a dataclass."""
-    is_dataclass = isinstance(hint, type) and dataclasses.is_dataclass(hint)
-    return typing.get_origin(hint), typing.get_args(hint), is_dataclass
-
-
-@cache
-def _required(cls: type) -> tuple[str, ...]:
-    """The fields of a dataclass that have no default."""
-    absent = dataclasses.MISSING
-    return tuple(
-        field.name
-        for field in dataclasses.fields(cls)
-        if field.default is absent and field.default_factory is absent
-    )
+_DTYPES = {dtype.value: dtype for dtype in DType}
 
 
 def decode(hint: Any, data: Any, where: str) -> Any:
     """The value of type `hint` in `data`; BundleError, at the place `where`, if it is none."""
-    if hint is Any:
-        return data
-    origin, arguments, is_dataclass = _parts(hint)
-    if is_dataclass:
-        return _dataclass(hint, data, where)
-    if origin is None:
-        return _plain(hint, data, where)
-    if origin is tuple:
-        if not isinstance(data, list):
-            raise BundleError(f"{where}: expected a list, got {shown(data)}")
-        if len(arguments) == 2 and arguments[1] is Ellipsis:
-            return tuple(decode(arguments[0], v, f"{where}[{i}]") for i, v in enumerate(data))
-        if len(data) != len(arguments):
-            raise BundleError(f"{where}: expected {len(arguments)} entries, got {len(data)}")
-        return tuple(decode(h, v, where) for h, v in zip(arguments, data, strict=True))
-    if origin in (types.UnionType, typing.Union):
-        return decode(next(a for a in arguments if a is not type(None)), data, where)
-    if origin is Literal:
-        if not any(data == value and type(data) is type(value) for value in arguments):
-            raise BundleError(f"{where}: {shown(data)} is none of {', '.join(map(str, arguments))}")
-        return data
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        if not isinstance(data, dict):
-            raise BundleError(f"{where}: expected an object, got {shown(data)}")
-        for value in _leaves(data):
-            _check_plain(value, where)
-        return data
-    raise TypeError(f"no manifest has fields of {hint}")
-
-
-def _plain(hint: Any, data: Any, where: str) -> Any:
-    """A number, a text or a data type."""
-    if hint is DType:
-        if data not in tuple(DType):  # DType itself takes names of other libraries
-            raise BundleError(f"{where}: unknown dtype {shown(data)}")
-        return DType(data)
-    if hint is float and isinstance(data, int) and not isinstance(data, bool):
-        _check_plain(data, where)
-        return float(data)
-    if not isinstance(data, hint) or (isinstance(data, bool) and hint is not bool):
-        raise BundleError(f"{where}: expected {hint.__name__}, got {shown(data)}")
-    _check_plain(data, where)
-    return data
-
-
-def _check_plain(value: Any, where: str) -> None:
-    """That it is a number that computers count with, or a text that can be printed."""
-    if isinstance(value, str):
-        fine = value.isprintable()
-    elif isinstance(value, float):
-        fine = math.isfinite(value)
-    else:
-        fine = not isinstance(value, int) or -MAX_INT <= value < MAX_INT
-    if not fine:
-        raise BundleError(f"{where}: {shown(value)} is out of range")
-
-
-def _leaves(data: Any) -> Iterator[Any]:
-    """All keys and values that hold no others; `check_nesting` says that this ends."""
-    if isinstance(data, dict):
-        yield from data
-        data = data.values()
-    elif not isinstance(data, list):
-        yield data
-        return
-    for value in data:
-        yield from _leaves(value)
-
-
-def check_nesting(data: Any) -> None:
-    """Raises BundleError for lists and objects that lie deeper in others than a manifest's do."""
-    level = [data]
-    for _ in range(MAX_NESTING):
-        inner = [v.values() if isinstance(v, dict) else v for v in level]
-        level = [v for values in inner for v in values if isinstance(v, dict | list)]
-        if not level:
-            return
-    raise BundleError(f"manifest.json: it is nested more than {MAX_NESTING} deep")
+    try:
+        return _reader(hint)(data)
+    except _Misfit as error:
+        raise BundleError(f"{where}{error.place}: {error.why}") from None
 
 
 def shown(value: Any) -> str:
@@ -129,14 +41,191 @@ def shown(value: Any) -> str:
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
 
 
-def _dataclass(cls: type, data: Any, where: str) -> Any:
-    if not isinstance(data, dict):
-        raise BundleError(f"{where}: expected an object, got {shown(data)}")
-    hints = _hints(cls)
-    if not data.keys() <= hints.keys():
-        unknown = sorted(set(data) - set(hints))
-        raise BundleError(f"{where}: unknown field {shown(unknown[0])}")
-    if missing := [repr(name) for name in _required(cls) if name not in data]:
-        fields = "field" if len(missing) == 1 else "fields"
-        raise BundleError(f"{where}: {fields} {', '.join(missing)} missing; build the bundle again")
-    return cls(**{name: decode(hints[name], v, f"{where}.{name}") for name, v in data.items()})
+class _Misfit(Exception):
+    """What is wrong with a value, and its place in what was read so far."""
+
+    def __init__(self, why: str) -> None:
+        self.why, self.place = why, ""
+
+    def within(self, step: str) -> _Misfit:
+        self.place = step + self.place
+        return self
+
+
+@cache
+def _reader(hint: Any) -> Reader:
+    if hint is Any:
+        return lambda data: data
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is None and isinstance(hint, type) and is_frozen(hint):
+        return _object(hint)
+    if origin is tuple:
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            return _several(_reader(arguments[0]))
+        return _each([_reader(argument) for argument in arguments])
+    if origin in (types.UnionType, typing.Union):
+        return _reader(next(a for a in arguments if a is not type(None)))
+    if origin is Literal:
+        return _literal(arguments)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return _mapping
+    raise TypeError(f"no manifest has fields of {hint}")
+
+
+def _object(cls: type) -> Reader:
+    """Of a dataclass."""
+    fields = fields_of(cls)
+    readers = {name: _reader(_hint(cls.__module__, str(f.type))) for name, f in fields.items()}
+    absent = dataclasses.MISSING
+    required = [
+        name for name, f in fields.items() if f.default is absent and f.default_factory is absent
+    ]
+
+    def read(data: Any) -> Any:
+        if type(data) is not dict:
+            raise _Misfit(f"expected an object, got {shown(data)}")
+        try:
+            return cls(**{name: readers[name](value) for name, value in data.items()})
+        except (_Misfit, KeyError, TypeError):
+            raise misfit(data) from None
+
+    def misfit(data: dict[Any, Any]) -> _Misfit:
+        if unknown := sorted(data.keys() - readers.keys()):
+            return _Misfit(f"unknown field {shown(unknown[0])}")
+        if missing := [repr(name) for name in required if name not in data]:
+            fields = "field" if len(missing) == 1 else "fields"
+            return _Misfit(f"{fields} {', '.join(missing)} missing; build the bundle again")
+        return _first_misfit({f".{name}": (readers[name], data[name]) for name in data})
+
+    return read
+
+
+@cache
+def _hint(module: str, text: str) -> Any:
+    """A type hint as `from __future__ import annotations` leaves it."""
+    return eval(text, vars(sys.modules[module]))
+
+
+def _several(element: Reader) -> Reader:
+    def read(data: Any) -> tuple[Any, ...]:
+        if type(data) is not list:
+            raise _Misfit(f"expected a list, got {shown(data)}")
+        try:
+            return tuple(map(element, data))
+        except _Misfit:
+            places = {f"[{i}]": (element, value) for i, value in enumerate(data)}
+            raise _first_misfit(places) from None
+
+    return read
+
+
+def _each(elements: list[Reader]) -> Reader:
+    def read(data: Any) -> tuple[Any, ...]:
+        if type(data) is not list:
+            raise _Misfit(f"expected a list, got {shown(data)}")
+        if len(data) != len(elements):
+            raise _Misfit(f"expected {len(elements)} entries, got {len(data)}")
+        return tuple([element(value) for element, value in zip(elements, data, strict=True)])
+
+    return read
+
+
+def _first_misfit(places: Mapping[str, tuple[Reader, Any]]) -> _Misfit:
+    """That of the first of these parts that has one, as their reader has found."""
+    for place, (read, value) in places.items():
+        try:
+            read(value)
+        except _Misfit as error:
+            return error.within(place)
+    raise AssertionError("no part is amiss")
+
+
+def _literal(values: tuple[Any, ...]) -> Reader:
+    kinds = {type(value) for value in values}
+
+    def read(data: Any) -> Any:
+        if type(data) not in kinds or data not in values:
+            raise _Misfit(f"{shown(data)} is none of {', '.join(map(str, values))}")
+        return data
+
+    return read
+
+
+def _mapping(data: Any) -> Any:
+    """An object of anything, as far as it can be printed and counted with."""
+    if type(data) is not dict:
+        raise _Misfit(f"expected an object, got {shown(data)}")
+    _check_leaves(data, MAX_NESTING)
+    return data
+
+
+def _check_leaves(data: Any, depth: int) -> None:
+    if depth == 0:
+        raise _Misfit(f"it is nested more than {MAX_NESTING} deep")
+    kind = type(data)
+    if kind is str:
+        _text(data)
+    elif kind is int:
+        _int(data)
+    elif kind is float:
+        _float(data)
+    elif kind is dict:
+        for name in data:
+            _text(name)
+        for value in data.values():
+            _check_leaves(value, depth - 1)
+    elif kind is list:
+        for value in data:
+            _check_leaves(value, depth - 1)
+
+
+def _text(data: Any) -> Any:
+    if type(data) is not str:
+        _unexpected("str", data)
+    if not data.isprintable():
+        raise _out_of_range(data)
+    return data
+
+
+def _int(data: Any) -> Any:
+    if type(data) is not int:
+        _unexpected("int", data)
+    if not -MAX_INT <= data < MAX_INT:
+        raise _out_of_range(data)
+    return data
+
+
+def _float(data: Any) -> float:
+    if type(data) is int:
+        return float(_int(data))
+    if type(data) is not float:
+        _unexpected("float", data)
+    if not math.isfinite(data):
+        raise _out_of_range(data)
+    return float(data)
+
+
+def _bool(data: Any) -> Any:
+    if type(data) is not bool:
+        _unexpected("bool", data)
+    return data
+
+
+def _dtype(data: Any) -> DType:
+    found = _DTYPES.get(data) if type(data) is str else None
+    if found is None:
+        raise _Misfit(f"unknown dtype {shown(data)}")
+    return found
+
+
+def _unexpected(kind: str, data: Any) -> NoReturn:
+    raise _Misfit(f"expected {kind}, got {shown(data)}")
+
+
+def _out_of_range(data: Any) -> _Misfit:
+    return _Misfit(f"{shown(data)} is out of range")
+
+
+_PLAIN: Mapping[Any, Reader] = {str: _text, int: _int, float: _float, bool: _bool, DType: _dtype}

@@ -20,11 +20,11 @@ from ctypes import (
     c_void_p,
     py_object,
 )
-from dataclasses import dataclass
 from typing import Any
 
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError
+from kgen_runtime.values import frozen
 
 HOST, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED = 1, 2, 3, 10, 11, 13  # DLDeviceType
 _BACKENDS = {CUDA: "cuda", CUDA_MANAGED: "cuda", ROCM: "hip"}
@@ -96,7 +96,7 @@ class ManagedVersioned(Structure):
 _Words = c_uint64 * (ctypes.sizeof(ManagedVersioned) // 8)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Tensor:
     """What a capsule describes; `strides` are in bytes, `owner` keeps the memory alive.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from kgen_runtime.values import frozen
 
 #: The names of the members of `DType`, and what numpy, ml_dtypes and PyTorch call the same.
 DTypeName = Literal["f64", "f32", "f16", "bf16", "e4m3", "e5m2", "s64", "s32", "s8", "u8", "bool"]
@@ -120,7 +121,7 @@ class DType(StrEnum):
         return np.dtype(_FORMATS[self].storage)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Format:
     """Floats: explicit mantissa bits and the least exponent of a normal number."""
 
@@ -132,22 +133,26 @@ class _Format:
     limits: tuple[Any, Any] | None = None
 
 
+def _format(array_name: str, itemsize: int, storage: str, **more: Any) -> _Format:
+    return _Format(array_name=array_name, itemsize=itemsize, storage=storage, **more)
+
+
 _FORMATS = {
-    DType.F64: _Format("float64", 8, "f8", mantissa_bits=52, least_exponent=-1022),
-    DType.F32: _Format("float32", 4, "f4", mantissa_bits=23, least_exponent=-126),
-    DType.F16: _Format("float16", 2, "f2", mantissa_bits=10, least_exponent=-14),
-    DType.BF16: _Format("bfloat16", 2, "u2", mantissa_bits=7, least_exponent=-126),
-    DType.E4M3: _Format(
+    DType.F64: _format("float64", 8, "f8", mantissa_bits=52, least_exponent=-1022),
+    DType.F32: _format("float32", 4, "f4", mantissa_bits=23, least_exponent=-126),
+    DType.F16: _format("float16", 2, "f2", mantissa_bits=10, least_exponent=-14),
+    DType.BF16: _format("bfloat16", 2, "u2", mantissa_bits=7, least_exponent=-126),
+    DType.E4M3: _format(
         "float8_e4m3fn", 1, "u1", mantissa_bits=3, least_exponent=-6, limits=(-448.0, 448.0)
     ),
-    DType.E5M2: _Format(
+    DType.E5M2: _format(
         "float8_e5m2", 1, "u1", mantissa_bits=2, least_exponent=-14, limits=(-57344.0, 57344.0)
     ),
-    DType.S64: _Format("int64", 8, "i8", limits=(-(2**63), 2**63 - 1)),
-    DType.S32: _Format("int32", 4, "i4", limits=(-(2**31), 2**31 - 1)),
-    DType.S8: _Format("int8", 1, "i1", limits=(-128, 127)),
-    DType.U8: _Format("uint8", 1, "u1", limits=(0, 255)),
-    DType.BOOL: _Format("bool", 1, "?", limits=(0, 1)),
+    DType.S64: _format("int64", 8, "i8", limits=(-(2**63), 2**63 - 1)),
+    DType.S32: _format("int32", 4, "i4", limits=(-(2**31), 2**31 - 1)),
+    DType.S8: _format("int8", 1, "i1", limits=(-128, 127)),
+    DType.U8: _format("uint8", 1, "u1", limits=(0, 255)),
+    DType.BOOL: _format("bool", 1, "?", limits=(0, 1)),
 }
 _BY_ARRAY_NAME = {dtype.array_name: dtype for dtype in DType} | {
     "f8e4m3": DType.E4M3,

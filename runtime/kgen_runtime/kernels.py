@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -13,12 +14,14 @@ from kgen_runtime.archive import Source
 from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.bundle import BundleFile
-from kgen_runtime.dispatch import Dispatch
 from kgen_runtime.errors import ArgumentError, BundleError, DeviceError, UnknownOperation
 from kgen_runtime.kernel import Kernel
 from kgen_runtime.loaded import close_after
 from kgen_runtime.operations import Operations
 from kgen_runtime.program import LoadedProgram, Weights
+
+if TYPE_CHECKING:
+    from kgen_runtime.dispatch import Dispatch
 
 
 def load(
@@ -39,7 +42,7 @@ def load(
     """
     if verify not in ("code", "all"):
         raise ArgumentError(f"verify={verify!r} is unknown; give 'code' or 'all'")
-    with BundleFile(path) as bundle:
+    with _uncollected(), BundleFile(path) as bundle:
         manifest = bundle.manifest
         selection = select.select(
             manifest.kernels, manifest.programs, device=device, num_threads=num_threads
@@ -73,6 +76,19 @@ def load(
     return Kernels(backend, by_key, selection.skipped, programs)
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the garbage collector, which would walk over all modules again and again while a
+    manifest becomes thousands of objects, none of which is garbage."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 def _code(bundle: BundleFile, choice: select.Choice) -> dict[str, Code]:
     """The machine code of every module, checked."""
     return {
@@ -101,14 +117,9 @@ class Kernels(Operations, Mapping[str, Kernel]):
         #: The bundle's programs that run on this device, by name.
         self.programs = {program.entry.name: program for program in programs}
         self._kernels = {kernel.key: kernel for kernel in kernels}
-        ops = dict.fromkeys(kernel.entry.op for kernel in kernels)
-        if taken := [op for op in ops if hasattr(type(self), op)]:
+        self._ops = dict.fromkeys(kernel.entry.op for kernel in kernels)
+        if taken := [op for op in self._ops if hasattr(type(self), op)]:
             raise BundleError(f"op={taken[0]} is no name of an operation; build the bundle again")
-        self._ops = {
-            op: Dispatch(op, [kernel for kernel in kernels if kernel.entry.op == op]) for op in ops
-        }
-        # Attributes of their own, which Python finds in a tenth of the time of __getattr__.
-        self.__dict__.update(self._ops)
 
     @property
     def device(self) -> DeviceInfo:
@@ -143,9 +154,16 @@ class Kernels(Operations, Mapping[str, Kernel]):
     if not TYPE_CHECKING:  # a type checker would believe in any operation
 
         def __getattr__(self, op: str) -> Dispatch:
-            """Operations are attributes; this one is not there."""
+            """Operations are attributes, made when they are first asked for."""
             if op.startswith("_"):  # what Python's protocols and notebooks ask for
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {op!r}")
+            if op in self._ops:
+                from kgen_runtime.dispatch import Dispatch
+
+                found = Dispatch(op, [k for k in self._kernels.values() if k.entry.op == op])
+                # From now on an attribute of its own: Python finds it in a tenth of the time.
+                self.__dict__[op] = found
+                return found
             hint = self._hint(op, self._ops)
             raise UnknownOperation(f"no kernel for {op} on {self.device.id}; {hint}")
 

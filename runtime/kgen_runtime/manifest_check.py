@@ -93,17 +93,19 @@ def _parameters(kernel: KernelEntry) -> None:
 
 def check_tensor(name: str, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> None:
     """Raises BundleError unless a tensor has one stride for each dimension and can be addressed."""
-    _refuse(len(shape) != len(strides), f"{name} has not one stride per dimension")
-    _refuse(len(shape) > MAX_RANK, f"{name} has {len(shape)} dimensions; the limit is {MAX_RANK}")
-    if any(n < 1 for n in shape) or any(s < 0 for s in strides):
+    if len(shape) != len(strides):
+        raise BundleError(f"{name} has not one stride per dimension")
+    if len(shape) > MAX_RANK:
+        raise BundleError(f"{name} has {len(shape)} dimensions; the limit is {MAX_RANK}")
+    if shape and (min(shape) < 1 or min(strides) < 0):
         raise BundleError(f"{name} has a size below 1 or a stride below 0")
-    nbytes = _extent(shape, strides) * itemsize
-    most = max(nbytes, *(s * itemsize for s in strides)) if strides else nbytes
-    _refuse(most > MAX_BYTES, f"{name} spans {most} bytes; the limit is {MAX_BYTES}")
+    extent = _extent(shape, strides)
+    if (most := max(extent, *strides, 0) * itemsize) > MAX_BYTES:
+        raise BundleError(f"{name} spans {most} bytes; the limit is {MAX_BYTES}")
 
 
 def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
-    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    return 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
 
 
 def _is_disjoint(p: TensorParam) -> bool:

@@ -32,13 +32,12 @@ def from_json(data: Any) -> Manifest:
     is missing, unknown or of the wrong type, and for a kernel that contradicts itself.
     """
     # Who writes a manifest needs no checks of one.
-    from kgen_runtime.decode import check_nesting, decode, shown
+    from kgen_runtime.decode import decode, shown
     from kgen_runtime.manifest_check import check
     from kgen_runtime.older import in_this_schema, renewed
 
     if not isinstance(data, dict) or "schema_version" not in data:
         raise BundleError("manifest.json: no schema_version; this is not a kgen manifest")
-    check_nesting(data)
     version = data["schema_version"]
     if type(version) is not int or version not in SCHEMA_VERSIONS:
         known = " and ".join(map(str, SCHEMA_VERSIONS))
@@ -48,7 +47,8 @@ def from_json(data: Any) -> Manifest:
         )
     manifest = decode(Manifest, in_this_schema(data), "manifest")
     assert isinstance(manifest, Manifest)
-    manifest = dataclasses.replace(manifest, kernels=tuple(map(renewed, manifest.kernels)))
+    if (kernels := tuple(map(renewed, manifest.kernels))) != manifest.kernels:
+        manifest = dataclasses.replace(manifest, kernels=kernels)
     if not manifest.kernels:
         raise BundleError("manifest.kernels: it holds no kernel; a bundle has one or more")
     names = [kernel.name for kernel in manifest.kernels]

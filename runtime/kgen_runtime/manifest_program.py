@@ -7,6 +7,7 @@ a kernel on values. All that a runtime needs stands here: it plans no memory and
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Literal
 
 from kgen_runtime.dtypes import DType
@@ -35,7 +36,7 @@ class Place:
     name: str = ""
     offset: int = 0
 
-    @property
+    @cached_property
     def memory(self) -> tuple[PlaceKind, str]:
         """The memory itself."""
         return self.kind, self.name
@@ -58,7 +59,7 @@ class Value:
     strides: tuple[int, ...]
     place: Place
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes from the first to the end of the last element."""
         steps = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
@@ -141,7 +142,7 @@ class Program:
         """The names of its kernels among those of a bundle, each once."""
         return tuple(dict.fromkeys(f"{self.target}/{step.kernel}" for step in self.steps))
 
-    @property
+    @cached_property
     def by_name(self) -> dict[str, Value]:
         """Its values by name."""
         return {value.name: value for value in self.values}

@@ -83,6 +83,7 @@ def renewed(kernel: KernelEntry) -> KernelEntry:
     """The kernel with the spec that its operation has today; what is launched stays as it is."""
     make = RENEWED.get(str(kernel.spec.get("op")))
     try:
-        return kernel if make is None else dataclasses.replace(kernel, spec=make(kernel.spec))
+        spec = kernel.spec if make is None else make(kernel.spec)
     except (KeyError, TypeError):
         return kernel
+    return kernel if spec == kernel.spec else dataclasses.replace(kernel, spec=spec)

@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from kgen_runtime.manifest import Packing, TensorParam
 
-Bytes = npt.NDArray[np.uint8]
-#: numpy copies elements of any dtype as unsigned integers of their size.
-Bits = npt.NDArray[np.unsignedinteger[Any]]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Bytes = npt.NDArray[np.uint8]
+    #: numpy copies elements of any dtype as unsigned integers of their size.
+    Bits = npt.NDArray[np.unsignedinteger[Any]]
 #: K that is moved at a time, over all columns, so that what is read and written stays in caches; a
 #: multiple of every depth.
 ROWS = 64

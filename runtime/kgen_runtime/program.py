@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from statistics import median
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -172,6 +171,8 @@ class LoadedProgram:
 
         On GPUs each step is launched when the one before is done, so that its launch counts too.
         """
+        from statistics import median
+
         own = self._new_own()
         own.fill(self._host_inputs(inputs, named))
         begin = time.perf_counter()

@@ -17,7 +17,6 @@ from kgen_runtime.errors import BundleError
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.manifest_check import MAX_BYTES, check_tensor
 from kgen_runtime.manifest_program import Place, Program, Step, Value, weight_file
-from kgen_runtime.values import frozen
 
 #: What a tensor's first byte is a multiple of, at least, by the family of the target: CUDA and HIP
 #: kernels load 16 bytes at once; of storage buffers 256 is the most that Vulkan devices ask for.
@@ -82,10 +81,11 @@ def _values(program: Program) -> None:
     sizes = program.memories
     for value in program.values:
         place, size = value.place, sizes.get(value.place.memory)
-        _refuse(size is None, f"value {value.name} lies in {place}, which there is not")
+        if size is None:
+            raise BundleError(f"value {value.name} lies in {place}, which there is not")
         if place.offset < 0 or place.offset % value.dtype.itemsize:
             raise BundleError(f"value {value.name} lies at {place}, between two elements")
-        if size is not None and value.end > size:
+        if value.end > size:
             raise BundleError(
                 f"value {value.name} of {value.nbytes} bytes at {place} ends past the "
                 f"{size} bytes there"
@@ -113,11 +113,14 @@ def _interface(program: Program) -> None:
 def _steps(program: Program, entries: Mapping[str, KernelEntry]) -> None:
     values = program.by_name
     _refuse(not program.steps, "it has no step")
+    known: dict[str, dict[str, TensorParam]] = {}
     for number, step in enumerate(program.steps):
         kernel = entries.get(f"{program.target}/{step.kernel}")
         if kernel is None:
             raise BundleError(f"{_shown(number, step)}: the bundle has no such kernel")
-        tensors = {p.name: p for p in bound(kernel)}
+        if step.kernel not in known:
+            known[step.kernel] = {p.name: p for p in bound(kernel)}
+        tensors = known[step.kernel]
         if step.bindings.keys() != tensors.keys():
             raise BundleError(
                 f"{_shown(number, step)}: it binds {', '.join(sorted(step.bindings)) or 'nothing'};"
@@ -131,9 +134,12 @@ def _steps(program: Program, entries: Mapping[str, KernelEntry]) -> None:
                     f"{_shown(number, step)}: {name} is {called!r:.60}, which is no value"
                 )
             problem = _misfit(param, value, ALIGNMENTS.get(kernel.target.family, 1))
-            _refuse(problem, f"{_shown(number, step)}: {name} is {value.name}, {problem}")
-        late = [n for n in step.after if not 0 <= n < number]
-        _refuse(late, f"{_shown(number, step)}: it waits for step {late[:1]}, which is not earlier")
+            if problem is not None:
+                raise BundleError(f"{_shown(number, step)}: {name} is {value.name}, {problem}")
+        if late := [n for n in step.after if not 0 <= n < number]:
+            raise BundleError(
+                f"{_shown(number, step)}: it waits for step {late[:1]}, which is not earlier"
+            )
 
 
 def bound(kernel: KernelEntry) -> tuple[TensorParam, ...]:
@@ -159,27 +165,18 @@ def _shown(number: int, step: Step) -> str:
     return f"step {number} ({step.kernel})"
 
 
-@frozen
 class Access:
     """A tensor that a step reads or writes: `param` as the kernel sees it, from byte `start` on."""
 
-    step: int
-    value: str
-    param: TensorParam
-    start: int
+    __slots__ = ("end", "is_whole", "param", "start", "step", "value", "writes")
 
-    @property
-    def writes(self) -> bool:
-        return self.param.role == "output"
-
-    @property
-    def end(self) -> int:
-        return self.start + self.param.nbytes
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it touches every byte from its start to its end."""
-        return math.prod(self.param.shape) * self.param.dtype.itemsize == self.param.nbytes
+    def __init__(self, step: int, value: Value, param: TensorParam) -> None:
+        self.step, self.value, self.param = step, value.name, param
+        self.start = value.place.offset
+        self.end = self.start + param.nbytes
+        self.writes = param.role == "output"
+        #: Whether it touches every byte from its start to its end.
+        self.is_whole = math.prod(param.shape) * param.dtype.itemsize == param.nbytes
 
     def meets(self, other: Access) -> bool:
         """Whether both touch one byte."""
@@ -209,11 +206,14 @@ def uses(program: Program, entries: Mapping[str, KernelEntry]) -> Iterator[list[
         found: list[Use] = []
         for param in tensors[f"{program.target}/{step.kernel}"]:
             value = values[step.bindings[param.name]]
-            access = Access(step=number, value=value.name, param=param, start=value.place.offset)
+            access = Access(number, value, param)
+            start, end, writes = access.start, access.end, access.writes
             others = [
                 other
                 for other in live.get(value.place.memory, ())
-                if (access.writes or other.writes) and access.meets(other)
+                if (writes or other.writes)
+                and (start < other.end and other.start < end)
+                and access.meets(other)
             ]
             found.append((access, value.place, others))
         yield found
@@ -236,7 +236,6 @@ def _order(program: Program, entries: Mapping[str, KernelEntry]) -> None:
     written |= {("state", s.name) for s in program.states}
     made = set()
     for step, found in zip(program.steps, uses(program, entries), strict=True):
-        shown = _shown(len(earlier), step)
         before = 0
         for i in step.after:
             before |= earlier[i] | 1 << i
@@ -244,14 +243,17 @@ def _order(program: Program, entries: Mapping[str, KernelEntry]) -> None:
         for access, place, others in found:
             for other in others:
                 if not before >> other.step & 1:
+                    shown = _shown(len(earlier) - 1, step)
                     raise BundleError(
                         f"{shown} {_verb(access)} {access.value} and step {other.step} "
                         f"{_verb(other)} {other.value}, on one byte; it has to wait for it"
                     )
-            initialised = access.writes or others or place.memory in written
-            _refuse(not initialised, f"{shown} reads {access.value}, which no earlier step writes")
-            made |= {place.memory} if access.writes else set()
-        _apart(shown, found, entries[f"{program.target}/{step.kernel}"])
+            if access.writes:
+                made.add(place.memory)
+            elif not others and place.memory not in written:
+                shown = _shown(len(earlier) - 1, step)
+                raise BundleError(f"{shown} reads {access.value}, which no earlier step writes")
+        _apart(_shown(len(earlier) - 1, step), found, entries[f"{program.target}/{step.kernel}"])
     for output in program.outputs:
         _refuse(output.place.memory not in made, f"no step writes output {output.name}")
     for state in program.states:
@@ -266,9 +268,13 @@ def _apart(shown: str, found: Sequence[Use], kernel: KernelEntry) -> None:
     """That nothing else of its step touches what an access writes, but what may lie there element
     upon element."""
     for (one, place, _), (other, others_place, _) in combinations(found, 2):
-        if (one.writes or other.writes) and place.memory == others_place.memory:
-            overlap = one.meets(other) and not _is_in_place(one, other, kernel)
-            _refuse(overlap, f"{shown} takes {one.value} and {other.value}, which overlap")
+        conflict = (
+            (one.writes or other.writes)
+            and place.memory == others_place.memory
+            and one.meets(other)
+        )
+        if conflict and not _is_in_place(one, other, kernel):
+            raise BundleError(f"{shown} takes {one.value} and {other.value}, which overlap")
 
 
 def _is_in_place(one: Access, other: Access, kernel: KernelEntry) -> bool:

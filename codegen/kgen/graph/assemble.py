@@ -11,17 +11,23 @@ import numpy as np
 from kgen.constants import stored
 from kgen.graph.ir import Graph
 from kgen.graph.lower import Call, Lowered
-from kgen.graph.memory import Life, Plan, plan
+from kgen.graph.memory import ALIGNMENT, Life, Plan, plan
 from kgen.graph.reading.model import Array
 from kgen.graph.upon import together
 from kgen.program import weight
 from kgen.spec.formula import packed
-from kgen_runtime.manifest import TensorParam
+from kgen_runtime.manifest import Packing, TensorParam
 from kgen_runtime.manifest_program import Place, Program, State, Step, Value, Weight
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.targets.base import Plan as KernelPlan
+
+
+#: Constants of fewer bytes lie in one weight: a page for each bias would be more than the biases.
+SMALL = 1 << 14
+#: The name of that weight.
+SMALL_NAME = "small"
 
 
 @frozen
@@ -56,6 +62,10 @@ def assembled(
     return _Assembly(name, target, graph, lowered, plans).all()
 
 
+#: A constant, and the packing in which a kernel takes it.
+Order = tuple[str, Packing | None]
+
+
 class _Assembly:
     def __init__(
         self,
@@ -82,8 +92,8 @@ class _Assembly:
         self.known: dict[tuple[object, ...], str] = {}
         self.weights: dict[str, Weight] = {}
         self.files: dict[str, Array] = {}
-        #: Weights by the constant that they are, in the order in which a kernel takes it.
-        self.by_order: dict[tuple[object, ...], str] = {}
+        #: Where a constant lies in the order in which a kernel takes it.
+        self.by_order = self.placed_weights()
 
     def all(self) -> Assembled:
         inputs = {name: self.interface(name, buf) for name, buf in self.lowered.inputs.items()}
@@ -142,24 +152,44 @@ class _Assembly:
         if buffer in self.outputs:
             return Place(kind="output", name=self.outputs[buffer])
         if buffer in self.lowered.constants:
-            return Place(kind="weights", name=self.weight(buffer, param))
+            return self.by_order[buffer, param.packing]
         return Place(kind="arena", offset=self.memory.offsets[self.owner[buffer]])
 
-    def weight(self, buffer: str, param: TensorParam) -> str:
-        """The weight that has a constant in the order of a parameter."""
-        order = (buffer, param.packing)
-        if order not in self.by_order:
-            array = self.lowered.constants[buffer]
-            if param.packing is not None:
-                data = np.frombuffer(stored(param, array.reshape(param.unpacked.shape)), np.uint8)
-            else:
-                data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            wanted = self.graph.names.get(buffer, buffer)
-            name = unused(wanted, self.weights)
-            self.weights[name] = found = weight(name, data)
-            self.files[found.file] = data
-            self.by_order[order] = name
-        return self.by_order[order]
+    def placed_weights(self) -> dict[Order, Place]:
+        """All constants: large ones in weights of their own."""
+        found: dict[Order, Place] = {}
+        offsets: dict[Order, int] = {}
+        small: list[Array] = []
+        for number, call in enumerate(self.lowered.calls):
+            for param in self.plans[number].parameters:
+                buffer = call.bindings[param.name].buffer
+                order = buffer, param.packing
+                if buffer not in self.lowered.constants or order in found or order in offsets:
+                    continue
+                data = self.ordered(buffer, param)
+                if len(data) >= SMALL:
+                    found[order] = self.weight(self.graph.names.get(buffer, buffer), data)
+                    continue
+                offsets[order] = sum(map(len, small))
+                small += [data, np.zeros(-len(data) % ALIGNMENT, np.uint8)]
+        if small:
+            place = self.weight(SMALL_NAME, np.concatenate(small[:-1]))
+            found |= {o: dataclasses.replace(place, offset=at) for o, at in offsets.items()}
+        return found
+
+    def ordered(self, buffer: str, param: TensorParam) -> Array:
+        """The bytes of a constant in the order of a parameter."""
+        array = self.lowered.constants[buffer]
+        if param.packing is not None:
+            return np.frombuffer(stored(param, array.reshape(param.unpacked.shape)), np.uint8)
+        return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+    def weight(self, wanted: str, data: Array) -> Place:
+        """A weight of these bytes."""
+        name = unused(wanted, self.weights)
+        self.weights[name] = found = weight(name, data)
+        self.files[found.file] = data
+        return Place(kind="weights", name=name)
 
     def value(self, buffer: str, param: TensorParam, place: Place, wanted: str = "") -> Value:
         """A buffer as a kernel sees it: one name for each way in which it is looked at."""

@@ -11,7 +11,6 @@ import ctypes
 import os
 import platform
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -44,12 +43,12 @@ LINUX = "Linux"
 ARCH_REQ_XCOMP_PERM = 0x1023
 
 
-@dataclass(kw_only=True)
 class Loaded:
     """A loaded kernel. Its code is mapped as long as a kernel of the same library is loaded."""
 
-    entries: list[Entry]
-    library: Library | None
+    def __init__(self, entries: list[Entry], library: Library | None) -> None:
+        self.entries = entries
+        self.library = library
 
 
 #: More threads than any CPU has cores; operating systems refuse some 30 000.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,18 +24,16 @@ SHARED_SECONDS, GAIN = 100e-6, 0.9
 TRIALS, SHARED_TRIALS = 3, 100
 
 
-@dataclass(kw_only=True)
 class Entry:
     """One launch of a loaded kernel; `address` is that of its machine code.
 
     `alone` and `shared` are the least seconds that its trials took one thread and several.
     """
 
-    launch: Launch
-    address: int
-    alone: float = math.inf
-    shared: float = math.inf
-    trials: int = 0
+    def __init__(self, launch: Launch, address: int) -> None:
+        self.launch, self.address = launch, address
+        self.alone = self.shared = math.inf
+        self.trials = 0
 
     @property
     def tasks(self) -> int:

@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import field
 from pathlib import Path
 from typing import ClassVar
@@ -55,6 +56,14 @@ class Named:
 
 
 @frozen
+class Moved(Point):
+    """A point whose first number has a default, and whose second one is of another type."""
+
+    x: int = 5
+    y: float
+
+
+@frozen
 class Empty:
     """A value without fields."""
 
@@ -96,6 +105,25 @@ def test_a_class_keeps_the_methods_that_it_has() -> None:
         Marked(x=1, mark=0)
 
 
+def test_a_field_may_be_declared_again() -> None:
+    assert repr(Moved()) == "Moved(x=5, y=2, extra={})"
+    assert [field.type for field in dataclasses.fields(Moved)][:2] == ["int", "float"]
+    assert Moved(extra={"k": 1}) == Moved() != Moved(y=1.5)
+    assert Point.COUNT == Moved.COUNT == 3
+
+
+def test_threads_that_ask_at_once_see_one_class() -> None:
+    """The standard library takes a field's default off the class as it looks at it."""
+
+    @frozen
+    class Fresh:
+        extra: Mapping[str, int] = field(default_factory=dict)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: (dataclasses.fields(Fresh)[0].name, Fresh()), range(16)))
+    assert found == [("extra", Fresh())] * 16
+
+
 def test_the_standard_library_takes_values_for_dataclasses() -> None:
     marked = Marked(x=1, mark=4)
     assert dataclasses.is_dataclass(marked)
@@ -122,9 +150,9 @@ print(compiled, len(classes))
 
 
 def test_a_build_compiles_few_texts_for_its_classes(tmp_path: Path) -> None:
-    """One for a class, and jinja's own; a frozen dataclass of the standard library is six."""
+    """None for a class, and jinja's own; a frozen dataclass of the standard library is six."""
     command = [sys.executable, "-c", COUNTED, str(tmp_path / "x.kgen")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     compiled, classes = map(int, done.stdout.splitlines()[-1].split())
     assert classes > 50
-    assert compiled < 3 * classes
+    assert compiled < 2 * classes
