@@ -32,8 +32,10 @@ class Packing:
 
     Columns lie in panels of `width`, and in a panel runs of `depth` elements of a column side by
     side: element (k, n) is at [n // width, k // depth, n % width, k % depth] of the packed tensor,
-    whose other elements are zero. `shape` and `strides` are those of the matrix itself, which is
-    stored as N x K if `transposed`; a batch comes first in both.
+    whose other elements are zero. With `runs`, whose sum is `depth`, the elements of such a run are
+    cut up: of all columns of a panel first those of the first of `runs`, then those of the second,
+    and so on. `shape` and `strides` are those of the matrix itself, which is stored as N x K if
+    `transposed`; a batch comes first in both.
     """
 
     shape: tuple[int, ...]
@@ -41,6 +43,7 @@ class Packing:
     transposed: bool
     width: int
     depth: int
+    runs: tuple[int, ...] = ()
 
 
 @frozen

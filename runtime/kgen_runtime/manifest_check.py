@@ -25,6 +25,7 @@ MAX_RANK = 8
 MAX_MAP_RANK, MAX_BOX = 5, 256
 #: Rows that `packing` moves at a time, of which every depth is a divisor.
 MAX_DEPTH = 64
+DEPTHS = (1, 2, 4, 8, 16, 32, MAX_DEPTH)
 #: The family whose devices run it, by format.
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "cubin": ("cuda",),
@@ -128,7 +129,9 @@ def _packing(p: TensorParam, packing: Packing) -> None:
         *batch, panels, steps, width, depth = p.shape
         fits = (
             (width, depth) == (packing.width, packing.depth)
-            and depth in (1, 2, 4, 8, 16, 32, MAX_DEPTH)
+            and (sum(packing.runs) == depth if packing.runs else depth in DEPTHS)
+            and all(run > 0 for run in packing.runs)
+            and depth <= MAX_DEPTH
             and batch == list(packing.shape[:-2])
             and -(-n // width) <= panels
             and -(-k // depth) <= steps

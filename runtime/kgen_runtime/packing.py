@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
     Bytes = npt.NDArray[np.uint8]
     #: numpy copies elements of any dtype as unsigned integers of their size.
     Bits = npt.NDArray[np.unsignedinteger[Any]]
-#: K that is moved at a time, over all columns, so that what is read and written stays in caches; a
-#: multiple of every depth.
+#: About how much of K is moved at a time, over all columns, so that what is read and written stays
+#: in caches.
 ROWS = 64
 
 
@@ -45,16 +44,29 @@ def _pieces(param: TensorParam, packed: Bytes, matrix: Bytes) -> Iterator[tuple[
     assert packing is not None
     dtype = np.dtype(f"u{param.dtype.itemsize}")
     width, depth = packing.width, packing.depth
-    blocks = packed.view(dtype).reshape(-1, *param.shape[-4:])
+    panels, steps = param.shape[-4:-2]
+    blocks = packed.view(dtype).reshape(-1, panels, steps, width * depth)
+    at_once = max(ROWS - ROWS % depth, depth)
     for block, of in zip(blocks, _matrices(packing, matrix.view(dtype)), strict=True):
         whole, edge = divmod(of.shape[1], width)
-        for first, d in product(range(0, of.shape[0], ROWS), range(depth)):
-            rows = of[first + d : first + ROWS : depth]
-            steps = slice(first // depth, first // depth + len(rows))
-            panels = rows[:, : whole * width].reshape(len(rows), whole, width)
-            yield block[:whole, steps, :, d], panels.swapaxes(0, 1)
-            if edge:
-                yield block[whole, steps, :edge, d], rows[:, whole * width :]
+        for first in range(0, of.shape[0], at_once):
+            for d, (start, step) in enumerate(places(packing)):
+                rows = of[first + d : first + at_once : depth]
+                taken = slice(first // depth, first // depth + len(rows))
+                columns = slice(start, start + width * step, step)
+                panels_of = rows[:, : whole * width].reshape(len(rows), whole, width)
+                yield block[:whole, taken, columns], panels_of.swapaxes(0, 1)
+                if edge:
+                    yield block[whole, taken, columns][:, :edge], rows[:, whole * width :]
+
+
+def places(packing: Packing) -> Iterator[tuple[int, int]]:
+    """Where each of `depth` elements of the first column is among those of all columns, and how far
+    apart those of neighbouring columns are."""
+    start = 0
+    for length in packing.runs or (packing.depth,):
+        yield from ((start + at, length) for at in range(length))
+        start += packing.width * length
 
 
 def _matrices(packing: Packing, elements: Bits) -> Bits:

@@ -204,7 +204,7 @@ def _narrow() -> Table:
         None: packed,
         BType.BF16: packed,
         BType.S8: packed | {"epilogue": "x * scale"},
-        BType.S4: {"layout": Layout.NT},
+        BType.S4: packed | {"layout": Layout.NT},
     }
     return Table(
         name="narrow",

@@ -186,6 +186,11 @@ def goldens() -> Iterator[Golden]:
     spec = _ahead(Matmul(m=1, n=40, k=33, dtype=DType.F32, b_dtype="bf16"))
     yield Golden(target="x86-64-v4", spec=spec)
     yield Golden(target="x86-64-v3", spec=replace(inner, b_dtype=BType.S4, ldb=None))
+    # The same where bytes are multiplied: A in limbs.
+    spec = _ahead(Matmul(m=1, n=20, k=24, dtype=DType.F32, b_dtype=BType.S8))
+    yield Golden(target="x86-64-v4+vnni", spec=spec, schedule={"nr": 16, "nc": 32})
+    spec = Matmul(m=1, n=8, k=8, dtype=DType.F32, b_dtype=BType.S4, layout=Layout.NT)
+    yield Golden(target="x86-64-v3", spec=_ahead(spec), schedule={"nr": 8, "nc": 8})
     spec = Matmul(m=1, n=64, k=256, dtype=DType.F32, b_dtype="s8", epilogue="x * scale")
     yield Golden(target="sm_80", spec=spec, schedule={"mainloop": "gemv"})
     for target in ("sm_80", "gfx942", "vulkan1.3", "x86-64-v4"):

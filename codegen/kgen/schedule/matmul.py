@@ -226,6 +226,14 @@ class DotMatmul(CpuMatmul):
 
 
 @frozen
+class LimbsMatmul(CpuMatmul):
+    """The same blocking of a B of few bits, with A in block floating point: the numbers of each
+    block of kc of K are integers of one exponent, each in three signed bytes (limbs)."""
+
+    mainloop: ClassVar[str] = "limbs"
+
+
+@frozen
 class InnerMatmul(CpuMatmul):
     """Inner products of mr rows of A with nr columns of B, vectors along all of K (kc = k),
     `unroll` of them at a time, for operands whose K lies side by side; nothing is packed."""

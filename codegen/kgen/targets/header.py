@@ -56,6 +56,9 @@ def _tensor(p: TensorParam) -> str:
     if p.packing is None:
         return words
     n, k = p.packing.width, p.packing.depth
+    if p.packing.runs:
+        runs = ", ".join(map(str, p.packing.runs))
+        return f"{words}, prepacked: [n / {n}][k / {k}][runs of {runs}][n % {n}], 0 past K and N"
     return f"{words}, prepacked: (k, n) at [n / {n}][k / {k}][n % {n}][k % {k}], 0 past K and N"
 
 

@@ -14,6 +14,7 @@ from kgen.schedule import (
     CpuStream,
     DotMatmul,
     InnerMatmul,
+    LimbsMatmul,
     OuterMatmul,
     Schedule,
 )
@@ -44,6 +45,7 @@ from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.amx_blocks import in_place
 from kgen.targets.cpu.schedule.heuristics import candidates, choose, uses_dot
 from kgen.targets.cpu.schedule.inner import uses_inner
+from kgen.targets.cpu.schedule.limbs import uses_limbs
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Tolerance
@@ -149,7 +151,11 @@ class CpuFamily(Family):
         error = ACTIVATION_ERRORS.get(digits, 2e-6) if smooth else 0.0
         inner = uses_inner(spec, target)
         product, dot = tile_product(spec.dtype, target), dot_for(spec.dtype, target)
-        if product and not inner and not in_place(spec, target):
+        if uses_limbs(spec, target):
+            reason = (
+                "A as integers of 24 bits, one exponent for each block of k; sums in s32 and f32"
+            )
+        elif product and not inner and not in_place(spec, target):
             reason = product.reason
         elif dot and (inner or uses_dot(spec, target)):
             reason = dot.reason
@@ -194,6 +200,10 @@ class CpuFamily(Family):
 
 
 def plan_matmul(spec: Matmul, target: Target, schedule: CpuMatmul) -> MatmulPlan:
+    if isinstance(schedule, LimbsMatmul):
+        from kgen.targets.cpu.plan.kernels.limbs import plan_limbs
+
+        return plan_limbs(spec, target, schedule)
     if isinstance(schedule, InnerMatmul) and spec.has_blocks:
         from kgen.targets.cpu.plan.kernels.inner_blocks import plan_inner_blocks
 

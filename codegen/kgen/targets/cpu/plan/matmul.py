@@ -57,6 +57,11 @@ class MatmulPlan(BlockedPlan):
         return 1
 
     @property
+    def b_runs(self) -> tuple[int, ...]:
+        """What those are cut into, so that all columns' first ones lie side by side."""
+        return ()
+
+    @property
     def k_unit(self) -> int:
         """What the depth of packed B is a multiple of."""
         return 1
@@ -74,6 +79,7 @@ class MatmulPlan(BlockedPlan):
             depth=self.b_depth,
             k_unit=self.k_unit,
             n_unit=self.n_unit,
+            runs=self.b_runs,
         )
 
     @property

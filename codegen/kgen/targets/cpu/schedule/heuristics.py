@@ -20,6 +20,7 @@ from kgen.targets.cpu.schedule.gemv import (
     streams,
 )
 from kgen.targets.cpu.schedule.inner import inner_matmul, uses_inner
+from kgen.targets.cpu.schedule.limbs import limbs_matmul, uses_limbs
 from kgen.targets.cpu.schedule.rowwise import elementwise_schedule, rowwise_schedule
 from kgen.targets.cpu.schedule.ways import blis_matmul, is_stream, ranked
 
@@ -40,6 +41,8 @@ def uses_dot(spec: Matmul, target: Target) -> bool:
 def choose(spec: Spec, target: Target) -> Schedule:
     """A schedule that always fits."""
     if isinstance(spec, Matmul):
+        if uses_limbs(spec, target):
+            return limbs_matmul(spec, target)
         if uses_inner(spec, target):
             return inner_matmul(spec, target)
         if tile_product(spec.dtype, target) and not in_place(spec, target):

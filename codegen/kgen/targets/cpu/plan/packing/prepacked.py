@@ -14,15 +14,19 @@ from kgen_runtime.manifest import Packing, TensorParam
 
 
 def b_is_packed(spec: Matmul) -> bool:
-    """B comes packed, in panels; blocks stay as they are."""
+    """B comes packed, in panels, whatever the kernel is; of blocks only some kernels do."""
     return Operand.B in spec.constant and not spec.has_blocks
 
 
-def packed_b(spec: Matmul, *, width: int, depth: int, k_unit: int, n_unit: int) -> TensorParam:
-    """B in panels of `width` columns and runs of `depth` k; K and N rounded up to their units."""
+def packed_b(
+    spec: Matmul, *, width: int, depth: int, k_unit: int, n_unit: int, runs: tuple[int, ...] = ()
+) -> TensorParam:
+    """B in panels of `width` columns and runs of `depth` k (bytes of blocks), which `runs` cut up;
+    K and N rounded up to their units."""
     b = spec.parameter("b")
+    k = spec.b_shape[1] if spec.has_blocks else spec.k
     panels = -(-spec.n // n_unit) * n_unit // width
-    steps = -(-spec.k // k_unit) * k_unit // depth
+    steps = -(-k // k_unit) * k_unit // depth
     shape = (*b.shape[:-2], panels, steps, width, depth)
     return dataclasses.replace(
         b,
@@ -34,5 +38,6 @@ def packed_b(spec: Matmul, *, width: int, depth: int, k_unit: int, n_unit: int) 
             transposed=spec.layout.b_transposed,
             width=width,
             depth=depth,
+            runs=runs,
         ),
     )

@@ -1,0 +1,162 @@
+"""What products of bytes are made of: which operands and instructions they suit, the blocks of A,
+the vectors of B and the tiles of sums that a kernel of them has."""
+
+from __future__ import annotations
+
+from kgen.spec import DType, Matmul, Operand
+from kgen.spec.choices import BType
+from kgen.targets.base import Target
+from kgen.targets.cpu.limits import AVX_VNNI_FEATURES, VNNI_FEATURES
+from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen_runtime.blocks import BLOCK
+from kgen_runtime.values import frozen
+
+#: Signed bytes of an integer, and its K in a group that an instruction adds up.
+LIMBS, GROUP = 3, 4
+#: K that shares an exponent, where B has no blocks of its own.
+SHARED_K = 64
+#: Bytes of a block's scale, and of its numbers in a vector's lane.
+SCALE_BYTES, RUN = 2, 4
+#: Vectors of numbers of B in a turn of the loop over them.
+TURN = 4
+#: What is added to s8, so that its numbers are from 0 on.
+HALF_OF_BYTES = 128
+#: Bytes of what the kernel keeps of a block of A: its unit, and what its limbs' sums start from.
+UNIT_BYTES = 4
+BLOCK_OF_A = UNIT_BYTES * (1 + LIMBS)
+
+
+@frozen
+class LimbDot:
+    """An instruction for products of bytes, B's from 0 on and A's signed ones. Without `widen`
+    four of them are added to a sum of 32 bits; else two become one of 16, of which a block has
+    eight, and the instruction `widen` makes sums of 32 bits of those in the end."""
+
+    mnemonic: str
+    intrinsic: str
+    widen: str = ""
+    features: tuple[str, ...] = ()
+
+
+#: Intel SDM volume 2: VPDPBUSD adds four products; VPMADDUBSW adds two, and saturates, which those
+#: of a number of 4 bits stay far from: eight times 2 x 15 x 128 is under 2^15.
+_VNNI_512 = LimbDot(
+    mnemonic="vpdpbusd", intrinsic="llvm.x86.avx512.vpdpbusd.512", features=tuple(VNNI_FEATURES)
+)
+_VNNI_256 = LimbDot(
+    mnemonic="vpdpbusd", intrinsic="llvm.x86.avx512.vpdpbusd.256", features=tuple(AVX_VNNI_FEATURES)
+)
+_BYTES_512 = LimbDot(
+    mnemonic="vpmaddubsw",
+    intrinsic="llvm.x86.avx512.pmaddubs.w.512",
+    widen="llvm.x86.avx512.pmaddw.d.512",
+)
+_BYTES_256 = LimbDot(
+    mnemonic="vpmaddubsw", intrinsic="llvm.x86.avx2.pmadd.ub.sw", widen="llvm.x86.avx2.pmadd.wd"
+)
+#: By the feature that brings it, and the types of B that it has room for; the first that is there.
+LIMB_DOTS: tuple[tuple[str, LimbDot, tuple[BType, ...]], ...] = (
+    ("avx512_vnni", _VNNI_512, (BType.S8, BType.S4)),
+    ("avx512bw", _BYTES_512, (BType.S4,)),
+    ("avx_vnni", _VNNI_256, (BType.S8, BType.S4)),
+    ("avx2", _BYTES_256, (BType.S4,)),
+)
+
+
+def limb_dot(spec: Matmul, target: Target) -> LimbDot | None:
+    """The instruction for a constant B of few bits and an A whose K lies side by side."""
+    if Operand.B not in spec.constant or spec.a_strides[2] != 1 or spec.dtype is not DType.F32:
+        return None
+    return next(
+        (dot for feature, dot, types in LIMB_DOTS if target.has(feature) and spec.b_dtype in types),
+        None,
+    )
+
+
+@frozen
+class Piece:
+    """A vector of a block of A, `at` elements from its first; `valid` is 0 for a whole one, else
+    how many of its elements there are. An `absent` one is past K."""
+
+    name: str
+    at: int
+    valid: int = 0
+    absent: bool = False
+
+
+@frozen
+class Factor:
+    """Numbers of B in the stored vector `vector`, `at` bytes from the turn's first: its bytes, or
+    the `upper` or lower halves of them. They are multiplied by groups of A that are `a` bytes from
+    the turn's first, and added to the sums that end with `before`."""
+
+    name: str
+    vector: str
+    at: int
+    is_first: bool
+    upper: bool
+    a: int
+    before: str
+    after: str
+
+
+@frozen
+class Limb:
+    """The bytes of an integer, from the least significant one: `plane` bytes from a row's first
+    limbs to these, `start` bytes in a block of A to what their sums start from. What is left of the
+    integer goes into the `next` one, if there is one."""
+
+    name: str
+    plane: int
+    start: int
+    next: str
+
+
+@frozen
+class LimbRow:
+    """A row of a tile: bytes from the first one to its limbs, blocks and sums."""
+
+    name: str
+    limbs: int
+    blocks: int
+    acc: int
+
+
+@frozen
+class LimbColumns:
+    """A vector of columns: bytes from the first one to its panel of B, and to its sums."""
+
+    name: str
+    b: int
+    acc: int
+
+
+@frozen
+class LimbTile:
+    rows: tuple[LimbRow, ...]
+    columns: tuple[LimbColumns, ...]
+
+    @property
+    def name(self) -> str:
+        return f"tile_{len(self.rows)}x{len(self.columns)}"
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        return tuple(f"{m.name}_{v.name}" for m in self.rows for v in self.columns)
+
+
+def limb_registers(rows: int, vectors: int) -> int:
+    """Of a tile: sums of limbs and of floats, both halves of a vector of B for each, a limb of A,
+    and a constant."""
+    return (LIMBS + 1) * rows * vectors + 2 * vectors + 2
+
+
+def shared_k(spec: Matmul) -> int:
+    """K that shares an exponent: a block of B, if it has any."""
+    return BLOCK if spec.has_blocks else SHARED_K
+
+
+def limbs_scratch(spec: Matmul) -> int:
+    """Bytes of a row of A."""
+    kc = shared_k(spec)
+    return -(-spec.k // kc) * (LIMBS * kc + BLOCK_OF_A) + LINE_BYTES

@@ -1,0 +1,45 @@
+"""The schedule of products of f32 by prepacked weights of 8 or 4 bits, and which those are."""
+
+from __future__ import annotations
+
+from kgen.schedule import LimbsMatmul
+from kgen.spec import Matmul, Spec
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.kernels.limb_parts import (
+    LIMBS,
+    limb_dot,
+    limb_registers,
+    limbs_scratch,
+    shared_k,
+)
+from kgen.targets.cpu.schedule.block_sizes import balanced
+
+#: Rows of a tile at most: each further one saves less of what unpacking B costs.
+ROWS = 4
+#: Vectors of sums that hide the latency of the instruction: 5 cycles, two in each.
+CHAINS = 10
+#: Columns of a task at least: what A's limbs cost is a thirtieth of its products.
+COLUMNS = 512
+#: Tasks that keep the cores of a common machine busy to the end.
+ENOUGH_TASKS = 32
+
+
+def uses_limbs(spec: Spec, target: Target) -> bool:
+    return isinstance(spec, Matmul) and limb_dot(spec, target) is not None
+
+
+def limbs_matmul(spec: Matmul, target: Target) -> LimbsMatmul:
+    """Rows of A in even tiles, as many vectors of columns as their sums need; all of K."""
+    registers, stack = target.limits["vector_registers"], target.limits["stack_bytes"]
+    lanes = target.limits["vector_bytes"] // 4
+    row = limbs_scratch(spec)
+    fits = max(r for r in range(1, ROWS + 1) if limb_registers(r, 1) <= registers)
+    least = COLUMNS * spec.accumulate.itemsize
+    mr = balanced(spec.m, min(fits, max(stack // (row + least), 1)), 1)
+    widths = range(1, min(-(-CHAINS // (LIMBS * mr)), -(-spec.n // lanes)) + 1)
+    nr = lanes * max(v for v in widths if limb_registers(mr, v) <= registers)
+    nc = balanced(spec.n, max(COLUMNS, -(-spec.n // ENOUGH_TASKS)), nr)
+    room = (stack - mr * row) // (mr * spec.accumulate.itemsize)
+    nc = min(nc, max(room // nr * nr, nr))
+    mc = balanced(spec.m, stack // (row + nc * spec.accumulate.itemsize), mr)
+    return LimbsMatmul(mr=mr, nr=nr, mc=mc, kc=shared_k(spec), nc=nc, pack_a=True, pack_b=False)

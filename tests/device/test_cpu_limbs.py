@@ -1,0 +1,157 @@
+"""Products of f32 by prepacked s8 and s4 as bytes: A in block floating point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen import pipeline
+from kgen.bundle import pack
+from kgen.errors import ScheduleError
+from kgen.schedule import LimbsMatmul
+from kgen.spec import DType, Layout, Matmul, Operand
+from kgen.spec.choices import BType
+from kgen.targets.base import Target
+from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot, shared_k
+from kgen.targets.cpu.plan.kernels.limbs import LimbsPlan
+from kgen_runtime import blocks
+from tests.device.cpu_support import check, here, target
+from tests.open_devices import verify
+
+TYPES = {
+    "x86-64-v3": (BType.S4,),
+    "x86-64-v3+vnni": (BType.S8, BType.S4),
+    "x86-64-v4": (BType.S4,),
+    "x86-64-v4+vnni": (BType.S8, BType.S4),
+}
+PAIRS = [(name, b_dtype) for name, types in TYPES.items() for b_dtype in types]
+#: Tiles that are whole and those at both ends, in one task and in several; K in whole blocks, or
+#: not, or shorter than one.
+CASES: list[dict[str, Any]] = [
+    {"m": 5, "n": 67, "k": 150, "lda": 153},
+    {"m": 1, "n": 32, "k": 64, "beta": 0.5},
+    {"m": 2, "n": 3, "k": 7, "batch": 2},
+    {"m": 4, "n": 50, "k": 33, "batch": 2, "batch_stride_b": 0},
+]
+
+
+def found(name: str) -> Target:
+    """The target here; AVX-VNNI is tried by its 256 bits' twin, or not at all."""
+    return here(name)
+
+
+def weights(b_dtype: BType, **fields: Any) -> Matmul:
+    own: dict[str, Any] = {"layout": Layout.NT}
+    if b_dtype is BType.S8:
+        own = {"layout": Layout.NN, "epilogue": "x * scale"}
+    return Matmul(dtype=DType.F32, b_dtype=b_dtype, constant=(Operand.B,), **own, **fields)
+
+
+@pytest.mark.parametrize(("name", "b_dtype"), PAIRS)
+def test_limbs(name: str, b_dtype: BType) -> None:
+    on = found(name)
+    lanes = on.limits["vector_bytes"] // 4
+    for case in CASES:
+        spec = weights(b_dtype, **case)
+        assert isinstance(FAMILY.choose(spec, on), LimbsMatmul)
+        check(spec, on)
+        small = LimbsMatmul(
+            mr=2, nr=lanes, mc=4, kc=shared_k(spec), nc=3 * lanes, pack_a=True, pack_b=False
+        )
+        check(spec, on, small)
+
+
+def kernel(tmp_path: Path, spec: Matmul, b: Any) -> Any:
+    bundle = kgen.build(spec, targets=["native"], constants={"b": b})
+    return kgen_runtime.load(bundle.save(tmp_path / "m.kgen"), device="cpu").matmul
+
+
+@pytest.mark.parametrize("b_dtype", [BType.S8, BType.S4])
+def test_numbers_of_any_size(tmp_path: Path, b_dtype: BType) -> None:
+    """A block's numbers share an exponent, not a row's; what has no limbs is multiplied in f32."""
+    if limb_dot(weights(b_dtype, m=1, n=1, k=1), target("native")) is None:
+        pytest.skip("this CPU has no instruction for them")
+    rng = np.random.default_rng(0)
+    spec = weights(b_dtype, m=1, n=21, k=200)
+    numbers = rng.integers(-8, 8, (21, 200)).astype(np.int8)
+    numbers[0] = 0
+    b = numbers.T.copy() if b_dtype is BType.S8 else blocks.packed(numbers, np.ones((21, 7)))
+    run = kernel(tmp_path, spec, b)
+    more = (np.ones(21, np.float32),) if b_dtype is BType.S8 else ()
+    plain = rng.standard_normal(200).astype(np.float32)
+    rising = plain * np.repeat(np.logspace(-12, 12, 4), 50).astype(np.float32)
+    cases = [plain, rising, plain * 2.0**-110, plain * np.float32(2.0**120), np.zeros(200)]
+    cases += [np.where(np.arange(200) == 199, 1e9, plain), rng.integers(-(2**23), 2**23, 200)]
+    for row in cases:
+        a = row.astype(np.float32)[None]
+        want = a.astype(np.float64) @ numbers.T
+        size = np.abs(a.astype(np.float64)) @ np.abs(numbers.T)
+        bound = 2.0**-21 * size + 2.0**-149
+        # The 1e9 of one case is beside numbers that it leaves no digits for.
+        bound += np.abs(a).max(initial=0) * 2.0**-20 * (row is cases[5])
+        assert (np.abs(run(a, *more) - want) <= bound).all()
+    for odd in (np.inf, -np.inf, np.nan):
+        a = plain.copy()[None]
+        a[0, 7] = odd
+        with np.errstate(invalid="ignore"):
+            want = np.array([np.float64(odd) * x for x in numbers[:, 7].astype(float)])
+        assert np.array_equal(run(a, *more)[0], want, equal_nan=True)
+
+
+@pytest.mark.parametrize("b_dtype", [BType.S8, BType.S4])
+def test_integers_are_exact(tmp_path: Path, b_dtype: BType) -> None:
+    """Sums that fit f32 are right to the last digit, each limb taking part."""
+    rng = np.random.default_rng(1)
+    spec = weights(b_dtype, m=3, n=37, k=130)
+    numbers = rng.integers(-8, 8, (37, 130)).astype(np.int8)
+    a = rng.integers(-8000, 8001, (3, 130)).astype(np.float32)
+    b = numbers.T.copy() if b_dtype is BType.S8 else blocks.packed(numbers, np.ones((37, 5)))
+    more = (np.ones(37, np.float32),) if b_dtype is BType.S8 else ()
+    assert np.array_equal(kernel(tmp_path, spec, b)(a, *more), a.astype(np.float64) @ numbers.T)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("minus_zero", -7), ("lanes_shift", 2), ("numbers_at", 0), ("b_runs", ())]
+)
+def test_a_wrong_plan_is_found(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: int | tuple[int, ...]
+) -> None:
+    on = found("x86-64-v3")
+    spec = weights(BType.S4, m=2, n=19, k=70)
+    if name == "lanes_shift":
+        spec = weights(BType.S8, m=2, n=19, k=70)
+        on = found("x86-64-v4+vnni")
+    monkeypatch.setattr(LimbsPlan, name, property(lambda _: value))
+    (result,) = verify(pack([pipeline.kernel(spec, on)])).kernels
+    assert result.status == "failed"
+
+
+def test_schedules_that_do_not_fit() -> None:
+    on = target("x86-64-v4+vnni")
+    spec = weights(BType.S8, m=4, n=64, k=128)
+    good: dict[str, Any] = {"mr": 4, "nr": 16, "mc": 4, "kc": 64, "nc": 64, "pack_b": False}
+    for fields, message in (
+        ({"kc": 32}, "try kc=64, pack_a=1, pack_b=0"),
+        ({"nr": 8}, "nr=8 is not a multiple of 16"),
+        ({"nr": 64}, "needs 74 vector registers"),
+    ):
+        with pytest.raises(ScheduleError, match=message):
+            FAMILY.plan(spec, on, LimbsMatmul(**good | fields))
+    with pytest.raises(ScheduleError, match="a prepacked B of s8 or s4"):
+        FAMILY.plan(Matmul(m=4, n=64, k=64, dtype=DType.F32), on, LimbsMatmul(**good))
+
+
+def test_long_rows_fit_the_stack() -> None:
+    """The longest K that there is, and rows beside each other as there is room."""
+    for name, types in TYPES.items():
+        for b_dtype in types:
+            for m, k in ((1, 65536), (300, 20000), (64, 96)):
+                spec = weights(b_dtype, m=m, n=5000, k=k)
+                plan = FAMILY.plan(spec, target(name), FAMILY.choose(spec, target(name)))
+                assert isinstance(plan, LimbsPlan)
