@@ -16,12 +16,11 @@ from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
 from kgen.spec import DType, Layout, Matmul, Operand
 from kgen.spec.choices import BType
-from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.limb_parts import limb_dot, shared_k
 from kgen.targets.cpu.plan.kernels.limbs import LimbsPlan
 from kgen_runtime import blocks
-from tests.device.cpu_support import check, here, target
+from tests.device.cpu.cpu_support import check, here, target
 from tests.open_devices import verify
 
 TYPES = {
@@ -41,11 +40,6 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-def found(name: str) -> Target:
-    """The target here; AVX-VNNI is tried by its 256 bits' twin, or not at all."""
-    return here(name)
-
-
 def weights(b_dtype: BType, **fields: Any) -> Matmul:
     own: dict[str, Any] = {"layout": Layout.NT}
     if b_dtype is BType.S8:
@@ -55,7 +49,7 @@ def weights(b_dtype: BType, **fields: Any) -> Matmul:
 
 @pytest.mark.parametrize(("name", "b_dtype"), PAIRS)
 def test_limbs(name: str, b_dtype: BType) -> None:
-    on = found(name)
+    on = here(name)
     lanes = on.limits["vector_bytes"] // 4
     for case in CASES:
         spec = weights(b_dtype, **case)
@@ -86,7 +80,13 @@ def test_numbers_of_any_size(tmp_path: Path, b_dtype: BType) -> None:
     more = (np.ones(21, np.float32),) if b_dtype is BType.S8 else ()
     plain = rng.standard_normal(200).astype(np.float32)
     rising = plain * np.repeat(np.logspace(-12, 12, 4), 50).astype(np.float32)
-    cases = [plain, rising, plain * 2.0**-110, plain * np.float32(2.0**120), np.zeros(200)]
+    cases: list[Any] = [
+        plain,
+        rising,
+        plain * 2.0**-110,
+        plain * np.float32(2.0**120),
+        np.zeros(200, np.float32),
+    ]
     cases += [np.where(np.arange(200) == 199, 1e9, plain), rng.integers(-(2**23), 2**23, 200)]
     for row in cases:
         a = row.astype(np.float32)[None]
@@ -122,11 +122,11 @@ def test_integers_are_exact(tmp_path: Path, b_dtype: BType) -> None:
 def test_a_wrong_plan_is_found(
     monkeypatch: pytest.MonkeyPatch, name: str, value: int | tuple[int, ...]
 ) -> None:
-    on = found("x86-64-v3")
+    on = here("x86-64-v3")
     spec = weights(BType.S4, m=2, n=19, k=70)
     if name == "lanes_shift":
         spec = weights(BType.S8, m=2, n=19, k=70)
-        on = found("x86-64-v4+vnni")
+        on = here("x86-64-v4+vnni")
     monkeypatch.setattr(LimbsPlan, name, property(lambda _: value))
     (result,) = verify(pack([pipeline.kernel(spec, on)])).kernels
     assert result.status == "failed"
