@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 from fnmatch import fnmatchcase
+from pathlib import Path
+
+from kgen_runtime.errors import ArgumentError
 
 #: Features that the CPU is to be taken not to have: names of /proc/cpuinfo, `*` for any letters,
 #: with commas or blanks between them.
@@ -16,3 +19,47 @@ def enabled(features: frozenset[str]) -> frozenset[str]:
     return frozenset(
         name for name in features if not any(fnmatchcase(name, each) for each in disabled)
     )
+
+
+#: The user's folder for what can be made again (XDG Base Directory Specification).
+CACHE_HOME = "XDG_CACHE_HOME"
+#: Kgen's own folder in its place, and whether anything is kept there.
+CACHE_DIR, CACHE = "KGEN_CACHE_DIR", "KGEN_CACHE"
+#: How long a Vulkan device may be without an answer.
+VULKAN_SECONDS = "KGEN_VULKAN_SECONDS"
+
+
+def cache_folder() -> Path | None:
+    """Where kgen keeps what it can make again: $KGEN_CACHE_DIR; else $XDG_CACHE_HOME/kgen, or
+    ~/.cache/kgen where that is unset or, which the specification says to ignore, relative. None for
+    a user without a home."""
+    if own := os.environ.get(CACHE_DIR):
+        return Path(own).absolute()
+    named = Path(os.environ.get(CACHE_HOME, ""))
+    if named.is_absolute():
+        return named / "kgen"
+    try:
+        return Path.home() / ".cache" / "kgen"
+    except RuntimeError:
+        return None
+
+
+def keeps_what_is_compiled() -> bool:
+    """Whether what drivers compile is kept and found again: not where $KGEN_CACHE is 0."""
+    return os.environ.get(CACHE) != "0"
+
+
+def vulkan_seconds(default: float | None) -> float | None:
+    """$KGEN_VULKAN_SECONDS; 0 is for ever, None."""
+    text = os.environ.get(VULKAN_SECONDS)
+    if text is None:
+        return default
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise ArgumentError(
+            f"{VULKAN_SECONDS}={text} is no number of seconds; write 60, or 0 for no limit"
+        )
+    return seconds or None

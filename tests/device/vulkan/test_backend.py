@@ -16,10 +16,10 @@ import kgen
 import kgen_runtime
 from kgen.spec import DType, Matmul
 from kgen_runtime.backend import Code, SequenceStep
-from kgen_runtime.backends import vulkan as vulkan_module
-from kgen_runtime.backends import vulkan_queue
 from kgen_runtime.backends.vulkan import VulkanBackend
-from kgen_runtime.backends.vulkan_objects import Device
+from kgen_runtime.backends.vulkan import backend as backend_module
+from kgen_runtime.backends.vulkan.pipelines import Device
+from kgen_runtime.backends.vulkan.recording import Recorder
 from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
 from tests import needs
 from tests.device.vulkan.vulkan_support import build, loadable, open_vulkan, run
@@ -51,7 +51,7 @@ def test_copies_round_trip(vulkan: VulkanBackend, nbytes: int) -> None:
 
 
 def test_large_copies_go_in_pieces(vulkan: VulkanBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vulkan_module, "STAGING_BYTES", 1000)
+    monkeypatch.setattr(backend_module, "STAGING_BYTES", 1000)
     test_copies_round_trip(vulkan, 12345)
 
 
@@ -189,6 +189,7 @@ import tempfile, numpy as np, kgen_runtime
 from kgen.spec import DType, Elementwise, Epilogue, Matmul, Rowwise
 from tests.programs import ROWS, WIDE, mlp_bundle
 from tests.device.vulkan.vulkan_support import VulkanBackend, build, run
+from kgen_runtime.backends.vulkan.memory import Kind
 import sys
 specs = [
     Matmul(m=65, n=66, k=67, batch=2, beta=1.0, epilogue=(Epilogue.BIAS, Epilogue.GELU)),
@@ -213,7 +214,7 @@ for mapped in (True, False):
                 for _ in range(3):
                     assert np.isfinite(kernels.program.run(x=np.ones((ROWS, WIDE), "f"))).all()
     if "leak" in sys.argv:
-        backend._device.allocate(16)
+        backend._memory.new_block(16, Kind.SHARED)
     backend.close()
 """
 
@@ -258,13 +259,13 @@ def test_a_sequence_is_recorded_once(
     for buffer in (x, y):
         vulkan.copy_to_device(buffer, ones.view(np.uint8))
     barriers: list[object] = []
-    barrier = vulkan_queue._barrier
+    barrier = Recorder._barrier
 
-    def counted(commands: object) -> None:
+    def counted(recorder: Recorder, commands: object) -> None:
         barriers.append(commands)
-        barrier(commands)
+        barrier(recorder, commands)
 
-    monkeypatch.setattr(vulkan_queue, "_barrier", counted)
+    monkeypatch.setattr(Recorder, "_barrier", counted)
     steps = [
         SequenceStep(kernel=kernel, buffers={"x": x, "y": y, "out": once}),
         SequenceStep(kernel=kernel, buffers={"x": y, "y": x, "out": twice}),

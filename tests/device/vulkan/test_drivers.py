@@ -9,7 +9,7 @@ from tests.drivers import LAVAPIPE, MOCK, NVK, RADV, SWIFTSHADER, Driver
 DESCRIBE = """
 from kgen_runtime.backends.vulkan import VulkanBackend
 import vulkan as vk
-from kgen_runtime.backends.vulkan_driver import create_instance, physical_devices
+from kgen_runtime.backends.vulkan.driver import create_instance, physical_devices
 (info,) = VulkanBackend.devices()
 (device,) = physical_devices(create_instance())
 extensions = {e.extensionName for e in vk.vkEnumerateDeviceExtensionProperties(device, None)}

@@ -11,8 +11,8 @@ import pytest
 from kgen import pipeline, targets
 from kgen.bundle import pack
 from kgen.spec import DType, Matmul
-from kgen_runtime.backends import vulkan_driver
 from kgen_runtime.backends.vulkan import VulkanBackend
+from kgen_runtime.backends.vulkan.driver import driver
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.manifest import ArtifactEntry
 from tests.specs import relu_of
@@ -86,9 +86,9 @@ def test_a_newer_target_is_refused_by_an_older_device() -> None:
 
 @pytest.fixture
 def fresh_driver() -> Iterator[None]:
-    vulkan_driver.driver.cache_clear()
+    driver.cache_clear()
     yield
-    vulkan_driver.driver.cache_clear()
+    driver.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh_driver")

@@ -1,7 +1,9 @@
-"""The Vulkan API: loaded once, every status turned into an error of our tree, devices described.
+"""The Vulkan API: loaded once, every status turned into an error of our tree, devices found.
 
 A trap of the `vulkan` package: a structure that points to others does not keep them alive once it
-has been copied into an array, so every structure is held in a local variable until its call.
+has been copied into an array, so every structure is held in a local variable until its call. Its
+functions take some 10 us each to look at their arguments; what is called for every launch goes to
+the library itself, `driver().lib`, with structures that are made once.
 """
 
 from __future__ import annotations
@@ -9,7 +11,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.errors import DeviceError, DeviceLost, OutOfMemory
 
 #: The newest version of the API that kernels are built for; a newer device is used as this one.
@@ -46,20 +47,25 @@ def call(function: str, *arguments: Any) -> Any:
     vk = driver()
     try:
         return getattr(vk, function)(*arguments)
-    except vk.VkErrorOutOfDeviceMemory:
-        raise OutOfMemory(
-            f"vulkan: {function}: out of device memory; free arrays or use less"
-        ) from None
-    except vk.VkErrorOutOfHostMemory:
-        raise OutOfMemory(
-            f"vulkan: {function}: out of host memory; free arrays or use less"
-        ) from None
-    except vk.VkErrorDeviceLost:
-        raise DeviceLost(
-            f"vulkan: {function}: the device is lost; open it again, or restart the process"
-        ) from None
     except (vk.VkError, vk.VkException) as error:
-        raise DeviceError(f"vulkan: {function}: {type(error).__name__}") from None
+        raise _error(function, error) from None
+
+
+def check(function: str, status: int) -> None:
+    """Raises the DeviceError that fits what a call without the package's help gave."""
+    if status != 0:
+        raise _error(function, driver().exception_codes[status]())
+
+
+def _error(function: str, error: Exception) -> DeviceError:
+    vk = driver()
+    if isinstance(error, vk.VkErrorOutOfDeviceMemory):
+        return OutOfMemory(f"vulkan: {function}: out of device memory; free arrays or use less")
+    if isinstance(error, vk.VkErrorOutOfHostMemory):
+        return OutOfMemory(f"vulkan: {function}: out of host memory; free arrays or use less")
+    if isinstance(error, vk.VkErrorDeviceLost):
+        return DeviceLost("vulkan: the device is lost; open it again, or restart the process")
+    return DeviceError(f"vulkan: {function}: {type(error).__name__}")
 
 
 def create_instance() -> Any:
@@ -79,53 +85,10 @@ def physical_devices(instance: Any) -> list[Any]:
     found = [
         device
         for device in call("vkEnumeratePhysicalDevices", instance)
-        if _api_version(device) >= (1, 1)
+        if api_version(device) >= (1, 1)
     ]
     if not found:
         raise DeviceError("no Vulkan driver here; apt install mesa-vulkan-drivers")
-    return found
-
-
-def describe(index: int, device: Any) -> DeviceInfo:
-    """`features` are the names of those that kernels may require; `limits` are `LIMITS`."""
-    vk = driver()
-    properties = vk.vkGetPhysicalDeviceProperties(device)
-    software = properties.deviceType == vk.VK_PHYSICAL_DEVICE_TYPE_CPU
-    return DeviceInfo(
-        backend="vulkan",
-        index=index,
-        name=properties.deviceName,
-        kind="software" if software else "gpu",
-        capabilities={
-            "api": list(min(_api_version(device), NEWEST_API)),
-            "features": storage_features(device),
-            "limits": {name: _limit(properties.limits, name) for name in LIMITS},
-        },
-    )
-
-
-#: Features for elements of fewer than 32 bits: the bits, and the API that has the feature.
-STORAGE_FEATURES = {
-    "storageBuffer16BitAccess": (16, (1, 1)),
-    "storageBuffer8BitAccess": (8, (1, 2)),
-}
-
-
-def storage_features(device: Any) -> list[str]:
-    """Those of `STORAGE_FEATURES` that the device has."""
-    vk = driver()
-    found = []
-    for name, (bits, api) in STORAGE_FEATURES.items():
-        if _api_version(device) < api:
-            continue
-        storage = vk.ffi.new(f"VkPhysicalDevice{bits}BitStorageFeatures *")
-        storage.sType = getattr(vk, f"VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_{bits}BIT_STORAGE_FEATURES")
-        features = vk.ffi.new("VkPhysicalDeviceFeatures2 *")
-        features.sType = vk.VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2
-        features.pNext = storage
-        vk.vkGetPhysicalDeviceFeatures2(device, features)
-        if getattr(storage, name):
-            found.append(name)
     return found
 
 
@@ -146,19 +109,16 @@ def compute_queue_family(device: Any) -> int:
     raise DeviceError("the Vulkan device has no queue that computes; choose another device")
 
 
-def memory_type(device: Any, allowed: int, flags: int) -> int:
-    """The index of the first memory type among the bits of `allowed` with all `flags`."""
-    properties = driver().vkGetPhysicalDeviceMemoryProperties(device)
-    for index in range(properties.memoryTypeCount):
-        if allowed >> index & 1 and properties.memoryTypes[index].propertyFlags & flags == flags:
-            return index
-    raise DeviceError(f"the Vulkan device has no memory with the property flags {flags}")
-
-
-def _api_version(device: Any) -> tuple[int, int]:
+def api_version(device: Any) -> tuple[int, int]:
     vk = driver()
     version = vk.vkGetPhysicalDeviceProperties(device).apiVersion
     return (vk.VK_VERSION_MAJOR(version), vk.VK_VERSION_MINOR(version))
+
+
+def limits(device: Any) -> dict[str, int]:
+    """`LIMITS` of a device."""
+    found = driver().vkGetPhysicalDeviceProperties(device).limits
+    return {name: _limit(found, name) for name in LIMITS}
 
 
 def _limit(limits: Any, name: str) -> int:

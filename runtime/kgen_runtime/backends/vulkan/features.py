@@ -1,0 +1,193 @@
+"""What kernels may require of a Vulkan device besides limits: features, cooperative matrices,
+subgroup sizes. Found on a physical device, and turned on when a logical one is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import Any
+
+from kgen_runtime.backends.vulkan.driver import api_version, call, driver
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Features:
+    """A structure of the API with the names of features that kernels may require: it exists from
+    version `api` on, and where `extension` is on if it names one."""
+
+    structure: str
+    names: tuple[str, ...]
+    api: tuple[int, int]
+    extension: str | None = None
+
+
+COOPERATIVE_MATRIX = "VK_KHR_cooperative_matrix"
+FEATURES = (
+    Features(structure="16BitStorageFeatures", names=("storageBuffer16BitAccess",), api=(1, 1)),
+    Features(structure="8BitStorageFeatures", names=("storageBuffer8BitAccess",), api=(1, 2)),
+    Features(
+        structure="ShaderFloat16Int8Features", names=("shaderFloat16", "shaderInt8"), api=(1, 2)
+    ),
+    Features(
+        structure="VulkanMemoryModelFeatures",
+        names=("vulkanMemoryModel", "vulkanMemoryModelDeviceScope"),
+        api=(1, 2),
+    ),
+    Features(
+        structure="SubgroupSizeControlFeatures",
+        names=("subgroupSizeControl", "computeFullSubgroups"),
+        api=(1, 3),
+    ),
+    Features(
+        structure="ShaderIntegerDotProductFeatures", names=("shaderIntegerDotProduct",), api=(1, 3)
+    ),
+    Features(
+        structure="CooperativeMatrixFeaturesKHR",
+        names=("cooperativeMatrix",),
+        api=(1, 1),
+        extension=COOPERATIVE_MATRIX,
+    ),
+)
+#: Features that every version has, in a structure of their own.
+PLAIN = ("shaderInt16", "shaderInt64")
+#: Properties that a kernel may require, which need not be turned on.
+FLOAT_CONTROLS = (
+    "shaderRoundingModeRTEFloat16",
+    "shaderSignedZeroInfNanPreserveFloat16",
+    "shaderSignedZeroInfNanPreserveFloat32",
+)
+#: What the lanes of a subgroup may do together, by the name of its bit.
+SUBGROUP = {
+    "subgroupBasic": "VK_SUBGROUP_FEATURE_BASIC_BIT",
+    "subgroupArithmetic": "VK_SUBGROUP_FEATURE_ARITHMETIC_BIT",
+    "subgroupShuffle": "VK_SUBGROUP_FEATURE_SHUFFLE_BIT",
+    "subgroupShuffleRelative": "VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT",
+}
+#: VkComponentTypeKHR, in kgen's words.
+COMPONENTS = {
+    0: "f16",
+    1: "f32",
+    3: "s8",
+    5: "s32",
+    7: "u8",
+    9: "u32",
+    1000141000: "bf16",
+    1000491002: "f8e4m3",
+    1000491003: "f8e5m2",
+}
+DEVICE_TYPES = ("other", "integrated", "discrete", "virtual", "cpu")
+
+
+def capabilities(instance: Any, device: Any) -> dict[str, Any]:
+    """The facts about a device that requirements name, but for its version and limits."""
+    vk = driver()
+    properties = vk.vkGetPhysicalDeviceProperties(device)
+    return {
+        "device_type": DEVICE_TYPES[properties.deviceType],
+        "features": [*_features(device), *_properties(device)],
+        "subgroup_sizes": list(_subgroup_sizes(device)),
+        "cooperative_matrices": _cooperative_matrices(instance, device),
+    }
+
+
+def enabling(device: Any, names: Collection[str]) -> tuple[list[Any], list[str]]:
+    """A chain of structures that turns these features on, of which the device is given the last,
+    and the extensions that it needs. The caller keeps all of them until the device is made."""
+    wanted = [f for f in FEATURES if {*f.names} & {*names}]
+    chain = _chain(wanted)
+    for name in names:
+        structure = _holder(wanted, chain, name)
+        if structure is not None:
+            setattr(structure, name, 1)
+    return chain, [f.extension for f in wanted if f.extension is not None]
+
+
+def _features(device: Any) -> list[str]:
+    offered = extensions(device)
+    here = [
+        f
+        for f in FEATURES
+        if api_version(device) >= f.api and (f.extension is None or f.extension in offered)
+    ]
+    chain = _chain(here)
+    driver().vkGetPhysicalDeviceFeatures2(device, chain[-1])
+    names = [*(name for f in here for name in f.names), *PLAIN]
+    return [name for name in names if getattr(_holder(here, chain, name), name)]
+
+
+def _chain(wanted: Sequence[Features]) -> list[Any]:
+    """One structure each and VkPhysicalDeviceFeatures2, each pointing to the one before."""
+    chain = [_structure(f.structure) for f in wanted]
+    chain.append(_structure("Features2"))
+    for earlier, later in pairwise(chain):
+        later.pNext = earlier
+    return chain
+
+
+def _holder(wanted: Sequence[Features], chain: Sequence[Any], name: str) -> Any:
+    """The structure of a chain that has this member; None for what is not turned on."""
+    if name in PLAIN:
+        return chain[-1].features
+    return next((s for f, s in zip(wanted, chain, strict=False) if name in f.names), None)
+
+
+def _structure(name: str) -> Any:
+    """A structure about physical devices, all zeros but for its type."""
+    vk = driver()
+    made = vk.ffi.new(f"VkPhysicalDevice{name} *")
+    made.sType = getattr(vk, f"VkPhysicalDevice{name}")().sType
+    return made
+
+
+def extensions(device: Any) -> set[str]:
+    """The names of those that the device offers."""
+    offered = call("vkEnumerateDeviceExtensionProperties", device, None)
+    return {extension.extensionName for extension in offered}
+
+
+def _query(device: Any, name: str) -> Any:
+    """A structure of properties, filled in."""
+    found, properties = _structure(name), _structure("Properties2")
+    properties.pNext = found
+    driver().vkGetPhysicalDeviceProperties2(device, properties)
+    return found
+
+
+def _properties(device: Any) -> list[str]:
+    vk = driver()
+    found: list[str] = []
+    if api_version(device) >= (1, 2):
+        controls = _query(device, "FloatControlsProperties")
+        found += [name for name in FLOAT_CONTROLS if getattr(controls, name)]
+    subgroup = _query(device, "SubgroupProperties")
+    if subgroup.supportedStages & vk.VK_SHADER_STAGE_COMPUTE_BIT:
+        bits = subgroup.supportedOperations
+        found += [name for name, bit in SUBGROUP.items() if bits & getattr(vk, bit)]
+    return found
+
+
+def _subgroup_sizes(device: Any) -> tuple[int, int]:
+    """The least and the most that a kernel can have."""
+    if api_version(device) < (1, 3):
+        size = int(_query(device, "SubgroupProperties").subgroupSize)
+        return size, size
+    found = _query(device, "SubgroupSizeControlProperties")
+    return int(found.minSubgroupSize), int(found.maxSubgroupSize)
+
+
+def _cooperative_matrices(instance: Any, device: Any) -> list[dict[str, Any]]:
+    """The products of matrices that a subgroup makes, by shape and types."""
+    vk = driver()
+    if COOPERATIVE_MATRIX not in extensions(device):
+        return []
+    name = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
+    found = []
+    for each in vk.vkGetInstanceProcAddr(instance, name)(device):
+        types = [COMPONENTS.get(getattr(each, f"{x}Type")) for x in ("A", "B", "C", "Result")]
+        if each.scope != vk.VK_SCOPE_SUBGROUP_KHR or None in types or each.saturatingAccumulation:
+            continue
+        shape = {"m": each.MSize, "n": each.NSize, "k": each.KSize}
+        found.append(shape | dict(zip(("a", "b", "c", "result"), types, strict=True)))
+    return found

@@ -1,0 +1,183 @@
+"""Memory of a Vulkan device: a few large blocks, of which buffers are parts.
+
+A driver may refuse more than 4,096 allocations, and each takes it some 10 us or more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from kgen_runtime.backends.vulkan.driver import call, driver
+from kgen_runtime.backends.vulkan.ranges import FreeRanges
+from kgen_runtime.errors import DeviceError, OutOfMemory
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
+
+#: Where buffers start; no device asks for more (maxima of minStorageBufferOffsetAlignment and of
+#: what the Backend protocol promises).
+ALIGNMENT = 256
+#: Blocks grow from the first size to the second as more memory is used; a larger buffer has one of
+#: its own size.
+SMALL_BLOCK, LARGE_BLOCK = 2**22, 2**26
+#: Blocks of which nothing is used are kept for the next buffers, up to this many bytes.
+MOST_UNUSED = 2**28
+
+
+class Kind(Enum):
+    """What memory is for: the flags that it must have, and others that make it better for that."""
+
+    DEVICE = ("DEVICE_LOCAL", ())
+    #: For the device, and the host sees it: memory of an integrated GPU or of a software driver.
+    SHARED = ("HOST_VISIBLE HOST_COHERENT", ("DEVICE_LOCAL HOST_CACHED", "DEVICE_LOCAL"))
+    #: What the host writes once, for the device to copy.
+    UPLOAD = ("HOST_VISIBLE HOST_COHERENT", ())
+    #: What the host reads; without its caches each word is a transfer over the bus.
+    DOWNLOAD = ("HOST_VISIBLE HOST_COHERENT", ("HOST_CACHED",))
+
+    def candidates(self) -> Iterator[int]:
+        """Flags to look for, the best first."""
+        needed, better = self.value
+        for more in (*better, ""):
+            names = f"{needed} {more}".split()
+            vk = driver()
+            yield sum(getattr(vk, f"VK_MEMORY_PROPERTY_{name}_BIT") for name in names)
+
+    @property
+    def is_mapped(self) -> bool:
+        return self is not Kind.DEVICE
+
+
+class Block:
+    """One allocation of the driver's, as one buffer of the API. `host` is its memory where the host
+    sees it; `number` is no other block's, ever."""
+
+    __slots__ = ("free", "handle", "host", "memory", "nbytes", "number")
+    _numbers = count()
+
+    def __init__(self, handle: Any, memory: Any, nbytes: int, host: HostBytes | None) -> None:
+        self.handle, self.memory, self.host = handle, memory, host
+        self.nbytes = nbytes
+        self.free = FreeRanges(nbytes)
+        self.number = next(self._numbers)
+
+
+class Buffer:
+    """A part of a block, in bytes. `key` is the same for the same part only."""
+
+    __slots__ = ("block", "key", "nbytes", "offset", "taken")
+
+    def __init__(self, block: Block, offset: int, nbytes: int, taken: int = 0) -> None:
+        self.block, self.offset, self.nbytes = block, offset, nbytes
+        self.key = (block.number, offset, nbytes)
+        #: Bytes that it keeps others from; 0 for a part of a buffer, and once it is freed.
+        self.taken = taken
+
+    @property
+    def host(self) -> HostBytes | None:
+        host = self.block.host
+        return None if host is None else host[self.offset : self.offset + self.nbytes]
+
+
+class Memory:
+    """All buffers of a device. Not safe for threads: the backend holds a lock."""
+
+    def __init__(self, physical: Any, device: Any, kind: Kind) -> None:
+        self._physical, self._device, self._kind = physical, device, kind
+        self.blocks: list[Block] = []
+
+    def take(self, nbytes: int) -> Buffer:
+        """A buffer out of a block that has room, or out of a new one. Raises OutOfMemory."""
+        taken = max(-(-nbytes // ALIGNMENT), 1) * ALIGNMENT  # Vulkan has no empty buffers
+        for block in self.blocks:
+            if (start := block.free.take(taken)) is not None:
+                return Buffer(block, start, nbytes, taken)
+        used = sum(block.nbytes for block in self.blocks)
+        block = self.new_block(max(taken, min(max(used, SMALL_BLOCK), LARGE_BLOCK)), self._kind)
+        self.blocks.append(block)
+        block.free.take(taken)
+        return Buffer(block, 0, nbytes, taken)
+
+    def give(self, buffer: Buffer) -> None:
+        """Free a buffer, once; launches under way may still use it."""
+        buffer.block.free.give(buffer.offset, buffer.taken)
+        buffer.taken = 0
+
+    def unused(self) -> list[Block]:
+        """Blocks of which no buffer is a part."""
+        return [block for block in self.blocks if block.free.is_whole]
+
+    def too_much_unused(self) -> list[Block]:
+        """Those to be released, the largest first, for the others to be few enough."""
+        found, kept = [], 0
+        for block in sorted(self.unused(), key=lambda block: block.nbytes):
+            kept += block.nbytes
+            if kept > MOST_UNUSED:
+                found.append(block)
+        return found
+
+    def release(self, block: Block) -> None:
+        """Give a block back to the driver; nothing under way may use it."""
+        if block in self.blocks:
+            self.blocks.remove(block)
+        vk = driver()
+        vk.vkDestroyBuffer(self._device, block.handle, None)
+        vk.vkFreeMemory(self._device, block.memory, None)
+
+    def new_block(self, nbytes: int, kind: Kind) -> Block:
+        """A block that is nobody's yet."""
+        vk = driver()
+        info = vk.VkBufferCreateInfo(
+            size=nbytes,
+            usage=vk.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT
+            | vk.VK_BUFFER_USAGE_TRANSFER_SRC_BIT
+            | vk.VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+            sharingMode=vk.VK_SHARING_MODE_EXCLUSIVE,
+        )
+        handle = call("vkCreateBuffer", self._device, info, None)
+        try:
+            needs = vk.vkGetBufferMemoryRequirements(self._device, handle)
+            memory = self._allocate(needs, kind)
+        except BaseException:
+            vk.vkDestroyBuffer(self._device, handle, None)
+            raise
+        try:
+            call("vkBindBufferMemory", self._device, handle, memory, 0)
+            host = self._map(memory, nbytes) if kind.is_mapped else None
+        except BaseException:
+            vk.vkDestroyBuffer(self._device, handle, None)
+            vk.vkFreeMemory(self._device, memory, None)
+            raise
+        return Block(handle, memory, nbytes, host)
+
+    def _allocate(self, needs: Any, kind: Kind) -> Any:
+        """Memory of the best type that has room."""
+        vk = driver()
+        last: DeviceError = DeviceError(
+            f"vulkan: the device has no memory that is {kind.value[0]}; choose another device"
+        )
+        for flags in kind.candidates():
+            for index in self._types(needs.memoryTypeBits, flags):
+                info = vk.VkMemoryAllocateInfo(allocationSize=needs.size, memoryTypeIndex=index)
+                try:
+                    return call("vkAllocateMemory", self._device, info, None)
+                except OutOfMemory as error:
+                    last = error
+        raise last
+
+    def _types(self, allowed: int, flags: int) -> list[int]:
+        """The memory types among the bits of `allowed` that have all flags."""
+        properties = driver().vkGetPhysicalDeviceMemoryProperties(self._physical)
+        return [
+            i
+            for i in range(properties.memoryTypeCount)
+            if allowed >> i & 1 and properties.memoryTypes[i].propertyFlags & flags == flags
+        ]
+
+    def _map(self, memory: Any, nbytes: int) -> HostBytes:
+        import numpy as np
+
+        return np.frombuffer(call("vkMapMemory", self._device, memory, 0, nbytes, 0), np.uint8)

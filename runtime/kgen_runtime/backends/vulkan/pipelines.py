@@ -1,0 +1,106 @@
+"""A logical Vulkan device, and the kernels that it has compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from kgen_runtime.backends.vulkan.driver import call, compute_queue_family, driver
+from kgen_runtime.backends.vulkan.features import enabling
+from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen_runtime.manifest import Extent3, Launch
+
+
+@frozen
+class Pipeline:
+    """One launch of a kernel, compiled; the bindings are its arguments in their order."""
+
+    pipeline: Any
+    layout: Any
+    set_layout: Any
+    grid: Extent3
+    arguments: tuple[str, ...]
+
+
+class Device:
+    """A logical device with one queue. Not safe for threads: the backend holds a lock."""
+
+    def __init__(self, physical: Any, features: Collection[str]) -> None:
+        """`features`: the names of those to turn on."""
+        vk = driver()
+        self.queue_family = compute_queue_family(physical)
+        queue = vk.VkDeviceQueueCreateInfo(
+            queueFamilyIndex=self.queue_family, pQueuePriorities=[1.0]
+        )
+        chain, extensions = enabling(physical, features)
+        info = vk.VkDeviceCreateInfo(
+            pNext=chain[-1], pQueueCreateInfos=[queue], ppEnabledExtensionNames=extensions
+        )
+        self.handle = call("vkCreateDevice", physical, info, None)
+        #: Compiled code that drivers find again; None for none.
+        self.pipeline_cache: Any = None
+
+    def destroy(self) -> None:
+        """Everything made here must have been destroyed before."""
+        driver().vkDestroyDevice(self.handle, None)
+
+    def shader_module(self, code: bytes) -> Any:
+        info = driver().VkShaderModuleCreateInfo(codeSize=len(code), pCode=code)
+        return call("vkCreateShaderModule", self.handle, info, None)
+
+    def destroy_module(self, module: Any) -> None:
+        driver().vkDestroyShaderModule(self.handle, module, None)
+
+    def pipeline(self, module: Any, launch: Launch, requires: Mapping[str, Any]) -> Pipeline:
+        vk = driver()
+        bindings = [
+            vk.VkDescriptorSetLayoutBinding(
+                binding=binding,
+                descriptorType=vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                descriptorCount=1,
+                stageFlags=vk.VK_SHADER_STAGE_COMPUTE_BIT,
+            )
+            for binding in range(len(launch.arguments))
+        ]
+        with ExitStack() as undo:
+            set_info = vk.VkDescriptorSetLayoutCreateInfo(pBindings=bindings)
+            set_layout = call("vkCreateDescriptorSetLayout", self.handle, set_info, None)
+            undo.callback(vk.vkDestroyDescriptorSetLayout, self.handle, set_layout, None)
+            layout_info = vk.VkPipelineLayoutCreateInfo(pSetLayouts=[set_layout])
+            layout = call("vkCreatePipelineLayout", self.handle, layout_info, None)
+            undo.callback(vk.vkDestroyPipelineLayout, self.handle, layout, None)
+            subgroup, flags = None, 0
+            if (size := requires.get("subgroup_size")) is not None:
+                subgroup = vk.VkPipelineShaderStageRequiredSubgroupSizeCreateInfo(
+                    requiredSubgroupSize=size
+                )
+                flags = vk.VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
+            stage = vk.VkPipelineShaderStageCreateInfo(
+                pNext=subgroup,
+                flags=flags,
+                stage=vk.VK_SHADER_STAGE_COMPUTE_BIT,
+                module=module,
+                pName=launch.entry_point,
+            )
+            info = vk.VkComputePipelineCreateInfo(stage=stage, layout=layout)
+            # One pipeline was asked for; the package returns an array all the same.
+            (pipeline,) = call(
+                "vkCreateComputePipelines", self.handle, self.pipeline_cache, 1, info, None
+            )
+            undo.pop_all()
+        return Pipeline(
+            pipeline=pipeline,
+            layout=layout,
+            set_layout=set_layout,
+            grid=launch.grid,
+            arguments=launch.arguments,
+        )
+
+    def destroy_pipeline(self, pipeline: Pipeline) -> None:
+        vk = driver()
+        vk.vkDestroyPipeline(self.handle, pipeline.pipeline, None)
+        vk.vkDestroyPipelineLayout(self.handle, pipeline.layout, None)
+        vk.vkDestroyDescriptorSetLayout(self.handle, pipeline.set_layout, None)

@@ -1,0 +1,212 @@
+"""Launches and copies recorded in command buffers, to be submitted again and again.
+
+Everything here is made once and rewritten where it lies: a launch with other buffers than before
+costs eight calls of the library, and nothing is allocated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kgen_runtime.backends.vulkan.driver import call, check, driver
+from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen_runtime.backends.vulkan.memory import Block, Buffer
+    from kgen_runtime.backends.vulkan.pipelines import Device, Pipeline
+
+#: Recordings of a kernel that are kept, each for other buffers.
+MOST_RECORDINGS = 64
+
+
+@frozen
+class Dispatch:
+    """One launch to be recorded; it runs after all those before it if `waits`."""
+
+    pipeline: Pipeline
+    buffers: Mapping[str, Buffer]
+    waits: bool
+
+
+class Recording:
+    """A command buffer with the descriptors of its launches. `submit` is what the queue takes;
+    `number` that of its last submission."""
+
+    __slots__ = ("buffer", "commands", "descriptors", "infos", "number", "sets", "submit", "writes")
+
+    def __init__(self, commands: Any, descriptors: Any, sets: Any, bindings: int) -> None:
+        vk = driver()
+        self.commands, self.descriptors, self.sets = commands, descriptors, sets
+        #: The command buffer as an array of one; `submit` points to it.
+        self.buffer = vk.ffi.new("VkCommandBuffer[1]", [commands])
+        self.submit = vk.ffi.new("VkSubmitInfo *")
+        self.submit.sType = vk.VK_STRUCTURE_TYPE_SUBMIT_INFO
+        self.submit.commandBufferCount = 1
+        self.submit.pCommandBuffers = self.buffer
+        self.infos = vk.ffi.new("VkDescriptorBufferInfo[]", bindings)
+        self.writes = vk.ffi.new("VkWriteDescriptorSet[]", len(sets))
+        self.number = 0
+
+
+class Recorder:
+    """Makes recordings. Not safe for threads: the backend holds a lock."""
+
+    def __init__(self, device: Device) -> None:
+        vk = driver()
+        self._device = device.handle
+        self._lib = vk.lib
+        self._point = vk.VK_PIPELINE_BIND_POINT_COMPUTE
+        pool = vk.VkCommandPoolCreateInfo(
+            flags=vk.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+            queueFamilyIndex=device.queue_family,
+        )
+        self._pool = call("vkCreateCommandPool", device.handle, pool, None)
+        self._begin = vk.ffi.new("VkCommandBufferBeginInfo *")
+        self._begin.sType = vk.VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO
+        # The same commands may be under way several times.
+        self._begin.flags = vk.VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT
+        self._barriers = vk.ffi.new("VkMemoryBarrier[1]")
+        writes = vk.VK_ACCESS_SHADER_WRITE_BIT | vk.VK_ACCESS_TRANSFER_WRITE_BIT
+        reads = vk.VK_ACCESS_SHADER_READ_BIT | vk.VK_ACCESS_TRANSFER_READ_BIT
+        self._barriers[0].sType = vk.VK_STRUCTURE_TYPE_MEMORY_BARRIER
+        self._barriers[0].srcAccessMask = writes
+        self._barriers[0].dstAccessMask = writes | reads | vk.VK_ACCESS_HOST_READ_BIT
+        self._work = vk.VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | vk.VK_PIPELINE_STAGE_TRANSFER_BIT
+        self._after = self._work | vk.VK_PIPELINE_STAGE_HOST_BIT
+        self._null = vk.ffi.NULL
+        self._regions = vk.ffi.new("VkBufferCopy[1]")
+
+    def destroy(self) -> None:
+        """With the command buffers of all recordings; their descriptors go before."""
+        driver().vkDestroyCommandPool(self._device, self._pool, None)
+
+    def new(self, pipelines: Sequence[Pipeline]) -> Recording:
+        """A recording of this many launches, which says nothing yet."""
+        vk = driver()
+        info = vk.VkCommandBufferAllocateInfo(
+            commandPool=self._pool,
+            level=vk.VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+            commandBufferCount=1,
+        )
+        bindings = sum(len(p.arguments) for p in pipelines)
+        pool, sets = self._descriptor_sets(pipelines, bindings) if pipelines else (None, [])
+        try:
+            (commands,) = call("vkAllocateCommandBuffers", self._device, info)
+        except BaseException:
+            if pool is not None:
+                vk.vkDestroyDescriptorPool(self._device, pool, None)
+            raise
+        recording = Recording(commands, pool, vk.ffi.new("VkDescriptorSet[]", sets), bindings)
+        first = 0
+        for i, pipeline in enumerate(pipelines):
+            write = recording.writes[i]
+            write.sType = vk.VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET
+            write.dstSet = sets[i]
+            write.descriptorCount = len(pipeline.arguments)
+            write.descriptorType = vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
+            write.pBufferInfo = recording.infos + first
+            first += len(pipeline.arguments)
+        return recording
+
+    def _descriptor_sets(self, pipelines: Sequence[Pipeline], bindings: int) -> tuple[Any, Any]:
+        """A pool with one set per launch."""
+        vk = driver()
+        size = vk.VkDescriptorPoolSize(
+            type=vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, descriptorCount=bindings
+        )
+        pool_info = vk.VkDescriptorPoolCreateInfo(maxSets=len(pipelines), pPoolSizes=[size])
+        pool = call("vkCreateDescriptorPool", self._device, pool_info, None)
+        layouts = [p.set_layout for p in pipelines]
+        info = vk.VkDescriptorSetAllocateInfo(descriptorPool=pool, pSetLayouts=layouts)
+        try:
+            return pool, list(call("vkAllocateDescriptorSets", self._device, info))
+        except BaseException:
+            vk.vkDestroyDescriptorPool(self._device, pool, None)
+            raise
+
+    def forget(self, recording: Recording) -> None:
+        """Destroy a recording, when it is done."""
+        vk = driver()
+        vk.vkFreeCommandBuffers(self._device, self._pool, 1, [recording.commands])
+        if recording.descriptors is not None:
+            vk.vkDestroyDescriptorPool(self._device, recording.descriptors, None)
+
+    def write(self, recording: Recording, steps: Sequence[Dispatch]) -> None:
+        """Record these launches, of the pipelines that the recording was made for; none of its
+        submissions may be under way."""
+        lib, commands, at = self._lib, recording.commands, 0
+        for step in steps:
+            for name in step.pipeline.arguments:
+                buffer, info = step.buffers[name], recording.infos[at]
+                info.buffer, info.offset = buffer.block.handle, buffer.offset
+                info.range = buffer.nbytes
+                at += 1
+        lib.vkUpdateDescriptorSets(self._device, len(steps), recording.writes, 0, self._null)
+        check("vkBeginCommandBuffer", lib.vkBeginCommandBuffer(commands, self._begin))
+        for i, step in enumerate(steps):
+            if step.waits:
+                self._barrier(commands)
+            pipeline = step.pipeline
+            lib.vkCmdBindPipeline(commands, self._point, pipeline.pipeline)
+            lib.vkCmdBindDescriptorSets(
+                commands, self._point, pipeline.layout, 0, 1, recording.sets + i, 0, self._null
+            )
+            lib.vkCmdDispatch(commands, *pipeline.grid)
+        self._barrier(commands)
+        check("vkEndCommandBuffer", lib.vkEndCommandBuffer(commands))
+
+    def write_copy(
+        self, recording: Recording, source: Block, target: Block, region: tuple[int, int, int]
+    ) -> None:
+        """Record a copy of (from, to, nbytes)."""
+        lib, commands = self._lib, recording.commands
+        copy = self._regions[0]
+        copy.srcOffset, copy.dstOffset, copy.size = region
+        check("vkBeginCommandBuffer", lib.vkBeginCommandBuffer(commands, self._begin))
+        lib.vkCmdCopyBuffer(commands, source.handle, target.handle, 1, self._regions)
+        self._barrier(commands)
+        check("vkEndCommandBuffer", lib.vkEndCommandBuffer(commands))
+
+    def _barrier(self, commands: Any) -> None:
+        """What was written before is seen by everything after it, on the device and the host."""
+        none = self._null
+        self._lib.vkCmdPipelineBarrier(
+            commands, self._work, self._after, 0, 1, self._barriers, 0, none, 0, none
+        )
+
+
+class KernelRecordings:
+    """The recordings of one kernel, by the buffers that they are for; those used last are kept."""
+
+    def __init__(self, pipelines: Sequence[Pipeline]) -> None:
+        self.pipelines = tuple(pipelines)
+        self._by_buffers: dict[Any, Recording] = {}
+        self._unused: list[Recording] = []
+
+    def find(self, key: Any) -> Recording | None:
+        return self._by_buffers.get(key)
+
+    def spare(self) -> Recording | None:
+        """One to be rewritten: of buffers that are no more, or, where many are kept, the one that
+        has been kept for longest; it may be under way. None: make a new one."""
+        if self._unused:
+            return self._unused.pop()
+        if len(self._by_buffers) >= MOST_RECORDINGS:
+            return self._by_buffers.pop(next(iter(self._by_buffers)))
+        return None
+
+    def keep(self, key: Any, recording: Recording) -> None:
+        self._by_buffers[key] = recording
+
+    def put_back(self, recording: Recording) -> None:
+        """One that says nothing, for want of a launch that could be recorded."""
+        self._unused.append(recording)
+
+    def drop_block(self, number: int) -> None:
+        """A block of memory is no more, so that no recording may name it."""
+        gone = [key for key in self._by_buffers if any(part[0] == number for part in key)]
+        self._unused += [self._by_buffers.pop(key) for key in gone]
+
+    def all(self) -> list[Recording]:
+        return [*self._by_buffers.values(), *self._unused]
