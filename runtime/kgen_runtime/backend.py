@@ -260,6 +260,32 @@ class Judge(Protocol):
     def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]: ...
 
 
+@frozen
+class Described:
+    """A device of which only the capabilities are known: it need not be open, nor be here."""
+
+    backend: type[Backend]
+    capabilities: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.backend.name
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        return self.backend.formats
+
+    @property
+    def launch_limits(self) -> Limits | None:
+        return self.backend.limits(self.capabilities)
+
+    def refuses(self, artifact: ArtifactEntry) -> str | None:
+        return self.backend.refusal(artifact, self.capabilities)
+
+    def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]:
+        return self.backend.rank(artifact)
+
+
 def choose_code(backend: Judge, entry: KernelEntry) -> tuple[dict[str, ArtifactEntry], str]:
     """The best artifact per module that this device runs, and launches, and ""; or {} and why there
     is none."""

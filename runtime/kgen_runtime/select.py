@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 
-from kgen_runtime.backend import Backend, DeviceInfo, Judge, choose_code
+from kgen_runtime.backend import Backend, Described, DeviceInfo, Judge, choose_code
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 from kgen_runtime.manifest_program import Program
@@ -91,6 +91,17 @@ def open_device(device: str, *, num_threads: int | None = None) -> Backend:
 
     Raises ArgumentError for a name that is none, DeviceError if the device is not here.
     """
+    return _open_best(device, (), (), num_threads)
+
+
+def _open_best(
+    device: str,
+    entries: Sequence[KernelEntry],
+    programs: Sequence[Program],
+    num_threads: int | None,
+) -> Backend:
+    """The same; without a number, of several devices the one that runs most of the programs, or
+    else kernels, and of those rather a GPU than software."""
     if not isinstance(device, str):
         raise ArgumentError(f"device={device!r} is no name of a device; write one such as cpu:0")
     name, _, number = device.partition(":")
@@ -104,7 +115,16 @@ def open_device(device: str, *, num_threads: int | None = None) -> Backend:
         )
     if num_threads is not None and name != "cpu":
         raise ArgumentError(f"num_threads={num_threads} is for the CPU; {device} takes none")
-    return _open(cls, int(number or 0), num_threads)
+    if number or len(infos) < 2:
+        return _open(cls, int(number or 0), num_threads)
+
+    def suits(info: DeviceInfo) -> tuple[int, int, bool]:
+        judge = Described(backend=cls, capabilities=info.capabilities)
+        found, _ = best_programs(judge, programs, entries, info.id)
+        choices, _ = best_entries(judge, entries, info.id)
+        return (len(found), len(choices), info.kind != "software")
+
+    return _open(cls, max(infos, key=suits).index, num_threads)
 
 
 def _open(cls: type[Backend], index: int, num_threads: int | None) -> Backend:
@@ -158,7 +178,8 @@ def _named(
     device: str,
     num_threads: int | None,
 ) -> Selection:
-    selection = choose(open_device(device, num_threads=num_threads), entries, programs)
+    opened = _open_best(device, entries, programs, num_threads)
+    selection = choose(opened, entries, programs)
     if not selection.choices:
         selection.backend.close()
         reasons = "; ".join(dict.fromkeys(selection.skipped.values()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from kgen_runtime.errors import (
     DeviceError,
     IntegrityError,
 )
+from kgen_runtime.manifest import ArtifactEntry
 from tests.unit.runtime.fakes import AbsentFake, FakeBackend, HostFake, OpaqueFake, entry, save
 
 
@@ -81,6 +83,42 @@ def test_named_device(machine: dict[str, type[Backend]]) -> None:
         select.select([entry()], device=index)
     with pytest.raises(DeviceError, match="no driver here"):
         select.select([entry()], device="cuda")
+
+
+def test_without_a_number_the_device_that_runs_most(machine: dict[str, type[Backend]]) -> None:
+    """Software is taken last, unless it runs more; a number is taken at its word."""
+
+    class Three(OpaqueFake):
+        @classmethod
+        def devices(cls) -> tuple[DeviceInfo, ...]:
+            kinds = (("gpu", []), ("software", ["f"]), ("gpu", ["f"]))
+            return tuple(
+                DeviceInfo(backend="vulkan", index=i, name="", kind=kind, capabilities={"has": has})
+                for i, (kind, has) in enumerate(kinds)
+            )
+
+        def __init__(self, index: int = 0) -> None:
+            super().__init__(index)
+            self.info = self.devices()[index]
+
+        @staticmethod
+        def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
+            missing = set(artifact.requires.get("features", ())) - {*capabilities.get("has", ())}
+            return f"it needs {missing}" if missing else None
+
+    machine["vulkan"] = Three
+    needs_f = entry()
+    needs_f = dataclasses.replace(
+        needs_f,
+        artifacts=tuple(
+            dataclasses.replace(a, requires={"features": ["f"]}) for a in needs_f.artifacts
+        ),
+    )
+    assert select.select([needs_f], device="vulkan").backend.info.index == 2
+    assert select.select([entry()], device="vulkan").backend.info.index == 0
+    assert select.open_device("vulkan").info.index == 0
+    with pytest.raises(DeviceError, match=r"vulkan:0 runs no kernel of this bundle: it needs"):
+        select.select([needs_f], device="vulkan:0")
 
 
 def test_num_threads_is_for_the_cpu(machine: dict[str, type[Backend]]) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kgen.cli.output import print_json, print_table
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
-    from kgen_runtime.backend import Backend, Judge
-    from kgen_runtime.launch_limits import Limits
-    from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+    from kgen_runtime.backend import Judge
+    from kgen_runtime.manifest import KernelEntry
     from kgen_runtime.manifest_program import Program
     from kgen_runtime.select import Choice, ProgramChoice
 
@@ -146,35 +145,10 @@ def _device(name: str | None) -> tuple[str, Judge]:
 def _arch(name: str) -> tuple[str, Judge]:
     """Any device of a target, which need not be here."""
     from kgen import targets
+    from kgen_runtime.backend import Described
     from kgen_runtime.select import backend_class
 
     target = targets.find(name)
     family = targets.family(target.family)
     backend = backend_class(family.backend)
-    return name, _Elsewhere(backend=backend, able=family.capabilities(target))
-
-
-@frozen
-class _Elsewhere:
-    """What a device with these capabilities would run."""
-
-    backend: type[Backend]
-    able: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        return self.backend.name
-
-    @property
-    def formats(self) -> tuple[str, ...]:
-        return self.backend.formats
-
-    @property
-    def launch_limits(self) -> Limits | None:
-        return self.backend.limits(self.able)
-
-    def refuses(self, artifact: ArtifactEntry) -> str | None:
-        return self.backend.refusal(artifact, self.able)
-
-    def rank(self, artifact: ArtifactEntry) -> tuple[int, ...]:
-        return self.backend.rank(artifact)
+    return name, Described(backend=backend, capabilities=family.capabilities(target))

@@ -305,7 +305,7 @@ class VulkanBackend(Backend):
 
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> VulkanKernel:
         kernel = self._load(entry, code)
-        self._cache.keep()
+        self._keep_compiled()
         return kernel
 
     def load_all(
@@ -319,8 +319,13 @@ class VulkanBackend(Backend):
             for kernel in loaded:
                 self.unload(kernel)
             raise
-        self._cache.keep()
+        self._keep_compiled()
         return loaded
+
+    def _keep_compiled(self) -> None:
+        """On disk, for the next process; what cannot be kept is compiled again."""
+        with self._lock, suppress(DeviceError):
+            self._cache.keep()
 
     def _load(self, entry: KernelEntry, code: Mapping[str, Code]) -> VulkanKernel:
         for c in code.values():

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kgen_runtime import settings
-from kgen_runtime.backends.vulkan.driver import call, driver
+from kgen_runtime.backends.vulkan.driver import call, check, driver
 
 #: In front of the data.
 DIGEST_BYTES = hashlib.sha256().digest_size
@@ -38,10 +38,22 @@ class PipelineCache:
         """Write the file, if the driver has compiled more than is in it."""
         if self._path is None:
             return
-        data = bytes(call("vkGetPipelineCacheData", self._device, self.handle))
-        if len(data) != self._kept:
+        data = self._data()
+        if len(data) > self._kept:
             self._kept = len(data)
             write(self._path, data)
+
+    def _data(self) -> bytes:
+        """What the driver has compiled, in its own form; the `vulkan` package has no such call."""
+        vk = driver()
+        size = vk.ffi.new("size_t *")
+        get = vk.lib.vkGetPipelineCacheData
+        check("vkGetPipelineCacheData", get(self._device, self.handle, size, vk.ffi.NULL))
+        data = vk.ffi.new("char[]", size[0])
+        status = get(self._device, self.handle, size, data)
+        if status != vk.VK_INCOMPLETE:  # another thread has just compiled: the next time, then
+            check("vkGetPipelineCacheData", status)
+        return bytes(vk.ffi.buffer(data, size[0]))
 
     def destroy(self) -> None:
         driver().vkDestroyPipelineCache(self._device, self.handle, None)
