@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from kgen_runtime.values import frozen
@@ -40,6 +40,10 @@ class Driver:
     own_libraries: bool = False
     preload: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
+
+    def with_environment(self, **environment: str) -> Driver:
+        """The same driver, for programs that read these variables."""
+        return replace(self, environment={**self.environment, **environment})
 
     def python(
         self, *arguments: str, layer: Path | None = None, expect: int | None = 0
