@@ -91,7 +91,11 @@ def test_without_a_number_the_device_that_runs_most(machine: dict[str, type[Back
     class Three(OpaqueFake):
         @classmethod
         def devices(cls) -> tuple[DeviceInfo, ...]:
-            kinds = (("gpu", []), ("software", ["f"]), ("gpu", ["f"]))
+            kinds: tuple[tuple[str, list[str]], ...] = (
+                ("gpu", []),
+                ("software", ["f"]),
+                ("gpu", ["f"]),
+            )
             return tuple(
                 DeviceInfo(backend="vulkan", index=i, name="", kind=kind, capabilities={"has": has})
                 for i, (kind, has) in enumerate(kinds)
