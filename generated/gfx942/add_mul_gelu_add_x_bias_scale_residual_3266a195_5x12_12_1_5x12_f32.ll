@@ -62,7 +62,7 @@ v0.inside:
   %v0.out_fma9 = call <2 x float> @llvm.fma.v2f32(<2 x float> %v0.out_fma8, <2 x float> %v0.out_reciprocal, <2 x float> splat (float 0x3EEB34B580000000))
   %v0.out_mul = fmul contract <2 x float> %v0.out_add, %v0.out_add
   %v0.out_mul2 = fmul contract <2 x float> %v0.out_mul, splat (float 0xBFE7154760000000)
-  %v0.out_exp2 = call afn <2 x float> @llvm.exp2.v2f32(<2 x float> %v0.out_mul2)
+  %v0.out_exp2 = call <2 x float> @exp2.v2f32(<2 x float> %v0.out_mul2)
   %v0.out_mul3 = fmul contract <2 x float> %v0.out_fma9, %v0.out_exp2
   %v0.out_sub = fsub contract <2 x float> splat (float 0x3FF0000000000000), %v0.out_mul3
   %v0.out_select = select <2 x i1> %v0.out_less, <2 x float> %v0.out_mul3, <2 x float> %v0.out_sub
@@ -82,7 +82,17 @@ declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 declare <2 x float> @llvm.fabs.v2f32(<2 x float>)
 declare <2 x float> @llvm.fma.v2f32(<2 x float>, <2 x float>, <2 x float>)
-declare <2 x float> @llvm.exp2.v2f32(<2 x float>)
+declare float @llvm.amdgcn.exp2.f32(float)
+
+define internal <2 x float> @exp2.v2f32(<2 x float> %x) #1 {
+  %x0 = extractelement <2 x float> %x, i32 0
+  %exp2.0 = call float @llvm.amdgcn.exp2.f32(float %x0)
+  %with.0 = insertelement <2 x float> poison, float %exp2.0, i32 0
+  %x1 = extractelement <2 x float> %x, i32 1
+  %exp2.1 = call float @llvm.amdgcn.exp2.f32(float %x1)
+  %with.1 = insertelement <2 x float> %with.0, float %exp2.1, i32 1
+  ret <2 x float> %with.1
+}
 
 attributes #0 = {
   nounwind
@@ -91,6 +101,7 @@ attributes #0 = {
   "uniform-work-group-size"="true"
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
+attributes #1 = { alwaysinline nounwind "target-cpu"="gfx942" }
 
 ; Code object version 5: what ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}

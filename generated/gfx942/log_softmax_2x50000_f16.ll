@@ -93,7 +93,7 @@ sum.loop:
   %x.sum = fpext <8 x half> %x.sum.stored to <8 x float>
   %sum_add = fadd contract <8 x float> %x.sum, %row1_neg.splat
   %sum_mul = fmul contract <8 x float> %sum_add, splat (float 0x3FF7154760000000)
-  %sum_exp2 = call afn <8 x float> @llvm.exp2.v8f32(<8 x float> %sum_mul)
+  %sum_exp2 = call <8 x float> @exp2.v8f32(<8 x float> %sum_mul)
   %sum.lane = fadd contract <8 x float> %sum.before, %sum_exp2
   %sum.index.next = add nuw nsw i32 %sum.index, 1024
   %sum.more = icmp ult i32 %sum.index.next, 6250
@@ -158,7 +158,7 @@ exit:
 
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
-declare <8 x float> @llvm.exp2.v8f32(<8 x float>)
+declare float @llvm.amdgcn.exp2.f32(float)
 declare float @llvm.log2.f32(float)
 declare <8 x float> @llvm.maxnum.v8f32(<8 x float>, <8 x float>)
 declare float @llvm.vector.reduce.fmax.v8f32(<8 x float>)
@@ -171,6 +171,34 @@ declare i32 @llvm.amdgcn.ds.swizzle(i32, i32)
 declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
 declare void @llvm.amdgcn.s.barrier()
 
+define internal <8 x float> @exp2.v8f32(<8 x float> %x) #1 {
+  %x0 = extractelement <8 x float> %x, i32 0
+  %exp2.0 = call float @llvm.amdgcn.exp2.f32(float %x0)
+  %with.0 = insertelement <8 x float> poison, float %exp2.0, i32 0
+  %x1 = extractelement <8 x float> %x, i32 1
+  %exp2.1 = call float @llvm.amdgcn.exp2.f32(float %x1)
+  %with.1 = insertelement <8 x float> %with.0, float %exp2.1, i32 1
+  %x2 = extractelement <8 x float> %x, i32 2
+  %exp2.2 = call float @llvm.amdgcn.exp2.f32(float %x2)
+  %with.2 = insertelement <8 x float> %with.1, float %exp2.2, i32 2
+  %x3 = extractelement <8 x float> %x, i32 3
+  %exp2.3 = call float @llvm.amdgcn.exp2.f32(float %x3)
+  %with.3 = insertelement <8 x float> %with.2, float %exp2.3, i32 3
+  %x4 = extractelement <8 x float> %x, i32 4
+  %exp2.4 = call float @llvm.amdgcn.exp2.f32(float %x4)
+  %with.4 = insertelement <8 x float> %with.3, float %exp2.4, i32 4
+  %x5 = extractelement <8 x float> %x, i32 5
+  %exp2.5 = call float @llvm.amdgcn.exp2.f32(float %x5)
+  %with.5 = insertelement <8 x float> %with.4, float %exp2.5, i32 5
+  %x6 = extractelement <8 x float> %x, i32 6
+  %exp2.6 = call float @llvm.amdgcn.exp2.f32(float %x6)
+  %with.6 = insertelement <8 x float> %with.5, float %exp2.6, i32 6
+  %x7 = extractelement <8 x float> %x, i32 7
+  %exp2.7 = call float @llvm.amdgcn.exp2.f32(float %x7)
+  %with.7 = insertelement <8 x float> %with.6, float %exp2.7, i32 7
+  ret <8 x float> %with.7
+}
+
 attributes #0 = {
   nounwind
   "target-cpu"="gfx942"
@@ -178,6 +206,7 @@ attributes #0 = {
   "uniform-work-group-size"="true"
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
+attributes #1 = { alwaysinline nounwind "target-cpu"="gfx942" }
 
 ; Code object version 5: what ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}

@@ -39,7 +39,7 @@ v0.inside:
   %v0.up.stored = load <2 x bfloat>, ptr addrspace(1) %v0.up.from, align 2
   %v0.up = fpext <2 x bfloat> %v0.up.stored to <2 x float>
   %v0.out_mul = fmul contract <2 x float> %v0.gate, splat (float 0xBFF7154760000000)
-  %v0.out_exp2 = call afn <2 x float> @llvm.exp2.v2f32(<2 x float> %v0.out_mul)
+  %v0.out_exp2 = call <2 x float> @exp2.v2f32(<2 x float> %v0.out_mul)
   %v0.out_add = fadd contract <2 x float> %v0.out_exp2, splat (float 0x3FF0000000000000)
   %v0.out_reciprocal = fdiv afn <2 x float> splat (float 0x3FF0000000000000), %v0.out_add
   %v0.out_mul2 = fmul contract <2 x float> %v0.gate, %v0.out_reciprocal
@@ -56,7 +56,17 @@ v0.done:
 
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
-declare <2 x float> @llvm.exp2.v2f32(<2 x float>)
+declare float @llvm.amdgcn.exp2.f32(float)
+
+define internal <2 x float> @exp2.v2f32(<2 x float> %x) #1 {
+  %x0 = extractelement <2 x float> %x, i32 0
+  %exp2.0 = call float @llvm.amdgcn.exp2.f32(float %x0)
+  %with.0 = insertelement <2 x float> poison, float %exp2.0, i32 0
+  %x1 = extractelement <2 x float> %x, i32 1
+  %exp2.1 = call float @llvm.amdgcn.exp2.f32(float %x1)
+  %with.1 = insertelement <2 x float> %with.0, float %exp2.1, i32 1
+  ret <2 x float> %with.1
+}
 
 attributes #0 = {
   nounwind
@@ -65,6 +75,7 @@ attributes #0 = {
   "uniform-work-group-size"="true"
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
+attributes #1 = { alwaysinline nounwind "target-cpu"="gfx942" }
 
 ; Code object version 5: what ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}

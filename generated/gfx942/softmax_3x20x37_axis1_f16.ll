@@ -85,22 +85,22 @@ maxnum.shared:
   %row1_neg = fneg float %row.maxnum
   %sum.v0_add = fadd contract float %x.v0, %row1_neg
   %sum.v0_mul = fmul contract float %sum.v0_add, 0x3FF7154760000000
-  %sum.v0_exp2 = call afn float @llvm.exp2.f32(float %sum.v0_mul)
+  %sum.v0_exp2 = call float @llvm.amdgcn.exp2.f32(float %sum.v0_mul)
   %sum.v1_add = fadd contract float %x.v1, %row1_neg
   %sum.v1_mul = fmul contract float %sum.v1_add, 0x3FF7154760000000
-  %sum.v1_exp2 = call afn float @llvm.exp2.f32(float %sum.v1_mul)
+  %sum.v1_exp2 = call float @llvm.amdgcn.exp2.f32(float %sum.v1_mul)
   %sum.lane1 = fadd contract float %sum.v0_exp2, %sum.v1_exp2
   %sum.v2_add = fadd contract float %x.v2, %row1_neg
   %sum.v2_mul = fmul contract float %sum.v2_add, 0x3FF7154760000000
-  %sum.v2_exp2 = call afn float @llvm.exp2.f32(float %sum.v2_mul)
+  %sum.v2_exp2 = call float @llvm.amdgcn.exp2.f32(float %sum.v2_mul)
   %sum.lane2 = fadd contract float %sum.lane1, %sum.v2_exp2
   %sum.v3_add = fadd contract float %x.v3, %row1_neg
   %sum.v3_mul = fmul contract float %sum.v3_add, 0x3FF7154760000000
-  %sum.v3_exp2 = call afn float @llvm.exp2.f32(float %sum.v3_mul)
+  %sum.v3_exp2 = call float @llvm.amdgcn.exp2.f32(float %sum.v3_mul)
   %sum.lane3 = fadd contract float %sum.lane2, %sum.v3_exp2
   %sum.v4_add = fadd contract float %x.v4, %row1_neg
   %sum.v4_mul = fmul contract float %sum.v4_add, 0x3FF7154760000000
-  %sum.v4_exp2 = call afn float @llvm.exp2.f32(float %sum.v4_mul)
+  %sum.v4_exp2 = call float @llvm.amdgcn.exp2.f32(float %sum.v4_mul)
   %sum.lane4 = fadd contract float %sum.lane3, %sum.v4_exp2
   %sum.part = getelementptr [32 x [4 x float]], ptr addrspace(3) @sum_parts, i32 0, i32 %row_in_block, i32 %first
   store float %sum.lane4, ptr addrspace(3) %sum.part, align 4
@@ -146,7 +146,7 @@ exit:
 
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
-declare float @llvm.exp2.f32(float)
+declare float @llvm.amdgcn.exp2.f32(float)
 declare float @llvm.maxnum.f32(float, float)
 declare float @llvm.vector.reduce.fmax.v4f32(<4 x float>)
 declare float @llvm.vector.reduce.fadd.v4f32(float, <4 x float>)

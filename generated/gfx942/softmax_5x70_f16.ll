@@ -67,14 +67,14 @@ entry:
   %row1_neg.splat = shufflevector <2 x float> %row1_neg.splat.lane, <2 x float> poison, <2 x i32> zeroinitializer
   %sum.v0_add = fadd contract <2 x float> %x.v0, %row1_neg.splat
   %sum.v0_mul = fmul contract <2 x float> %sum.v0_add, splat (float 0x3FF7154760000000)
-  %sum.v0_exp2 = call afn <2 x float> @llvm.exp2.v2f32(<2 x float> %sum.v0_mul)
+  %sum.v0_exp2 = call <2 x float> @exp2.v2f32(<2 x float> %sum.v0_mul)
   %sum.v1_add = fadd contract <2 x float> %x.v1, %row1_neg.splat
   %sum.v1_mul = fmul contract <2 x float> %sum.v1_add, splat (float 0x3FF7154760000000)
-  %sum.v1_exp2 = call afn <2 x float> @llvm.exp2.v2f32(<2 x float> %sum.v1_mul)
+  %sum.v1_exp2 = call <2 x float> @exp2.v2f32(<2 x float> %sum.v1_mul)
   %sum.lane1 = fadd contract <2 x float> %sum.v0_exp2, %sum.v1_exp2
   %sum.v2_add = fadd contract <2 x float> %x.v2, %row1_neg.splat
   %sum.v2_mul = fmul contract <2 x float> %sum.v2_add, splat (float 0x3FF7154760000000)
-  %sum.v2_exp2 = call afn <2 x float> @llvm.exp2.v2f32(<2 x float> %sum.v2_mul)
+  %sum.v2_exp2 = call <2 x float> @exp2.v2f32(<2 x float> %sum.v2_mul)
   %sum.chosen = select i1 %v2.exists, <2 x float> %sum.v2_exp2, <2 x float> splat (float 0x0000000000000000)
   %sum.lane2 = fadd contract <2 x float> %sum.lane1, %sum.chosen
   %sum.by1 = call reassoc float @llvm.vector.reduce.fadd.v2f32(float 0x8000000000000000, <2 x float> %sum.lane2)
@@ -116,12 +116,22 @@ exit:
 
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
-declare <2 x float> @llvm.exp2.v2f32(<2 x float>)
+declare float @llvm.amdgcn.exp2.f32(float)
 declare <2 x float> @llvm.maxnum.v2f32(<2 x float>, <2 x float>)
 declare float @llvm.vector.reduce.fmax.v2f32(<2 x float>)
 declare float @llvm.maxnum.f32(float, float)
 declare float @llvm.vector.reduce.fadd.v2f32(float, <2 x float>)
 declare float @llvm.amdgcn.update.dpp.f32(float, float, i32, i32, i32, i1)
+
+define internal <2 x float> @exp2.v2f32(<2 x float> %x) #1 {
+  %x0 = extractelement <2 x float> %x, i32 0
+  %exp2.0 = call float @llvm.amdgcn.exp2.f32(float %x0)
+  %with.0 = insertelement <2 x float> poison, float %exp2.0, i32 0
+  %x1 = extractelement <2 x float> %x, i32 1
+  %exp2.1 = call float @llvm.amdgcn.exp2.f32(float %x1)
+  %with.1 = insertelement <2 x float> %with.0, float %exp2.1, i32 1
+  ret <2 x float> %with.1
+}
 
 attributes #0 = {
   nounwind
@@ -130,6 +140,7 @@ attributes #0 = {
   "uniform-work-group-size"="true"
   "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
 }
+attributes #1 = { alwaysinline nounwind "target-cpu"="gfx942" }
 
 ; Code object version 5: what ROCm 5.5 and later load.
 !llvm.module.flags = !{!0}

@@ -1,15 +1,17 @@
 """Expressions for AMD GPUs, in f32 or on elements as they are stored.
 
 AMDGPUUsage: `afn` makes a reciprocal one v_rcp_f32 (1 ulp; subnormals are flushed); `!fpmath` lets
-divisions and roots be made of v_rcp_f32 and v_sqrt_f32 with scaling, which keeps subnormals. exp2
-and log2 are v_exp_f32 and v_log_f32 with scaling around them, which exp2 could do without, but LLVM
-22 leaves out for no flag.
+divisions and roots be made of v_rcp_f32 and v_sqrt_f32 with scaling, which keeps subnormals. log2
+is v_log_f32 with scaling around it. exp2 is v_exp_f32 (1 ulp) and no more, by its intrinsic, which
+is of one number: LLVM's own scales for results that are subnormal, which may be 0 here. A vector's
+exponentials are a function of the module, which is inlined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from kgen.ops import Expression
 from kgen.ops import Primitive as P
 from kgen.ops.expression import TRUTH
 from kgen.ops.storage import EXACT
@@ -40,10 +42,28 @@ class AmdgpuRenderer(LlvmRenderer):
     def flags(self, primitive: P) -> str:
         if primitive in FUSED:
             return "contract "
-        return "afn " if primitive in (P.EXP2, P.RECIPROCAL) else ""
+        return "afn " if primitive is P.RECIPROCAL else ""
+
+    def intrinsic(self, primitive: P) -> str | None:
+        if primitive is P.EXP2:
+            return "llvm.amdgcn.exp2" if self.type.lanes == 1 else "exp2"
+        return super().intrinsic(primitive)
+
+    def declaration(self, step: Expression) -> Iterator[str]:
+        if step.primitive is P.EXP2:
+            yield "float @llvm.amdgcn.exp2.f32(float)"
+        else:
+            yield from super().declaration(step)
 
     def metadata(self, primitive: P) -> str:
         return ", !fpmath !9" if primitive in INEXACT else ""
+
+
+def exponentials(*of: tuple[FloatType, Iterable[P]]) -> tuple[FloatType, ...]:
+    """The vectors whose exponentials are functions of the module, among types and the primitives
+    that are taken of them."""
+    taken = (t for t, primitives in of if t.lanes > 1 and P.EXP2 in primitives)
+    return tuple(dict.fromkeys(taken))
 
 
 def renderer_of(type_: FloatType) -> LlvmRenderer:

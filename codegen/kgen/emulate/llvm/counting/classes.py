@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import Constant, Instruction
 from kgen.emulate.llvm.types import CONSTANT, LDS, PRIVATE, Pointer
 
 _BY_OPCODE = {
@@ -59,6 +59,7 @@ _NOT_ISSUED = re.compile(
     r"assume|lifetime|prefetch|sideeffect|donothing|experimental\.noalias|sched\.|iglp"
     r"|expect|ssa\.copy|launder|dbg"
 )
+_REGISTER_BITS = 32
 _SPACES = {LDS: "shared", PRIVATE: "other", CONSTANT: "other"}
 _FAMILIES = re.compile(r"llvm\.(amdgcn\.)?")
 _OVERLOADS = re.compile(r"(\.v\d+\w+)+$|\.internal$")
@@ -70,6 +71,8 @@ def class_of(ins: Instruction) -> str | None:
         pointer = ins.operands[-1].type.element
         assert isinstance(pointer, Pointer)
         return f"{ins.opcode}.{_SPACES.get(pointer.space, 'global')}"
+    if ins.opcode in ("extractelement", "insertelement") and _names_registers(ins):
+        return None
     if ins.opcode != "call":
         return _BY_OPCODE.get(ins.opcode, "move")
     if not ins.callee.startswith("llvm."):
@@ -78,6 +81,12 @@ def class_of(ins: Instruction) -> str | None:
     if _NOT_ISSUED.match(name):
         return None
     return next((class_ for pattern, class_ in _BY_CALLEE if pattern.match(name)), "other")
+
+
+def _names_registers(ins: Instruction) -> bool:
+    """An element of a vector in registers, at a constant index: it is a register of its own."""
+    vector, index = ins.operands[0].type, ins.operands[-1]
+    return vector.element.bits >= _REGISTER_BITS and isinstance(index, Constant)
 
 
 def matrix_name(ins: Instruction) -> str | None:

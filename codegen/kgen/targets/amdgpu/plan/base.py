@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kgen.errors import ScheduleError
 from kgen.targets.base import Plan, Target
+from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Extent3, Launch
 from kgen_runtime.values import frozen
 
@@ -38,6 +39,11 @@ class AmdgpuPlan(Plan):
     @property
     def waves(self) -> int:
         return -(-self.threads // self.wave)
+
+    @property
+    def exponentials(self) -> tuple[FloatType, ...]:
+        """The vectors whose exponentials are functions of the module."""
+        return ()
 
     @property
     def has_barriers(self) -> bool:

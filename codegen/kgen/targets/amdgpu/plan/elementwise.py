@@ -13,6 +13,7 @@ from kgen.targets.amdgpu.expressions import (
     DIVISION_ULPS,
     INEXACT,
     AmdgpuRenderer,
+    exponentials,
     renderer_of,
     rounding,
 )
@@ -130,6 +131,11 @@ class ElementwisePlan(AmdgpuPlan):
         parts = [self.vectors, self.rest] if self.stream.rest else [self.vectors]
         found = [d for p in parts for d in p.declarations]
         return tuple(dict.fromkeys(found))
+
+    @property
+    def exponentials(self) -> tuple[FloatType, ...]:
+        taken = {step.primitive for step in steps(*self.spec.primitives())}
+        return exponentials((self.vectors.value, taken), (self.rest.value, taken))
 
     @property
     def divides(self) -> bool:

@@ -9,7 +9,13 @@ from functools import cached_property
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul
 from kgen.spec import DType, Matmul
-from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, AmdgpuRenderer, rounding
+from kgen.targets.amdgpu.expressions import (
+    DIVISION_ULPS,
+    INEXACT,
+    AmdgpuRenderer,
+    exponentials,
+    rounding,
+)
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
 from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
@@ -156,6 +162,10 @@ class EpiloguePlan:
         return tuple(dict.fromkeys(found))
 
     @property
+    def exponentials(self) -> tuple[FloatType, ...]:
+        return exponentials((self.value, self.fused.primitives))
+
+    @property
     def division_ulps(self) -> str:
         """What a division or a root may be off by, as LLVM writes it; nothing if there is none."""
         return f"{DIVISION_ULPS:e}" if self.fused.primitives & set(INEXACT) else ""
@@ -204,6 +214,10 @@ class MatmulPlan(AmdgpuPlan):
         if self.a.ragged_rows or self.b.ragged_rows:
             found.append("i32 @llvm.umin.i32(i32, i32)")
         return (*found, *self.epilogue.declarations)
+
+    @property
+    def exponentials(self) -> tuple[FloatType, ...]:
+        return self.epilogue.exponentials
 
     @property
     def memory_map(self) -> tuple[str, ...]:

@@ -10,7 +10,13 @@ from kgen.ops import Expression, Primitive, steps
 from kgen.ops.expression import node, rebuilt, variable
 from kgen.schedule import GpuRows
 from kgen.spec import Rowwise
-from kgen.targets.amdgpu.expressions import DIVISION_ULPS, INEXACT, renderer_of, rounding
+from kgen.targets.amdgpu.expressions import (
+    DIVISION_ULPS,
+    INEXACT,
+    exponentials,
+    renderer_of,
+    rounding,
+)
 from kgen.targets.amdgpu.plan import lanes
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
@@ -298,6 +304,11 @@ class RowwisePlan(AmdgpuPlan):
         """What a division may be off by, as LLVM writes it; nothing if there is none."""
         inexact = any(s.primitive in INEXACT for s in steps(*self.row.results))
         return f"{DIVISION_ULPS:e}" if inexact else ""
+
+    @property
+    def exponentials(self) -> tuple[FloatType, ...]:
+        of_vectors = (s for s in steps(*self.row.results) if not self.row.is_of_row(s))
+        return exponentials((self.value, {step.primitive for step in of_vectors}))
 
     @property
     def declarations(self) -> tuple[str, ...]:
