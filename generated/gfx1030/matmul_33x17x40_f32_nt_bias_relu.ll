@@ -110,21 +110,20 @@ entry:
 
 ; ---- mainloop: load tile i + 1, multiply tile i
 loop:
-  %i = phi i32 [ 0, %entry ], [ %i.next, %loop.multiplied ]
-  %stage = phi i32 [ 0, %entry ], [ %stage.next, %loop.multiplied ]
-  %a.tile = phi ptr addrspace(1) [ %a.tile.first, %entry ], [ %a.tile.next, %loop.multiplied ]
-  %b.tile = phi ptr addrspace(1) [ %b.tile.first, %entry ], [ %b.tile.next, %loop.multiplied ]
-  %acc.m0.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m0.n0.loop, %loop.multiplied ]
-  %acc.m1.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m1.n0.loop, %loop.multiplied ]
-  %a.tile.next = getelementptr float, ptr addrspace(1) %a.tile, i64 8
-  %b.tile.next = getelementptr float, ptr addrspace(1) %b.tile, i64 8
-  %a.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.next, i64 %a.c0.offset
+  %trip = phi i32 [ 0, %entry ], [ %trip.next, %loop.second.multiplied ]
+  %a.tile.start = phi ptr addrspace(1) [ %a.tile.first, %entry ], [ %a.tile.loop.second, %loop.second.multiplied ]
+  %b.tile.start = phi ptr addrspace(1) [ %b.tile.first, %entry ], [ %b.tile.loop.second, %loop.second.multiplied ]
+  %acc.m0.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m0.n0.loop.second, %loop.second.multiplied ]
+  %acc.m1.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m1.n0.loop.second, %loop.second.multiplied ]
+  %a.tile.loop = getelementptr float, ptr addrspace(1) %a.tile.start, i64 8
+  %b.tile.loop = getelementptr float, ptr addrspace(1) %b.tile.start, i64 8
+  %a.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.loop, i64 %a.c0.offset
   %a.loop.c0.l0 = load float, ptr addrspace(1) %a.loop.c0.l0.at, align 4
-  %a.loop.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.next, i64 %a.c0.l1.offset
+  %a.loop.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.loop, i64 %a.c0.l1.offset
   %a.loop.c0.l1 = load float, ptr addrspace(1) %a.loop.c0.l1.at, align 4
-  %b.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.next, i64 %b.c0.offset
+  %b.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.loop, i64 %b.c0.offset
   %b.loop.c0.l0 = load float, ptr addrspace(1) %b.loop.c0.l0.at, align 4
-  %b.loop.c0.l1.at = getelementptr float, ptr addrspace(1) %b.tile.next, i64 %b.c0.l1.offset
+  %b.loop.c0.l1.at = getelementptr float, ptr addrspace(1) %b.tile.loop, i64 %b.c0.l1.offset
   %b.loop.c0.l1 = load float, ptr addrspace(1) %b.loop.c0.l1.at, align 4
   call void @llvm.amdgcn.sched.barrier(i32 0)
   br label %loop.multiply
@@ -134,11 +133,11 @@ loop.multiply:
   %acc.m1.n0.loop.sum = phi <2 x float> [ %acc.m1.n0.start, %loop ], [ %acc.m1.n0.loop, %loop.multiply ]
   %a.g0.slot.loop.low = and i32 %loop.k, 7
   %a.g0.slot.loop = xor i32 %a.g0.position, %a.g0.slot.loop.low
-  %a.loop.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %loop.k, i32 %a.g0.slot.loop, i32 %a.g0.element
+  %a.loop.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %loop.k, i32 %a.g0.slot.loop, i32 %a.g0.element
   %a.loop.g0 = load <2 x float>, ptr addrspace(3) %a.loop.g0.at, align 8
   %b.g0.slot.loop.low = and i32 %loop.k, 7
   %b.g0.slot.loop = xor i32 %b.g0.position, %b.g0.slot.loop.low
-  %b.loop.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %loop.k, i32 %b.g0.slot.loop, i32 %b.g0.element
+  %b.loop.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %loop.k, i32 %b.g0.slot.loop, i32 %b.g0.element
   %b.loop.g0 = load <2 x float>, ptr addrspace(3) %b.loop.g0.at, align 8
   %a.loop.m0 = shufflevector <2 x float> %a.loop.g0, <2 x float> poison, <2 x i32> <i32 0, i32 0>
   %acc.m0.n0.loop = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.m0, <2 x float> %b.loop.g0, <2 x float> %acc.m0.n0.loop.sum)
@@ -149,20 +148,65 @@ loop.multiply:
   br i1 %loop.k.more, label %loop.multiply, label %loop.multiplied, !llvm.loop !3
 loop.multiplied:
   call void @llvm.amdgcn.sched.barrier(i32 0)
-  %stage.next = xor i32 %stage, 1
   %a.loop.c0.s0.0 = insertelement <2 x float> poison, float %a.loop.c0.l0, i32 0
   %a.loop.c0.s0 = insertelement <2 x float> %a.loop.c0.s0.0, float %a.loop.c0.l1, i32 1
-  %a.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.k.chunk, i32 %a.c0.slot, i32 %a.c0.element
+  %a.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.k.chunk, i32 %a.c0.slot, i32 %a.c0.element
   store <2 x float> %a.loop.c0.s0, ptr addrspace(3) %a.loop.c0.s0.at, align 8
   %b.loop.c0.s0.0 = insertelement <2 x float> poison, float %b.loop.c0.l0, i32 0
   %b.loop.c0.s0 = insertelement <2 x float> %b.loop.c0.s0.0, float %b.loop.c0.l1, i32 1
-  %b.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.k.chunk, i32 %b.c0.slot, i32 %b.c0.element
+  %b.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.k.chunk, i32 %b.c0.slot, i32 %b.c0.element
   store <2 x float> %b.loop.c0.s0, ptr addrspace(3) %b.loop.c0.s0.at, align 8
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
-  %i.next = add nuw nsw i32 %i, 1
-  %more = icmp ult i32 %i.next, 4
+  br label %loop.second
+loop.second:
+  %a.tile.loop.second = getelementptr float, ptr addrspace(1) %a.tile.loop, i64 8
+  %b.tile.loop.second = getelementptr float, ptr addrspace(1) %b.tile.loop, i64 8
+  %a.loop.second.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.loop.second, i64 %a.c0.offset
+  %a.loop.second.c0.l0 = load float, ptr addrspace(1) %a.loop.second.c0.l0.at, align 4
+  %a.loop.second.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.loop.second, i64 %a.c0.l1.offset
+  %a.loop.second.c0.l1 = load float, ptr addrspace(1) %a.loop.second.c0.l1.at, align 4
+  %b.loop.second.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.offset
+  %b.loop.second.c0.l0 = load float, ptr addrspace(1) %b.loop.second.c0.l0.at, align 4
+  %b.loop.second.c0.l1.at = getelementptr float, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.l1.offset
+  %b.loop.second.c0.l1 = load float, ptr addrspace(1) %b.loop.second.c0.l1.at, align 4
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  br label %loop.second.multiply
+loop.second.multiply:
+  %loop.second.k = phi i32 [ 0, %loop.second ], [ %loop.second.k.next, %loop.second.multiply ]
+  %acc.m0.n0.loop.second.sum = phi <2 x float> [ %acc.m0.n0.loop, %loop.second ], [ %acc.m0.n0.loop.second, %loop.second.multiply ]
+  %acc.m1.n0.loop.second.sum = phi <2 x float> [ %acc.m1.n0.loop, %loop.second ], [ %acc.m1.n0.loop.second, %loop.second.multiply ]
+  %a.g0.slot.loop.second.low = and i32 %loop.second.k, 7
+  %a.g0.slot.loop.second = xor i32 %a.g0.position, %a.g0.slot.loop.second.low
+  %a.loop.second.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %loop.second.k, i32 %a.g0.slot.loop.second, i32 %a.g0.element
+  %a.loop.second.g0 = load <2 x float>, ptr addrspace(3) %a.loop.second.g0.at, align 8
+  %b.g0.slot.loop.second.low = and i32 %loop.second.k, 7
+  %b.g0.slot.loop.second = xor i32 %b.g0.position, %b.g0.slot.loop.second.low
+  %b.loop.second.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %loop.second.k, i32 %b.g0.slot.loop.second, i32 %b.g0.element
+  %b.loop.second.g0 = load <2 x float>, ptr addrspace(3) %b.loop.second.g0.at, align 8
+  %a.loop.second.m0 = shufflevector <2 x float> %a.loop.second.g0, <2 x float> poison, <2 x i32> <i32 0, i32 0>
+  %acc.m0.n0.loop.second = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.second.m0, <2 x float> %b.loop.second.g0, <2 x float> %acc.m0.n0.loop.second.sum)
+  %a.loop.second.m1 = shufflevector <2 x float> %a.loop.second.g0, <2 x float> poison, <2 x i32> <i32 1, i32 1>
+  %acc.m1.n0.loop.second = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.second.m1, <2 x float> %b.loop.second.g0, <2 x float> %acc.m1.n0.loop.second.sum)
+  %loop.second.k.next = add nuw nsw i32 %loop.second.k, 1
+  %loop.second.k.more = icmp ult i32 %loop.second.k.next, 8
+  br i1 %loop.second.k.more, label %loop.second.multiply, label %loop.second.multiplied, !llvm.loop !4
+loop.second.multiplied:
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  %a.loop.second.c0.s0.0 = insertelement <2 x float> poison, float %a.loop.second.c0.l0, i32 0
+  %a.loop.second.c0.s0 = insertelement <2 x float> %a.loop.second.c0.s0.0, float %a.loop.second.c0.l1, i32 1
+  %a.loop.second.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.k.chunk, i32 %a.c0.slot, i32 %a.c0.element
+  store <2 x float> %a.loop.second.c0.s0, ptr addrspace(3) %a.loop.second.c0.s0.at, align 8
+  %b.loop.second.c0.s0.0 = insertelement <2 x float> poison, float %b.loop.second.c0.l0, i32 0
+  %b.loop.second.c0.s0 = insertelement <2 x float> %b.loop.second.c0.s0.0, float %b.loop.second.c0.l1, i32 1
+  %b.loop.second.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.k.chunk, i32 %b.c0.slot, i32 %b.c0.element
+  store <2 x float> %b.loop.second.c0.s0, ptr addrspace(3) %b.loop.second.c0.s0.at, align 8
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %trip.next = add nuw nsw i32 %trip, 1
+  %more = icmp ult i32 %trip.next, 2
   br i1 %more, label %loop, label %last, !llvm.loop !2
 
 ; ---- mainloop: multiply the last tile
@@ -170,8 +214,8 @@ last:
   br label %last.multiply
 last.multiply:
   %last.k = phi i32 [ 0, %last ], [ %last.k.next, %last.multiply ]
-  %acc.m0.n0.last.sum = phi <2 x float> [ %acc.m0.n0.loop, %last ], [ %acc.m0.n0.last, %last.multiply ]
-  %acc.m1.n0.last.sum = phi <2 x float> [ %acc.m1.n0.loop, %last ], [ %acc.m1.n0.last, %last.multiply ]
+  %acc.m0.n0.last.sum = phi <2 x float> [ %acc.m0.n0.loop.second, %last ], [ %acc.m0.n0.last, %last.multiply ]
+  %acc.m1.n0.last.sum = phi <2 x float> [ %acc.m1.n0.loop.second, %last ], [ %acc.m1.n0.last, %last.multiply ]
   %a.g0.slot.last.low = and i32 %last.k, 7
   %a.g0.slot.last = xor i32 %a.g0.position, %a.g0.slot.last.low
   %a.last.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %last.k, i32 %a.g0.slot.last, i32 %a.g0.element
@@ -186,8 +230,9 @@ last.multiply:
   %acc.m1.n0.last = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.last.m1, <2 x float> %b.last.g0, <2 x float> %acc.m1.n0.last.sum)
   %last.k.next = add nuw nsw i32 %last.k, 1
   %last.k.more = icmp ult i32 %last.k.next, 8
-  br i1 %last.k.more, label %last.multiply, label %last.multiplied, !llvm.loop !4
+  br i1 %last.k.more, label %last.multiply, label %last.multiplied, !llvm.loop !5
 last.multiplied:
+  call void @llvm.amdgcn.sched.barrier(i32 0)
 
 ; ---- epilogue
   %out.first_row = zext i32 %first_row to i64
@@ -198,78 +243,62 @@ last.multiplied:
   %bias.block = getelementptr float, ptr addrspace(1) %bias, i64 %out.first_column
   %rows_left = sub nuw nsw i32 33, %first_row
   %columns_left = sub nuw nsw i32 17, %first_column
+  %rows_inside = call i32 @llvm.umin.i32(i32 %rows_left, i32 16)
+  %bytes_inside = mul nuw nsw i32 %rows_inside, 68
+  %out.bytes = zext i32 %bytes_inside to i64
+  %out.buffer = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %out.block, i16 0, i64 %out.bytes, i32 822243328)
   %column0.wide = zext i32 %thread_column to i64
   %column0.exists = icmp ult i32 %thread_column, %columns_left
+  %column0.offset = mul nuw nsw i32 %thread_column, 4
+  %column0.bytes = select i1 %column0.exists, i32 %column0.offset, i32 -2147483648
   %column0.inside = select i1 %column0.exists, i64 %column0.wide, i64 0
   %column0.bias.at = getelementptr float, ptr addrspace(1) %bias.block, i64 %column0.inside
   %column0.bias = load float, ptr addrspace(1) %column0.bias.at, align 4
   %column1 = add nuw nsw i32 %thread_column, 1
   %column1.wide = zext i32 %column1 to i64
   %column1.exists = icmp ult i32 %column1, %columns_left
+  %column1.offset = mul nuw nsw i32 %column1, 4
+  %column1.bytes = select i1 %column1.exists, i32 %column1.offset, i32 -2147483648
   %column1.inside = select i1 %column1.exists, i64 %column1.wide, i64 0
   %column1.bias.at = getelementptr float, ptr addrspace(1) %bias.block, i64 %column1.inside
   %column1.bias = load float, ptr addrspace(1) %column1.bias.at, align 4
   ; row 0
-  %row0.wide = zext i32 %thread_row to i64
-  %row0.offset = mul nuw nsw i64 %row0.wide, 17
-  %row0.exists = icmp ult i32 %thread_row, %rows_left
+  %row0.bytes = mul nuw nsw i32 %thread_row, 68
   %m0.n0.e0 = extractelement <2 x float> %acc.m0.n0.last, i32 0
-  %m0.n0.e0.exists = and i1 %row0.exists, %column0.exists
-  br i1 %m0.n0.e0.exists, label %m0.n0.e0.inside, label %m0.n0.e0.done
-m0.n0.e0.inside:
-  %m0.n0.e0.offset = add nuw nsw i64 %row0.offset, %column0.wide
+  %m0.n0.e0.at = add i32 %row0.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.n0.e0.finished_add = fadd contract float %m0.n0.e0, %column0.bias
   %m0.n0.e0.finished_less_equal = fcmp ole float %m0.n0.e0.finished_add, 0x0000000000000000
   %m0.n0.e0.finished = select i1 %m0.n0.e0.finished_less_equal, float 0x0000000000000000, float %m0.n0.e0.finished_add
-  %m0.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e0.offset
-  store float %m0.n0.e0.finished, ptr addrspace(1) %m0.n0.e0.at, align 4
-  br label %m0.n0.e0.done
-m0.n0.e0.done:
+  %m0.n0.e0.words = bitcast float %m0.n0.e0.finished to i32
+  call void @llvm.amdgcn.raw.ptr.buffer.store.i32(i32 %m0.n0.e0.words, ptr addrspace(8) %out.buffer, i32 %m0.n0.e0.at, i32 0, i32 0)
   %m0.n0.e1 = extractelement <2 x float> %acc.m0.n0.last, i32 1
-  %m0.n0.e1.exists = and i1 %row0.exists, %column1.exists
-  br i1 %m0.n0.e1.exists, label %m0.n0.e1.inside, label %m0.n0.e1.done
-m0.n0.e1.inside:
-  %m0.n0.e1.offset = add nuw nsw i64 %row0.offset, %column1.wide
+  %m0.n0.e1.at = add i32 %row0.bytes, %column1.bytes
   ; relu(A @ B + bias)
   %m0.n0.e1.finished_add = fadd contract float %m0.n0.e1, %column1.bias
   %m0.n0.e1.finished_less_equal = fcmp ole float %m0.n0.e1.finished_add, 0x0000000000000000
   %m0.n0.e1.finished = select i1 %m0.n0.e1.finished_less_equal, float 0x0000000000000000, float %m0.n0.e1.finished_add
-  %m0.n0.e1.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e1.offset
-  store float %m0.n0.e1.finished, ptr addrspace(1) %m0.n0.e1.at, align 4
-  br label %m0.n0.e1.done
-m0.n0.e1.done:
+  %m0.n0.e1.words = bitcast float %m0.n0.e1.finished to i32
+  call void @llvm.amdgcn.raw.ptr.buffer.store.i32(i32 %m0.n0.e1.words, ptr addrspace(8) %out.buffer, i32 %m0.n0.e1.at, i32 0, i32 0)
   ; row 1
   %row1 = add nuw nsw i32 %thread_row, 1
-  %row1.wide = zext i32 %row1 to i64
-  %row1.offset = mul nuw nsw i64 %row1.wide, 17
-  %row1.exists = icmp ult i32 %row1, %rows_left
+  %row1.bytes = mul nuw nsw i32 %row1, 68
   %m1.n0.e0 = extractelement <2 x float> %acc.m1.n0.last, i32 0
-  %m1.n0.e0.exists = and i1 %row1.exists, %column0.exists
-  br i1 %m1.n0.e0.exists, label %m1.n0.e0.inside, label %m1.n0.e0.done
-m1.n0.e0.inside:
-  %m1.n0.e0.offset = add nuw nsw i64 %row1.offset, %column0.wide
+  %m1.n0.e0.at = add i32 %row1.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m1.n0.e0.finished_add = fadd contract float %m1.n0.e0, %column0.bias
   %m1.n0.e0.finished_less_equal = fcmp ole float %m1.n0.e0.finished_add, 0x0000000000000000
   %m1.n0.e0.finished = select i1 %m1.n0.e0.finished_less_equal, float 0x0000000000000000, float %m1.n0.e0.finished_add
-  %m1.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m1.n0.e0.offset
-  store float %m1.n0.e0.finished, ptr addrspace(1) %m1.n0.e0.at, align 4
-  br label %m1.n0.e0.done
-m1.n0.e0.done:
+  %m1.n0.e0.words = bitcast float %m1.n0.e0.finished to i32
+  call void @llvm.amdgcn.raw.ptr.buffer.store.i32(i32 %m1.n0.e0.words, ptr addrspace(8) %out.buffer, i32 %m1.n0.e0.at, i32 0, i32 0)
   %m1.n0.e1 = extractelement <2 x float> %acc.m1.n0.last, i32 1
-  %m1.n0.e1.exists = and i1 %row1.exists, %column1.exists
-  br i1 %m1.n0.e1.exists, label %m1.n0.e1.inside, label %m1.n0.e1.done
-m1.n0.e1.inside:
-  %m1.n0.e1.offset = add nuw nsw i64 %row1.offset, %column1.wide
+  %m1.n0.e1.at = add i32 %row1.bytes, %column1.bytes
   ; relu(A @ B + bias)
   %m1.n0.e1.finished_add = fadd contract float %m1.n0.e1, %column1.bias
   %m1.n0.e1.finished_less_equal = fcmp ole float %m1.n0.e1.finished_add, 0x0000000000000000
   %m1.n0.e1.finished = select i1 %m1.n0.e1.finished_less_equal, float 0x0000000000000000, float %m1.n0.e1.finished_add
-  %m1.n0.e1.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m1.n0.e1.offset
-  store float %m1.n0.e1.finished, ptr addrspace(1) %m1.n0.e1.at, align 4
-  br label %m1.n0.e1.done
-m1.n0.e1.done:
+  %m1.n0.e1.words = bitcast float %m1.n0.e1.finished to i32
+  call void @llvm.amdgcn.raw.ptr.buffer.store.i32(i32 %m1.n0.e1.words, ptr addrspace(8) %out.buffer, i32 %m1.n0.e1.at, i32 0, i32 0)
 
 ; ---- exit
   ret void
@@ -281,6 +310,8 @@ declare i32 @llvm.amdgcn.workgroup.id.y()
 declare void @llvm.amdgcn.s.barrier()
 declare void @llvm.amdgcn.sched.barrier(i32 immarg)
 declare i32 @llvm.umin.i32(i32, i32)
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
+declare void @llvm.amdgcn.raw.ptr.buffer.store.i32(i32, ptr addrspace(8), i32, i32, i32 immarg)
 declare <2 x float> @llvm.fma.v2f32(<2 x float>, <2 x float>, <2 x float>)
 
 attributes #0 = {
@@ -301,3 +332,4 @@ attributes #0 = {
 ; Loops over the depths of a tile do 4 at a time: all of them at once would spill.
 !3 = distinct !{!3, !{!"llvm.loop.unroll.count", i32 4}}
 !4 = distinct !{!4, !{!"llvm.loop.unroll.count", i32 4}}
+!5 = distinct !{!5, !{!"llvm.loop.unroll.count", i32 4}}

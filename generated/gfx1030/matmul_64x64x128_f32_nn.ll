@@ -95,25 +95,86 @@ entry:
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
+  br label %peeled
+
+; ---- mainloop: the step that is no whole trip
+peeled:
+  %a.tile.peeled = getelementptr float, ptr addrspace(1) %a.tile.first, i64 8
+  %b.tile.peeled = getelementptr float, ptr addrspace(1) %b.tile.first, i64 512
+  %a.peeled.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.peeled, i64 %a.c0.offset
+  %a.peeled.c0.l0 = load <2 x float>, ptr addrspace(1) %a.peeled.c0.l0.at, align 4
+  %a.peeled.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.peeled, i64 %a.c0.l1.offset
+  %a.peeled.c0.l1 = load <2 x float>, ptr addrspace(1) %a.peeled.c0.l1.at, align 4
+  %b.peeled.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.peeled, i64 %b.c0.offset
+  %b.peeled.c0.l0 = load <4 x float>, ptr addrspace(1) %b.peeled.c0.l0.at, align 4
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  br label %peeled.multiply
+peeled.multiply:
+  %peeled.k = phi i32 [ 0, %peeled ], [ %peeled.k.next, %peeled.multiply ]
+  %acc.m0.n0.peeled.sum = phi <2 x float> [ zeroinitializer, %peeled ], [ %acc.m0.n0.peeled, %peeled.multiply ]
+  %acc.m1.n0.peeled.sum = phi <2 x float> [ zeroinitializer, %peeled ], [ %acc.m1.n0.peeled, %peeled.multiply ]
+  %acc.m2.n0.peeled.sum = phi <2 x float> [ zeroinitializer, %peeled ], [ %acc.m2.n0.peeled, %peeled.multiply ]
+  %acc.m3.n0.peeled.sum = phi <2 x float> [ zeroinitializer, %peeled ], [ %acc.m3.n0.peeled, %peeled.multiply ]
+  %a.g0.slot.peeled.high = lshr i32 %peeled.k, 1
+  %a.g0.slot.peeled.scaled = shl i32 %a.g0.slot.peeled.high, 1
+  %a.g0.slot.peeled.low = and i32 %a.g0.slot.peeled.scaled, 7
+  %a.g0.slot.peeled = xor i32 %a.g0.position, %a.g0.slot.peeled.low
+  %a.peeled.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %peeled.k, i32 %a.g0.slot.peeled, i32 %a.g0.element
+  %a.peeled.g0 = load <4 x float>, ptr addrspace(3) %a.peeled.g0.at, align 16
+  %b.peeled.g0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %peeled.k, i32 %b.g0.position, i32 %b.g0.element
+  %b.peeled.g0 = load <2 x float>, ptr addrspace(3) %b.peeled.g0.at, align 8
+  %a.peeled.m0 = shufflevector <4 x float> %a.peeled.g0, <4 x float> poison, <2 x i32> <i32 0, i32 0>
+  %acc.m0.n0.peeled = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.peeled.m0, <2 x float> %b.peeled.g0, <2 x float> %acc.m0.n0.peeled.sum)
+  %a.peeled.m1 = shufflevector <4 x float> %a.peeled.g0, <4 x float> poison, <2 x i32> <i32 1, i32 1>
+  %acc.m1.n0.peeled = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.peeled.m1, <2 x float> %b.peeled.g0, <2 x float> %acc.m1.n0.peeled.sum)
+  %a.peeled.m2 = shufflevector <4 x float> %a.peeled.g0, <4 x float> poison, <2 x i32> <i32 2, i32 2>
+  %acc.m2.n0.peeled = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.peeled.m2, <2 x float> %b.peeled.g0, <2 x float> %acc.m2.n0.peeled.sum)
+  %a.peeled.m3 = shufflevector <4 x float> %a.peeled.g0, <4 x float> poison, <2 x i32> <i32 3, i32 3>
+  %acc.m3.n0.peeled = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.peeled.m3, <2 x float> %b.peeled.g0, <2 x float> %acc.m3.n0.peeled.sum)
+  %peeled.k.next = add nuw nsw i32 %peeled.k, 1
+  %peeled.k.more = icmp ult i32 %peeled.k.next, 8
+  br i1 %peeled.k.more, label %peeled.multiply, label %peeled.multiplied, !llvm.loop !3
+peeled.multiplied:
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  %a.peeled.c0.l0.0 = extractelement <2 x float> %a.peeled.c0.l0, i32 0
+  %a.peeled.c0.l0.1 = extractelement <2 x float> %a.peeled.c0.l0, i32 1
+  %a.peeled.c0.l1.0 = extractelement <2 x float> %a.peeled.c0.l1, i32 0
+  %a.peeled.c0.l1.1 = extractelement <2 x float> %a.peeled.c0.l1, i32 1
+  %a.peeled.c0.s0.0 = insertelement <2 x float> poison, float %a.peeled.c0.l0.0, i32 0
+  %a.peeled.c0.s0 = insertelement <2 x float> %a.peeled.c0.s0.0, float %a.peeled.c0.l1.0, i32 1
+  %a.peeled.c0.s1.0 = insertelement <2 x float> poison, float %a.peeled.c0.l0.1, i32 0
+  %a.peeled.c0.s1 = insertelement <2 x float> %a.peeled.c0.s1.0, float %a.peeled.c0.l1.1, i32 1
+  %a.peeled.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.k, i32 %a.c0.slot, i32 %a.c0.element
+  store <2 x float> %a.peeled.c0.s0, ptr addrspace(3) %a.peeled.c0.s0.at, align 8
+  %a.peeled.c0.s1.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line1, i32 %a.c0.slot, i32 %a.c0.element
+  store <2 x float> %a.peeled.c0.s1, ptr addrspace(3) %a.peeled.c0.s1.at, align 8
+  %b.peeled.c0.s0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.k.chunk, i32 %b.c0.position, i32 0
+  store <4 x float> %b.peeled.c0.l0, ptr addrspace(3) %b.peeled.c0.s0.at, align 16
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %b.tile.loop.near = getelementptr float, ptr addrspace(1) %b.tile.peeled, i64 512
+  %b.tile.loop.first = call ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1) %b.tile.loop.near)
+  %b.tile.loop.second.near = getelementptr float, ptr addrspace(1) %b.tile.peeled, i64 1024
+  %b.tile.loop.second.first = call ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1) %b.tile.loop.second.near)
   br label %loop
 
 ; ---- mainloop: load tile i + 1, multiply tile i
 loop:
-  %i = phi i32 [ 0, %entry ], [ %i.next, %loop.multiplied ]
-  %stage = phi i32 [ 0, %entry ], [ %stage.next, %loop.multiplied ]
-  %a.tile = phi ptr addrspace(1) [ %a.tile.first, %entry ], [ %a.tile.next, %loop.multiplied ]
-  %b.tile = phi ptr addrspace(1) [ %b.tile.first, %entry ], [ %b.tile.next, %loop.multiplied ]
-  %acc.m0.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m0.n0.loop, %loop.multiplied ]
-  %acc.m1.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m1.n0.loop, %loop.multiplied ]
-  %acc.m2.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m2.n0.loop, %loop.multiplied ]
-  %acc.m3.n0.start = phi <2 x float> [ zeroinitializer, %entry ], [ %acc.m3.n0.loop, %loop.multiplied ]
-  %a.tile.next = getelementptr float, ptr addrspace(1) %a.tile, i64 8
-  %b.tile.next = getelementptr float, ptr addrspace(1) %b.tile, i64 512
-  %a.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.next, i64 %a.c0.offset
+  %trip = phi i32 [ 0, %peeled.multiplied ], [ %trip.next, %loop.second.multiplied ]
+  %a.tile.start = phi ptr addrspace(1) [ %a.tile.peeled, %peeled.multiplied ], [ %a.tile.loop.second, %loop.second.multiplied ]
+  %b.tile.loop = phi ptr addrspace(1) [ %b.tile.loop.first, %peeled.multiplied ], [ %b.tile.loop.next, %loop.second.multiplied ]
+  %b.tile.loop.second = phi ptr addrspace(1) [ %b.tile.loop.second.first, %peeled.multiplied ], [ %b.tile.loop.second.next, %loop.second.multiplied ]
+  %acc.m0.n0.start = phi <2 x float> [ %acc.m0.n0.peeled, %peeled.multiplied ], [ %acc.m0.n0.loop.second, %loop.second.multiplied ]
+  %acc.m1.n0.start = phi <2 x float> [ %acc.m1.n0.peeled, %peeled.multiplied ], [ %acc.m1.n0.loop.second, %loop.second.multiplied ]
+  %acc.m2.n0.start = phi <2 x float> [ %acc.m2.n0.peeled, %peeled.multiplied ], [ %acc.m2.n0.loop.second, %loop.second.multiplied ]
+  %acc.m3.n0.start = phi <2 x float> [ %acc.m3.n0.peeled, %peeled.multiplied ], [ %acc.m3.n0.loop.second, %loop.second.multiplied ]
+  %a.tile.loop = getelementptr float, ptr addrspace(1) %a.tile.start, i64 8
+  %a.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.loop, i64 %a.c0.offset
   %a.loop.c0.l0 = load <2 x float>, ptr addrspace(1) %a.loop.c0.l0.at, align 4
-  %a.loop.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.next, i64 %a.c0.l1.offset
+  %a.loop.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.loop, i64 %a.c0.l1.offset
   %a.loop.c0.l1 = load <2 x float>, ptr addrspace(1) %a.loop.c0.l1.at, align 4
-  %b.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.next, i64 %b.c0.offset
+  %b.loop.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.loop, i64 %b.c0.offset
   %b.loop.c0.l0 = load <4 x float>, ptr addrspace(1) %b.loop.c0.l0.at, align 4
   call void @llvm.amdgcn.sched.barrier(i32 0)
   br label %loop.multiply
@@ -127,9 +188,9 @@ loop.multiply:
   %a.g0.slot.loop.scaled = shl i32 %a.g0.slot.loop.high, 1
   %a.g0.slot.loop.low = and i32 %a.g0.slot.loop.scaled, 7
   %a.g0.slot.loop = xor i32 %a.g0.position, %a.g0.slot.loop.low
-  %a.loop.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %loop.k, i32 %a.g0.slot.loop, i32 %a.g0.element
+  %a.loop.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %loop.k, i32 %a.g0.slot.loop, i32 %a.g0.element
   %a.loop.g0 = load <4 x float>, ptr addrspace(3) %a.loop.g0.at, align 16
-  %b.loop.g0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %loop.k, i32 %b.g0.position, i32 %b.g0.element
+  %b.loop.g0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %loop.k, i32 %b.g0.position, i32 %b.g0.element
   %b.loop.g0 = load <2 x float>, ptr addrspace(3) %b.loop.g0.at, align 8
   %a.loop.m0 = shufflevector <4 x float> %a.loop.g0, <4 x float> poison, <2 x i32> <i32 0, i32 0>
   %acc.m0.n0.loop = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.m0, <2 x float> %b.loop.g0, <2 x float> %acc.m0.n0.loop.sum)
@@ -141,10 +202,9 @@ loop.multiply:
   %acc.m3.n0.loop = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.m3, <2 x float> %b.loop.g0, <2 x float> %acc.m3.n0.loop.sum)
   %loop.k.next = add nuw nsw i32 %loop.k, 1
   %loop.k.more = icmp ult i32 %loop.k.next, 8
-  br i1 %loop.k.more, label %loop.multiply, label %loop.multiplied, !llvm.loop !3
+  br i1 %loop.k.more, label %loop.multiply, label %loop.multiplied, !llvm.loop !4
 loop.multiplied:
   call void @llvm.amdgcn.sched.barrier(i32 0)
-  %stage.next = xor i32 %stage, 1
   %a.loop.c0.l0.0 = extractelement <2 x float> %a.loop.c0.l0, i32 0
   %a.loop.c0.l0.1 = extractelement <2 x float> %a.loop.c0.l0, i32 1
   %a.loop.c0.l1.0 = extractelement <2 x float> %a.loop.c0.l1, i32 0
@@ -153,17 +213,74 @@ loop.multiplied:
   %a.loop.c0.s0 = insertelement <2 x float> %a.loop.c0.s0.0, float %a.loop.c0.l1.0, i32 1
   %a.loop.c0.s1.0 = insertelement <2 x float> poison, float %a.loop.c0.l0.1, i32 0
   %a.loop.c0.s1 = insertelement <2 x float> %a.loop.c0.s1.0, float %a.loop.c0.l1.1, i32 1
-  %a.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.k, i32 %a.c0.slot, i32 %a.c0.element
+  %a.loop.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.k, i32 %a.c0.slot, i32 %a.c0.element
   store <2 x float> %a.loop.c0.s0, ptr addrspace(3) %a.loop.c0.s0.at, align 8
-  %a.loop.c0.s1.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.lds_line1, i32 %a.c0.slot, i32 %a.c0.element
+  %a.loop.c0.s1.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line1, i32 %a.c0.slot, i32 %a.c0.element
   store <2 x float> %a.loop.c0.s1, ptr addrspace(3) %a.loop.c0.s1.at, align 8
-  %b.loop.c0.s0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.k.chunk, i32 %b.c0.position, i32 0
+  %b.loop.c0.s0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.k.chunk, i32 %b.c0.position, i32 0
   store <4 x float> %b.loop.c0.l0, ptr addrspace(3) %b.loop.c0.s0.at, align 16
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
-  %i.next = add nuw nsw i32 %i, 1
-  %more = icmp ult i32 %i.next, 15
+  br label %loop.second
+loop.second:
+  %a.tile.loop.second = getelementptr float, ptr addrspace(1) %a.tile.loop, i64 8
+  %a.loop.second.c0.l0.at = getelementptr float, ptr addrspace(1) %a.tile.loop.second, i64 %a.c0.offset
+  %a.loop.second.c0.l0 = load <2 x float>, ptr addrspace(1) %a.loop.second.c0.l0.at, align 4
+  %a.loop.second.c0.l1.at = getelementptr float, ptr addrspace(1) %a.tile.loop.second, i64 %a.c0.l1.offset
+  %a.loop.second.c0.l1 = load <2 x float>, ptr addrspace(1) %a.loop.second.c0.l1.at, align 4
+  %b.loop.second.c0.l0.at = getelementptr float, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.offset
+  %b.loop.second.c0.l0 = load <4 x float>, ptr addrspace(1) %b.loop.second.c0.l0.at, align 4
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  br label %loop.second.multiply
+loop.second.multiply:
+  %loop.second.k = phi i32 [ 0, %loop.second ], [ %loop.second.k.next, %loop.second.multiply ]
+  %acc.m0.n0.loop.second.sum = phi <2 x float> [ %acc.m0.n0.loop, %loop.second ], [ %acc.m0.n0.loop.second, %loop.second.multiply ]
+  %acc.m1.n0.loop.second.sum = phi <2 x float> [ %acc.m1.n0.loop, %loop.second ], [ %acc.m1.n0.loop.second, %loop.second.multiply ]
+  %acc.m2.n0.loop.second.sum = phi <2 x float> [ %acc.m2.n0.loop, %loop.second ], [ %acc.m2.n0.loop.second, %loop.second.multiply ]
+  %acc.m3.n0.loop.second.sum = phi <2 x float> [ %acc.m3.n0.loop, %loop.second ], [ %acc.m3.n0.loop.second, %loop.second.multiply ]
+  %a.g0.slot.loop.second.high = lshr i32 %loop.second.k, 1
+  %a.g0.slot.loop.second.scaled = shl i32 %a.g0.slot.loop.second.high, 1
+  %a.g0.slot.loop.second.low = and i32 %a.g0.slot.loop.second.scaled, 7
+  %a.g0.slot.loop.second = xor i32 %a.g0.position, %a.g0.slot.loop.second.low
+  %a.loop.second.g0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %loop.second.k, i32 %a.g0.slot.loop.second, i32 %a.g0.element
+  %a.loop.second.g0 = load <4 x float>, ptr addrspace(3) %a.loop.second.g0.at, align 16
+  %b.loop.second.g0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %loop.second.k, i32 %b.g0.position, i32 %b.g0.element
+  %b.loop.second.g0 = load <2 x float>, ptr addrspace(3) %b.loop.second.g0.at, align 8
+  %a.loop.second.m0 = shufflevector <4 x float> %a.loop.second.g0, <4 x float> poison, <2 x i32> <i32 0, i32 0>
+  %acc.m0.n0.loop.second = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.second.m0, <2 x float> %b.loop.second.g0, <2 x float> %acc.m0.n0.loop.second.sum)
+  %a.loop.second.m1 = shufflevector <4 x float> %a.loop.second.g0, <4 x float> poison, <2 x i32> <i32 1, i32 1>
+  %acc.m1.n0.loop.second = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.second.m1, <2 x float> %b.loop.second.g0, <2 x float> %acc.m1.n0.loop.second.sum)
+  %a.loop.second.m2 = shufflevector <4 x float> %a.loop.second.g0, <4 x float> poison, <2 x i32> <i32 2, i32 2>
+  %acc.m2.n0.loop.second = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.second.m2, <2 x float> %b.loop.second.g0, <2 x float> %acc.m2.n0.loop.second.sum)
+  %a.loop.second.m3 = shufflevector <4 x float> %a.loop.second.g0, <4 x float> poison, <2 x i32> <i32 3, i32 3>
+  %acc.m3.n0.loop.second = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.loop.second.m3, <2 x float> %b.loop.second.g0, <2 x float> %acc.m3.n0.loop.second.sum)
+  %loop.second.k.next = add nuw nsw i32 %loop.second.k, 1
+  %loop.second.k.more = icmp ult i32 %loop.second.k.next, 8
+  br i1 %loop.second.k.more, label %loop.second.multiply, label %loop.second.multiplied, !llvm.loop !5
+loop.second.multiplied:
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  %a.loop.second.c0.l0.0 = extractelement <2 x float> %a.loop.second.c0.l0, i32 0
+  %a.loop.second.c0.l0.1 = extractelement <2 x float> %a.loop.second.c0.l0, i32 1
+  %a.loop.second.c0.l1.0 = extractelement <2 x float> %a.loop.second.c0.l1, i32 0
+  %a.loop.second.c0.l1.1 = extractelement <2 x float> %a.loop.second.c0.l1, i32 1
+  %a.loop.second.c0.s0.0 = insertelement <2 x float> poison, float %a.loop.second.c0.l0.0, i32 0
+  %a.loop.second.c0.s0 = insertelement <2 x float> %a.loop.second.c0.s0.0, float %a.loop.second.c0.l1.0, i32 1
+  %a.loop.second.c0.s1.0 = insertelement <2 x float> poison, float %a.loop.second.c0.l0.1, i32 0
+  %a.loop.second.c0.s1 = insertelement <2 x float> %a.loop.second.c0.s1.0, float %a.loop.second.c0.l1.1, i32 1
+  %a.loop.second.c0.s0.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.k, i32 %a.c0.slot, i32 %a.c0.element
+  store <2 x float> %a.loop.second.c0.s0, ptr addrspace(3) %a.loop.second.c0.s0.at, align 8
+  %a.loop.second.c0.s1.at = getelementptr [2 x [8 x [8 x [4 x float]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line1, i32 %a.c0.slot, i32 %a.c0.element
+  store <2 x float> %a.loop.second.c0.s1, ptr addrspace(3) %a.loop.second.c0.s1.at, align 8
+  %b.loop.second.c0.s0.at = getelementptr [2 x [8 x [4 x [4 x float]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.k.chunk, i32 %b.c0.position, i32 0
+  store <4 x float> %b.loop.second.c0.l0, ptr addrspace(3) %b.loop.second.c0.s0.at, align 16
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %b.tile.loop.next = getelementptr float, ptr addrspace(1) %b.tile.loop, i64 1024
+  %b.tile.loop.second.next = getelementptr float, ptr addrspace(1) %b.tile.loop.second, i64 1024
+  %trip.next = add nuw nsw i32 %trip, 1
+  %more = icmp ult i32 %trip.next, 7
   br i1 %more, label %loop, label %last, !llvm.loop !2
 
 ; ---- mainloop: multiply the last tile
@@ -171,10 +288,10 @@ last:
   br label %last.multiply
 last.multiply:
   %last.k = phi i32 [ 0, %last ], [ %last.k.next, %last.multiply ]
-  %acc.m0.n0.last.sum = phi <2 x float> [ %acc.m0.n0.loop, %last ], [ %acc.m0.n0.last, %last.multiply ]
-  %acc.m1.n0.last.sum = phi <2 x float> [ %acc.m1.n0.loop, %last ], [ %acc.m1.n0.last, %last.multiply ]
-  %acc.m2.n0.last.sum = phi <2 x float> [ %acc.m2.n0.loop, %last ], [ %acc.m2.n0.last, %last.multiply ]
-  %acc.m3.n0.last.sum = phi <2 x float> [ %acc.m3.n0.loop, %last ], [ %acc.m3.n0.last, %last.multiply ]
+  %acc.m0.n0.last.sum = phi <2 x float> [ %acc.m0.n0.loop.second, %last ], [ %acc.m0.n0.last, %last.multiply ]
+  %acc.m1.n0.last.sum = phi <2 x float> [ %acc.m1.n0.loop.second, %last ], [ %acc.m1.n0.last, %last.multiply ]
+  %acc.m2.n0.last.sum = phi <2 x float> [ %acc.m2.n0.loop.second, %last ], [ %acc.m2.n0.last, %last.multiply ]
+  %acc.m3.n0.last.sum = phi <2 x float> [ %acc.m3.n0.loop.second, %last ], [ %acc.m3.n0.last, %last.multiply ]
   %a.g0.slot.last.high = lshr i32 %last.k, 1
   %a.g0.slot.last.scaled = shl i32 %a.g0.slot.last.high, 1
   %a.g0.slot.last.low = and i32 %a.g0.slot.last.scaled, 7
@@ -193,8 +310,9 @@ last.multiply:
   %acc.m3.n0.last = call <2 x float> @llvm.fma.v2f32(<2 x float> %a.last.m3, <2 x float> %b.last.g0, <2 x float> %acc.m3.n0.last.sum)
   %last.k.next = add nuw nsw i32 %last.k, 1
   %last.k.more = icmp ult i32 %last.k.next, 8
-  br i1 %last.k.more, label %last.multiply, label %last.multiplied, !llvm.loop !4
+  br i1 %last.k.more, label %last.multiply, label %last.multiplied, !llvm.loop !6
 last.multiplied:
+  call void @llvm.amdgcn.sched.barrier(i32 0)
 
 ; ---- epilogue
   %out.first_row = zext i32 %first_row to i64
@@ -202,34 +320,31 @@ last.multiplied:
   %out.row_offset = mul nuw nsw i64 %out.first_row, 64
   %out.first = add nuw nsw i64 %out.row_offset, %out.first_column
   %out.block = getelementptr float, ptr addrspace(1) %out, i64 %out.first
-  %column0.wide = zext i32 %thread_column to i64
+  %out.buffer = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %out.block, i16 0, i64 4096, i32 822243328)
+  %column0.bytes = mul nuw nsw i32 %thread_column, 4
   ; row 0
-  %row0.wide = zext i32 %thread_row to i64
-  %row0.offset = mul nuw nsw i64 %row0.wide, 64
-  %m0.n0.e0.offset = add nuw nsw i64 %row0.offset, %column0.wide
-  %m0.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m0.n0.e0.offset
-  store <2 x float> %acc.m0.n0.last, ptr addrspace(1) %m0.n0.e0.at, align 4
+  %row0.bytes = mul nuw nsw i32 %thread_row, 256
+  %m0.n0.e0.at = add i32 %row0.bytes, %column0.bytes
+  %m0.n0.e0.words = bitcast <2 x float> %acc.m0.n0.last to <2 x i32>
+  call void @llvm.amdgcn.raw.ptr.buffer.store.v2i32(<2 x i32> %m0.n0.e0.words, ptr addrspace(8) %out.buffer, i32 %m0.n0.e0.at, i32 0, i32 0)
   ; row 1
   %row1 = add nuw nsw i32 %thread_row, 1
-  %row1.wide = zext i32 %row1 to i64
-  %row1.offset = mul nuw nsw i64 %row1.wide, 64
-  %m1.n0.e0.offset = add nuw nsw i64 %row1.offset, %column0.wide
-  %m1.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m1.n0.e0.offset
-  store <2 x float> %acc.m1.n0.last, ptr addrspace(1) %m1.n0.e0.at, align 4
+  %row1.bytes = mul nuw nsw i32 %row1, 256
+  %m1.n0.e0.at = add i32 %row1.bytes, %column0.bytes
+  %m1.n0.e0.words = bitcast <2 x float> %acc.m1.n0.last to <2 x i32>
+  call void @llvm.amdgcn.raw.ptr.buffer.store.v2i32(<2 x i32> %m1.n0.e0.words, ptr addrspace(8) %out.buffer, i32 %m1.n0.e0.at, i32 0, i32 0)
   ; row 2
   %row2 = add nuw nsw i32 %thread_row, 2
-  %row2.wide = zext i32 %row2 to i64
-  %row2.offset = mul nuw nsw i64 %row2.wide, 64
-  %m2.n0.e0.offset = add nuw nsw i64 %row2.offset, %column0.wide
-  %m2.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m2.n0.e0.offset
-  store <2 x float> %acc.m2.n0.last, ptr addrspace(1) %m2.n0.e0.at, align 4
+  %row2.bytes = mul nuw nsw i32 %row2, 256
+  %m2.n0.e0.at = add i32 %row2.bytes, %column0.bytes
+  %m2.n0.e0.words = bitcast <2 x float> %acc.m2.n0.last to <2 x i32>
+  call void @llvm.amdgcn.raw.ptr.buffer.store.v2i32(<2 x i32> %m2.n0.e0.words, ptr addrspace(8) %out.buffer, i32 %m2.n0.e0.at, i32 0, i32 0)
   ; row 3
   %row3 = add nuw nsw i32 %thread_row, 3
-  %row3.wide = zext i32 %row3 to i64
-  %row3.offset = mul nuw nsw i64 %row3.wide, 64
-  %m3.n0.e0.offset = add nuw nsw i64 %row3.offset, %column0.wide
-  %m3.n0.e0.at = getelementptr float, ptr addrspace(1) %out.block, i64 %m3.n0.e0.offset
-  store <2 x float> %acc.m3.n0.last, ptr addrspace(1) %m3.n0.e0.at, align 4
+  %row3.bytes = mul nuw nsw i32 %row3, 256
+  %m3.n0.e0.at = add i32 %row3.bytes, %column0.bytes
+  %m3.n0.e0.words = bitcast <2 x float> %acc.m3.n0.last to <2 x i32>
+  call void @llvm.amdgcn.raw.ptr.buffer.store.v2i32(<2 x i32> %m3.n0.e0.words, ptr addrspace(8) %out.buffer, i32 %m3.n0.e0.at, i32 0, i32 0)
 
 ; ---- exit
   ret void
@@ -240,6 +355,9 @@ declare i32 @llvm.amdgcn.workgroup.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.y()
 declare void @llvm.amdgcn.s.barrier()
 declare void @llvm.amdgcn.sched.barrier(i32 immarg)
+declare ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1))
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
+declare void @llvm.amdgcn.raw.ptr.buffer.store.v2i32(<2 x i32>, ptr addrspace(8), i32, i32, i32 immarg)
 declare <2 x float> @llvm.fma.v2f32(<2 x float>, <2 x float>, <2 x float>)
 
 attributes #0 = {
@@ -260,3 +378,5 @@ attributes #0 = {
 ; Loops over the depths of a tile do 4 at a time: all of them at once would spill.
 !3 = distinct !{!3, !{!"llvm.loop.unroll.count", i32 4}}
 !4 = distinct !{!4, !{!"llvm.loop.unroll.count", i32 4}}
+!5 = distinct !{!5, !{!"llvm.loop.unroll.count", i32 4}}
+!6 = distinct !{!6, !{!"llvm.loop.unroll.count", i32 4}}

@@ -134,6 +134,7 @@ tail:
   %b.tail.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.tail, i64 %b.tail.c0.l0.offset
   %b.tail.c0.l0.read = load <8 x half>, ptr addrspace(1) %b.tail.c0.l0.at, align 2
   %b.tail.c0.l0 = select i1 %b.tail.c0.l0.exists, <8 x half> %b.tail.c0.l0.read, <8 x half> zeroinitializer
+  call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
   %a.tail.0.g0.line0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 0, i32 %a.fragment, i32 0
   %a.tail.0.g0.line0 = load <8 x half>, ptr addrspace(3) %a.tail.0.g0.line0.first, align 16
@@ -158,6 +159,7 @@ tail:
   %b.tail.0.g1.line3 = load <8 x half>, ptr addrspace(3) %b.tail.0.g1.line3.first, align 16
   %b.tail.0.g1 = shufflevector <8 x half> %b.tail.0.g1.line2, <8 x half> %b.tail.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.tail = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.tail.0.g1, <16 x half> %b.tail.0.g1, <8 x float> %acc.m0.n0.tail.s0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
   %a.tail.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
   store <8 x half> %a.tail.c0.l0, ptr addrspace(3) %a.tail.c0.s0.at, align 16
   %a.tail.c1.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c1.lds_line, i32 %a.c1.slot, i32 0
@@ -195,6 +197,7 @@ last:
   %b.last.0.g1.line3 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.line3.first, align 16
   %b.last.0.g1 = shufflevector <8 x half> %b.last.0.g1.line2, <8 x half> %b.last.0.g1.line3, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %acc.m0.n0.last = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a.last.0.g1, <16 x half> %b.last.0.g1, <8 x float> %acc.m0.n0.last.s0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
 
 ; ---- epilogue: result register r of a lane is one row of an MMA tile
   %out.first_row = zext i32 %first_row to i64
@@ -205,164 +208,106 @@ last:
   %bias.block = getelementptr half, ptr addrspace(1) %bias, i64 %out.first_column
   %rows_left = sub nuw nsw i32 33, %first_row
   %columns_left = sub nuw nsw i32 17, %first_column
+  %rows_inside = call i32 @llvm.umin.i32(i32 %rows_left, i32 32)
+  %bytes_inside = mul nuw nsw i32 %rows_inside, 34
+  %out.bytes = zext i32 %bytes_inside to i64
+  %out.buffer = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %out.block, i16 0, i64 %out.bytes, i32 822243328)
   %out.row = add nuw nsw i32 %warp_row, %lane_group
   %column0.wide = zext i32 %lane_row to i64
   %column0.exists = icmp ult i32 %lane_row, %columns_left
+  %column0.offset = mul nuw nsw i32 %lane_row, 2
+  %column0.bytes = select i1 %column0.exists, i32 %column0.offset, i32 -2147483648
   %column0.inside = select i1 %column0.exists, i64 %column0.wide, i64 0
   %column0.bias.at = getelementptr half, ptr addrspace(1) %bias.block, i64 %column0.inside
   %column0.bias.stored = load half, ptr addrspace(1) %column0.bias.at, align 2
   %column0.bias = fpext half %column0.bias.stored to float
   ; row 0
-  %row.m0.r0.wide = zext i32 %out.row to i64
-  %row.m0.r0.offset = mul nuw nsw i64 %row.m0.r0.wide, 17
-  %row.m0.r0.exists = icmp ult i32 %out.row, %rows_left
+  %row.m0.r0.bytes = mul nuw nsw i32 %out.row, 34
   %m0.c0.r0 = extractelement <8 x float> %acc.m0.n0.last, i32 0
-  %m0.c0.r0.exists = and i1 %row.m0.r0.exists, %column0.exists
-  br i1 %m0.c0.r0.exists, label %m0.c0.r0.inside, label %m0.c0.r0.done
-m0.c0.r0.inside:
-  %m0.c0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column0.wide
+  %m0.c0.r0.at = add i32 %row.m0.r0.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.c0.r0.finished_add = fadd contract float %m0.c0.r0, %column0.bias
   %m0.c0.r0.finished_less_equal = fcmp ole float %m0.c0.r0.finished_add, 0x0000000000000000
   %m0.c0.r0.finished = select i1 %m0.c0.r0.finished_less_equal, float 0x0000000000000000, float %m0.c0.r0.finished_add
   %m0.c0.r0.rounded = fptrunc float %m0.c0.r0.finished to half
-  %m0.c0.r0.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r0.offset
-  store half %m0.c0.r0.rounded, ptr addrspace(1) %m0.c0.r0.at, align 2
-  br label %m0.c0.r0.done
-m0.c0.r0.done:
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r0.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r0.at, i32 0, i32 0)
   ; row 2
   %row.m0.r1 = add nuw nsw i32 %out.row, 2
-  %row.m0.r1.wide = zext i32 %row.m0.r1 to i64
-  %row.m0.r1.offset = mul nuw nsw i64 %row.m0.r1.wide, 17
-  %row.m0.r1.exists = icmp ult i32 %row.m0.r1, %rows_left
+  %row.m0.r1.bytes = mul nuw nsw i32 %row.m0.r1, 34
   %m0.c0.r1 = extractelement <8 x float> %acc.m0.n0.last, i32 1
-  %m0.c0.r1.exists = and i1 %row.m0.r1.exists, %column0.exists
-  br i1 %m0.c0.r1.exists, label %m0.c0.r1.inside, label %m0.c0.r1.done
-m0.c0.r1.inside:
-  %m0.c0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column0.wide
+  %m0.c0.r1.at = add i32 %row.m0.r1.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.c0.r1.finished_add = fadd contract float %m0.c0.r1, %column0.bias
   %m0.c0.r1.finished_less_equal = fcmp ole float %m0.c0.r1.finished_add, 0x0000000000000000
   %m0.c0.r1.finished = select i1 %m0.c0.r1.finished_less_equal, float 0x0000000000000000, float %m0.c0.r1.finished_add
   %m0.c0.r1.rounded = fptrunc float %m0.c0.r1.finished to half
-  %m0.c0.r1.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r1.offset
-  store half %m0.c0.r1.rounded, ptr addrspace(1) %m0.c0.r1.at, align 2
-  br label %m0.c0.r1.done
-m0.c0.r1.done:
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r1.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r1.at, i32 0, i32 0)
   ; row 4
   %row.m0.r2 = add nuw nsw i32 %out.row, 4
-  %row.m0.r2.wide = zext i32 %row.m0.r2 to i64
-  %row.m0.r2.offset = mul nuw nsw i64 %row.m0.r2.wide, 17
-  %row.m0.r2.exists = icmp ult i32 %row.m0.r2, %rows_left
+  %row.m0.r2.bytes = mul nuw nsw i32 %row.m0.r2, 34
   %m0.c0.r2 = extractelement <8 x float> %acc.m0.n0.last, i32 2
-  %m0.c0.r2.exists = and i1 %row.m0.r2.exists, %column0.exists
-  br i1 %m0.c0.r2.exists, label %m0.c0.r2.inside, label %m0.c0.r2.done
-m0.c0.r2.inside:
-  %m0.c0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column0.wide
+  %m0.c0.r2.at = add i32 %row.m0.r2.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.c0.r2.finished_add = fadd contract float %m0.c0.r2, %column0.bias
   %m0.c0.r2.finished_less_equal = fcmp ole float %m0.c0.r2.finished_add, 0x0000000000000000
   %m0.c0.r2.finished = select i1 %m0.c0.r2.finished_less_equal, float 0x0000000000000000, float %m0.c0.r2.finished_add
   %m0.c0.r2.rounded = fptrunc float %m0.c0.r2.finished to half
-  %m0.c0.r2.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r2.offset
-  store half %m0.c0.r2.rounded, ptr addrspace(1) %m0.c0.r2.at, align 2
-  br label %m0.c0.r2.done
-m0.c0.r2.done:
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r2.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r2.at, i32 0, i32 0)
   ; row 6
   %row.m0.r3 = add nuw nsw i32 %out.row, 6
-  %row.m0.r3.wide = zext i32 %row.m0.r3 to i64
-  %row.m0.r3.offset = mul nuw nsw i64 %row.m0.r3.wide, 17
-  %row.m0.r3.exists = icmp ult i32 %row.m0.r3, %rows_left
+  %row.m0.r3.bytes = mul nuw nsw i32 %row.m0.r3, 34
   %m0.c0.r3 = extractelement <8 x float> %acc.m0.n0.last, i32 3
-  %m0.c0.r3.exists = and i1 %row.m0.r3.exists, %column0.exists
-  br i1 %m0.c0.r3.exists, label %m0.c0.r3.inside, label %m0.c0.r3.done
-m0.c0.r3.inside:
-  %m0.c0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column0.wide
+  %m0.c0.r3.at = add i32 %row.m0.r3.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.c0.r3.finished_add = fadd contract float %m0.c0.r3, %column0.bias
   %m0.c0.r3.finished_less_equal = fcmp ole float %m0.c0.r3.finished_add, 0x0000000000000000
   %m0.c0.r3.finished = select i1 %m0.c0.r3.finished_less_equal, float 0x0000000000000000, float %m0.c0.r3.finished_add
   %m0.c0.r3.rounded = fptrunc float %m0.c0.r3.finished to half
-  %m0.c0.r3.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r3.offset
-  store half %m0.c0.r3.rounded, ptr addrspace(1) %m0.c0.r3.at, align 2
-  br label %m0.c0.r3.done
-m0.c0.r3.done:
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r3.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r3.at, i32 0, i32 0)
   ; row 8
   %row.m0.r4 = add nuw nsw i32 %out.row, 8
-  %row.m0.r4.wide = zext i32 %row.m0.r4 to i64
-  %row.m0.r4.offset = mul nuw nsw i64 %row.m0.r4.wide, 17
-  %row.m0.r4.exists = icmp ult i32 %row.m0.r4, %rows_left
+  %row.m0.r4.bytes = mul nuw nsw i32 %row.m0.r4, 34
   %m0.c0.r4 = extractelement <8 x float> %acc.m0.n0.last, i32 4
-  %m0.c0.r4.exists = and i1 %row.m0.r4.exists, %column0.exists
-  br i1 %m0.c0.r4.exists, label %m0.c0.r4.inside, label %m0.c0.r4.done
-m0.c0.r4.inside:
-  %m0.c0.r4.offset = add nuw nsw i64 %row.m0.r4.offset, %column0.wide
+  %m0.c0.r4.at = add i32 %row.m0.r4.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.c0.r4.finished_add = fadd contract float %m0.c0.r4, %column0.bias
   %m0.c0.r4.finished_less_equal = fcmp ole float %m0.c0.r4.finished_add, 0x0000000000000000
   %m0.c0.r4.finished = select i1 %m0.c0.r4.finished_less_equal, float 0x0000000000000000, float %m0.c0.r4.finished_add
   %m0.c0.r4.rounded = fptrunc float %m0.c0.r4.finished to half
-  %m0.c0.r4.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r4.offset
-  store half %m0.c0.r4.rounded, ptr addrspace(1) %m0.c0.r4.at, align 2
-  br label %m0.c0.r4.done
-m0.c0.r4.done:
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r4.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r4.at, i32 0, i32 0)
   ; row 10
   %row.m0.r5 = add nuw nsw i32 %out.row, 10
-  %row.m0.r5.wide = zext i32 %row.m0.r5 to i64
-  %row.m0.r5.offset = mul nuw nsw i64 %row.m0.r5.wide, 17
-  %row.m0.r5.exists = icmp ult i32 %row.m0.r5, %rows_left
+  %row.m0.r5.bytes = mul nuw nsw i32 %row.m0.r5, 34
   %m0.c0.r5 = extractelement <8 x float> %acc.m0.n0.last, i32 5
-  %m0.c0.r5.exists = and i1 %row.m0.r5.exists, %column0.exists
-  br i1 %m0.c0.r5.exists, label %m0.c0.r5.inside, label %m0.c0.r5.done
-m0.c0.r5.inside:
-  %m0.c0.r5.offset = add nuw nsw i64 %row.m0.r5.offset, %column0.wide
+  %m0.c0.r5.at = add i32 %row.m0.r5.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.c0.r5.finished_add = fadd contract float %m0.c0.r5, %column0.bias
   %m0.c0.r5.finished_less_equal = fcmp ole float %m0.c0.r5.finished_add, 0x0000000000000000
   %m0.c0.r5.finished = select i1 %m0.c0.r5.finished_less_equal, float 0x0000000000000000, float %m0.c0.r5.finished_add
   %m0.c0.r5.rounded = fptrunc float %m0.c0.r5.finished to half
-  %m0.c0.r5.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r5.offset
-  store half %m0.c0.r5.rounded, ptr addrspace(1) %m0.c0.r5.at, align 2
-  br label %m0.c0.r5.done
-m0.c0.r5.done:
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r5.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r5.at, i32 0, i32 0)
   ; row 12
   %row.m0.r6 = add nuw nsw i32 %out.row, 12
-  %row.m0.r6.wide = zext i32 %row.m0.r6 to i64
-  %row.m0.r6.offset = mul nuw nsw i64 %row.m0.r6.wide, 17
-  %row.m0.r6.exists = icmp ult i32 %row.m0.r6, %rows_left
+  %row.m0.r6.bytes = mul nuw nsw i32 %row.m0.r6, 34
   %m0.c0.r6 = extractelement <8 x float> %acc.m0.n0.last, i32 6
-  %m0.c0.r6.exists = and i1 %row.m0.r6.exists, %column0.exists
-  br i1 %m0.c0.r6.exists, label %m0.c0.r6.inside, label %m0.c0.r6.done
-m0.c0.r6.inside:
-  %m0.c0.r6.offset = add nuw nsw i64 %row.m0.r6.offset, %column0.wide
+  %m0.c0.r6.at = add i32 %row.m0.r6.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.c0.r6.finished_add = fadd contract float %m0.c0.r6, %column0.bias
   %m0.c0.r6.finished_less_equal = fcmp ole float %m0.c0.r6.finished_add, 0x0000000000000000
   %m0.c0.r6.finished = select i1 %m0.c0.r6.finished_less_equal, float 0x0000000000000000, float %m0.c0.r6.finished_add
   %m0.c0.r6.rounded = fptrunc float %m0.c0.r6.finished to half
-  %m0.c0.r6.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r6.offset
-  store half %m0.c0.r6.rounded, ptr addrspace(1) %m0.c0.r6.at, align 2
-  br label %m0.c0.r6.done
-m0.c0.r6.done:
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r6.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r6.at, i32 0, i32 0)
   ; row 14
   %row.m0.r7 = add nuw nsw i32 %out.row, 14
-  %row.m0.r7.wide = zext i32 %row.m0.r7 to i64
-  %row.m0.r7.offset = mul nuw nsw i64 %row.m0.r7.wide, 17
-  %row.m0.r7.exists = icmp ult i32 %row.m0.r7, %rows_left
+  %row.m0.r7.bytes = mul nuw nsw i32 %row.m0.r7, 34
   %m0.c0.r7 = extractelement <8 x float> %acc.m0.n0.last, i32 7
-  %m0.c0.r7.exists = and i1 %row.m0.r7.exists, %column0.exists
-  br i1 %m0.c0.r7.exists, label %m0.c0.r7.inside, label %m0.c0.r7.done
-m0.c0.r7.inside:
-  %m0.c0.r7.offset = add nuw nsw i64 %row.m0.r7.offset, %column0.wide
+  %m0.c0.r7.at = add i32 %row.m0.r7.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.c0.r7.finished_add = fadd contract float %m0.c0.r7, %column0.bias
   %m0.c0.r7.finished_less_equal = fcmp ole float %m0.c0.r7.finished_add, 0x0000000000000000
   %m0.c0.r7.finished = select i1 %m0.c0.r7.finished_less_equal, float 0x0000000000000000, float %m0.c0.r7.finished_add
   %m0.c0.r7.rounded = fptrunc float %m0.c0.r7.finished to half
-  %m0.c0.r7.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r7.offset
-  store half %m0.c0.r7.rounded, ptr addrspace(1) %m0.c0.r7.at, align 2
-  br label %m0.c0.r7.done
-m0.c0.r7.done:
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r7.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r7.at, i32 0, i32 0)
 
 ; ---- exit
   ret void
@@ -372,7 +317,10 @@ declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.y()
 declare void @llvm.amdgcn.s.barrier()
+declare void @llvm.amdgcn.sched.barrier(i32 immarg)
 declare i32 @llvm.umin.i32(i32, i32)
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
+declare void @llvm.amdgcn.raw.ptr.buffer.store.f16(half, ptr addrspace(8), i32, i32, i32 immarg)
 declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
 declare <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half>, <16 x half>, <8 x float>)
 

@@ -114,6 +114,7 @@ tail:
   %b.tail.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.tail, i64 %b.tail.c0.l0.offset
   %b.tail.c0.l0.read = load <4 x half>, ptr addrspace(1) %b.tail.c0.l0.at, align 2
   %b.tail.c0.l0 = select i1 %b.tail.c0.l0.exists, <4 x half> %b.tail.c0.l0.read, <4 x half> zeroinitializer
+  call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
   %a.tail.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %lane_group, i32 %a.t0.slot0, i32 0
   %a.tail.0.g0 = load <8 x half>, ptr addrspace(3) %a.tail.0.g0.first, align 16
@@ -125,6 +126,7 @@ tail:
   %b.tail.0.g0.p1 = shufflevector <8 x half> %b.tail.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
   %acc.m0.n0.tail.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.tail.0.g0.p0, <4 x half> %b.tail.0.g0.p0, <4 x float> zeroinitializer, i32 0, i32 0, i32 0)
   %acc.m0.n0.tail = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.tail.0.g0.p1, <4 x half> %b.tail.0.g0.p1, <4 x float> %acc.m0.n0.tail.s0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
   %a.tail.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
   store <8 x half> %a.tail.c0.l0, ptr addrspace(3) %a.tail.c0.s0.at, align 16
   %b.tail.c0.s0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.slot, i32 %b.c0.element
@@ -147,6 +149,7 @@ last:
   %b.last.0.g0.p1 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
   %acc.m0.n0.last.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p0, <4 x half> %b.last.0.g0.p0, <4 x float> %acc.m0.n0.tail, i32 0, i32 0, i32 0)
   %acc.m0.n0.last = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p1, <4 x half> %b.last.0.g0.p1, <4 x float> %acc.m0.n0.last.s0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
 
 ; ---- epilogue: result register r of a lane is one row of an MMA tile
   %out.first_row = zext i32 %first_row to i64
@@ -157,89 +160,63 @@ last:
   %bias.block = getelementptr half, ptr addrspace(1) %bias, i64 %out.first_column
   %rows_left = sub nuw nsw i32 33, %first_row
   %columns_left = sub nuw nsw i32 17, %first_column
+  %rows_inside = call i32 @llvm.umin.i32(i32 %rows_left, i32 32)
+  %bytes_inside = mul nuw nsw i32 %rows_inside, 34
+  %out.bytes = zext i32 %bytes_inside to i64
+  %out.buffer = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %out.block, i16 0, i64 %out.bytes, i32 159744)
   %out.lane_row = mul nuw nsw i32 %lane_group, 4
   %out.row = add nuw nsw i32 %warp_row, %out.lane_row
   %column0.wide = zext i32 %lane_row to i64
   %column0.exists = icmp ult i32 %lane_row, %columns_left
+  %column0.offset = mul nuw nsw i32 %lane_row, 2
+  %column0.bytes = select i1 %column0.exists, i32 %column0.offset, i32 -2147483648
   %column0.inside = select i1 %column0.exists, i64 %column0.wide, i64 0
   %column0.bias.at = getelementptr half, ptr addrspace(1) %bias.block, i64 %column0.inside
   %column0.bias.stored = load half, ptr addrspace(1) %column0.bias.at, align 2
   %column0.bias = fpext half %column0.bias.stored to float
   ; row 0
-  %row.m0.r0.wide = zext i32 %out.row to i64
-  %row.m0.r0.offset = mul nuw nsw i64 %row.m0.r0.wide, 17
-  %row.m0.r0.exists = icmp ult i32 %out.row, %rows_left
+  %row.m0.r0.bytes = mul nuw nsw i32 %out.row, 34
   %m0.c0.r0 = extractelement <4 x float> %acc.m0.n0.last, i32 0
-  %m0.c0.r0.exists = and i1 %row.m0.r0.exists, %column0.exists
-  br i1 %m0.c0.r0.exists, label %m0.c0.r0.inside, label %m0.c0.r0.done
-m0.c0.r0.inside:
-  %m0.c0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column0.wide
+  %m0.c0.r0.at = add i32 %row.m0.r0.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.c0.r0.finished_add = fadd contract float %m0.c0.r0, %column0.bias
   %m0.c0.r0.finished_less_equal = fcmp ole float %m0.c0.r0.finished_add, 0x0000000000000000
   %m0.c0.r0.finished = select i1 %m0.c0.r0.finished_less_equal, float 0x0000000000000000, float %m0.c0.r0.finished_add
   %m0.c0.r0.rounded = fptrunc float %m0.c0.r0.finished to half
-  %m0.c0.r0.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r0.offset
-  store half %m0.c0.r0.rounded, ptr addrspace(1) %m0.c0.r0.at, align 2
-  br label %m0.c0.r0.done
-m0.c0.r0.done:
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r0.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r0.at, i32 0, i32 0)
   ; row 1
   %row.m0.r1 = add nuw nsw i32 %out.row, 1
-  %row.m0.r1.wide = zext i32 %row.m0.r1 to i64
-  %row.m0.r1.offset = mul nuw nsw i64 %row.m0.r1.wide, 17
-  %row.m0.r1.exists = icmp ult i32 %row.m0.r1, %rows_left
+  %row.m0.r1.bytes = mul nuw nsw i32 %row.m0.r1, 34
   %m0.c0.r1 = extractelement <4 x float> %acc.m0.n0.last, i32 1
-  %m0.c0.r1.exists = and i1 %row.m0.r1.exists, %column0.exists
-  br i1 %m0.c0.r1.exists, label %m0.c0.r1.inside, label %m0.c0.r1.done
-m0.c0.r1.inside:
-  %m0.c0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column0.wide
+  %m0.c0.r1.at = add i32 %row.m0.r1.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.c0.r1.finished_add = fadd contract float %m0.c0.r1, %column0.bias
   %m0.c0.r1.finished_less_equal = fcmp ole float %m0.c0.r1.finished_add, 0x0000000000000000
   %m0.c0.r1.finished = select i1 %m0.c0.r1.finished_less_equal, float 0x0000000000000000, float %m0.c0.r1.finished_add
   %m0.c0.r1.rounded = fptrunc float %m0.c0.r1.finished to half
-  %m0.c0.r1.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r1.offset
-  store half %m0.c0.r1.rounded, ptr addrspace(1) %m0.c0.r1.at, align 2
-  br label %m0.c0.r1.done
-m0.c0.r1.done:
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r1.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r1.at, i32 0, i32 0)
   ; row 2
   %row.m0.r2 = add nuw nsw i32 %out.row, 2
-  %row.m0.r2.wide = zext i32 %row.m0.r2 to i64
-  %row.m0.r2.offset = mul nuw nsw i64 %row.m0.r2.wide, 17
-  %row.m0.r2.exists = icmp ult i32 %row.m0.r2, %rows_left
+  %row.m0.r2.bytes = mul nuw nsw i32 %row.m0.r2, 34
   %m0.c0.r2 = extractelement <4 x float> %acc.m0.n0.last, i32 2
-  %m0.c0.r2.exists = and i1 %row.m0.r2.exists, %column0.exists
-  br i1 %m0.c0.r2.exists, label %m0.c0.r2.inside, label %m0.c0.r2.done
-m0.c0.r2.inside:
-  %m0.c0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column0.wide
+  %m0.c0.r2.at = add i32 %row.m0.r2.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.c0.r2.finished_add = fadd contract float %m0.c0.r2, %column0.bias
   %m0.c0.r2.finished_less_equal = fcmp ole float %m0.c0.r2.finished_add, 0x0000000000000000
   %m0.c0.r2.finished = select i1 %m0.c0.r2.finished_less_equal, float 0x0000000000000000, float %m0.c0.r2.finished_add
   %m0.c0.r2.rounded = fptrunc float %m0.c0.r2.finished to half
-  %m0.c0.r2.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r2.offset
-  store half %m0.c0.r2.rounded, ptr addrspace(1) %m0.c0.r2.at, align 2
-  br label %m0.c0.r2.done
-m0.c0.r2.done:
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r2.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r2.at, i32 0, i32 0)
   ; row 3
   %row.m0.r3 = add nuw nsw i32 %out.row, 3
-  %row.m0.r3.wide = zext i32 %row.m0.r3 to i64
-  %row.m0.r3.offset = mul nuw nsw i64 %row.m0.r3.wide, 17
-  %row.m0.r3.exists = icmp ult i32 %row.m0.r3, %rows_left
+  %row.m0.r3.bytes = mul nuw nsw i32 %row.m0.r3, 34
   %m0.c0.r3 = extractelement <4 x float> %acc.m0.n0.last, i32 3
-  %m0.c0.r3.exists = and i1 %row.m0.r3.exists, %column0.exists
-  br i1 %m0.c0.r3.exists, label %m0.c0.r3.inside, label %m0.c0.r3.done
-m0.c0.r3.inside:
-  %m0.c0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column0.wide
+  %m0.c0.r3.at = add i32 %row.m0.r3.bytes, %column0.bytes
   ; relu(A @ B + bias)
   %m0.c0.r3.finished_add = fadd contract float %m0.c0.r3, %column0.bias
   %m0.c0.r3.finished_less_equal = fcmp ole float %m0.c0.r3.finished_add, 0x0000000000000000
   %m0.c0.r3.finished = select i1 %m0.c0.r3.finished_less_equal, float 0x0000000000000000, float %m0.c0.r3.finished_add
   %m0.c0.r3.rounded = fptrunc float %m0.c0.r3.finished to half
-  %m0.c0.r3.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r3.offset
-  store half %m0.c0.r3.rounded, ptr addrspace(1) %m0.c0.r3.at, align 2
-  br label %m0.c0.r3.done
-m0.c0.r3.done:
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r3.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r3.at, i32 0, i32 0)
 
 ; ---- exit
   ret void
@@ -249,7 +226,10 @@ declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.y()
 declare void @llvm.amdgcn.s.barrier()
+declare void @llvm.amdgcn.sched.barrier(i32 immarg)
 declare i32 @llvm.umin.i32(i32, i32)
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
+declare void @llvm.amdgcn.raw.ptr.buffer.store.f16(half, ptr addrspace(8), i32, i32, i32 immarg)
 declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
 declare <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half>, <4 x half>, <4 x float>, i32 immarg, i32 immarg, i32 immarg)
 

@@ -297,153 +297,122 @@ last:
   %out.row_offset = mul nuw nsw i64 %out.first_row, 128
   %out.first = add nuw nsw i64 %out.row_offset, %out.first_column
   %out.block = getelementptr half, ptr addrspace(1) %out, i64 %out.first
+  %out.buffer = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %out.block, i16 0, i64 16384, i32 159744)
   %out.lane_row = mul nuw nsw i32 %lane_group, 4
   %out.row = add nuw nsw i32 %warp_row, %out.lane_row
   %out.column = add nuw nsw i32 %warp_column, %lane_row
-  %column0.wide = zext i32 %out.column to i64
+  %column0.bytes = mul nuw nsw i32 %out.column, 2
   ; row 0
-  %row.m0.r0.wide = zext i32 %out.row to i64
-  %row.m0.r0.offset = mul nuw nsw i64 %row.m0.r0.wide, 128
+  %row.m0.r0.bytes = mul nuw nsw i32 %out.row, 256
   %m0.c0.r0 = extractelement <16 x float> %acc.m0.n0.last, i32 0
-  %m0.c0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column0.wide
+  %m0.c0.r0.at = add i32 %row.m0.r0.bytes, %column0.bytes
   %m0.c0.r0.rounded = fptrunc float %m0.c0.r0 to half
-  %m0.c0.r0.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r0.offset
-  store half %m0.c0.r0.rounded, ptr addrspace(1) %m0.c0.r0.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r0.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r0.at, i32 0, i32 0)
   ; row 1
   %row.m0.r1 = add nuw nsw i32 %out.row, 1
-  %row.m0.r1.wide = zext i32 %row.m0.r1 to i64
-  %row.m0.r1.offset = mul nuw nsw i64 %row.m0.r1.wide, 128
+  %row.m0.r1.bytes = mul nuw nsw i32 %row.m0.r1, 256
   %m0.c0.r1 = extractelement <16 x float> %acc.m0.n0.last, i32 1
-  %m0.c0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column0.wide
+  %m0.c0.r1.at = add i32 %row.m0.r1.bytes, %column0.bytes
   %m0.c0.r1.rounded = fptrunc float %m0.c0.r1 to half
-  %m0.c0.r1.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r1.offset
-  store half %m0.c0.r1.rounded, ptr addrspace(1) %m0.c0.r1.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r1.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r1.at, i32 0, i32 0)
   ; row 2
   %row.m0.r2 = add nuw nsw i32 %out.row, 2
-  %row.m0.r2.wide = zext i32 %row.m0.r2 to i64
-  %row.m0.r2.offset = mul nuw nsw i64 %row.m0.r2.wide, 128
+  %row.m0.r2.bytes = mul nuw nsw i32 %row.m0.r2, 256
   %m0.c0.r2 = extractelement <16 x float> %acc.m0.n0.last, i32 2
-  %m0.c0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column0.wide
+  %m0.c0.r2.at = add i32 %row.m0.r2.bytes, %column0.bytes
   %m0.c0.r2.rounded = fptrunc float %m0.c0.r2 to half
-  %m0.c0.r2.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r2.offset
-  store half %m0.c0.r2.rounded, ptr addrspace(1) %m0.c0.r2.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r2.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r2.at, i32 0, i32 0)
   ; row 3
   %row.m0.r3 = add nuw nsw i32 %out.row, 3
-  %row.m0.r3.wide = zext i32 %row.m0.r3 to i64
-  %row.m0.r3.offset = mul nuw nsw i64 %row.m0.r3.wide, 128
+  %row.m0.r3.bytes = mul nuw nsw i32 %row.m0.r3, 256
   %m0.c0.r3 = extractelement <16 x float> %acc.m0.n0.last, i32 3
-  %m0.c0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column0.wide
+  %m0.c0.r3.at = add i32 %row.m0.r3.bytes, %column0.bytes
   %m0.c0.r3.rounded = fptrunc float %m0.c0.r3 to half
-  %m0.c0.r3.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r3.offset
-  store half %m0.c0.r3.rounded, ptr addrspace(1) %m0.c0.r3.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r3.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r3.at, i32 0, i32 0)
   ; row 8
   %row.m0.r4 = add nuw nsw i32 %out.row, 8
-  %row.m0.r4.wide = zext i32 %row.m0.r4 to i64
-  %row.m0.r4.offset = mul nuw nsw i64 %row.m0.r4.wide, 128
+  %row.m0.r4.bytes = mul nuw nsw i32 %row.m0.r4, 256
   %m0.c0.r4 = extractelement <16 x float> %acc.m0.n0.last, i32 4
-  %m0.c0.r4.offset = add nuw nsw i64 %row.m0.r4.offset, %column0.wide
+  %m0.c0.r4.at = add i32 %row.m0.r4.bytes, %column0.bytes
   %m0.c0.r4.rounded = fptrunc float %m0.c0.r4 to half
-  %m0.c0.r4.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r4.offset
-  store half %m0.c0.r4.rounded, ptr addrspace(1) %m0.c0.r4.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r4.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r4.at, i32 0, i32 0)
   ; row 9
   %row.m0.r5 = add nuw nsw i32 %out.row, 9
-  %row.m0.r5.wide = zext i32 %row.m0.r5 to i64
-  %row.m0.r5.offset = mul nuw nsw i64 %row.m0.r5.wide, 128
+  %row.m0.r5.bytes = mul nuw nsw i32 %row.m0.r5, 256
   %m0.c0.r5 = extractelement <16 x float> %acc.m0.n0.last, i32 5
-  %m0.c0.r5.offset = add nuw nsw i64 %row.m0.r5.offset, %column0.wide
+  %m0.c0.r5.at = add i32 %row.m0.r5.bytes, %column0.bytes
   %m0.c0.r5.rounded = fptrunc float %m0.c0.r5 to half
-  %m0.c0.r5.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r5.offset
-  store half %m0.c0.r5.rounded, ptr addrspace(1) %m0.c0.r5.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r5.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r5.at, i32 0, i32 0)
   ; row 10
   %row.m0.r6 = add nuw nsw i32 %out.row, 10
-  %row.m0.r6.wide = zext i32 %row.m0.r6 to i64
-  %row.m0.r6.offset = mul nuw nsw i64 %row.m0.r6.wide, 128
+  %row.m0.r6.bytes = mul nuw nsw i32 %row.m0.r6, 256
   %m0.c0.r6 = extractelement <16 x float> %acc.m0.n0.last, i32 6
-  %m0.c0.r6.offset = add nuw nsw i64 %row.m0.r6.offset, %column0.wide
+  %m0.c0.r6.at = add i32 %row.m0.r6.bytes, %column0.bytes
   %m0.c0.r6.rounded = fptrunc float %m0.c0.r6 to half
-  %m0.c0.r6.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r6.offset
-  store half %m0.c0.r6.rounded, ptr addrspace(1) %m0.c0.r6.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r6.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r6.at, i32 0, i32 0)
   ; row 11
   %row.m0.r7 = add nuw nsw i32 %out.row, 11
-  %row.m0.r7.wide = zext i32 %row.m0.r7 to i64
-  %row.m0.r7.offset = mul nuw nsw i64 %row.m0.r7.wide, 128
+  %row.m0.r7.bytes = mul nuw nsw i32 %row.m0.r7, 256
   %m0.c0.r7 = extractelement <16 x float> %acc.m0.n0.last, i32 7
-  %m0.c0.r7.offset = add nuw nsw i64 %row.m0.r7.offset, %column0.wide
+  %m0.c0.r7.at = add i32 %row.m0.r7.bytes, %column0.bytes
   %m0.c0.r7.rounded = fptrunc float %m0.c0.r7 to half
-  %m0.c0.r7.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r7.offset
-  store half %m0.c0.r7.rounded, ptr addrspace(1) %m0.c0.r7.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r7.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r7.at, i32 0, i32 0)
   ; row 16
   %row.m0.r8 = add nuw nsw i32 %out.row, 16
-  %row.m0.r8.wide = zext i32 %row.m0.r8 to i64
-  %row.m0.r8.offset = mul nuw nsw i64 %row.m0.r8.wide, 128
+  %row.m0.r8.bytes = mul nuw nsw i32 %row.m0.r8, 256
   %m0.c0.r8 = extractelement <16 x float> %acc.m0.n0.last, i32 8
-  %m0.c0.r8.offset = add nuw nsw i64 %row.m0.r8.offset, %column0.wide
+  %m0.c0.r8.at = add i32 %row.m0.r8.bytes, %column0.bytes
   %m0.c0.r8.rounded = fptrunc float %m0.c0.r8 to half
-  %m0.c0.r8.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r8.offset
-  store half %m0.c0.r8.rounded, ptr addrspace(1) %m0.c0.r8.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r8.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r8.at, i32 0, i32 0)
   ; row 17
   %row.m0.r9 = add nuw nsw i32 %out.row, 17
-  %row.m0.r9.wide = zext i32 %row.m0.r9 to i64
-  %row.m0.r9.offset = mul nuw nsw i64 %row.m0.r9.wide, 128
+  %row.m0.r9.bytes = mul nuw nsw i32 %row.m0.r9, 256
   %m0.c0.r9 = extractelement <16 x float> %acc.m0.n0.last, i32 9
-  %m0.c0.r9.offset = add nuw nsw i64 %row.m0.r9.offset, %column0.wide
+  %m0.c0.r9.at = add i32 %row.m0.r9.bytes, %column0.bytes
   %m0.c0.r9.rounded = fptrunc float %m0.c0.r9 to half
-  %m0.c0.r9.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r9.offset
-  store half %m0.c0.r9.rounded, ptr addrspace(1) %m0.c0.r9.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r9.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r9.at, i32 0, i32 0)
   ; row 18
   %row.m0.r10 = add nuw nsw i32 %out.row, 18
-  %row.m0.r10.wide = zext i32 %row.m0.r10 to i64
-  %row.m0.r10.offset = mul nuw nsw i64 %row.m0.r10.wide, 128
+  %row.m0.r10.bytes = mul nuw nsw i32 %row.m0.r10, 256
   %m0.c0.r10 = extractelement <16 x float> %acc.m0.n0.last, i32 10
-  %m0.c0.r10.offset = add nuw nsw i64 %row.m0.r10.offset, %column0.wide
+  %m0.c0.r10.at = add i32 %row.m0.r10.bytes, %column0.bytes
   %m0.c0.r10.rounded = fptrunc float %m0.c0.r10 to half
-  %m0.c0.r10.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r10.offset
-  store half %m0.c0.r10.rounded, ptr addrspace(1) %m0.c0.r10.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r10.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r10.at, i32 0, i32 0)
   ; row 19
   %row.m0.r11 = add nuw nsw i32 %out.row, 19
-  %row.m0.r11.wide = zext i32 %row.m0.r11 to i64
-  %row.m0.r11.offset = mul nuw nsw i64 %row.m0.r11.wide, 128
+  %row.m0.r11.bytes = mul nuw nsw i32 %row.m0.r11, 256
   %m0.c0.r11 = extractelement <16 x float> %acc.m0.n0.last, i32 11
-  %m0.c0.r11.offset = add nuw nsw i64 %row.m0.r11.offset, %column0.wide
+  %m0.c0.r11.at = add i32 %row.m0.r11.bytes, %column0.bytes
   %m0.c0.r11.rounded = fptrunc float %m0.c0.r11 to half
-  %m0.c0.r11.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r11.offset
-  store half %m0.c0.r11.rounded, ptr addrspace(1) %m0.c0.r11.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r11.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r11.at, i32 0, i32 0)
   ; row 24
   %row.m0.r12 = add nuw nsw i32 %out.row, 24
-  %row.m0.r12.wide = zext i32 %row.m0.r12 to i64
-  %row.m0.r12.offset = mul nuw nsw i64 %row.m0.r12.wide, 128
+  %row.m0.r12.bytes = mul nuw nsw i32 %row.m0.r12, 256
   %m0.c0.r12 = extractelement <16 x float> %acc.m0.n0.last, i32 12
-  %m0.c0.r12.offset = add nuw nsw i64 %row.m0.r12.offset, %column0.wide
+  %m0.c0.r12.at = add i32 %row.m0.r12.bytes, %column0.bytes
   %m0.c0.r12.rounded = fptrunc float %m0.c0.r12 to half
-  %m0.c0.r12.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r12.offset
-  store half %m0.c0.r12.rounded, ptr addrspace(1) %m0.c0.r12.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r12.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r12.at, i32 0, i32 0)
   ; row 25
   %row.m0.r13 = add nuw nsw i32 %out.row, 25
-  %row.m0.r13.wide = zext i32 %row.m0.r13 to i64
-  %row.m0.r13.offset = mul nuw nsw i64 %row.m0.r13.wide, 128
+  %row.m0.r13.bytes = mul nuw nsw i32 %row.m0.r13, 256
   %m0.c0.r13 = extractelement <16 x float> %acc.m0.n0.last, i32 13
-  %m0.c0.r13.offset = add nuw nsw i64 %row.m0.r13.offset, %column0.wide
+  %m0.c0.r13.at = add i32 %row.m0.r13.bytes, %column0.bytes
   %m0.c0.r13.rounded = fptrunc float %m0.c0.r13 to half
-  %m0.c0.r13.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r13.offset
-  store half %m0.c0.r13.rounded, ptr addrspace(1) %m0.c0.r13.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r13.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r13.at, i32 0, i32 0)
   ; row 26
   %row.m0.r14 = add nuw nsw i32 %out.row, 26
-  %row.m0.r14.wide = zext i32 %row.m0.r14 to i64
-  %row.m0.r14.offset = mul nuw nsw i64 %row.m0.r14.wide, 128
+  %row.m0.r14.bytes = mul nuw nsw i32 %row.m0.r14, 256
   %m0.c0.r14 = extractelement <16 x float> %acc.m0.n0.last, i32 14
-  %m0.c0.r14.offset = add nuw nsw i64 %row.m0.r14.offset, %column0.wide
+  %m0.c0.r14.at = add i32 %row.m0.r14.bytes, %column0.bytes
   %m0.c0.r14.rounded = fptrunc float %m0.c0.r14 to half
-  %m0.c0.r14.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r14.offset
-  store half %m0.c0.r14.rounded, ptr addrspace(1) %m0.c0.r14.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r14.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r14.at, i32 0, i32 0)
   ; row 27
   %row.m0.r15 = add nuw nsw i32 %out.row, 27
-  %row.m0.r15.wide = zext i32 %row.m0.r15 to i64
-  %row.m0.r15.offset = mul nuw nsw i64 %row.m0.r15.wide, 128
+  %row.m0.r15.bytes = mul nuw nsw i32 %row.m0.r15, 256
   %m0.c0.r15 = extractelement <16 x float> %acc.m0.n0.last, i32 15
-  %m0.c0.r15.offset = add nuw nsw i64 %row.m0.r15.offset, %column0.wide
+  %m0.c0.r15.at = add i32 %row.m0.r15.bytes, %column0.bytes
   %m0.c0.r15.rounded = fptrunc float %m0.c0.r15 to half
-  %m0.c0.r15.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r15.offset
-  store half %m0.c0.r15.rounded, ptr addrspace(1) %m0.c0.r15.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r15.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r15.at, i32 0, i32 0)
 
 ; ---- exit
   ret void
@@ -454,6 +423,8 @@ declare i32 @llvm.amdgcn.workgroup.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.y()
 declare void @llvm.amdgcn.s.barrier()
 declare void @llvm.amdgcn.sched.barrier(i32 immarg)
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
+declare void @llvm.amdgcn.raw.ptr.buffer.store.f16(half, ptr addrspace(8), i32, i32, i32 immarg)
 declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
 declare <16 x float> @llvm.amdgcn.mfma.f32.32x32x8f16(<4 x half>, <4 x half>, <16 x float>, i32 immarg, i32 immarg, i32 immarg)
 declare void @llvm.amdgcn.s.setprio(i16 immarg)

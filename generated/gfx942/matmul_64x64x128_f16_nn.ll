@@ -116,38 +116,82 @@ entry:
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
+  br label %peeled
+
+; ---- mainloop: the step that is no whole trip
+peeled:
+  %a.tile.peeled = getelementptr half, ptr addrspace(1) %a.tile.first, i64 32
+  %b.tile.peeled = getelementptr half, ptr addrspace(1) %b.tile.first, i64 2048
+  %a.peeled.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.peeled, i64 %a.c0.offset
+  %a.peeled.c0.l0 = load <4 x half>, ptr addrspace(1) %a.peeled.c0.l0.at, align 2
+  %b.peeled.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.peeled, i64 %b.c0.offset
+  %b.peeled.c0.l0 = load <2 x half>, ptr addrspace(1) %b.peeled.c0.l0.at, align 2
+  %b.peeled.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.peeled, i64 %b.c0.l1.offset
+  %b.peeled.c0.l1 = load <2 x half>, ptr addrspace(1) %b.peeled.c0.l1.at, align 2
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  ; depths from 0 on
+  %a.peeled.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.peeled.0.g0 = load <8 x half>, ptr addrspace(3) %a.peeled.0.g0.first, align 16
+  %a.peeled.0.g0.p0 = shufflevector <8 x half> %a.peeled.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %a.peeled.0.g0.p1 = shufflevector <8 x half> %a.peeled.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %b.peeled.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %lane_group, i32 %b.t0.swizzled, i32 0
+  %b.peeled.0.g0 = load <8 x half>, ptr addrspace(3) %b.peeled.0.g0.at, align 16
+  %b.peeled.0.g0.p0 = shufflevector <8 x half> %b.peeled.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %b.peeled.0.g0.p1 = shufflevector <8 x half> %b.peeled.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %acc.m0.n0.peeled.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.peeled.0.g0.p0, <4 x half> %b.peeled.0.g0.p0, <4 x float> zeroinitializer, i32 0, i32 0, i32 0)
+  %acc.m0.n0.peeled = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.peeled.0.g0.p1, <4 x half> %b.peeled.0.g0.p1, <4 x float> %acc.m0.n0.peeled.s0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  %a.peeled.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <4 x half> %a.peeled.c0.l0, ptr addrspace(3) %a.peeled.c0.s0.at, align 8
+  %b.peeled.c0.l0.0 = extractelement <2 x half> %b.peeled.c0.l0, i32 0
+  %b.peeled.c0.l0.1 = extractelement <2 x half> %b.peeled.c0.l0, i32 1
+  %b.peeled.c0.l1.0 = extractelement <2 x half> %b.peeled.c0.l1, i32 0
+  %b.peeled.c0.l1.1 = extractelement <2 x half> %b.peeled.c0.l1, i32 1
+  %b.peeled.c0.s0.0 = insertelement <2 x half> poison, half %b.peeled.c0.l0.0, i32 0
+  %b.peeled.c0.s0 = insertelement <2 x half> %b.peeled.c0.s0.0, half %b.peeled.c0.l1.0, i32 1
+  %b.peeled.c0.s1.0 = insertelement <2 x half> poison, half %b.peeled.c0.l0.1, i32 0
+  %b.peeled.c0.s1 = insertelement <2 x half> %b.peeled.c0.s1.0, half %b.peeled.c0.l1.1, i32 1
+  %b.peeled.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
+  store <2 x half> %b.peeled.c0.s0, ptr addrspace(3) %b.peeled.c0.s0.at, align 4
+  %b.peeled.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
+  store <2 x half> %b.peeled.c0.s1, ptr addrspace(3) %b.peeled.c0.s1.at, align 4
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %b.tile.loop.near = getelementptr half, ptr addrspace(1) %b.tile.peeled, i64 2048
+  %b.tile.loop.first = call ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1) %b.tile.loop.near)
+  %b.tile.loop.second.near = getelementptr half, ptr addrspace(1) %b.tile.peeled, i64 4096
+  %b.tile.loop.second.first = call ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1) %b.tile.loop.second.near)
   br label %loop
 
 ; ---- mainloop: load tile i + 1, multiply tile i
 loop:
-  %i = phi i32 [ 0, %entry ], [ %i.next, %loop ]
-  %stage = phi i32 [ 0, %entry ], [ %stage.next, %loop ]
-  %a.tile = phi ptr addrspace(1) [ %a.tile.first, %entry ], [ %a.tile.next, %loop ]
-  %b.tile = phi ptr addrspace(1) [ %b.tile.first, %entry ], [ %b.tile.next, %loop ]
-  %acc.m0.n0.start = phi <4 x float> [ zeroinitializer, %entry ], [ %acc.m0.n0.loop, %loop ]
-  %a.tile.next = getelementptr half, ptr addrspace(1) %a.tile, i64 32
-  %b.tile.next = getelementptr half, ptr addrspace(1) %b.tile, i64 2048
-  %a.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.next, i64 %a.c0.offset
+  %trip = phi i32 [ 0, %peeled ], [ %trip.next, %loop.second ]
+  %a.tile.start = phi ptr addrspace(1) [ %a.tile.peeled, %peeled ], [ %a.tile.loop.second, %loop.second ]
+  %b.tile.loop = phi ptr addrspace(1) [ %b.tile.loop.first, %peeled ], [ %b.tile.loop.next, %loop.second ]
+  %b.tile.loop.second = phi ptr addrspace(1) [ %b.tile.loop.second.first, %peeled ], [ %b.tile.loop.second.next, %loop.second ]
+  %acc.m0.n0.start = phi <4 x float> [ %acc.m0.n0.peeled, %peeled ], [ %acc.m0.n0.loop.second, %loop.second ]
+  %a.tile.loop = getelementptr half, ptr addrspace(1) %a.tile.start, i64 32
+  %a.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.loop, i64 %a.c0.offset
   %a.loop.c0.l0 = load <4 x half>, ptr addrspace(1) %a.loop.c0.l0.at, align 2
-  %b.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.next, i64 %b.c0.offset
+  %b.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 %b.c0.offset
   %b.loop.c0.l0 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l0.at, align 2
-  %b.loop.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.next, i64 %b.c0.l1.offset
+  %b.loop.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 %b.c0.l1.offset
   %b.loop.c0.l1 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l1.at, align 2
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
-  %a.loop.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.loop.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_group, i32 %a.t0.slot0, i32 0
   %a.loop.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.first, align 16
   %a.loop.0.g0.p0 = shufflevector <8 x half> %a.loop.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %a.loop.0.g0.p1 = shufflevector <8 x half> %a.loop.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %b.loop.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage, i32 %lane_group, i32 %b.t0.swizzled, i32 0
+  %b.loop.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_group, i32 %b.t0.swizzled, i32 0
   %b.loop.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.at, align 16
   %b.loop.0.g0.p0 = shufflevector <8 x half> %b.loop.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %b.loop.0.g0.p1 = shufflevector <8 x half> %b.loop.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
   %acc.m0.n0.loop.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.0.g0.p0, <4 x half> %b.loop.0.g0.p0, <4 x float> %acc.m0.n0.start, i32 0, i32 0, i32 0)
   %acc.m0.n0.loop = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.0.g0.p1, <4 x half> %b.loop.0.g0.p1, <4 x float> %acc.m0.n0.loop.s0, i32 0, i32 0, i32 0)
   call void @llvm.amdgcn.sched.barrier(i32 0)
-  %stage.next = xor i32 %stage, 1
-  %a.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 %stage.next, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  %a.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
   store <4 x half> %a.loop.c0.l0, ptr addrspace(3) %a.loop.c0.s0.at, align 8
   %b.loop.c0.l0.0 = extractelement <2 x half> %b.loop.c0.l0, i32 0
   %b.loop.c0.l0.1 = extractelement <2 x half> %b.loop.c0.l0, i32 1
@@ -157,15 +201,56 @@ loop:
   %b.loop.c0.s0 = insertelement <2 x half> %b.loop.c0.s0.0, half %b.loop.c0.l1.0, i32 1
   %b.loop.c0.s1.0 = insertelement <2 x half> poison, half %b.loop.c0.l0.1, i32 0
   %b.loop.c0.s1 = insertelement <2 x half> %b.loop.c0.s1.0, half %b.loop.c0.l1.1, i32 1
-  %b.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
+  %b.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
   store <2 x half> %b.loop.c0.s0, ptr addrspace(3) %b.loop.c0.s0.at, align 4
-  %b.loop.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 %stage.next, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
+  %b.loop.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
   store <2 x half> %b.loop.c0.s1, ptr addrspace(3) %b.loop.c0.s1.at, align 4
   fence syncscope("workgroup") release, !mmra !1
   call void @llvm.amdgcn.s.barrier()
   fence syncscope("workgroup") acquire, !mmra !1
-  %i.next = add nuw nsw i32 %i, 1
-  %more = icmp ult i32 %i.next, 3
+  br label %loop.second
+loop.second:
+  %a.tile.loop.second = getelementptr half, ptr addrspace(1) %a.tile.loop, i64 32
+  %a.loop.second.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.loop.second, i64 %a.c0.offset
+  %a.loop.second.c0.l0 = load <4 x half>, ptr addrspace(1) %a.loop.second.c0.l0.at, align 2
+  %b.loop.second.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.offset
+  %b.loop.second.c0.l0 = load <2 x half>, ptr addrspace(1) %b.loop.second.c0.l0.at, align 2
+  %b.loop.second.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.l1.offset
+  %b.loop.second.c0.l1 = load <2 x half>, ptr addrspace(1) %b.loop.second.c0.l1.at, align 2
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  ; depths from 0 on
+  %a.loop.second.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.loop.second.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.second.0.g0.first, align 16
+  %a.loop.second.0.g0.p0 = shufflevector <8 x half> %a.loop.second.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %a.loop.second.0.g0.p1 = shufflevector <8 x half> %a.loop.second.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %b.loop.second.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %lane_group, i32 %b.t0.swizzled, i32 0
+  %b.loop.second.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.second.0.g0.at, align 16
+  %b.loop.second.0.g0.p0 = shufflevector <8 x half> %b.loop.second.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %b.loop.second.0.g0.p1 = shufflevector <8 x half> %b.loop.second.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %acc.m0.n0.loop.second.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.second.0.g0.p0, <4 x half> %b.loop.second.0.g0.p0, <4 x float> %acc.m0.n0.loop, i32 0, i32 0, i32 0)
+  %acc.m0.n0.loop.second = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.second.0.g0.p1, <4 x half> %b.loop.second.0.g0.p1, <4 x float> %acc.m0.n0.loop.second.s0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  %a.loop.second.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <4 x half> %a.loop.second.c0.l0, ptr addrspace(3) %a.loop.second.c0.s0.at, align 8
+  %b.loop.second.c0.l0.0 = extractelement <2 x half> %b.loop.second.c0.l0, i32 0
+  %b.loop.second.c0.l0.1 = extractelement <2 x half> %b.loop.second.c0.l0, i32 1
+  %b.loop.second.c0.l1.0 = extractelement <2 x half> %b.loop.second.c0.l1, i32 0
+  %b.loop.second.c0.l1.1 = extractelement <2 x half> %b.loop.second.c0.l1, i32 1
+  %b.loop.second.c0.s0.0 = insertelement <2 x half> poison, half %b.loop.second.c0.l0.0, i32 0
+  %b.loop.second.c0.s0 = insertelement <2 x half> %b.loop.second.c0.s0.0, half %b.loop.second.c0.l1.0, i32 1
+  %b.loop.second.c0.s1.0 = insertelement <2 x half> poison, half %b.loop.second.c0.l0.1, i32 0
+  %b.loop.second.c0.s1 = insertelement <2 x half> %b.loop.second.c0.s1.0, half %b.loop.second.c0.l1.1, i32 1
+  %b.loop.second.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
+  store <2 x half> %b.loop.second.c0.s0, ptr addrspace(3) %b.loop.second.c0.s0.at, align 4
+  %b.loop.second.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
+  store <2 x half> %b.loop.second.c0.s1, ptr addrspace(3) %b.loop.second.c0.s1.at, align 4
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %b.tile.loop.next = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 4096
+  %b.tile.loop.second.next = getelementptr half, ptr addrspace(1) %b.tile.loop.second, i64 4096
+  %trip.next = add nuw nsw i32 %trip, 1
+  %more = icmp ult i32 %trip.next, 1
   br i1 %more, label %loop, label %last, !llvm.loop !2
 
 ; ---- mainloop: multiply the last tile
@@ -179,8 +264,9 @@ last:
   %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.at, align 16
   %b.last.0.g0.p0 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %b.last.0.g0.p1 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %acc.m0.n0.last.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p0, <4 x half> %b.last.0.g0.p0, <4 x float> %acc.m0.n0.loop, i32 0, i32 0, i32 0)
+  %acc.m0.n0.last.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p0, <4 x half> %b.last.0.g0.p0, <4 x float> %acc.m0.n0.loop.second, i32 0, i32 0, i32 0)
   %acc.m0.n0.last = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p1, <4 x half> %b.last.0.g0.p1, <4 x float> %acc.m0.n0.last.s0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
 
 ; ---- epilogue: result register r of a lane is one row of an MMA tile
   %out.first_row = zext i32 %first_row to i64
@@ -188,45 +274,38 @@ last:
   %out.row_offset = mul nuw nsw i64 %out.first_row, 64
   %out.first = add nuw nsw i64 %out.row_offset, %out.first_column
   %out.block = getelementptr half, ptr addrspace(1) %out, i64 %out.first
+  %out.buffer = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %out.block, i16 0, i64 4096, i32 159744)
   %out.lane_row = mul nuw nsw i32 %lane_group, 4
   %out.row = add nuw nsw i32 %warp_row, %out.lane_row
   %out.column = add nuw nsw i32 %warp_column, %lane_row
-  %column0.wide = zext i32 %out.column to i64
+  %column0.bytes = mul nuw nsw i32 %out.column, 2
   ; row 0
-  %row.m0.r0.wide = zext i32 %out.row to i64
-  %row.m0.r0.offset = mul nuw nsw i64 %row.m0.r0.wide, 64
+  %row.m0.r0.bytes = mul nuw nsw i32 %out.row, 128
   %m0.c0.r0 = extractelement <4 x float> %acc.m0.n0.last, i32 0
-  %m0.c0.r0.offset = add nuw nsw i64 %row.m0.r0.offset, %column0.wide
+  %m0.c0.r0.at = add i32 %row.m0.r0.bytes, %column0.bytes
   %m0.c0.r0.rounded = fptrunc float %m0.c0.r0 to half
-  %m0.c0.r0.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r0.offset
-  store half %m0.c0.r0.rounded, ptr addrspace(1) %m0.c0.r0.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r0.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r0.at, i32 0, i32 0)
   ; row 1
   %row.m0.r1 = add nuw nsw i32 %out.row, 1
-  %row.m0.r1.wide = zext i32 %row.m0.r1 to i64
-  %row.m0.r1.offset = mul nuw nsw i64 %row.m0.r1.wide, 64
+  %row.m0.r1.bytes = mul nuw nsw i32 %row.m0.r1, 128
   %m0.c0.r1 = extractelement <4 x float> %acc.m0.n0.last, i32 1
-  %m0.c0.r1.offset = add nuw nsw i64 %row.m0.r1.offset, %column0.wide
+  %m0.c0.r1.at = add i32 %row.m0.r1.bytes, %column0.bytes
   %m0.c0.r1.rounded = fptrunc float %m0.c0.r1 to half
-  %m0.c0.r1.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r1.offset
-  store half %m0.c0.r1.rounded, ptr addrspace(1) %m0.c0.r1.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r1.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r1.at, i32 0, i32 0)
   ; row 2
   %row.m0.r2 = add nuw nsw i32 %out.row, 2
-  %row.m0.r2.wide = zext i32 %row.m0.r2 to i64
-  %row.m0.r2.offset = mul nuw nsw i64 %row.m0.r2.wide, 64
+  %row.m0.r2.bytes = mul nuw nsw i32 %row.m0.r2, 128
   %m0.c0.r2 = extractelement <4 x float> %acc.m0.n0.last, i32 2
-  %m0.c0.r2.offset = add nuw nsw i64 %row.m0.r2.offset, %column0.wide
+  %m0.c0.r2.at = add i32 %row.m0.r2.bytes, %column0.bytes
   %m0.c0.r2.rounded = fptrunc float %m0.c0.r2 to half
-  %m0.c0.r2.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r2.offset
-  store half %m0.c0.r2.rounded, ptr addrspace(1) %m0.c0.r2.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r2.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r2.at, i32 0, i32 0)
   ; row 3
   %row.m0.r3 = add nuw nsw i32 %out.row, 3
-  %row.m0.r3.wide = zext i32 %row.m0.r3 to i64
-  %row.m0.r3.offset = mul nuw nsw i64 %row.m0.r3.wide, 64
+  %row.m0.r3.bytes = mul nuw nsw i32 %row.m0.r3, 128
   %m0.c0.r3 = extractelement <4 x float> %acc.m0.n0.last, i32 3
-  %m0.c0.r3.offset = add nuw nsw i64 %row.m0.r3.offset, %column0.wide
+  %m0.c0.r3.at = add i32 %row.m0.r3.bytes, %column0.bytes
   %m0.c0.r3.rounded = fptrunc float %m0.c0.r3 to half
-  %m0.c0.r3.at = getelementptr half, ptr addrspace(1) %out.block, i64 %m0.c0.r3.offset
-  store half %m0.c0.r3.rounded, ptr addrspace(1) %m0.c0.r3.at, align 2
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r3.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r3.at, i32 0, i32 0)
 
 ; ---- exit
   ret void
@@ -237,6 +316,9 @@ declare i32 @llvm.amdgcn.workgroup.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.y()
 declare void @llvm.amdgcn.s.barrier()
 declare void @llvm.amdgcn.sched.barrier(i32 immarg)
+declare ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1))
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
+declare void @llvm.amdgcn.raw.ptr.buffer.store.f16(half, ptr addrspace(8), i32, i32, i32 immarg)
 declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
 declare <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half>, <4 x half>, <4 x float>, i32 immarg, i32 immarg, i32 immarg)
 

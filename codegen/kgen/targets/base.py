@@ -342,6 +342,10 @@ class Family(ABC):
         """The peaks of a well-known device of this target; None where any device may be meant."""
         return None
 
+    def matrix_cycles(self, target: Target, opcode: str) -> float | None:
+        """Clocks that a matrix instruction keeps a unit busy; None where that is not published."""
+        return None
+
     @abstractmethod
     def toolchain(self) -> tuple[Toolchain, ...]:
         """Versions of the tools that determine the machine code."""

@@ -88,6 +88,13 @@ class FloatType:
         assert self.dtype.limits is not None
         return self.dtype.limits
 
+    @property
+    def words(self) -> FloatType:
+        """The same bytes, at most 16, as words of 32 bits: a vector, a word or a part of one."""
+        if self.nbytes >= DType.S32.itemsize:
+            return FloatType(dtype=DType.S32, lanes=self.nbytes // DType.S32.itemsize)
+        return self
+
     def of(self, dtype: DType) -> FloatType:
         """As many lanes of another type."""
         return FloatType(dtype=DType(dtype), lanes=self.lanes)

@@ -13,7 +13,7 @@ from tests.emulate.mutations.templates import rendered
 def mfma_product() -> Program:
     """MFMA of wave64, two stages in LDS, a partial tile of K at the end."""
     schedule = MmaMatmul(block_m=64, block_n=64, block_k=32, num_stages=2, warp_m=32, warp_n=32)
-    return rendered("matmul 70x56x104 f16 +bias+relu", "gfx942", schedule)
+    return rendered("matmul 70x56x168 f16 +bias+relu", "gfx942", schedule)
 
 
 @cache
@@ -27,17 +27,24 @@ def wmma_product() -> Program:
 def plain_product() -> Program:
     """FMA from LDS."""
     schedule = FmaMatmul(block_m=32, block_n=32, block_k=8, num_stages=2, thread_m=2, thread_n=4)
-    return rendered("matmul 33x37x20 f32", "gfx942", schedule)
+    return rendered("matmul 33x37x28 f32", "gfx942", schedule)
 
 
-PROGRAMS = (mfma_product, wmma_product, plain_product)
+@cache
+def odd_product() -> Program:
+    """Odd rows of B: whole tiles' loads reach into the next row, stores are checked by hardware."""
+    schedule = MmaMatmul(block_m=64, block_n=64, block_k=32, num_stages=2, warp_m=32, warp_n=32)
+    return rendered("matmul 70x57x96 f16", "gfx942", schedule)
+
+
+PROGRAMS = (mfma_product, wmma_product, plain_product, odd_product)
 
 #: The end of a step: a fence, the barrier, a fence; and what tells one step from another.
 RELEASE = r'^ *fence syncscope\("workgroup"\) release.*\n'
 BARRIER = r"^ *call void @llvm\.amdgcn\.s\.barrier\(\)\n"
 ACQUIRE = r'^ *fence syncscope\("workgroup"\) acquire.*\n'
-FIRST = r"(?=(?:.*\n){0,2} *br label %loop)"
-LOOP = r"(?=(?:.*\n){0,2} *%i\.next = )"
+FIRST = r"(?=(?:.*\n){0,6} *br label %loop$)"
+LOOP = r"(?=(?:.*\n){0,4} *%trip\.next = )"
 SYNCHRONISE = RELEASE + BARRIER + ACQUIRE
 
 
@@ -56,15 +63,24 @@ MFMA_PRODUCT = (
         ("acquire-dropped", ACQUIRE + LOOP, ""),
         (
             "barrier-before-the-stores",
-            r"(%stage\.next = xor .*\n)((?s:.*?))(" + SYNCHRONISE + ")" + LOOP,
+            r"(sched\.barrier\(i32 0\)\n)((?:(?!.*sched).*\n)*?)(" + SYNCHRONISE + ")" + LOOP,
             r"\1\3\2",
         ),
         (
             "fence-of-a-wave",
-            r'(fence syncscope\(")workgroup("\) release.*\n(?:.*\n){2} *br label %loop)',
+            r'(fence syncscope\(")workgroup("\) release.*\n(?:.*\n){2,6} *br label %loop$)',
             r"\1wavefront\2",
         ),
-        ("one-stage-instead-of-two", r"(%stage\.next = )xor i32 %stage, 1", r"\1xor i32 %stage, 0"),
+        (
+            "second-step-fills-the-stage-that-it-reads",
+            r"(%a\.loop\.second\.c0\.s0\.at = getelementptr .* @a_tile, i32 0, i32 )0",
+            r"\g<1>1",
+        ),
+        (
+            "second-step-reads-the-stage-that-it-fills",
+            r"(%a\.loop\.second\.0\.g0\.first = getelementptr .* @a_tile, i32 0, i32 )1",
+            r"\g<1>0",
+        ),
         ("row-of-the-other-half", r"(%out\.lane_row = mul nuw nsw i32 %lane_group, )4", r"\g<1>8"),
         ("row-of-another-register", r"(%row\.m0\.r5 = add nuw nsw i32 %out\.row, )9", r"\g<1>5"),
         ("wave-of-another-column", r"(%wave_n = urem i32 %wave, )2", r"\g<1>1"),
@@ -81,11 +97,10 @@ MFMA_PRODUCT = (
         ),
         (
             "fragments-of-the-next-stage",
-            r"(%a\.loop\.0\.g0\.first = getelementptr .* @a_tile, i32 0, i32 )%stage",
+            r"(%a\.loop\.0\.g0\.first = getelementptr .* @a_tile, i32 0, i32 )0",
             r"\g<1>1",
         ),
         ("half-the-columns-not-stored", r"^ *store <4 x half> %b\.loop\.c0\.s1, .*\n", ""),
-        ("starts-at-the-other-stage", r"(%stage = phi i32 \[ )0,", r"\g<1>1,"),
         (
             "fragments-beyond-the-depths",
             r"(%line2 = add nuw nsw i32 %lane_group, )2",
@@ -100,10 +115,14 @@ MFMA_PRODUCT = (
             r"%a\.c0\.row\.exists = call .*",
             "%a.c0.row.exists = add i32 %a.c0.row.chunk, 0",
         ),
-        ("loop-that-does-not-end", r"%i\.next = add nuw nsw i32 %i, 1", "%i.next = add i32 %i, 0"),
+        ("loop-that-does-not-end", r"(%trip\.next = add) nuw nsw (i32 %trip, )1", r"\1 \g<2>0"),
         ("clamp-off-by-one", r"(%a\.row_limit = sub nuw nsw i32 )69,", r"\g<1>70,"),
         ("output-row-guard-off-by-one", r"(%rows_left = sub nuw nsw i32 )70,", r"\g<1>71,"),
-        ("stage-of-lds-not-wrapped", r"(%stage\.next = )xor i32 %stage, 1", r"\1add i32 %stage, 1"),
+        (
+            "stage-of-lds-not-wrapped",
+            r"(%b\.loop\.second\.c0\.s0\.at = getelementptr .* @b_tile, i32 0, i32 )0",
+            r"\g<1>2",
+        ),
         (
             "tail-read-without-guard",
             r"%b\.tail\.c0\.l0\.offset = select i1 %b\.tail\.c0\.l0\.exists, (i64 \S+), i64 0",
@@ -156,7 +175,7 @@ MFMA_PRODUCT = (
         ),
         (
             "sum-of-the-loop-forgotten",
-            r"(%acc\.m0\.n0\.tail\.s0 = .*<16 x float> )%acc\.m0\.n0\.loop",
+            r"(%acc\.m0\.n0\.tail\.s0 = .*<16 x float> )%acc\.m0\.n0\.loop\.second",
             r"\1zeroinitializer",
         ),
     ),
@@ -215,7 +234,7 @@ PLAIN_PRODUCT = (
         plain_product,
         "out-of-bounds",
         ("depths-of-lds", r"icmp ult i32 %last\.k\.next, 8", "icmp ult i32 %last.k.next, 32"),
-        ("stride-of-b", r"(%b\.tile\.next = getelementptr float, .*, i64 )296", r"\g<1>370"),
+        ("stride-of-b", r"(%b\.tile\.loop = getelementptr float, .*, i64 )296", r"\g<1>370"),
     ),
     *bugs(
         plain_product,
@@ -239,4 +258,35 @@ PLAIN_PRODUCT = (
     ),
 )
 
-MUTATIONS = (*MFMA_PRODUCT, *WMMA_PRODUCT, *PLAIN_PRODUCT)
+ODD_PRODUCT = (
+    *bugs(
+        odd_product,
+        "out-of-bounds",
+        (
+            "last-tile-not-clamped",
+            r"%b\.tail\.c0\.l3\.p1\.whole\.row\.exists = call .*",
+            "%b.tail.c0.l3.p1.whole.row.exists = add i32 %b.tail.c0.l3.p1.row, 0",
+        ),
+        (
+            "clamp-of-the-last-tile-off-by-one",
+            r"(%b\.piece_limit = sub nuw nsw i32 )56",
+            r"\g<1>57",
+        ),
+        (
+            "rows-behind-the-last-stored",
+            r"(%rows_inside = call .*)%rows_left, i32 64",
+            r"\1 64, i32 64",
+        ),
+    ),
+    *bugs(
+        odd_product,
+        "race",
+        (
+            "columns-behind-the-last-stored-in-the-next-row",
+            r"(%column0\.bytes = select i1 )%column0\.exists",
+            r"\1true",
+        ),
+    ),
+)
+
+MUTATIONS = (*MFMA_PRODUCT, *WMMA_PRODUCT, *PLAIN_PRODUCT, *ODD_PRODUCT)

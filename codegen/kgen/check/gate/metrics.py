@@ -86,6 +86,10 @@ STATIC: tuple[Metric, ...] = (
         "matrix_share", "fraction", "matrix instructions (multiply-adds where there are none) "
         "among all of that loop", bound=Bound.MINIMUM, headline=True,
     ),
+    _static(
+        "instructions_per_matrix_cycle", "instructions", "instructions of that loop for each clock "
+        "that its matrix instructions keep a SIMD busy (AMD)",
+    ),
     _static("loads_per_matrix", "loads", "loads in that loop for each of them", headline=True),
     _static("findings", "warnings", "warnings of ptxas that it had to make the code slow (C75xx)"),
     _static(

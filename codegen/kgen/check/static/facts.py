@@ -76,6 +76,12 @@ def facts(reader: Reader, entry: KernelEntry) -> Facts:
         metrics["occupancy"] = occupancy.warps
     if loop is not None:
         metrics |= _of_loop(loop)
+        busy = sum(
+            count * (family.matrix_cycles(targets.find(entry.target.name), opcode) or 0.0)
+            for opcode, count in loop.opcodes.items()
+        )
+        if busy:
+            metrics["instructions_per_matrix_cycle"] = loop.instructions / busy
     return Facts(
         metrics=metrics,
         opcodes=Counter(ins.opcode for ins in code),

@@ -12,6 +12,7 @@ from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
 from kgen.targets.amdgpu import devices, heuristics
 from kgen.targets.amdgpu.limits import TARGETS
+from kgen.targets.amdgpu.matrix_cycles import matrix_cycles
 from kgen.targets.amdgpu.occupancy import occupancy
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.device import Occupancy, Rates
@@ -74,6 +75,9 @@ class Amdgpu(Family):
 
     def rates(self, target: Target) -> Rates:
         return devices.rates(target)
+
+    def matrix_cycles(self, target: Target, opcode: str) -> float | None:
+        return matrix_cycles(target, opcode)
 
     def toolchain(self) -> tuple[Toolchain, ...]:
         return (llvm_ir.toolchain(),)

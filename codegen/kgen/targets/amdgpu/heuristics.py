@@ -30,8 +30,6 @@ MMA_TILES = (
 )
 #: With two waves on each SIMD.
 PING_PONG = PingPongMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, warp_n=64)
-#: A lane of a wave of 32 holds twice as much of a warp tile: the largest is cut in eight.
-LARGEST_IN_WAVES_OF_32 = (128, 128, 64, 32)
 #: By the number of LDS banks: the lines of a tile along k then reach all of them.
 MMA_BLOCK_K = {32: 32, 64: 64}
 
@@ -86,8 +84,7 @@ def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
 
 
 def _mma(spec: Matmul, target: Target) -> MmaMatmul:
-    tiles = MMA_TILES if target.subgroup == 64 else (LARGEST_IN_WAVES_OF_32, *MMA_TILES[1:])
-    m, n, warp_m, warp_n = cheapest(spec, target, tiles)
+    m, n, warp_m, warp_n = cheapest(spec, target, MMA_TILES)
     return MmaMatmul(
         block_m=m,
         block_n=n,

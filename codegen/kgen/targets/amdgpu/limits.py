@@ -9,6 +9,7 @@ Features:
 - ``mfma-double-k``: V_MFMA_F32_32X32X16 and 16X16X32 on f16 and bf16 (CDNA4).
 - ``wmma-gfx11``, ``wmma-gfx12``: V_WMMA_F32_16X16X16 on f16 and bf16. The two generations spread a
   fragment over the lanes in different ways.
+- ``real-true16``: LLVM takes the halves of registers for registers of their own (gfx11).
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ from __future__ import annotations
 from kgen.targets.base import Target
 from kgen_runtime.launch_limits import amdgpu_limits
 
+#: The fourth word of a buffer's resource, by the lanes of a wave: raw 32-bit data; on RDNA also the
+#: resource level, which gfx10 asks for, and the range check of raw buffers (OOB_SELECT 3). Source:
+#: the ISA manuals, "Buffer Resource Descriptor"; `amdgpu.fat_raw_buffer_cast` of MLIR does so.
+BUFFER_FLAGS = {64: 0x27000, 32: 0x31027000}
+
 
 def _target(
     name: str,
     *,
     compute_units: int,
     lds_banks: int = 32,
+    load_offset: int,
     features: str,
 ) -> Target:
     launch = amdgpu_limits(name)
@@ -36,6 +43,8 @@ def _target(
             "threads": launch.workgroup,
             "shared_memory": launch.shared_memory,
             "lds_banks": lds_banks,
+            "load_offset": load_offset,
+            "buffer_flags": BUFFER_FLAGS[launch.registers.lanes],
             "registers": launch.registers.per_thread,
             "compute_units": compute_units,
             "grid_threads": launch.grid_threads,
@@ -46,38 +55,46 @@ def _target(
 
 
 #: The limit `registers` is that of one lane: VGPRs, and on CDNA AccVGPRs of the same unified file.
-#: `compute_units` are those of the largest product (MI250X per die, MI300X, MI355X, RX 6900 XT,
-#: RX 7900 XTX, RX 9070 XT); only the choice of a schedule looks at them.
+#: `load_offset` is the most bytes that a global load adds to its address itself, `buffer_flags` the
+#: fourth word of a buffer's resource. `compute_units` are those of the largest product (MI250X per
+#: die, MI300X, MI355X, RX 6900 XT, RX 7900 XTX, RX 9070 XT); only the choice of a schedule looks at
+#: them.
 TARGETS = (
     _target(
         "gfx90a",
         compute_units=110,
+        load_offset=2**12 - 1,
         features="mfma mfma-bf16-1k",
     ),
     _target(
         "gfx942",
         compute_units=304,
+        load_offset=2**12 - 1,
         features="mfma mfma-bf16-1k",
     ),
     _target(
         "gfx950",
         compute_units=256,
         lds_banks=64,
+        load_offset=2**12 - 1,
         features="mfma mfma-bf16-1k mfma-double-k",
     ),
     _target(
         "gfx1030",
         compute_units=80,
+        load_offset=2**11 - 1,
         features="",
     ),
     _target(
         "gfx1100",
         compute_units=96,
-        features="wmma-gfx11",
+        load_offset=2**12 - 1,
+        features="wmma-gfx11 real-true16",
     ),
     _target(
         "gfx1201",
         compute_units=64,
+        load_offset=2**23 - 1,
         features="wmma-gfx12",
     ),
 )

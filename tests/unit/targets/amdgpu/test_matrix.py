@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from kgen import targets
 from kgen.schedule import MmaMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.amdgpu import FAMILY
@@ -86,3 +87,29 @@ def test_what_targets_have() -> None:
         "gfx1100": "llvm.amdgcn.wmma.f32.16x16x16.bf16.v8f32.v16i16",
         "gfx1201": "llvm.amdgcn.wmma.f32.16x16x16.bf16.v8f32.v8i16",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "opcode", "clocks"),
+    [
+        ("gfx90a", "v_mfma_f32_32x32x8f16", 64),
+        ("gfx90a", "v_mfma_i32_16x16x16i8", 32),
+        ("gfx942", "v_mfma_f32_32x32x8_f16", 32),
+        ("gfx942", "v_mfma_f32_16x16x16_bf16", 16),
+        ("gfx942", "v_mfma_f32_32x32x16_fp8_fp8", 32),
+        ("gfx942", "v_mfma_f32_32x32x2_f32", 64),
+        ("gfx950", "v_mfma_f32_32x32x16_f16", 32),
+        ("gfx950", "v_mfma_f32_32x32x8_f16", 32),
+        ("gfx950", "v_mfma_f32_16x16x32_fp8_fp8", 16),
+        ("gfx950", "v_mfma_f32_32x32x64_f8f6f4", 64),
+        ("gfx1100", "v_wmma_f32_16x16x16_f16", 32),
+        ("gfx1100", "v_wmma_i32_16x16x16_iu8", 32),
+        ("gfx1201", "v_wmma_f32_16x16x16_f16", 16),
+        ("gfx1201", "v_wmma_f32_16x16x16_fp8_fp8", 8),
+        ("gfx1201", "v_perm_b32", None),
+        ("gfx1030", "v_wmma_f32_16x16x16_f16", None),
+    ],
+)
+def test_matrix_cycles(name: str, opcode: str, clocks: int | None) -> None:
+    """As AMD's matrix instruction calculator has them."""
+    assert FAMILY.matrix_cycles(targets.find(name), opcode) == clocks

@@ -15,7 +15,7 @@ from kgen.spec import DType, Matmul, Spec
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.plan import matmul_fma, matmul_mma, plan
 from kgen.targets.amdgpu.plan.elementwise import ElementwisePlan
-from kgen.targets.amdgpu.plan.matmul import KLoop
+from kgen.targets.amdgpu.plan.matmul import PROLOGUE, START, KLoop
 from kgen.targets.amdgpu.plan.matmul_fma import FmaPlan
 from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan
 from kgen.targets.base import Target
@@ -36,22 +36,27 @@ def test_every_tile_is_loaded_and_multiplied_once(full: int, rest: int, stages: 
     lds: list[int | None] = [None] * stages
     multiplied = []
     lds[0] = 0
-    steps = ["first"]
-    for i in range(walk.trips):
-        steps += ["loop"] * (i == 0)
-        multiplied.append(lds[i % stages])
-        lds[(i + 1) % stages] = i + 1
-    if walk.has_tail:
-        assert walk.tail_source == (steps[-1] if walk.has_loop else None)
-        steps.append("tail")
-        multiplied.append(lds[walk.tail_reads])
-        lds[walk.tail_fills] = full
-    assert walk.last_source == (steps[-1] if len(steps) > 1 else None)
-    multiplied.append(lds[walk.last_reads])
+    steps = [*walk.peeled, *walk.loop * walk.trips, *walk.behind_loop]
+    for tile, step in enumerate(steps, 1):
+        multiplied.append(lds[step.reads])
+        lds[step.fills] = tile
+    multiplied.append(lds[walk.last.reads])
     tiles = full + (rest > 0)
     assert multiplied == list(range(tiles))
     assert walk.first_is_partial == (full == 0)
-    assert walk.behind_prologue == (steps[1] if len(steps) > 1 else "last")
+    assert len(walk.behind_loop) == walk.has_tail
+
+
+@given(full=st.integers(0, 9), rest=st.integers(0, 3), stages=st.integers(1, 2))
+def test_a_step_goes_on_from_the_one_before(full: int, rest: int, stages: int) -> None:
+    if full == rest == 0:
+        return
+    walk = KLoop(full=full, rest=rest, stages=stages)
+    before = PROLOGUE
+    for step in (*walk.peeled, *walk.loop, *walk.behind_loop, walk.last):
+        assert step.before == (START if step in walk.loop[:1] else before)
+        assert step.source == (None if step.before == PROLOGUE else step.before)
+        before = step.name
 
 
 def mma(spec: Matmul, target: Target = GFX942, schedule: MmaMatmul = MMA) -> MmaPlan:

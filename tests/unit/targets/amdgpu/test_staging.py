@@ -29,6 +29,7 @@ def make(
     interleave: int = 1,
     memory: DType = DType.F16,
     gap: int = 0,
+    overhang: bool = False,
 ) -> Staging:
     for_mma = lds_axis == "k"
     return layout.make(
@@ -50,6 +51,7 @@ def make(
         batch_terms=(),
         strides=(1, shape[0] + gap) if transposed else (shape[1] + gap, 1),
         loads=lambda tile: [([(row, 0) for row in range(0, block[0], tile.slot_rows)][:32], 16)],
+        overhang=overhang,
     )
 
 
@@ -116,19 +118,32 @@ def test_every_element_arrives_once_in_its_place(
     assert max(landed) * s.tile.dtype.itemsize < s.tile.nbytes // s.tile.stages
 
 
+@pytest.mark.parametrize("overhang", [False, True])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("lds_axis", ["row", "k"])
-@pytest.mark.parametrize("shape", [(64, 32), (65, 40), (60, 36), (7, 5), (1, 1)])
-def test_vectors_lie_inside_or_outside_as_a_whole(
-    shape: tuple[int, int], lds_axis: Axis, transposed: bool
+@pytest.mark.parametrize("shape", [(64, 32), (65, 40), (60, 36), (7, 33), (1, 64), (1, 1)])
+def test_no_load_leaves_the_matrix(
+    shape: tuple[int, int], lds_axis: Axis, transposed: bool, overhang: bool
 ) -> None:
-    s = make(shape, transposed=transposed, lds_axis=lds_axis)
-    extent = shape[0] if s.memory_axis == "row" else shape[1]
-    assert extent % s.vector == 0
-    assert s.last_row + (s.vector if s.memory_axis == "row" else 1) == shape[0]
+    """Pieces of the partial tile are inside of their line; whole tiles' loads are so, or reach into
+    a line that the partial tile has."""
+    s = make(shape, transposed=transposed, lds_axis=lds_axis, overhang=overhang)
+    rows, k = shape
+    partial = k % s.block_k or (s.block_k if s.overhangs else 0)
+    if s.memory_axis == "row":
+        assert rows % s.piece == 0
+        assert s.last_piece_row + s.piece == rows
+        end = (k - partial - 1) * s.k_stride + s.last_row + s.vector
+        assert end <= (k - 1) * s.k_stride + rows
+        assert overhang or s.last_row + s.vector == rows
+    else:
+        assert k % s.piece == 0 and not s.overhangs
+        assert (k - partial) % s.vector == 0
+        assert s.last_row == s.last_piece_row == rows - 1
+    assert s.vector % s.piece == 0
     # The last block's clamped loads stay inside: its limit is never below its first row.
     first_row = (shape[0] - 1) // s.block_rows * s.block_rows
-    assert s.last_row >= first_row
+    assert min(s.last_row, s.last_piece_row) >= first_row
 
 
 @pytest.mark.parametrize("transposed", [False, True])
@@ -139,7 +154,7 @@ def test_load_offsets_follow_the_strides(lds_axis: Axis, transposed: bool) -> No
     for load in s.loads:
         assert load.offset == load.row * s.row_stride + load.k * s.k_stride
     assert s.slow_stride == max(s.row_stride, s.k_stride)
-    assert s.k_step == s.block_k * s.k_stride
+    assert s.steps(3) == 3 * s.block_k * s.k_stride
 
 
 def test_far_tiles_need_wide_offsets() -> None:
@@ -150,7 +165,7 @@ def test_far_tiles_need_wide_offsets() -> None:
 def test_rows_that_are_contiguous_twice_are_still_right() -> None:
     """K = 1: both strides are 1."""
     s = make((64, 1))
-    assert (s.memory_axis, s.vector) == ("k", 1)
+    assert (s.memory_axis, s.piece) == ("k", 1)
     assert len(arrivals(s)) == 64 * 32
 
 

@@ -3,7 +3,8 @@
 Sources: CDNA3 manual, "Manually Inserted Wait States (NOPs)", CDNA4 manual, the same; RDNA3 manual,
 "WMMA"; LLVM, GCNHazardRecognizer.cpp, which has the numbers for all processors. Held on gfx9: what
 a matrix instruction writes or adds to, what a transcendental function writes (from gfx942 on), what
-DPP reads, scalar registers that addresses of memory are in, vcc of v_div_fmas. Held from gfx11 on:
+DPP reads, scalar registers that addresses of memory are in and (from gfx942 on) that vector
+instructions read, such as a carry, vcc of v_div_fmas. Held from gfx11 on:
 a WMMA behind one whose result it multiplies. Other hazards are not looked for.
 """
 
@@ -22,6 +23,8 @@ _TRANSCENDENTAL = re.compile(r"v_(exp|log|rcp|rsq|sqrt|sin|cos)_")
 _DPP = re.compile(r"quad_perm|row_|wave_|dpp8")
 _SHAPE = re.compile(r"_(\d+)x\d+x(\d+)_?([a-z]+\d+)")
 _DPP_AFTER_VECTOR, _ADDRESS_AFTER_SCALAR, _FMAS_AFTER_VCC, _USE_AFTER_FUNCTION = 2, 5, 4, 1
+#: From gfx942 on.
+_VECTOR_AFTER_SCALAR = 2
 
 
 def hazards(code: Sequence[Decoded], arch: str) -> list[Finding]:
@@ -76,6 +79,10 @@ def _on_gfx9(before: Decoded, ins: Decoded, arch: str) -> Iterator[tuple[int, st
         for register in before.writes & ins.reads:
             if register.startswith("s"):
                 yield _ADDRESS_AFTER_SCALAR, register
+    if ins.opcode.startswith("v_") and arch != "gfx90a":
+        for register in before.writes & ins.reads:
+            if register == "vcc" or register.startswith("s"):
+                yield _VECTOR_AFTER_SCALAR, register
     if ins.opcode.startswith("v_div_fmas") and "vcc" in before.writes:
         yield _FMAS_AFTER_VCC, "vcc"
     is_function, uses = (_TRANSCENDENTAL.match(i.opcode) is not None for i in (before, ins))

@@ -27,6 +27,8 @@ from kgen_runtime.values import frozen
 _BASE, _STRIDE, _BYTES, _FLAGS = range(4)
 #: The unit in which ranges are checked.
 _PART = 4
+#: HSA runs with unaligned access: words start at any byte.
+_ALIGNMENT = 1
 
 
 def _make(ins: Instruction) -> Callable[[Machine, Array, Array, Array, Array], Array]:
@@ -99,8 +101,7 @@ def load_in_range(m: Machine, ins: Instruction, place: Place, size: int) -> Arra
     for start, count, inside in place.pieces(m, ins, size):
         with m.narrowed(inside) as any_lane:
             if any_lane:
-                align = min(count, _PART)
-                raw = m.memory.load(m, ins, address + start, count, align, GLOBAL)
+                raw = m.memory.load(m, ins, address + start, count, _ALIGNMENT, GLOBAL)
                 parts = np.ascontiguousarray(raw)[..., None].view(np.uint8)
                 lanes = np.broadcast_to(inside, address.shape)
                 whole = np.broadcast_to(parts, (*address.shape, count))
@@ -136,8 +137,7 @@ def _store(ins: Instruction) -> Callable[[Machine, Any, Array, Array, Array, Arr
                 if any_lane:
                     piece = np.ascontiguousarray(parts[..., start : start + count])
                     raw = piece.view(raw_dtype(count))[..., 0]
-                    align = min(count, _PART)
-                    m.memory.store(m, ins, address + start, raw, align, GLOBAL)
+                    m.memory.store(m, ins, address + start, raw, _ALIGNMENT, GLOBAL)
 
     return store
 

@@ -46,6 +46,11 @@ class AmdgpuPlan(Plan):
         return ()
 
     @property
+    def target_features(self) -> tuple[str, ...]:
+        """What LLVM is told to do otherwise than for the processor."""
+        return ()
+
+    @property
     def has_barriers(self) -> bool:
         """The threads of a workgroup exchange data through LDS."""
         return False

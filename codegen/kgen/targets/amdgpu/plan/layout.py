@@ -34,15 +34,23 @@ def make(
     batch_terms: tuple[BatchTerm, ...],
     strides: tuple[int, int],
     loads: Loads,
+    overhang: bool = False,
 ) -> Staging:
     """How a tile of a matrix of `shape` = (rows, k) is staged.
 
-    `strides` are elements from one row and k to the next. Raises ScheduleError if the
-    threads cannot share the tile evenly.
+    `strides` are elements from one row and k to the next. With `overhang`, loads may reach over the
+    end of a line of memory; the main loop must then load the last tile as a partial one, even if
+    it is whole (:func:`walked`). Raises ScheduleError if the threads cannot share the tile evenly.
     """
     memory_axis: Axis = "k" if strides[1] == 1 else "row"
-    # A vector must lie wholly inside or outside the matrix.
-    extent = shape[1] if memory_axis == "k" else shape[0]
+    widest = WIDEST // memory.itemsize
+    piece = power_of_two_divisor(shape[1] if memory_axis == "k" else shape[0], widest)
+    k_rest = shape[1] % tile.depth
+    if memory_axis == "row":
+        # How far a load may reach over the end of a line: not beyond what the last tile has left.
+        left = (k_rest or tile.depth) * strides[1] if overhang else 0
+        while widest > piece and widest > left:
+            widest //= 2
     staging = [
         Staging(
             name=name,
@@ -54,11 +62,12 @@ def make(
             row_stride=strides[0],
             k_stride=strides[1],
             memory_axis=memory_axis,
-            k_rest=shape[1] % tile.depth,
+            k_rest=k_rest,
             chunk=chunk,
+            piece=min(piece, chunk.vector),
         )
         for chunk in shapes(
-            power_of_two_divisor(extent, WIDEST // memory.itemsize),
+            widest,
             tile.slot,
             same_axis=(memory_axis == "k") == (tile.slot_k > 1),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from kgen.errors import ScheduleError
@@ -27,17 +27,47 @@ from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
+#: Bytes that 32-bit offsets in a buffer reach, with as many behind them to be outside.
+MAX_BUFFER = 2**31
+MAKE_BUFFER = (
+    "ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)"
+)
 #: One LDS tile, filled while nothing reads it, or two that take turns.
 MAX_STAGES = 2
+
+
+@frozen
+class WalkStep:
+    """One step of the walk along K: load the next tile, multiply the one in an LDS stage.
+
+    Its basic block has its name. It goes on with the accumulators and from the tile of the step
+    `before`, and fills the stage `fills` with the tile that it loads.
+    """
+
+    name: str
+    before: str
+    reads: int
+    fills: int
+    of_loop: bool = False
+
+    @property
+    def source(self) -> str | None:
+        """The step whose accumulators it adds to; None for zeros."""
+        return None if self.before == PROLOGUE else self.before
+
+
+#: What the prologue's tile is called, and what a loop's first step goes on from.
+PROLOGUE, START = "first", "start"
 
 
 @frozen
 class KLoop:
     """The walk along K, one tile ahead: tile i+1 is on its way while tile i is multiplied.
 
-    ``prologue`` (tile 0), ``loop`` (tiles 1 .. full-1), ``tail`` (the partial tile, if it is not
-    the only one), ``last`` (nothing left to load). Every step but the prologue multiplies the tile
-    that the step before brought.
+    The prologue loads tile 0. Each of the `steps` that follow loads a whole tile and multiplies the
+    one that the step before brought; `tail` does so with the partial tile, if it is not the only
+    one, and `last` multiplies what is left. The loop is unrolled by the stages of LDS, whose
+    addresses are constants then; the steps that are no whole trip come before it.
     """
 
     full: int
@@ -49,9 +79,14 @@ class KLoop:
         return self.full == 0
 
     @property
+    def steps(self) -> int:
+        """Whole tiles behind the first."""
+        return max(0, self.full - 1)
+
+    @property
     def trips(self) -> int:
         """Times that the loop runs; without any there is no loop."""
-        return max(0, self.full - 1)
+        return self.steps // self.stages
 
     @property
     def has_loop(self) -> bool:
@@ -66,43 +101,73 @@ class KLoop:
         return self.stages > 1
 
     @property
-    def behind_loop(self) -> str:
-        """The step that follows the loop."""
-        return "tail" if self.has_tail else "last"
+    def peeled(self) -> tuple[WalkStep, ...]:
+        """Before the loop."""
+        names = ["peeled"] * (self.steps % self.stages)
+        return self._in_turn(names, PROLOGUE, tile=0)
 
     @property
-    def behind_prologue(self) -> str:
-        return "loop" if self.has_loop else self.behind_loop
+    def loop(self) -> tuple[WalkStep, ...]:
+        """Of one trip."""
+        names = ["loop", "loop.second"][: self.stages] if self.has_loop else []
+        steps = self._in_turn(names, START, tile=len(self.peeled))
+        return tuple(dataclasses.replace(step, of_loop=True) for step in steps)
 
     @property
-    def tail_source(self) -> str | None:
-        """The step whose accumulators the tail goes on with; None for zeros."""
-        return "loop" if self.has_loop else None
+    def before_loop(self) -> str:
+        return self.peeled[-1].name if self.peeled else PROLOGUE
 
     @property
-    def last_source(self) -> str | None:
-        return "tail" if self.has_tail else self.tail_source
+    def behind_loop(self) -> tuple[WalkStep, ...]:
+        """The tail, if there is one."""
+        names = ["tail"] * self.has_tail
+        return self._in_turn(names, self._behind_steps, tile=self.steps)
 
     @property
-    def tail_reads(self) -> int:
-        """The LDS stage that the first step behind the loop reads."""
-        return self.trips % self.stages
+    def last(self) -> WalkStep:
+        """Its tile is the last one: it loads none."""
+        before = "tail" if self.has_tail else self._behind_steps
+        (step,) = self._in_turn(["last"], before, tile=self.steps + self.has_tail)
+        return step
 
     @property
-    def tail_fills(self) -> int:
-        return (self.trips + 1) % self.stages
+    def _behind_steps(self) -> str:
+        return self.loop[-1].name if self.has_loop else self.before_loop
+
+    def _in_turn(self, names: Sequence[str], before: str, tile: int) -> tuple[WalkStep, ...]:
+        """The first of these steps multiplies the tile of this number."""
+        return tuple(
+            WalkStep(
+                name=name,
+                before=source,
+                reads=number % self.stages,
+                fills=(number + 1) % self.stages,
+            )
+            for number, (name, source) in enumerate(
+                zip(names, (before, *names), strict=False), tile
+            )
+        )
 
     @property
-    def last_reads(self) -> int:
-        return self.tail_fills if self.has_tail else self.tail_reads
+    def blocks(self) -> tuple[str, ...]:
+        """The names of all steps, in their order."""
+        steps = (*self.peeled, *self.loop, *self.behind_loop, self.last)
+        return tuple(step.name for step in steps)
 
 
 @frozen
 class EpiloguePlan:
-    """From accumulators to memory: pieces of `value.lanes` neighbouring columns of one row."""
+    """From accumulators to memory: pieces of `value.lanes` neighbouring columns of one row.
+
+    The output and what is like it are buffers, whose bounds the hardware checks: outside of them,
+    stores do nothing and loads give zero. Rows behind the last are outside by themselves; columns
+    behind the last are sent there. Only a tile too large for offsets of 32 bits has branches.
+    """
 
     spec: Matmul
     value: FloatType
+    block_m: int
+    block_n: int
     ragged_rows: bool
     ragged_columns: bool
 
@@ -111,8 +176,32 @@ class EpiloguePlan:
         return FloatType(dtype=self.spec.out, lanes=self.value.lanes)
 
     @property
+    def row_bytes(self) -> int:
+        return self.row_stride * self.out.dtype.itemsize
+
+    @property
+    def block_bytes(self) -> int:
+        """From a whole block's first row to behind its last."""
+        return self.block_m * self.row_bytes
+
+    @property
+    def outside(self) -> int:
+        """An offset that is outside of every block, as is the sum of it and a row's; -2**31."""
+        return -MAX_BUFFER
+
+    @property
+    def is_buffer(self) -> bool:
+        return self.block_bytes < MAX_BUFFER
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """The output and the arguments like it, by their names in the kernel."""
+        return (*(a.stem for a in self.fused.full), "out")
+
+    @property
     def guarded(self) -> bool:
-        return self.ragged_rows or self.ragged_columns
+        """Pieces are behind branches."""
+        return not self.is_buffer and (self.ragged_rows or self.ragged_columns)
 
     @cached_property
     def fused(self) -> FusedEpilogue:
@@ -155,10 +244,24 @@ class EpiloguePlan:
     @property
     def declarations(self) -> tuple[str, ...]:
         """Of the intrinsics that the epilogue calls."""
-        found = (
+        found = [
             *self._renderer.declarations(self.fused.expression),
             *rounding(self.value, self.out),
-        )
+        ]
+        if self.is_buffer:
+            t = self.out.words
+            found.append(MAKE_BUFFER)
+            found.append(
+                f"void @llvm.amdgcn.raw.ptr.buffer.store.{t.suffix}"
+                f"({t}, ptr addrspace(8), i32, i32, i32 immarg)"
+            )
+            if self.fused.full:
+                found.append(
+                    f"{t} @llvm.amdgcn.raw.ptr.buffer.load.{t.suffix}"
+                    "(ptr addrspace(8), i32, i32, i32 immarg)"
+                )
+            if self.ragged_rows:
+                found.append("i32 @llvm.umin.i32(i32, i32)")
         return tuple(dict.fromkeys(found))
 
     @property
@@ -186,12 +289,35 @@ class MatmulPlan(AmdgpuPlan):
         return next((a.stem for a in self.epilogue.fused.arguments if a.name == name), name)
 
     @property
+    def moved_each_step(self) -> tuple[Staging, ...]:
+        """Operands whose tiles of one trip are so near that a load's own offset reaches them; all,
+        if a trip has one."""
+        reach, stages = self.target.limits["load_offset"], self.k_loop.stages
+        return tuple(
+            s
+            for s in (self.a, self.b)
+            if stages == 1 or s.memory.itemsize * s.steps(stages) <= reach
+        )
+
+    @property
+    def moved_each_trip(self) -> tuple[Staging, ...]:
+        """The others: in the loop, each of its steps has a pointer of its own."""
+        return tuple(s for s in (self.a, self.b) if s not in self.moved_each_step)
+
+    @property
     def batched(self) -> bool:
         return self.spec.batch > 1
 
     @property
     def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
         return batch_coordinates(self.spec)
+
+    @property
+    def target_features(self) -> tuple[str, ...]:
+        """Where halves of registers change places, one V_PERM_B32 for two of them: as registers of
+        their own, LLVM moves one at a time."""
+        transposes = self.a.gathers or self.b.gathers
+        return ("-real-true16",) if transposes and self.target.has("real-true16") else ()
 
     @property
     def has_barriers(self) -> bool:
@@ -206,14 +332,18 @@ class MatmulPlan(AmdgpuPlan):
     @property
     def declarations(self) -> tuple[str, ...]:
         """Of the intrinsics that both main loops call."""
-        found = ["i32 @llvm.amdgcn.workgroup.id.y()", "void @llvm.amdgcn.s.barrier()"]
-        if self.k_loop.has_loop:
-            found.append("void @llvm.amdgcn.sched.barrier(i32 immarg)")
+        found = [
+            "i32 @llvm.amdgcn.workgroup.id.y()",
+            "void @llvm.amdgcn.s.barrier()",
+            "void @llvm.amdgcn.sched.barrier(i32 immarg)",
+        ]
+        if self.k_loop.has_loop and self.moved_each_trip:
+            found.append("ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1))")
         if self.batched:
             found.append("i32 @llvm.amdgcn.workgroup.id.z()")
         if self.a.ragged_rows or self.b.ragged_rows:
             found.append("i32 @llvm.umin.i32(i32, i32)")
-        return (*found, *self.epilogue.declarations)
+        return tuple(dict.fromkeys((*found, *self.epilogue.declarations)))
 
     @property
     def exponentials(self) -> tuple[FloatType, ...]:
@@ -232,18 +362,27 @@ class MatmulPlan(AmdgpuPlan):
         return (f"LDS, {sum(s.tile.nbytes for s in sides)} B", *found)
 
 
-def k_loop(spec: Matmul, schedule: GpuMatmul) -> KLoop:
+def check_stages(schedule: GpuMatmul) -> None:
     """Raises ScheduleError for more stages than there are."""
     if schedule.num_stages > MAX_STAGES:
         raise ScheduleError(
             f"num_stages={schedule.num_stages} is more than the {MAX_STAGES} that amdgpu kernels "
             f"have; try num_stages={MAX_STAGES}"
         )
-    return KLoop(
-        full=spec.k // schedule.block_k,
-        rest=spec.k % schedule.block_k,
-        stages=schedule.num_stages,
-    )
+
+
+def walked(
+    spec: Matmul, schedule: GpuMatmul, a: Staging, b: Staging
+) -> tuple[KLoop, Staging, Staging]:
+    """The walk along K, and the operands with the depth of its partial tile.
+
+    Where loads overhang, the last tile is always loaded as a partial one, which does not."""
+    full, rest = divmod(spec.k, schedule.block_k)
+    if rest == 0 and (a.overhangs or b.overhangs):
+        full, rest = full - 1, schedule.block_k
+    loop = KLoop(full=full, rest=rest, stages=schedule.num_stages)
+    a, b = (dataclasses.replace(s, k_rest=rest) for s in (a, b))
+    return loop, a, b
 
 
 def launch(spec: Matmul, schedule: GpuMatmul, threads: int) -> Launch:
@@ -266,6 +405,8 @@ def epilogue(spec: Matmul, schedule: GpuMatmul, lanes: int) -> EpiloguePlan:
     return EpiloguePlan(
         spec=spec,
         value=FloatType(dtype=DType.F32, lanes=lanes),
+        block_m=schedule.block_m,
+        block_n=schedule.block_n,
         ragged_rows=spec.m % schedule.block_m != 0,
         ragged_columns=spec.n % schedule.block_n != 0,
     )

@@ -17,7 +17,14 @@ from kgen.targets.amdgpu.plan.base import check_grid, check_threads
 from kgen.targets.amdgpu.plan.chunks import power_of_two_divisor
 from kgen.targets.amdgpu.plan.layout import Loads
 from kgen.targets.amdgpu.plan.lds import LdsTile
-from kgen.targets.amdgpu.plan.matmul import MatmulPlan, check_lds, epilogue, k_loop, launch
+from kgen.targets.amdgpu.plan.matmul import (
+    MatmulPlan,
+    check_lds,
+    check_stages,
+    epilogue,
+    launch,
+    walked,
+)
 from kgen.targets.base import Target
 from kgen.targets.batch import batch_terms
 from kgen.targets.llvm_ir import FloatType
@@ -94,8 +101,7 @@ class FmaPlan(MatmulPlan):
     @property
     def loop_metadata(self) -> dict[str, int]:
         """Metadata number of each step's loop over depths; 0 to 2 are taken."""
-        steps = ["loop"] * self.k_loop.has_loop + ["tail"] * self.k_loop.has_tail + ["last"]
-        return {step: number for number, step in enumerate(steps, 3)}
+        return {step: number for number, step in enumerate(self.k_loop.blocks, 3)}
 
     @property
     def whole_groups(self) -> bool:
@@ -122,7 +128,7 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
     threads = schedule.num_threads
     check_threads(target, threads, "thread_m", schedule.thread_m)
-    loop = k_loop(spec, schedule)
+    check_stages(schedule)
     check_lds(schedule, target, lambda s: lds_bytes(s, target), granule_k=1)
     m = Side(thread_rows=schedule.thread_m, threads=schedule.block_m // schedule.thread_m)
     n = Side(thread_rows=schedule.thread_n, threads=schedule.block_n // schedule.thread_n)
@@ -146,6 +152,7 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
             batch_terms=batch_terms(spec, name),
             strides=strides,
             loads=fragment_loads(side, [divmod(t, n.threads)[number] for t in wave]),
+            overhang=True,
         )
         for number, (name, memory, rows, block, side, strides) in enumerate(
             (
@@ -154,6 +161,7 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
             )
         )
     )
+    loop, a, b = walked(spec, schedule, a, b)
     launched = launch(spec, schedule, threads)
     check_grid(launched.grid, threads, target, "a larger block")
     # A stored vector must lie wholly inside or outside the output.

@@ -18,7 +18,14 @@ from kgen.targets.amdgpu.plan.base import check_grid, check_threads
 from kgen.targets.amdgpu.plan.chunks import power_of_two_divisor
 from kgen.targets.amdgpu.plan.layout import Loads
 from kgen.targets.amdgpu.plan.lds import LdsTile
-from kgen.targets.amdgpu.plan.matmul import MatmulPlan, check_lds, epilogue, k_loop, launch
+from kgen.targets.amdgpu.plan.matmul import (
+    MatmulPlan,
+    check_lds,
+    check_stages,
+    epilogue,
+    launch,
+    walked,
+)
 from kgen.targets.base import Target
 from kgen.targets.batch import batch_terms
 from kgen_runtime.values import frozen
@@ -242,7 +249,7 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
             f"block_k={schedule.block_k} is not a multiple of the {depth} that a round of "
             f"{instruction.name} covers; try block_k={-(-schedule.block_k // depth) * depth}"
         )
-    loop = k_loop(spec, schedule)
+    check_stages(schedule)
     check_lds(schedule, target, lambda s: lds_bytes(spec, s), depth)
     tiles_n = schedule.warp_n // instruction.n
     # A piece of neighbouring columns lies wholly inside or outside the output, and is one store.
@@ -268,12 +275,14 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
             batch_terms=batch_terms(spec, name),
             strides=strides,
             loads=fragment_loads(instruction, target.subgroup, warp // instruction.m),
+            overhang=True,
         )
         for name, rows, block, warp, neighbours, strides in (
             ("a", spec.m, schedule.block_m, schedule.warp_m, 1, spec.a_strides[1:]),
             ("b", spec.n, schedule.block_n, schedule.warp_n, interleave, (b_n, b_k)),
         )
     )
+    loop, a, b = walked(spec, schedule, a, b)
     launched = launch(spec, schedule, threads)
     check_grid(launched.grid, threads, target, "a larger block")
     return kind(

@@ -53,10 +53,6 @@ class PingPongPlan(MmaPlan):
         """The first wave of the half that is one barrier behind."""
         return self.schedule.num_warps // 2
 
-    def k_step(self, operand: Staging) -> int:
-        """Elements of an operand from one K-tile to the next."""
-        return operand.block_k * operand.k_stride
-
     @property
     def phases(self) -> tuple[Phase, ...]:
         """The last group is loaded early: in its phase LDS is filled anew."""

@@ -30,9 +30,11 @@ class Staging:
     row_stride: int
     k_stride: int
     memory_axis: Axis
-    #: Depth of the last, partial tile; 0 if the tiles divide K.
+    #: Depth of the last, partial tile; 0 if there is none.
     k_rest: int
     chunk: Shape
+    #: Elements of a load of the partial tile, each wholly inside or outside of the matrix.
+    piece: int
 
     @property
     def block_rows(self) -> int:
@@ -60,8 +62,47 @@ class Staging:
 
     @property
     def last_row(self) -> int:
-        """The last row of the matrix at which a load may start."""
-        return self.rows - (self.vector if self.memory_axis == "row" else 1)
+        """The last row of the matrix at which a load may start: of an overhanging one, any."""
+        whole = self.memory_axis == "row" and not self.overhangs
+        return self.rows - (self.vector if whole else 1)
+
+    @property
+    def last_piece_row(self) -> int:
+        """Likewise of the partial tile's loads."""
+        return self.rows - (self.piece if self.memory_axis == "row" else 1)
+
+    @property
+    def overhangs(self) -> bool:
+        """A load may reach over the end of a line of memory into the next, which exists: the last
+        line is in the partial tile."""
+        return self.memory_axis == "row" and self.piece < self.vector
+
+    @property
+    def pieces(self) -> tuple[int, ...]:
+        """The first element of each load of the partial tile, in a load of a whole one."""
+        return tuple(range(0, self.vector, self.piece))
+
+    @property
+    def in_pieces(self) -> bool:
+        return self.piece < self.vector
+
+    @property
+    def piece_type(self) -> str:
+        """A piece as an integer."""
+        return f"i{8 * self.piece * self.memory.itemsize}"
+
+    def piece_row(self, load: Load, first: int) -> int:
+        """Rows from the chunk's first to a piece of a load."""
+        return load.row + first
+
+    def piece_k(self, load: Load, first: int) -> int:
+        """Depths likewise, where memory is contiguous along k."""
+        return load.k + first
+
+    @property
+    def cuts_depth(self) -> bool:
+        """Not all depths of the partial tile exist."""
+        return 0 < self.k_rest < self.block_k
 
     @property
     def chunk_row(self) -> int:
@@ -130,7 +171,7 @@ class Staging:
 
     def checks_depth(self, load: Load) -> bool:
         """The load's depth may be behind the matrix though the chunk's first depth is not."""
-        return self.k_rest > 0 and load.k > 0
+        return (self.cuts_depth or self.overhangs) and load.k > 0
 
     @property
     def stores(self) -> tuple[Store, ...]:
@@ -215,7 +256,6 @@ class Staging:
     def offset_type(self) -> str:
         return "i64" if self.wide_offsets else "i32"
 
-    @property
-    def k_step(self) -> int:
-        """Elements from one K tile to the next."""
-        return self.block_k * self.k_stride
+    def steps(self, count: int) -> int:
+        """Elements from one K tile to that `count` further on."""
+        return count * self.block_k * self.k_stride
