@@ -160,6 +160,11 @@ def goldens() -> Iterator[Golden]:
             yield Golden(
                 target=target, spec=_as(spec, DType.F32), schedule=FMA[spec] | WHOLE.get(target, {})
             )
+    # Straight from the buffers: slices of k, 16-bit elements two to a word; and for a CPU.
+    spec = Matmul(m=1, n=64, k=260, dtype=DType.F16, layout=Layout.NT)
+    yield Golden(target="vulkan1.3", spec=spec)
+    spec = Matmul(m=4, n=64, k=66, dtype=DType.F32)
+    yield Golden(target="vulkan1.3+cpu", spec=spec)
     for target in ("x86-64", "x86-64-v3", "x86-64-v4", "aarch64-neon"):
         for spec in (EVEN, ODD):
             yield Golden(target=target, spec=_as(spec, DType.F32), schedule=BLIS[spec])

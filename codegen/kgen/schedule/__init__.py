@@ -18,6 +18,7 @@ from kgen.schedule.matmul import (
     SplitFmaMatmul,
     SplitK,
     SplitMatmul,
+    UnstagedMatmul,
     WgmmaMatmul,
 )
 from kgen.schedule.rowwise import ClusterRows, CpuSplitRows, CpuStream, GpuRows, GpuStream
@@ -47,5 +48,6 @@ __all__ = [
     "SplitFmaMatmul",
     "SplitK",
     "SplitMatmul",
+    "UnstagedMatmul",
     "WgmmaMatmul",
 ]

@@ -189,6 +189,19 @@ class SplitFmaMatmul(SplitK, FmaMatmul):
 
 
 @frozen
+class UnstagedMatmul(FmaMatmul):
+    """The same straight from global memory, with nothing staged; `slices` parts of a block multiply
+    K-tiles in turn, and add up what they have in the end."""
+
+    mainloop: ClassVar[str] = "unstaged"
+    slices: int = 1
+
+    @property
+    def num_threads(self) -> int:
+        return super().num_threads * self.slices
+
+
+@frozen
 class CpuMatmul(Schedule):
     """BLIS blocking: an mr x nr register tile inside mc x kc of A and kc x nc of B.
 

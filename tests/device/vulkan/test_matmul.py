@@ -120,6 +120,8 @@ SCHEDULES = (
     FmaMatmul(block_m=64, block_n=64, block_k=16, thread_m=8, thread_n=4),
     FmaMatmul(block_m=8, block_n=8, block_k=1, thread_m=8, thread_n=8),
     FmaMatmul(block_m=32, block_n=64, block_k=32, thread_m=2, thread_n=4),
+    FmaMatmul(block_m=16, block_n=32, block_k=8, thread_m=4, thread_n=8, num_stages=2),
+    FmaMatmul(block_m=4, block_n=4, block_k=2, thread_m=4, thread_n=2, num_stages=2),
 )
 
 
@@ -205,21 +207,26 @@ def test_loads_widen_exactly(vulkan: VulkanBackend, dtype: DType, operand: str) 
 def test_mutations_are_seen(vulkan: VulkanBackend) -> None:
     """A kernel without its barriers, or with one instruction wrong, fails the checks above."""
     spec = Matmul(m=65, n=66, k=67, dtype=DType.F32)
-    kernel = build(spec, schedule=SCHEDULES[0])
+    kernel = build(spec, schedule=dataclasses.replace(SCHEDULES[0], num_stages=2))
     check_exact(vulkan, spec, kernel)
     for old, new in (
         ("OpControlBarrier %uint_2 %uint_2 %uint_264", "OpNop"),
-        ("%tail_a_m0 %tail_b_n0 %tail_sum", "%tail_a_m0 %tail_a_m0 %tail_sum"),
-        ("OpStore %out_m1_n0_ptr", "; OpStore %out_m1_n0_ptr"),
+        ("%tail_m0 %tail_b0 %tail_sum", "%tail_m1 %tail_b0 %tail_sum"),
+        ("OpStore %out_m1_n0_0_to", "; OpStore %out_m1_n0_0_to"),
         ("OpULessThan %bool %row_first %uint_65", "OpULessThan %bool %row_first %uint_64"),
+        (
+            "%main_next_stage = OpBitwiseAnd %uint %main_k_tile_next",
+            "%main_next_stage = OpBitwiseAnd %uint %main_k_tile",
+        ),
+        ("%first_a_at0 = OpIAdd %uint %a_edge0", "%first_a_at0 = OpIAdd %uint %uint_1"),
     ):
         assert old in kernel.source.text
-        broken = _with_module(kernel, assemble(kernel.source.text.replace(old, new), (1, 6)))
+        broken = with_module(kernel, assemble(kernel.source.text.replace(old, new), (1, 6)))
         with pytest.raises(AssertionError):
             check_exact(vulkan, spec, broken)
 
 
-def _with_module(kernel: Kernel, module: bytes) -> Kernel:
+def with_module(kernel: Kernel, module: bytes) -> Kernel:
     machine, source = kernel.assembled.artifacts
     artifacts = (dataclasses.replace(machine, data=module), source)
     assembled = dataclasses.replace(kernel.assembled, artifacts=artifacts)

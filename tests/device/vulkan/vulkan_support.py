@@ -26,6 +26,7 @@ NUMPY: dict[DType, Any] = {
     DType.F32: np.float32,
     DType.F16: np.float16,
     DType.BF16: ml_dtypes.bfloat16,
+    DType.S8: np.int8,
 }
 #: Bytes around each tensor that a kernel must leave alone, and what they hold.
 GUARD = 256

@@ -97,7 +97,7 @@ def build(**options: str) -> list[str]:
         (["inspect", "none.kgen"], "none.kgen: cannot read: No such file or directory"),
         (["inspect", os.devnull], "not a kgen bundle, or not all of one; make one with kgen build"),
         (["verify", "none.kgen"], "none.kgen: cannot read"),
-        (build(target="vulkan"), "target=vulkan is unknown; try vulkan1.1, vulkan1.3, or see"),
+        (build(target="vulkan"), "target=vulkan is unknown; try vulkan1.1, vulkan1.3, vulkan1.3+"),
         (build(target="cpu"), "target=cpu is unknown; try x86-64, x86-64-v3"),
         (build(target=""), "target= is unknown; try native, sm_75"),
         (

@@ -102,6 +102,7 @@ class Vulkan(Family):
         return {
             "api": [target.limits["api_major"], target.limits["api_minor"]],
             "features": [],
+            "device_type": "cpu" if target.has("unstaged") else "other",
             "limits": {name: target.limits[name] for name in VULKAN_GUARANTEED},
         }
 

@@ -3,8 +3,8 @@ but for rows of more than 8 million columns that are no whole number of vectors.
 
 from __future__ import annotations
 
-from kgen.schedule import FmaMatmul, GpuRows, GpuStream
-from kgen.spec import Elementwise, Matmul, Rowwise
+from kgen.schedule import FmaMatmul, GpuRows, GpuStream, UnstagedMatmul
+from kgen.spec import DType, Elementwise, Matmul, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.row import RowPlan, interleaved_block
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
@@ -12,27 +12,43 @@ from kgen.targets.vulkan.plan.elementwise import vector_of
 from kgen.targets.vulkan.plan.rowwise import fewest_lanes
 from kgen.targets.vulkan.plan.rowwise import vector_of as vector_of_row
 
-#: (block_m, block_n, thread_m, thread_n): 128 invocations each, 16 of them side by side along n
-#: where the tile is wide enough.
+#: (block_m, block_n, thread_m, thread_n) of staged products: 128 invocations each where the tile
+#: is large enough. A value that an invocation has read is multiplied thread_m or thread_n times.
 FMA_TILES = (
+    (64, 128, 8, 8),
+    (128, 64, 8, 8),
     (64, 64, 8, 4),
     (32, 64, 4, 4),
-    (64, 32, 8, 2),
-    (32, 32, 4, 2),
+    (64, 32, 4, 4),
+    (32, 32, 2, 4),
     (16, 64, 2, 4),
-    (64, 16, 8, 1),
-    (16, 16, 2, 1),
-    (8, 64, 1, 4),
-    (4, 128, 4, 1),
-    (1, 128, 1, 1),
-    (128, 4, 1, 4),
-    (128, 1, 1, 1),
+    (64, 16, 2, 4),
+    (16, 16, 1, 4),
 )
-MAX_BLOCK_K = 16
+#: With the largest tile, two stages of so many steps are what every device has room for.
+MAX_BLOCK_K = 8
+STAGES = 2
 #: Workgroups that run at once on a middling GPU; only the balance of tiles depends on it.
 TYPICAL_UNITS = 64
 #: Copying one row or column of a K-tile counts as much as multiplying this many of its elements.
 EDGE_WEIGHT = 16
+
+#: Products of up to so many rows or columns read the other operand once, straight from its buffer:
+#: an invocation has all of these.
+FEW = 8
+#: Of such a product, the outputs along the other dimension that an invocation computes, and how
+#: many invocations are side by side there, by whether memory is contiguous along it.
+UNSTAGED_OUTPUTS = 4
+UNSTAGED_THREADS = {True: 16, False: 4}
+
+#: Lanes of a software driver's vectors, and the outputs of each, of a product on a CPU by the rows
+#: of A that it has (measured on lavapipe: an access costs a loop over the lanes, so the most
+#: outputs per load that registers hold are best).
+CPU_LANES = 8
+CPU_ROWS = 8
+CPU_OUTPUTS = {1: 32, 2: 32, 4: 16, 8: 16}
+#: 16-bit numbers take registers to widen, and pay for more steps at once.
+CPU_NARROW_OUTPUTS, CPU_NARROW_STEPS, CPU_STEPS = 8, 8, 4
 
 THREADS = 128
 #: Columns of a row that a lane holds before another lane joins, and at most.
@@ -44,6 +60,16 @@ MAX_TURNS = 65535
 
 
 def matmul(spec: Matmul, target: Target) -> FmaMatmul:
+    """By what a product is limited: staged tiles where operands are used again, straight from the
+    buffers where they are not, and where the device is a CPU."""
+    if target.has("unstaged"):
+        return _on_cpu(spec, target)
+    if min(spec.m, spec.n) <= FEW:
+        return _few(spec, target)
+    return _staged(spec, target)
+
+
+def _staged(spec: Matmul, target: Target) -> FmaMatmul:
     """The tile with the least work in the rounds that its workgroups take."""
     limit = target.limits["maxComputeWorkGroupCount"]
 
@@ -58,10 +84,61 @@ def matmul(spec: Matmul, target: Target) -> FmaMatmul:
     return FmaMatmul(
         block_m=block_m,
         block_n=block_n,
-        block_k=min(MAX_BLOCK_K, 1 << (spec.k - 1).bit_length()),
+        block_k=min(MAX_BLOCK_K, _power_of_two(spec.k)),
+        num_stages=STAGES,
         thread_m=thread_m,
         thread_n=thread_n,
     )
+
+
+def _few(spec: Matmul, target: Target) -> UnstagedMatmul:
+    """All of the short dimension in each invocation; K in as many slices as fill a workgroup."""
+    tall = spec.n < spec.m
+    short, long = (spec.n, spec.m) if tall else (spec.m, spec.n)
+    contiguous = spec.layout.a_transposed if tall else not spec.layout.b_transposed
+    block_k = min(MAX_BLOCK_K, _power_of_two(spec.k))
+    outputs = min(UNSTAGED_OUTPUTS, _power_of_two(long))
+    slices = min(THREADS // UNSTAGED_THREADS[contiguous], _power_of_two(-(-spec.k // block_k)))
+    threads = min(THREADS // slices, _power_of_two(-(-long // outputs)))
+    limit = target.limits["maxComputeWorkGroupCount"]
+    while -(-long // (threads * outputs)) > limit and slices > 1:
+        threads, slices = 2 * threads, slices // 2
+    each, block = (_power_of_two(short), outputs), (_power_of_two(short), outputs * threads)
+    (thread_m, thread_n), (block_m, block_n) = (each[::-1], block[::-1]) if tall else (each, block)
+    return UnstagedMatmul(
+        block_m=block_m,
+        block_n=block_n,
+        block_k=block_k,
+        thread_m=thread_m,
+        thread_n=thread_n,
+        slices=slices,
+    )
+
+
+def _on_cpu(spec: Matmul, target: Target) -> UnstagedMatmul:
+    """A vector of invocations side by side along n, or above one another where n is short."""
+    is_narrow = spec.dtype.itemsize < DType.F32.itemsize
+    thread_m = min(CPU_ROWS, _power_of_two(spec.m))
+    most = CPU_NARROW_OUTPUTS if is_narrow and thread_m > 1 else CPU_OUTPUTS[thread_m]
+    columns = _power_of_two(spec.n)
+    across = min(CPU_LANES, columns)
+    thread_n = min(most, columns // across)
+    down = CPU_LANES // across
+    limit = target.limits["maxComputeWorkGroupCount"]
+    while -(-spec.m // (thread_m * down)) > limit:
+        down *= 2
+    return UnstagedMatmul(
+        block_m=thread_m * down,
+        block_n=thread_n * across,
+        block_k=min(CPU_NARROW_STEPS if is_narrow else CPU_STEPS, _power_of_two(spec.k)),
+        thread_m=thread_m,
+        thread_n=thread_n,
+    )
+
+
+def _power_of_two(number: int) -> int:
+    """The least one that is not below the number."""
+    return 1 << (number - 1).bit_length()
 
 
 def elementwise(spec: Elementwise, target: Target) -> GpuStream:

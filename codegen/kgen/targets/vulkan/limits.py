@@ -28,13 +28,14 @@ STORAGE_16BIT = "storageBuffer16BitAccess"
 STORAGE_8BIT = "storageBuffer8BitAccess"
 
 
-def _target(api: str, spirv: tuple[int, int]) -> Target:
+def _target(api: str, spirv: tuple[int, int], suffix: str = "", *words: str) -> Target:
+    # SPIR-V 1.4 and later list every global variable in the entry point's interface.
+    lists_all = ("interface-lists-all",) if spirv >= (1, 4) else ()
     return Target(
-        name=f"vulkan{api}",
+        name=f"vulkan{api}{suffix}",
         family="vulkan",
         arch=f"spirv{spirv[0]}.{spirv[1]}",
-        # SPIR-V 1.4 and later list every global variable in the entry point's interface.
-        features=frozenset(("interface-lists-all",) if spirv >= (1, 4) else ()),
+        features=frozenset((*lists_all, *words)),
         limits={
             "api_major": int(api[0]),
             "api_minor": int(api[2]),
@@ -45,4 +46,9 @@ def _target(api: str, spirv: tuple[int, int]) -> Target:
     )
 
 
-TARGETS = (_target("1.1", (1, 3)), _target("1.3", (1, 6)))
+#: `unstaged`: the device is a CPU, on which workgroup memory is a copy of what its cache holds.
+TARGETS = (
+    _target("1.1", (1, 3)),
+    _target("1.3", (1, 6)),
+    _target("1.3", (1, 6), "+cpu", "unstaged"),
+)

@@ -44,7 +44,9 @@ SPECS: tuple[Spec, ...] = (
 @pytest.mark.parametrize("spec", SPECS, ids=lambda s: s.key)
 def test_the_heuristics_ask_for_nothing_beyond_the_guarantee(spec: Spec) -> None:
     found = plan(spec)
-    feature = {} if spec.dtype is DType.F32 else {"features": ["storageBuffer16BitAccess"]}
+    packed = isinstance(spec, Matmul) and spec.n % 2 == 0 and spec.k % 2 == 0
+    narrow = spec.dtype is not DType.F32 and not packed
+    feature = {"features": ["storageBuffer16BitAccess"]} if narrow else {}
     assert found.requires == {"api": "1.3"} | feature
     assert found.num_threads <= 128
     assert found.shared_bytes <= 16384
@@ -88,8 +90,8 @@ def test_the_api_version_is_the_targets() -> None:
         (
             # Neither operand is copied along k, so neither is padded.
             Matmul(m=512, n=512, k=512, dtype=DType.F32, layout=Layout.TN),
-            {"block_m": 64, "block_n": 64, "block_k": 64, "thread_m": 8, "thread_n": 4},
-            {"maxComputeSharedMemorySize": 2 * 64 * 64 * 4},
+            {"block_m": 64, "block_n": 64, "block_k": 32, "thread_m": 8, "thread_n": 4},
+            {"maxComputeSharedMemorySize": 2 * 2 * 64 * 32 * 4},
         ),
     ],
     ids=["buffers", "range", "invocations", "memory"],
@@ -107,7 +109,7 @@ REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
         {"block_m": 96, "thread_m": 4},
         "block_m=96 is not a power of two; try block_m=64 or block_m=128",
     ),
-    (Matmul(m=64, n=64, k=64, dtype=DType.F32), {"num_stages": 2}, "try num_stages=1"),
+    (Matmul(m=64, n=64, k=64, dtype=DType.F32), {"num_stages": 3}, "try num_stages=2"),
     (
         Matmul(m=64, n=64, k=64, dtype=DType.F32),
         {"block_m": 64, "block_n": 64, "thread_m": 1, "thread_n": 1},
@@ -116,7 +118,7 @@ REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
     (
         Matmul(m=64, n=64, k=64, dtype=DType.F32),
         {"block_m": 64, "block_n": 64, "block_k": 512, "thread_m": 8, "thread_n": 4},
-        "block_k=512 needs 264192 B of workgroup memory; vulkan1.3 allows 32768; try block_k=32",
+        "block_k=512 needs 540672 B of workgroup memory; vulkan1.3 allows 32768; try block_k=16",
     ),
     (
         Matmul(m=65536, n=8, k=8, dtype=DType.F32),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from kgen import pipeline, targets
 from kgen.spec import Matmul, Spec
+from kgen.targets.base import Target
 from kgen.targets.vulkan.plan.base import VulkanPlan
-from kgen.targets.vulkan.plan.matmul_fma import MatmulPlan
+from kgen.targets.vulkan.plan.matmul import MatmulPlan
+from kgen.targets.vulkan.plan.matmul_fma import FmaPlan
+from kgen.targets.vulkan.plan.matmul_unstaged import UnstagedPlan
 
 FAMILY = targets.family("vulkan")
-VULKAN11, VULKAN13 = FAMILY.targets
+VULKAN11, VULKAN13, VULKAN_CPU = FAMILY.targets
 
 
 def plan(spec: Spec, **overrides: int) -> VulkanPlan:
@@ -21,6 +24,19 @@ def plan(spec: Spec, **overrides: int) -> VulkanPlan:
 def matmul_plan(spec: Matmul, **overrides: int) -> MatmulPlan:
     found = plan(spec, **overrides)
     assert isinstance(found, MatmulPlan)
+    return found
+
+
+def fma_plan(spec: Matmul, **overrides: int) -> FmaPlan:
+    found = plan(spec, **overrides)
+    assert isinstance(found, FmaPlan)
+    return found
+
+
+def unstaged_plan(spec: Matmul, target: Target = VULKAN13) -> UnstagedPlan:
+    """The heuristic's."""
+    found = pipeline.plan(spec, target)
+    assert isinstance(found, UnstagedPlan)
     return found
 
 

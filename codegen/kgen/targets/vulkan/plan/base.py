@@ -22,7 +22,7 @@ VECTOR_WIDTHS = (4, 2, 1)
 #: Bytes of the scalars that workgroup memory holds.
 WORD = 4
 
-_VECTORS = {"float": "vec", "uint": "uvec", "ushort": "u16vec", "uchar": "u8vec"}
+_VECTORS = {"float": "vec", "half": "f16vec", "uint": "uvec", "ushort": "u16vec", "uchar": "u8vec"}
 _BYTES = {"float": 4, "uint": 4, "uvec2": 8, "ushort": 2, "half": 2, "uchar": 1}
 #: What scalars of fewer than 32 bits take: the capability, and the device's feature.
 _NARROW = {
@@ -35,11 +35,23 @@ API_8BIT, SPIRV_8BIT = (1, 2), (1, 5)
 
 
 @frozen
+class Part:
+    """Element `number` of an access lies in its scalar `word`, from `bit` on, behind `place` others
+    there."""
+
+    number: int
+    word: int
+    place: int
+    bit: int
+
+
+@frozen
 class Tensor:
     """A storage buffer: an array of scalars, or of vectors of `vector` scalars.
 
     `scalar` is the SPIR-V type that memory holds: float, half, or uint, ushort or uchar for bits;
-    uvec2 for those of 64 bits, the lower word first.
+    uvec2 for those of 64 bits, the lower word first. `packed` elements of fewer than 32 bits share
+    a scalar that is a uint, the first one in its lowest bits.
     """
 
     name: str
@@ -47,6 +59,7 @@ class Tensor:
     dtype: DType
     scalar: str
     vector: int = 1
+    packed: int = 1
     read_only: bool
 
     @property
@@ -58,6 +71,20 @@ class Tensor:
     def element(self) -> str:
         """The type of the array's elements."""
         return self.scalar if self.vector == 1 else vector_type(self.scalar, self.vector)
+
+    @property
+    def width(self) -> int:
+        """Elements of the tensor in one access."""
+        return self.vector * self.packed
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Where each element of an access lies in it."""
+        bits = 8 * WORD // self.packed
+        return tuple(
+            Part(number=n, word=n // self.packed, place=n % self.packed, bit=n % self.packed * bits)
+            for n in range(self.width)
+        )
 
     @property
     def is_narrow(self) -> bool:
@@ -75,6 +102,11 @@ class Tensor:
         return self.word if self.vector == 1 else vector_type("uint", self.vector)
 
     @property
+    def floats(self) -> str:
+        """The type of an access of as many f32."""
+        return "float" if self.width == 1 else vector_type("float", self.width)
+
+    @property
     def components(self) -> range:
         return range(self.vector)
 
@@ -85,15 +117,33 @@ class Tensor:
 
 @frozen
 class Shared:
-    """An array of 4-byte scalars in workgroup memory."""
+    """An array in workgroup memory, of 4-byte scalars or of vectors of `vector` of them; `stages`
+    of them, one behind another, if that is not None. `by_component`: some accesses are of scalars
+    of a vector."""
 
     name: str
-    element: str
+    scalar: str
+    vector: int = 1
     length: int
+    stages: int | None = None
+    by_component: bool = False
+
+    @property
+    def element(self) -> str:
+        return self.scalar if self.vector == 1 else vector_type(self.scalar, self.vector)
+
+    @property
+    def is_staged(self) -> bool:
+        return self.stages is not None
+
+    @property
+    def shape(self) -> str:
+        """For readers: the number of elements."""
+        return f"[{self.length}]" if self.stages is None else f"[{self.stages}][{self.length}]"
 
     @property
     def nbytes(self) -> int:
-        return self.length * WORD
+        return (self.stages or 1) * self.length * self.vector * WORD
 
 
 @frozen
@@ -123,7 +173,9 @@ class VulkanPlan(Plan):
 
     @property
     def shared_types(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(s.element for s in self.shared))
+        """What accesses of workgroup memory are of, without repetition."""
+        scalars = (s.scalar for s in self.shared if s.by_component)
+        return tuple(dict.fromkeys((*(s.element for s in self.shared), *scalars)))
 
     @property
     def interface(self) -> tuple[str, ...]:
@@ -170,6 +222,8 @@ class VulkanPlan(Plan):
             "features": [feature for _, feature in self.narrow],
             "limits": {name: n for name, n in used.items() if n > VULKAN_GUARANTEED[name]},
         }
+        if self.target.has("unstaged"):
+            beyond |= {"device": "cpu"}
         version = (limits["api_major"], limits["api_minor"])
         api = max(version, API_8BIT) if self.has_8bit else version
         return {"api": ".".join(map(str, api))} | {
@@ -183,7 +237,8 @@ class VulkanPlan(Plan):
     @property
     def target_line(self) -> str:
         requires, limits = self.requires, self.target.limits
-        words = [f"Vulkan {requires['api']}", *requires.get("features", [])]
+        words = ["a CPU"] if "device" in requires else []
+        words += [f"Vulkan {requires['api']}", *requires.get("features", [])]
         words += [f"{name} >= {n}" for name, n in requires.get("limits", {}).items()]
         version = f"SPIR-V {limits['spirv_major']}.{limits['spirv_minor']}"
         return f"{self.target.name}, {version}; the device has {', '.join(words)}"
@@ -203,7 +258,7 @@ class VulkanPlan(Plan):
     def memory_map(self) -> tuple[str, ...]:
         if not self.shared:
             return ()
-        found = (f"{s.name}: {s.element} [{s.length}], {s.nbytes} B" for s in self.shared)
+        found = (f"{s.name}: {s.element} {s.shape}, {s.nbytes} B" for s in self.shared)
         return (f"workgroup memory, {self.shared_bytes} B", *found)
 
 

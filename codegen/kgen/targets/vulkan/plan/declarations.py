@@ -20,6 +20,10 @@ TYPES = {
     "uchar": "OpTypeInt 8 0",
     "float": "OpTypeFloat 32",
     "half": "OpTypeFloat 16",
+    "vec2": "OpTypeVector %float 2",
+    "vec4": "OpTypeVector %float 4",
+    "f16vec2": "OpTypeVector %half 2",
+    "f16vec4": "OpTypeVector %half 4",
     "uvec2": "OpTypeVector %uint 2",
     "uvec3": "OpTypeVector %uint 3",
     "uvec4": "OpTypeVector %uint 4",
@@ -40,6 +44,9 @@ TYPES = {
     # Both words of a product.
     "uint_pair": "OpTypeStruct %uint %uint",
 }
+
+#: Vectors of zeros, by the type that they have.
+ZEROS = {"vec2_zero": "vec2", "vec4_zero": "vec4"}
 
 #: f32 constants with a meaning: the literal, and what it is.
 MEANINGS = {
@@ -70,6 +77,8 @@ def find(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
         names |= {"uvec2", *map(word_name, found.groups())}
     values = {n: found for n in names if (found := _VALUE.fullmatch(n))}
     named = [n for n in literals if n in names]
+    zeros = [n for n in ZEROS if n in names]
+    names |= {ZEROS[name] for name in zeros}
     names |= {found[1] for found in values.values()} | ({"float"} if named else set())
     for name in reversed(TYPES):
         if name in names:
@@ -88,6 +97,7 @@ def find(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
         f"%{name} = OpConstantComposite %uvec2 %{word_name(found[2])} %{word_name(found[1])}"
         for name, found in pairs.items()
     ]
+    lines += [f"%{name} = OpConstantNull %{ZEROS[name]}" for name in zeros]
     return (*lines, *(f"%{name} = OpConstant %float {literals[name]}" for name in named))
 
 

@@ -10,6 +10,7 @@ from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen.targets.vulkan.expressions import SpirvRenderer
 from kgen.targets.vulkan.plan.base import Tensor
+from kgen.targets.vulkan.plan.outputs import Store
 from kgen_runtime.values import frozen
 
 #: Stems of ids: the function's, which those of its values begin with, and that of its first
@@ -34,21 +35,27 @@ class Epilogue:
         values = dict(zip(names, (f"%{p}" for p in self.parameters), strict=True))
         return self.renderer.render(self.fused.expression, values, f"%{FUNCTION}_result")
 
-    def index(self, argument: Argument, row: int, column: int) -> str:
-        """The id of the index of an argument's value for an output, by its numbers."""
+    def index(self, argument: Argument, store: Store) -> str:
+        """The id of the index of an argument's values for an access."""
         return {
-            Extent.FULL: f"at_m{row}_n{column}",
-            Extent.N: f"col_n{column}",
-            Extent.M: f"row_m{row}",
+            Extent.FULL: f"at_{store.name}",
+            Extent.N: store.column,
+            Extent.M: f"row_m{store.m}",
             Extent.ONE: "uint_0",
         }[argument.extent]
+
+    def values(self, argument: Argument, store: Store) -> tuple[str, ...]:
+        """The ids of an argument's values for the members of an access."""
+        stem = f"{argument.stem}_{store.name}"
+        width = len(store.members) if argument.varies_along_n else 1
+        return tuple(f"{stem}_{i if width > 1 else 0}" for i in range(len(store.members)))
 
     def functions(self, tensors: tuple[Tensor, ...]) -> tuple[str, ...]:
         """The helper functions that the kernel calls, callees first."""
         names = [
             f"{'widen' if t.read_only else 'narrow'}_{t.dtype}"
             for t in tensors
-            if t.scalar in ("ushort", "uchar")
+            if t.scalar in ("ushort", "uchar") or (t.packed > 1 and not t.read_only)
         ]
         if self.fused.changes:
             names += [*self.renderer.functions(self.fused.expression), FUNCTION]

@@ -149,7 +149,7 @@ def plan_rowwise(
     buffers = tuple(_buffers(row))
     needed = [each.name for buffer in buffers for each in conversions(buffer, renderer)]
     exchange = tuple(
-        Shared(name=f"exchange{i}", element=renderer.scalar, length=schedule.num_threads)
+        Shared(name=f"exchange{i}", scalar=renderer.scalar, length=schedule.num_threads)
         for i in range(EXCHANGE_BUFFERS)
     )
     folds = [fold for phase in row.phases for fold in phase.folds]

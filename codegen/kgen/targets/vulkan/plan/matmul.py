@@ -1,0 +1,84 @@
+"""What the plans of all matmuls share: the batch, outputs, the epilogue and its tensors."""
+
+from __future__ import annotations
+
+from kgen.schedule.matmul import GpuMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.batch import BatchCoordinate, batch_coordinates
+from kgen.targets.epilogue import FusedEpilogue
+from kgen.targets.vulkan.plan.base import Tensor, VulkanPlan, check_blocks
+from kgen.targets.vulkan.plan.epilogue import Epilogue
+from kgen.targets.vulkan.plan.matrix import epilogue_widths, tensor
+from kgen.targets.vulkan.plan.outputs import Outputs, Store
+from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
+
+
+@frozen
+class MatmulPlan(VulkanPlan):
+    schedule: GpuMatmul
+    spec: Matmul
+    outputs: Outputs
+    epilogue: Epilogue
+
+    @property
+    def totals(self) -> str:
+        """The stem of the ids that hold the final sums."""
+        raise NotImplementedError
+
+    def sums(self, store: Store) -> tuple[str, ...]:
+        """The ids of an access's sums."""
+        if not self.outputs.is_vector:
+            return (f"{self.totals}_{store.sum.name}",)
+        return tuple(f"sum_{store.name}_{c}" for c in store.members)
+
+    def results(self, store: Store) -> tuple[str, ...]:
+        """The ids of what is stored."""
+        if not self.epilogue.fused.changes:
+            return self.sums(store)
+        return tuple(f"finished_{store.name}_{c}" for c in store.members)
+
+    def calls(self, store: Store) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+        """For each call of the epilogue the ids of a sum, the result, the arguments' values."""
+        columns = [self.epilogue.values(a, store) for a in self.epilogue.fused.arguments]
+        values = zip(*columns, strict=True) if columns else [()] * len(store.members)
+        return tuple(zip(self.sums(store), self.results(store), values, strict=True))
+
+    @property
+    def batched(self) -> bool:
+        return self.spec.batch > 1
+
+    @property
+    def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
+        return batch_coordinates(self.spec)
+
+
+def plan_epilogue(spec: Matmul) -> Epilogue:
+    return Epilogue(fused=FusedEpilogue(spec=spec))
+
+
+def matmul_tensors(spec: Matmul, a: Tensor, b: Tensor, width: int) -> tuple[Tensor, ...]:
+    """All buffers; those of the epilogue are accessed `width` columns at a time."""
+    rest = (tensor(spec, name, each) for name, each in epilogue_widths(spec, width).items())
+    return tuple(sorted((a, b, *rest), key=lambda t: t.binding))
+
+
+def plan_launch(spec: Matmul, schedule: GpuMatmul, num_threads: int) -> Launch:
+    """A workgroup for each block tile: columns of them in x, rows in y, products in z."""
+    return Launch(
+        entry_point=spec.key,
+        grid=(-(-spec.n // schedule.block_n), -(-spec.m // schedule.block_m), spec.batch),
+        block=(num_threads, 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=Tile(
+            shape=(spec.batch, spec.m, spec.n),
+            extent=(1, schedule.block_m, schedule.block_n),
+            axes=(2, 1, 0),
+        ),
+    )
+
+
+def check_grid(spec: Matmul, target: Target, schedule: GpuMatmul) -> None:
+    check_blocks(-(-spec.m // schedule.block_m), "block_m", schedule.block_m, target)
+    check_blocks(-(-spec.n // schedule.block_n), "block_n", schedule.block_n, target)

@@ -1,0 +1,336 @@
+"""Matmul by multiply-adds straight from the buffers, with nothing staged in workgroup memory.
+
+For products of a few rows or columns, where no invocation could use what another one loads, and for
+devices that are CPUs, whose workgroup memory is a copy of what their cache holds. `slices` parts of
+a workgroup take K-tiles of block_k in turn; the first one adds up what they have in the end.
+"""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import UnstagedMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.header import counted
+from kgen.targets.vulkan.limits import CEILING
+from kgen.targets.vulkan.plan.base import Shared, check_powers_of_two, check_threads, log2
+from kgen.targets.vulkan.plan.matmul import (
+    MatmulPlan,
+    check_grid,
+    matmul_tensors,
+    plan_epilogue,
+    plan_launch,
+)
+from kgen.targets.vulkan.plan.matrix import Matrix, is_k_inner, output_width, plan_matrix
+from kgen.targets.vulkan.plan.outputs import Outputs, Side, Sum
+from kgen_runtime.values import frozen
+
+
+@frozen
+class EdgeAccess:
+    """The accesses of an invocation at one place along the edge: its number, and its distance from
+    the first, in accesses."""
+
+    number: int
+    distance: int
+
+
+@frozen
+class Load:
+    """One load of a K-tile: at edge access `edge`, `k` accesses (along k) behind the K-tile's
+    first; its index is `distance` behind that one's."""
+
+    edge: int
+    k: int
+    distance: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.edge}_k{self.k}"
+
+
+@frozen
+class UnstagedOperand:
+    """A or B, of which each invocation loads what it multiplies."""
+
+    matrix: Matrix
+    side: Side
+    block_k: int
+
+    @property
+    def name(self) -> str:
+        return self.matrix.name
+
+    @property
+    def edge(self) -> str:
+        return self.matrix.edge
+
+    @property
+    def clamped(self) -> bool:
+        return self.side.clamped
+
+    @property
+    def edge_start(self) -> int:
+        """Accesses along the edge from one block tile to the next."""
+        return self.side.block // self.matrix.edge_width
+
+    @property
+    def edge_thread(self) -> int:
+        """Accesses along the edge from an invocation's first to its neighbour's."""
+        return self.side.group // self.matrix.edge_width
+
+    @property
+    def edge_accesses(self) -> tuple[EdgeAccess, ...]:
+        width = self.matrix.edge_width
+        return tuple(
+            EdgeAccess(number=i // width, distance=distance // width)
+            for i, distance in self.side.values
+            if i % width == 0
+        )
+
+    @property
+    def k_step(self) -> int:
+        """From a K-tile to the next, in the buffer."""
+        if self.matrix.k_inner:
+            return self.block_k // self.matrix.width
+        return self.block_k * self.matrix.outer_stride
+
+    def loads(self, steps: int) -> tuple[Load, ...]:
+        """All of a K-tile of so many steps."""
+        each = 1 if self.matrix.k_inner else self.matrix.outer_stride
+        return tuple(
+            Load(edge=access.number, k=k, distance=k * each)
+            for k in range(steps // self.matrix.k_width)
+            for access in self.edge_accesses
+        )
+
+    @property
+    def as_loaded(self) -> bool:
+        """An access is a group of f32, and multiplied as it is."""
+        tensor = self.matrix.tensor
+        return (
+            self.edge == "n"
+            and not self.matrix.k_inner
+            and tensor.scalar == "float"
+            and tensor.width == self.side.group
+        )
+
+    def load(self, stem: str, number: int, step: int) -> str:
+        """The id of the access that holds value `number` along the edge, of a step."""
+        edge, k = number // self.matrix.edge_width, step // self.matrix.k_width
+        return f"{stem}_{self.name}{edge}_k{k}"
+
+    def value(self, stem: str, number: int, step: int) -> str:
+        """The id of value `number` along the edge, of a step."""
+        element = (step if self.matrix.k_inner else number) % self.matrix.width
+        return f"{self.load(stem, number, step)}_{element}"
+
+
+@frozen
+class Phase:
+    """K-tiles of `steps` steps; ids start with `name`, those of the sums before with `before`."""
+
+    name: str
+    steps: int
+    before: str | None
+
+
+@frozen
+class UnstagedPlan(MatmulPlan):
+    schedule: UnstagedMatmul
+    a: UnstagedOperand
+    b: UnstagedOperand
+
+    @property
+    def operands(self) -> tuple[UnstagedOperand, UnstagedOperand]:
+        return (self.a, self.b)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        m, n, slices = self.outputs.m, self.outputs.n, self.schedule.slices
+        full, rest = divmod(self.spec.k, self.schedule.block_k)
+        found = (
+            f"{counted(full, 'whole tile')} along k{f' and a remainder of {rest}' if rest else ''}",
+            f"{m.threads} x {n.threads} invocations (m x n), "
+            f"{m.per_thread} x {n.per_thread} outputs each, {n.group} next to one another",
+        )
+        return (*found, f"split-k in the workgroup: {slices} slices") if self.split else found
+
+    @property
+    def split(self) -> bool:
+        return self.schedule.slices > 1
+
+    # Which invocation does what
+
+    @property
+    def slices_inside(self) -> bool:
+        """Neighbouring invocations are those of neighbouring slices: what they read at once is
+        contiguous where the larger operand is contiguous along k."""
+        larger = self.b if self.spec.n >= self.spec.m else self.a
+        return self.split and larger.matrix.k_inner
+
+    @property
+    def slice_mask(self) -> int:
+        return self.schedule.slices - 1
+
+    @property
+    def slice_log2(self) -> int:
+        return log2(self.schedule.slices)
+
+    @property
+    def tile_threads(self) -> int:
+        """Invocations of a slice."""
+        return self.outputs.m.threads * self.outputs.n.threads
+
+    @property
+    def tile_log2(self) -> int:
+        return log2(self.tile_threads)
+
+    @property
+    def tile_mask(self) -> int:
+        return self.tile_threads - 1
+
+    # K
+
+    @property
+    def first_k_tile(self) -> str:
+        """The id of the first K-tile's number."""
+        return "slice" if self.split else "uint_0"
+
+    @property
+    def k_tiles(self) -> int:
+        return self.spec.k // self.schedule.block_k
+
+    @property
+    def main(self) -> Phase | None:
+        """The loop over whole K-tiles; None if K has none."""
+        if self.k_tiles == 0:
+            return None
+        return Phase(name="main", steps=self.schedule.block_k, before="acc")
+
+    @property
+    def tail(self) -> Phase | None:
+        """The last K-tile if it is not a whole one."""
+        steps = self.spec.k % self.schedule.block_k
+        if steps == 0:
+            return None
+        return Phase(name="tail", steps=steps, before="acc" if self.main else None)
+
+    def before(self, phase: Phase, step: int, sum: Sum) -> str:
+        """The id of a sum before a step."""
+        if step:
+            return f"{phase.name}_total{step - 1}_{sum.name}"
+        return f"{phase.before}_{sum.name}" if phase.before else self.outputs.zero
+
+    def after(self, phase: Phase, step: int, sum: Sum) -> str:
+        last = step == phase.steps - 1
+        return f"{phase.name}_total{'' if last else step}_{sum.name}"
+
+    # What a step multiplies
+
+    @property
+    def gathers(self) -> bool:
+        """Groups of columns are put together from single values."""
+        return self.outputs.is_vector and not self.b.as_loaded
+
+    def row(self, phase: Phase, m: int, step: int) -> str:
+        """The id of A's value, as often as a group of columns has members."""
+        value = self.a.value(phase.name, m, step)
+        return f"{phase.name}_m{m}_k{step}" if self.outputs.is_vector else value
+
+    def column(self, phase: Phase, n: int, step: int) -> str:
+        """The id of a group of columns of B."""
+        first = n * self.outputs.n.group
+        if self.b.as_loaded:
+            return self.b.load(phase.name, first, step)
+        if self.gathers:
+            return f"{phase.name}_n{n}_k{step}"
+        return self.b.value(phase.name, first, step)
+
+    def members(self, phase: Phase, n: int, step: int) -> tuple[str, ...]:
+        """The ids of a group's values."""
+        first = n * self.outputs.n.group
+        return tuple(self.b.value(phase.name, first + i, step) for i in self.outputs.n.members)
+
+    @property
+    def slice_totals(self) -> str:
+        """The stem of a slice's final sums."""
+        if self.tail is None:
+            return "acc"
+        return "slice_total" if self.split else "tail_total"
+
+    def skipped(self, sum: Sum) -> str:
+        """The id of a sum of the slices that have no part of the remainder."""
+        return f"acc_{sum.name}" if self.main else self.outputs.zero
+
+    @property
+    def totals(self) -> str:
+        return "total" if self.split else self.slice_totals
+
+    # What slices hand to the first one
+
+    def partial(self, number: int) -> int:
+        """Where the sums of this number begin in workgroup memory."""
+        return number * self.num_threads
+
+
+def plan_unstaged(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> UnstagedPlan:
+    """Raises ScheduleError if the schedule does not fit the target."""
+    _check(spec, target, schedule)
+    m = Side(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
+    n = Side(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
+    a, b = _operand(spec, schedule, "a", m), _operand(spec, schedule, "b", n)
+    outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
+    buffers = matmul_tensors(spec, a.matrix.tensor, b.matrix.tensor, outputs.width)
+    epilogue = plan_epilogue(spec)
+    partials = Shared(
+        name="partials",
+        scalar="float",
+        vector=n.group,
+        length=schedule.num_threads * len(outputs.sums),
+    )
+    plan = UnstagedPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="spirv/matmul_unstaged.spvasm.j2",
+        launches=(plan_launch(spec, schedule, schedule.num_threads),),
+        num_threads=schedule.num_threads,
+        tensors=buffers,
+        shared=(partials,) if schedule.slices > 1 else (),
+        functions=epilogue.functions(buffers),
+        constants=epilogue.constants,
+        outputs=outputs,
+        epilogue=epilogue,
+        a=a,
+        b=b,
+    )
+    limit = CEILING["maxComputeSharedMemorySize"]
+    if plan.shared_bytes > limit:
+        raise ScheduleError(
+            f"slices={schedule.slices} hand over {plan.shared_bytes} B in workgroup memory; "
+            f"{target.name} allows {limit}; try slices={schedule.slices // 2}"
+        )
+    return plan
+
+
+def _operand(spec: Matmul, schedule: UnstagedMatmul, name: str, side: Side) -> UnstagedOperand:
+    most = schedule.block_k if is_k_inner(spec, name) else side.group
+    return UnstagedOperand(
+        matrix=plan_matrix(spec, name, most), side=side, block_k=schedule.block_k
+    )
+
+
+def _check(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> None:
+    check_powers_of_two(schedule, "block_m", "block_n", "block_k", "thread_m", "thread_n", "slices")
+    if schedule.num_stages != 1:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} is not 1; mainloop=unstaged stages nothing in "
+            "workgroup memory; try num_stages=1"
+        )
+    check_threads(
+        schedule.num_threads,
+        target,
+        f"thread_m={2 * schedule.thread_m}, thread_n={2 * schedule.thread_n}",
+    )
+    check_grid(spec, target, schedule)

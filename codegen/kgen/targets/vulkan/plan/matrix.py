@@ -1,0 +1,157 @@
+"""A and B of a matmul as they lie in memory, in accesses as wide as their shape allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgen.spec import DType, Matmul
+from kgen.targets.batch import BatchTerm, batch_terms
+from kgen.targets.epilogue import FusedEpilogue
+from kgen.targets.vulkan.plan.base import WORD, Tensor, bits_of
+from kgen_runtime.values import frozen
+
+#: Bytes of the widest access.
+WIDEST = 16
+#: The scalar of a tensor of which single elements are read: f16 widens by OpFConvert, others on
+#: their bits.
+_SCALARS = {DType.F32: "float", DType.F16: "half"}
+
+
+@frozen
+class Matrix:
+    """A or B. `edge` is its dimension that is not k: m for A, n for B; neighbours along k are next
+    to one another in memory if `k_inner`, else those along the edge.
+
+    Indices count accesses of `width` elements along the contiguous dimension; `outer_stride` is
+    from one row of these to the next.
+    """
+
+    tensor: Tensor
+    edge: str
+    size: int
+    k: int
+    k_inner: bool
+    outer_stride: int
+    batch_terms: tuple[BatchTerm, ...]
+
+    @property
+    def name(self) -> str:
+        return self.tensor.name
+
+    @property
+    def width(self) -> int:
+        return self.tensor.width
+
+    @property
+    def edge_width(self) -> int:
+        """Elements of an access along the edge."""
+        return 1 if self.k_inner else self.width
+
+    @property
+    def k_width(self) -> int:
+        """Elements of an access along k."""
+        return self.width if self.k_inner else 1
+
+    @property
+    def inner(self) -> str:
+        """The name of the contiguous dimension."""
+        return "k" if self.k_inner else self.edge
+
+    @property
+    def outer(self) -> str:
+        return self.edge if self.k_inner else "k"
+
+    @property
+    def last_edge(self) -> int:
+        """The last access along the edge."""
+        return self.size // self.edge_width - 1
+
+    @property
+    def last_k(self) -> int:
+        """The last access along k."""
+        return self.k // self.k_width - 1
+
+    @property
+    def batched(self) -> bool:
+        return bool(self.batch_terms)
+
+
+def widths_of(dtype: DType) -> tuple[int, ...]:
+    """Elements that one access may have, most first: whole words, or a single element."""
+    per_word = WORD // dtype.itemsize
+    found = [words * per_word for words in (4, 2, 1) if words * WORD <= WIDEST]
+    return tuple(dict.fromkeys((*found, 1)))
+
+
+def widest(dtype: DType, dividing: tuple[int, ...], most: int) -> int:
+    """The most elements of an access, up to `most`, that divide all these numbers."""
+    return next(
+        w for w in widths_of(dtype) if w == 1 or (w <= most and all(n % w == 0 for n in dividing))
+    )
+
+
+def tensor(spec: Matmul, name: str, width: int) -> Tensor:
+    """A parameter as a buffer that is accessed `width` elements at a time."""
+    p = spec.parameter(name)
+    packed = WORD // p.dtype.itemsize
+    single = _SCALARS.get(p.dtype, bits_of(p.dtype)) if name in "ab" else _stored(p.dtype)
+    is_packed = width > 1 and packed > 1
+    return Tensor(
+        name=p.name,
+        binding=[q.name for q in spec.parameters].index(name),
+        dtype=p.dtype,
+        scalar="uint" if is_packed else single,
+        vector=width // packed if is_packed else width,
+        packed=packed if is_packed else 1,
+        read_only=p.role == "input",
+    )
+
+
+def _stored(dtype: DType) -> str:
+    """The scalar of what an epilogue reads and writes: bits, but for f32."""
+    return "float" if dtype is DType.F32 else bits_of(dtype)
+
+
+def is_k_inner(spec: Matmul, name: str) -> bool:
+    return spec.layout.b_transposed if name == "b" else not spec.layout.a_transposed
+
+
+def plan_matrix(spec: Matmul, name: str, most: int) -> Matrix:
+    """A or B, in the widest accesses of up to `most` elements."""
+    k_inner = is_k_inner(spec, name)
+    _, rows, columns = spec.a_strides if name == "a" else spec.b_strides
+    size = spec.m if name == "a" else spec.n
+    # A is m x k and B is k x n: one of the strides is that of the contiguous dimension.
+    edge_stride, k_stride = (rows, columns) if name == "a" else (columns, rows)
+    outer_stride = edge_stride if k_inner else k_stride
+    terms = batch_terms(spec, name)
+    dividing = (spec.k if k_inner else size, outer_stride, *(t.stride for t in terms))
+    width = widest(spec.parameter(name).dtype, dividing, most)
+    return Matrix(
+        tensor=tensor(spec, name, width),
+        edge="m" if name == "a" else "n",
+        size=size,
+        k=spec.k,
+        k_inner=k_inner,
+        outer_stride=outer_stride // width,
+        batch_terms=in_accesses(terms, width),
+    )
+
+
+def in_accesses(terms: tuple[BatchTerm, ...], width: int) -> tuple[BatchTerm, ...]:
+    return tuple(BatchTerm(name=t.name, stride=t.stride // width) for t in terms)
+
+
+def output_width(spec: Matmul, most: int) -> int:
+    """How many outputs of a row are stored at once, and read with them what has their shape."""
+    terms = batch_terms(spec, "c")
+    dividing = (spec.n, spec.out_strides[1], *(t.stride for t in terms))
+    shared = [p.dtype for p in spec.parameters if p.name not in "ab"]
+    return min(widest(dtype, dividing, most) for dtype in shared)
+
+
+def epilogue_widths(spec: Matmul, width: int) -> Mapping[str, int]:
+    """Elements in an access of each tensor of the epilogue, the output among them."""
+    along_n = {a.name for a in FusedEpilogue(spec=spec).arguments if a.varies_along_n}
+    names = [p.name for p in spec.parameters if p.name not in "ab"]
+    return {name: width if name == "out" or name in along_n else 1 for name in names}

@@ -1,0 +1,206 @@
+"""Which outputs an invocation of a matmul computes, and how it stores them."""
+
+from __future__ import annotations
+
+from kgen.spec import Matmul
+from kgen.targets.batch import BatchTerm, batch_terms
+from kgen.targets.vulkan.plan.base import log2, vector_type
+from kgen.targets.vulkan.plan.matrix import in_accesses
+from kgen_runtime.values import frozen
+
+#: The most values of an invocation that are next to one another.
+MAX_GROUP = 4
+
+
+@frozen
+class Number:
+    """A value of an invocation: the `member` of its `group`, by number."""
+
+    number: int
+    group: int
+    member: int
+
+
+@frozen
+class Side:
+    """The outputs of a tile along m or n: `per_thread` for each of the invocations, in groups of
+    neighbours; the groups of an invocation are as far apart as all invocations' take."""
+
+    size: int
+    block: int
+    per_thread: int
+
+    @property
+    def group(self) -> int:
+        return min(MAX_GROUP, self.per_thread)
+
+    @property
+    def type(self) -> str:
+        """Of a group of f32."""
+        return "float" if self.group == 1 else vector_type("float", self.group)
+
+    @property
+    def threads(self) -> int:
+        return self.block // self.per_thread
+
+    @property
+    def groups(self) -> tuple[tuple[int, int], ...]:
+        """Each group's number, and its distance from the first, in groups."""
+        return tuple((j, j * self.threads) for j in range(self.per_thread // self.group))
+
+    @property
+    def values(self) -> tuple[tuple[int, int], ...]:
+        """Each value's number, and its distance from the first."""
+        step = self.group * self.threads
+        return tuple((i, i // self.group * step + i % self.group) for i in range(self.per_thread))
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """Each value's number, its group and its place there."""
+        return tuple(
+            Number(number=i, group=i // self.group, member=i % self.group)
+            for i in range(self.per_thread)
+        )
+
+    @property
+    def members(self) -> range:
+        """Numbers within a group."""
+        return range(self.group)
+
+    @property
+    def clamped(self) -> bool:
+        """Tiles reach over the edge of the matrix; what is read from there is never used."""
+        return self.size % self.block != 0
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.size // self.block)
+
+
+@frozen
+class Sum:
+    """The sums of an invocation's row `m` and its `n`th group of columns, by number."""
+
+    m: int
+    n: int
+
+    @property
+    def name(self) -> str:
+        return f"m{self.m}_n{self.n}"
+
+
+@frozen
+class Outputs:
+    """The thread_m x thread_n outputs of each invocation. Those of a group of columns are one
+    vector, and stored `width` at a time, which are inside the matrix or outside together."""
+
+    spec: Matmul
+    m: Side
+    n: Side
+    width: int
+
+    @property
+    def sums(self) -> tuple[Sum, ...]:
+        return tuple(Sum(m=m, n=n) for m, _ in self.m.values for n, _ in self.n.groups)
+
+    @property
+    def type(self) -> str:
+        return self.n.type
+
+    @property
+    def is_vector(self) -> bool:
+        return self.n.group > 1
+
+    @property
+    def zero(self) -> str:
+        """The id of a vector of zeros."""
+        return f"{self.type}_zero" if self.is_vector else "float_0"
+
+    @property
+    def guarded(self) -> bool:
+        return self.m.clamped or self.n.clamped
+
+    @property
+    def stores(self) -> tuple[Store, ...]:
+        return tuple(
+            Store(m=m, n=n, members=members)
+            for m, _ in self.m.values
+            for n, _ in self.n.groups
+            for members in self._accesses
+        )
+
+    @property
+    def _accesses(self) -> tuple[tuple[int, ...], ...]:
+        """Members of a group, by the access that they are stored in."""
+        members = tuple(self.n.members)
+        return tuple(members[i : i + self.width] for i in range(0, len(members), self.width))
+
+    @property
+    def columns(self) -> tuple[tuple[str, int], ...]:
+        """The name of each access's column, and its distance from the first, in accesses."""
+        return tuple(
+            (column_name(n, members), (distance * self.n.group + members[0]) // self.width)
+            for n, distance in self.n.groups
+            for members in self._accesses
+        )
+
+    @property
+    def block_columns(self) -> int:
+        """Accesses of a tile along n."""
+        return self.n.block // self.width
+
+    @property
+    def thread_columns(self) -> int:
+        """Accesses from an invocation's first column to its neighbour's."""
+        return self.n.group // self.width
+
+    @property
+    def row_accesses(self) -> int:
+        """Accesses of a row of the matrix."""
+        return self.n.size // self.width
+
+    @property
+    def row_stride(self) -> int:
+        return self.spec.out_strides[1] // self.width
+
+    @property
+    def batch_terms(self) -> tuple[BatchTerm, ...]:
+        return in_accesses(batch_terms(self.spec, "c"), self.width)
+
+    @property
+    def threads_n_mask(self) -> int:
+        return self.n.threads - 1
+
+    @property
+    def threads_n_log2(self) -> int:
+        return log2(self.n.threads)
+
+    @property
+    def threads_m_mask(self) -> int:
+        return self.m.threads - 1
+
+
+@frozen
+class Store:
+    """One access to the output: `members` of the sums of row `m` and the `n`th group of columns."""
+
+    m: int
+    n: int
+    members: tuple[int, ...]
+
+    @property
+    def sum(self) -> Sum:
+        return Sum(m=self.m, n=self.n)
+
+    @property
+    def name(self) -> str:
+        return f"m{self.m}_{self.column[len('col_') :]}"
+
+    @property
+    def column(self) -> str:
+        return column_name(self.n, self.members)
+
+
+def column_name(n: int, members: tuple[int, ...]) -> str:
+    """Of an access, by its first member."""
+    return f"col_n{n}_{members[0]}"
