@@ -7,6 +7,7 @@ a ping-pong schedule of its own, 146 and 271 on gfx90a, 123 and 133 on gfx950.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
 from functools import cache
@@ -14,21 +15,34 @@ from functools import cache
 import pytest
 
 from kgen import pipeline, targets
+from kgen.check.static.amdgpu import check
+from kgen.schedule import PingPongMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.amdgpu.assemble import assembly
+from kgen.targets.amdgpu.heuristics import DIRECT, PING_PONG
 from tests.assemble.test_amdgpu_hot_loop import MATRIX, hot_loop
 from tests.emulate.halves import alternate
 
 #: Cycles of a SIMD for a matrix instruction (AMD's matrix instruction calculator).
 CYCLES = {"gfx90a": {"32x32x8": 64}, "gfx942": {"32x32x8": 32}, "gfx950": {"32x32x16": 32}}
+#: The products of a K-tile, of one wave.
+CYCLES_OF_A_TILE = {"gfx90a": 4096, "gfx942": 2048, "gfx950": 1024}
 #: Bytes that a CU moves in a clock: reads of LDS, writes to it, loads from L1.
 BYTES = {"gfx90a": (128, 128, 64), "gfx942": (128, 128, 64), "gfx950": (256, 128, 64)}
-#: Instructions of a trip by layout; cycles of LDS and of L1 for each of the matrix cores.
-BARS = {
-    "gfx90a": ({Layout.NT: 140, Layout.NN: 155}, 0.25, 0.13),
-    "gfx942": ({Layout.NT: 140, Layout.NN: 155}, 0.50, 0.25),
-    "gfx950": ({Layout.NT: 108, Layout.NN: 123}, 0.63, 0.50),
+#: By target and main loop: K-tiles of a trip, instructions for each of them in nt and nn, and the
+#: most registers.
+BARS: dict[tuple[str, PingPongMatmul], tuple[int, dict[Layout, int], int]] = {
+    ("gfx90a", PING_PONG): (1, {Layout.NT: 140, Layout.NN: 155}, 240),
+    ("gfx942", PING_PONG): (1, {Layout.NT: 140, Layout.NN: 155}, 240),
+    ("gfx950", PING_PONG): (1, {Layout.NT: 108, Layout.NN: 123}, 240),
+    ("gfx950", DIRECT): (2, {Layout.NT: 101, Layout.NN: 109}, 228),
 }
+#: Cycles of LDS and of L1 for each of the matrix cores.
+BUSY = {"gfx90a": (0.25, 0.13), "gfx942": (0.50, 0.25), "gfx950": (0.63, 0.50)}
+each_loop = pytest.mark.parametrize(
+    ("name", "schedule"), BARS, ids=[f"{name}-{s.mainloop}" for name, s in BARS]
+)
+each_layout = pytest.mark.parametrize("layout", tuple(Layout))
 LANES = 64
 #: Waves of a workgroup on a SIMD, and in all.
 WAVES = (2, 8)
@@ -37,11 +51,14 @@ ACCESS = re.compile(r"ds_|global_load|buffer_load")
 
 
 @cache
-def text(name: str, layout: Layout, dtype: DType = DType.F16, *, plain: bool = True) -> str:
-    steps = () if plain else tuple(Epilogue)
-    spec = Matmul(m=4096, n=4096, k=4096, layout=layout, dtype=dtype, epilogue=steps)
+def text(name: str, schedule: PingPongMatmul, layout: Layout, *, plain: bool = True) -> str:
+    spec = Matmul(m=4096, n=4096, k=4096, layout=layout)
+    if not plain:
+        spec = dataclasses.replace(
+            spec, dtype=DType.BF16, out_dtype=DType.BF16, epilogue=tuple(Epilogue)
+        )
     target = targets.find(name)
-    return assembly(pipeline.source(pipeline.plan(spec, target)).text, target)
+    return assembly(pipeline.source(pipeline.plan(spec, target, schedule)).text, target)
 
 
 def fact(assembled: str, name: str) -> int:
@@ -57,24 +74,38 @@ def width(line: str) -> int:
     return 4 * count if "dword" in line else count // 8
 
 
+def moved(loop: list[str], *kinds: str) -> int:
+    """Bytes that all waves move by accesses that begin with these words."""
+    return sum(width(line) * LANES * WAVES[1] for line in loop if line.startswith(kinds))
+
+
+@pytest.mark.parametrize("name", ["gfx90a", "gfx942", "gfx950"])
+def test_these_are_the_chosen_loops(name: str) -> None:
+    chosen = pipeline.schedule_for(Matmul(m=4096, n=4096, k=4096), targets.find(name), {})
+    assert chosen == (DIRECT if name == "gfx950" else PING_PONG)
+
+
 @pytest.mark.parametrize("layout", [Layout.NT, Layout.NN])
-@pytest.mark.parametrize("name", BARS)
-def test_trip(name: str, layout: Layout) -> None:
-    loop = hot_loop(text(name, layout))
-    instructions, lds_bar, l1_bar = BARS[name]
-    assert len(loop) <= instructions[layout]
+@each_loop
+def test_trip(name: str, schedule: PingPongMatmul, layout: Layout) -> None:
+    loop = hot_loop(text(name, schedule, layout))
+    tiles, instructions, _ = BARS[name, schedule]
+    assert len(loop) <= tiles * instructions[layout]
     products = Counter(re.findall(r"mfma_f32_(\d+x\d+x\d+)", "\n".join(loop)))
     cycles = WAVES[0] * sum(CYCLES[name][shape] * count for shape, count in products.items())
+    assert cycles == tiles * WAVES[0] * CYCLES_OF_A_TILE[name]
     read, write, l1 = BYTES[name]
-    moved = dict.fromkeys(("ds_read", "ds_write", "global_load"), 0)
-    for line in loop:
-        for kind in moved:
-            moved[kind] += width(line) * LANES * WAVES[1] if line.startswith(kind) else 0
-    assert moved["ds_read"] / read + moved["ds_write"] / write <= lds_bar * cycles
-    assert moved["global_load"] / l1 <= l1_bar * cycles
-    assert all(re.search(r", s\[\d+:\d+\]", line) for line in loop if "global_load" in line)
-    if layout is Layout.NT:
+    loaded = moved(loop, "global_load", "buffer_load")
+    stored = loaded if schedule is DIRECT else moved(loop, "ds_write")
+    lds_busy, l1_busy = BUSY[name]
+    assert moved(loop, "ds_read") / read + stored / write <= lds_busy * cycles
+    assert loaded / l1 <= l1_busy * cycles
+    # Addresses are scalars and offsets that stay.
+    loads = [line for line in loop if line.startswith(("global_load", "buffer_load"))]
+    assert all(re.search(r"v\d+, s\[\d+:\d+\]", line) for line in loads)
+    if layout is Layout.NT or schedule is DIRECT:
         assert not [x for x in loop if x.startswith("v_") and not MATRIX.match(x)]
+    assert ("ds_write" in "".join(loop)) == (schedule is not DIRECT)
 
 
 def registers(made: str) -> int:
@@ -84,23 +115,35 @@ def registers(made: str) -> int:
     return fact(made, "vgpr_count")
 
 
-@pytest.mark.parametrize("layout", tuple(Layout))
-@pytest.mark.parametrize("name", BARS)
-def test_registers(name: str, layout: Layout) -> None:
-    most = 240 if layout in (Layout.NT, Layout.NN) else 242
-    assert registers(text(name, layout)) <= most
+@each_layout
+@each_loop
+def test_registers(name: str, schedule: PingPongMatmul, layout: Layout) -> None:
+    *_, most = BARS[name, schedule]
+    more = 0 if layout in (Layout.NT, Layout.NN) else 2
+    assert registers(text(name, schedule, layout)) <= most + more
 
 
-def test_registers_of_a_whole_epilogue() -> None:
-    assert registers(text("gfx942", Layout.TN, DType.BF16, plain=False)) <= 256
+@pytest.mark.parametrize(("name", "schedule"), [("gfx942", PING_PONG), ("gfx950", DIRECT)])
+def test_registers_of_a_whole_epilogue(name: str, schedule: PingPongMatmul) -> None:
+    assert registers(text(name, schedule, Layout.TN, plain=False)) <= 256
 
 
-@pytest.mark.parametrize("layout", tuple(Layout))
-@pytest.mark.parametrize("name", BARS)
-def test_the_halves_alternate(name: str, layout: Layout) -> None:
+@each_layout
+@each_loop
+def test_the_halves_alternate(name: str, schedule: PingPongMatmul, layout: Layout) -> None:
     """Between two barriers a half multiplies or moves data, never both, in the code as in its text;
-    it multiplies with raised priority."""
-    loop = hot_loop(text(name, layout))
-    assert sum("s_barrier" in line for line in loop) == 8
+    it multiplies with raised priority, and waits for memory once for each K-tile."""
+    loop, tiles = hot_loop(text(name, schedule, layout)), BARS[name, schedule][0]
+    assert sum("s_barrier" in line for line in loop) == 8 * tiles
     assert alternate(loop, PRODUCT, ACCESS)
-    assert [line.split()[1] for line in loop if "s_setprio" in line] == ["1", "0"] * 4
+    assert [line.split()[1] for line in loop if "s_setprio" in line] == ["1", "0"] * 4 * tiles
+    if schedule is DIRECT:
+        assert sum("vmcnt" in line for line in loop) == tiles
+
+
+@each_layout
+@each_loop
+def test_no_wait_and_no_hazard_is_missed(
+    name: str, schedule: PingPongMatmul, layout: Layout
+) -> None:
+    assert check(text(name, schedule, layout), targets.find(name).arch) == []

@@ -48,6 +48,8 @@ SHARED = Matmul(m=128, n=16, k=320, layout=Layout.NT)
 SHARED_MMA = Matmul(m=64, n=32, k=160)
 #: Four K-tiles for two halves of the waves that alternate.
 PING_PONG = Matmul(m=64, n=128, k=256, layout=Layout.NT)
+#: A trip of two K-tiles and the last one; B transposed as it is loaded.
+DIRECT = Matmul(m=64, n=128, k=192)
 #: Operands that wgmma wants transposed: B of bytes, and A of words.
 TRANSPOSED = Matmul(m=16, n=128, k=384, dtype=DType.S8)
 GATHERED = Matmul(m=64, n=16, k=96, dtype=DType.F32, math=Math.TF32, layout=Layout.TT)
@@ -140,6 +142,7 @@ def goldens() -> Iterator[Golden]:
         for spec in (EVEN, ODD):
             yield Golden(target=target, spec=spec, schedule=MMA[spec] | STAGES.get(target, {}))
     yield Golden(target="gfx942", spec=PING_PONG, schedule={"mainloop": "pingpong", **HALVES})
+    yield Golden(target="gfx950", spec=DIRECT, schedule={"mainloop": "direct", **HALVES})
     for spec, schedule in WGMMA.items():
         yield Golden(target="sm_90a", spec=spec, schedule=schedule)
     yield Golden(target="sm_80", spec=DEEP, schedule=MMA[EVEN] | {"num_stages": 3, "split_k": 2})

@@ -28,7 +28,10 @@ PAGES = {
         "sm_80/matmul_32x32x192_f16_nn.ptx",
         "sm_80/matmul_64x32x160_f16_nn.ptx",
     ),
-    "amd-mainloop.md": ("gfx942/matmul_64x128x256_f16_nt.ll",),
+    "amd-mainloop.md": (
+        "gfx942/matmul_64x128x256_f16_nt.ll",
+        "gfx950/matmul_64x128x192_f16_nn.ll",
+    ),
 }
 
 

@@ -5,6 +5,7 @@ from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
     AmxMatmul,
     CpuMatmul,
+    DirectMatmul,
     DotMatmul,
     FmaMatmul,
     GpuMatmul,
@@ -29,6 +30,7 @@ __all__ = [
     "CpuMatmul",
     "CpuSplitRows",
     "CpuStream",
+    "DirectMatmul",
     "DotMatmul",
     "FmaMatmul",
     "GemvMatmul",

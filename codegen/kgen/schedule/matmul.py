@@ -49,6 +49,14 @@ class PingPongMatmul(MmaMatmul):
 
 
 @frozen
+class DirectMatmul(PingPongMatmul):
+    """The same with copies from global memory straight to LDS, of which there are two stages."""
+
+    mainloop: ClassVar[str] = "direct"
+    num_stages: int = 2
+
+
+@frozen
 class SplitK(GpuMatmul):
     """k is cut in `split_k` parts that different blocks multiply. A second kernel adds them or,
     with `one_kernel`, whichever block of an output tile comes last."""

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from kgen.schedule import FmaMatmul, GpuRows, GpuStream, MmaMatmul, PingPongMatmul, Schedule
+from kgen.errors import ScheduleError
+from kgen.schedule import (
+    DirectMatmul,
+    FmaMatmul,
+    GpuRows,
+    GpuStream,
+    MmaMatmul,
+    PingPongMatmul,
+    Schedule,
+)
 from kgen.spec import Elementwise, Matmul, Rowwise
 from kgen.targets.amdgpu import matrix
+from kgen.targets.amdgpu.plan import matmul_direct
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.rowwise import vector_of
 from kgen.targets.base import Target
@@ -30,6 +40,7 @@ MMA_TILES = (
 )
 #: With two waves on each SIMD.
 PING_PONG = PingPongMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, warp_n=64)
+DIRECT = DirectMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, warp_n=64)
 #: By the number of LDS banks: the lines of a tile along k then reach all of them.
 MMA_BLOCK_K = {32: 32, 64: 64}
 
@@ -72,7 +83,8 @@ def matmul(spec: Matmul, target: Target) -> MmaMatmul | FmaMatmul:
     tiled = _mma(spec, target)
     if not suits_ping_pong(spec, target):
         return tiled
-    return min((PING_PONG, tiled), key=lambda each: cost(spec, target, each.block_m, each.block_n))
+    halves = _halves(spec, target)
+    return min((halves, tiled), key=lambda each: cost(spec, target, each.block_m, each.block_n))
 
 
 def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
@@ -80,7 +92,17 @@ def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
     if not matrix.available(target, spec.dtype):
         return (_fma(spec, target),)
     ping_pong = (PING_PONG,) if target.has("mfma") else ()
-    return (_mma(spec, target), *ping_pong, _fma(spec, target))
+    direct = (DIRECT,) if target.has("global-load-lds-16") else ()
+    return (_mma(spec, target), *ping_pong, *direct, _fma(spec, target))
+
+
+def _halves(spec: Matmul, target: Target) -> PingPongMatmul:
+    """The ping-pong loop with copies straight to LDS, where they can be."""
+    try:
+        matmul_direct.plan(spec, target, DIRECT)
+    except ScheduleError:
+        return PING_PONG
+    return DIRECT
 
 
 def _mma(spec: Matmul, target: Target) -> MmaMatmul:

@@ -7,6 +7,7 @@ Features:
 
 - ``mfma``: V_MFMA_F32_32X32X8 and 16X16X16 on f16; ``mfma-bf16-1k`` the same shapes on bf16.
 - ``mfma-double-k``: V_MFMA_F32_32X32X16 and 16X16X32 on f16 and bf16 (CDNA4).
+- ``global-load-lds-16``: GLOBAL_LOAD_LDS_DWORDX4; ``ds-read-tr16``: DS_READ_B64_TR_B16 (CDNA4).
 - ``wmma-gfx11``, ``wmma-gfx12``: V_WMMA_F32_16X16X16 on f16 and bf16. The two generations spread a
   fragment over the lanes in different ways.
 - ``real-true16``: LLVM takes the halves of registers for registers of their own (gfx11).
@@ -77,7 +78,7 @@ TARGETS = (
         compute_units=256,
         lds_banks=64,
         load_offset=2**12 - 1,
-        features="mfma mfma-bf16-1k mfma-double-k",
+        features="mfma mfma-bf16-1k mfma-double-k global-load-lds-16 ds-read-tr16",
     ),
     _target(
         "gfx1030",

@@ -76,6 +76,36 @@ def test_the_ping_pong_loop_is_for_large_products(name: str) -> None:
     assert not taken(dtype=DType.F32)
 
 
+def test_copies_straight_to_lds_where_they_fit() -> None:
+    def chosen_of(**fields: Any) -> str:
+        return chosen(Matmul(**{"m": 8192, "n": 8192, "k": 4096} | fields), find("gfx950")).mainloop
+
+    assert chosen_of() == chosen_of(layout=Layout.TT, dtype=DType.BF16) == "direct"
+    # A remainder of k; offsets that 32 bits do not hold.
+    assert chosen_of(k=4104) == chosen_of(n=65536, k=32768) == "pingpong"
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "fields", "message"),
+    [
+        ("gfx942", (512, 512, 512), {}, "mainloop=direct is not one that gfx942 has"),
+        ("gfx950", (512, 512, 512), {"num_stages": 1}, "try num_stages=2$"),
+        ("gfx950", (512, 512, 512), {"block_m": 32, "warp_m": 32, "warp_n": 32}, "try block_m=64$"),
+        ("gfx950", (512, 768, 512), {"block_n": 384, "warp_n": 96}, "try block_n=512$"),
+        ("gfx950", (512, 512, 512), {"block_n": 64, "warp_m": 64, "warp_n": 32}, "block_n=128$"),
+        ("gfx950", (512, 512, 520), {}, "k=520 is not a multiple .* try mainloop=pingpong$"),
+        ("gfx950", (512, 516, 512), {}, "n=516 is not a multiple of the 8 that a lane copies"),
+        ("gfx950", (512, 65536, 32768), {}, "spans 4294967808 B, too many for the 32-bit offsets"),
+    ],
+)
+def test_what_copies_straight_to_lds_cannot_do(
+    name: str, shape: tuple[int, int, int], fields: dict[str, int], message: str
+) -> None:
+    m, n, k = shape
+    with pytest.raises(ScheduleError, match=message):
+        pipeline.plan_with(Matmul(m=m, n=n, k=k), find(name), {"mainloop": "direct", **fields})
+
+
 @pytest.mark.parametrize("name", ["gfx1100", "gfx1201"])
 def test_waves_of_32_have_no_ping_pong_loop(name: str) -> None:
     spec, target = Matmul(m=4096, n=4096, k=4096), find(name)

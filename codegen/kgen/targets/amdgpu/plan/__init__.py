@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
-from kgen.schedule import FmaMatmul, GpuRows, GpuStream, MmaMatmul, PingPongMatmul, Schedule
+from kgen.schedule import (
+    DirectMatmul,
+    FmaMatmul,
+    GpuRows,
+    GpuStream,
+    MmaMatmul,
+    PingPongMatmul,
+    Schedule,
+)
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
-from kgen.targets.amdgpu.plan import elementwise, matmul_fma, matmul_mma, matmul_pingpong, rowwise
+from kgen.targets.amdgpu.plan import (
+    elementwise,
+    matmul_direct,
+    matmul_fma,
+    matmul_mma,
+    matmul_pingpong,
+    rowwise,
+)
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
 from kgen.targets.base import Target
 
@@ -13,6 +28,8 @@ from kgen.targets.base import Target
 def plan(spec: Spec, target: Target, schedule: Schedule) -> AmdgpuPlan:
     """Raises ScheduleError if the schedule is of the wrong kind or does not fit."""
     match spec, schedule:
+        case Matmul(), DirectMatmul():
+            return matmul_direct.plan(spec, target, schedule)
         case Matmul(), PingPongMatmul():
             return matmul_pingpong.plan(spec, target, schedule)
         case Matmul(), MmaMatmul():

@@ -151,6 +151,11 @@ class MmaPlan(MatmulPlan):
         """The first column of each piece of a row that lane 0 holds."""
         return tuple(range(0, self.schedule.warp_n, self.b.tile.interleaved_rows))
 
+    @classmethod
+    def most_neighbours(cls, spec: Matmul) -> int:
+        """MMA tiles that a lane's neighbouring columns can come from."""
+        return WIDEST
+
     @property
     def neighbours(self) -> tuple[range, ...]:
         """The MMA tiles whose results are neighbouring columns, for each piece of a row."""
@@ -254,6 +259,7 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
     tiles_n = schedule.warp_n // instruction.n
     # A piece of neighbouring columns lies wholly inside or outside the output, and is one store.
     interleave = power_of_two_divisor(math.gcd(tiles_n, spec.n), WIDEST // spec.out.itemsize)
+    interleave = min(interleave, kind.most_neighbours(spec))
     _, b_k, b_n = spec.b_strides
     a, b = (
         layout.make(

@@ -64,6 +64,16 @@ class PingPongPlan(MmaPlan):
             Phase(number=last, stores=True),
         )
 
+    def check_phases(self) -> None:
+        """Raises ScheduleError if the fragments of a K-tile are no group for each phase."""
+        block_k = self.schedule.block_k
+        if len(self.groups) != PHASES:
+            raise ScheduleError(
+                f"block_k={block_k} is multiplied in {len(self.groups)} groups of fragments; the "
+                f"ping-pong loop has {PHASES} phases, one for each; "
+                f"try block_k={block_k // len(self.groups) * PHASES}"
+            )
+
     @property
     def declarations(self) -> tuple[str, ...]:
         priority = ("void @llvm.amdgcn.s.setprio(i16 immarg)",) if self.k_loop.has_loop else ()
@@ -77,17 +87,17 @@ def plan(spec: Matmul, target: Target, schedule: PingPongMatmul) -> PingPongPlan
             f"num_stages={schedule.num_stages} is more than the one LDS tile that the ping-pong "
             "loop fills between its products; try num_stages=1"
         )
+    check_waves(schedule)
+    made = plan_of(PingPongPlan, "amdgpu/matmul_pingpong.ll.j2", spec, target, schedule)
+    made.check_phases()
+    return made
+
+
+def check_waves(schedule: PingPongMatmul) -> None:
+    """Raises ScheduleError for waves that are no two halves."""
     if schedule.num_warps != WAVES:
         raise ScheduleError(
             f"warp_m={schedule.warp_m} x warp_n={schedule.warp_n} makes {schedule.num_warps} waves "
             f"of a {schedule.block_m}x{schedule.block_n} block; the ping-pong loop has {WAVES}, a "
             f"wave of each half on every SIMD; try block_m=256,block_n=256,warp_m=128,warp_n=64"
         )
-    made = plan_of(PingPongPlan, "amdgpu/matmul_pingpong.ll.j2", spec, target, schedule)
-    if len(made.groups) != PHASES:
-        depth = schedule.block_k // len(made.groups) * PHASES
-        raise ScheduleError(
-            f"block_k={schedule.block_k} is multiplied in {len(made.groups)} groups of fragments; "
-            f"the ping-pong loop has {PHASES} phases, one for each; try block_k={depth}"
-        )
-    return made

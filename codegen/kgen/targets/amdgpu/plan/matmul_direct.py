@@ -1,0 +1,233 @@
+"""The ping-pong main loop with copies straight to LDS (CDNA4). How they lie there: plan/direct.py.
+
+Nothing of a tile passes through registers on its way to LDS, so each K-tile has a stage of its own,
+which fills while the other is multiplied. The loop is unrolled by the two stages.
+"""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import DirectMatmul
+from kgen.spec import Matmul
+from kgen.targets.amdgpu.plan.direct import BLOCK_DEPTHS, BLOCK_ROWS, DirectTile
+from kgen.targets.amdgpu.plan.matmul_mma import plan_of
+from kgen.targets.amdgpu.plan.matmul_pingpong import PHASES, PingPongPlan, check_waves
+from kgen.targets.base import Target
+from kgen_runtime.values import frozen
+
+STAGES = 2
+#: s_waitcnt of gfx9: lgkmcnt(0), and no wait for the other counters (all ones).
+WAIT_FOR_LDS = 0x3F & 0xF | (0x3F >> 4) << 14 | 0x7 << 4
+
+
+@frozen
+class DirectPhase:
+    """What a half moves before it multiplies the group of fragments of this number."""
+
+    number: int
+    #: The operands whose next K-tile it asks for.
+    copies: tuple[DirectTile, ...] = ()
+    #: It waits for all of its copies.
+    waits: bool = False
+
+    @property
+    def line(self) -> str:
+        """For the rendered loop."""
+        steps = [f"copy the next tile of {tile.name.upper()} to LDS" for tile in self.copies]
+        steps.append(f"load fragments {self.number} from LDS")
+        steps += ["wait for the copies"] * self.waits
+        return f"phase {self.number}: {', '.join(steps)}; then multiply them"
+
+
+@frozen
+class Step:
+    """One K-tile: multiply what is in the stage `reads`, bring the next one to the stage `fills`.
+
+    It goes on with the accumulators of the step `before` and from the tile that it has brought.
+    """
+
+    name: str
+    before: str
+    reads: int
+    fills: int
+
+    @property
+    def is_first(self) -> bool:
+        """Before it is the prologue alone."""
+        return self.before == "first"
+
+
+@frozen
+class DirectPlan(PingPongPlan):
+    schedule: DirectMatmul
+
+    @classmethod
+    def most_neighbours(cls, spec: Matmul) -> int:
+        """Where columns lie side by side a copy of 16 bytes cannot part them. Elsewhere all waves
+        copy 64 at once, those of two MMA tiles."""
+        return 2 if spec.layout.b_transposed else 1
+
+    @property
+    def tiles_in_lds(self) -> tuple[DirectTile, DirectTile]:
+        a, b = (
+            DirectTile(staging=s, stages=STAGES, threads=self.threads, wave=self.wave)
+            for s in (self.a, self.b)
+        )
+        return a, b
+
+    @property
+    def copying_phases(self) -> tuple[DirectPhase, ...]:
+        """Copies are asked for early, and awaited a step of both halves later."""
+        a, b = self.tiles_in_lds
+        return (
+            DirectPhase(number=0, copies=(a,)),
+            DirectPhase(number=1, copies=(b,)),
+            DirectPhase(number=2),
+            DirectPhase(number=PHASES - 1, waits=True),
+        )
+
+    @property
+    def num_tiles(self) -> int:
+        """Along k."""
+        return self.spec.k // self.schedule.block_k
+
+    @property
+    def trips(self) -> int:
+        return (self.num_tiles - 1) // STAGES
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Of a trip."""
+        names = ("even", "odd") if self.trips else ()
+        return tuple(
+            Step(name=name, before=before, reads=stage, fills=STAGES - 1 - stage)
+            for stage, (name, before) in enumerate(zip(names, ("start", "even"), strict=False))
+        )
+
+    @property
+    def step_behind(self) -> tuple[Step, ...]:
+        """The one that is no whole trip, if there is one."""
+        if (self.num_tiles - 1) % STAGES == 0:
+            return ()
+        before = "odd" if self.trips else "first"
+        return (Step(name="behind", before=before, reads=0, fills=1),)
+
+    @property
+    def last(self) -> Step:
+        """The last tile; the stage that it fills is nobody's."""
+        before = "behind" if self.step_behind else "odd" if self.trips else "first"
+        return Step(name="last", before=before, reads=len(self.step_behind), fills=0)
+
+    def source(self, step: Step) -> str | None:
+        """The step whose accumulators it adds to; None for zeros."""
+        return None if step.is_first else step.before
+
+    @property
+    def wait_for_lds(self) -> int:
+        return WAIT_FOR_LDS
+
+    @property
+    def has_steps(self) -> bool:
+        return self.num_tiles > 1
+
+    @property
+    def transposes(self) -> bool:
+        return any(tile.transposes for tile in self.tiles_in_lds)
+
+    @property
+    def blocks_of_rows(self) -> int:
+        """Of transposing loads, side by side in an MMA tile."""
+        return self.instruction.m // BLOCK_ROWS
+
+    def block_starts(self, group: int) -> tuple[int, ...]:
+        """Depths at which the blocks of a group begin, in the first lanes."""
+        first = group * self.schedule.block_k // len(self.groups)
+        return tuple(range(first, first + self.instruction.elements, BLOCK_DEPTHS))
+
+    @property
+    def block_rows(self) -> int:
+        return BLOCK_ROWS
+
+    @property
+    def block_depths(self) -> int:
+        return BLOCK_DEPTHS
+
+    @property
+    def half_type(self) -> str:
+        """What a transposing load gives."""
+        return f"<{BLOCK_DEPTHS} x {self.instruction.element}>"
+
+    @property
+    def transposing_load(self) -> str:
+        suffix = self.instruction.element.replace("half", "f16").replace("bfloat", "bf16")
+        return f"llvm.amdgcn.ds.read.tr16.b64.v{BLOCK_DEPTHS}{suffix}"
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        copy = "ptr addrspace(8), ptr addrspace(3), i32 immarg, i32, i32, i32 immarg, i32 immarg"
+        found = [
+            *super().declarations,
+            "ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)",
+            f"void @llvm.amdgcn.raw.ptr.buffer.load.lds({copy})",
+            "void @llvm.amdgcn.s.waitcnt(i32 immarg)",
+            "void @llvm.amdgcn.s.setprio(i16 immarg)",
+            "void @llvm.amdgcn.sched.barrier(i32 immarg)",
+        ]
+        if self.transposes:
+            found.append(f"{self.half_type} @{self.transposing_load}(ptr addrspace(3))")
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def memory_map(self) -> tuple[str, ...]:
+        tiles = self.tiles_in_lds
+        found = (
+            f"@{t.name}_tile: {t.staging.memory} [stage: {t.stages}][{t.line_name}: {t.lines}]"
+            f"[chunk of {t.chunk} {t.chunk_name}: {t.line_chunks}], {t.nbytes} B, "
+            f"chunk = {t.swizzle_line}"
+            for t in tiles
+        )
+        return (f"LDS, {sum(t.nbytes for t in tiles)} B", *found)
+
+
+def plan(spec: Matmul, target: Target, schedule: DirectMatmul) -> DirectPlan:
+    """Raises ScheduleError, with a value that fits, if the schedule does not."""
+    if not target.has("global-load-lds-16"):
+        raise ScheduleError(
+            f"{target.name} copies at most 4 bytes of a lane straight to LDS; try mainloop=pingpong"
+        )
+    if schedule.num_stages != STAGES:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages}: one stage fills while the other is multiplied; "
+            f"try num_stages={STAGES}"
+        )
+    check_waves(schedule)
+    made = plan_of(DirectPlan, "amdgpu/matmul_direct.ll.j2", spec, target, schedule)
+    made.check_phases()
+    if spec.k % schedule.block_k:
+        raise ScheduleError(
+            f"k={spec.k} is not a multiple of block_k={schedule.block_k}, and copies straight to "
+            "LDS cannot fill up with zeros; try mainloop=pingpong"
+        )
+    for tile in made.tiles_in_lds:
+        _check_memory(tile, spec.k)
+    return made
+
+
+def _check_memory(tile: DirectTile, k: int) -> None:
+    operand = tile.staging
+    name = operand.axis_name("row")
+    if (fits := tile.fitting_rows) != operand.block_rows:
+        raise ScheduleError(
+            f"block_{name}={operand.block_rows} is not shared evenly by copies straight to LDS of "
+            f"{tile.threads} threads; try block_{name}={fits}"
+        )
+    if tile.transposes and operand.rows % tile.chunk:
+        raise ScheduleError(
+            f"{name}={operand.rows} is not a multiple of the {tile.chunk} that a lane copies to "
+            "LDS; try mainloop=pingpong"
+        )
+    if operand.wide_offsets or tile.reach(k) > tile.buffer_bytes:
+        raise ScheduleError(
+            f"block_{name}={operand.block_rows} x k={k} of {operand.name} spans {tile.reach(k)} B, "
+            "too many for the 32-bit offsets of copies to LDS; try mainloop=pingpong"
+        )
