@@ -21,6 +21,8 @@ from kgen_runtime.manifest import KernelEntry
 EMULATED_WORK = {
     "mma": 2**29,
     "wgmma": 2**29,
+    "pingpong": 2**29,
+    "direct": 2**29,
     "gemv": 2**26,
     "fma": 2**26,
     "amx": 2**24,

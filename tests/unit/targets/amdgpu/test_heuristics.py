@@ -9,10 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen import pipeline
+from kgen.check.verify.cost import EMULATED_WORK
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, Overrides, PingPongMatmul
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.amdgpu import FAMILY
+from kgen.targets.amdgpu.heuristics import main_loops
 from kgen.targets.base import Target
 from tests.specs import relu_of
 
@@ -74,6 +76,12 @@ def test_the_ping_pong_loop_is_for_large_products(name: str) -> None:
     assert not taken(n=8191) and taken(n=8191, layout=Layout.NT)
     assert not taken(k=4095) and taken(k=4095, layout=Layout.TN)
     assert not taken(dtype=DType.F32)
+
+
+def test_verification_knows_what_every_main_loop_costs_to_emulate() -> None:
+    for target in FAMILY.targets:
+        for schedule in main_loops(Matmul(m=4096, n=4096, k=4096), target):
+            assert schedule.mainloop in EMULATED_WORK
 
 
 def test_copies_straight_to_lds_where_they_fit() -> None:
