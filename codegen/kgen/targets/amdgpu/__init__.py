@@ -21,8 +21,8 @@ from kgen_runtime.manifest import Launch, Resources, Tolerance
 DTYPES = (DType.F32, DType.F16, DType.BF16)
 
 #: Matrix cores add the products of one instruction in an order and with a width of their own and
-#: gfx90a's flush subnormals; each is within a few roundings of a plain sum. The exponential and the
-#: logarithm are LLVM's expansions around V_EXP_F32 and V_LOG_F32 (1 ulp; RDNA3 ISA, section 7).
+#: gfx90a's flush subnormals; each is within a few roundings of a plain sum. The exponential is
+#: V_EXP_F32, the logarithm LLVM's expansion around V_LOG_F32 (1 ulp; RDNA3 ISA, section 7).
 TOLERANCE = Tolerance(
     accumulate=DType.F32,
     factor=4.0,
