@@ -14,7 +14,17 @@ from kgen.targets.amdgpu import devices, heuristics
 from kgen.targets.amdgpu.limits import TARGETS
 from kgen.targets.amdgpu.matrix_cycles import matrix_cycles
 from kgen.targets.amdgpu.occupancy import occupancy
-from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
+from kgen.targets.base import (
+    EXACT,
+    Assembled,
+    Candidate,
+    Family,
+    Operation,
+    Plan,
+    Source,
+    Target,
+    Toolchain,
+)
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 
@@ -46,6 +56,9 @@ class Amdgpu(Family):
 
     def narrow(self, target: Target) -> tuple[BType, ...]:
         return WIDENED
+
+    def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
+        return heuristics.candidates(spec, target) if isinstance(spec, Matmul) else ()
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
         return heuristics.main_loops(spec, target) if isinstance(spec, Matmul) else ()
