@@ -94,7 +94,10 @@ def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
         ping_pong = [PING_PONG] if target.has("mfma") else []
         fma = min(map(partial(_predicted, spec, target), _fma(spec)), key=_seconds)
         found += [*ping_pong, fma.schedule]
-    return tuple({schedule.mainloop: schedule for schedule in reversed(found)}.values())
+    fastest: dict[str, Schedule] = {}
+    for schedule in found:
+        fastest.setdefault(schedule.mainloop, schedule)
+    return tuple(fastest.values())
 
 
 def _predicted(spec: Matmul, target: Target, schedule: GpuMatmul) -> Candidate[GpuMatmul]:
