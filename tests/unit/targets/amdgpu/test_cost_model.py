@@ -11,12 +11,13 @@ from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.devices import device_of
 from kgen.targets.amdgpu.heuristics import PING_PONG, candidates
 from kgen.targets.amdgpu.schedule.cost_model import predict
+from kgen.targets.base import Target
 
 PLAIN = MmaMatmul(block_m=128, block_n=128, block_k=32, warp_m=64, warp_n=64, num_stages=2)
 
 
-def square(side: int, **fields: DType) -> Matmul:
-    return Matmul(m=side, n=side, k=side, **fields)
+def square(side: int, dtype: DType = DType.F16) -> Matmul:
+    return Matmul(m=side, n=side, k=side, dtype=dtype)
 
 
 def test_terms_of_one_round_by_hand() -> None:
@@ -46,7 +47,7 @@ def test_the_main_loops_are_as_busy_as_their_timelines() -> None:
 
 @pytest.mark.parametrize("target", FAMILY.targets, ids=lambda t: t.name)
 @pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
-def test_ranking(target: targets.Target, dtype: DType) -> None:
+def test_ranking(target: Target, dtype: DType) -> None:
     found = candidates(square(4096, dtype=dtype), target)
     assert [each.seconds for each in found] == sorted(each.seconds for each in found)
     assert found[0].schedule == FAMILY.choose(square(4096, dtype=dtype), target)
