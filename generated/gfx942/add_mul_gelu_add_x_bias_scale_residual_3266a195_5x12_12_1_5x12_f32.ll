@@ -14,11 +14,11 @@
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32(
-    ptr addrspace(1) noalias readonly %x.ptr,
-    ptr addrspace(1) noalias readonly %bias.ptr,
-    ptr addrspace(1) noalias readonly %scale.ptr,
-    ptr addrspace(1) noalias readonly %residual.ptr,
-    ptr addrspace(1) noalias writeonly %out.ptr
+    ptr addrspace(1) inreg noalias readonly %x.ptr,
+    ptr addrspace(1) inreg noalias readonly %bias.ptr,
+    ptr addrspace(1) inreg noalias readonly %scale.ptr,
+    ptr addrspace(1) inreg noalias readonly %residual.ptr,
+    ptr addrspace(1) inreg noalias writeonly %out.ptr
 ) #0 {
 
 ; ---- addresses

@@ -13,10 +13,10 @@
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @concat_transpose_x_gather_table_index_0_0_278a9477_12x5_9x12_3_f32_f32_s32(
-    ptr addrspace(1) noalias readonly %x.ptr,
-    ptr addrspace(1) noalias readonly %table.ptr,
-    ptr addrspace(1) noalias readonly %index.ptr,
-    ptr addrspace(1) noalias writeonly %out.ptr
+    ptr addrspace(1) inreg noalias readonly %x.ptr,
+    ptr addrspace(1) inreg noalias readonly %table.ptr,
+    ptr addrspace(1) inreg noalias readonly %index.ptr,
+    ptr addrspace(1) inreg noalias writeonly %out.ptr
 ) #0 {
 
 ; ---- addresses

@@ -14,11 +14,11 @@
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x24_5x24_24_f16(
-    ptr addrspace(1) noalias readonly %x.ptr,
-    ptr addrspace(1) noalias readonly %residual.ptr,
-    ptr addrspace(1) noalias readonly %w.ptr,
-    ptr addrspace(1) noalias writeonly %h.ptr,
-    ptr addrspace(1) noalias writeonly %out.ptr
+    ptr addrspace(1) inreg noalias readonly %x.ptr,
+    ptr addrspace(1) inreg noalias readonly %residual.ptr,
+    ptr addrspace(1) inreg noalias readonly %w.ptr,
+    ptr addrspace(1) inreg noalias writeonly %h.ptr,
+    ptr addrspace(1) inreg noalias writeonly %out.ptr
 ) #0 {
 
 ; ---- addresses

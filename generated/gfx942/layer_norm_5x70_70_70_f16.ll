@@ -13,10 +13,10 @@
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @layer_norm_5x70_70_70_f16(
-    ptr addrspace(1) noalias readonly %x.ptr,
-    ptr addrspace(1) noalias readonly %scale.ptr,
-    ptr addrspace(1) noalias readonly %shift.ptr,
-    ptr addrspace(1) noalias writeonly %out.ptr
+    ptr addrspace(1) inreg noalias readonly %x.ptr,
+    ptr addrspace(1) inreg noalias readonly %scale.ptr,
+    ptr addrspace(1) inreg noalias readonly %shift.ptr,
+    ptr addrspace(1) inreg noalias writeonly %out.ptr
 ) #0 {
 
 ; ---- addresses

@@ -17,8 +17,8 @@ target triple = "amdgcn-amd-amdhsa"
 @sum_parts = internal addrspace(3) global [1 x [16 x float]] poison, align 16
 
 define amdgpu_kernel void @log_softmax_2x50000_f16(
-    ptr addrspace(1) noalias readonly %x.ptr,
-    ptr addrspace(1) noalias writeonly %out.ptr
+    ptr addrspace(1) inreg noalias readonly %x.ptr,
+    ptr addrspace(1) inreg noalias writeonly %out.ptr
 ) #0 {
 
 ; ---- addresses

@@ -19,10 +19,10 @@ target triple = "amdgcn-amd-amdhsa"
 @b_tile = internal addrspace(3) global [2 x [4 x [16 x [8 x half]]]] poison, align 16
 
 define amdgpu_kernel void @matmul_33x17x40_f16_nt_bias_relu(
-    ptr addrspace(1) noalias readonly %a,
-    ptr addrspace(1) noalias readonly %b,
-    ptr addrspace(1) noalias readonly %bias,
-    ptr addrspace(1) noalias writeonly %out
+    ptr addrspace(1) inreg noalias readonly %a,
+    ptr addrspace(1) inreg noalias readonly %b,
+    ptr addrspace(1) inreg noalias readonly %bias,
+    ptr addrspace(1) inreg noalias writeonly %out
 ) #0 {
 
 ; ---- addresses

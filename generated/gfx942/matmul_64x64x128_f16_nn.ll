@@ -19,9 +19,9 @@ target triple = "amdgcn-amd-amdhsa"
 @b_tile = internal addrspace(3) global [2 x [4 x [32 x [8 x half]]]] poison, align 16
 
 define amdgpu_kernel void @matmul_64x64x128_f16_nn(
-    ptr addrspace(1) noalias readonly %a,
-    ptr addrspace(1) noalias readonly %b,
-    ptr addrspace(1) noalias writeonly %out
+    ptr addrspace(1) inreg noalias readonly %a,
+    ptr addrspace(1) inreg noalias readonly %b,
+    ptr addrspace(1) inreg noalias writeonly %out
 ) #0 {
 
 ; ---- addresses

@@ -12,9 +12,9 @@
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @mul_silu_gate_up_b5ec337b_3x100_bf16(
-    ptr addrspace(1) noalias readonly %gate.ptr,
-    ptr addrspace(1) noalias readonly %up.ptr,
-    ptr addrspace(1) noalias writeonly %out.ptr
+    ptr addrspace(1) inreg noalias readonly %gate.ptr,
+    ptr addrspace(1) inreg noalias readonly %up.ptr,
+    ptr addrspace(1) inreg noalias writeonly %out.ptr
 ) #0 {
 
 ; ---- addresses

@@ -18,8 +18,8 @@ target triple = "amdgcn-amd-amdhsa"
 @sum_parts = internal addrspace(3) global [32 x [4 x float]] poison, align 16
 
 define amdgpu_kernel void @softmax_3x20x37_axis1_f16(
-    ptr addrspace(1) noalias readonly %x.ptr,
-    ptr addrspace(1) noalias writeonly %out.ptr
+    ptr addrspace(1) inreg noalias readonly %x.ptr,
+    ptr addrspace(1) inreg noalias writeonly %out.ptr
 ) #0 {
 
 ; ---- addresses

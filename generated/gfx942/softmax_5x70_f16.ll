@@ -11,8 +11,8 @@
 target triple = "amdgcn-amd-amdhsa"
 
 define amdgpu_kernel void @softmax_5x70_f16(
-    ptr addrspace(1) noalias readonly %x.ptr,
-    ptr addrspace(1) noalias writeonly %out.ptr
+    ptr addrspace(1) inreg noalias readonly %x.ptr,
+    ptr addrspace(1) inreg noalias writeonly %out.ptr
 ) #0 {
 
 ; ---- addresses

@@ -18,9 +18,9 @@ target triple = "amdgcn-amd-amdhsa"
 @b_tile = internal addrspace(3) global [2 x [64 x [128 x half]]] poison, align 16
 
 define amdgpu_kernel void @matmul_64x128x192_f16_nn(
-    ptr addrspace(1) noalias readonly %a,
-    ptr addrspace(1) noalias readonly %b,
-    ptr addrspace(1) noalias writeonly %out
+    ptr addrspace(1) inreg noalias readonly %a,
+    ptr addrspace(1) inreg noalias readonly %b,
+    ptr addrspace(1) inreg noalias writeonly %out
 ) #0 {
 
 ; ---- addresses

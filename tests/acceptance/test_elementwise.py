@@ -23,7 +23,17 @@ DTYPES = (DType.F32, DType.F16, DType.BF16)
 #: One target of each family; the others differ in what they have of it, see COMPOSITIONS.
 FAMILIES = ("sm_80", "gfx942", "vulkan1.3", "native")
 OTHERS = (
-    *("sm_75", "sm_90a", "sm_120", "gfx90a", "gfx1030", "gfx1100", "gfx1201", "vulkan1.1"),
+    *(
+        "sm_75",
+        "sm_90a",
+        "sm_120",
+        "gfx90a",
+        "gfx950",
+        "gfx1030",
+        "gfx1100",
+        "gfx1201",
+        "vulkan1.1",
+    ),
     *("x86-64", "x86-64-v3", "aarch64-neon"),
 )
 #: No whole number of any vector, and more than one workgroup of the smallest.

@@ -14,7 +14,7 @@ import pytest
 import kgen
 from kgen import bundle, emulate, pipeline
 from kgen.schedule import FmaMatmul, MmaMatmul, Schedule
-from kgen.spec import DType, Epilogue, Layout, Matmul, Rowwise, Spec
+from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.codegen import machine_for, optimise
 from kgen.targets.base import Kernel, Target
@@ -38,6 +38,15 @@ OTHERS: tuple[Spec, ...] = (
         expression="layer_norm(x, scale, shift)",
         shapes=((2, 3, 4, 10), (3, 4, 1), (3, 4, 1)),
         axes=(2, 3),
+    ),
+    Rowwise(
+        expression="h = x + residual; out = softmax(where(column <= row, h * 0.125, -inf))",
+        shapes=((17, 264), (17, 264)),
+    ),
+    Rowwise(expression="m = amax(x); out = exp(x - m) * scale", shapes=((5, 3, 37), (37,))),
+    Elementwise(expression="gelu(x + bias) * silu(x)", shapes=((7, 67), (67,))),
+    Elementwise(
+        expression="exp(x) + log(abs(y)) + tanh(x)", shapes=((4, 1, 9), (4, 6, 9)), dtype=DType.BF16
     ),
 )
 

@@ -54,8 +54,18 @@ def test_the_schedule_that_is_printed_is_what_the_option_takes(
     assert capsys.readouterr().out.split()[1] == printed
 
 
-def test_targets_without_a_model_say_so(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert "(by a rule, without a model)" in explain(capsys, tmp_path, "--target", "gfx942")
+def test_what_is_chosen_without_a_model_says_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    args = ("build", "--op", "softmax", "--shape", "4x64", "--target", "gfx942", "--explain")
+    assert main([*args, "-o", str(tmp_path / "x.kgen")]) == 0
+    assert "(by a rule, without a model)" in capsys.readouterr().out
+
+
+def test_candidates_of_an_amd_target(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    shown = explain(capsys, tmp_path, "--target", "gfx942")
+    assert "(the fastest by the model)" in shown
+    assert "workgroups/CU" in shown and "busy CUs" in shown
 
 
 def test_json_has_all_candidates(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -14,15 +14,25 @@ from kgen.targets.amdgpu import devices, heuristics
 from kgen.targets.amdgpu.limits import TARGETS
 from kgen.targets.amdgpu.matrix_cycles import matrix_cycles
 from kgen.targets.amdgpu.occupancy import occupancy
-from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
+from kgen.targets.base import (
+    EXACT,
+    Assembled,
+    Candidate,
+    Family,
+    Operation,
+    Plan,
+    Source,
+    Target,
+    Toolchain,
+)
 from kgen.targets.device import Occupancy, Rates
 from kgen_runtime.manifest import Launch, Resources, Tolerance
 
 DTYPES = (DType.F32, DType.F16, DType.BF16)
 
 #: Matrix cores add the products of one instruction in an order and with a width of their own and
-#: gfx90a's flush subnormals; each is within a few roundings of a plain sum. The exponential and the
-#: logarithm are LLVM's expansions around V_EXP_F32 and V_LOG_F32 (1 ulp; RDNA3 ISA, section 7).
+#: gfx90a's flush subnormals; each is within a few roundings of a plain sum. The exponential is
+#: V_EXP_F32, the logarithm LLVM's expansion around V_LOG_F32 (1 ulp; RDNA3 ISA, section 7).
 TOLERANCE = Tolerance(
     accumulate=DType.F32,
     factor=4.0,
@@ -46,6 +56,9 @@ class Amdgpu(Family):
 
     def narrow(self, target: Target) -> tuple[BType, ...]:
         return WIDENED
+
+    def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
+        return heuristics.candidates(spec, target) if isinstance(spec, Matmul) else ()
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
         return heuristics.main_loops(spec, target) if isinstance(spec, Matmul) else ()

@@ -12,24 +12,40 @@ from collections.abc import Mapping
 
 from kgen.targets.base import Target
 from kgen.targets.device import Rates
+from kgen_runtime.values import frozen
 
 CHANNEL_BYTES = 128
 
 
+@frozen
+class Device:
+    """`flops` per clock and CU, by type; `channels` of L2, 0 where they are not published."""
+
+    name: str
+    units: int
+    clock: float
+    dram: float
+    channels: int
+    flops: Mapping[str, int]
+
+    @property
+    def rates(self) -> Rates:
+        return Rates(
+            device=self.name,
+            units=self.units,
+            flops={name: count * self.units * self.clock for name, count in self.flops.items()},
+            dram=self.dram,
+            l2=self.channels * CHANNEL_BYTES * self.clock or None,
+        )
+
+
 def _device(
-    device: str, units: int, clock: float, dram: float, channels: int = 0, **per_clock: int
-) -> Rates:
-    """`per_clock`: flops per clock and CU, by type."""
-    return Rates(
-        device=device,
-        units=units,
-        flops={name: count * units * clock for name, count in per_clock.items()},
-        dram=dram,
-        l2=channels * CHANNEL_BYTES * clock or None,
-    )
+    name: str, units: int, clock: float, dram: float, channels: int = 0, **flops: int
+) -> Device:
+    return Device(name=name, units=units, clock=clock, dram=dram, channels=channels, flops=flops)
 
 
-RATES: Mapping[str, Rates] = {
+DEVICES: Mapping[str, Device] = {
     "gfx90a": _device(
         "MI250X, one die", 110, 1.7e9, 1.638e12, 32, f32=256, f16=1024, bf16=1024, s8=1024
     ),
@@ -49,5 +65,9 @@ RATES: Mapping[str, Rates] = {
 }  # fmt: skip
 
 
+def device_of(target: Target) -> Device:
+    return DEVICES[target.arch]
+
+
 def rates(target: Target) -> Rates:
-    return RATES[target.arch]
+    return device_of(target).rates

@@ -1,11 +1,15 @@
-"""Which schedule to take when the user names none: a small table of tiles and a cost for each."""
+"""Which schedule to take when the user names none: of a matmul's tiles the fastest by the model."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
 
 from kgen.errors import ScheduleError
 from kgen.schedule import (
     DirectMatmul,
     FmaMatmul,
+    GpuMatmul,
     GpuRows,
     GpuStream,
     MmaMatmul,
@@ -17,7 +21,8 @@ from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.plan import matmul_direct
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.rowwise import vector_of
-from kgen.targets.base import Target
+from kgen.targets.amdgpu.schedule.cost_model import predict
+from kgen.targets.base import Candidate, Target
 from kgen.targets.row import RowPlan, interleaved_block, is_interleaved
 from kgen.targets.stream import widest_vector
 
@@ -44,6 +49,8 @@ DIRECT = DirectMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, warp_n=6
 #: By the number of LDS banks: the lines of a tile along k then reach all of them.
 MMA_BLOCK_K = {32: 32, 64: 64}
 
+#: The shortest side of a tile.
+SHORTEST = 16
 #: Bytes that memory moves at once, in each request to L2.
 SECTOR = 64
 
@@ -61,10 +68,6 @@ FMA_TILES = (
     (16, 16, 4, 1),
 )
 
-#: Loading one row or column of a tile counts as much as multiplying this many of its elements: the
-#: ratio of a compute unit's LDS and memory rate to its matrix rate, as a round figure.
-EDGE_WEIGHT = 32
-
 #: Threads of an element-wise workgroup, and of a row-wise one whose rows take fewer.
 THREADS = 256
 #: Columns of a row that each of its threads gets, as long as there are threads: one access
@@ -76,24 +79,30 @@ RESIDENT_COLUMNS = 32
 WORKGROUPS_PER_UNIT = 4
 
 
-def matmul(spec: Matmul, target: Target) -> MmaMatmul | FmaMatmul:
-    """The main loop whose tile is cheapest, the ping-pong loop among equals."""
-    if not matrix.available(target, spec.dtype):
-        return _fma(spec, target)
-    tiled = _mma(spec, target)
-    if not suits_ping_pong(spec, target):
-        return tiled
-    halves = _halves(spec, target)
-    return min((halves, tiled), key=lambda each: cost(spec, target, each.block_m, each.block_n))
+def matmul(spec: Matmul, target: Target) -> GpuMatmul:
+    """The fastest schedule by the model."""
+    return candidates(spec, target)[0].schedule
+
+
+def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]:
+    """What the model ranks, the fastest first; of equals the first stays first."""
+    with_matrices = matrix.available(target, spec.dtype)
+    schedules = _with_matrices(spec, target) if with_matrices else _fma(spec)
+    return tuple(sorted(map(partial(_predicted, spec, target), schedules), key=_seconds))
 
 
 def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
-    """The schedule of each main loop that the target has for a product."""
-    if not matrix.available(target, spec.dtype):
-        return (_fma(spec, target),)
-    ping_pong = (PING_PONG,) if target.has("mfma") else ()
-    direct = (DIRECT,) if target.has("global-load-lds-16") else ()
-    return (_mma(spec, target), *ping_pong, *direct, _fma(spec, target))
+    """The fastest schedule of each main loop that the target has for a product."""
+    found = [each.schedule for each in candidates(spec, target)]
+    if matrix.available(target, spec.dtype):
+        ping_pong = [PING_PONG] if target.has("mfma") else []
+        ping_pong += [DIRECT] if target.has("global-load-lds-16") else []
+        fma = min(map(partial(_predicted, spec, target), _fma(spec)), key=_seconds)
+        found += [*ping_pong, fma.schedule]
+    fastest: dict[str, Schedule] = {}
+    for schedule in found:
+        fastest.setdefault(schedule.mainloop, schedule)
+    return tuple(fastest.values())
 
 
 def _halves(spec: Matmul, target: Target) -> PingPongMatmul:
@@ -105,28 +114,49 @@ def _halves(spec: Matmul, target: Target) -> PingPongMatmul:
     return DIRECT
 
 
-def _mma(spec: Matmul, target: Target) -> MmaMatmul:
-    m, n, warp_m, warp_n = cheapest(spec, target, MMA_TILES)
-    return MmaMatmul(
-        block_m=m,
-        block_n=n,
-        block_k=MMA_BLOCK_K[target.limits["lds_banks"]],
-        num_stages=2,
-        warp_m=warp_m,
-        warp_n=warp_n,
+def _predicted(spec: Matmul, target: Target, schedule: GpuMatmul) -> Candidate[GpuMatmul]:
+    found = predict(spec, target, schedule)
+    return Candidate(
+        schedule=schedule,
+        seconds=found.seconds,
+        terms=found.terms,
+        notes={
+            "bound": found.bound,
+            "rounds": found.rounds,
+            "workgroups/CU": found.per_unit,
+            "busy CUs": found.busy,
+        },
     )
 
 
-def _fma(spec: Matmul, target: Target) -> FmaMatmul:
-    m, n, thread_m, thread_n = cheapest(spec, target, FMA_TILES)
-    return FmaMatmul(
-        block_m=m,
-        block_n=n,
-        block_k=SECTOR // spec.dtype.itemsize,
-        num_stages=2,
-        thread_m=thread_m,
-        thread_n=thread_n,
-    )
+def _seconds(candidate: Candidate[GpuMatmul]) -> float:
+    return candidate.seconds
+
+
+def _with_matrices(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
+    if suits_ping_pong(spec, target):
+        yield _halves(spec, target)
+    for m, n, warp_m, warp_n in _with_whole_sectors(spec, MMA_TILES):
+        yield MmaMatmul(
+            block_m=m,
+            block_n=n,
+            block_k=MMA_BLOCK_K[target.limits["lds_banks"]],
+            num_stages=2,
+            warp_m=warp_m,
+            warp_n=warp_n,
+        )
+
+
+def _fma(spec: Matmul) -> Iterator[GpuMatmul]:
+    for m, n, thread_m, thread_n in _with_whole_sectors(spec, FMA_TILES):
+        yield FmaMatmul(
+            block_m=m,
+            block_n=n,
+            block_k=SECTOR // spec.dtype.itemsize,
+            num_stages=2,
+            thread_m=thread_m,
+            thread_n=thread_n,
+        )
 
 
 def suits_ping_pong(spec: Matmul, target: Target) -> bool:
@@ -139,25 +169,17 @@ def suits_ping_pong(spec: Matmul, target: Target) -> bool:
     return target.has("mfma") and whole and spec.k >= 4 * PING_PONG.block_k
 
 
-def cost(spec: Matmul, target: Target, block_m: int, block_n: int) -> int:
-    """Work of the busiest compute unit, in products of a step along k."""
-    blocks = -(-spec.m // block_m) * -(-spec.n // block_n) * spec.batch
-    rounds = -(-blocks // target.limits["compute_units"])
-    return rounds * (block_m * block_n + EDGE_WEIGHT * (block_m + block_n))
-
-
-def cheapest(
-    spec: Matmul, target: Target, tiles: tuple[tuple[int, int, int, int], ...]
-) -> tuple[int, int, int, int]:
-    """The tile with the least work per compute unit; among equals the earliest.
-
-    A side of a tile has a whole sector, unless that of the product has none.
-    """
+def _with_whole_sectors(
+    spec: Matmul, tiles: tuple[tuple[int, int, int, int], ...]
+) -> list[tuple[int, int, int, int]]:
+    """The tiles each of whose sides has a whole sector, unless that of the product has none, and is
+    not twice as long as it need be."""
     whole = SECTOR // spec.dtype.itemsize
-    return min(
-        (t for t in tiles if t[0] >= min(whole, spec.m) and t[1] >= min(whole, spec.n)),
-        key=lambda tile: cost(spec, target, *tile[:2]),
-    )
+
+    def suits(side: int, extent: int) -> bool:
+        return side >= min(whole, extent) and (side == SHORTEST or side < 2 * extent)
+
+    return [tile for tile in tiles if suits(tile[0], spec.m) and suits(tile[1], spec.n)]
 
 
 def elementwise(spec: Elementwise, target: Target) -> GpuStream:

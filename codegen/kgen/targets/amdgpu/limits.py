@@ -10,6 +10,8 @@ Features:
 - ``global-load-lds-16``: GLOBAL_LOAD_LDS_DWORDX4; ``ds-read-tr16``: DS_READ_B64_TR_B16 (CDNA4).
 - ``wmma-gfx11``, ``wmma-gfx12``: V_WMMA_F32_16X16X16 on f16 and bf16. The two generations spread a
   fragment over the lanes in different ways.
+- ``preloaded-arguments``: kernel arguments in scalar registers before a kernel starts; LLVM puts a
+  prologue before it that loads them where the firmware does not.
 - ``real-true16``: LLVM takes the halves of registers for registers of their own (gfx11).
 """
 
@@ -65,20 +67,21 @@ TARGETS = (
         "gfx90a",
         compute_units=110,
         load_offset=2**12 - 1,
-        features="mfma mfma-bf16-1k",
+        features="preloaded-arguments mfma mfma-bf16-1k",
     ),
     _target(
         "gfx942",
         compute_units=304,
         load_offset=2**12 - 1,
-        features="mfma mfma-bf16-1k",
+        features="preloaded-arguments mfma mfma-bf16-1k",
     ),
     _target(
         "gfx950",
         compute_units=256,
         lds_banks=64,
         load_offset=2**12 - 1,
-        features="mfma mfma-bf16-1k mfma-double-k global-load-lds-16 ds-read-tr16",
+        features="preloaded-arguments mfma mfma-bf16-1k mfma-double-k global-load-lds-16 "
+        "ds-read-tr16",
     ),
     _target(
         "gfx1030",

@@ -41,6 +41,11 @@ class AmdgpuPlan(Plan):
         return -(-self.threads // self.wave)
 
     @property
+    def preloads_arguments(self) -> bool:
+        """Arguments are in registers when the kernel starts, as far as there are registers."""
+        return self.target.has("preloaded-arguments")
+
+    @property
     def exponentials(self) -> tuple[FloatType, ...]:
         """The vectors whose exponentials are functions of the module."""
         return ()
