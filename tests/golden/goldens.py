@@ -50,6 +50,9 @@ SHARED_MMA = Matmul(m=64, n=32, k=160)
 PING_PONG = Matmul(m=64, n=128, k=256, layout=Layout.NT)
 #: A trip of two K-tiles and the last one; B transposed as it is loaded.
 DIRECT = Matmul(m=64, n=128, k=192)
+#: Bytes that MFMA multiplies, transposed in words, and 8-bit floats at CDNA4's full rate.
+MFMA_BYTES = Matmul(m=32, n=32, k=192, dtype=DType.S8)
+MFMA_FLOATS = Matmul(m=32, n=32, k=384, dtype=DType.E4M3, layout=Layout.NT, scales=("a", "b"))
 #: Operands that wgmma wants transposed: B of bytes, and A of words.
 TRANSPOSED = Matmul(m=16, n=128, k=384, dtype=DType.S8)
 GATHERED = Matmul(m=64, n=16, k=96, dtype=DType.F32, math=Math.TF32, layout=Layout.TT)
@@ -82,6 +85,8 @@ ROWS: tuple[Spec, ...] = (
     Rowwise(expression="layer_norm(x, scale, shift)", shapes=((5, 70), (70,), (70,))),
 )
 
+#: A warp tile of one small MMA tile, for four waves.
+QUARTERS = {"block_m": 32, "block_n": 32, "warp_m": 16, "warp_n": 16}
 #: A warp tile of one MMA tile, for eight waves.
 HALVES = {"block_m": 64, "block_n": 128, "warp_m": 32, "warp_n": 32}
 #: Smaller tiles than the heuristics take keep unrolled text readable; edges need smaller ones.
@@ -143,6 +148,10 @@ def goldens() -> Iterator[Golden]:
             yield Golden(target=target, spec=spec, schedule=MMA[spec] | STAGES.get(target, {}))
     yield Golden(target="gfx942", spec=PING_PONG, schedule={"mainloop": "pingpong", **HALVES})
     yield Golden(target="gfx950", spec=DIRECT, schedule={"mainloop": "direct", **HALVES})
+    yield Golden(
+        target="gfx942", spec=MFMA_BYTES, schedule={"block_k": 64, **QUARTERS, "warp_n": 32}
+    )
+    yield Golden(target="gfx950", spec=MFMA_FLOATS, schedule={"block_k": 128, **QUARTERS})
     for spec, schedule in WGMMA.items():
         yield Golden(target="sm_90a", spec=spec, schedule=schedule)
     yield Golden(target="sm_80", spec=DEEP, schedule=MMA[EVEN] | {"num_stages": 3, "split_k": 2})

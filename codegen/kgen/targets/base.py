@@ -259,9 +259,10 @@ class Family(ABC):
         if not dtypes:
             raise TargetError(f"target={target.name} has no {spec.op}; see kgen targets")
         if missing := [dtype for dtype in spec.needed_dtypes if dtype not in dtypes]:
+            others = [t.name for t in self.targets if missing[0] in self.dtypes(spec.op, t)]
             raise TargetError(
                 f"dtype={missing[0]} is not one that {target.name} has for {spec.op}; "
-                f"it has {', '.join(dtypes)}"
+                f"it has {', '.join(dtypes)}" + (f"; {', '.join(others)} have it" if others else "")
             )
         if isinstance(spec, Rowwise) and spec.compute not in (known := self.folded(target)):
             raise TargetError(

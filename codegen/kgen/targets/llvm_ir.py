@@ -19,7 +19,7 @@ ELEMENT = {
     DType.BF16: "bfloat",
     DType.S64: "i64",
     DType.S32: "i32",
-    **dict.fromkeys((DType.S8, DType.U8, DType.BOOL), "i8"),
+    **dict.fromkeys((DType.S8, DType.U8, DType.BOOL, DType.E4M3, DType.E5M2), "i8"),
 }
 #: Its name in an overloaded intrinsic's suffix.
 _SUFFIX = {
@@ -90,10 +90,10 @@ class FloatType:
 
     @property
     def words(self) -> FloatType:
-        """The same bytes, at most 16, as words of 32 bits: a vector, a word or a part of one."""
+        """The same bytes, at most 16, as words of 32 bits; fewer than 4 as a type of their own."""
         if self.nbytes >= DType.S32.itemsize:
             return FloatType(dtype=DType.S32, lanes=self.nbytes // DType.S32.itemsize)
-        return self
+        return self if self.lanes == 1 else FloatType(dtype=DType.F16)
 
     def of(self, dtype: DType) -> FloatType:
         """As many lanes of another type."""

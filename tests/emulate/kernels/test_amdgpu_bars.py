@@ -67,6 +67,16 @@ def test_the_largest_tile(name: str, layout: Layout) -> None:
     assert_nothing_wasted(made)
 
 
+@each_layout
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(t.name, d) for t in FAMILY.targets for d in FAMILY.dtypes("matmul", t) if d.itemsize == 1],
+    ids=str,
+)
+def test_bytes(name: str, dtype: DType, layout: Layout) -> None:
+    assert_nothing_wasted(plan(name, 128, layout=layout, dtype=dtype))
+
+
 @each_target
 def test_one_stage_of_lds(name: str) -> None:
     assert_nothing_wasted(plan(name, 128, {"num_stages": 1}))

@@ -37,7 +37,14 @@ def odd_product() -> Program:
     return rendered("matmul 70x57x96 f16", "gfx942", schedule)
 
 
-PROGRAMS = (mfma_product, wmma_product, plain_product, odd_product)
+@cache
+def bytes_product() -> Program:
+    """s8, B transposed in squares of four by four bytes."""
+    schedule = MmaMatmul(block_m=32, block_n=32, block_k=64, num_stages=2, warp_m=16, warp_n=32)
+    return rendered("matmul 32x32x192 s8", "gfx942", schedule)
+
+
+PROGRAMS = (mfma_product, wmma_product, plain_product, odd_product, bytes_product)
 
 #: The end of a step: a fence, the barrier, a fence; and what tells one step from another.
 RELEASE = r'^ *fence syncscope\("workgroup"\) release.*\n'
@@ -289,4 +296,24 @@ ODD_PRODUCT = (
     ),
 )
 
-MUTATIONS = (*MFMA_PRODUCT, *WMMA_PRODUCT, *PLAIN_PRODUCT, *ODD_PRODUCT)
+BYTES_PRODUCT = bugs(
+    bytes_product,
+    WRONG_RESULT,
+    (
+        "bytes-of-two-rows-not-interleaved",
+        r"(%b\.loop\.c0\.q0\.0\.pairs0 = call .*, i32 )83952640",
+        r"\g<1>84148480",
+    ),
+    (
+        "half-of-another-row",
+        r"(%b\.loop\.c0\.q0\.0\.out1 = call .*, i32 )\d+",
+        r"\g<1>84148480",
+    ),
+    (
+        "parts-of-a-slot-swapped",
+        r"(%a\.loop\.0\.g0\.p0\.words = .*)<i32 0, i32 1>",
+        r"\1<i32 2, i32 3>",
+    ),
+)
+
+MUTATIONS = (*MFMA_PRODUCT, *WMMA_PRODUCT, *PLAIN_PRODUCT, *ODD_PRODUCT, *BYTES_PRODUCT)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from kgen.errors import TargetError
 from kgen.schedule import Schedule
 from kgen.spec import DType, Elementwise, Formula, Matmul, Rowwise, Spec
-from kgen.spec.choices import WIDENED, BType
+from kgen.spec.choices import FLOATS_8, WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
-from kgen.targets.amdgpu import devices, heuristics
+from kgen.targets.amdgpu import devices, heuristics, matrix
 from kgen.targets.amdgpu.limits import TARGETS
 from kgen.targets.amdgpu.matrix_cycles import matrix_cycles
 from kgen.targets.amdgpu.occupancy import occupancy
@@ -39,6 +40,12 @@ TOLERANCE = Tolerance(
     function_error=2.0**-21,
     reason="matrix cores sum in an order and width of their own; exp and log are good to 1-2 ulp",
 )
+INTEGER_TOLERANCE = Tolerance(
+    accumulate=DType.S32,
+    factor=1.0,
+    function_error=TOLERANCE.function_error,
+    reason="sums of s8 are exact in s32; what follows is computed in f32",
+)
 
 
 class Amdgpu(Family):
@@ -53,6 +60,19 @@ class Amdgpu(Family):
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )
+
+    def dtypes(self, op: str, target: Target) -> tuple[DType, ...]:
+        found = super().dtypes(op, target)
+        if op != Matmul.op:
+            return found
+        return (*found, *(d for d in matrix.BYTES if matrix.available(target, d)))
+
+    def check_support(self, spec: Spec, target: Target) -> None:
+        super().check_support(spec, target)
+        if isinstance(spec, Matmul) and spec.out in FLOATS_8:
+            raise TargetError(
+                f"out_dtype={spec.out} is not one that {target.name} stores; take bf16, f16 or f32"
+            )
 
     def narrow(self, target: Target) -> tuple[BType, ...]:
         return WIDENED
@@ -74,6 +94,8 @@ class Amdgpu(Family):
         return assemble(source, plan.target)
 
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
+        if isinstance(spec, Matmul) and spec.accumulate.is_integer:
+            return INTEGER_TOLERANCE
         return EXACT if isinstance(spec, Formula) and spec.has_exact_steps else TOLERANCE
 
     def proof(self, target: Target) -> str:

@@ -46,8 +46,10 @@ MMA_TILES = (
 #: With two waves on each SIMD.
 PING_PONG = PingPongMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, warp_n=64)
 DIRECT = DirectMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, warp_n=64)
-#: By the number of LDS banks: the lines of a tile along k then reach all of them.
-MMA_BLOCK_K = {32: 32, 64: 64}
+#: In waves of 32, where a lane has twice as much of it, and twice the depth of 8-bit types besides.
+LARGEST_OF_BYTES_IN_WAVES_OF_32 = (128, 128, 64, 32)
+#: Bytes along k by the number of LDS banks: the lines of a tile then reach all of them.
+MMA_BLOCK_BYTES = {32: 64, 64: 128}
 
 #: The shortest side of a tile.
 SHORTEST = 16
@@ -94,7 +96,7 @@ def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]
 def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
     """The fastest schedule of each main loop that the target has for a product."""
     found = [each.schedule for each in candidates(spec, target)]
-    if matrix.available(target, spec.dtype):
+    if matrix.available(target, spec.dtype) and spec.dtype.itemsize > 1:
         ping_pong = [PING_PONG] if target.has("mfma") else []
         ping_pong += [DIRECT] if target.has("global-load-lds-16") else []
         fma = min(map(partial(_predicted, spec, target), _fma(spec)), key=_seconds)
@@ -136,11 +138,14 @@ def _seconds(candidate: Candidate[GpuMatmul]) -> float:
 def _with_matrices(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
     if suits_ping_pong(spec, target):
         yield _halves(spec, target)
-    for m, n, warp_m, warp_n in _with_whole_sectors(spec, MMA_TILES):
+    tiles = MMA_TILES
+    if target.subgroup == 32 and spec.dtype.itemsize == 1:
+        tiles = (LARGEST_OF_BYTES_IN_WAVES_OF_32, *MMA_TILES[1:])
+    for m, n, warp_m, warp_n in _with_whole_sectors(spec, tiles):
         yield MmaMatmul(
             block_m=m,
             block_n=n,
-            block_k=MMA_BLOCK_K[target.limits["lds_banks"]],
+            block_k=MMA_BLOCK_BYTES[target.limits["lds_banks"]] // spec.dtype.itemsize,
             num_stages=2,
             warp_m=warp_m,
             warp_n=warp_n,
@@ -160,13 +165,18 @@ def _fma(spec: Matmul) -> Iterator[GpuMatmul]:
 
 
 def suits_ping_pong(spec: Matmul, target: Target) -> bool:
-    """MFMA, K-tiles for some trips, and rows of memory that are whole vectors: narrower loads need
-    more registers than such a tile leaves."""
+    """MFMA on 16 bits, K-tiles for some trips, and rows of memory that are whole vectors: narrower
+    loads need more registers than such a tile leaves."""
     vector = WIDEST // spec.dtype.itemsize
     a_row = spec.m if spec.layout.a_transposed else spec.k
     b_row = spec.k if spec.layout.b_transposed else spec.n
     whole = a_row % vector == 0 and b_row % vector == 0
-    return target.has("mfma") and whole and spec.k >= 4 * PING_PONG.block_k
+    return (
+        target.has("mfma")
+        and spec.dtype.itemsize == 2
+        and whole
+        and spec.k >= 4 * PING_PONG.block_k
+    )
 
 
 def _with_whole_sectors(

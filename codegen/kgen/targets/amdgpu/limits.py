@@ -8,7 +8,12 @@ Features:
 - ``mfma``: V_MFMA_F32_32X32X8 and 16X16X16 on f16; ``mfma-bf16-1k`` the same shapes on bf16.
 - ``mfma-double-k``: V_MFMA_F32_32X32X16 and 16X16X32 on f16 and bf16 (CDNA4).
 - ``global-load-lds-16``: GLOBAL_LOAD_LDS_DWORDX4; ``ds-read-tr16``: DS_READ_B64_TR_B16 (CDNA4).
-- ``wmma-gfx11``, ``wmma-gfx12``: V_WMMA_F32_16X16X16 on f16 and bf16. The two generations spread a
+- ``mfma-i8-words``: 32X32X8 and 16X16X16 on s8, four to a word (CDNA2); ``mfma-8bit``: 32X32X16 and
+  16X16X32 on eight of s8 (CDNA3, CDNA4); of 16, with ``mfma-double-k``.
+- ``mfma-f8f6f4``: V_MFMA_F32_32X32X64_F8F6F4 and 16X16X128 on e4m3 and e5m2 (CDNA4). CDNA3's fp8
+  has another format (FNUZ).
+- ``wmma-gfx11``, ``wmma-gfx12``: V_WMMA_F32_16X16X16 on f16 and bf16, V_WMMA_I32_16X16X16 on s8;
+  of gfx12 also on e4m3 and e5m2. The two generations spread a
   fragment over the lanes in different ways.
 - ``preloaded-arguments``: kernel arguments in scalar registers before a kernel starts; LLVM puts a
   prologue before it that loads them where the firmware does not.
@@ -67,21 +72,21 @@ TARGETS = (
         "gfx90a",
         compute_units=110,
         load_offset=2**12 - 1,
-        features="preloaded-arguments mfma mfma-bf16-1k",
+        features="preloaded-arguments mfma mfma-bf16-1k mfma-i8-words",
     ),
     _target(
         "gfx942",
         compute_units=304,
         load_offset=2**12 - 1,
-        features="preloaded-arguments mfma mfma-bf16-1k",
+        features="preloaded-arguments mfma mfma-bf16-1k mfma-8bit",
     ),
     _target(
         "gfx950",
         compute_units=256,
         lds_banks=64,
         load_offset=2**12 - 1,
-        features="preloaded-arguments mfma mfma-bf16-1k mfma-double-k global-load-lds-16 "
-        "ds-read-tr16",
+        features="preloaded-arguments mfma mfma-bf16-1k mfma-double-k mfma-8bit mfma-f8f6f4 "
+        "global-load-lds-16 ds-read-tr16",
     ),
     _target(
         "gfx1030",

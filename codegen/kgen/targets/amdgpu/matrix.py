@@ -12,14 +12,24 @@ consecutive depths.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kgen.targets.base import Target
+from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
+
+#: Of a slot of LDS, which a lane loads at once: the widest access.
+SLOT_BYTES = 16
 
 
 @frozen
 class MatrixInstruction:
-    """One instruction on one dtype. `elements` and `registers` are per lane."""
+    """One instruction on one dtype. `elements` and `registers` are per lane.
+
+    Elements of 8 bits are `packed` four to a word: a lane's are words, which `operand` may want as
+    a type of its own.
+    """
 
     name: str
     feature: str
@@ -30,7 +40,11 @@ class MatrixInstruction:
     elements: int
     operand: str
     intrinsic: str
-    #: Operands behind D in the call: MFMA's cbsz, abid and blgp (no broadcast, no permutation).
+    packed: int = 1
+    #: An operand in front of A and of B in the call: WMMA's sign of integers.
+    sign: str = ""
+    #: Operands behind D in the call: MFMA's cbsz, abid and blgp (no broadcast, no permutation); of
+    #: f8f6f4 the formats of A and B, and scales, of which 0 and 0 are none.
     modifiers: str = ""
     #: gfx11: the upper half of the wave repeats the lower half's operands.
     replicated: bool = False
@@ -42,18 +56,38 @@ class MatrixInstruction:
         return len(self.register_rows)
 
     @property
+    def sums(self) -> DType:
+        return DType.S32 if self.dtype.is_integer else DType.F32
+
+    @property
     def accumulator(self) -> str:
-        return f"<{self.registers} x float>"
+        return str(FloatType(dtype=self.sums, lanes=self.registers))
 
     @property
     def element(self) -> str:
-        """The IR type of one operand element: `<4 x half>` holds `half`."""
-        return self.operand.split(" x ")[1].rstrip(">")
+        """The IR type of one element of a fragment: `<4 x half>` holds `half`."""
+        return "i32" if self.packed > 1 else self.operand.split(" x ")[1].rstrip(">")
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a fragment."""
+        return self.elements // self.packed
+
+    @property
+    def fragment(self) -> str:
+        """The IR type of a fragment."""
+        return f"<{self.lanes} x {self.element}>"
+
+    @property
+    def slot_k(self) -> int:
+        """Consecutive depths in a slot of LDS."""
+        return SLOT_BYTES // self.dtype.itemsize
 
     @property
     def signature(self) -> str:
-        types = [self.operand, self.operand, self.accumulator]
-        return ", ".join(types + ["i32 immarg"] * self.modifiers.count("i32"))
+        sign = ["i1 immarg"] if self.sign else []
+        behind = [f"{part.split()[0]} immarg" for part in self.modifiers.split(", ")[1:]]
+        return ", ".join([*sign, self.operand, *sign, self.operand, self.accumulator, *behind])
 
     def lane_groups(self, wave: int) -> int:
         """Parts of the wave that hold different depths of one row."""
@@ -79,6 +113,61 @@ def _mfma(
         modifiers=", i32 0, i32 0, i32 0",
         lane_rows=4,
         register_rows=rows,
+    )
+
+
+#: What LLVM calls the types of 8 bits.
+BYTES = {DType.S8: "i8", DType.E4M3: "fp8", DType.E5M2: "bf8"}
+
+
+def _mfma_bytes(feature: str, dtype: DType, size: int, k: int, operand: str) -> MatrixInstruction:
+    """MFMA on operands of 8 bits."""
+    like, name = _mfma(feature, DType.F16, size, k, "half", ""), BYTES[dtype]
+    suffix = f".{name}" if dtype.is_integer else f".{name}.{name}"
+    result = "i32" if dtype.is_integer else "f32"
+    # The first ones, of gfx90a, have no dot in their names.
+    dot = suffix if operand != "i32" else name
+    return replace(
+        like,
+        dtype=dtype,
+        operand=operand,
+        packed=4,
+        intrinsic=f"llvm.amdgcn.mfma.{result}.{size}x{size}x{k}{dot}",
+    )
+
+
+def _mfma_f8f6f4(dtype: DType, size: int, k: int) -> MatrixInstruction:
+    """The one of gfx950 that multiplies fp8 at the full rate, without its scales."""
+    like = _mfma("mfma-f8f6f4", DType.F16, size, k, "half", "")
+    kind = 0 if dtype is DType.E4M3 else 1
+    return replace(
+        like,
+        name=f"{like.name} f8f6f4",
+        dtype=dtype,
+        operand="<8 x i32>",
+        packed=4,
+        intrinsic=f"llvm.amdgcn.mfma.scale.f32.{size}x{size}x{k}.f8f6f4.v8i32.v8i32",
+        modifiers=f", i32 {kind}, i32 {kind}, i32 0, i32 0, i32 0, i32 0",
+    )
+
+
+def _wmma_bytes(feature: str, dtype: DType) -> MatrixInstruction:
+    """WMMA on operands of 8 bits."""
+    like, name = _wmma(feature, DType.F16, "half"), BYTES[dtype]
+    words = like.elements // 4
+    if dtype.is_integer:
+        intrinsic = f"llvm.amdgcn.wmma.i32.16x16x16.iu8.v8i32.v{words}i32"
+    else:
+        intrinsic = f"llvm.amdgcn.wmma.f32.16x16x16.{name}.{name}.v8f32.v{words}i32"
+    return replace(
+        like,
+        dtype=dtype,
+        operand=f"<{words} x i32>",
+        packed=4,
+        sign="i1 true, " if dtype.is_integer else "",
+        # Sums wrap, as those of the reference would.
+        modifiers=", i1 false" if dtype.is_integer else "",
+        intrinsic=intrinsic,
     )
 
 
@@ -118,6 +207,19 @@ INSTRUCTIONS = (
     _wmma("wmma-gfx11", DType.BF16, "i16"),
     _wmma("wmma-gfx12", DType.F16, "half"),
     _wmma("wmma-gfx12", DType.BF16, "i16"),
+    _mfma_bytes("mfma-double-k", DType.S8, 32, 32, "<4 x i32>"),
+    _mfma_bytes("mfma-double-k", DType.S8, 16, 64, "<4 x i32>"),
+    _mfma_bytes("mfma-8bit", DType.S8, 32, 16, "i64"),
+    _mfma_bytes("mfma-8bit", DType.S8, 16, 32, "i64"),
+    _mfma_bytes("mfma-i8-words", DType.S8, 32, 8, "i32"),
+    _mfma_bytes("mfma-i8-words", DType.S8, 16, 16, "i32"),
+    *(
+        _mfma_f8f6f4(d, size, k)
+        for d in (DType.E4M3, DType.E5M2)
+        for size, k in ((32, 64), (16, 128))
+    ),
+    _wmma_bytes("wmma-gfx11", DType.S8),
+    *(_wmma_bytes("wmma-gfx12", d) for d in (DType.S8, DType.E4M3, DType.E5M2)),
 )
 
 

@@ -8,12 +8,14 @@ from itertools import product
 import pytest
 
 from kgen import targets
-from kgen.schedule import MmaMatmul
+from kgen.errors import ScheduleError, TargetError
+from kgen.schedule import FmaMatmul, MmaMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.amdgpu import FAMILY
+from kgen.targets.amdgpu import plan as amdgpu_plan
 from kgen.targets.amdgpu.matrix import INSTRUCTIONS, MatrixInstruction, available
 from kgen.targets.amdgpu.plan import matmul_mma
-from kgen.targets.amdgpu.plan.matmul_mma import SLOT_K, MmaPlan
+from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan
 
 #: Row of D that lane l holds in register r.
 RESULT_ROW: dict[str, Callable[[int, int], int]] = {
@@ -48,18 +50,22 @@ def test_result_registers(i: MatrixInstruction) -> None:
 def test_operands_fill_the_wave(i: MatrixInstruction) -> None:
     copies = 2 if i.replicated else 1
     assert i.elements * wave(i) == i.m * i.k * copies
-    assert i.signature.count("immarg") == (3 if "mfma" in i.feature else 0)
+    immediates = (3 if "mfma" in i.feature else 0) + (3 if "f8f6f4" in i.intrinsic else 0)
+    assert i.signature.count("immarg") == (3 if "iu8" in i.intrinsic else immediates)
 
 
 def plan(target: str, dtype: DType, warp: int) -> MmaPlan:
-    spec = Matmul(m=64, n=64, k=128, dtype=dtype)
-    schedule = MmaMatmul(block_m=64, block_n=64, block_k=64, warp_m=warp, warp_n=warp)
+    spec = Matmul(m=64, n=64, k=256, dtype=dtype)
+    schedule = MmaMatmul(block_m=64, block_n=64, block_k=128, warp_m=warp, warp_n=warp)
     return matmul_mma.plan(spec, TARGETS[target], schedule)
 
 
 @pytest.mark.parametrize("warp", [16, 32])
-@pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
-@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize(
+    ("target", "dtype"),
+    [(t.name, d) for t in FAMILY.targets for d in DType if available(t, d)],
+    ids=str,
+)
 def test_fragments_cover_every_row_and_depth_once(target: str, dtype: DType, warp: int) -> None:
     """Over all lanes, MMA tiles, groups and parts, as the template's addresses say."""
     p = plan(target, dtype, warp)
@@ -69,11 +75,52 @@ def test_fragments_cover_every_row_and_depth_once(target: str, dtype: DType, war
             continue
         row = tile * i.m + (lane & p.row_mask)
         first = (lane >> p.row_shift) * p.lane_lines
-        loaded = [(row, (first + line) * SLOT_K + e) for line in lines for e in range(SLOT_K)]
+        loaded = [(row, (first + line) * i.slot_k + e) for line in lines for e in range(i.slot_k)]
         for part in p.parts:
-            assert len(part) == i.elements
-            seen += [loaded[element] for element in part]
+            assert len(part) == i.lanes
+            seen += [loaded[word * i.packed + e] for word in part for e in range(i.packed)]
     assert sorted(seen) == sorted(product(range(warp), range(p.schedule.block_k)))
+
+
+def test_bytes_are_multiplied_where_the_instructions_are() -> None:
+    has = {t.name: FAMILY.dtypes("matmul", t)[3:] for t in FAMILY.targets}
+    assert has == {
+        "gfx90a": (DType.S8,),
+        "gfx942": (DType.S8,),
+        "gfx950": (DType.S8, DType.E4M3, DType.E5M2),
+        "gfx1030": (),
+        "gfx1100": (DType.S8,),
+        "gfx1201": (DType.S8, DType.E4M3, DType.E5M2),
+    }
+
+
+@pytest.mark.parametrize(
+    ("spec", "target", "message"),
+    [
+        (
+            Matmul(m=64, n=64, k=64, dtype=DType.E4M3),
+            "gfx942",
+            "dtype=e4m3 is not one that gfx942 has for matmul; it has f32, f16, bf16, s8; "
+            "gfx950, gfx1201 have it",
+        ),
+        (
+            Matmul(m=64, n=64, k=64, dtype=DType.E4M3, out_dtype=DType.E5M2),
+            "gfx950",
+            "out_dtype=e5m2 is not one that gfx950 stores; take bf16, f16 or f32",
+        ),
+    ],
+    ids=["operands", "output"],
+)
+def test_types_that_a_processor_lacks(spec: Matmul, target: str, message: str) -> None:
+    with pytest.raises(TargetError) as raised:
+        FAMILY.check_support(spec, TARGETS[target])
+    assert str(raised.value) == message
+
+
+def test_bytes_are_not_for_multiply_adds() -> None:
+    schedule = FmaMatmul(block_m=64, block_n=64, block_k=64, thread_m=4, thread_n=4)
+    with pytest.raises(ScheduleError, match="give warp_m and warp_n"):
+        amdgpu_plan.plan(Matmul(m=64, n=64, k=64, dtype=DType.S8), TARGETS["gfx942"], schedule)
 
 
 def test_what_targets_have() -> None:

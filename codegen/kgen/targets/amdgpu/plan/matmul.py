@@ -176,6 +176,11 @@ class EpiloguePlan:
         return FloatType(dtype=self.spec.out, lanes=self.value.lanes)
 
     @property
+    def sums(self) -> FloatType:
+        """What matrix instructions leave of a piece."""
+        return self.value.of(self.spec.accumulate)
+
+    @property
     def row_bytes(self) -> int:
         return self.row_stride * self.out.dtype.itemsize
 
@@ -339,6 +344,8 @@ class MatmulPlan(AmdgpuPlan):
         ]
         if self.k_loop.has_loop and self.moved_each_trip:
             found.append("ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1))")
+        if self.a.transposes_bytes or self.b.transposes_bytes:
+            found.append("i32 @llvm.amdgcn.perm(i32, i32, i32)")
         if self.batched:
             found.append("i32 @llvm.amdgcn.workgroup.id.z()")
         if self.a.ragged_rows or self.b.ragged_rows:
@@ -404,7 +411,8 @@ def launch(spec: Matmul, schedule: GpuMatmul, threads: int) -> Launch:
 def epilogue(spec: Matmul, schedule: GpuMatmul, lanes: int) -> EpiloguePlan:
     return EpiloguePlan(
         spec=spec,
-        value=FloatType(dtype=DType.F32, lanes=lanes),
+        # Sums in s32 may be the output; all others are finished in f32.
+        value=FloatType(dtype=DType.S32 if spec.out is DType.S32 else DType.F32, lanes=lanes),
         block_m=schedule.block_m,
         block_n=schedule.block_n,
         ragged_rows=spec.m % schedule.block_m != 0,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, GpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.amdgpu.plan import layout
@@ -126,6 +127,11 @@ class FmaPlan(MatmulPlan):
 
 def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
+    if spec.dtype.itemsize == 1:
+        raise ScheduleError(
+            f"thread_m={schedule.thread_m} is for multiply-adds in f32, which dtype={spec.dtype} "
+            "has none of; give warp_m and warp_n instead"
+        )
     threads = schedule.num_threads
     check_threads(target, threads, "thread_m", schedule.thread_m)
     check_stages(schedule)

@@ -30,9 +30,6 @@ from kgen.targets.base import Target
 from kgen.targets.batch import batch_terms
 from kgen_runtime.values import frozen
 
-#: Consecutive depths in a slot of LDS: 16 bytes.
-SLOT_K = 8
-
 
 @frozen
 class Step:
@@ -105,7 +102,8 @@ class MmaPlan(MatmulPlan):
 
     @property
     def slot_type(self) -> str:
-        return f"<{SLOT_K} x {self.instruction.element}>"
+        i = self.instruction
+        return f"<{i.slot_k // i.packed} x {i.element}>"
 
     @property
     def lane_lines(self) -> int:
@@ -124,12 +122,13 @@ class MmaPlan(MatmulPlan):
     @property
     def joined(self) -> bool:
         """A matrix instruction takes two slots."""
-        return self.instruction.elements > SLOT_K
+        return self.instruction.elements > self.instruction.slot_k
 
     @property
     def parts(self) -> tuple[tuple[int, ...], ...]:
         """Which elements of what is loaded each of its matrix instructions takes."""
-        size, loaded = self.instruction.elements, SLOT_K * len(self.groups[0])
+        i = self.instruction
+        size, loaded = i.lanes, i.slot_k // i.packed * len(self.groups[0])
         return tuple(tuple(range(first, first + size)) for first in range(0, loaded, size))
 
     @property
@@ -186,16 +185,18 @@ P = TypeVar("P", bound=MmaPlan)
 
 def group_depth(instruction: MatrixInstruction, wave: int) -> int:
     """Depth that one round of fragment loads covers, over all lanes."""
-    return max(SLOT_K, instruction.elements) * instruction.lane_groups(wave)
+    return max(instruction.slot_k, instruction.elements) * instruction.lane_groups(wave)
 
 
 def line_groups(
     instruction: MatrixInstruction, wave: int, lines: int
 ) -> tuple[tuple[int, ...], ...]:
     """The lines of each round of fragment loads; lane group g is g lines further on."""
-    slots, lane_groups = max(1, instruction.elements // SLOT_K), instruction.lane_groups(wave)
+    slots = max(1, instruction.elements // instruction.slot_k)
+    lane_groups = instruction.lane_groups(wave)
     return tuple(
-        tuple(range(first, first + slots)) for first in range(0, lines, slots * lane_groups)
+        tuple(range(first, first + slots * lane_groups, lane_groups))
+        for first in range(0, lines, slots * lane_groups)
     )
 
 
@@ -210,7 +211,7 @@ def fragment_loads(instruction: MatrixInstruction, wave: int, tiles: int) -> Loa
                 places = []
                 for lane in range(wave):
                     group, j = divmod(lane, instruction.m)
-                    k = (line + (0 if instruction.replicated else group)) * SLOT_K
+                    k = (line + (0 if instruction.replicated else group)) * instruction.slot_k
                     places.append((first + j * tile.interleave, k))
                 yield places, WIDEST
 
@@ -272,7 +273,7 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
                 rows=block,
                 depth=schedule.block_k,
                 slot_rows=1,
-                slot_k=SLOT_K,
+                slot_k=instruction.slot_k,
                 interleave=neighbours,
                 fragment_rows=instruction.m,
             ),

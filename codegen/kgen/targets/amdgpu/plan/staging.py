@@ -6,6 +6,8 @@ and the slots of the LDS tile along one, which may be the other.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from kgen.targets.amdgpu.plan.chunks import Axis, Load, Shape, Store
 from kgen.targets.amdgpu.plan.lds import LdsTile
 from kgen.targets.batch import BatchTerm
@@ -13,13 +15,43 @@ from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
+#: Bytes of a word.
+WORD = 4
 #: Offsets below this are computed in 32 bits: the byte offset then fits too.
 NARROW_OFFSETS = 2**28
 
 
 @frozen
+class Square:
+    """Four by four bytes of a chunk: word `column` of four loads, from load 4 * `row` on.
+    Transposed, they are word `row` of four stored vectors."""
+
+    row: int
+    column: int
+
+    @property
+    def row_before(self) -> int:
+        return self.row - 1
+
+    @property
+    def loads(self) -> range:
+        return range(WORD * self.row, WORD * (self.row + 1))
+
+    @property
+    def stores(self) -> range:
+        return range(WORD * self.column, WORD * (self.column + 1))
+
+
+@frozen
 class Staging:
     """The integers of one operand's way to LDS. Strides and offsets are in elements."""
+
+    #: V_PERM_B32's selectors: bytes 0 and 1 of two words in turn, bytes 2 and 3; their low halves,
+    #: their high halves.
+    INTERLEAVE_LOW: ClassVar[int] = 0x05010400
+    INTERLEAVE_HIGH: ClassVar[int] = 0x07030602
+    LOW_HALVES: ClassVar[int] = 0x05040100
+    HIGH_HALVES: ClassVar[int] = 0x07060302
 
     name: str
     memory: DType
@@ -208,6 +240,24 @@ class Staging:
     def gathers(self) -> bool:
         """A stored vector has elements of several loads."""
         return len({load for load, _ in self.stores[0].elements}) > 1
+
+    @property
+    def transposes_bytes(self) -> bool:
+        """Stored vectors are made of loaded ones in squares of four by four bytes, as words."""
+        whole = self.vector % WORD == 0 and self.chunk.slow % WORD == 0
+        return self.gathers and self.memory.itemsize == 1 and not self.widens and whole
+
+    @property
+    def squares(self) -> tuple[Square, ...]:
+        return tuple(
+            Square(row=row, column=column)
+            for row in range(self.chunk.slow // WORD)
+            for column in range(self.vector // WORD)
+        )
+
+    def words_of(self, count: int) -> str:
+        """The IR type of a vector of so many bytes, as words."""
+        return f"<{count // WORD} x i32>"
 
     def stored(self, store: Store) -> str:
         """What to store, as a suffix to the chunk's name: a gathered vector, an element, a load."""
