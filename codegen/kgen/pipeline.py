@@ -92,10 +92,13 @@ def kernel(spec: Spec, target: Target, schedule: Schedule | None = None) -> Kern
 
 
 def assembled(planned: Plan) -> Kernel:
-    """The kernel of a plan."""
+    """The kernel of a plan, with the code of its variants behind its own."""
     start = time.perf_counter()
-    text = source(planned)
-    code = targets.family(planned.target.family).assemble(text, planned)
+    family, text = targets.family(planned.target.family), source(planned)
+    code = family.assemble(text, planned)
+    more = [family.assemble(source(variant), variant) for variant in planned.variants]
+    artifacts = [*code.artifacts, *(artifact for each in more for artifact in each.artifacts)]
+    code = dataclasses.replace(code, artifacts=tuple(artifacts))
     return Kernel(plan=planned, source=text, assembled=code, seconds=time.perf_counter() - start)
 
 

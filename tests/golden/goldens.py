@@ -172,6 +172,8 @@ def goldens() -> Iterator[Golden]:
             yield Golden(
                 target=target, spec=_as(spec, DType.F32), schedule=FMA[spec] | WHOLE.get(target, {})
             )
+    # Matrices of a subgroup; the module for the first of their sizes.
+    yield Golden(target="vulkan1.3+coopmat", spec=Matmul(m=64, n=64, k=128, dtype=DType.F16))
     # Straight from the buffers: slices of k, 16-bit elements two to a word; and for a CPU.
     spec = Matmul(m=1, n=64, k=260, dtype=DType.F16, layout=Layout.NT)
     yield Golden(target="vulkan1.3", spec=spec)

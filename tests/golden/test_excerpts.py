@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = {
     "how-it-works.md": (
+        "vulkan1.3+coopmat/matmul_64x64x128_f16_nn.spvasm",
         "sm_80/matmul_64x64x128_f16_nn.ptx",
         "sm_90a/matmul_128x64x256_f16_nn.ptx",
         "sm_90a/matmul_128x16x320_f16_nt.ptx",
@@ -39,7 +40,7 @@ PAGES = {
 def test_excerpts_are_in_a_golden_kernel(page: str) -> None:
     goldens = [(ROOT / "generated" / name).read_text() for name in PAGES[page]]
     text = (ROOT / "docs" / page).read_text()
-    excerpts = re.findall(r"```(?:ptx|llvm)\n(.*?)```", text, re.DOTALL)
+    excerpts = re.findall(r"```(?:ptx|llvm|spvasm)\n(.*?)```", text, re.DOTALL)
     assert excerpts
     for excerpt in excerpts:
         assert any(excerpt in golden for golden in goldens), excerpt

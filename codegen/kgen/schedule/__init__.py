@@ -4,6 +4,7 @@ from kgen.schedule.base import Origin, Overrides, Schedule
 from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
     AmxMatmul,
+    CooperativeMatmul,
     CpuMatmul,
     DirectMatmul,
     DotMatmul,
@@ -27,6 +28,7 @@ from kgen.schedule.rowwise import ClusterRows, CpuSplitRows, CpuStream, GpuRows,
 __all__ = [
     "AmxMatmul",
     "ClusterRows",
+    "CooperativeMatmul",
     "CpuMatmul",
     "CpuSplitRows",
     "CpuStream",

@@ -210,6 +210,15 @@ class UnstagedMatmul(FmaMatmul):
 
 
 @frozen
+class CooperativeMatmul(GpuMatmul):
+    """Matrices that a subgroup multiplies together, of the size that the device has: the subgroups
+    of `num_threads` threads share the tile."""
+
+    mainloop: ClassVar[str] = "coopmat"
+    num_threads: int
+
+
+@frozen
 class CpuMatmul(Schedule):
     """BLIS blocking: an mr x nr register tile inside mc x kc of A and kc x nc of B.
 

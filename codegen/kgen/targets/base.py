@@ -94,6 +94,11 @@ class Plan:
         return self.launches[0].entry_point
 
     @property
+    def variants(self) -> Sequence[Plan]:
+        """Plans of the same launches for other devices: a runtime takes the first that suits."""
+        return ()
+
+    @property
     def parameters(self) -> tuple[TensorParam, ...]:
         """The kernel's tensors: the spec's, prepacked ones in their packed form."""
         return self.spec.parameters

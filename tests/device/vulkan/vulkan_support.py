@@ -14,7 +14,7 @@ from kgen.bundle import pack
 from kgen.schedule import Schedule
 from kgen.spec import DType, Spec
 from kgen.targets.base import Kernel
-from kgen_runtime.backend import Code
+from kgen_runtime.backend import Code, choose_code
 from kgen_runtime.backends.vulkan import VulkanBackend
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.manifest import KernelEntry
@@ -59,9 +59,12 @@ def run(backend: VulkanBackend, kernel: Kernel, inputs: Mapping[str, Values]) ->
 
     All memory but the inputs is poisoned before, and checked after where it is not the output.
     """
-    entry, code = loadable(kernel)
-    if (reason := backend.refuses(entry.artifacts[0])) is not None:
+    bundle = pack([kernel])
+    (entry,) = bundle.manifest.kernels
+    chosen, reason = choose_code(backend, entry)
+    if not chosen:
         needs.absent(f"{backend.info.name}: {reason}")
+    code = {m: Code(artifact=a, data=bundle.files[a.file]) for m, a in chosen.items()}
     loaded = backend.load(entry, code)
     raw, views, sizes = {}, {}, {}
     try:

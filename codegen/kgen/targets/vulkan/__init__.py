@@ -96,7 +96,7 @@ class Vulkan(Family):
         return MATMUL_TOLERANCE if called <= WEIGHED_DOWN else ROWWISE_TOLERANCE
 
     def proof(self, target: Target) -> str:
-        return "executed (lavapipe)"
+        return "executed (lavapipe 26)" if target.has("coopmat") else "executed (lavapipe)"
 
     def capabilities(self, target: Target) -> Mapping[str, Any]:
         return {

@@ -26,14 +26,14 @@ def assemble(source: Source, plan: VulkanPlan) -> Assembled:
         artifacts=(
             Artifact(
                 format="spirv",
-                extension="spv",
+                extension=plan.extension,
                 role="portable",
                 data=module,
                 requires=plan.requires,
             ),
             Artifact(
                 format="spirv-asm",
-                extension="spvasm",
+                extension=f"{plan.extension}asm",
                 role="source",
                 data=source.text.encode(),
             ),

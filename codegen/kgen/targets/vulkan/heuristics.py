@@ -3,12 +3,20 @@ but for rows of more than 8 million columns that are no whole number of vectors.
 
 from __future__ import annotations
 
-from kgen.schedule import FmaMatmul, GpuRows, GpuStream, UnstagedMatmul
+from kgen.schedule import (
+    CooperativeMatmul,
+    FmaMatmul,
+    GpuMatmul,
+    GpuRows,
+    GpuStream,
+    UnstagedMatmul,
+)
 from kgen.spec import DType, Elementwise, Matmul, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.row import RowPlan, interleaved_block
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.elementwise import vector_of
+from kgen.targets.vulkan.plan.matmul_coopmat import is_cooperative
 from kgen.targets.vulkan.plan.rowwise import fewest_lanes
 from kgen.targets.vulkan.plan.rowwise import vector_of as vector_of_row
 
@@ -28,6 +36,10 @@ FMA_TILES = (
 #: With the largest tile, two stages of so many steps are what every device has room for.
 MAX_BLOCK_K = 8
 STAGES = 2
+#: (block_m, block_n) of products by cooperative matrices: four subgroups of 32 lanes have whole
+#: matrices of all sizes in the larger ones.
+COOPERATIVE_TILES = ((128, 64), (64, 64), (32, 32))
+COOPERATIVE_BLOCK_K = 32
 #: Workgroups that run at once on a middling GPU; only the balance of tiles depends on it.
 TYPICAL_UNITS = 64
 #: Copying one row or column of a K-tile counts as much as multiplying this many of its elements.
@@ -59,14 +71,36 @@ RESIDENT_COLUMNS = 32
 MAX_TURNS = 65535
 
 
-def matmul(spec: Matmul, target: Target) -> FmaMatmul:
+def matmul(spec: Matmul, target: Target) -> GpuMatmul:
     """By what a product is limited: staged tiles where operands are used again, straight from the
     buffers where they are not, and where the device is a CPU."""
     if target.has("unstaged"):
         return _on_cpu(spec, target)
     if min(spec.m, spec.n) <= FEW:
         return _few(spec, target)
+    if target.has("coopmat") and is_cooperative(spec):
+        return _cooperative(spec, target)
     return _staged(spec, target)
+
+
+def _cooperative(spec: Matmul, target: Target) -> CooperativeMatmul:
+    """The largest tile of which there are enough for all units."""
+    limit = target.limits["maxComputeWorkGroupCount"]
+
+    def tiles(tile: tuple[int, int]) -> int:
+        return -(-spec.m // tile[0]) * -(-spec.n // tile[1]) * spec.batch
+
+    enough = [tile for tile in COOPERATIVE_TILES if tiles(tile) >= TYPICAL_UNITS]
+    block_m, block_n = enough[0] if enough else COOPERATIVE_TILES[-1]
+    if -(-max(spec.m, spec.n) // COOPERATIVE_TILES[-1][0]) > limit:
+        block_m, block_n = COOPERATIVE_TILES[0]
+    return CooperativeMatmul(
+        block_m=block_m,
+        block_n=block_n,
+        block_k=COOPERATIVE_BLOCK_K,
+        num_stages=STAGES,
+        num_threads=THREADS,
+    )
 
 
 def _staged(spec: Matmul, target: Target) -> FmaMatmul:

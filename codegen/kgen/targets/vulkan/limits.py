@@ -46,9 +46,11 @@ def _target(api: str, spirv: tuple[int, int], suffix: str = "", *words: str) -> 
     )
 
 
+#: `coopmat`: the device's subgroups multiply matrices.
 #: `unstaged`: the device is a CPU, on which workgroup memory is a copy of what its cache holds.
 TARGETS = (
     _target("1.1", (1, 3)),
     _target("1.3", (1, 6)),
+    _target("1.3", (1, 6), "+coopmat", "coopmat"),
     _target("1.3", (1, 6), "+cpu", "unstaged"),
 )

@@ -13,6 +13,9 @@ from kgen_runtime.values import frozen
 if TYPE_CHECKING:
     from kgen_runtime.manifest import Extent3, Launch
 
+#: VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT, which the package lacks.
+REQUIRE_FULL_SUBGROUPS = 0x2
+
 
 @frozen
 class Pipeline:
@@ -77,7 +80,7 @@ class Device:
                 subgroup = vk.VkPipelineShaderStageRequiredSubgroupSizeCreateInfo(
                     requiredSubgroupSize=size
                 )
-                flags = vk.VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT
+                flags = REQUIRE_FULL_SUBGROUPS
             stage = vk.VkPipelineShaderStageCreateInfo(
                 pNext=subgroup,
                 flags=flags,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from kgen.errors import TargetError
-from kgen.schedule import FmaMatmul, GpuRows, GpuStream, Schedule, UnstagedMatmul
+from kgen.schedule import CooperativeMatmul, FmaMatmul, GpuRows, GpuStream, Schedule, UnstagedMatmul
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.row import is_interleaved
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise
 from kgen.targets.vulkan.plan.interleaved import InterleavedPlan
+from kgen.targets.vulkan.plan.matmul_coopmat import plan_cooperative
 from kgen.targets.vulkan.plan.matmul_fma import plan_fma
 from kgen.targets.vulkan.plan.matmul_unstaged import plan_unstaged
 from kgen.targets.vulkan.plan.rowwise import RowwisePlan, plan_rowwise
@@ -18,6 +19,8 @@ from kgen.targets.vulkan.plan.rowwise import RowwisePlan, plan_rowwise
 def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
     """Raises ScheduleError if the schedule does not fit."""
     match spec, schedule:
+        case Matmul(), CooperativeMatmul():
+            return plan_cooperative(spec, target, schedule)
         case Matmul(), UnstagedMatmul():
             return plan_unstaged(spec, target, schedule)
         case Matmul(), FmaMatmul():

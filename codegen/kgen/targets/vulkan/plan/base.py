@@ -178,9 +178,33 @@ class VulkanPlan(Plan):
         return tuple(dict.fromkeys((*(s.element for s in self.shared), *scalars)))
 
     @property
+    def memory_model(self) -> str:
+        """That of SPIR-V."""
+        return "GLSL450"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Variables that tell an invocation which one it is."""
+        return ("local_id", "workgroup_id")
+
+    @property
+    def counts_subgroups(self) -> bool:
+        return "subgroup_id" in self.inputs
+
+    @property
+    def extension(self) -> str:
+        """That of the module's file."""
+        return "spv"
+
+    @property
+    def further_requirements(self) -> Mapping[str, Any]:
+        """What a main loop needs of a device besides memory and tensors."""
+        return {}
+
+    @property
     def interface(self) -> tuple[str, ...]:
         """The variables that OpEntryPoint lists."""
-        names = ["local_id", "workgroup_id"]
+        names = [*self.inputs]
         if self.target.has("interface-lists-all"):
             names += [t.variable for t in self.tensors] + [s.name for s in self.shared]
         return tuple(names)
@@ -224,6 +248,9 @@ class VulkanPlan(Plan):
         }
         if self.target.has("unstaged"):
             beyond |= {"device": "cpu"}
+        own = dict(self.further_requirements)
+        beyond["features"] = [*beyond["features"], *own.pop("features", [])]
+        beyond |= own
         version = (limits["api_major"], limits["api_minor"])
         api = max(version, API_8BIT) if self.has_8bit else version
         return {"api": ".".join(map(str, api))} | {

@@ -46,7 +46,7 @@ TYPES = {
 }
 
 #: Vectors of zeros, by the type that they have.
-ZEROS = {"vec2_zero": "vec2", "vec4_zero": "vec4"}
+ZEROS = {"vec2_zero": "vec2", "vec4_zero": "vec4", "uvec4_zero": "uvec4"}
 
 #: f32 constants with a meaning: the literal, and what it is.
 MEANINGS = {

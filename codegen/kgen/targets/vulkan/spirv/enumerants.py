@@ -8,7 +8,14 @@ from __future__ import annotations
 
 #: Kinds whose values are combined with `|`.
 MASKS = frozenset(
-    ("FPFastMathMode", "FunctionControl", "LoopControl", "MemoryAccess", "SelectionControl")
+    (
+        "CooperativeMatrixOperands",
+        "FPFastMathMode",
+        "FunctionControl",
+        "LoopControl",
+        "MemoryAccess",
+        "SelectionControl",
+    )
 )
 
 #: ``Name=value(kinds of the operands that follow)`` for each kind.
@@ -24,7 +31,8 @@ ENUMERANTS: dict[str, str] = {
         "SignedZeroInfNanPreserve=4466 RoundingModeRTE=4467 RoundingModeRTZ=4468 "
         "VulkanMemoryModel=5345 VulkanMemoryModelDeviceScope=5346 "
         "PhysicalStorageBufferAddresses=5347 DotProductInputAll=6016 DotProductInput4x8Bit=6017 "
-        "DotProductInput4x8BitPacked=6018 DotProduct=6019"
+        "DotProductInput4x8BitPacked=6018 DotProduct=6019 "
+        "CooperativeMatrixKHR=6022"
     ),
     "SourceLanguage": (
         "Unknown=0 ESSL=1 GLSL=2 OpenCL_C=3 OpenCL_CPP=4 HLSL=5 CPP_for_OpenCL=6 SYCL=7"
@@ -58,6 +66,11 @@ ENUMERANTS: dict[str, str] = {
     "MemoryAccess": (
         "None=0 Volatile=1 Aligned=2(LiteralInteger) Nontemporal=4 "
         "MakePointerAvailable=8(IdScope) MakePointerVisible=16(IdScope) NonPrivatePointer=32"
+    ),
+    "CooperativeMatrixOperands": (
+        "NoneKHR=0 MatrixASignedComponentsKHR=1 MatrixBSignedComponentsKHR=2 "
+        "MatrixCSignedComponentsKHR=4 MatrixResultSignedComponentsKHR=8 "
+        "SaturatingAccumulationKHR=16"
     ),
     "LinkageType": "Export=0 Import=1 LinkOnceODR=2",
     "GroupOperation": "Reduce=0 InclusiveScan=1 ExclusiveScan=2 ClusteredReduce=3",

@@ -148,4 +148,11 @@ INSTRUCTIONS: tuple[tuple[str, str], ...] = (
         "IdResultType IdResult IdRef IdRef IdRef PackedVectorFormat?",
         "OpSDotAccSat=4453 OpUDotAccSat=4454 OpSUDotAccSat=4455",
     ),
+    ("IdResult IdRef IdScope IdRef IdRef IdRef", "OpTypeCooperativeMatrixKHR=4456"),
+    ("IdResultType IdResult IdRef IdRef IdRef? MemoryAccess?", "OpCooperativeMatrixLoadKHR=4457"),
+    ("IdRef IdRef IdRef IdRef? MemoryAccess?", "OpCooperativeMatrixStoreKHR=4458"),
+    (
+        "IdResultType IdResult IdRef IdRef IdRef CooperativeMatrixOperands?",
+        "OpCooperativeMatrixMulAddKHR=4459",
+    ),
 )
