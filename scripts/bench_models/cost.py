@@ -85,6 +85,7 @@ def compiled(model: Model, onnx: Path, bundle: Path) -> Compiled:
             shapes=model.shapes,
             states=model.states,
             weights=model.weights,
+            products=model.products,
             cache=cache,
         )
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from kgen import settings
 from kgen.spec.choices import BTypeName
+from kgen_runtime.dtypes import DTypeName
 
 Inputs = Mapping[str, npt.NDArray[Any]]
 TOKENS, VOCABULARY = 128, 49152
@@ -108,7 +109,8 @@ def prefill_inputs() -> Inputs:
 @dataclass(frozen=True, kw_only=True)
 class Model:
     """`bars` are the least ratios to peers; `states` the inputs that stay in the program; `weights`
-    what kgen rounds constant matrices to, where the peers have them in f32."""
+    what kgen rounds constant matrices to, and `products` what it rounds operands of products to,
+    where the peers have f32."""
 
     name: str
     path: Callable[[], Path]
@@ -116,6 +118,7 @@ class Model:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     states: Mapping[str, str] = field(default_factory=dict)
     weights: BTypeName | None = None
+    products: DTypeName | None = None
     threads: tuple[int, ...] = (1,)
     peers: tuple[str, ...] = ("onnxruntime", "openvino")
     bars: Mapping[str, float] = field(default_factory=dict)
@@ -135,6 +138,14 @@ MODELS = (
         inputs=minilm_inputs,
         threads=(1, 2),
         bars={"onnxruntime": 1.15, "openvino": 1.0},
+    ),
+    Model(
+        name="minilm-bf16",
+        path=minilm,
+        inputs=minilm_inputs,
+        products="bf16",
+        peers=("onnxruntime",),
+        bars={"onnxruntime": 1.5},
     ),
     Model(
         name="magika",

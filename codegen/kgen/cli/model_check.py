@@ -35,7 +35,7 @@ def verified(
 ) -> list[ProgramResult]:
     """All programs of a bundle against a model, or the one of this name. Raises SpecError for
     inputs that do not fit."""
-    from kgen.check.model.narrow import weights_of
+    from kgen.check.model.narrow import products_of, weights_of
     from kgen.check.model.steps import verify_program
     from kgen.check.model.truth import truth
     from kgen.check.verify.run import opened
@@ -46,8 +46,11 @@ def verified(
             raise SpecError(f"--model {model}: the bundle has no program; kgen compile makes one")
         progress(f"computing {model} in f64")
         given = _given(inputs, programs[0].inputs)
-        weights = weights_of(reader.manifest.kernels)
-        expected = truth(model, programs[0], seed=seed, given=given, weights=weights)
+        kernels = reader.manifest.kernels
+        expected = truth(
+            model, programs[0], seed=seed, given=given,
+            weights=weights_of(kernels), products=products_of(kernels),
+        )  # fmt: skip
         found = []
         for program in programs:
             name = program.qualified_name
@@ -104,7 +107,7 @@ def print_results(results: Sequence[ProgramResult], *, json: bool = False) -> No
         if result.reason:
             print(f"{name}: {result.reason}")
         for output, apart in result.deviation.items():
-            print(f"{name}: narrow weights move {output} by {apart:.2%} of its norm")
+            print(f"{name}: rounded operands move {output} by {apart:.2%} of its norm")
         wrong = result.first_wrong
         if wrong is not None:
             why = wrong.reason or f"{wrong.value} is off by {wrong.error:.3g} times its bound"

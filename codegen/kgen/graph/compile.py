@@ -20,11 +20,13 @@ from kgen.graph.reading.model import Array, Shape
 from kgen.graph.reading.onnx_file import read
 from kgen.graph.rewrites.narrow import WEIGHTS, narrowed, weights_of
 from kgen.graph.rewrites.normalizations import folded
+from kgen.graph.rewrites.rounded import TYPES, product_nodes, rounded
 from kgen.graph.rewrites.siblings import merged
 from kgen.graph.states import states_of, with_states
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.members import member
 from kgen.targets.base import Plan, Target
+from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen
 
 #: What a model's program is called.
@@ -42,13 +44,19 @@ class Compiled:
 
 
 def load(
-    path: str | os.PathLike[str], shapes: Mapping[str, Shape], weights: BType | None = None
+    path: str | os.PathLike[str],
+    shapes: Mapping[str, Shape],
+    weights: BType | None = None,
+    products: DType | None = None,
 ) -> Fused:
-    """A model's fused graph, with its products' weights in a narrow type. Raises GraphError."""
+    """A model's fused graph, with its products' weights, or both of their operands, in a narrow
+    type. Raises GraphError."""
     model = folded(imported(read(path), shapes, OPERATORS))
     graph = merged(graph_of(model))
     if weights is not None:
         graph = narrowed(graph, weights, weights_of(model))
+    if products is not None:
+        graph = rounded(graph, products, product_nodes(model))
     return fuse(graph)
 
 
@@ -67,6 +75,7 @@ def compile_model(
     shapes: Mapping[str, Shape] | None = None,
     states: Mapping[str, str] | None = None,
     weights: BTypeName | None = None,
+    products: DTypeLike | None = None,
     progress: Callable[[str], None] = lambda _: None,
     executor: Executor | None = None,
     cache: bool = True,
@@ -74,7 +83,8 @@ def compile_model(
     """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open;
     `states` are outputs, by the inputs that they are in the next run, which stay in the program.
     Constant `weights` of products are rounded to bf16, to s8 with a scale for each column, or to s4
-    with one for each 32. `executor` and `cache` are as :func:`kgen.build` has them.
+    with one for each 32. With `products` (bf16 or f16) products round both of their operands to
+    that type, and add in f32. `executor` and `cache` are as :func:`kgen.build` has them.
 
     Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
     where a target cannot, with the node that it is about.
@@ -82,6 +92,14 @@ def compile_model(
     wanted = None if weights is None else member(BType, weights, "weights")
     if wanted not in (None, *WEIGHTS):
         raise GraphError(f"weights={wanted} is not one of {', '.join(WEIGHTS)}")
+    multiplied = None if products is None else member(DType, products, "products")
+    if multiplied not in (None, *TYPES):
+        raise GraphError(f"products={multiplied} is not one of {', '.join(TYPES)}")
+    if wanted is not None and multiplied is not None:
+        raise GraphError(
+            f"weights={wanted} and products={multiplied} exclude each other; products round "
+            "weights too"
+        )
     found = [t if isinstance(t, Target) else targets.find(t) for t in names]
     for target in found if wanted else ():
         known = targets.family(target.family).narrow(target)
@@ -90,7 +108,7 @@ def compile_model(
                 f"weights={wanted} is not one that {target.name} has; it has {', '.join(known)}"
             )
     progress(f"reading {path}")
-    fused = load(path, shapes or {}, wanted)
+    fused = load(path, shapes or {}, wanted, multiplied)
     lowered = {target.name: lowered_for(fused, target) for target in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
     kept = states_of(fused.graph, states or {})

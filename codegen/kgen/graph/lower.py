@@ -143,7 +143,10 @@ class _Lowering:
 
     def formula(self, root: str) -> None:
         lazy = self.fused.formulas[root]
-        expression = recognised(lazy.expression)
+        expression = lazy.expression
+        if lazy.axes and not lazy.value.dtype.is_integer:
+            expression = without_cast(expression)
+        expression = recognised(expression)
         names = inputs(expression)
         leaves = {name: self.fused.leaves[name] for name in names}
         nodes = self.nodes(root, sorted(lazy.inlined, key=lambda name: int(name[1:])))
@@ -302,10 +305,13 @@ class _Lowering:
         if len(batch.sizes) > 1:
             constant = ()
         epilogue, shapes, operands = self.epilogue(root, product, extents)
+        dtype = self.values[operation.a].dtype
+        vectors = [name for name, extent in shapes.items() if extent != "mxn"]
         spec = Matmul(
-            m=batch.m, n=n, k=k, dtype=product.dtype, out_dtype=product.dtype,
-            b_dtype=narrow_type(self.buffers[bindings["b"].buffer].dtype, product),
+            m=batch.m, n=n, k=k, dtype=dtype, out_dtype=self.values[root].dtype,
+            b_dtype=narrow_type(self.buffers[bindings["b"].buffer].dtype, dtype),
             layout=letters, epilogue=epilogue, epilogue_shapes=shapes, constant=constant,  # type: ignore[arg-type]
+            epilogue_dtypes=dict.fromkeys(vectors, product.dtype),
             lda=batch.lda, ldb=fields.get("ldb"), ldc=batch.ldc, **batch.fields,
         )  # fmt: skip
         nodes = self.nodes(product.id, ())
@@ -342,11 +348,14 @@ class _Lowering:
         lazy = self.fused.formulas.get(root)
         if lazy is None:
             return "x", {}, {}
+        whole = lazy.expression
+        if lazy.value.dtype is not product.dtype:
+            whole = without_cast(whole)
         renamed: dict[str, Expression] = {}
         shapes: dict[str, str] = {}
         bindings: dict[str, Binding] = {}
         plain = {"n": "bias", "mxn": "residual", "mx1": "row_scale", "1": "number"}
-        for name in inputs(lazy.expression):
+        for name in inputs(whole):
             leaf = self.fused.leaves[name]
             if leaf.root == product.id:
                 renamed[name] = variable("x")
@@ -360,7 +369,7 @@ class _Lowering:
                 taken = f"{plain[extent]}{count + 1 if count else ''}"
                 shapes[taken], bindings[taken] = extent, bound
             renamed[name] = variable(taken)
-        expression = ordered(recognised(substituted(lazy.expression, renamed)))
+        expression = ordered(recognised(substituted(whole, renamed)))
         return str(expression), shapes, bindings
 
     def call(
@@ -370,9 +379,15 @@ class _Lowering:
         self.calls.append(Call(spec=spec, bindings=bound, writes=writes, nodes=nodes))
 
 
-def narrow_type(dtype: DType, product: Value) -> BType | None:
-    """What narrow weights are stored as."""
-    if dtype is product.dtype:
+def without_cast(expression: Expression) -> Expression:
+    """What a kernel converts to its output's type as it writes."""
+    is_cast = expression.name == "cast" and len(expression.arguments) == 1
+    return expression.arguments[0] if is_cast else expression
+
+
+def narrow_type(dtype: DType, beside: DType) -> BType | None:
+    """What narrow weights are stored as, beside an A of a type."""
+    if dtype is beside:
         return None
     return BType.S4 if dtype is DType.U8 else BType(dtype)
 

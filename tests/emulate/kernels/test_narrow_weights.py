@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 import kgen
-from kgen.check.model.narrow import ROUNDED, weights_of
+from kgen.check.model.narrow import ROUNDED, products_of, weights_of
 from kgen.check.model.steps import ProgramResult, verify_program
 from kgen.check.model.truth import truth
 from kgen.check.verify.run import opened
@@ -20,7 +20,7 @@ from kgen.spec import Layout, Matmul
 from kgen.spec.choices import WIDENED, BType
 from kgen_runtime import blocks
 from tests.device.vulkan.vulkan_support import open_vulkan
-from tests.onnx_models import EXPORTED, mlp
+from tests.onnx_models import EXPORTED, Maker, mlp
 from tests.open_devices import verify
 
 #: Tiles of either order with odd rows, which go by single bytes, and NVIDIA's few rows.
@@ -79,7 +79,7 @@ def verified(path: Path, weights: str, targets: list[str], **shapes: Any) -> lis
         return [verify_program(reader, p, expected) for p in bundle.manifest.programs]
 
 
-@pytest.mark.parametrize("weights", ROUNDED)
+@pytest.mark.parametrize("weights", ["bf16", "s8", "s4"])
 def test_a_model_with_narrow_weights(model: Path, weights: str) -> None:
     """It is what the model computes with the rounded weights, which differs from the model."""
     targets = ["native"] if weights == "s4" else ["native", "sm_80", "gfx942"]
@@ -112,7 +112,7 @@ def test_on_the_command_line(
     words = ["compile", str(model), "--shape", "x=5x13", "-o", str(tmp_path / "m.kgen")]
     assert main([*words, "--target", "native", "--weights", "s4", "--verify"]) == 0
     out = capsys.readouterr().out
-    assert "native/main: narrow weights move softmax5_0 by 3." in out
+    assert "native/main: rounded operands move softmax5_0 by 3." in out
     for target, weights, message in (
         ("sm_80", "s4", "weights=s4 is not one that sm_80 has; it has bf16, f16, s8"),
         ("native", "f16", "weights=f16 is not one of bf16, s8, s4"),
@@ -120,6 +120,51 @@ def test_on_the_command_line(
     ):
         assert main([*words, "--target", target, "--weights", weights]) == 2
         assert message in capsys.readouterr().err
+    for more, message in (
+        (["--products", "s8"], "products=s8 is not one of bf16, f16"),
+        (["--products", "f16", "--weights", "bf16"], "weights=bf16 and products=f16 exclude each"),
+    ):
+        assert main([*words, "--target", "native", *more]) == 2
+        assert message in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def attention(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Products of constants and of one another, whose operands are read by others too."""
+    m = Maker()
+    x = m.input("x", (2, 16, 32))
+    q, k, v = (m.add("MatMul", x, m.weight(32, 32)) for _ in range(3))
+    scores = m.add("MatMul", q, m.add("Transpose", k, perm=[0, 2, 1]))
+    mixed = m.add("MatMul", m.add("Softmax", scores), v)
+    h = m.add("Add", m.linear(mixed, 32, 32), x)
+    h = m.add("LayerNormalization", h, m.weight(32), m.weight(32))
+    h = m.add("Add", m.linear(m.add("Relu", m.linear(h, 32, 64)), 64, 32), h)
+    file = tmp_path_factory.mktemp("model") / "attention.onnx"
+    onnx.save(m.model(h), file)
+    return file
+
+
+@pytest.mark.parametrize(("dtype", "target"), [("bf16", "sm_80"), ("f16", "gfx942")])
+def test_products_in_16_bits(attention: Path, dtype: str, target: str) -> None:
+    """Kernels write what they multiply in 16 bits, and the model of such products is computed."""
+    bundle = kgen.compile_model(attention, ["native", target], products=dtype).bundle  # type: ignore[arg-type]
+    kernels = bundle.manifest.kernels
+    assert products_of(kernels) == dtype and weights_of(kernels) is None
+    products = [kernel.spec for kernel in kernels if kernel.op == "matmul"]
+    assert {spec["dtype"] for spec in products} == {dtype}
+    assert {spec["out_dtype"] for spec in products} == {dtype, "f32"}
+    # Of all that is multiplied only the input, which others need, and the norm are copies.
+    program = bundle.manifest.programs[0]
+    assert sum("cast" in step.kernel for step in program.steps) == 2
+    expected = truth(attention, program, products=dtype)
+    with opened(bundle) as reader:
+        for one in bundle.manifest.programs:
+            found = verify_program(reader, one, expected)
+            assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)
+            (deviation,) = found.deviation.values()
+            assert 1e-5 < deviation < {"bf16": 0.01, "f16": 0.002}[dtype]
+        plain = verify_program(reader, program, truth(attention, program))
+    assert not plain.passed
 
 
 def test_weights_that_are_not_finite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,6 @@
-"""Products of a model whose constant weights have fewer bits, for onnx's own reference.
+"""Products of a model whose weights, or whose operands, have fewer bits, for onnx's own reference.
 
-Weights are rounded here by the definition of each type, from the model's own numbers, and nothing
+They are rounded here by the definition of each type, from the model's own numbers, and nothing
 is shared with what rounds them for the kernels.
 """
 
@@ -17,6 +17,8 @@ from onnx.reference.op_run import OpRun
 from kgen_runtime.manifest import KernelEntry
 
 Array = npt.NDArray[Any]
+#: Types of 16 bits that products round both operands to.
+HALVES = ("bf16", "f16")
 #: Bits of a number of bf16, the leading one among them.
 BF16_BITS = 8
 #: The largest number of s8 that weights become, and the least scale of a column.
@@ -29,29 +31,41 @@ def weights_of(kernels: Iterable[KernelEntry]) -> str | None:
     return str(found.pop()) if found else None
 
 
-def operators(model: onnx.ModelProto, weights: str | None) -> list[type[OpRun]]:
-    """Products that round those of their second operands that are constant matrices."""
-    if weights is None:
-        return []
-    dtype, known = weights, constants_of(model)
+def products_of(kernels: Iterable[KernelEntry]) -> str | None:
+    """What a program's products round both operands to; None where they do not."""
+    found = {kernel.spec["dtype"] for kernel in kernels if kernel.spec["op"] == "matmul"}
+    return next((name for name in HALVES if name in found), None)
 
-    def takes_weights(node: onnx.NodeProto) -> bool:
+
+def operators(
+    model: onnx.ModelProto, weights: str | None, products: str | None = None
+) -> list[type[OpRun]]:
+    """Products that round those of their second operands that are constant matrices, or both
+    operands."""
+    if weights is None and products is None:
+        return []
+    known = constants_of(model)
+
+    def narrow(node: onnx.NodeProto, a: Array, b: Array, axis: int) -> tuple[Array, Array]:
         """What is constant altogether is none of a kernel's products."""
-        return node.input[1] in known and node.input[0] not in known
+        if node.input[0] in known and node.input[1] in known:
+            return a, b
+        if products is not None:
+            return rounded(a, products, axis=-1), rounded(b, products, axis=-1)
+        if weights is not None and b.ndim == 2 and node.input[1] in known:
+            b = rounded(b, weights, axis=axis)
+        return a, b
 
     class MatMul(OpRun):  # type: ignore[misc]
         def _run(self, a: Array, b: Array) -> tuple[Array]:
-            if b.ndim == 2 and takes_weights(self.onnx_node):
-                b = rounded(b, dtype, axis=0)
-            return (np.matmul(a, b),)
+            return (np.matmul(*narrow(self.onnx_node, a, b, axis=0)),)
 
     class Gemm(OpRun):  # type: ignore[misc]
         def _run(
             self, a: Array, b: Array, c: Array | None = None, alpha: float = 1.0,
             beta: float = 1.0, transA: int = 0, transB: int = 0,
         ) -> tuple[Array]:  # fmt: skip
-            if takes_weights(self.onnx_node):
-                b = rounded(b, dtype, axis=1 if transB else 0)
+            a, b = narrow(self.onnx_node, a, b, axis=1 if transB else 0)
             found = alpha * ((a.T if transA else a) @ (b.T if transB else b))
             found = found if c is None else found + beta * c
             return (found.astype(a.dtype),)
@@ -101,4 +115,10 @@ def to_s4(columns: Array) -> Array:
     return found
 
 
-ROUNDED: dict[str, Callable[[Array], Array]] = {"bf16": to_bf16, "s8": to_s8, "s4": to_s4}
+def to_f16(columns: Array) -> Array:
+    return columns.astype(np.float16).astype(np.float64)
+
+
+ROUNDED: dict[str, Callable[[Array], Array]] = {
+    "bf16": to_bf16, "f16": to_f16, "s8": to_s8, "s4": to_s4,
+}  # fmt: skip

@@ -20,17 +20,21 @@ from kgen.check.execute.executor import POISON_BYTE, Executor, Unavailable
 from kgen.check.execute.isolate import Devices
 from kgen.check.execute.places import On, Reader
 from kgen.check.execute.places import executor as executor_of
+from kgen.check.model.narrow import to_bf16
 from kgen.check.model.truth import Truth
 from kgen.check.tensors import Bytes
 from kgen.errors import EmulationError, VerificationError
 from kgen.graph.rewrites.orders import order_in
 from kgen.graph.rewrites.siblings import BESIDE
+from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest_program import Program, Step, Value, Weight
 from kgen_runtime.values import frozen
 
 Array = npt.NDArray[Any]
 #: Units of the last place of an element that a step may be off by, and errors of the model in f32.
 ROUNDINGS, ERRORS = 32.0, 8.0
+#: Largest relative errors of rounding to types of 16 bits.
+UNITS = {"bfloat16": 2.0**-8, "float16": 2.0**-11}
 #: What is this many times larger than the median stands for infinity, as a mask's numbers do.
 OUTLYING = 1e6
 
@@ -198,7 +202,7 @@ class _Machine:
             place[...] = made
             exact = beside(self.truth.exact, value)
             if replace and exact is not None:
-                place[...] = exact.reshape(place.shape).astype(place.dtype)
+                place[...] = stored_as(exact.reshape(place.shape), shown.dtype)
         return StepResult(
             number=number, kernel=step.kernel, nodes=step.nodes, value=value, error=error,
             reason=reason,
@@ -238,9 +242,25 @@ class _Machine:
         )
 
 
+def stored_as(exact: Array, dtype: DType) -> Array:
+    """The nearest numbers of a type, in which arrays of :func:`elements` are."""
+    found = to_bf16(exact) if dtype is DType.BF16 else exact
+    return found.astype(array_dtype(dtype))
+
+
+def array_dtype(dtype: DType) -> np.dtype[Any]:
+    """numpy's type, or that of ml_dtypes, which knows what the bits mean."""
+    if dtype is not DType.BF16:
+        return dtype.storage
+    import ml_dtypes
+
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
+
+
 def elements(data: Bytes, value: Value) -> Array:
     """A value's elements in memory that begins with it."""
-    dtype = value.dtype.storage
+    dtype = array_dtype(value.dtype)
     flat = data[: len(data) // dtype.itemsize * dtype.itemsize].view(dtype)
     strides = tuple(s * dtype.itemsize for s in value.strides)
     return np.lib.stride_tricks.as_strided(flat, value.shape, strides)
@@ -272,8 +292,11 @@ def model_name(name: str) -> str:
 
 
 def worst(made: Array, exact: Array, rounded: Array) -> float:
-    """The largest error as a part of its bound: some roundings of the element, and some times what
-    the model in f32 is off by where it is farthest off."""
+    """The largest error as a part of its bound: some roundings of the element to f32, one to the
+    type that it is stored in where that is narrower, and some times what the model in f32 is off by
+    where it is farthest off."""
+    narrow = made.dtype.itemsize < np.dtype(np.float32).itemsize and made.dtype.kind not in "iub"
+    stored = UNITS[made.dtype.name] if narrow else 0.0
     with np.errstate(all="ignore"):
         made, exact = made.astype(np.float64), exact.astype(np.float64)
         rounded = rounded.astype(np.float64)
@@ -285,7 +308,7 @@ def worst(made: Array, exact: Array, rounded: Array) -> float:
         apart = np.abs(rounded - exact)[plain]
         unit = float(np.finfo(np.float32).eps) / 2
         floor = max(float(apart.max(initial=0.0)) * ERRORS, ROUNDINGS * unit * median)
-        bound = ROUNDINGS * unit * size + floor
+        bound = (ROUNDINGS * unit + stored) * size + floor
         error = np.abs(made - exact)
         same = (made == exact) | (np.isnan(made) & np.isnan(exact))
         ratio = np.where(same, 0.0, error / np.where(bound > 0.0, bound, np.finfo(float).tiny))

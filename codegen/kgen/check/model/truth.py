@@ -56,6 +56,7 @@ def truth(
     seed: int = 0,
     given: Mapping[str, Array] | None = None,
     weights: str | None = None,
+    products: str | None = None,
 ) -> Truth:
     """A model's values on inputs that are given, and on seeded ones in place of those that are not,
     with its products' constant weights rounded to a narrow type. Raises GraphError for a model that
@@ -75,16 +76,16 @@ def truth(
         inputs[value.name] = array.reshape(shape)
     model = flattened(model, inputs, path)
     wide = {name: _as_f64(array) for name, array in inputs.items()}
-    exact = _values(in_f64(model), wide, path, weights)
+    exact = _values(in_f64(model), wide, path, weights, products)
     deviation = {}
-    if weights is not None:
+    if weights is not None or products is not None:
         plain = _values(in_f64(model), wide, path)
         outputs = [o.name for o in model.graph.output]
         deviation = {name: _apart(exact[name], plain[name]) for name in outputs}
     return Truth(
         inputs=inputs,
         exact=exact,
-        rounded=_values(model, inputs, path, weights),
+        rounded=_values(model, inputs, path, weights, products),
         deviation=deviation,
     )
 
@@ -167,8 +168,9 @@ def _values(
     inputs: Mapping[str, Array],
     path: str | os.PathLike[str],
     weights: str | None = None,
+    products: str | None = None,
 ) -> dict[str, Array]:
-    own = [*OPERATORS, *operators(model, weights)]
+    own = [*OPERATORS, *operators(model, weights, products)]
     try:
         with np.errstate(all="ignore"):
             found = ReferenceEvaluator(model, new_ops=own).run(

@@ -42,6 +42,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "scale for each 32 of a column)",
     )  # fmt: skip
     parser.add_argument(
+        "--products", metavar="D",
+        help="round both operands of products to bf16 or f16; their sums stay f32",
+    )  # fmt: skip
+    parser.add_argument(
         "--external-weights",
         action="store_true",
         help="weights beside the bundle, in a folder weights, which several bundles may share",
@@ -72,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
             shapes=shapes,
             states=pairs_of(args.state),
             weights=args.weights,
+            products=args.products,
             progress=progress,
             executor=executor,
             cache=not args.no_cache,

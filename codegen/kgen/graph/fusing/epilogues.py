@@ -108,7 +108,9 @@ class Epilogues:
         """Whether all formulas of a region are of the product, and of operands that an epilogue
         takes beside it."""
         last = self.values[end]
-        if last.dtype is not product.dtype or math.prod(last.shape) != math.prod(product.shape):
+        # Sums of f32 may be written in the type that the operands have.
+        types = {product.dtype, self.values[product.operands[0]].dtype}
+        if last.dtype not in types or math.prod(last.shape) != math.prod(product.shape):
             return False
         extents = product_extents(self.graph, product)
         operands = set()
@@ -128,7 +130,9 @@ class Epilogues:
                 layout = replayed(Layout.of(self.values[at].shape), views)
                 if layout is None or self.values[at].dtype is not product.dtype:
                     return False
-                if extent_of(layout.expanded(value.shape), extents) is None:
+                extent = extent_of(layout.expanded(value.shape), extents)
+                # A full operand has the output's type.
+                if extent is None or (extent == "mxn" and last.dtype is not product.dtype):
                     return False
         expression = self.expanded(end, region)
         return characters(expression) <= MOST_CHARACTERS and len(operands) <= MOST_OPERANDS - 3

@@ -30,7 +30,8 @@ def matrix(graph: Graph, product: Value, number: int, layout: Layout) -> Matrix 
     k = graph.values[product.operands[0]].shape[-1]
     rows, cols = ((m, k), (k, n))[number]
     cut = layout.expanded((*batch, rows, cols)) if batch else layout.reshaped((rows, cols))
-    if cut is None or layout.offset * product.dtype.itemsize % ALIGNMENT:
+    itemsize = graph.values[product.operands[number]].dtype.itemsize
+    if cut is None or layout.offset * itemsize % ALIGNMENT:
         return None
     *between, down, along = cut.strides
     if along == 1 or cols == 1:

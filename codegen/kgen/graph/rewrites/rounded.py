@@ -1,0 +1,67 @@
+"""Products of f32 in a type of 16 bits: both operands are rounded to it, and sums stay f32.
+
+The rounding goes to what is written to memory, in front of all views of it, so that a kernel writes
+the narrow numbers and what multiplies them reads half the bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
+from kgen.graph.reading.model import Array, Model
+from kgen.graph.rewrites.narrow import PRODUCTS, in_bf16
+from kgen.graph.rewrites.rewriting import Rewriting
+from kgen.ops.expression import call, variable
+from kgen_runtime.dtypes import DType
+
+#: Types that products may have.
+TYPES = (DType.BF16, DType.F16)
+
+
+def product_nodes(model: Model) -> frozenset[str]:
+    """The nodes that are products of matrices."""
+    return frozenset(node.name for node in model.nodes if node.operator in PRODUCTS)
+
+
+def rounded(graph: Graph, dtype: DType, nodes: Collection[str]) -> Graph:
+    """The graph with the products of f32 that stand for these nodes in another type."""
+    return _Rounding(graph, dtype, nodes).all()
+
+
+class _Rounding(Rewriting):
+    def __init__(self, graph: Graph, dtype: DType, nodes: Collection[str]) -> None:
+        super().__init__(graph)
+        self.dtype, self.nodes = dtype, nodes
+
+    def visit(self, value: Value) -> None:
+        operation = value.operation
+        operands = [self.graph.values[name] for name in value.operands]
+        if (
+            not isinstance(operation, Product)
+            or any(operand.dtype is not DType.F32 for operand in operands)
+            or not any(node in self.nodes for node in value.nodes)
+        ):
+            return self.copy(value)
+        a, b = (self.rounded(operand) for operand in operands)
+        self.take(value, self.add(Product(a=a.id, b=b.id), value))
+
+    def rounded(self, value: Value) -> Value:
+        """An operand in the narrow type."""
+        operation, b = value.operation, self.builder
+        name = self.graph.names.get(value.id)
+        if isinstance(operation, View):
+            of = self.rounded(self.graph.values[operation.of])
+            made = b.add(View(of=of.id, step=operation.step), value.shape, self.dtype, value.nodes)
+        elif isinstance(operation, Source) and operation.kind == "constant":
+            name = f"{operation.name}:{self.dtype}"
+            made = b.constant(name, self.narrow(self.graph.constants[operation.name]), self.dtype)
+        else:
+            cast = call("cast", (variable(self.ids[value.id]),))
+            made = b.add(Formula(expression=cast), value.shape, self.dtype, value.nodes)
+        if name is not None:
+            self.names.setdefault(made.id, name)
+        return made
+
+    def narrow(self, array: Array) -> Array:
+        return in_bf16(array) if self.dtype is DType.BF16 else array.astype(self.dtype.storage)
