@@ -53,6 +53,10 @@ OUTER_STRIPS = 2
 #: have room in the eight ways of the first-level cache (1 row by 4096 x 4096 in f32: 32 GB/s, 26
 #: with twice as many). More rows of A, and more than one of s8, are multiplied by tiles.
 OUTER_SUMS = {1: {1: 8192}, 2: {2: 4096, 4: 2048}, 4: {1: 4096, 4: 3072}}
+#: Columns from which two tasks are better than one; but those of products of so few rows that are
+#: no outer ones need more, being read in short pieces (12 x 768 x 3072 in f32 takes one core 629 us
+#: in two tasks, 440 in one; Golden Cove).
+PAIRED_COLUMNS, PAIRED_ROWS = 512, 16
 #: Rows of B behind the current ones that are fetched: each twice, as prefetches are lost where many
 #: are on their way (4 rows by 4096 x 4096 in f32: 28 GB/s instead of 24, Zen 4).
 PREFETCH = 2
@@ -102,8 +106,10 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     nr = strips * group * sums_of_outer(spec, target).count
     finds_rows = finds_rows_of_b(target)
     sums = FOUND_SUMS // spec.m if finds_rows else _for_rows(spec, _outer_sums(spec, target))
+    if _outer_sums(spec, target) is OUTER_SUMS_NARROW and not finds_rows:
+        sums = min(sums, -(-spec.n // 2) * spec.accumulate.itemsize)  # A task for a second core.
     columns = sums // spec.accumulate.itemsize
-    nc = paired(spec.n, columns, nr)
+    nc = (paired if finds_rows else balanced)(spec.n, columns, nr)
     return OuterMatmul(
         mr=spec.m,
         nr=nr,
@@ -155,7 +161,8 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     copies = rounded_up(mc, vector) * kc * itemsize + max(mc, kc) * ROW_PADDING
     room = target.limits["stack_bytes"] - packs_a * copies - mc * SUMS_PADDING
     sums = min(target.limits["l2_bytes"] // 8, room) // (mc * itemsize)
-    nc = paired(spec.n, min(sums, STREAM_COLUMNS), nr)
+    wide = spec.n >= STREAM_COLUMNS or spec.m > PAIRED_ROWS
+    nc = (paired if wide else balanced)(spec.n, min(sums, STREAM_COLUMNS), nr)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
 
 
@@ -180,6 +187,8 @@ def finds_rows_of_b(target: Target) -> bool:
 def paired(extent: int, most: int, unit: int) -> int:
     """As `balanced`, but an even number of blocks, so that two cores have as much to do: 16 x 2048
     x 2048 in f32 takes one core 4 to 10 % longer in two blocks than in one (Golden Cove)."""
+    if extent < PAIRED_COLUMNS:
+        return balanced(extent, most, unit)
     blocks = -(-extent // max(most // unit * unit, unit))
     return rounded_up(-(-extent // (blocks + blocks % 2)), unit)
 
