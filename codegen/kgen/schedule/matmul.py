@@ -266,19 +266,27 @@ class LimbsMatmul(CpuMatmul):
 @frozen
 class InnerMatmul(CpuMatmul):
     """Inner products of mr rows of A with nr columns of B, vectors along all of K (kc = k),
-    `unroll` of them at a time, for operands whose K lies side by side; nothing is packed."""
+    `unroll` of them at a time, for operands whose K lies side by side; nothing is packed. Where K
+    is cut into blocks, what `prefetch` tiles behind read of B is fetched meanwhile."""
 
     mainloop: ClassVar[str] = "inner"
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
     unroll: int = 1
+    prefetch: int = 2
 
 
 @frozen
 class OuterMatmul(CpuMatmul):
     """All rows of A (mr = mc = m) by `parts` rows of B at once, each from another part of kc of K,
-    nr columns at a time over nc; the sums of nc columns stay in a cache, and nothing is packed."""
+    nr columns at a time over nc; the sums of nc columns stay in a cache, and nothing is packed.
+    `prefetch`: so many rows behind each are fetched meanwhile. `together`: so many tasks at most
+    are one pass if one thread has them, for the longer the rows, the better memory follows."""
 
     mainloop: ClassVar[str] = "outer"
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
     parts: int = 4
+    prefetch: int = 2
+    together: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()

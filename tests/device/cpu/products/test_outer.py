@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kgen.schedule import OuterMatmul
@@ -11,7 +12,7 @@ from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.gemv_strips import has_outer, sums_of_outer
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from tests.device.cpu.cpu_support import check, here, require_qemu, target
+from tests.device.cpu.cpu_support import addresses, check, here, load, require_qemu, target
 
 TARGETS = [
     ("x86-64", DType.F32),
@@ -33,6 +34,8 @@ CASES: list[dict[str, Any]] = [
     {"m": 2, "k": 24, "strips": 3, "over": 5, "batch": 2, "ldb": 900, "beta": 0.5},
     {"m": 3, "k": 3, "over": 1, "epilogue": (Epilogue.BIAS,), "layout": Layout.TN},
     {"m": 1, "k": 13, "strips": 4, "over": -1, "lda": 20, "layout": Layout.NN},
+    {"m": 2, "k": 21, "strips": 10, "over": 3, "batch": 2, "beta": 0.5},
+    {"m": 2, "k": 9, "strips": 6},
 ]
 
 
@@ -65,6 +68,8 @@ def test_outer_products(name: str, dtype: DType) -> None:
             pack_a=False,
             pack_b=False,
             parts=2 if spec.m > 1 else 4,
+            prefetch=spec.m - 1,
+            together=spec.m,
         )
         check(spec, found, schedule)
 
@@ -83,3 +88,22 @@ def test_outer_products_are_chosen(dtype: DType) -> None:
         assert side * side * dtype.itemsize <= found.limits["l2_bytes"] or found.has("amx_tile")
         pytest.skip("B is not large here, or AMX takes it")
     check(spec, found)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_tasks_that_are_one_pass(threads: int) -> None:
+    """However many of them a thread takes, and whichever is the first."""
+    found = here("native")
+    spec = Matmul(m=1, n=7 * 64 + 5, k=40, dtype=DType.F32, batch=2)
+    width = sums_of_outer(spec, found).count
+    schedule = OuterMatmul(
+        mr=1, nr=width, mc=1, kc=8, nc=64, pack_a=False, pack_b=False, parts=4, together=3
+    )
+    ready = load(spec, found, schedule, num_threads=threads)
+    rng = np.random.default_rng(0)
+    a = rng.integers(-9, 10, (2, 1, 40)).astype(np.float32)
+    b = rng.integers(-9, 10, (2, 40, spec.n)).astype(np.float32)
+    for _ in range(3):
+        out = np.full((2, 1, spec.n), np.nan, np.float32)
+        ready.run(addresses({"a": a, "b": b, "out": out}))
+        assert np.array_equal(out, a @ b)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 
@@ -209,6 +210,22 @@ def test_outer_products_take_every_row_of_b_once(m: int, k: int, dtype: DType, p
     ]
     taken += range(planned.left_from, k)
     assert sorted(taken) == list(range(k))
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 4096), (2, 2304), (4, 5120), (3, 530)])
+def test_two_cores_share_few_rows_and_one_reads_them_whole(m: int, n: int) -> None:
+    """Where the hardware follows rows by itself: an even number of tasks, which one thread takes as
+    few passes as have room for their sums."""
+    target = FAMILY.find("x86-64-v4+bf16")
+    assert target is not None
+    wide = dataclasses.replace(target, limits={**target.limits, "l1_bytes": 49152})
+    spec = Matmul(m=m, n=n, k=4096, dtype=DType.F32)
+    schedule, before = FAMILY.choose(spec, wide), FAMILY.choose(spec, target)
+    assert isinstance(schedule, OuterMatmul) and isinstance(before, OuterMatmul)
+    assert (schedule.prefetch, before.prefetch, before.together) == (0, 2, 1)
+    assert -(-n // schedule.nc) % 2 == 0
+    assert m * schedule.nc * schedule.together * 4 <= 18432
+    assert m * schedule.nc * (schedule.together + 1) * 4 > 18432
 
 
 def test_outer_products_that_do_not_fit() -> None:

@@ -85,6 +85,11 @@ class BlockedPlan(CpuPlan):
         return self.blocks_n > 1 and self.spec.n % self.schedule.nc != 0
 
     @property
+    def columns_most(self) -> str:
+        """Columns of a block, but for the last one."""
+        return str(self.schedule.nc)
+
+    @property
     def columns(self) -> str:
         return "%columns" if self.columns_vary else str(min(self.spec.n, self.schedule.nc))
 

@@ -53,6 +53,19 @@ OUTER_STRIPS = 2
 #: have room in the eight ways of the first-level cache (1 row by 4096 x 4096 in f32: 32 GB/s, 26
 #: with twice as many). More rows of A, and more than one of s8, are multiplied by tiles.
 OUTER_SUMS = {1: {1: 8192}, 2: {2: 4096, 4: 2048}, 4: {1: 4096, 4: 3072}}
+#: Columns from which two tasks are better than one; but those of products of so few rows that are
+#: no outer ones need more, being read in short pieces (12 x 768 x 3072 in f32 takes one core 629 us
+#: in two tasks, 440 in one; Golden Cove).
+PAIRED_COLUMNS, PAIRED_ROWS = 512, 16
+#: Rows of B behind the current ones that are fetched: each twice, as prefetches are lost where many
+#: are on their way (4 rows by 4096 x 4096 in f32: 28 GB/s instead of 24, Zen 4).
+PREFETCH = 2
+#: Cores with a first-level cache of this size find the rows by themselves, and lose by what is
+#: fetched besides (4 x 2304 x 768 in f32 takes 282 us without it and 345 with it, on AVX2 304 and
+#: 430; Golden Cove, where alone that was measured); and bytes of the sums of all rows there: rows
+#: of B are best read from end to end (1 x 4096 x 4096 in s8: 566 us, 720 in two blocks of columns).
+FINDS_ROWS_L1 = 49152
+FOUND_SUMS = 18432
 #: Of f32 in vectors of half a line, which take longer for the rows of B than the sums do: 2 rows by
 #: 4096 x 4096 on AVX2 read 23.1 GB/s with blocks of 2048 columns, 21.6 with 688 (Zen 4).
 OUTER_SUMS_NARROW = {2: 8192, 4: 3072}
@@ -91,18 +104,23 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
         if outer_registers(spec, target, parts, strips) <= registers
     )
     nr = strips * group * sums_of_outer(spec, target).count
-    sums = _for_rows(spec, _outer_sums(spec, target)) // spec.accumulate.itemsize
-    if _outer_sums(spec, target) is OUTER_SUMS_NARROW:
-        sums = min(sums, -(-spec.n // 2))  # A task for a second core.
+    finds_rows = finds_rows_of_b(target)
+    sums = FOUND_SUMS // spec.m if finds_rows else _for_rows(spec, _outer_sums(spec, target))
+    if _outer_sums(spec, target) is OUTER_SUMS_NARROW and not finds_rows:
+        sums = min(sums, -(-spec.n // 2) * spec.accumulate.itemsize)  # A task for a second core.
+    columns = sums // spec.accumulate.itemsize
+    nc = (paired if finds_rows else balanced)(spec.n, columns, nr)
     return OuterMatmul(
         mr=spec.m,
         nr=nr,
         mc=spec.m,
         kc=parts * OUTER_PART,
-        nc=balanced(spec.n, sums, nr),
+        nc=nc,
         pack_a=False,
         pack_b=False,
         parts=parts,
+        prefetch=0 if finds_rows else PREFETCH,
+        together=max(columns // nc, 1) if finds_rows else 1,
     )
 
 
@@ -143,7 +161,8 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     copies = rounded_up(mc, vector) * kc * itemsize + max(mc, kc) * ROW_PADDING
     room = target.limits["stack_bytes"] - packs_a * copies - mc * SUMS_PADDING
     sums = min(target.limits["l2_bytes"] // 8, room) // (mc * itemsize)
-    nc = balanced(spec.n, min(sums, STREAM_COLUMNS), nr)
+    wide = spec.n >= STREAM_COLUMNS or spec.m > PAIRED_ROWS
+    nc = (paired if wide else balanced)(spec.n, min(sums, STREAM_COLUMNS), nr)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
 
 
@@ -158,6 +177,20 @@ def strip_vectors(spec: Matmul, dot: Dot, vector: int, registers: int) -> int:
         and spec.n >= strips * dot.group * vector
     )
     return next(fits, 0)
+
+
+def finds_rows_of_b(target: Target) -> bool:
+    """The hardware follows several rows at once, without being asked to."""
+    return target.limits["l1_bytes"] >= FINDS_ROWS_L1
+
+
+def paired(extent: int, most: int, unit: int) -> int:
+    """As `balanced`, but an even number of blocks, so that two cores have as much to do: 16 x 2048
+    x 2048 in f32 takes one core 4 to 10 % longer in two blocks than in one (Golden Cove)."""
+    if extent < PAIRED_COLUMNS:
+        return balanced(extent, most, unit)
+    blocks = -(-extent // max(most // unit * unit, unit))
+    return rounded_up(-(-extent // (blocks + blocks % 2)), unit)
 
 
 def _for_rows(spec: Matmul, table: Mapping[int, T]) -> T:

@@ -35,9 +35,6 @@ from kgen_runtime.values import frozen
 
 #: Stores wait with loads whose addresses have the same lower bits: sums begin half as far from B.
 ALIAS_BYTES = 4096
-#: Rows behind the current ones that a step fetches: each twice, as prefetches are lost where many
-#: are on their way (4 rows by 4096 x 4096 in f32: 28 GB/s instead of 24, Zen 4).
-FETCHES = 2
 
 
 @frozen
@@ -62,7 +59,8 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def panels_whole(self) -> str:
         """Columns of the block of sums, all in whole strips."""
-        return str(-(-self.schedule.nc // self.strip) * self.strip)
+        columns = self.schedule.nc * self.schedule.together
+        return str(-(-columns // self.strip) * self.strip)
 
     @property
     def acc_row(self) -> int:
@@ -76,7 +74,9 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     def notes(self) -> tuple[str, ...]:
         return (
             "outer-product GEMV: a task is a block of nc columns for all rows of A, and walks each "
-            f"block of kc of B by {self.schedule.parts} rows at once, from one end to the other",
+            f"block of kc of B by {self.schedule.parts} rows at once, from one end to the other"
+            + self.takes_several
+            * f"; up to {self.schedule.together} tasks of a thread are one",
             *self.compensation_notes,
         )
 
@@ -237,9 +237,22 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def fetch_offsets(self) -> tuple[int, ...]:
         """Bytes from a row of B to those that are fetched meanwhile."""
-        return tuple((i + 1) * self.b_strides[1] for i in range(FETCHES))
+        return tuple((i + 1) * self.b_strides[1] for i in range(self.schedule.prefetch))
 
-    # -- columns: steps of nr, and those left over at the right --------------------------------
+    # -- columns: of tasks that are one pass; steps of nr, and those left over at the right -----
+
+    @property
+    def takes_several(self) -> bool:
+        """A pass may be of several tasks."""
+        return self.schedule.together > 1 and self.blocks_n > 1
+
+    @property
+    def columns_most(self) -> str:
+        return "%columns.most" if self.takes_several else super().columns_most
+
+    @property
+    def columns_vary(self) -> bool:
+        return self.takes_several or super().columns_vary
 
     @property
     def strips(self) -> tuple[OuterStrip, ...]:
