@@ -4,6 +4,7 @@ measured."""
 from __future__ import annotations
 
 import datetime
+import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -23,6 +24,26 @@ def put(path: Path, name: str, lines: Sequence[str]) -> None:
     before, rest = text.split(begin, 1)
     after = rest.split(end, 1)[1]
     path.write_text("\n".join([before + begin, *lines, end + after]))
+
+
+def put_kind(path: Path, family: str, kind: str, lines: Sequence[str]) -> None:
+    """Put lines in the section of a kind of machine, a new one after the family's last if there is
+    none."""
+    found = kinds(path, family)
+    if kind not in found:
+        last = f"<!-- {family}, {[*found][-1]}: end -->"
+        name = f"{family}, {kind}"
+        new = f"{last}\n\n<!-- {name}: begin -->\n<!-- {name}: end -->"
+        path.write_text(path.read_text().replace(last, new))
+    put(path, f"{family}, {kind}", lines)
+
+
+def kinds(path: Path, family: str) -> dict[str, str]:
+    """The text of each section of a family, by the kind of machine: an instruction set and a
+    core."""
+    begin, end = rf"<!-- {re.escape(family)}, ([^,:]+, [^,:]+): begin -->", ": end -->"
+    section = rf"{begin}(.*?)<!-- {re.escape(family)}, \1{end}"
+    return dict(re.findall(section, path.read_text(), re.DOTALL))
 
 
 def moment() -> str:

@@ -87,6 +87,16 @@ def cpu_name() -> str:
     return "CPU"
 
 
+@cache
+def cpu_identity() -> tuple[str, int, int]:
+    """Vendor, family and model of an x86-64 CPU, as CPUID tells them; no vendor elsewhere."""
+    found = dict(_first_cpu())
+    try:
+        return found["vendor_id"], int(found["cpu family"]), int(found["model"])
+    except (KeyError, ValueError):
+        return "", 0, 0
+
+
 def _first_cpu() -> list[tuple[str, str]]:
     try:
         with open(CPUINFO) as file:  # noqa: PTH123 (pathlib takes milliseconds to import)

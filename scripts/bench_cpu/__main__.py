@@ -21,7 +21,7 @@ from kgen.errors import DeviceError
 from kgen_runtime.cpu_features import cpu_features, cpu_name
 from scripts import documents
 from scripts.bench_cpu import report, tune_gap
-from scripts.bench_cpu.kinds import kind_of
+from scripts.bench_cpu.kinds import kind_here
 from scripts.bench_cpu.measure import measure
 from scripts.bench_cpu.results import Results
 from scripts.bench_cpu.tables import Table, tables
@@ -83,14 +83,13 @@ def main() -> None:
         print("\n".join(lines))
         if args.write:
             lines += [documents.measured([now]), ""]
-            kind = kind_of(cpu_features())
-            documents.put(documents.PERFORMANCE, f"tune gap, {kind}", lines)
+            documents.put_kind(documents.PERFORMANCE, "tune gap", kind_here(), lines)
         return
     if args.quick and (args.write or args.resume):
         parser.error("--quick times a part of each table, which is not kept or written")
     known = tables(args.quick)
     todo = chosen(parser, args.only, known)
-    here, kind = machine(), kind_of(cpu_features())
+    here, kind = machine(), kind_here()
     keeps = not args.quick
     results = Results(machine=here, kind=kind)
     if keeps and (args.resume or args.only):

@@ -99,7 +99,7 @@ def _models() -> Iterator[Bar]:
     for dtype in ("bf16", "s8"):
         yield _bar(
             f"{dtype}, best library", dtype, MEAN, 1.3,
-            value=_best_of("numpy", "torch", "onednn"), ceilings=ROOF, kinds=(AVX2,),
+            value=_best_of("numpy", "torch", "onednn"), ceilings=ROOF, instructions=(AVX2,),
         )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scripts.bench_cpu.kinds import KINDS
+from scripts.bench_cpu.kinds import INSTRUCTIONS
 from scripts.bench_cpu.results import Row
 
 
@@ -28,7 +28,8 @@ class Bar:
 
     `ceilings` are peers that do one thing that limits kernels; the one that takes longest does. A
     ratio grows as the kernel's speed does, so at the ceiling it is `value` over the fraction that
-    the kernel reaches of it. `note` is said of a miss. `kinds` of CPU are held to it.
+    the kernel reaches of it. `note` is said of a miss. CPUs with these `instructions` are held to
+    it.
     """
 
     title: str
@@ -40,7 +41,7 @@ class Bar:
     ceilings: tuple[str, ...] = ()
     unit: str = "x"
     note: str = ""
-    kinds: tuple[str, ...] = KINDS
+    instructions: tuple[str, ...] = INSTRUCTIONS
 
     def misses(self, value: float) -> bool:
         """Whether a value, rounded as it is printed, is on the wrong side."""

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from kgen.check.bench import timing
 from scripts import documents
-from scripts.bench_cpu import explain
+from scripts.bench_cpu import explain, summary
 from scripts.bench_cpu.bars import BARS
 from scripts.bench_cpu.judge import Verdict, judge
-from scripts.bench_cpu.kinds import KINDS
+from scripts.bench_cpu.kinds import INSTRUCTIONS, instructions_in
 from scripts.bench_cpu.results import Results, Row
 from scripts.bench_cpu.tables import Table, streams
 
@@ -87,7 +87,7 @@ def verdicts(results: Results) -> list[Verdict]:
     return [
         judge(bar, results.tables[bar.table])
         for bar in BARS
-        if bar.table in results.tables and results.kind in bar.kinds
+        if bar.table in results.tables and instructions_in(results.kind) in bar.instructions
     ]
 
 
@@ -154,9 +154,8 @@ def _ceiling_name(ceiling: str, kernel: str) -> str:
 def document_lines(results: Results, tables: Sequence[Table]) -> list[str]:
     """What goes into docs/performance.md."""
     found = verdicts(results)
-    reached = sum(verdict.reached for verdict in found)
-    lines = [f"\n{results.machine}. {_moments(results)}"]
-    lines += [f"\n{reached} of {len(found)} bars are reached.\n"]
+    lines = [f"\n**{results.kind}**: {results.machine}. {_moments(results)}"]
+    lines += [f"\n{reached(results)}\n"]
     lines += [*bar_lines(found), "", *ceiling_lines(results, tables)]
     lines += [MISSED, *explain.lines(found)]
     for table in tables:
@@ -192,66 +191,22 @@ def _missing(rows: Sequence[Row]) -> Iterator[str]:
         yield f"\nNot timed, {peer} ({count} of {len(rows)}): {reason}."
 
 
-LIBRARIES = ("numpy", "torch", "onednn")
-SUMMARY = (
-    # (what, table, against, peers: the fastest of them counts)
-    ("products of models, f32", "models-f32", "best of MKL, OpenBLAS, oneDNN", LIBRARIES),
-    ("matmul f32", "f32", "best of MKL, OpenBLAS, oneDNN", LIBRARIES),
-    ("matmul bf16", "bf16", "PyTorch (oneDNN)", ("torch",)),
-    ("matmul bf16, weights packed", "bf16-packed", "PyTorch, packed", ("torch-onednn",)),
-    ("matmul s8", "s8", "oneDNN", ("onednn",)),
-    ("matmul f32 + bias + gelu", "fused-f32", "PyTorch", ("torch",)),
-    ("matmul bf16 + bias + gelu", "fused-bf16", "PyTorch", ("torch",)),
-    *(
-        (f"{what} {dtype}", f"{name}-{dtype}", "PyTorch", ("torch",))
-        for dtype in ("f32", "bf16")
-        for what, name in (
-            ("element-wise functions", "functions"),
-            ("softmax and norms", "rows"),
-            ("reductions", "reductions"),
-        )
-    ),
-)
-
-
-def summary_lines(results: Results) -> list[str]:
-    """What goes into README: how many times as fast, by table."""
-    lines = [
-        f"\n**{results.kind}**: {results.machine}; one thread, packing inside the call counted, "
-        f"`make bench-cpu`. {_moments(results)}\n",
-        "| kernels | against | geometric mean | least | most |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for what, table, against, peers in SUMMARY:
-        ratios = [
-            min(found)
-            for row in results.tables.get(table, ())
-            if (found := [row.ratios[p] for p in peers if p in row.ratios])
-        ]
-        if ratios:
-            numbers = (_mean(ratios), min(ratios), max(ratios))
-            lines.append(f"| {what} | {against} | {' | '.join(f'{n:.2f}x' for n in numbers)} |")
+def reached(results: Results) -> str:
     judged = verdicts(results)
-    reached = sum(verdict.reached for verdict in judged)
-    lines.append(
-        f"\n{reached} of {len(judged)} bars are reached; "
-        "[the bottleneck of the others](docs/performance.md#bottlenecks-on-this-machine)."
-    )
-    return [*lines, ""]
+    return f"{sum(verdict.reached for verdict in judged)} of {len(judged)} bars are reached."
 
 
 def write(results: Results, tables: Sequence[Table]) -> None:
     """Both documents: of products, and of streams and rows, what was measured, in the sections of
     this kind of CPU; those of others stay as they are."""
-    if results.kind not in KINDS:
-        raise SystemExit(f"no document has a section for CPUs other than {', '.join(KINDS)}")
+    if instructions_in(results.kind) not in INSTRUCTIONS:
+        raise SystemExit(f"no document has a section for CPUs without {', '.join(INSTRUCTIONS)}")
     rows = [table.name for table in streams()]
     products = _of(results, [table for table in tables if table.name not in rows])
     others = _of(results, [table for table in tables if table.name in rows])
     for name, found in (("make bench-cpu", products), ("make bench-cpu, rows", others)):
         if found.tables:
             lines = document_lines(found, tables)
-            documents.put(documents.PERFORMANCE, f"{name}, {results.kind}", lines)
+            documents.put_kind(documents.PERFORMANCE, name, results.kind, lines)
     if products.tables:
-        name = f"bench-cpu summary, {results.kind}"
-        documents.put(documents.ROOT / "README.md", name, summary_lines(results))
+        summary.write(results, reached(products), _moments(results))

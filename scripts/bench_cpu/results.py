@@ -9,12 +9,12 @@ from pathlib import Path
 
 from kgen.files import replacing
 from scripts import documents
-from scripts.bench_cpu.kinds import AVX512
+from scripts.bench_cpu.kinds import kind_here
 
 
 def file_of(kind: str) -> Path:
     """Where the results of a kind of CPU are kept."""
-    return documents.ROOT / f"bench-cpu-{kind.lower()}.json"
+    return documents.ROOT / f"bench-cpu-{kind.lower().replace(', ', '-').replace(' ', '-')}.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Results:
     one `kind` of CPU."""
 
     machine: str
-    kind: str = AVX512
+    kind: str = field(default_factory=kind_here)
     tables: dict[str, list[Row]] = field(default_factory=dict)
 
     @classmethod

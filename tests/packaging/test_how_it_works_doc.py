@@ -13,11 +13,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "how-it-works.md"
 def row(target: Target) -> str:
     sizes = [target.limits[f"l{level}_bytes"] for level in (1, 2, 3)]
     words = [f"{n >> 20} MiB" if n >= 1 << 20 else f"{n >> 10} KiB" for n in sizes]
-    return f"| {' | '.join([target.name, *words])} |"
+    return f"| {' | '.join([target.name, target.device, *words])} |"
 
 
-def test_the_caches_of_named_targets() -> None:
+def test_the_core_and_the_caches_of_named_targets() -> None:
     lines = PAGE.read_text().splitlines()
-    first = lines.index("| | L1, per core | L2, per core | L3, of all cores |") + 2
+    first = lines.index("| | core | L1, per core | L2, per core | L3, of all cores |") + 2
     found = lines[first : lines.index("", first)]
     assert found == [row(target) for target in TARGETS if "+" not in target.name]

@@ -11,27 +11,24 @@ import pytest
 from kgen.check.bench.timing import Taken
 from scripts import bench_tool, documents
 
-#: Kinds of CPU, each with sections of its own.
-KINDS = ("AVX-512", "AVX2", "AMX")
+#: Families of blocks of which each kind of CPU that was measured has its own.
+FAMILIES = ("bench-cpu summary", "make bench-cpu", "make bench-cpu, rows", "tune gap")
 #: Every block that a command writes measurements into.
 BLOCKS = (
     ("docs/performance.md", "make bench-tool"),
     ("docs/performance.md", "make bench-triton"),
     ("docs/performance.md", "make bench-models"),
-    *(("docs/performance.md", f"make bench-cpu, {kind}") for kind in KINDS),
-    *(("docs/performance.md", f"make bench-cpu, rows, {kind}") for kind in KINDS),
-    *(("docs/performance.md", f"tune gap, {kind}") for kind in KINDS),
+    *(
+        ("docs/performance.md", f"{family}, {kind}")
+        for family in FAMILIES
+        for kind in documents.kinds(documents.PERFORMANCE, family)
+    ),
     ("docs/flagships.md", "make flagships"),
-    *(("README.md", f"bench-cpu summary, {kind}") for kind in KINDS),
 )
-#: Blocks of CPUs that nobody has measured yet say so.
-UNMEASURED = {(document, name) for document, name in BLOCKS if name.endswith(", AMX")} | {
-    ("docs/performance.md", "make bench-cpu, AVX2"),
-    ("docs/performance.md", "make bench-cpu, rows, AVX2"),
-    ("docs/performance.md", "tune gap, AVX2"),
-    ("docs/performance.md", "make bench-models"),
-    ("README.md", "bench-cpu summary, AVX2"),
-}
+#: What a command makes of other blocks.
+COLLECTED = ("README.md", "bench-cpu summary")
+#: Blocks that nobody has measured yet say so.
+UNMEASURED = {("docs/performance.md", "make bench-models")}
 MOMENT = re.compile(r"20\d\d-\d\d-\d\d at commit [0-9a-f]{7}\b")
 
 
@@ -50,10 +47,24 @@ def test_no_document_has_a_block_that_no_command_renews() -> None:
     for path in (documents.ROOT / "README.md", *sorted((documents.ROOT / "docs").glob("*.md"))):
         for name in re.findall("<!-- (.*): begin -->", path.read_text()):
             listed.add((str(path.relative_to(documents.ROOT)), name))
-    assert listed == set(BLOCKS)
+    assert listed == {*BLOCKS, COLLECTED}
     rule = (documents.ROOT / "Makefile").read_text().split("\nfigures:")[1].split("\n\n")[0]
     for word in ("bench-tool", "bench-triton", "bench-cpu", "--tune-gap", "flagships", "readme"):
         assert word in rule
+
+
+def test_a_new_kind_of_machine_gets_a_section_after_the_last(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    first = "<!-- f, AVX2, Zen 3: begin -->\nold\n<!-- f, AVX2, Zen 3: end -->"
+    other = "<!-- f, rows, AVX2, Zen 3: begin -->\nrow\n<!-- f, rows, AVX2, Zen 3: end -->"
+    path.write_text(f"{first}\n{other}\nend")
+    documents.put_kind(path, "f", "AVX2, Skylake", ["", "new", ""])
+    assert list(documents.kinds(path, "f")) == ["AVX2, Zen 3", "AVX2, Skylake"]
+    documents.put_kind(path, "f", "AVX2, Zen 3", ["", "newer", ""])
+    text = path.read_text()
+    assert "old" not in text and text.endswith(f"\n{other}\nend")
+    assert documents.kinds(path, "f, rows") == {"AVX2, Zen 3": "\nrow\n"}
+    assert [section.strip() for section in documents.kinds(path, "f").values()] == ["newer", "new"]
 
 
 def test_lines_go_between_markers(tmp_path: Path) -> None:

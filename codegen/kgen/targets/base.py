@@ -52,6 +52,7 @@ class Target:
     subgroup: int = 0
     features: frozenset[str] = frozenset()
     limits: Mapping[str, int] = field(default_factory=dict)
+    device: str = ""
 
     def has(self, feature: str) -> bool:
         return feature in self.features

@@ -13,6 +13,7 @@ from kgen.targets.cpu.limits import (
     AMX_FP16_FEATURES,
     AMX_LIMITS,
     AVX_VNNI_FEATURES,
+    BASELINE_CORE,
     BASELINE_FEATURES,
     BASELINE_LIMITS,
     BF16_FEATURES,
@@ -26,6 +27,7 @@ from kgen.targets.cpu.limits import (
     neon_target,
     x86_target,
 )
+from kgen.targets.cpu.models import core_name
 from kgen_runtime.cpu_features import cpu_features
 
 CACHE = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -41,15 +43,24 @@ def native() -> Target:
             f"target=native: this machine is {machine}; kernels are made for x86_64 and aarch64"
         )
     if not V3_FEATURES.keys() <= features:
-        return x86_target(NATIVE, BASELINE_FEATURES, limits=BASELINE_LIMITS, **cache_sizes())
+        return x86_target(
+            NATIVE,
+            BASELINE_FEATURES,
+            limits=BASELINE_LIMITS,
+            device=BASELINE_CORE,
+            **cache_sizes(),
+        )
     if not V4_FEATURES.keys() <= features:
         extra = _found(AVX_VNNI_FEATURES)
-        return x86_target(NATIVE, V3_FEATURES, extra, limits=V3_LIMITS, **cache_sizes())
+        return _here(V3_FEATURES, extra, limits=V3_LIMITS)
     if not AMX_FEATURES.keys() <= features:
         extra = _found(BF16_FEATURES, VNNI_FEATURES)
-        return x86_target(NATIVE, V4_FEATURES, extra, limits=V4_LIMITS, **cache_sizes())
-    levels = (V4_FEATURES, AMX_FEATURES, _found(AMX_FP16_FEATURES))
-    return x86_target(NATIVE, *levels, limits=AMX_LIMITS, **cache_sizes())
+        return _here(V4_FEATURES, extra, limits=V4_LIMITS)
+    return _here(V4_FEATURES, AMX_FEATURES, _found(AMX_FP16_FEATURES), limits=AMX_LIMITS)
+
+
+def _here(*levels: Mapping[str, str], limits: Mapping[str, int]) -> Target:
+    return x86_target(NATIVE, *levels, limits=limits, device=core_name(), **cache_sizes())
 
 
 def missing_from_v3(target: Target) -> list[str]:

@@ -86,17 +86,27 @@ AMX_LIMITS = V4_LIMITS | {"l1_bytes": 49152, "l2_bytes": 2097152}
 NEON_LIMITS = {"vector_bytes": 16, "vector_registers": 32, "l1_bytes": 32768, "l2_bytes": 524288}
 L3_BYTES = 32 << 20
 STACK_BYTES = 256 * 1024
+#: The core that schedules for a level are chosen for, whatever the machine that builds: the ones
+#: that the model's cycles were measured on, or the level's only kind.
+BASELINE_CORE, V3_CORE, V4_CORE, AMX_CORE = "Nehalem", "Zen 3", "Zen 4", "Golden Cove"
+NEON_CORE = "Neoverse"
 
 
 def x86_target(
-    name: str, *levels: Mapping[str, str], limits: Mapping[str, int], **caches: int
+    name: str,
+    *levels: Mapping[str, str],
+    limits: Mapping[str, int],
+    device: str,
+    **caches: int,
 ) -> Target:
+    """`device` is the core that schedules are chosen for."""
     return Target(
         name=name,
         family="cpu",
         arch="x86_64",
         features=frozenset(word for level in levels for word in level),
         limits={**limits, "l3_bytes": L3_BYTES, "stack_bytes": STACK_BYTES, **caches},
+        device=device,
     )
 
 
@@ -107,6 +117,7 @@ def neon_target(name: str, *levels: Mapping[str, str], **caches: int) -> Target:
         arch="aarch64",
         features=frozenset(word for level in (NEON_FEATURES, *levels) for word in level),
         limits={**NEON_LIMITS, "l3_bytes": L3_BYTES, "stack_bytes": STACK_BYTES, **caches},
+        device=NEON_CORE,
     )
 
 
@@ -122,14 +133,21 @@ SUFFIXES: dict[str, dict[str, Mapping[str, str]]] = {
 SUFFIX_NAMES = {"amx-fp16": "fp16"}
 
 TARGETS: tuple[Target, ...] = (
-    x86_target("x86-64", BASELINE_FEATURES, limits=BASELINE_LIMITS),
-    x86_target("x86-64-v3", V3_FEATURES, limits=V3_LIMITS),
-    x86_target("x86-64-v3+vnni", V3_FEATURES, AVX_VNNI_FEATURES, limits=V3_LIMITS),
-    x86_target("x86-64-v4", V4_FEATURES, limits=V4_LIMITS),
-    x86_target("x86-64-v4+vnni", V4_FEATURES, VNNI_FEATURES, limits=V4_LIMITS),
-    x86_target("x86-64-v4+bf16", V4_FEATURES, BF16_FEATURES, limits=V4_LIMITS),
-    x86_target("x86-64-amx", V4_FEATURES, AMX_FEATURES, limits=AMX_LIMITS),
-    x86_target("x86-64-amx+fp16", V4_FEATURES, AMX_FEATURES, AMX_FP16_FEATURES, limits=AMX_LIMITS),
+    x86_target("x86-64", BASELINE_FEATURES, limits=BASELINE_LIMITS, device=BASELINE_CORE),
+    x86_target("x86-64-v3", V3_FEATURES, limits=V3_LIMITS, device=V3_CORE),
+    x86_target("x86-64-v3+vnni", V3_FEATURES, AVX_VNNI_FEATURES, limits=V3_LIMITS, device=V3_CORE),
+    x86_target("x86-64-v4", V4_FEATURES, limits=V4_LIMITS, device=V4_CORE),
+    x86_target("x86-64-v4+vnni", V4_FEATURES, VNNI_FEATURES, limits=V4_LIMITS, device=V4_CORE),
+    x86_target("x86-64-v4+bf16", V4_FEATURES, BF16_FEATURES, limits=V4_LIMITS, device=V4_CORE),
+    x86_target("x86-64-amx", V4_FEATURES, AMX_FEATURES, limits=AMX_LIMITS, device=AMX_CORE),
+    x86_target(
+        "x86-64-amx+fp16",
+        V4_FEATURES,
+        AMX_FEATURES,
+        AMX_FP16_FEATURES,
+        limits=AMX_LIMITS,
+        device=AMX_CORE,
+    ),
     neon_target("aarch64-neon"),
     neon_target("aarch64-neon+dotprod", DOTPROD_FEATURES),
 )

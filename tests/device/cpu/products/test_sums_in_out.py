@@ -38,6 +38,9 @@ def test_where_sums_are() -> None:
     assert is_in_out(product(epilogue=(Epilogue.BIAS, Epilogue.GELU)))
     assert not is_in_out(product(n=16), BLOCKS.override(nc=16))
     assert not is_in_out(product(k=32))
+    # Or where blocks of K are long: out is passed over a few times.
+    long = BLOCKS.override(mc=4, kc=128, nc=16, pack_a=0)
+    assert is_in_out(product(k=300), long) and not is_in_out(product(k=300, beta=1.0), long)
     for fields in ({"beta": 1.0}, {"epilogue": (Epilogue.RESIDUAL,)}, {"out_dtype": DType.F16}):
         with pytest.raises(Exception, match="bytes of scratch"):
             is_in_out(product(**fields))
@@ -68,6 +71,44 @@ def test_products(name: str, layout: Layout) -> None:
         check(product(constant=(Operand.B,)), found, blocks.override(pack_b=0))
         check(product(dtype=DType.F64), found, blocks.override(mr=2, nr=8, kc=16))
         check(product(dtype=DType.BF16, out_dtype=DType.F32), found, blocks)
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+def test_long_blocks(name: str) -> None:
+    """B in place, whose next panel the tiles fetch, and packed; the last block shorter; one row and
+    several at the bottom; B prepacked."""
+    blocks = CpuMatmul(mr=2, nr=32, mc=8, kc=128, nc=64, pack_a=False, pack_b=False)
+    for m, n in ((16, 101), (20, 96)):
+        spec = product(m=m, n=n, k=300, epilogue=(Epilogue.BIAS,))
+        plan = pipeline.plan(spec, here(name), blocks)
+        assert isinstance(plan, TiledPlan) and plan.sums_in_out and plan.fetches_next_panel
+        check(spec, here(name), blocks)
+        check(spec, here(name), blocks.override(pack_b=1))
+    check(product(k=300, constant=(Operand.B,)), small_l2(here(name)), blocks)
+
+
+def small_l2(found: Target) -> Target:
+    return dataclasses.replace(found, limits={**found.limits, "l2_bytes": 4096})
+
+
+@pytest.mark.parametrize(("mc", "nr"), [(6, 16), (8, 32), (10, 24), (30, 32)])
+@pytest.mark.parametrize("constant", [(), (Operand.B,)])
+def test_tiles_of_a_panel_fetch_all_lines_of_the_next(
+    mc: int, nr: int, constant: tuple[Operand, ...]
+) -> None:
+    spec = product(m=64, n=192, k=256, constant=constant)
+    blocks = CpuMatmul(mr=2, nr=nr, mc=mc, kc=128, nc=192, pack_a=False, pack_b=False)
+    plan = pipeline.plan(spec, small_l2(target("x86-64-v3")), blocks)
+    assert isinstance(plan, TiledPlan) and plan.fetches_next_panel
+    step = plan.panel_line
+    assert step == (8 * plan.b_strides[2] if constant else 64)
+    fetched = set()
+    for row in range(0, mc, blocks.mr):
+        first = row * plan.panel_lines // plan.panel_rows * step
+        fetched |= {first + line for line in plan.ahead_lines}
+    width = nr * plan.b_strides[2]
+    assert fetched >= set(range(0, width, step))
+    assert plan.ahead_stride == plan.b_strides[1]
 
 
 def test_a_large_b_that_many_rows_use_takes_it() -> None:

@@ -9,10 +9,18 @@ import pytest
 
 from kgen.spec import DType, Matmul
 from scripts import documents
-from scripts.bench_cpu import bars, cores, explain, report, tune_gap
+from scripts.bench_cpu import bars, cores, explain, report, summary, tune_gap
 from scripts.bench_cpu.bars import BARS, LEAST, MEAN, MOST
 from scripts.bench_cpu.judge import Bar, Statistic, judge
-from scripts.bench_cpu.kinds import AMX, AVX2, AVX512, KINDS, OTHER, kind_of
+from scripts.bench_cpu.kinds import (
+    AMX,
+    AVX2,
+    AVX512,
+    INSTRUCTIONS,
+    OTHER,
+    instructions_in,
+    instructions_of,
+)
 from scripts.bench_cpu.measure import measure
 from scripts.bench_cpu.models import PRODUCTS
 from scripts.bench_cpu.results import Results, Row
@@ -35,6 +43,7 @@ def bar(statistic: Statistic, threshold: float, *ceilings: str) -> Bar:
     )
 
 
+KIND = "AVX2, Zen 3"
 ROWS = [row("matmul_a_f32", torch=1.0, peak=0.5), row("matmul_b_f32", torch=4.0, peak=0.8)]
 
 
@@ -155,12 +164,12 @@ def test_threads_are_to_pay_from_512_cubed(kernel: str, large: bool) -> None:
 
 def test_results_are_kept_by_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "results.json"
-    results = Results(machine="here", kind=AVX2, tables={"f32": ROWS})
+    results = Results(machine="here", kind=KIND, tables={"f32": ROWS})
     results.write(path)
-    assert Results.read("here", AVX2, path) == results
-    assert Results.read("elsewhere", AVX2, path).tables == {}
+    assert Results.read("here", KIND, path) == results
+    assert Results.read("elsewhere", KIND, path).tables == {}
     assert "another machine" in capsys.readouterr().out
-    assert Results.read("here", AVX2, tmp_path / "none").tables == {}
+    assert Results.read("here", KIND, tmp_path / "none").tables == {}
 
 
 def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
@@ -169,7 +178,7 @@ def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
         kernel="matmul_c_f32", seconds=1e-3, gflops=1.0, gbytes=1.0, missing={"iree": "not here"}
     )
     table = next(t for t in tables() if t.name == "f32")
-    results = Results(machine="a machine", tables={"f32": [*ROWS, missing, noisy]})
+    results = Results(machine="a machine", kind=KIND, tables={"f32": [*ROWS, missing, noisy]})
     lines = "\n".join(report.document_lines(results, [table]))
     assert "| matmul_a_f32 | 1000.0 | 1 | 1.0 | - | 1.00x | - | - | 50% | - | 50% |" in lines
     assert "Not timed, iree (1 of 4): not here." in lines
@@ -177,46 +186,61 @@ def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
     assert "differed by more than 3%: matmul_d_f32 (5%)." in lines
     assert "| multiply-adds of f32, GFLOP/s | 2 |" in lines  # The median of 1 / 0.5 and 1 / 0.8.
     assert "a machine. Measured on an unknown day." in lines
-    summary = "\n".join(report.summary_lines(results))
-    assert "| matmul f32 | best of MKL, OpenBLAS, oneDNN | 1.59x | 1.00x | 4.00x |" in summary
-    assert (
-        "2 of 7 bars are reached; [the bottleneck of the others](docs/performance.md#bott"
-        in summary
+    words = "\n".join(summary.lines(results, report.reached(results), "One day."))
+    assert "| matmul f32 | best of MKL, OpenBLAS, oneDNN | 1.59x | 1.00x | 4.00x |" in words
+    assert "**AVX2, Zen 3**: a machine;" in words
+    assert "One day. 2 of 7 bars are reached." in words
+    assert [line.mean for line in summary.read(words)] == [1.59]
+
+
+def test_readme_shows_the_least_favourable_kind_of_cpu_beside_the_best() -> None:
+    def section(*lines: tuple[str, float, float, float]) -> str:
+        return "\n".join(
+            summary.Line(what=what, against="it", mean=mean, least=least, most=most).text
+            for what, mean, least, most in lines
+        )
+
+    found = summary.readme_lines(
+        {
+            "AVX2, Zen 3": section(("a", 1.1, 0.9, 2.0)),
+            "AVX-512, Zen 4": section(("a", 1.3, 0.8, 3.0), ("b", 1.5, 1.0, 2.0)),
+            "AVX2, Skylake": section(("a", 1.2, 1.1, 1.4)),
+        }
     )
+    assert found[-3:-1] == [
+        "| a | it | 1.10x (0.90x), AVX2, Zen 3 | 1.30x (0.80x), AVX-512, Zen 4 |",
+        "| b | it | 1.50x (1.00x), AVX-512, Zen 4 | – |",
+    ]
 
 
 def test_each_kind_of_cpu_has_a_section_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run replaces the figures of its kind and no others', and all kinds have their markers."""
-    assert [kind_of(f) for f in ({"avx2"}, {"avx2", "avx512f"}, {"avx512f", "amx_tile"}, ())] == [
-        AVX2,
-        AVX512,
-        AMX,
-        OTHER,
-    ]
+    """A run adds or replaces the figures of its kind and no others', and README has all."""
+    found = [instructions_of(f) for f in ({"avx2"}, {"avx512f"}, {"avx512f", "amx_tile"}, ())]
+    assert found == [AVX2, AVX512, AMX, OTHER]
+    (tmp_path / "docs").mkdir()
     for name in ("README.md", "docs/performance.md"):
-        text = (documents.ROOT / name).read_text()
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    before = {name: (tmp_path / name).read_text() for name in ("README.md", "docs/performance.md")}
+        (tmp_path / name).write_text((documents.ROOT / name).read_text())
     monkeypatch.setattr(documents, "ROOT", tmp_path)
     monkeypatch.setattr(documents, "PERFORMANCE", tmp_path / "docs/performance.md")
     monkeypatch.setattr(documents, "moment", lambda: "a day")
-    for kind in KINDS:
-        rows = [row("matmul_8x8x8_f32_nn", numpy=2.0, peak=0.5)]
-        results = Results(machine=f"a machine with {kind}", kind=kind, tables={"f32": rows})
-        report.write(results, tables())
-        for name, text in before.items():
-            after = (tmp_path / name).read_text()
-            assert f"a machine with {kind}" in after
-            begin = text.index(f", {kind}: begin")
-            end = text.index(f", {kind}: end")
-            assert after.startswith(text[:begin])
-            assert after.endswith(text[end:])
-            (tmp_path / name).write_text(text)
+    before = documents.kinds(documents.PERFORMANCE, "make bench-cpu")
+    kinds = [f"{instructions}, A core" for instructions in INSTRUCTIONS]
+    for turn in (1, 2):
+        for kind in kinds:
+            assert instructions_in(kind) in INSTRUCTIONS
+            rows = [row("matmul_8x8x8_f32_nn", numpy=2.0, peak=0.5)]
+            machine = f"a machine with {kind}, {turn}"
+            results = Results(machine=machine, kind=kind, tables={"f32": rows})
+            report.write(results, tables())
+            assert machine in documents.kinds(documents.PERFORMANCE, "make bench-cpu")[kind]
+            assert kind in (tmp_path / "README.md").read_text()
+    after = documents.kinds(documents.PERFORMANCE, "make bench-cpu")
+    assert list(after) == [*before, *kinds]
+    assert {kind: after[kind] for kind in before} == before
     with pytest.raises(SystemExit, match="no document"):
-        report.write(Results(machine="m", kind=OTHER, tables={"f32": ROWS}), tables())
+        report.write(Results(machine="m", kind="other, Zen 3", tables={"f32": ROWS}), tables())
 
 
 def test_products_of_models() -> None:
@@ -227,7 +251,7 @@ def test_products_of_models() -> None:
 
 def test_bars_of_one_kind_of_cpu_are_not_held_against_another() -> None:
     rows = [row("matmul_8x8x8_bf16_nn", numpy=2.0, torch=2.0, onednn=2.0, peak=0.5)]
-    for kind, held in ((AVX2, True), (AVX512, False)):
+    for kind, held in (("AVX2, A core", True), ("AVX-512, A core", False)):
         found = report.verdicts(Results(machine="m", kind=kind, tables={"bf16": rows}))
         assert any(v.bar.title == "bf16, best library" for v in found) is held
 
@@ -239,7 +263,7 @@ def test_figures_say_when_each_of_them_was_measured() -> None:
     results = Results(machine="a machine", tables={"f32": rows})
     words = f"Measured on {first}; {second}."
     assert f"a machine. {words}" in "\n".join(report.document_lines(results, tables()))
-    assert words in report.summary_lines(results)[0]
+    assert words in summary.lines(results, "", report._moments(results))[0]
 
 
 def test_kernels_are_timed_on_one_thread_and_on_two(monkeypatch: pytest.MonkeyPatch) -> None:

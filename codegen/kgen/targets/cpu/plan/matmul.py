@@ -102,9 +102,19 @@ class MatmulPlan(BlockedPlan):
         return self.k_blocked and not self.schedule.pack_b and not self.b_is_packed
 
     @property
+    def fetches_next_panel(self) -> bool:
+        """Tiles fetch the next panel of B."""
+        return False
+
+    @property
+    def fetches_ahead(self) -> bool:
+        """Tiles fetch a share of the next block of K, or of the next panel."""
+        return self.streams_b or self.fetches_next_panel
+
+    @property
     def fetches(self) -> bool:
         """The kernel fetches lines that are read later."""
-        return self.streams_b
+        return self.fetches_ahead
 
     @property
     def row_tiles(self) -> int:
@@ -138,7 +148,37 @@ class MatmulPlan(BlockedPlan):
     @property
     def ahead_lines(self) -> range:
         """Where they begin."""
+        if self.fetches_next_panel:
+            lines = -(-self.panel_lines // self.row_tiles)
+            return range(0, lines * self.panel_line, self.panel_line)
         return range(0, self.ahead_step, LINE_BYTES)
+
+    @property
+    def ahead_stride(self) -> int:
+        """Bytes from what a step fetches to what the next one does."""
+        return self.b_strides[1] if self.fetches_next_panel else self.ahead_step
+
+    @property
+    def panel_lines(self) -> int:
+        """Lines of a row of a panel of B; vectors of one that comes packed."""
+        if self.b_is_packed:
+            return self.schedule.nr // self.compute.count
+        return -(-self.schedule.nr * self.spec.b_type.itemsize // LINE_BYTES)
+
+    @property
+    def panel_line(self) -> int:
+        """Bytes from one of them to the next."""
+        return self.compute.count * self.b_strides[2] if self.b_is_packed else LINE_BYTES
+
+    @property
+    def panel_rows(self) -> int:
+        """Rows of the tiles that share a panel, whole ones."""
+        return self.row_tiles * self.schedule.mr
+
+    @property
+    def ahead_block(self) -> int:
+        """Bytes to the next block of K."""
+        return self.schedule.kc * self.b_strides[1]
 
     @property
     def ahead_part(self) -> int:

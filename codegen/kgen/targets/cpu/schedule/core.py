@@ -1,39 +1,126 @@
-"""What the cost model knows of one core, by the instructions that a target has.
+"""What the cost model knows of one core: its rates by microarchitecture, and the cycles that were
+measured on it or on its next of kin.
 
-Each is a core of the processor that :mod:`kgen.targets.cpu.devices` names for the target. Of those
-with AVX-512, Zen 4 does two multiply-adds of half a vector each in a cycle; servers of Intel's do
-two whole ones, and have not been measured. Caches are the target's own.
+A target names its core (`Target.device`); nothing but the choice of schedules depends on it. Rates
+are per cycle, by the bytes of a vector. Sources: Intel's Optimization Reference Manual (248966),
+tables of execution units and of load and store bandwidth of each microarchitecture; AMD's software
+optimization guides of family 17h (56305), Zen 3 (56665), Zen 4 (57647) and Zen 5 (58455), sections
+"Floating-point unit" and "Load-store unit"; Arm's of Neoverse N1. Clocks are those of one busy
+core of a server: they scale predictions and rank nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kgen.targets.base import Target
+from kgen.targets.cpu.schedule.cycles import GOLDEN_COVE, ZEN_4, Cycles
 from kgen_runtime.values import frozen
 
 
 @frozen
-class Core:
-    """Vectors per cycle that are multiplied and added, and that are loaded; cycles from a
-    multiply-add to the next that needs its result; cycles per second."""
+class Grid:
+    """The blocks that are compared, of products of more than `rows_least` rows, and of at most
+    `rows_most` unless B comes packed: `vectors` of a panel, by the bytes of one; `depths`: K of a
+    block at most; `rows` of one; `parts` of the columns. `is_whole`: with B in place as well, with
+    all of K, and of a B that fits in the second-level cache. `tasks_cost` and
+    `second_cost`: what it may cost one core to have more tasks, and to have a second one.
+    """
 
-    multiply_adds: float
-    loads: float
+    vectors: Mapping[int, tuple[int, ...]]
+    depths: tuple[int, ...]
+    rows: tuple[int, ...]
+    rows_least: int
+    rows_most: int
+    parts: tuple[int, ...] = (1, 2, 4)
+    is_whole: bool = False
+    tasks_cost: float = 1.03
+    second_cost: float = 1.08
+
+
+#: What the model could tell apart on Zen 4: elsewhere its other ways are as fast.
+ZEN_GRID = Grid(
+    vectors={16: (4,), 32: (2,), 64: (4,)},
+    depths=(256, 384),
+    rows=(36, 66, 132, 264),
+    rows_least=32,
+    rows_most=264,
+)
+GOLDEN_COVE_GRID = Grid(
+    vectors={32: (2,), 64: (2, 3, 4)},
+    depths=(64, 96, 128, 192, 256),
+    rows=(264,),
+    rows_least=6,
+    rows_most=264,
+    is_whole=True,
+    tasks_cost=1.01,
+    second_cost=1.04,
+)
+
+
+@frozen
+class Core:
+    """`multiply_adds` and `loads`: vectors per cycle, by the bytes of one; `latency`: cycles from a
+    multiply-add to the next that needs its result; `clock`: cycles per second; `cycles`: what else
+    takes time, as it was measured; `grid`: what is compared."""
+
+    name: str
+    multiply_adds: Mapping[int, float]
+    loads: Mapping[int, float]
     latency: float
     clock: float
+    cycles: Cycles = ZEN_4
+    grid: Grid = ZEN_GRID
 
 
-#: Software optimization guides of AMD for Zen 3 (56665) and Zen 4 (57647), "Floating-point unit"
-#: and "Load-store unit"; Intel's and Arm's optimization guides for the others. The clock is that of
-#: one busy core.
-AVX2 = Core(multiply_adds=2, loads=2, latency=4, clock=3.7e9)
-AVX512 = Core(multiply_adds=1, loads=1.5, latency=4, clock=3.7e9)
-SSE = Core(multiply_adds=1, loads=1, latency=7, clock=3.4e9)
-NEON = Core(multiply_adds=2, loads=2, latency=4, clock=3.0e9)
+#: Those that a target may name. Zen 4 does a multiply-add of 64 bytes as two halves. "Golden Cove"
+#: is the core of Sapphire Rapids and, little changed, of Emerald and Granite Rapids.
+CORES: tuple[Core, ...] = (
+    Core(name="Nehalem", multiply_adds={16: 1}, loads={16: 1}, latency=7, clock=3.4e9),
+    Core(name="Haswell", multiply_adds={32: 2}, loads={32: 2}, latency=5, clock=3.0e9),
+    Core(name="Skylake", multiply_adds={32: 2}, loads={32: 2}, latency=4, clock=3.5e9),
+    Core(
+        name="Skylake-SP",
+        multiply_adds={32: 2, 64: 2},
+        loads={32: 2, 64: 2},
+        latency=4,
+        clock=2.6e9,
+        cycles=GOLDEN_COVE,
+        grid=GOLDEN_COVE_GRID,
+    ),
+    Core(
+        name="Sunny Cove",
+        multiply_adds={32: 2, 64: 2},
+        loads={32: 2, 64: 2},
+        latency=4,
+        clock=2.8e9,
+        cycles=GOLDEN_COVE,
+        grid=GOLDEN_COVE_GRID,
+    ),
+    Core(
+        name="Golden Cove",
+        multiply_adds={32: 2, 64: 2},
+        loads={32: 3, 64: 2},
+        latency=4,
+        clock=2.8e9,
+        cycles=GOLDEN_COVE,
+        grid=GOLDEN_COVE_GRID,
+    ),
+    Core(name="Zen", multiply_adds={32: 1}, loads={32: 1}, latency=5, clock=3.0e9),
+    Core(name="Zen 2", multiply_adds={32: 2}, loads={32: 2}, latency=5, clock=3.3e9),
+    Core(name="Zen 3", multiply_adds={32: 2}, loads={32: 2}, latency=4, clock=3.7e9),
+    Core(
+        name="Zen 4",
+        multiply_adds={32: 2, 64: 1},
+        loads={32: 2, 64: 1.5},
+        latency=4,
+        clock=3.7e9,
+    ),
+    Core(name="Zen 5", multiply_adds={32: 2, 64: 2}, loads={32: 2, 64: 2}, latency=4, clock=4.0e9),
+    Core(name="Neoverse", multiply_adds={16: 2}, loads={16: 2}, latency=4, clock=3.0e9),
+)
+_BY_NAME = {core.name: core for core in CORES}
 
 
 def core_of(target: Target) -> Core:
-    if target.arch == "aarch64":
-        return NEON
-    if target.has("avx512f"):
-        return AVX512
-    return AVX2 if target.has("fma") else SSE
+    return _BY_NAME[target.device]

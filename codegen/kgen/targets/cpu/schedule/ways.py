@@ -19,6 +19,7 @@ from kgen.targets.cpu.schedule.blocking import (
     enough_tasks,
     register_tile,
 )
+from kgen.targets.cpu.schedule.core import Grid, core_of
 from kgen.targets.cpu.schedule.cost_model import predict
 from kgen.targets.cpu.schedule.gemv import (
     STREAM_A_ROWS,
@@ -47,14 +48,8 @@ NARROW_ROWS = 132
 NARROW_IN_PLACE = 16
 #: What the model must promise to leave the first way: less is its error.
 CLEARLY = 1.03
-#: What it may cost one core to have more tasks, and to have a second one; seconds under which none
-#: is cut for the sake of more.
-TASKS_COST, SECOND_COST, TASK_SECONDS = 1.03, 1.08, 100e-6
-#: Of products with sums in out, whose B is large and used by more rows than STREAM_ROWS: K of a
-#: block, rows of one (the most that such a product has, too) and parts of the columns; vectors of a
-#: panel, and those of a panel of a single line.
-IN_OUT_K, IN_OUT_ROWS, IN_OUT_PARTS = (256, 384), (36, 66, 132, 264), (1, 2, 4)
-IN_OUT_VECTORS = {False: 4, True: 2}
+#: Seconds under which a task is not cut for the sake of more.
+TASK_SECONDS = 100e-6
 
 
 def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
@@ -81,12 +76,16 @@ def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
     others.sort(key=lambda candidate: candidate.seconds)
     if not others or others[0].seconds * CLEARLY > first.seconds:
         return (first, *others)
-    best = spread(spec, [c for c in others if c.seconds * CLEARLY <= first.seconds])
+    best = spread(
+        spec, core_of(target).grid, [c for c in others if c.seconds * CLEARLY <= first.seconds]
+    )
     rest = sorted((c for c in (first, *others) if c is not best), key=lambda c: c.seconds)
     return (best, *rest)
 
 
-def spread(spec: Matmul, candidates: Sequence[Candidate[CpuMatmul]]) -> Candidate[CpuMatmul]:
+def spread(
+    spec: Matmul, grid: Grid, candidates: Sequence[Candidate[CpuMatmul]]
+) -> Candidate[CpuMatmul]:
     """Of those that cost one core little more than the best, the one whose tasks keep more cores
     busy; a second task may cost more than further ones."""
     least = candidates[0].seconds
@@ -97,9 +96,9 @@ def spread(spec: Matmul, candidates: Sequence[Candidate[CpuMatmul]]) -> Candidat
         count = spec.batch * -(-spec.m // schedule.mc) * -(-spec.n // schedule.nc)
         return min(count, wanted)
 
-    several = [c for c in candidates if tasks(c) > 1 and c.seconds <= least * SECOND_COST]
+    several = [c for c in candidates if tasks(c) > 1 and c.seconds <= least * grid.second_cost]
     pool = several or list(candidates)
-    most = max(pool[0].seconds, least * TASKS_COST)
+    most = max(pool[0].seconds, least * grid.tasks_cost)
     return max((c for c in pool if c.seconds <= most), key=lambda c: (tasks(c), -c.seconds))
 
 
@@ -107,7 +106,7 @@ def ways(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
     """Short blocks of K with sums in scratch, all of K, and longer blocks with sums in out."""
     yield from narrow_matmuls(spec, target)
     yield unblocked_matmul(spec, target)
-    yield from matmuls_in_out(spec, target)
+    yield from matmuls_in_blocks(spec, target)
 
 
 def unblocked_matmul(spec: Matmul, target: Target) -> CpuMatmul:
@@ -124,32 +123,47 @@ def unblocked_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     return enough_tasks(spec, blocks(spec, target, mr, nr, packing), packing.unit(spec, target, mr))
 
 
-def matmuls_in_out(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
+def matmuls_in_blocks(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
     """Blocks of K so short that a panel of B stays in the first-level cache; their sums pass
-    through out, so that blocks of out may be as wide as it is, unless scratch has room for them."""
-    reused = STREAM_ROWS < spec.m <= max(IN_OUT_ROWS) and is_large(spec, target)
-    if not (reused and may_sum_in_out(spec)) or spec.layout.b_transposed:
+    through scratch, or through out if blocks of it are as wide as it is."""
+    grid = core_of(target).grid
+    if not in_grid(spec, target, grid):
         return
     widened = spec.dtype is not spec.accumulate
-    for packs_a in (True,) if widened or spec.layout.a_transposed else (False, True):
-        packing = Packing(a=packs_a, b=not spec.constant, itemsize=spec.accumulate.itemsize)
-        mr, nr = register_tile(
-            spec, target, packing, widths=[IN_OUT_VECTORS[has_narrow_panels(target)]]
-        )
+    for packs_a, packs_b, vectors in itertools.product(
+        (True,) if widened or spec.layout.a_transposed else (False, True),
+        (False,) if spec.constant else (True, False) if grid.is_whole else (True,),
+        grid.vectors[target.limits["vector_bytes"]],
+    ):
+        packing = Packing(a=packs_a, b=packs_b, itemsize=spec.accumulate.itemsize)
+        mr, nr = register_tile(spec, target, packing, widths=[vectors])
         unit = packing.unit(spec, target, mr)
-        for most in IN_OUT_K:
-            kc = balanced(spec.k, most, packing.k_unit)
-            if kc >= spec.k:
-                continue
-            for rows, columns in itertools.product(IN_OUT_ROWS, IN_OUT_PARTS):
-                mc = balanced(spec.m, rows, unit)
-                nc = rounded_up(-(-spec.n // columns), nr)
-                copies = packs_a * copied_a(spec, packing, mc, kc)
-                room = target.limits["stack_bytes"] - packing.b * kc * nr * packing.itemsize
-                if copies <= room:
-                    yield CpuMatmul(
-                        mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=packing.b
-                    )
+        for kc, rows, columns in itertools.product(
+            depths(spec, grid, packing.k_unit), grid.rows, grid.parts
+        ):
+            mc = balanced(spec.m, rows, unit)
+            nc = rounded_up(-(-spec.n // columns), nr)
+            copies = packs_a * copied_a(spec, packing, mc, kc)
+            room = target.limits["stack_bytes"] - packing.b * kc * nr * packing.itemsize
+            if copies <= room:
+                yield CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=packing.b)
+
+
+def in_grid(spec: Matmul, target: Target, grid: Grid) -> bool:
+    if spec.layout.b_transposed:
+        return False
+    if grid.is_whole and spec.constant:
+        return spec.m > grid.rows_least
+    large = is_large(spec, target)
+    counts = grid.is_whole or (large and may_sum_in_out(spec))
+    least = STREAM_ROWS if large else grid.rows_least
+    return counts and least < spec.m <= grid.rows_most
+
+
+def depths(spec: Matmul, grid: Grid, unit: int) -> list[int]:
+    """K of a block; sums between blocks may have to pass through out."""
+    found = [balanced(spec.k, most, unit) for most in grid.depths if may_sum_in_out(spec)]
+    return [*(kc for kc in dict.fromkeys(found) if kc < spec.k), *([spec.k] * grid.is_whole)]
 
 
 def copied_a(spec: Matmul, packing: Packing, mc: int, kc: int) -> int:

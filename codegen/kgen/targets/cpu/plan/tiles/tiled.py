@@ -114,7 +114,7 @@ class TiledPlan(MatmulPlan):
     @property
     def fetches(self) -> bool:
         """Some tile fetches lines that are read later."""
-        return self.streams_b or self.packs_in_tiles or self.fetches_panels
+        return self.fetches_ahead or self.packs_in_tiles or self.fetches_panels
 
     @property
     def fetches_panels(self) -> bool:
@@ -297,7 +297,12 @@ class TiledPlan(MatmulPlan):
     @property
     def sums_initial(self) -> str:
         """The sums' first value, where it is the same for all."""
-        return "" if self.k_blocked or self.has_starts else "zeroinitializer"
+        return "" if self.sums_are_loaded or self.has_starts else "zeroinitializer"
+
+    @property
+    def sums_are_loaded(self) -> bool:
+        """A tile starts from the sums of the blocks of K before, which scratch keeps."""
+        return self.k_blocked and not self.sums_in_out
 
     @property
     def has_starts(self) -> bool:

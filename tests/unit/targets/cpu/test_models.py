@@ -1,0 +1,84 @@
+"""The core of this CPU, by what CPUID tells of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kgen import targets
+from kgen.targets.cpu import host, models
+from kgen.targets.cpu.limits import TARGETS, V3_FEATURES, V4_FEATURES
+from kgen.targets.cpu.schedule.core import CORES, core_of
+from kgen_runtime import cpu_features as features
+
+V3, V4 = frozenset(V3_FEATURES), frozenset(V4_FEATURES)
+INTEL, AMD = models.INTEL, models.AMD
+
+
+@pytest.mark.parametrize(
+    ("identity", "flags", "core"),
+    [
+        ((INTEL, 6, 0x3F), V3, "Haswell"),
+        ((INTEL, 6, 0x9E), V3, "Skylake"),
+        ((INTEL, 6, 0x55), V4, "Skylake-SP"),
+        ((INTEL, 6, 0x6A), V4, "Sunny Cove"),
+        ((INTEL, 6, 0x8F), V4, "Golden Cove"),
+        ((INTEL, 6, 0xCF), V4, "Golden Cove"),
+        ((INTEL, 6, 0xFFF), V4, "Golden Cove"),  # Newer than the table.
+        ((INTEL, 6, 0xFFF), V3, "Skylake"),
+        ((AMD, 0x17, 0x01), V3, "Zen"),
+        ((AMD, 0x17, 0x31), V3, "Zen 2"),
+        ((AMD, 0x19, 0x01), V3, "Zen 3"),
+        ((AMD, 0x19, 0x21), V3, "Zen 3"),
+        ((AMD, 0x19, 0x11), V4, "Zen 4"),
+        ((AMD, 0x19, 0x61), V4, "Zen 4"),
+        ((AMD, 0x1A, 0x02), V4, "Zen 5"),
+        ((AMD, 0x1A, 0x24), V4, "Zen 4"),
+        ((AMD, 0x50, 0x01), V4, "Zen 4"),
+        (("", 0, 0), V3, "Zen 3"),
+        (("another", 6, 0x8F), V4, "Zen 4"),
+    ],
+)
+def test_cores(
+    monkeypatch: pytest.MonkeyPatch,
+    identity: tuple[str, int, int],
+    flags: frozenset[str],
+    core: str,
+) -> None:
+    monkeypatch.setattr(models, "cpu_identity", lambda: identity)
+    for module in (models, host):
+        monkeypatch.setattr(module, "cpu_features", lambda: flags)
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    assert models.core_name() == core
+    found = core_of(host.native())
+    assert found.name == core
+    assert host.native().limits["vector_bytes"] in found.multiply_adds
+
+
+def test_a_model_is_of_one_core() -> None:
+    for table in (models.INTEL_MODELS, *models.AMD_MODELS.values()):
+        numbers = [number for found in table.values() for number in found]
+        assert len(numbers) == len(set(numbers))
+        assert table.keys() <= {core.name for core in CORES}
+
+
+def test_identity_is_that_of_the_first_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for text, identity in (
+        ("vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 97\n", (AMD, 25, 97)),
+        ("CPU implementer\t: 0x41\n", ("", 0, 0)),
+    ):
+        path = tmp_path / "cpuinfo"
+        path.write_text(f"{text}\nvendor_id\t: GenuineIntel\n")
+        monkeypatch.setattr(features, "CPUINFO", path)
+        features.cpu_identity.cache_clear()
+        assert features.cpu_identity() == identity
+    features.cpu_identity.cache_clear()
+
+
+def test_a_named_target_has_its_own_core_on_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "cpu_identity", lambda: (INTEL, 6, 0x8F))
+    for found in TARGETS:
+        assert core_of(targets.find(found.name)).name == found.device
+    assert core_of(targets.find("x86-64-v4")).name == "Zen 4"
+    assert core_of(targets.find("x86-64-v4+vnni+bf16")).name == "Zen 4"
