@@ -26,8 +26,10 @@ khronos_validation.gpuav_enable = true
 khronos_validation.gpuav_shared_memory_data_race = true
 khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG
 khronos_validation.report_flags = error
-khronos_validation.log_filename = stdout
+khronos_validation.enable_message_limit = false
 """
+#: The file in the layer's folder that it writes to.
+LAYER_LOG = "messages.txt"
 
 
 @frozen
@@ -49,8 +51,8 @@ class Driver:
         self, *arguments: str, layer: Path | None = None, expect: int | None = 0
     ) -> subprocess.CompletedProcess[str]:
         """Python with these arguments on this driver; the checkout and what this process imports
-        can be imported. `layer`: under the newest validation layer, with its settings in this
-        folder.
+        can be imported. `layer`: under the newest validation layer, whose settings and
+        messages are in this folder.
 
         Skips where the driver is absent; fails if the exit status is not `expect`.
         """
@@ -64,7 +66,8 @@ class Driver:
         else:
             environment["VK_DRIVER_FILES"] = str(folder / f"{self.name}.json")
         if layer is not None:
-            (layer / "vk_layer_settings.txt").write_text(LAYER_SETTINGS)
+            log = f"khronos_validation.log_filename = {layer / LAYER_LOG}\n"
+            (layer / "vk_layer_settings.txt").write_text(LAYER_SETTINGS + log)
             environment |= {
                 "VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation",
                 "VK_LAYER_PATH": str(needs.driver("chromium")),

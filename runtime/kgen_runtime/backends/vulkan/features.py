@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import Any
 
-from kgen_runtime.backends.vulkan.driver import api_version, call, driver
+from kgen_runtime.backends.vulkan.driver import api_version, call, check, driver
 from kgen_runtime.values import frozen
 
 
@@ -182,9 +182,17 @@ def _cooperative_matrices(instance: Any, device: Any) -> list[dict[str, Any]]:
     vk = driver()
     if COOPERATIVE_MATRIX not in extensions(device):
         return []
+    # The package has this call, but leaves out the type of its structures.
     name = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
+    query = vk.ffi.cast(f"PFN_{name}", vk.lib.vkGetInstanceProcAddr(instance, name.encode()))
+    count = vk.ffi.new("uint32_t *")
+    check(name, query(device, count, vk.ffi.NULL))
+    products = vk.ffi.new("VkCooperativeMatrixPropertiesKHR[]", count[0])
+    for product in products:
+        product.sType = vk.VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR
+    check(name, query(device, count, products))
     found = []
-    for each in vk.vkGetInstanceProcAddr(instance, name)(device):
+    for each in products:
         types = [COMPONENTS.get(getattr(each, f"{x}Type")) for x in ("A", "B", "C", "Result")]
         if each.scope != vk.VK_SCOPE_SUBGROUP_KHR or None in types or each.saturatingAccumulation:
             continue
