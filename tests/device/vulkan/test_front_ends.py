@@ -21,7 +21,7 @@ SPECS: tuple[Spec, ...] = (
 )
 #: What naga refuses, and its reason.
 REFUSED: tuple[tuple[Spec, str], ...] = (
-    (Matmul(m=33, n=34, k=35), ""),
+    (Matmul(m=33, n=34, k=35), "scalar width 2 is not supported"),
     (
         Rowwise(expression="softmax(x)", shapes=((2, 5000),), dtype=DType.F32),
         "literal is infinite",

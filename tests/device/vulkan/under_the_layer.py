@@ -28,11 +28,14 @@ Inputs = dict[str, Values]
 
 def softmax(x: Values) -> Values:
     e = np.exp(x - x.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
+    result: Values = e / e.sum(-1, keepdims=True)
+    return result
 
 
 def product(i: Inputs) -> Values:
-    return np.maximum(i["a"].reshape(33, 35) @ i["b"].reshape(35, 34) + i["bias"], 0)
+    c: Values = i["a"].reshape(33, 35) @ i["b"].reshape(35, 34) + i["bias"]
+    result: Values = np.maximum(c, 0)
+    return result
 
 
 #: Kernels with barriers in and between loops, and with guards; and what each should give.
