@@ -41,4 +41,3 @@ def test_every_guard_that_is_dropped_is_seen(tmp_path: Path) -> None:
     runs = executed(LAVAPIPE, "guards", tmp_path)
     assert len(runs) >= 4
     assert [run for run in runs if run["right"] and not run["messages"]] == []
-    assert any(run["right"] for run in runs)

@@ -8,8 +8,9 @@ import pytest
 
 from tests.drivers import SWIFTSHADER
 
-#: Rows that hold NaN: SwiftShader's result is -inf in some of them, where it is to be NaN.
-WITHOUT_NAN = "not special_rows"
+#: SwiftShader gives -inf for some rows that hold NaN, where NaN is right; and its products flush
+#: subnormal operands, so that what is rounded to -0 elsewhere is 0.
+LEFT_OUT = "not special_rows and not stores_round_to_nearest_even"
 
 
 @pytest.mark.slow
@@ -18,7 +19,7 @@ def test_kernels() -> None:
     folder = "tests/device/vulkan"
     files = [f"{folder}/test_{name}.py" for name in ("matmul", "rowwise", "pairs")]
     driver = SWIFTSHADER.with_environment(CI="")
-    done = driver.python("-m", "pytest", "-rs", "-v", "-k", WITHOUT_NAN, *files)
+    done = driver.python("-m", "pytest", "-rs", "-v", "-k", LEFT_OUT, *files)
     passed = int(re.findall(r"(\d+) passed", done.stdout)[0])
     skipped = re.findall(r"^SKIPPED .*", done.stdout, re.MULTILINE)
     assert passed > 50, done.stdout[-1000:]
