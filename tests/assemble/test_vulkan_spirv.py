@@ -23,6 +23,8 @@ from tests.specs import relu_of
 FAMILY = targets.family("vulkan")
 ENVIRONMENTS = {"vulkan1.1": (1, 3), "vulkan1.3": (1, 6)}
 GRAMMAR = Path("/usr/include/spirv/unified1")
+#: What Debian 12's grammar is too old for; `test_cooperative_matrices` has the newest assembler.
+NEWER = "CooperativeMatrix"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -95,6 +97,20 @@ def test_kernels(spec: Spec, environment: str, tmp_path: Path) -> None:
     assert (artifact.format, artifact.extension, artifact.role) == ("spirv", "spv", "portable")
     assert artifact.data == oracle(kernel.source.text, environment, tmp_path)
     validate(artifact.data, environment, tmp_path)
+
+
+@pytest.mark.parametrize("layout", Layout)
+def test_cooperative_matrices(layout: Layout, tmp_path: Path) -> None:
+    """The bytes of each size of matrices are those of the newest spirv-as."""
+    folder = needs.driver("mesa")
+    spec = Matmul(m=64, n=64, k=128, layout=layout)
+    kernel = pipeline.kernel(spec, targets.find("vulkan1.3+coopmat"))
+    source, output = tmp_path / "kernel.spvasm", tmp_path / "kernel.spv"
+    source.write_text(kernel.source.text)
+    command = [folder / "run", folder / "usr/bin/spirv-as", "--target-env", "vulkan1.3"]
+    subprocess.run([*command, source, "-o", output], check=True)
+    made = [a.data for a in kernel.assembled.artifacts if a.format == "spirv"]
+    assert output.read_bytes() in made and len(made) > 1
 
 
 #: Numbers in every spelling, by type.
@@ -200,18 +216,24 @@ def test_the_instructions_are_those_of_the_grammar() -> None:
     for signature, names in INSTRUCTIONS:
         for entry in names.split():
             name, _, value = entry.partition("=")
+            if NEWER in name:
+                continue
             assert published[name] == (int(value), signature), name
 
 
 def test_the_enumerants_are_those_of_the_grammar() -> None:
     kinds = {k["kind"]: k for k in grammar("spirv.core.grammar.json")["operand_kinds"]}
     for kind in ENUMERANTS:
+        if NEWER in kind:
+            continue
         assert (kind in MASKS) == (kinds[kind]["category"] == "BitEnum")
         published = {
             e["enumerant"]: (int(str(e["value"]), 0), spelled(e.get("parameters", [])))
             for e in kinds[kind]["enumerants"]
         }
         for name, (value, operands) in assembler._enumerants(kind).items():
+            if NEWER in name:
+                continue
             parameters = " ".join(
                 o.kind + ("?" if o.optional else "*" if o.repeated else "") for o in operands
             )

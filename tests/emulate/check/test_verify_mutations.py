@@ -57,14 +57,14 @@ TABLE: dict[str, tuple[tuple[str, Spec, str, str], ...]] = {
             r"(mfma\.f32\.\S+\()(<\d x half> %\S+), (<\d x half> %\S+),",
             r"\1\3, \2,",
         ),
-        ("store-dropped", SPEC, r"^ *store half .*\n", ""),
+        ("store-dropped", SPEC, r"^ *call \S+ \S+\.buffer\.store.*\n", ""),
         ("sub-for-add", SPEC, r"(%out\.row = )add nuw nsw", r"\1sub"),
         ("sum-forgotten", SPEC_F32, r"(fma\S+\(.*), float %\S+\)", r"\1, float 0.0)"),
     ),
     "vulkan1.3": (
-        ("fragments-swapped", SPEC_F32, r"(%main_total_m0_n0 = .* %main_a_m)0", r"\g<1>1"),
-        ("store-dropped", SPEC, r"^OpStore %out_m0_n0_ptr .*\n", ""),
-        ("sub-for-add", SPEC_F32, r"(%row_m1 = )OpIAdd", r"\1OpISub"),
+        ("fragments-swapped", SPEC_F32, r"(%main_total_m0_n0 = .* %main_)m0", r"\1b0"),
+        ("store-dropped", SPEC, r"^OpStore %out_m0_n0_0_ptr .*\n", ""),
+        ("sub-for-add", SPEC_F32, r"(%row_first = )OpIAdd", r"\1OpISub"),
         (
             "barrier-dropped",
             ROWS,
