@@ -107,8 +107,8 @@ def test_cooperative_matrices(layout: Layout, tmp_path: Path) -> None:
     kernel = pipeline.kernel(spec, targets.find("vulkan1.3+coopmat"))
     source, output = tmp_path / "kernel.spvasm", tmp_path / "kernel.spv"
     source.write_text(kernel.source.text)
-    command = [folder / "run", folder / "usr/bin/spirv-as", "--target-env", "vulkan1.3"]
-    subprocess.run([*command, source, "-o", output], check=True)
+    newest = [str(folder / "run"), str(folder / "usr/bin/spirv-as"), "--target-env", "vulkan1.3"]
+    subprocess.run([*newest, str(source), "-o", str(output)], check=True)
     made = [a.data for a in kernel.assembled.artifacts if a.format == "spirv"]
     assert output.read_bytes() in made and len(made) > 1
 
