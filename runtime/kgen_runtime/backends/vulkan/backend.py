@@ -1,10 +1,4 @@
-"""Vulkan devices, through the `vulkan` package.
-
-Requirements that artifacts may state: `api`, the lowest version of the API as text ("1.3");
-`features`, names of features.py; `limits`, the least value of limits by Vulkan's names, where a
-kernel needs more than Vulkan guarantees; `device`, the only type of device that it suits;
-`cooperative_matrix`, the shape and types of its product; `subgroup_size`, that of its subgroups.
-"""
+"""Vulkan devices, through the `vulkan` package."""
 
 from __future__ import annotations
 
@@ -24,7 +18,7 @@ from kgen_runtime.backend import (
     SequenceStep,
 )
 from kgen_runtime.backends.forks import OneProcess
-from kgen_runtime.backends.vulkan import features
+from kgen_runtime.backends.vulkan import features, requirements
 from kgen_runtime.backends.vulkan.driver import (
     NEWEST_API,
     api_version,
@@ -50,11 +44,8 @@ from kgen_runtime.settings import vulkan_seconds
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
-    from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+    from kgen_runtime.manifest import KernelEntry
 
-KNOWN_REQUIREMENTS = frozenset(
-    ("api", "features", "limits", "device", "cooperative_matrix", "subgroup_size")
-)
 #: The first word of a module, as it lies in memory (SPIR-V 1.6, section 2.3).
 SPIRV_MAGIC = (0x07230203).to_bytes(4, "little")
 #: Copies to and from memory that the host does not see go through a block of this many bytes.
@@ -173,59 +164,12 @@ class VulkanBackend(Backend):
             self._device.destroy()
             driver().vkDestroyInstance(self._instance, None)
 
-    @staticmethod
-    def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
-        requires = artifact.requires
-        if unknown := sorted(requires.keys() - KNOWN_REQUIREMENTS):
-            return f"it requires {unknown[0]}, which this runtime does not know; upgrade it"
-        api = tuple(capabilities["api"])
-        if _version(requires.get("api", "1.0")) > api:
-            return (
-                f"it needs Vulkan {requires['api']}, here is {'.'.join(map(str, api))}; build for "
-                "vulkan1.1, or upgrade the driver"
-            )
-        if missing := sorted(set(requires.get("features", ())) - set(capabilities["features"])):
-            return f"it needs {', '.join(missing)}, which the device lacks; build it for f32"
-        if (suits := requires.get("device", here := capabilities.get("device_type"))) != here:
-            return f"it is for a device of type {suits}, this one is {here}; build it without that"
-        if (matrix := requires.get("cooperative_matrix")) is not None:
-            offered = capabilities.get("cooperative_matrices", ())
-            if not any(matrix.items() <= product.items() for product in offered):
-                return (
-                    f"it needs cooperative matrices of {_product(matrix)}, the device has "
-                    f"{', '.join(map(_product, offered)) or 'none'}; build for vulkan1.3"
-                )
-        if (size := requires.get("subgroup_size")) is not None:
-            least, most = capabilities.get("subgroup_sizes", (0, 0))
-            if not least <= size <= most:
-                return (
-                    f"it needs subgroups of {size} lanes, the device has {least} to {most}; build "
-                    "for vulkan1.3"
-                )
-        for name, needed in requires.get("limits", {}).items():
-            if (limit := capabilities["limits"].get(name, 0)) < needed:
-                return (
-                    f"it needs {name} = {needed}, the device has {limit}; build it with a smaller "
-                    "schedule or for a smaller shape"
-                )
-        return None
+    refusal = staticmethod(requirements.refusal)
+    rank = staticmethod(requirements.rank)
 
     @staticmethod
     def limits(capabilities: Mapping[str, Any]) -> Limits:
         return vulkan_limits(capabilities["limits"], "the device")
-
-    @staticmethod
-    def rank(artifact: ArtifactEntry) -> tuple[int, ...]:
-        """Cooperative matrices first, then what is for this type of device, then more features of
-        it and the newer API. Of matrices, the larger product."""
-        requires = artifact.requires
-        matrix = requires.get("cooperative_matrix", {})
-        return (
-            matrix.get("m", 0) * matrix.get("n", 0) * matrix.get("k", 0),
-            int("device" in requires),
-            len(requires.get("features", ())),
-            *_version(requires.get("api", "1.0")),
-        )
 
     # Memory
 
@@ -527,15 +471,6 @@ def _in_order(kernel: VulkanKernel, buffers: Mapping[str, Buffer]) -> list[Dispa
     return [
         Dispatch(pipeline=p, buffers=buffers, waits=i > 0) for i, p in enumerate(kernel.pipelines)
     ]
-
-
-def _product(matrix: Mapping[str, Any]) -> str:
-    """16x16x16 f16 to f32, of a cooperative matrix's shape and types."""
-    return f"{matrix['m']}x{matrix['n']}x{matrix['k']} {matrix['a']} to {matrix['c']}"
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(".")))
 
 
 def _no_stream(stream: int | None) -> None:

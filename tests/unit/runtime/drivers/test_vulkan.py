@@ -92,6 +92,15 @@ def fresh_driver() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("fresh_driver")
+def test_a_device_without_cooperative_matrices_is_told_so() -> None:
+    """By the matrices that are missing, and not by a feature that comes with them."""
+    matrix = {"m": 16, "n": 16, "k": 16, "a": "f16", "c": "f32"}
+    needs_matrix = artifact(features=("cooperativeMatrix",), cooperative_matrix=matrix)
+    refusal = VulkanBackend.refusal(needs_matrix, CAPABILITIES)
+    assert refusal is not None
+    assert "16x16x16 f16 to f32" in refusal and refusal.endswith("build for vulkan1.3")
+
+
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vulkan", None)
     for use in (VulkanBackend.devices, VulkanBackend):

@@ -73,39 +73,28 @@ class Core:
     grid: Grid = ZEN_GRID
 
 
+def _server(name: str, loads: Mapping[int, float], clock: float) -> Core:
+    """A server core of Intel's with two multiply-adds of 64 bytes a cycle."""
+    return Core(
+        name=name,
+        multiply_adds={32: 2, 64: 2},
+        loads=loads,
+        latency=4,
+        clock=clock,
+        cycles=GOLDEN_COVE,
+        grid=GOLDEN_COVE_GRID,
+    )
+
+
 #: Those that a target may name. Zen 4 does a multiply-add of 64 bytes as two halves. "Golden Cove"
 #: is the core of Sapphire Rapids and, little changed, of Emerald and Granite Rapids.
 CORES: tuple[Core, ...] = (
     Core(name="Nehalem", multiply_adds={16: 1}, loads={16: 1}, latency=7, clock=3.4e9),
     Core(name="Haswell", multiply_adds={32: 2}, loads={32: 2}, latency=5, clock=3.0e9),
     Core(name="Skylake", multiply_adds={32: 2}, loads={32: 2}, latency=4, clock=3.5e9),
-    Core(
-        name="Skylake-SP",
-        multiply_adds={32: 2, 64: 2},
-        loads={32: 2, 64: 2},
-        latency=4,
-        clock=2.6e9,
-        cycles=GOLDEN_COVE,
-        grid=GOLDEN_COVE_GRID,
-    ),
-    Core(
-        name="Sunny Cove",
-        multiply_adds={32: 2, 64: 2},
-        loads={32: 2, 64: 2},
-        latency=4,
-        clock=2.8e9,
-        cycles=GOLDEN_COVE,
-        grid=GOLDEN_COVE_GRID,
-    ),
-    Core(
-        name="Golden Cove",
-        multiply_adds={32: 2, 64: 2},
-        loads={32: 3, 64: 2},
-        latency=4,
-        clock=2.8e9,
-        cycles=GOLDEN_COVE,
-        grid=GOLDEN_COVE_GRID,
-    ),
+    _server("Skylake-SP", loads={32: 2, 64: 2}, clock=2.6e9),
+    _server("Sunny Cove", loads={32: 2, 64: 2}, clock=2.8e9),
+    _server("Golden Cove", loads={32: 3, 64: 2}, clock=2.8e9),
     Core(name="Zen", multiply_adds={32: 1}, loads={32: 1}, latency=5, clock=3.0e9),
     Core(name="Zen 2", multiply_adds={32: 2}, loads={32: 2}, latency=5, clock=3.3e9),
     Core(name="Zen 3", multiply_adds={32: 2}, loads={32: 2}, latency=4, clock=3.7e9),

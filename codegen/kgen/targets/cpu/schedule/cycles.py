@@ -81,6 +81,8 @@ ZEN_4 = Cycles(
     task=800.0,
     share=0.6,
 )
+#: Fitted to schedules of model products and squares on Emerald Rapids, with AVX-512 and AVX2 (f32,
+#: one thread, 2026-11-23), over a wider grid of blocks than the one that is compared now.
 GOLDEN_COVE = Cycles(
     step=0.15,
     tile=31.0,
