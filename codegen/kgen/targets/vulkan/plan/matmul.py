@@ -7,6 +7,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates
 from kgen.targets.epilogue import FusedEpilogue
+from kgen.targets.header import counted
 from kgen.targets.vulkan.plan.base import Tensor, VulkanPlan, check_blocks
 from kgen.targets.vulkan.plan.epilogue import Epilogue
 from kgen.targets.vulkan.plan.matrix import epilogue_widths, tensor
@@ -44,6 +45,22 @@ class MatmulPlan(VulkanPlan):
         columns = [self.epilogue.values(a, store) for a in self.epilogue.fused.arguments]
         values = zip(*columns, strict=True) if columns else [()] * len(store.members)
         return tuple(zip(self.sums(store), self.results(store), values, strict=True))
+
+    @property
+    def k_note(self) -> str:
+        """How K is cut, for the header."""
+        full, rest = divmod(self.spec.k, self.schedule.block_k)
+        remainder = f" and a remainder of {rest}" if rest else ""
+        return f"{counted(full, 'whole tile')} along k{remainder}"
+
+    @property
+    def invocations_note(self) -> str:
+        """What an invocation computes, for the header."""
+        m, n = self.outputs.m, self.outputs.n
+        return (
+            f"{m.threads} x {n.threads} invocations (m x n), "
+            f"{m.per_thread} x {n.per_thread} outputs each, {n.group} next to one another"
+        )
 
     @property
     def batched(self) -> bool:

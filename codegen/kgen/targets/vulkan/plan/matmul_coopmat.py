@@ -14,7 +14,6 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CooperativeMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.header import counted
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.base import Shared, check_powers_of_two, check_threads, log2
 from kgen.targets.vulkan.plan.matmul import (
@@ -237,9 +236,8 @@ class CooperativePlan(MatmulPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        full, rest = divmod(self.spec.k, self.schedule.block_k)
         return (
-            f"{counted(full, 'whole tile')} along k{f' and a remainder of {rest}' if rest else ''}",
+            self.k_note,
             f"matrices of {self.size.text}, {self.warps_m} x {self.warps_n} subgroups of "
             f"{self.size.lanes} lanes (m x n), {self.warp_m} x {self.warp_n} outputs each",
         )

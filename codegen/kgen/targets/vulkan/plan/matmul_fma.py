@@ -12,7 +12,6 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.header import counted
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.base import check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.matmul import (
@@ -58,13 +57,7 @@ class FmaPlan(MatmulPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        m, n, k = self.outputs.m, self.outputs.n, self.spec.k
-        full, rest = divmod(k, self.schedule.block_k)
-        return (
-            f"{counted(full, 'whole tile')} along k{f' and a remainder of {rest}' if rest else ''}",
-            f"{m.threads} x {n.threads} invocations (m x n), "
-            f"{m.per_thread} x {n.per_thread} outputs each, {n.group} next to one another",
-        )
+        return (self.k_note, self.invocations_note)
 
     @property
     def double_buffered(self) -> bool:

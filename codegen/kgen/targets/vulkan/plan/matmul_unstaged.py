@@ -11,7 +11,6 @@ from kgen.errors import ScheduleError
 from kgen.schedule import UnstagedMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.header import counted
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.base import Shared, check_powers_of_two, check_threads, log2
 from kgen.targets.vulkan.plan.matmul import (
@@ -147,14 +146,9 @@ class UnstagedPlan(MatmulPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        m, n, slices = self.outputs.m, self.outputs.n, self.schedule.slices
-        full, rest = divmod(self.spec.k, self.schedule.block_k)
-        found = (
-            f"{counted(full, 'whole tile')} along k{f' and a remainder of {rest}' if rest else ''}",
-            f"{m.threads} x {n.threads} invocations (m x n), "
-            f"{m.per_thread} x {n.per_thread} outputs each, {n.group} next to one another",
-        )
-        return (*found, f"split-k in the workgroup: {slices} slices") if self.split else found
+        found = (self.k_note, self.invocations_note)
+        slices = f"split-k in the workgroup: {self.schedule.slices} slices"
+        return (*found, slices) if self.split else found
 
     @property
     def split(self) -> bool:
