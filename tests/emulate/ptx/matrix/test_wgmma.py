@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kgen.emulate import Numerics
-from kgen.emulate.ptx.ops.wgmma import matrix_product
+from kgen.emulate.ptx.ops.matrix.wgmma import matrix_product
 from tests.emulate.ptx.ptx_kernels import Array
 from tests.emulate.ptx.wgmma_programs import (
     B_AT,

@@ -25,7 +25,7 @@ from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Source
 from kgen.emulate.ptx.memory.accesses import Region
-from kgen.emulate.ptx.ops.fragments import DECODERS, ELEMENTS
+from kgen.emulate.ptx.ops.matrix.fragments import DECODERS, ELEMENTS
 from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen
 

@@ -8,30 +8,20 @@ from kgen.emulate.ptx.exec.operations import Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.frontend.words import Unsupported, Words
-from kgen.emulate.ptx.ops import (
-    atomics,
+from kgen.emulate.ptx.ops import hints
+from kgen.emulate.ptx.ops.arithmetic import (
     bits,
     carry,
-    cluster,
     compare,
-    control,
     convert,
-    copy,
     floating,
-    hints,
     integer,
     integer_rare,
-    ldmatrix,
-    loadstore,
-    match,
-    mbarrier,
-    mma,
     move,
-    proxy,
-    warp,
-    wgmma,
-    wmma,
 )
+from kgen.emulate.ptx.ops.matrix import ldmatrix, mma, wgmma, wmma
+from kgen.emulate.ptx.ops.memory import atomics, copy, loadstore
+from kgen.emulate.ptx.ops.synchronisation import cluster, control, match, mbarrier, proxy, warp
 from kgen.emulate.ptx.types import TYPES
 
 

@@ -129,7 +129,7 @@ class SplitPlan(CudaPlan):
     @property
     def part_library(self) -> str:
         """The macros of the first kernel."""
-        return f"ptx/lib/{self.schedule.mainloop}_kernel.j2"
+        return f"ptx/lib/matmul/{self.schedule.mainloop}_kernel.j2"
 
     @property
     def shared_alignment(self) -> int:

@@ -1,0 +1,29 @@
+"""The instructions that begin with cp: to the module of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kgen.emulate.ptx.exec.operations import Operation
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.ops.memory import async_copy, bulk_copy, tensor_copy
+from kgen.emulate.ptx.ops.synchronisation import mbarrier
+
+
+def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    reduces = words.flag("reduce")
+    if not words.flag("async"):
+        raise Unsupported
+    if words.flag("bulk"):
+        kind = tensor_copy.tensor if words.flag("tensor") else bulk_copy.bulk
+        return kind(decoder, words, operands, reduces)
+    if reduces:
+        raise Unsupported
+    if words.flag("mbarrier"):
+        return mbarrier.arrive_after_copies(decoder, words, operands)
+    return async_copy.build(decoder, words, operands)
+
+
+BUILDERS: dict[str, Builder] = {"cp": _copy}

@@ -1,0 +1,219 @@
+"""cp.async.bulk.tensor in tiled mode (PTX ISA 9.7.9.25.5; tensors 5.5).
+
+The addresses of im2col mode are not known: such an instruction is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from kgen.emulate.ptx.asynchronous.tensor_box import (
+    CHUNK,
+    REDUCTIONS,
+    Box,
+    Combine,
+    MappedTensor,
+    chunks,
+    reduction,
+)
+from kgen.emulate.ptx.asynchronous.transfers import Issue, Transfers, issues
+from kgen.emulate.ptx.chunk import Mask, Violation
+from kgen.emulate.ptx.counting.traffic import Requests
+from kgen.emulate.ptx.exec.machine import Machine
+from kgen.emulate.ptx.exec.operations import Action, Source
+from kgen.emulate.ptx.frontend.decode import Decoder
+from kgen.emulate.ptx.frontend.syntax import Address, Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.ops.memory.bulk_copy import SHARED_SPACES
+from kgen.emulate.ptx.ops.memory.bulk_destination import check_aligned, destination
+from kgen.emulate.ptx.races.bulk_order import Rows
+from kgen.emulate.ptx.types import TYPES, Array
+from kgen.emulate.tensor_map import TensorMap
+from kgen.emulate.windows import WINDOW_BITS
+from kgen_runtime.values import frozen
+
+_S32 = TYPES["s32"]
+_DIMENSIONS = {f"{n}d": n for n in range(1, 6)}
+#: Where a box in shared memory must begin (PTX ISA 5.5, table of alignments).
+_BOX_ALIGNMENT = 128
+
+#: The box of each CTA that has one.
+Boxes = dict[int, Box]
+
+
+def tensor(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces: bool) -> Action:
+    """The instructions that begin with cp.async.bulk.tensor, after those words."""
+    words.flag("tile")
+    prefetches = words.flag("prefetch")
+    dimensions = _DIMENSIONS.get(words.choice(*_DIMENSIONS) or "")
+    if words.flag("L2::cache_hint"):
+        operands = operands[:-1]
+    if dimensions is None:
+        raise Unsupported
+    for mapped in decoder.machine.launch.tensor_maps.values():
+        decoder.global_access(mapped.map.element_bytes)
+    if prefetches:
+        words.drop(frozenset(["L2", "global"]))
+        words.finish()
+        return lambda mask: None
+    spaces = (*SHARED_SPACES, "global")
+    to, source = words.choice(*spaces), words.choice(*spaces)
+    if to == "global" and source == "shared::cta":
+        return _store(decoder, words, operands, dimensions, reduces)
+    if to in SHARED_SPACES and source == "global" and not reduces:
+        return _load(decoder, words, operands, dimensions)
+    raise Unsupported
+
+
+@frozen
+class _Place:
+    """`[map, {coordinates}]`, in every lane."""
+
+    decoder: Decoder
+    map: Source
+    coordinates: tuple[Source, ...]
+
+    def boxes(self, issue: Issue) -> list[tuple[Issue, TensorMap, Boxes]]:
+        """The threads by the map that they use, and the box of each CTA."""
+        machine = self.decoder.machine
+        address = issue.of(machine, self.map())
+        at = [issue.of(machine, read()) for read in self.coordinates]
+        found = []
+        for value in np.unique(address[issue.ctas]):
+            part = issue.where(address == value)
+            tensor = self._tensor(int(value), part)
+            boxes = {
+                int(cta): Box(tensor=tensor, coordinates=tuple(int(c[cta]) for c in at))
+                for cta in np.flatnonzero(part.ctas)
+            }
+            found.append((part, tensor.map, boxes))
+        return found
+
+    def _tensor(self, address: int, issue: Issue) -> MappedTensor:
+        machine = self.decoder.machine
+        tensor = machine.launch.tensor_maps.get(address)
+        lanes = issue.lanes(machine)
+        if tensor is None:
+            message = "there is no tensor map at the address (is a cvta.param missing?)"
+            raise Violation("out-of-bounds", message, lanes, np.full((1, 1, 1), address))
+        if tensor.map.rank != len(self.coordinates):
+            message = (
+                f"the tensor map has {tensor.map.rank} dimensions, not {len(self.coordinates)}"
+            )
+            raise Violation("trap", message, lanes)
+        return tensor
+
+
+def _place(decoder: Decoder, operand: Operand, dimensions: int) -> _Place:
+    if not isinstance(operand, Address) or len(operand.coordinates) != dimensions:
+        raise Unsupported
+    return _Place(
+        decoder=decoder,
+        map=decoder.address(replace(operand, coordinates=())),
+        coordinates=tuple(decoder.sources(operand.coordinates, _S32)),
+    )
+
+
+def _load(decoder: Decoder, words: Words, operands: Sequence[Operand], dimensions: int) -> Action:
+    if len(operands) not in (3, 4):
+        raise Unsupported
+    to = destination(decoder, words, operands[0], operands[2], (*operands, None)[3])
+    words.finish()
+    place = _place(decoder, operands[1], dimensions)
+    machine, requests = decoder.machine, decoder.watch()
+
+    def run(mask: Mask) -> None:
+        for every in issues(machine, mask):
+            for issue, map_, boxes in place.boxes(every):
+                addresses = _addresses(map_, to.starts(issue, _BOX_ALIGNMENT))
+                rows = _rows(machine, boxes)
+                to.start(issue, addresses, partial(_fetch, machine.ctas, boxes), rows)
+                _count(requests, boxes, to.readers(issue), store=False)
+
+    return run
+
+
+def _rows(machine: Machine, boxes: Boxes) -> Rows:
+    """What each CTA's box touches of global memory, if that is looked after."""
+    base = next(iter(boxes.values())).tensor.base
+    if not machine.checks or machine.order.shadow((base >> WINDOW_BITS) - 1) is None:
+        return {}
+    return {cta: box.rows() for cta, box in boxes.items()}
+
+
+def _addresses(map_: TensorMap, start: Array) -> Array:
+    """Shared addresses [C, chunks] of boxes that start at [C, 1]."""
+    return np.stack([chunks(int(at), map_.box_bytes, map_.swizzle) * CHUNK for at in start[:, 0]])
+
+
+def _fetch(ctas: int, boxes: Boxes) -> Array:
+    size = next(iter(boxes.values())).map.box_bytes
+    data = np.zeros((ctas, size // CHUNK, CHUNK), np.uint8)
+    for cta, box in boxes.items():
+        data[cta] = box.load().reshape(-1, CHUNK)
+    return data
+
+
+def _store(
+    decoder: Decoder,
+    words: Words,
+    operands: Sequence[Operand],
+    dimensions: int,
+    reduces: bool,
+) -> Action:
+    name = words.choice(*REDUCTIONS) if reduces else None
+    if not words.flag("bulk_group") or len(operands) != 2 or reduces != (name is not None):
+        raise Unsupported
+    words.finish()
+    decoder.shared_access(CHUNK)
+    place, source = _place(decoder, operands[0], dimensions), decoder.address(operands[1])
+    machine, transfers, requests = decoder.machine, decoder.engine(Transfers), decoder.watch()
+
+    def run(mask: Mask) -> None:
+        for every in issues(machine, mask):
+            for issue, map_, boxes in place.boxes(every):
+                start = issue.of(machine, source())
+                check_aligned(issue, start, _BOX_ALIGNMENT, decoder)
+                _check_writeable(decoder, issue, map_)
+                write = _writer(boxes, _combine(name, map_, issue.lanes(machine)))
+                addresses, rows = _addresses(map_, start[:, None]), _rows(machine, boxes)
+                transfers.store(issue, addresses, CHUNK, write, rows, reduces=reduces)
+                _count(requests, boxes, np.ones(machine.ctas, np.int64), store=True)
+
+    return run
+
+
+def _combine(name: str | None, map_: TensorMap, lanes: Array) -> Combine | None:
+    if name is None:
+        return None
+    combine = reduction(name, map_.dtype)
+    if combine is None:
+        raise Violation("trap", f"there is no reduction {name} of {map_.dtype}", lanes)
+    return combine
+
+
+def _writer(boxes: Boxes, combine: Combine | None) -> Callable[[Array, Array], None]:
+    def write(data: Array, ctas: Array) -> None:
+        for cta in np.flatnonzero(ctas):
+            boxes[int(cta)].store(data[cta].reshape(-1), combine)
+
+    return write
+
+
+def _check_writeable(decoder: Decoder, issue: Issue, map_: TensorMap) -> None:
+    if not map_.buffer.flags.writeable:
+        message = "bulk copy to a read-only buffer"
+        raise Violation("out-of-bounds", message, issue.lanes(decoder.machine))
+
+
+def _count(requests: Requests | None, boxes: Boxes, readers: Array, *, store: bool) -> None:
+    """Tell a profile the contiguous rows of global memory that each CTA's box touches."""
+    if requests is not None:
+        for cta, box in boxes.items():
+            rows, nbytes = box.rows()
+            if rows.size and nbytes:
+                requests.bulk(rows, nbytes, store=store, readers=int(readers[cta]))

@@ -1,0 +1,129 @@
+"""Fences of proxies and of mbarrier.init, dependent grids, register counts (PTX ISA 9.7.13.4, .12,
+9.7.19.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kgen.emulate.ptx.asynchronous.warpgroups import WARPS
+from kgen.emulate.ptx.chunk import Mask, Violation
+from kgen.emulate.ptx.exec.ctas import WARP
+from kgen.emulate.ptx.exec.machine import Machine
+from kgen.emulate.ptx.exec.operations import Action, Collective, Operation
+from kgen.emulate.ptx.frontend.decode import Builder, Decoder
+from kgen.emulate.ptx.frontend.syntax import Operand
+from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.ops.synchronisation import control
+from kgen.emulate.ptx.order.known import Fence
+from kgen.emulate.ptx.types import Array
+from kgen.errors import EmulationError
+
+_LEAST, _MOST, _STEP = 24, 256, 8
+#: 32-bit registers of a multiprocessor on every architecture that has setmaxnreg.
+_REGISTER_FILE = 1 << 16
+
+
+def _fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    """fence.proxy.async and fence.mbarrier_init; other fences are of memory."""
+    if words.flag("mbarrier_init"):
+        # Releases mbarrier.init to the cluster, and so to the copies that complete there.
+        words.drop(frozenset(["release", "cluster"]))
+        words.finish()
+        return _proxy_fence(decoder, "mbarrier_init")
+    if not words.flag("proxy"):
+        return control.BUILDERS["fence"](decoder, words, operands)
+    kind = words.choice("async", "alias", "async::generic")
+    space = words.choice("global", "shared::cta", "shared::cluster")
+    restricted = words.choice("sync_restrict::shared::cta", "sync_restrict::shared::cluster")
+    words.drop(frozenset(["acquire", "release", "cluster"]))
+    words.finish()
+    if kind is None:
+        raise Unsupported
+    if kind == "alias":
+        # Virtual addresses of one memory do not exist here.
+        return lambda mask: None
+    if space is None and restricted is None:
+        return _proxy_fence(decoder, "async.shared", "async.global")
+    return _proxy_fence(decoder, "async.global" if space == "global" else "async.shared")
+
+
+def _proxy_fence(decoder: Decoder, *fences: Fence) -> Action:
+    machine = decoder.machine
+
+    def run(mask: Mask) -> None:
+        if machine.checks:
+            for fence in fences:
+                machine.clocks.fence(fence, machine.active(mask))
+
+    return run
+
+
+def _dependent_grids(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    """griddepcontrol: one launch is run, so that no grid is before it and none waits for it."""
+    if words.choice("wait", "launch_dependents") is None:
+        raise Unsupported
+    words.finish()
+    return lambda mask: None
+
+
+class _RegisterCounts:
+    """What the warps [C, W] have set their number of registers to; 0 where they have not."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        machine.on_reset.append(self._reset)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._counts = np.zeros((self.machine.ctas, self.machine.warps), np.int64)
+
+    def set(self, count: int, increases: bool, mask: Mask) -> None:
+        machine = self.machine
+        lanes = machine.everywhere(machine.active(mask))
+        warps = lanes.any(axis=2)
+        wrong = self._counts > count if increases else self._counts < count
+        wrong = wrong & warps & (self._counts > 0)
+        if wrong.any():
+            change = "increases" if increases else "decreases"
+            message = f"setmaxnreg {change} the {int(self._counts[wrong][0])} registers to {count}"
+            raise Violation("trap", message, lanes & wrong[..., None])
+        self._counts = np.where(warps, count, self._counts)
+        self._check_total(lanes)
+
+    def _check_total(self, lanes: Array) -> None:
+        """Once all warps have said what they want, it must be what the CTA was launched with."""
+        launched = _REGISTER_FILE // (self.machine.warps * WARP) // _STEP * _STEP
+        there = min(launched, _MOST - 1) * self.machine.warps
+        asked = self._counts.sum(axis=1)
+        over = (self._counts > 0).all(axis=1) & (asked > there)
+        if over.any():
+            message = (
+                f"setmaxnreg waits for ever: the warps ask for {int(asked[over][0]) * WARP} "
+                f"registers, the CTA cannot have been launched with more than {there * WARP}"
+            )
+            raise Violation("deadlock", message, lanes & over[:, None, None])
+
+
+def _set_registers(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+    """setmaxnreg.inc/.dec.sync.aligned.u32, by a warpgroup."""
+    change = words.choice("inc", "dec")
+    if change is None or not (words.flag("sync") and words.flag("aligned")):
+        raise Unsupported
+    words.flag("u32")
+    words.finish()
+    count = decoder.constant(operands[0])
+    if count % _STEP or not _LEAST <= count <= _MOST:
+        raise EmulationError(
+            f"setmaxnreg {count}: it takes multiples of {_STEP} from {_LEAST} to {_MOST}"
+        )
+    counts = decoder.engine(_RegisterCounts)
+    return Collective(action=lambda mask: counts.set(count, change == "inc", mask), warps=WARPS)
+
+
+BUILDERS: dict[str, Builder] = {
+    "fence": _fence,
+    "griddepcontrol": _dependent_grids,
+    "setmaxnreg": _set_registers,
+}
