@@ -18,8 +18,9 @@ from kgen.graph.lower import Lowered, lower
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.reading.importer import imported
 from kgen.graph.rewrites.normalizations import folded
-from kgen_runtime import scalar
 from kgen_runtime.backends.reference import output_elements
+from kgen_runtime.reference.elements import elements
+from kgen_runtime.reference.numbers import write
 
 Array = np.ndarray[Any, Any]
 ROOT = Path(__file__).parents[1]
@@ -110,11 +111,11 @@ def run(lowered: Lowered, inputs: Mapping[str, Array]) -> dict[str, Array]:
             assert data.nbytes == param.nbytes, (call, param)
             buffers[param.name] = data.data
         out = call.spec.parameters[-1]
-        element = scalar.elements(
+        element = elements(
             spec, {name: data for name, data in buffers.items() if name != "out"}, "out"
         )
         for index, offset in output_elements(spec, out):
-            scalar.write(buffers["out"], offset, out.dtype, element(index))
+            write(buffers["out"], offset, out.dtype, element(index))
     return {name: memory[buffer] for name, buffer in lowered.outputs.items()}
 
 

@@ -17,9 +17,9 @@ from kgen.constants import stored
 from kgen.program import weight
 from kgen.spec import Operand, Spec
 from kgen.targets.base import Kernel
-from kgen_runtime.dlpack import packed_strides
 from kgen_runtime.dtypes import DType
-from kgen_runtime.manifest_program import Place, PlaceKind, Program, Step, Value
+from kgen_runtime.memory.dlpack import packed_strides
+from kgen_runtime.schema.program import Place, PlaceKind, Program, Step, Value
 
 Array = npt.NDArray[Any]
 ROWS, WIDE, INNER = 5, 24, 40

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from kgen import render, targets
 from kgen.errors import BundleError, ScheduleError
 from kgen.files import replacing
-from kgen_runtime import manifest_json
 from kgen_runtime.bundle import MANIFEST
 from kgen_runtime.launch_limits import kernel_refusal, limits_of
 from kgen_runtime.manifest import (
@@ -26,7 +25,8 @@ from kgen_runtime.manifest import (
     TargetEntry,
     TensorParam,
 )
-from kgen_runtime.manifest_program import PAGE, WEIGHTS, Program
+from kgen_runtime.schema import manifest_json
+from kgen_runtime.schema.program import PAGE, WEIGHTS, Program
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:

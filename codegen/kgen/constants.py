@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.errors import SpecError
-from kgen_runtime import packing
 from kgen_runtime.array import dtype_of
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import TensorParam
+from kgen_runtime.memory import packing
 
 Array = npt.NDArray[Any]
 #: What numpy's files make of 16-bit types that it does not know.

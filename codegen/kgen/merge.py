@@ -10,7 +10,7 @@ from kgen.bundle import Bundle
 from kgen.errors import BundleError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry, Manifest
-from kgen_runtime.manifest_program import Program
+from kgen_runtime.schema.program import Program
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kgen.errors import BundleError
-from kgen_runtime.manifest_program import Program, Weight, weight_file
-from kgen_runtime.program_check import check_programs, uses
+from kgen_runtime.schema.program import Program, Weight, weight_file
+from kgen_runtime.schema.program_check import check_programs, uses
 
 if TYPE_CHECKING:
     import numpy.typing as npt

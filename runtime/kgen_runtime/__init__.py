@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from kgen_runtime import errors
     from kgen_runtime.array import Array
     from kgen_runtime.backend import DeviceInfo
+    from kgen_runtime.calls.kernel import Kernel
     from kgen_runtime.dtypes import DType
     from kgen_runtime.errors import KgenError
-    from kgen_runtime.kernel import Kernel
     from kgen_runtime.kernels import Kernels, load
     from kgen_runtime.select import Devices, devices
 
@@ -47,7 +47,7 @@ if not TYPE_CHECKING:  # a type checker would believe in any name
             "DType": "kgen_runtime.dtypes",
             "DeviceInfo": "kgen_runtime.backend",
             "Devices": "kgen_runtime.select",
-            "Kernel": "kgen_runtime.kernel",
+            "Kernel": "kgen_runtime.calls.kernel",
             "Kernels": "kgen_runtime.kernels",
             "KgenError": "kgen_runtime.errors",
             "devices": "kgen_runtime.select",

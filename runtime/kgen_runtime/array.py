@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kgen_runtime import dlpack, lending
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError
-from kgen_runtime.host_memory import bytes_at, host_bytes
+from kgen_runtime.memory import dlpack, lending
+from kgen_runtime.memory.host import bytes_at, host_bytes
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from kgen_runtime.backend import Backend
-    from kgen_runtime.host_memory import HostBytes
+    from kgen_runtime.memory.host import HostBytes
 
 
 #: What numpy lacks.

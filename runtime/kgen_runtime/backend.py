@@ -16,14 +16,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from kgen_runtime.errors import DeviceError
-from kgen_runtime.host_memory import host_bytes
 from kgen_runtime.launch_limits import kernel_refusal
+from kgen_runtime.memory.host import host_bytes
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
-    from kgen_runtime.host_memory import HostBytes as HostBytes
     from kgen_runtime.launch_limits import Limits
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+    from kgen_runtime.memory.host import HostBytes as HostBytes
 
 
 @frozen

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from kgen_runtime.archive import DAMAGE, Archive, Source, map_file
 from kgen_runtime.errors import BundleError, IntegrityError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor
-from kgen_runtime.manifest_json import from_json
-from kgen_runtime.manifest_program import Weight
+from kgen_runtime.schema.manifest_json import from_json
+from kgen_runtime.schema.program import Weight
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes

@@ -14,14 +14,15 @@ from kgen_runtime.archive import Source
 from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.bundle import BundleFile
+from kgen_runtime.calls.kernel import Kernel
+from kgen_runtime.calls.loaded import close_after
+from kgen_runtime.calls.operations import Operations
+from kgen_runtime.calls.program import LoadedProgram
+from kgen_runtime.calls.session import Weights
 from kgen_runtime.errors import ArgumentError, BundleError, DeviceError, UnknownOperation
-from kgen_runtime.kernel import Kernel
-from kgen_runtime.loaded import close_after
-from kgen_runtime.operations import Operations
-from kgen_runtime.program import LoadedProgram, Weights
 
 if TYPE_CHECKING:
-    from kgen_runtime.dispatch import Dispatch
+    from kgen_runtime.calls.dispatch import Dispatch
 
 
 def load(
@@ -158,7 +159,7 @@ class Kernels(Operations, Mapping[str, Kernel]):
             if op.startswith("_"):  # what Python's protocols and notebooks ask for
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {op!r}")
             if op in self._ops:
-                from kgen_runtime.dispatch import Dispatch
+                from kgen_runtime.calls.dispatch import Dispatch
 
                 found = Dispatch(op, [k for k in self._kernels.values() if k.entry.op == op])
                 # From now on an attribute of its own: Python finds it in a tenth of the time.

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from kgen_runtime.dtypes import DType
-from kgen_runtime.manifest_program import Program
+from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen
 
 #: What is written, and all that are read: version 1 had no programs.

@@ -8,7 +8,7 @@ from importlib import import_module
 from kgen_runtime.backend import Backend, Described, DeviceInfo, Judge, choose_code
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry
-from kgen_runtime.manifest_program import Program
+from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen
 
 #: Every backend, best first: its module in `backends/`, imported when it is first asked for.

@@ -18,7 +18,7 @@ from kgen.check.bench.timing import Run
 from kgen.check.peers import ceilings
 from kgen.check.peers.base import Peer
 from kgen.spec import DType, Matmul
-from kgen_runtime.backends.cpu import device_info
+from kgen_runtime.backends.cpu.backend import device_info
 from scripts.bench_cpu.results import Row
 
 ONE = "one core"

@@ -13,9 +13,9 @@ import pytest
 from kgen_runtime.array import Array
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cuda import CudaBackend
-from kgen_runtime.backends.cuda_driver import call, driver
+from kgen_runtime.backends.cuda.driver import call, driver
+from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.errors import DeviceError, LaunchError, OutOfMemory
-from kgen_runtime.kernel import Kernel
 from kgen_runtime.manifest import Extent3, KernelEntry, Launch
 from tests.unit.runtime.fakes import Adding, entry, param
 

@@ -14,7 +14,7 @@ from kgen.targets import FAMILIES
 WATCHED = (
     *("numpy", "jinja2", "llvmlite", "kgen.spec", "kgen.pipeline", "kgen.emulate"),
     *(f"kgen.targets.{family}" for family in FAMILIES),
-    *("importlib.metadata", "kgen_runtime.manifest_check"),
+    *("importlib.metadata", "kgen_runtime.schema.kernel_check"),
 )
 PRODUCT = ("--shape", "64x64x64")
 
@@ -74,4 +74,5 @@ def test_a_wrong_target_imports_no_tools(tmp_path: Path) -> None:
 def test_inspect_reads_and_no_more(tmp_path: Path) -> None:
     assert loaded(tmp_path, "build", *PRODUCT, "--target", "vulkan1.3", "-o", "x.kgen")
     for arguments in ((), ("--source", "vulkan1.3"), ("--json",)):
-        assert loaded(tmp_path, "inspect", "x.kgen", *arguments) == {"kgen_runtime.manifest_check"}
+        found = loaded(tmp_path, "inspect", "x.kgen", *arguments)
+        assert found == {"kgen_runtime.schema.kernel_check"}

@@ -16,8 +16,8 @@ from kgen.errors import BundleError, ScheduleError, SpecError, TargetError
 from kgen.schedule import Schedule
 from kgen.spec import Spec
 from kgen.targets.base import Plan, Target
-from kgen_runtime import dlpack
 from kgen_runtime.errors import ArgumentError
+from kgen_runtime.memory import dlpack
 from tests.specs import relu_of
 from tests.unit.runtime.fakes import entry, host
 

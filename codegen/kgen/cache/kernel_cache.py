@@ -23,8 +23,8 @@ from kgen.files import replacing
 from kgen.schedule import Schedule
 from kgen.spec import Spec
 from kgen.targets.base import Artifact, Assembled, Source, Target
-from kgen_runtime import manifest_json
 from kgen_runtime.manifest import Resources
+from kgen_runtime.schema import manifest_json
 from kgen_runtime.values import frozen
 
 #: Bytes that all kept kernels may take where nobody has said otherwise.
@@ -37,6 +37,8 @@ LEFT = 0.9
 ABANDONED = 3600.0
 #: Folders of kgen that decide what a kernel is; a test holds that building one imports no other.
 ROOMS = ("cache", "ops", "schedule", "spec", "targets")
+#: And of the runtime; the other ones load and call.
+RUNTIME_ROOMS = ("expressions", "memory", "schema")
 
 
 @frozen
@@ -166,9 +168,9 @@ def code_digest() -> str:
 
     digest = hashlib.sha256()
     here, runtime = Path(__file__).parents[1], Path(kgen_runtime.__file__).parent
-    rooms = [path for room in ROOMS for path in (here / room).rglob("*.py")]
-    for root, found in ((here, [*here.glob("*.py"), *rooms]), (runtime, runtime.glob("*.py"))):
-        for path in sorted(found):
+    for root, rooms in ((here, ROOMS), (runtime, RUNTIME_ROOMS)):
+        inside = [path for room in rooms for path in (root / room).rglob("*.py")]
+        for path in sorted([*root.glob("*.py"), *inside]):
             digest.update(f"{root.name}/{path.relative_to(root)}\0".encode())
             digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kgen.check.model.steps import ProgramResult
     from kgen.constants import Array
     from kgen_runtime.bundle import BundleFile
-    from kgen_runtime.manifest_program import Value
+    from kgen_runtime.schema.program import Value
 
 #: What the columns mean.
 BOUNDS = """

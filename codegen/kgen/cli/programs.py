@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from kgen.errors import ArgumentError, BundleError, SpecError
 
 if TYPE_CHECKING:
+    from kgen_runtime.calls.program import LoadedProgram
     from kgen_runtime.manifest import Manifest
-    from kgen_runtime.manifest_program import Program
-    from kgen_runtime.program import LoadedProgram
+    from kgen_runtime.schema.program import Program
 
 
 def configure(parser: argparse.ArgumentParser, threads: int | None = None) -> None:

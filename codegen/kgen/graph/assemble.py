@@ -17,7 +17,7 @@ from kgen.graph.upon import together
 from kgen.program import weight
 from kgen.spec.formula import packed
 from kgen_runtime.manifest import Packing, TensorParam
-from kgen_runtime.manifest_program import Place, Program, State, Step, Value, Weight
+from kgen_runtime.schema.program import Place, Program, State, Step, Value, Weight
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """States: pairs of a model's input and output that stay in the program from one run to the next.
 
 The output of a run is the input of the next one. It is written where the input lies, if the step
-that writes it may (:mod:`kgen_runtime.in_place`) and nothing reads the input after it; else it is
-copied there at the end.
+that writes it may (:mod:`kgen_runtime.schema.in_place`) and nothing reads the input after it; else
+it is copied there at the end.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kgen.graph.lower import Lowered
 from kgen.graph.memory import Life
-from kgen_runtime.in_place import in_place
+from kgen_runtime.schema.in_place import in_place
 
 if TYPE_CHECKING:
     from kgen.targets.base import Plan

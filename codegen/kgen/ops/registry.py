@@ -103,7 +103,8 @@ def call_of(name: str, *arguments: Expression) -> Expression:
 
 
 def register(function: Function) -> None:
-    """Add a function; its definition goes to `kgen_runtime.definitions`. SpecError if it exists."""
+    """Add a function; its definition goes to `kgen_runtime.expressions.definitions`. SpecError if
+    it exists."""
     if function.name in _FUNCTIONS:
         raise SpecError(f"function {function.name} exists; choose another name")
     _FUNCTIONS[function.name] = function

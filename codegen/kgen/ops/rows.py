@@ -2,7 +2,8 @@
 
 A row is what lies along the reduced axes. An expansion says what is folded and what comes of it;
 which lanes hold the row, and how often memory is read, is a plan's (`kgen.targets.row`). The
-reference computes the same functions from their definitions (:mod:`kgen_runtime.definitions`).
+reference computes the same functions from their definitions
+(:mod:`kgen_runtime.expressions.definitions`).
 """
 
 from __future__ import annotations

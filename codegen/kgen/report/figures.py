@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from kgen_runtime.manifest import KernelEntry, Manifest
-from kgen_runtime.manifest_program import Program
+from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen
 
 

@@ -12,10 +12,10 @@ from kgen.report.figures import Ceilings, Times
 from kgen.spec import Matmul, from_json
 from kgen.targets.base import Target
 from kgen.targets.device import Rates
+from kgen_runtime.calls.program import LoadedProgram
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.manifest_program import Program
-from kgen_runtime.program import LoadedProgram
+from kgen_runtime.schema.program import Program
 
 Kernels = Mapping[str, KernelEntry]
 #: What is read to measure memory, by the cache that holds it: this part of the cache, or of what is

@@ -12,7 +12,7 @@ from kgen.report.flow import flow
 from kgen.report.markup import Content, Markup, tag
 from kgen.report.picture import picture, title_of
 from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.manifest_program import Program
+from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen
 
 STYLE = """

@@ -9,7 +9,7 @@ from kgen.report.flow import flow
 from kgen.report.layers import Point, layout
 from kgen.report.markup import Markup, shortened, tag
 from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.manifest_program import Program, Step
+from kgen_runtime.schema.program import Program, Step
 
 #: A box, in pixels, and the characters of its two lines.
 WIDTH, HEIGHT, CHARACTERS = 250.0, 40.0, 34

@@ -14,13 +14,13 @@ from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgen_runtime import dlpack
 from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
 from kgen_runtime.backends.captured import CapturedSequence
 from kgen_runtime.backends.forks import OneProcess
 from kgen_runtime.backends.parameters import Parameters
 from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
 from kgen_runtime.launch_limits import Limits, amdgpu_limits
+from kgen_runtime.memory import dlpack
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The reference as a backend: it computes what a kernel's specification says, ignoring its code.
 
-Slow on purpose (see :mod:`kgen_runtime.scalar`); never chosen unless it is asked for by name.
+Slow on purpose (see :mod:`kgen_runtime.reference`); never chosen unless it is asked for by name.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from kgen_runtime import packing, scalar
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.errors import DeviceError, OutOfMemory
+from kgen_runtime.memory import packing
+from kgen_runtime.reference.elements import OPERATIONS, elements
+from kgen_runtime.reference.numbers import write
+from kgen_runtime.reference.rowwise import row_elements
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
@@ -83,10 +86,10 @@ class ReferenceBackend(Backend):
         host.data[:] = buffer[: host.nbytes]
 
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> ReferenceKernel:
-        if entry.spec["op"] not in scalar.OPERATIONS:
+        if entry.spec["op"] not in OPERATIONS:
             raise DeviceError(
                 f"{entry.name}: the reference has no {entry.spec['op']}; "
-                f"it has {', '.join(scalar.OPERATIONS)}"
+                f"it has {', '.join(OPERATIONS)}"
             )
         packed = tuple(param for param in entry.inputs if param.packing is not None)
         return ReferenceKernel(
@@ -103,9 +106,9 @@ class ReferenceBackend(Backend):
         inputs |= {param.name: unpacked(param, inputs[param.name]) for param in kernel.packed}
         try:
             for output in kernel.outputs:
-                element = scalar.elements(kernel.spec, inputs, output.name)
+                element = elements(kernel.spec, inputs, output.name)
                 for index, offset in output_elements(kernel.spec, output):
-                    scalar.write(buffers[output.name], offset, output.dtype, element(index))
+                    write(buffers[output.name], offset, output.dtype, element(index))
         except (ArithmeticError, LookupError, SyntaxError, TypeError, ValueError) as error:
             raise DeviceError(
                 f"{kernel.name}: the reference cannot compute its spec ({error!r:.60}); "
@@ -131,9 +134,9 @@ def unpacked(param: TensorParam, buffer: memoryview) -> memoryview:
 def output_elements(
     spec: Mapping[str, Any], output: TensorParam
 ) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Index (see :data:`kgen_runtime.scalar.Element`) and offset of every output element."""
+    """Index (see :data:`kgen_runtime.Element`) and offset of every output element."""
     if spec["op"] == "rowwise":
-        yield from scalar.row_elements(spec, output.name)
+        yield from row_elements(spec, output.name)
         return
     for flat, position in enumerate(itertools.product(*map(range, output.shape))):
         offset = sum(i * stride for i, stride in zip(position, output.strides, strict=True))

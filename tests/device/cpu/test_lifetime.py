@@ -13,7 +13,7 @@ import pytest
 import kgen
 import kgen_runtime
 from kgen.spec import DType, Matmul
-from kgen_runtime.backends.cpu_library import Library
+from kgen_runtime.backends.cpu.library import Library
 from kgen_runtime.errors import DeviceError
 from tests.specs import relu_of, softmax_of
 

@@ -21,10 +21,11 @@ import kgen_runtime
 from kgen import bundle, pipeline, targets
 from kgen.schedule import CpuStream
 from kgen.spec import DType, Epilogue, Matmul
-from kgen_runtime.backends import cpu_launch, cpu_workers
-from kgen_runtime.backends.cpu_launch import SHARED_TRIALS, TRIALS
-from kgen_runtime.backends.cpu_sequence import JobSequence
-from kgen_runtime.backends.cpu_workers import MOST_POINTERS, Job, JobList
+from kgen_runtime.backends.cpu import launch as cpu_launch
+from kgen_runtime.backends.cpu import workers as cpu_workers
+from kgen_runtime.backends.cpu.launch import SHARED_TRIALS, TRIALS
+from kgen_runtime.backends.cpu.sequence import JobSequence
+from kgen_runtime.backends.cpu.workers import MOST_POINTERS, Job, JobList
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import Launch
 from tests.specs import relu_of
@@ -161,7 +162,7 @@ def test_arguments_are_kept_alive(path: Path) -> None:
 
 
 FORKING = """
-import os, sys, threading, numpy as np, kgen_runtime, kgen_runtime.backends.cpu_launch as launch
+import os, sys, threading, numpy as np, kgen_runtime, kgen_runtime.backends.cpu.launch as launch
 launch.SHARED_SECONDS = 0.0
 kernels = kgen_runtime.load(sys.argv[1], device="cpu", num_threads=3)
 x = -np.ones(40_000, np.float32)
@@ -295,6 +296,6 @@ def test_no_pool_for_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_pool_serves_aarch64_too() -> None:
     """It is made for both; here only that it is there."""
-    folder = Path(cpu_workers.__file__).parents[1] / "native"
+    folder = Path(cpu_workers.__file__).parents[2] / "native"
     assert {p.name for p in folder.iterdir()} >= {"workers-x86_64.so", "workers-aarch64.so"}
     assert os.access(folder / "workers-aarch64.so", os.R_OK)

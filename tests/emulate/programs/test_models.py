@@ -18,7 +18,7 @@ from kgen.check.model.steps import ProgramResult, model_name, verify_program
 from kgen.check.model.truth import Truth, truth
 from kgen.check.verify.run import opened
 from kgen.cli.main import main
-from kgen_runtime.manifest_program import Program
+from kgen_runtime.schema.program import Program
 from tests.onnx_models import DECODER, DECODER_STATES, ENCODER_SHAPES, EXPORTED, Maker, mlp
 from tests.onnx_operators import CASES
 

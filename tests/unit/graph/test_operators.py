@@ -301,7 +301,8 @@ def test_newer_operators(operator: str, attributes: Any, opset: int, defined: st
     if defined == "rms":
         expected = x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * np.linspace(0.5, 2, 5)
     else:
-        from kgen_runtime.definitions import DEFINITIONS, Scalars
+        from kgen_runtime.expressions.definitions import DEFINITIONS
+        from kgen_runtime.expressions.mathematics import Scalars
 
         expected = np.vectorize(lambda v: DEFINITIONS[defined](Scalars(), v))(x.astype(float))
     np.testing.assert_allclose(found.reshape(3, 5), expected, rtol=3e-6, atol=3e-6)

@@ -24,7 +24,7 @@ from kgen.report.layers import Layout, layout
 from kgen.report.markup import shortened, tag
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.manifest_program import Program
+from kgen_runtime.schema.program import Program
 from tests import needs
 from tests.onnx_models import ENCODER_SHAPES, EXPORTED, mlp
 

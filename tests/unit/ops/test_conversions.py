@@ -12,8 +12,10 @@ import pytest
 import kgen
 import kgen_runtime
 from kgen.check.oracle.elementwise import Arrays
-from kgen_runtime import definitions, scalar
 from kgen_runtime.dtypes import DType
+from kgen_runtime.expressions.definitions import DEFINITIONS
+from kgen_runtime.expressions.mathematics import Scalars
+from kgen_runtime.reference.numbers import decode, encode
 
 CAST = {
     name: DType(name) for name in ("f64", "f32", "f16", "bf16", "s64", "s32", "s8", "u8", "bool")
@@ -25,7 +27,7 @@ def ties(dtype: DType) -> list[float]:
     on either side of that middle in f32; around the largest number and at both ends of f32."""
     found: list[float] = []
     for bits in (*range(0, 1 << 15, 37), *range(1, 64)):
-        here, following = (scalar.decode(b, dtype) for b in (bits, bits + 1))
+        here, following = (decode(b, dtype) for b in (bits, bits + 1))
         if math.isfinite(here) and math.isfinite(following):
             middle = np.float32((here + following) / 2.0)
             found += [here, *(float(np.nextafter(middle, np.float32(to))) for to in (0, np.inf))]
@@ -45,14 +47,14 @@ def test_definitions(name: str) -> None:
     """A conversion is what writing a tensor of the type, and reading it again, gives: an integer as
     the float nearest to it, and 16 bits by way of f32."""
     dtype, values = CAST[name], ties(DType.F16) + ties(DType.BF16) + ENDS
-    one = definitions.DEFINITIONS[f"cast_{name}"]
+    one = DEFINITIONS[f"cast_{name}"]
     way = (DType.F32, dtype) if dtype.itemsize == 2 else (dtype,)
     expected = values
     for step in way:
-        expected = [scalar.decode(scalar.encode(x, step), step) for x in expected]
+        expected = [decode(encode(x, step), step) for x in expected]
     bits = [struct.pack("<d", float(x)) for x in expected if x == x]
     for m, found in (
-        (definitions.Scalars(), [one(definitions.Scalars(), x) for x in values]),
+        (Scalars(), [one(Scalars(), x) for x in values]),
         (Arrays(), one(Arrays(), np.array(values)).tolist()),
     ):
         numbers = [float(y) for x, y in zip(expected, found, strict=True) if x == x]
@@ -69,7 +71,7 @@ def test_kernels_round_every_tie_to_even(name: str, target: str, tmp_path: Path)
     bundle = kgen.build(spec, [target]).save(tmp_path / "x.kgen")
     with kgen_runtime.load(bundle, device="cpu") as kernels:
         found = getattr(kernels, f"cast_{name}")(values)
-    expected = [scalar.decode(scalar.encode(float(x), dtype), dtype) for x in values]
+    expected = [decode(encode(float(x), dtype), dtype) for x in values]
     np.testing.assert_array_equal(found, np.array(expected, np.float32))
     numbers = ~np.isnan(found)
     assert (np.signbit(found) == np.signbit(np.array(expected)))[numbers].all()

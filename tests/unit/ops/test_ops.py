@@ -13,8 +13,11 @@ from kgen.check.verify.compare import deviations
 from kgen.errors import SpecError
 from kgen.ops import Primitive, expand, functions, parse, register, steps
 from kgen.ops.expression import constant, node, variable
-from kgen_runtime.definitions import DEFINITIONS, Evaluator, Scalars, formulas
 from kgen_runtime.dtypes import DType
+from kgen_runtime.expressions.definitions import DEFINITIONS
+from kgen_runtime.expressions.evaluators import Evaluator
+from kgen_runtime.expressions.formulas import formulas_in
+from kgen_runtime.expressions.mathematics import Scalars
 from kgen_runtime.manifest import Tolerance
 from tests.unit.ops.ops_in_numpy import call_of, run
 
@@ -63,7 +66,7 @@ def check(text: str) -> None:
     names = [s.name for s in steps(calls) if s.primitive is Primitive.INPUT]
     values = dict(zip(names, samples(len(names)), strict=True))
     got = run(expand(calls), values)
-    tree = formulas(str(calls))["out"]
+    tree = formulas_in(str(calls))["out"]
     wide = {name: value.astype(np.float64) for name, value in values.items()}
     with np.errstate(all="ignore"):
         expected = elementwise.estimate({"out": tree}, "out", wide, TARGET, got.shape)

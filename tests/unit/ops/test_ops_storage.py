@@ -11,7 +11,8 @@ from kgen.check.tensors import decode, round_to
 from kgen.ops import functions, is_exact, parse
 from kgen.ops.storage import bits_of, infinity_bits, sign_bit
 from kgen.spec import DType, Elementwise
-from kgen_runtime.definitions import Evaluator, formulas
+from kgen_runtime.expressions.evaluators import Evaluator
+from kgen_runtime.expressions.formulas import formulas_in
 from tests.specs import relu_of
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
@@ -68,7 +69,7 @@ def test_what_is_exact_is_a_number_of_the_type(name: str, dtype: DType) -> None:
     values = dict(zip("xyz", (x, x[::-1], np.roll(x, 77)), strict=True))
     call = f"{name}({', '.join('xyz'[: functions()[name].fewest])})"
     with np.errstate(all="ignore"):
-        result = np.asarray(Evaluator(values, Arrays()).value(formulas(call)["out"]), np.float64)
+        result = np.asarray(Evaluator(values, Arrays()).value(formulas_in(call)["out"]), np.float64)
     np.testing.assert_array_equal(round_to(result, dtype), result)
 
 

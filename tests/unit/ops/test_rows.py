@@ -17,10 +17,10 @@ from kgen.errors import SpecError
 from kgen.ops import functions
 from kgen.spec import DType, Rowwise, from_json
 from kgen.spec.text import form, parse
-from kgen_runtime import scalar
-from kgen_runtime.definitions import REDUCTIONS, ROWS
+from kgen_runtime.expressions.definitions import REDUCTIONS, ROWS
 from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.spec_tensors import tensors
+from kgen_runtime.reference.elements import elements
+from kgen_runtime.schema.spec_tensors import tensors
 from tests.unit.ops.ops_in_numpy import run
 
 EntryFor = Callable[..., KernelEntry]
@@ -65,7 +65,7 @@ def test_expansions_are_within_the_oracles_bounds(entry_for: EntryFor, text: str
     box = tuple(slice(0, n) for n in shape)
     for data in inputs.data_sets(entry, seed=1):
         found = oracle.estimate(entry, data.buffers, box, data.whole)
-        element = scalar.elements(entry.spec, data.buffers)
+        element = elements(entry.spec, data.buffers)
         for at in itertools.product(*map(range, shape)):
             got, want = float(found.value[at]), element(at)
             same = math.isclose(got, want, rel_tol=1e-12, abs_tol=1e-13)
@@ -101,7 +101,7 @@ def test_outputs_over_any_axes(entry_for: EntryFor, axes: tuple[int, ...]) -> No
         name, shape = view.output.name, oracle.output_shape(view)
         box = tuple(slice(0, n) for n in shape)
         found = oracle.estimate(view, data.buffers, box, data.whole).value
-        element = scalar.elements(spec.to_json(), data.buffers, name)
+        element = elements(spec.to_json(), data.buffers, name)
         for at in itertools.product(*map(range, shape)):
             place = oracle.own_coordinates(view, at)
             want = float(np.asarray(wanted[name]).reshape(view.output.shape)[place])
@@ -114,7 +114,7 @@ def test_a_name_stands_for_the_value_as_it_is_computed() -> None:
     spec = Rowwise(expression="h = x + y; sum(h - 1)", shapes=((1, 4),), dtype="f16")
     x = np.full(4, 1.0, np.float16).view(np.uint8)
     y = np.full(4, 2.0**-12, np.float16).view(np.uint8)
-    assert scalar.elements(spec.to_json(), {"x": x, "y": y}, "out")((0, 0)) == 4 * 2.0**-12
+    assert elements(spec.to_json(), {"x": x, "y": y}, "out")((0, 0)) == 4 * 2.0**-12
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.bundle import Bundle
-from kgen_runtime import dlpack
 from kgen_runtime.array import lent_array
 from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
+from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import DeviceError
-from kgen_runtime.host_memory import bytes_at
-from kgen_runtime.kernel import Kernel
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import (
     ArtifactEntry,
@@ -33,6 +31,8 @@ from kgen_runtime.manifest import (
     Tolerance,
     Workspace,
 )
+from kgen_runtime.memory import dlpack
+from kgen_runtime.memory.host import bytes_at
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes

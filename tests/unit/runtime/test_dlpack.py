@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from kgen_runtime import dlpack, lending
 from kgen_runtime.array import Array
+from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError, DeviceMismatchError
-from kgen_runtime.kernel import Kernel
+from kgen_runtime.memory import dlpack, lending
 from tests.unit.runtime.fakes import Adding, HostFake, OpaqueFake, code_of, entry, param
 
 

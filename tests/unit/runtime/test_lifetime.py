@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from kgen_runtime.backends.cuda import CudaBackend
+from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.errors import DeviceError, DeviceLost
-from kgen_runtime.kernel import Kernel
 from kgen_runtime.manifest import Workspace
 from tests.unit.runtime.drivers import fake_cuda
 from tests.unit.runtime.fakes import (

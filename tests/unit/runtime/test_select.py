@@ -13,12 +13,7 @@ import pytest
 import kgen_runtime
 from kgen_runtime import select
 from kgen_runtime.backend import Backend, DeviceInfo
-from kgen_runtime.errors import (
-    ArgumentError,
-    BundleError,
-    DeviceError,
-    IntegrityError,
-)
+from kgen_runtime.errors import ArgumentError, BundleError, DeviceError, IntegrityError
 from kgen_runtime.manifest import ArtifactEntry
 from tests.unit.runtime.fakes import AbsentFake, FakeBackend, HostFake, OpaqueFake, entry, save
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen_runtime import dlpack, lending
+from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError, KgenError
-from kgen_runtime.kernel import Kernel
+from kgen_runtime.memory import dlpack, lending
 from tests.unit.runtime.fakes import Adding, HostFake, entry, kernels_on, param
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None

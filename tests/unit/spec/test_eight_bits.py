@@ -21,9 +21,11 @@ from kgen.check.verify import compare, inputs
 from kgen.errors import SpecError, TargetError
 from kgen.spec import DType, Epilogue, Layout, Matmul, from_json, text
 from kgen.spec.choices import OUTPUTS
-from kgen_runtime import dlpack, scalar
 from kgen_runtime.array import Array, host_dtype
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.memory import dlpack
+from kgen_runtime.reference.elements import elements
+from kgen_runtime.reference.numbers import decode, encode
 from tests import needs
 from tests.specs import relu_of, softmax_of
 from tests.unit.runtime.fakes import HostFake
@@ -84,14 +86,14 @@ def test_codes_are_those_of_ml_dtypes(dtype: DType) -> None:
     needs.module("ml_dtypes")
     codes = np.arange(256, dtype=np.uint8)
     values = codes.view(host_dtype(dtype)).astype(np.float64)
-    np.testing.assert_array_equal([scalar.decode(int(c), dtype) for c in codes], values)
+    np.testing.assert_array_equal([decode(int(c), dtype) for c in codes], values)
     np.testing.assert_array_equal(tensors.decode(codes, dtype), values)
     finite = np.unique(values[np.isfinite(values)])
     middles = (finite[1:] + finite[:-1]) / 2
     for numbers in (finite, middles, middles * (1 + 2**-20), middles * (1 - 2**-20)):
         nearest = numbers.astype(host_dtype(dtype)).astype(np.float64)
         np.testing.assert_array_equal(tensors.round_to(numbers, dtype), nearest)
-        rounded = [scalar.decode(scalar.encode(x, dtype), dtype) for x in numbers]
+        rounded = [decode(encode(x, dtype), dtype) for x in numbers]
         np.testing.assert_array_equal(rounded, nearest)
 
 
@@ -118,7 +120,7 @@ def test_infinities_and_nan_as_inputs() -> None:
     ],
 )
 def test_conversions_saturate(dtype: DType, value: float, bits: int) -> None:
-    assert scalar.encode(value, dtype) == bits
+    assert encode(value, dtype) == bits
     rounded = tensors.round_to(np.array([value]), dtype)
     assert int(tensors.encode(rounded, dtype)[0]) == bits
 
@@ -136,7 +138,7 @@ def test_the_reference_scales_and_saturates() -> None:
         "bias": struct.pack("2f", 1.0, 53.0),
         "scale_out": struct.pack("f", 3.0),
     }
-    element = scalar.elements(spec.to_json(), buffers)
+    element = elements(spec.to_json(), buffers)
     assert element((0, 0, 0)) == 3 * (0.5 * 20000 + 1)
     assert element((0, 0, 1)) == 3 * (0.5 * -100 + 53)
 
@@ -165,13 +167,13 @@ def test_the_oracle_agrees_with_the_reference(entry_for: EntryFor, spec: Matmul)
     entry = entry_for(spec)
     box = tuple(slice(0, n) for n in oracle.output_shape(entry))
     for data in inputs.data_sets(entry, seed=2):
-        element = scalar.elements(entry.spec, data.buffers)
+        element = elements(entry.spec, data.buffers)
         found = oracle.estimate(entry, data.buffers, box, data.whole)
         exact = np.empty(oracle.output_shape(entry))
         for at in itertools.product(*(range(s.stop) for s in box)):
             exact[at] = element(at)
         np.testing.assert_allclose(found.value, exact, rtol=1e-12, atol=1e-13)
-        rounded = [scalar.encode(x, spec.out) for x in exact.reshape(-1)]
+        rounded = [encode(x, spec.out) for x in exact.reshape(-1)]
         got = tensors.decode(
             np.array(rounded, tensors.BITS[spec.out.itemsize]).reshape(exact.shape), spec.out
         )

@@ -17,7 +17,7 @@ from kgen.pipeline import plan_with
 from kgen.spec import DType, Elementwise, from_json, text
 from kgen.targets import find
 from kgen.targets.stream import StreamPlan, merged_of, widest_vector
-from kgen_runtime.operations import Operations
+from kgen_runtime.calls.operations import Operations
 
 GATED = Elementwise(expression="silu(gate) * up", shapes=((64, 512), (512,)))
 

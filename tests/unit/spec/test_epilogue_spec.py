@@ -11,9 +11,9 @@ import pytest
 from kgen.errors import SpecError
 from kgen.spec import DType, Matmul, from_json, text
 from kgen.spec.epilogue import steps_of
-from kgen_runtime import spec_tensors
 from kgen_runtime.manifest import TensorParam
-from kgen_runtime.older import _matmul as renewed_matmul
+from kgen_runtime.schema import spec_tensors
+from kgen_runtime.schema.older import _matmul as renewed_matmul
 
 SHAPE: dict[str, Any] = {"m": 3, "n": 4, "k": 5}
 

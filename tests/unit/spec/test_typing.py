@@ -22,7 +22,7 @@ import numpy.typing as npt
 import kgen
 import kgen_runtime
 from kgen_runtime import Array
-from kgen_runtime.call import Call
+from kgen_runtime.calls.call import Call
 
 HostArray = npt.NDArray[Any]
 

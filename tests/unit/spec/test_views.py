@@ -20,8 +20,8 @@ from kgen.ops.expression import inputs
 from kgen.spec import DType, Elementwise, formula_class, from_json, text
 from kgen.spec.views import KERNEL_WORDS
 from kgen.targets.stream import StreamPlan, widest_vector
-from kgen_runtime import views
-from kgen_runtime.definitions import formulas
+from kgen_runtime.expressions import views
+from kgen_runtime.expressions.formulas import formulas_in
 
 Ints = npt.NDArray[np.int64]
 SIZES = (1, 2, 3, 4, 5, 8)
@@ -173,7 +173,7 @@ def evaluated(node: Any, values: dict[str, Any]) -> Any:
 
 def referred(spec: Elementwise, arrays: dict[str, Ints]) -> list[Ints]:
     """The outputs by the reference's own walk."""
-    found = formulas(spec.expression)
+    found = formulas_in(spec.expression)
     shapes = {name: array.shape for name, array in arrays.items() if name in spec.inputs}
     assert views.domain(found, shapes) == spec.domain
     elements = views.Elements(

@@ -25,7 +25,7 @@ from kgen.check.verify import cost, inputs
 from kgen.check.verify.known import check_known
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
-from kgen_runtime.kernel import Kernel
+from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.values import frozen

@@ -31,7 +31,7 @@ from kgen.targets.cpu.schedule.neighbours import neighbours
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.cpu_features import cpu_name
-from kgen_runtime.host_memory import bytes_at
+from kgen_runtime.memory.host import bytes_at
 from kgen_runtime.values import frozen
 
 #: Turns of a step; calls of a turn take this many seconds at least, so that the clock's step and a

@@ -27,7 +27,7 @@ from kgen.errors import EmulationError, VerificationError
 from kgen.graph.rewrites.orders import order_in
 from kgen.graph.rewrites.siblings import BESIDE
 from kgen_runtime.dtypes import DType
-from kgen_runtime.manifest_program import Program, Step, Value, Weight
+from kgen_runtime.schema.program import Program, Step, Value, Weight
 from kgen_runtime.values import frozen
 
 Array = npt.NDArray[Any]

@@ -23,7 +23,7 @@ from kgen.check.model.narrow import operators
 from kgen.errors import GraphError
 from kgen.graph.reading.branches import branch_of
 from kgen.graph.reading.onnx_file import read
-from kgen_runtime.manifest_program import Program
+from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen
 
 Array = npt.NDArray[Any]

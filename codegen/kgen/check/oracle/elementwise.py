@@ -1,9 +1,9 @@
 """Element-wise expressions in float64, with the error that a correct kernel may make.
 
-Values come from the functions' definitions (:mod:`kgen_runtime.definitions`), call by call. An
-error that a value has already is carried on by computing the next function at both its ends; a
-comparison that it leaves open counts as either. To that comes what the function's own accuracy
-(:class:`kgen.ops.Accuracy`) allows: whatever is subnormal may be zero.
+Values come from the functions' definitions (:mod:`kgen_runtime.expressions.definitions`),
+call by call. An error that a value has already is carried on by computing the next function at
+both its ends; a comparison that it leaves open counts as either. To that comes what the function's
+own accuracy (:class:`kgen.ops.Accuracy`) allows: whatever is subnormal may be zero.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from kgen.check.oracle.tolerance import Estimate
 from kgen.check.oracle.views import viewed
 from kgen.check.tensors import Values, round_to
 from kgen.ops import Accuracy, functions
-from kgen_runtime.definitions import DEFINITIONS, Evaluator, Formulas, Integers, behind
 from kgen_runtime.dtypes import DType
+from kgen_runtime.expressions.definitions import DEFINITIONS
+from kgen_runtime.expressions.evaluators import Evaluator, Integers
+from kgen_runtime.expressions.formulas import Formulas, behind
+from kgen_runtime.expressions.views import TENSORS, is_view, parts
 from kgen_runtime.manifest import Tolerance
-from kgen_runtime.views import TENSORS, is_view, parts
 
 ERF, ERFC = (np.vectorize(f, otypes=[np.float64]) for f in (math.erf, math.erfc))
 

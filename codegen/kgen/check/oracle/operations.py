@@ -1,6 +1,6 @@
 """The float64 numpy version of every operation, with the error that a kernel may make.
 
-Checked in turn against the scalar reference (:mod:`kgen_runtime.scalar`) on small shapes by the
+Checked in turn against the scalar reference (:mod:`kgen_runtime.reference`) on small shapes by the
 tests, and on a sample of elements by every verification. Outputs are addressed in the coordinates
 of :class:`kgen_runtime.manifest.Tile`: (batch, m, n), (element,) or (row, column).
 """
@@ -19,12 +19,12 @@ from kgen.check.oracle import elementwise, rowwise, tolerance
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.oracle.views import viewed
 from kgen.check.tensors import Bits, Bytes, Values, decode, strided_bits
-from kgen_runtime import views
-from kgen_runtime.definitions import Formulas, formulas, input_names, reduced
 from kgen_runtime.dtypes import DType, computed_in, output_dtypes
+from kgen_runtime.expressions import views
+from kgen_runtime.expressions.formulas import Formulas, formulas_in, input_names, reduced
+from kgen_runtime.expressions.views import has_views, index_names
 from kgen_runtime.manifest import KernelEntry, TensorParam
-from kgen_runtime.scalar import split_axes
-from kgen_runtime.views import has_views, index_names
+from kgen_runtime.reference.rowwise import split_axes
 
 Box = tuple[slice, ...]
 
@@ -66,7 +66,7 @@ def height(entry: KernelEntry) -> int:
 
 def is_reduced(entry: KernelEntry) -> bool:
     """The output of a row-wise operation has one number for a row."""
-    return reduced(formulas(entry.spec["expression"]))[entry.output.name]
+    return reduced(formulas_in(entry.spec["expression"]))[entry.output.name]
 
 
 def in_coordinates(entry: KernelEntry, bits: Bits) -> Bits:
@@ -267,9 +267,9 @@ def taken(at: ast.expr, inputs: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[A
 
 def tree(expression: str) -> ast.expr:
     """An expression in calls without a name, as Python's grammar has it."""
-    return formulas(expression)["out"]
+    return formulas_in(expression)["out"]
 
 
 def formulas_of(entry: KernelEntry) -> Formulas:
     """The outputs' expressions in calls, as Python's grammar has them."""
-    return formulas(entry.spec["expression"])
+    return formulas_in(entry.spec["expression"])

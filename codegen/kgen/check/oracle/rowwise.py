@@ -19,8 +19,9 @@ import numpy as np
 from kgen.check.oracle.elementwise import Bounded, WholeArrays, WholeNumbers, finished
 from kgen.check.oracle.tolerance import Estimate, rounding_unit
 from kgen.check.tensors import Values, round_to
-from kgen_runtime.definitions import Formulas, Rows, behind
 from kgen_runtime.dtypes import DType
+from kgen_runtime.expressions.evaluators import Rows
+from kgen_runtime.expressions.formulas import Formulas, behind
 from kgen_runtime.manifest import Tolerance
 
 FOLDS: Mapping[str, Callable[..., Values]] = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen_runtime.views import TENSORS
+from kgen_runtime.expressions.views import TENSORS
 
 Array = npt.NDArray[Any]
 

@@ -33,8 +33,8 @@ from kgen.targets.cpu.plan.math.normal_tables import normal_tables
 from kgen.targets.cpu.plan.math.normal_tail import normal_tail
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen_runtime.backend import DeviceInfo
-from kgen_runtime.backends.cpu import request_tile_permission
-from kgen_runtime.backends.cpu_library import Library
+from kgen_runtime.backends.cpu.backend import request_tile_permission
+from kgen_runtime.backends.cpu.library import Library
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.values import frozen

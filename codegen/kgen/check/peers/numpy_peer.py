@@ -17,10 +17,11 @@ from kgen.check.peers.base import Array, Peer, aligned, check_last_axes, first, 
 from kgen.check.tensors import Bytes
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
-from kgen_runtime.definitions import DEFINITIONS, Evaluator, Rows
 from kgen_runtime.dtypes import DType
+from kgen_runtime.expressions.definitions import DEFINITIONS
+from kgen_runtime.expressions.evaluators import Evaluator, Rows
+from kgen_runtime.expressions.views import TENSORS
 from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.views import TENSORS
 
 #: Functions that numpy has as one: of an array, into another.
 INTO: Mapping[str, Callable[[Array, Array], object]] = {

@@ -16,8 +16,8 @@ from kgen.ops import Expression, parse
 from kgen.ops.expression import call, inputs, rebuilt, variable
 from kgen.spec.epilogue import PRODUCT
 from kgen_runtime.backend import DeviceInfo
-from kgen_runtime.definitions import Evaluator, Rows
 from kgen_runtime.dtypes import DType
+from kgen_runtime.expressions.evaluators import Evaluator, Rows
 from kgen_runtime.manifest import KernelEntry
 
 TYPES = {

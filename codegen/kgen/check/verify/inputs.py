@@ -26,9 +26,11 @@ from kgen.check.tensors import (
     strided_bits,
 )
 from kgen.check.verify import special_values
-from kgen_runtime import blocks, packing, views
+from kgen_runtime import blocks
 from kgen_runtime.dtypes import DType
+from kgen_runtime.expressions import views
 from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.memory import packing
 from kgen_runtime.values import frozen
 
 #: NaNs that no arithmetic makes: quiet, with a payload of alternating bits or, of 8 bits, a sign.

@@ -32,11 +32,11 @@ from kgen.check.verify.sampling import Sample, Workgroups
 from kgen.emulate import EmulationFault
 from kgen.errors import EmulationError, KgenError, VerificationError
 from kgen.parallel import work
-from kgen_runtime import scalar
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.launch_limits import kernel_refusal, limits_of
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest
-from kgen_runtime.manifest_program import Weight
+from kgen_runtime.reference.elements import elements
+from kgen_runtime.schema.program import Weight
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
@@ -391,7 +391,7 @@ def _expectation(
 ) -> Iterator[tuple[Box, Estimate]]:
     """That of one output."""
     boxes = _boxes(entry, sample, seed)
-    element = scalar.elements(entry.spec, data.buffers, entry.output.name)
+    element = elements(entry.spec, data.buffers, entry.output.name)
     budget = cost.scalar_elements(entry) // (len(boxes) * data.turns)
     points = [at for box in boxes for at in sampling.elements(entry, box, budget, seed)]
     places = np.array(points, np.int64).reshape(len(points), -1)

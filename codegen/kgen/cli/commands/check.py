@@ -12,7 +12,7 @@ from kgen_runtime.values import frozen
 if TYPE_CHECKING:
     from kgen_runtime.backend import Judge
     from kgen_runtime.manifest import KernelEntry
-    from kgen_runtime.manifest_program import Program
+    from kgen_runtime.schema.program import Program
     from kgen_runtime.select import Choice, ProgramChoice
 
 

@@ -13,8 +13,8 @@ from kgen.cli.output import print_json, print_table
 from kgen.errors import SpecError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import Launch
-from kgen_runtime.manifest_json import to_json
-from kgen_runtime.manifest_program import Program
+from kgen_runtime.schema.manifest_json import to_json
+from kgen_runtime.schema.program import Program
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

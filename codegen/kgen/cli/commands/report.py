@@ -13,7 +13,7 @@ from kgen.errors import DeviceError, SpecError
 from kgen.report.figures import Check
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import Manifest
-from kgen_runtime.manifest_program import Program
+from kgen_runtime.schema.program import Program
 
 if TYPE_CHECKING:
     from kgen.report.page import Facts

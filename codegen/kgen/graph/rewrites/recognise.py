@@ -13,7 +13,8 @@ from functools import lru_cache
 
 from kgen.ops.expression import Expression, Primitive, steps, with_arguments
 from kgen.ops.registry import call_of, functions
-from kgen_runtime.definitions import DEFINITIONS, Scalars
+from kgen_runtime.expressions.definitions import DEFINITIONS
+from kgen_runtime.expressions.mathematics import Scalars
 
 #: Functions that exporters write out. Others are one operator of ONNX, or as good in parts.
 NAMES = ("gelu", "gelu_tanh", "silu", "hard_swish", "mish", "softplus", "sigmoid", "rsqrt")

@@ -1,7 +1,7 @@
 """Functions over the primitives: one entry each, in the registry (:mod:`kgen.ops.registry`).
 
 An entry's Python function is its expansion in f32. The reference computes the same functions from
-their definitions (:mod:`kgen_runtime.definitions`) and shares nothing with these.
+their definitions (:mod:`kgen_runtime.expressions.definitions`) and shares nothing with these.
 """
 
 # In the order in which tables have them.

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from kgen import render
 from kgen.targets.cpu.assemble import compile_object
 from kgen.targets.cpu.linker import link
-from kgen_runtime.backends.cpu_workers import MOST_POINTERS, POOL
+from kgen_runtime.backends.cpu.workers import MOST_POINTERS, POOL
 
 #: x86's PAUSE and Arm's YIELD: the core may give its time to its other thread.
 PAUSE = {

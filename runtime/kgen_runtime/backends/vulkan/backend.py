@@ -32,12 +32,7 @@ from kgen_runtime.backends.vulkan.memory import Block, Buffer, Kind, Memory
 from kgen_runtime.backends.vulkan.pipeline_cache import PipelineCache
 from kgen_runtime.backends.vulkan.pipelines import Device, Pipeline
 from kgen_runtime.backends.vulkan.queue import Queue
-from kgen_runtime.backends.vulkan.recording import (
-    Dispatch,
-    KernelRecordings,
-    Recorder,
-    Recording,
-)
+from kgen_runtime.backends.vulkan.recording import Dispatch, KernelRecordings, Recorder, Recording
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceLost, LaunchError, OutOfMemory
 from kgen_runtime.launch_limits import Limits, vulkan_limits
 from kgen_runtime.settings import vulkan_seconds

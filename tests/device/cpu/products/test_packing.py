@@ -11,8 +11,8 @@ from kgen import pipeline
 from kgen.schedule import CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
-from kgen_runtime.backends import cpu_workers
-from kgen_runtime.backends.cpu_workers import Job
+from kgen_runtime.backends.cpu import workers as cpu_workers
+from kgen_runtime.backends.cpu.workers import Job
 from tests.device.cpu.cpu_support import check, here, load, target
 
 BLOCKS = CpuMatmul(mr=4, nr=32, mc=16, kc=128, nc=32)

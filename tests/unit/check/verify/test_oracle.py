@@ -21,9 +21,10 @@ from kgen.check.verify import compare, cost, inputs
 from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
 from kgen.spec.choices import NARROW
 from kgen.spec.epilogue import steps_of
-from kgen_runtime import scalar
-from kgen_runtime.definitions import DEFINITIONS
+from kgen_runtime.expressions.definitions import DEFINITIONS
 from kgen_runtime.manifest import KernelEntry, Tolerance
+from kgen_runtime.reference.elements import elements
+from kgen_runtime.reference.numbers import decode, encode
 from tests.specs import relu_of, softmax_of
 
 EntryFor = Callable[..., KernelEntry]
@@ -35,7 +36,7 @@ def agree(entry: KernelEntry, *, rel: float = 1e-12) -> None:
     """Oracle and scalar reference, on every element of every data set."""
     shape = oracle.output_shape(entry)
     for data in inputs.data_sets(entry, seed=1):
-        element = scalar.elements(entry.spec, data.buffers)
+        element = elements(entry.spec, data.buffers)
         for box in cost.panels(entry, tuple(slice(0, n) for n in shape)):
             found = oracle.estimate(entry, data.buffers, box, data.whole)
             for at in itertools.product(*(range(s.start, s.stop) for s in box)):
@@ -120,10 +121,10 @@ def test_panels_cover_the_output_once(entry_for: EntryFor, monkeypatch: pytest.M
 @given(st.floats(width=64), st.sampled_from(DTYPES))
 def test_both_roundings_agree(value: float, dtype: DType) -> None:
     bits = tensors.encode(tensors.round_to(np.array([value]), dtype), dtype)
-    expected = scalar.encode(value, dtype)
+    expected = encode(value, dtype)
     assert int(bits[0]) == expected or math.isnan(value)
     decoded = float(tensors.decode(bits, dtype)[0])
-    assert decoded == scalar.decode(expected, dtype) or math.isnan(value)
+    assert decoded == decode(expected, dtype) or math.isnan(value)
 
 
 def simulated(spec: Matmul, data: inputs.DataSet) -> np.ndarray:

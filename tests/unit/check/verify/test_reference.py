@@ -13,11 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Spec
-from kgen_runtime import scalar
 from kgen_runtime.backends.reference import ReferenceBackend
-from kgen_runtime.definitions import DEFINITIONS, Scalars
 from kgen_runtime.errors import DeviceError
+from kgen_runtime.expressions.definitions import DEFINITIONS
+from kgen_runtime.expressions.mathematics import Scalars
 from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.reference.elements import elements
+from kgen_runtime.reference.numbers import decode, encode
+from kgen_runtime.reference.sums import dot, total
 from tests.specs import relu_of, softmax_of
 
 EntryFor = Callable[[Spec], KernelEntry]
@@ -32,9 +35,9 @@ def f32(*values: float) -> bytes:
 @pytest.mark.parametrize("dtype", [DType.F16, DType.BF16])
 def test_every_16_bit_number_survives_decoding_and_encoding(dtype: DType) -> None:
     for bits in range(1 << 16):
-        value = scalar.decode(bits, dtype)
+        value = decode(bits, dtype)
         if not math.isnan(value):
-            assert scalar.encode(value, dtype) == bits
+            assert encode(value, dtype) == bits
 
 
 @given(st.floats(width=64))
@@ -42,11 +45,11 @@ def test_rounding_agrees_with_numpy(value: float) -> None:
     with np.errstate(all="ignore"):
         wide, half = np.float32(value), np.float16(value)
     if math.isnan(value):
-        assert math.isnan(scalar.decode(scalar.encode(value, DType.F16), DType.F16))
+        assert math.isnan(decode(encode(value, DType.F16), DType.F16))
         return
-    assert scalar.encode(value, DType.F64) == int(np.float64(value).view(np.uint64))
-    assert scalar.encode(value, DType.F32) == int(wide.view(np.uint32))
-    assert scalar.encode(value, DType.F16) == int(half.view(np.uint16))
+    assert encode(value, DType.F64) == int(np.float64(value).view(np.uint64))
+    assert encode(value, DType.F32) == int(wide.view(np.uint32))
+    assert encode(value, DType.F16) == int(half.view(np.uint16))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,7 @@ def test_rounding_agrees_with_numpy(value: float) -> None:
     ],
 )
 def test_bf16_is_rounded_once_to_nearest_even(value: float, bits: int) -> None:
-    assert scalar.encode(value, DType.BF16) == bits
+    assert encode(value, DType.BF16) == bits
 
 
 def test_matmul_is_what_the_definition_says() -> None:
@@ -78,7 +81,7 @@ def test_matmul_is_what_the_definition_says() -> None:
         epilogue=(Epilogue.BIAS, Epilogue.RELU),
     )
     buffers = {"a": f32(1, 2), "b": f32(3, 4, 5, 6), "c": f32(1, 100), "bias": f32(0.5, 0.25)}
-    element = scalar.elements(spec.to_json(), buffers)
+    element = elements(spec.to_json(), buffers)
     assert element((0, 0, 0)) == 2 * (1 * 3 + 2 * 5) - 1 + 0.5
     assert element((0, 0, 1)) == 0.0  # 2 (1*4 + 2*6) - 100 + 0.25 < 0
 
@@ -87,7 +90,7 @@ def test_matmul_is_what_the_definition_says() -> None:
 def test_layouts_leading_dimensions_and_batches_are_read_where_they_are(layout: Layout) -> None:
     spec = Matmul(m=2, n=3, k=2, dtype=DType.F32, layout=layout, lda=5, ldb=7, batch=2)
     a, b = list(range(1, 100)), list(range(50, 200))
-    element = scalar.elements(spec.to_json(), {"a": f32(*a), "b": f32(*b)})
+    element = elements(spec.to_json(), {"a": f32(*a), "b": f32(*b)})
     rows_a, rows_b = spec.a_shape[0], spec.b_shape[0]
     for batch in range(2):
         for i in range(2):
@@ -101,17 +104,17 @@ def test_layouts_leading_dimensions_and_batches_are_read_where_they_are(layout: 
 
 
 def test_sums_are_exact_before_they_are_rounded() -> None:
-    assert scalar.dot([1e16, 1.0, -1e16], [1.0] * 3, exact_products=True) == 1.0
+    assert dot([1e16, 1.0, -1e16], [1.0] * 3, exact_products=True) == 1.0
     tiny = 1.0 + 2.0**-52
     # (1 + u)^2 - (1 + 2u) = u^2, which rounding the product first would lose.
-    assert scalar.dot([tiny, -1.0], [tiny, 1.0 + 2.0**-51], exact_products=False) == 2.0**-104
+    assert dot([tiny, -1.0], [tiny, 1.0 + 2.0**-51], exact_products=False) == 2.0**-104
 
 
 @given(st.lists(st.tuples(*[st.floats(-1e100, 1e100).map(lambda x: x + 1e-90)] * 2), max_size=5))
 def test_f64_sums_are_rounded_once(pairs: list[tuple[float, float]]) -> None:
     xs, ys = [a for a, _ in pairs], [b for _, b in pairs]
     exact = sum((Fraction(a) * Fraction(b) for a, b in pairs), Fraction(0))
-    assert scalar.dot(xs, ys, exact_products=False) == float(exact)
+    assert dot(xs, ys, exact_products=False) == float(exact)
 
 
 def function(name: str, x: float) -> float:
@@ -120,25 +123,25 @@ def function(name: str, x: float) -> float:
 
 def test_infinities_and_nan_follow_ieee() -> None:
     inf, nan = math.inf, math.nan
-    assert math.isnan(scalar.dot([inf, 1.0], [0.0, 1.0], exact_products=True))
-    assert math.isnan(scalar.dot([inf, -inf], [1.0, 1.0], exact_products=True))
-    assert scalar.dot([inf, 1.0], [-1.0, 5.0], exact_products=True) == -inf
+    assert math.isnan(dot([inf, 1.0], [0.0, 1.0], exact_products=True))
+    assert math.isnan(dot([inf, -inf], [1.0, 1.0], exact_products=True))
+    assert dot([inf, 1.0], [-1.0, 5.0], exact_products=True) == -inf
     assert math.isnan(function("relu", nan))
     assert (function("relu", -inf), function("relu", inf)) == (0.0, inf)
 
 
 def test_sums_that_fsum_refuses() -> None:
     inf, large = math.inf, 1e308
-    assert math.isnan(scalar.total([inf, 1.0, -inf]))
-    assert math.isnan(scalar.total([large, large, math.nan]))
-    assert scalar.total([large, large, -inf]) == -inf
+    assert math.isnan(total([inf, 1.0, -inf]))
+    assert math.isnan(total([large, large, math.nan]))
+    assert total([large, large, -inf]) == -inf
     with pytest.raises(OverflowError):
-        scalar.total([large, large])
+        total([large, large])
 
 
 def test_an_expression_of_inputs_that_are_equal_but_for_their_sign() -> None:
     spec = Elementwise(expression="reciprocal(x) + y", shapes=((4,), (1,)), dtype=DType.F32)
-    element = scalar.elements(spec.to_json(), {"x": f32(0.0, -0.0, 0.0, 2.0), "y": f32(1.0)})
+    element = elements(spec.to_json(), {"x": f32(0.0, -0.0, 0.0, 2.0), "y": f32(1.0)})
     inf = math.inf
     assert [element((i,)) for i in range(4)] == [inf, -inf, inf, 1.5]
 
@@ -151,7 +154,7 @@ def test_inputs_are_broadcast_along_any_axis() -> None:
         for i, shape in enumerate(shapes)
     ]
     buffers = dict(zip("abcd", (array.tobytes() for array in arrays), strict=True))
-    element = scalar.elements(spec.to_json(), buffers)
+    element = elements(spec.to_json(), buffers)
     a, b, c, d = arrays
     expected = (a + b * c - d).reshape(-1)
     assert [element((i,)) for i in range(expected.size)] == expected.tolist()
@@ -171,17 +174,17 @@ def test_softmax_rows_that_are_nan(log: bool) -> None:
     inf, nan = math.inf, math.nan
     for row in ([nan, 0.0, 1.0], [inf, 0.0, 1.0], [-inf] * 3, [inf, -inf, 0.0]):
         spec = softmax_of(1, 3, dtype=DType.F32, log=log)
-        element = scalar.elements(spec.to_json(), {"x": f32(*row)})
+        element = elements(spec.to_json(), {"x": f32(*row)})
         assert all(math.isnan(element((0, col))) for col in range(3)), row
 
 
 def test_softmax_does_not_overflow_and_sums_to_one() -> None:
     spec = softmax_of(2, 3, dtype=DType.F32)
-    element = scalar.elements(spec.to_json(), {"x": f32(1e38, -1e38, 1e38, -math.inf, 3, 3)})
+    element = elements(spec.to_json(), {"x": f32(1e38, -1e38, 1e38, -math.inf, 3, 3)})
     assert [element((0, c)) for c in range(3)] == [0.5, 0.0, 0.5]
     assert [element((1, c)) for c in range(3)] == [0.0, 0.5, 0.5]
     log = softmax_of(1, 2, dtype=DType.F32, log=True)
-    element = scalar.elements(log.to_json(), {"x": f32(2000.0, 0.0)})
+    element = elements(log.to_json(), {"x": f32(2000.0, 0.0)})
     assert [element((0, c)) for c in range(2)] == [0.0, -2000.0]
 
 
@@ -196,9 +199,9 @@ def test_the_backend_computes_the_whole_output(
     x[::2] |= x.dtype.type(1 << (8 * dtype.itemsize - 1))
     out = run_reference(entry_for(spec), {"x": x.tobytes()})
     for i, got in enumerate(np.frombuffer(out, x.dtype)):
-        value = scalar.decode(int(x[i]), dtype)
+        value = decode(int(x[i]), dtype)
         expected = math.nan if math.isnan(value) else max(value, 0.0)
-        result = scalar.decode(int(got), dtype)
+        result = decode(int(got), dtype)
         assert result == expected or (math.isnan(result) and math.isnan(expected))
 
 

@@ -27,7 +27,7 @@ from kgen_runtime.manifest import (
     Tolerance,
     Workspace,
 )
-from kgen_runtime.manifest_json import from_json, to_json
+from kgen_runtime.schema.manifest_json import from_json, to_json
 
 SPEC = Matmul(m=2, n=3, k=4)
 MANIFEST = Manifest(

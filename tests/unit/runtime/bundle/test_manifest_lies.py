@@ -22,7 +22,6 @@ from kgen import pipeline, targets
 from kgen.cli.main import main
 from kgen.errors import BundleError, KgenError
 from kgen.spec import Spec
-from kgen_runtime import manifest_json
 from kgen_runtime.bundle import MANIFEST, BundleFile
 from kgen_runtime.manifest import (
     ArtifactEntry,
@@ -32,7 +31,8 @@ from kgen_runtime.manifest import (
     TargetEntry,
     Tolerance,
 )
-from kgen_runtime.spec_tensors import tensors
+from kgen_runtime.schema import manifest_json
+from kgen_runtime.schema.spec_tensors import tensors
 from tests.specs import relu_of, softmax_of
 from tests.unit.runtime.bundle.lies import lies, use_each
 

@@ -16,9 +16,10 @@ from kgen import constants
 from kgen.errors import ArgumentError, BundleError, IntegrityError, SpecError
 from kgen.spec import DType, Layout, Matmul, Operand
 from kgen.targets.cpu.plan.packing.prepacked import packed_b
-from kgen_runtime import manifest_json, packing
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.kernels import Kernels
+from kgen_runtime.memory import packing
+from kgen_runtime.schema import manifest_json
 from tests.unit.runtime.bundle.test_bundle import rewrite
 
 PLAIN = Matmul(m=3, n=21, k=13, dtype=DType.F32)

@@ -15,12 +15,12 @@ import pytest
 import kgen
 from kgen import bundle, pipeline, targets
 from kgen.errors import BundleError
-from kgen_runtime.decode import decode
-from kgen_runtime.dlpack import packed_strides
 from kgen_runtime.dtypes import DType
-from kgen_runtime.manifest_json import from_json, to_json
-from kgen_runtime.manifest_program import Place, Program, Step, Value
-from kgen_runtime.program_check import check_programs
+from kgen_runtime.memory.dlpack import packed_strides
+from kgen_runtime.schema.decode import decode
+from kgen_runtime.schema.manifest_json import from_json, to_json
+from kgen_runtime.schema.program import Place, Program, Step, Value
+from kgen_runtime.schema.program_check import check_programs
 from tests.programs import ROWS, WIDE, mlp_bundle
 from tests.unit.runtime.bundle.lies import lies, use_each
 

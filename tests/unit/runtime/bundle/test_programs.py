@@ -21,8 +21,8 @@ from kgen.errors import BundleError, IntegrityError
 from kgen.merge import merge
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError
-from kgen_runtime.manifest_json import from_json, to_json
-from kgen_runtime.manifest_program import PAGE
+from kgen_runtime.schema.manifest_json import from_json, to_json
+from kgen_runtime.schema.program import PAGE
 from tests.programs import ROWS, WIDE, answer, mlp, mlp_bundle, parameters
 
 X = np.random.default_rng(7).standard_normal((ROWS, WIDE)).astype("f")

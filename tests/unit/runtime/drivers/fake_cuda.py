@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen_runtime.backends import cuda_driver
-from kgen_runtime.host_memory import bytes_at
+from kgen_runtime.backends.cuda import driver as cuda_driver
+from kgen_runtime.memory.host import bytes_at
 from tests.unit.runtime.fakes import add_tensors
 
 OK = SimpleNamespace(name="CUDA_SUCCESS")

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen_runtime.backends import cuda_driver, cuda_tensor_maps
 from kgen_runtime.backends.cuda import CudaBackend
+from kgen_runtime.backends.cuda import driver as cuda_driver
+from kgen_runtime.backends.cuda import tensor_maps as cuda_tensor_maps
+from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import (
     ArgumentError,
@@ -21,7 +23,6 @@ from kgen_runtime.errors import (
     LaunchError,
     OutOfMemory,
 )
-from kgen_runtime.kernel import Kernel
 from kgen_runtime.manifest import KernelEntry, Launch, TensorMap
 from tests import needs
 from tests.unit.runtime.drivers.fake_cuda import FakeDriver, installed

@@ -15,6 +15,7 @@ import pytest
 
 from kgen_runtime.backends import hip
 from kgen_runtime.backends.hip import HipBackend
+from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.errors import (
     DeviceError,
     DeviceLost,
@@ -22,7 +23,6 @@ from kgen_runtime.errors import (
     LaunchError,
     OutOfMemory,
 )
-from kgen_runtime.kernel import Kernel
 from kgen_runtime.manifest import KernelEntry, Launch
 from tests.unit.runtime.fakes import Adding, add_tensors, check_captured, code_of, entry, in_a_child
 

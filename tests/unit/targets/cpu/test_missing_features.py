@@ -16,7 +16,7 @@ from kgen.spec import DType, Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import TARGETS
 from kgen_runtime import cpu_features, settings
-from kgen_runtime.backends import cpu
+from kgen_runtime.backends.cpu import backend as cpu
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.errors import DeviceError
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import dataclasses
 
 from kgen.spec import Matmul, Operand
-from kgen_runtime.dlpack import packed_strides
 from kgen_runtime.manifest import Packing, TensorParam
+from kgen_runtime.memory.dlpack import packed_strides
 
 
 def b_is_packed(spec: Matmul) -> bool:

@@ -1,0 +1,240 @@
+"""The CPU: kernels are shared objects, mapped by `cpu_library` and called through ctypes.
+
+A kernel is a function ``(pointers..., begin, end)`` that does the tasks [begin, end). It keeps no
+state, so any number of threads may call it at once, and ctypes lets go of the interpreter's lock
+while it runs. `cpu_launch` decides how many do so.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
+from kgen_runtime.backends.cpu.launch import Entry, Launcher, prepared
+from kgen_runtime.backends.cpu.library import Library
+from kgen_runtime.backends.cpu.sequence import JobSequence
+from kgen_runtime.backends.cpu.workers import MOST_POINTERS
+from kgen_runtime.cpu_features import SYS_ARCH_PRCTL, XFEATURE_XTILEDATA, cpu_features, cpu_name
+from kgen_runtime.errors import ArgumentError, DeviceError
+from kgen_runtime.launch_limits import CPU, Limits
+from kgen_runtime.memory import dlpack
+from kgen_runtime.memory.host import bytes_at, host_bytes
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
+    from kgen_runtime.manifest import ArtifactEntry, KernelEntry
+
+#: Bytes; what the protocol asks for, and whole cache lines.
+ALIGNMENT = 256
+LINUX = "Linux"
+
+#: arch_prctl(2): tile data state must be asked for, once per process, before the first tile
+#: instruction (Linux, Documentation/arch/x86/xstate.rst).
+ARCH_REQ_XCOMP_PERM = 0x1023
+
+
+class Loaded:
+    """A loaded kernel. Its code is mapped as long as a kernel of the same library is loaded."""
+
+    def __init__(self, entries: list[Entry], library: Library | None) -> None:
+        self.entries = entries
+        self.library = library
+
+
+#: More threads than any CPU has cores; operating systems refuse some 30 000.
+MAX_THREADS = 1024
+
+
+class CpuBackend(Backend):
+    """This machine. `num_threads` limits how many threads one launch uses; None means all cores.
+
+    Launches are done when `launch` returns; there are no streams. Buffers are addresses, those of
+    `alloc` and the caller's own alike.
+    """
+
+    name: ClassVar[str] = "cpu"
+    formats: ClassVar[tuple[str, ...]] = ("elf-x86_64", "elf-aarch64")
+    memory: ClassVar[int | None] = dlpack.HOST
+
+    def __init__(self, index: int = 0, num_threads: int | None = None) -> None:
+        if index != 0:
+            raise DeviceError(f"cpu:{index} does not exist; there is one CPU device, cpu:0")
+        if num_threads is not None and (
+            type(num_threads) is not int or not 1 <= num_threads <= MAX_THREADS
+        ):
+            raise ArgumentError(f"num_threads={num_threads!r} must be 1 to {MAX_THREADS}")
+        self.info = device_info()
+        self.num_threads = num_threads or core_count()
+        self._owned: dict[int, HostBytes] = {}
+
+    @classmethod
+    def devices(cls) -> tuple[DeviceInfo, ...]:
+        return (device_info(),)
+
+    def close(self) -> None:
+        """The threads stay: they are the process's."""
+
+    @staticmethod
+    def limits(capabilities: Mapping[str, Any]) -> Limits:
+        return CPU
+
+    @staticmethod
+    def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
+        requires = artifact.requires
+        if unknown := sorted(requires.keys() - {"arch", "features"}):
+            return f"{artifact.file} requires {unknown[0]}, which this runtime does not know"
+        if (system := capabilities.get("system", LINUX)) != LINUX:
+            return f"{artifact.file} is an ELF library for Linux, not for {system}"
+        if (arch := requires.get("arch")) != (machine := capabilities["arch"]):
+            return f"{artifact.file} is for {arch}, not for {machine}; build for its target"
+        missing = sorted(set(requires.get("features", ())) - set(capabilities["features"]))
+        if missing:
+            who = "the CPU does not have"
+            if "amx_tile" in missing:
+                who += " or Linux refuses this process"
+            return (
+                f"{artifact.file} needs {', '.join(missing)}, which {who}; "
+                "build for native or for a lower level, such as x86-64"
+            )
+        return None
+
+    def alloc(self, nbytes: int) -> int:
+        memory = host_bytes(nbytes + ALIGNMENT)
+        address = memory.ctypes.data + -memory.ctypes.data % ALIGNMENT
+        self._owned[address] = memory
+        return address
+
+    def free(self, buffer: int) -> None:
+        del self._owned[buffer]
+
+    def view(self, buffer: int, offset: int, nbytes: int) -> int:
+        return buffer + offset
+
+    def borrow(self, host: HostBytes) -> int:
+        return host.ctypes.data
+
+    def copy_to_device(self, buffer: int, host: HostBytes) -> None:
+        bytes_at(buffer, host.size)[:] = host
+
+    def copy_from_device(self, host: HostBytes, buffer: int) -> None:
+        host[:] = bytes_at(buffer, host.size)
+
+    def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> Loaded:
+        """Raises DeviceError if the code cannot be mapped or the kernel's permission is refused."""
+        (loaded,) = self.load_all([(entry, code)])
+        return loaded
+
+    def load_all(self, kernels: Sequence[tuple[KernelEntry, Mapping[str, Code]]]) -> list[Loaded]:
+        """All of them in one library."""
+        codes = [c for _, code in kernels for c in code.values()]
+        if any("amx_tile" in c.artifact.requires.get("features", ()) for c in codes):
+            request_tile_permission()
+        entries = [entry for entry, _ in kernels]
+        for entry in entries:
+            if any(len(launch.arguments) > MOST_POINTERS for launch in entry.launches):
+                raise DeviceError(
+                    f"{entry.name}: a launch takes more arguments than the {MOST_POINTERS} that "
+                    "the runtime passes"
+                )
+        objects: dict[Hashable, bytes] = {
+            (entry.name, module): c.data for entry, code in kernels for module, c in code.items()
+        }
+        library = Library(objects, "+".join([entries[0].name, *(e.key for e in entries[1:])]))
+        return [
+            Loaded(
+                entries=[
+                    Entry(
+                        launch=launch,
+                        address=library.function((entry.name, launch.module), launch.entry_point),
+                    )
+                    for launch in entry.launches
+                ],
+                library=library,
+            )
+            for entry in entries
+        ]
+
+    def unload(self, kernel: Loaded) -> None:
+        kernel.entries.clear()
+        kernel.library = None
+
+    def launch(self, kernel: Loaded, buffers: Mapping[str, int], stream: int | None = None) -> None:
+        self.launcher(kernel, [*buffers])([*buffers.values()], stream)
+
+    def launcher(
+        self, kernel: Loaded, names: Sequence[str]
+    ) -> Callable[[list[int], int | None], None]:
+        runs = [Launcher(entry, self.num_threads, names).run for entry in kernel.entries]
+
+        def launch(addresses: list[int], stream: int | None) -> None:
+            if stream is not None:
+                self._check_stream(stream)
+            for run in runs:
+                run(addresses)
+
+        return launch
+
+    def prepare(
+        self, kernel: Loaded, buffers: Mapping[str, int], stream: int | None = None
+    ) -> Callable[[], None]:
+        self._check_stream(stream)
+        launches = [
+            prepared(entry, self.num_threads, [buffers[name] for name in entry.launch.arguments])
+            for entry in kernel.entries
+        ]
+        return launches[0] if len(launches) == 1 else partial(_all, launches)
+
+    def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
+        return JobSequence(
+            self.num_threads, [(step.kernel.entries, step.buffers) for step in steps]
+        )
+
+    def synchronize(self, stream: int | None = None) -> None:
+        """Nothing is ever left running."""
+
+    @staticmethod
+    def _check_stream(stream: int | None) -> None:
+        if stream is not None:
+            raise ArgumentError(f"stream={stream}: the CPU backend has no streams; leave it out")
+
+
+def _all(launches: list[Callable[[], None]]) -> None:
+    for launch in launches:
+        launch()
+
+
+def core_count() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def device_info() -> DeviceInfo:
+    return DeviceInfo(
+        backend="cpu",
+        index=0,
+        name=cpu_name(),
+        kind="cpu",
+        capabilities={
+            "arch": platform.machine(),
+            "features": tuple(sorted(cpu_features())),
+            "cores": core_count(),
+            "system": platform.system(),
+        },
+    )
+
+
+def request_tile_permission() -> None:
+    """Ask the kernel for AMX tile state; it then holds for the whole process."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(SYS_ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) != 0:
+        reason = os.strerror(ctypes.get_errno())
+        raise DeviceError(
+            f"Linux refuses this process AMX tile state ({reason}); build for x86-64-v4 instead"
+        )

@@ -1,0 +1,346 @@
+"""NVIDIA GPUs through the CUDA driver API (the `cuda-bindings` package).
+
+The device's primary context is retained, so arrays and streams are those of PyTorch and of every
+other user of the CUDA runtime in the process. Requirements that artifacts may state:
+`compute_capability` (major, minor) of the code, `exact` (it runs on no other), and `cuda`, the
+lowest CUDA version (major, minor) that the driver must support.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
+from kgen_runtime.backends.captured import CapturedSequence
+from kgen_runtime.backends.cuda.driver import call, driver
+from kgen_runtime.backends.cuda.tensor_maps import TensorMaps
+from kgen_runtime.backends.parameters import Parameters
+from kgen_runtime.errors import DeviceError, DeviceLost, LaunchError, OutOfMemory
+from kgen_runtime.launch_limits import Limits, cuda_limits
+from kgen_runtime.memory import dlpack
+from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
+    from kgen_runtime.manifest import ArtifactEntry, Extent3, KernelEntry, Launch
+
+#: Clusters above this need the function's leave (CUDA programming guide, thread block clusters).
+PORTABLE_CLUSTER = 8
+KNOWN_REQUIREMENTS = frozenset(("compute_capability", "exact", "cuda"))
+
+
+@frozen
+class CudaLaunch:
+    """One launch with its function looked up."""
+
+    function: Any
+    grid: Extent3
+    block: Extent3
+    cluster: Extent3
+    shared_memory: int
+    arguments: tuple[str, ...]
+
+
+@frozen
+class CudaKernel:
+    name: str
+    modules: tuple[Any, ...]
+    launches: tuple[CudaLaunch, ...]
+    tensor_maps: TensorMaps
+
+
+class _Current:
+    """Makes a context current for a block, and the caller's own again after it."""
+
+    __slots__ = ("_context",)
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __enter__(self) -> None:
+        call("cuCtxPushCurrent", self._context)
+
+    def __exit__(self, *_: object) -> None:
+        call("cuCtxPopCurrent")
+
+
+class CudaBackend(Backend):
+    """One NVIDIA GPU. Buffers are device addresses; a stream is a CUstream handle."""
+
+    name: ClassVar[str] = "cuda"
+    formats: ClassVar[tuple[str, ...]] = ("cubin", "ptx")
+    memory: ClassVar[int | None] = dlpack.CUDA
+    _closed = True
+
+    @classmethod
+    def devices(cls) -> tuple[DeviceInfo, ...]:
+        count = call("cuDeviceGetCount")
+        if count == 0:
+            raise DeviceError("the NVIDIA driver sees no device")
+        return tuple(_describe(index) for index in range(count))
+
+    def __init__(self, index: int = 0) -> None:
+        self.info = _describe(index)
+        self._device = call("cuDeviceGet", index)
+        self._context = call("cuDevicePrimaryCtxRetain", self._device)
+        self._current = _Current(self._context)
+        self._owned: set[int] = set()
+        self._closed = False
+
+    def close(self) -> None:
+        """Free what is still allocated and release the primary context."""
+        if self._closed:
+            return
+        self._closed = True
+        with suppress(DeviceLost), self._current:  # what a lost device held is gone already
+            for buffer in self._owned:
+                call("cuMemFree", buffer)
+        self._owned.clear()
+        with suppress(DeviceLost):  # in a forked child, which has no context
+            call("cuDevicePrimaryCtxRelease", self._device)
+
+    @staticmethod
+    def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
+        requires = artifact.requires
+        if unknown := sorted(set(requires) - KNOWN_REQUIREMENTS):
+            return f"it requires {unknown[0]}, which this runtime does not know; upgrade it"
+        device = tuple(capabilities["compute_capability"])
+        code = tuple(requires.get("compute_capability", (0, 0)))
+        version = tuple(capabilities["cuda"])
+        if version < tuple(requires.get("cuda", (0, 0))):
+            return (
+                f"{artifact.format} needs a driver for CUDA {_dotted(requires['cuda'])}, here is "
+                f"one for {_dotted(version)}; upgrade the driver"
+            )
+        if requires.get("exact", False):
+            fits = device == code
+        elif artifact.format == "cubin":
+            fits = device[0] == code[0] and device >= code
+        else:
+            fits = device >= code
+        if fits:
+            return None
+        return (
+            f"{artifact.format} for compute capability {_dotted(code)} does not run on "
+            f"{_dotted(device)}; build for sm_{device[0]}{device[1]}"
+        )
+
+    @staticmethod
+    def limits(capabilities: Mapping[str, Any]) -> Limits:
+        """Those of the compute capability; the driver knows how much shared memory there is."""
+        major, minor = capabilities["compute_capability"]
+        known = cuda_limits(f"sm_{major}{minor}")
+        shared = capabilities.get("shared_memory_per_block", known.shared_memory)
+        return replace(known, shared_memory=shared)
+
+    @staticmethod
+    def rank(artifact: ArtifactEntry) -> tuple[int, ...]:
+        """The newest compute capability; code for exactly this one before code for its family."""
+        code = artifact.requires.get("compute_capability", (0, 0))
+        return (*code, int(artifact.requires.get("exact", False)))
+
+    def alloc(self, nbytes: int) -> int:
+        with self._current:
+            buffer = int(call("cuMemAlloc", nbytes))
+        self._owned.add(buffer)
+        return buffer
+
+    def free(self, buffer: int) -> None:
+        if self._closed:
+            return
+        self._owned.remove(buffer)
+        with suppress(DeviceLost), self._current:
+            call("cuMemFree", buffer)
+
+    def view(self, buffer: int, offset: int, nbytes: int) -> int:
+        return buffer + offset
+
+    def copy_to_device(self, buffer: int, host: HostBytes) -> None:
+        with self._current:
+            call("cuMemcpyHtoD", buffer, host.ctypes.data, host.nbytes)
+            # Pageable memory may still be on its way from the driver's own staging buffer.
+            call("cuStreamSynchronize", None)
+
+    def copy_from_device(self, host: HostBytes, buffer: int) -> None:
+        with self._current:
+            # Foreign streams do not wait for the default stream, nor it for them.
+            call("cuCtxSynchronize")
+            call("cuMemcpyDtoH", host.ctypes.data, buffer, host.nbytes)
+
+    def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> CudaKernel:
+        with self._current:
+            modules = {name: self._load_module(entry, c) for name, c in code.items()}
+            launches = tuple(_prepare(launch, modules[launch.module]) for launch in entry.launches)
+        return CudaKernel(
+            name=entry.key,
+            modules=tuple(modules.values()),
+            launches=launches,
+            tensor_maps=TensorMaps(entry.tensor_maps),
+        )
+
+    def _load_module(self, entry: KernelEntry, code: Code) -> Any:
+        # PTX is text and must end with a NUL; a cubin knows its own length.
+        image = code.data + b"\0" if code.artifact.format == "ptx" else code.data
+        try:
+            return call("cuModuleLoadData", image)
+        except OutOfMemory:
+            raise
+        except DeviceError as error:
+            raise DeviceError(
+                f"{entry.name}: the driver rejects its {code.artifact.format}: {error}"
+            ) from None
+
+    def launch(
+        self, kernel: CudaKernel, buffers: Mapping[str, Any], stream: int | None = None
+    ) -> None:
+        with self._current:
+            for launch in kernel.launches:
+                try:
+                    arguments = [kernel.tensor_maps.argument(n, buffers) for n in launch.arguments]
+                    _launch(launch, Parameters(arguments), stream)
+                except (OutOfMemory, DeviceLost):
+                    raise
+                except DeviceError as error:
+                    raise LaunchError(
+                        f"{kernel.name}: grid {launch.grid} of blocks {launch.block} with "
+                        f"{launch.shared_memory} B of dynamic shared memory: {error}"
+                    ) from None
+
+    def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
+        return CapturedSequence(self, steps)
+
+    def capture(self, steps: Sequence[SequenceStep]) -> Any:
+        api = driver()
+        # Relaxed: a driver that loads code at its first launch may do so while it captures.
+        mode = api.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        with self._current:
+            stream = call("cuStreamCreate", api.CUstream_flags.CU_STREAM_NON_BLOCKING)
+            try:
+                call("cuStreamBeginCapture", stream, mode)
+                try:
+                    for step in steps:
+                        self.launch(step.kernel, step.buffers, int(stream))
+                except BaseException:
+                    with suppress(DeviceError):
+                        call("cuGraphDestroy", call("cuStreamEndCapture", stream))
+                    raise
+                graph = call("cuStreamEndCapture", stream)
+            finally:
+                call("cuStreamDestroy", stream)
+            try:
+                return call("cuGraphInstantiate", graph, 0)
+            finally:
+                call("cuGraphDestroy", graph)
+
+    def replay(self, graph: Any) -> None:
+        with self._current:
+            call("cuGraphLaunch", graph, None)
+
+    def forget(self, graph: Any) -> None:
+        if not self._closed:
+            with self._current:
+                call("cuCtxSynchronize")
+                call("cuGraphExecDestroy", graph)
+
+    def unload(self, kernel: CudaKernel) -> None:
+        with self._current:
+            for module in kernel.modules:
+                call("cuModuleUnload", module)
+
+    def synchronize(self, stream: int | None = None) -> None:
+        with self._current:
+            if stream is None:
+                call("cuCtxSynchronize")
+            else:
+                call("cuStreamSynchronize", stream)
+
+
+def _describe(index: int) -> DeviceInfo:
+    attribute = driver().CUdevice_attribute
+    device = call("cuDeviceGet", index)
+
+    def get(name: str) -> int:
+        key = getattr(attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(call("cuDeviceGetAttribute", key, device))
+
+    version = int(call("cuDriverGetVersion"))
+    return DeviceInfo(
+        backend="cuda",
+        index=index,
+        name=call("cuDeviceGetName", 256, device).split(b"\0")[0].decode(),
+        kind="gpu",
+        capabilities={
+            "compute_capability": [
+                get("COMPUTE_CAPABILITY_MAJOR"),
+                get("COMPUTE_CAPABILITY_MINOR"),
+            ],
+            # 12040 is CUDA 12.4.
+            "cuda": [version // 1000, version % 1000 // 10],
+            "sm_count": get("MULTIPROCESSOR_COUNT"),
+            "memory_bytes": int(call("cuDeviceTotalMem", device)),
+            "shared_memory_per_block": get("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+            "clock_khz": get("CLOCK_RATE"),
+        },
+    )
+
+
+def _prepare(launch: Launch, module: Any) -> CudaLaunch:
+    api = driver()
+    function = call("cuModuleGetFunction", module, launch.entry_point.encode())
+    if launch.dynamic_shared_memory:
+        # Above 48 KiB a function must ask; asking for less does no harm.
+        size = api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        call("cuFuncSetAttribute", function, size, launch.dynamic_shared_memory)
+    if prod(launch.cluster) > PORTABLE_CLUSTER:
+        large = api.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+        call("cuFuncSetAttribute", function, large, 1)
+    return CudaLaunch(
+        function=function,
+        grid=launch.grid,
+        block=launch.block,
+        cluster=launch.cluster,
+        shared_memory=launch.dynamic_shared_memory,
+        arguments=launch.arguments,
+    )
+
+
+def _launch(launch: CudaLaunch, parameters: Parameters, stream: int | None) -> None:
+    if launch.cluster == (1, 1, 1):
+        call(
+            "cuLaunchKernel",
+            launch.function,
+            *launch.grid,
+            *launch.block,
+            launch.shared_memory,
+            stream,
+            parameters.address,
+            0,
+        )
+        return
+    call(
+        "cuLaunchKernelEx", _cluster_config(launch, stream), launch.function, parameters.address, 0
+    )
+
+
+def _cluster_config(launch: CudaLaunch, stream: int | None) -> Any:
+    api = driver()
+    cluster = api.CUlaunchAttribute()
+    cluster.id = api.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    shape = cluster.value.clusterDim
+    shape.x, shape.y, shape.z = launch.cluster
+    config = api.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = launch.grid
+    config.blockDimX, config.blockDimY, config.blockDimZ = launch.block
+    config.sharedMemBytes = launch.shared_memory
+    config.hStream = stream or 0
+    config.attrs = [cluster]
+    config.numAttrs = 1
+    return config
+
+
+def _dotted(version: Any) -> str:
+    return ".".join(map(str, version))

@@ -1,0 +1,1 @@
+"""Calling a loaded kernel or program: its arguments, its memory, its launch."""

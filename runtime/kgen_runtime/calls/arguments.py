@@ -1,0 +1,268 @@
+"""Checking the arguments of a kernel call against its manifest, and finding their memory.
+
+A `Slot` is one parameter of one kernel on one device. The common case, an array that fits, is what
+`finders` know; everything else goes through a `View`, which describes an array of any library, and
+ends in one line that says what was wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kgen_runtime.array import BITS_8, FLOATS_8, Array, dtype_of, host_dtype, lent_array
+from kgen_runtime.backend import Backend
+from kgen_runtime.calls.finders import Finders
+from kgen_runtime.errors import ArgumentError, DeviceMismatchError
+from kgen_runtime.manifest import TensorParam
+from kgen_runtime.memory import dlpack
+from kgen_runtime.memory.host import host_bytes
+from kgen_runtime.memory.overlap import share_an_element
+from kgen_runtime.values import frozen
+
+#: Kernels of device backends load up to 16 bytes at once from the start of a tensor.
+DEVICE_ALIGNMENT = 16
+
+
+@frozen
+class View:
+    """An array argument of any library, on the kernel's device. `strides` are bytes.
+
+    `buffer` is what the backend takes; `owner` keeps it alive.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    buffer: Any
+    writable: bool
+    owner: object
+
+    def __str__(self) -> str:
+        return f"{_dimensions(self.shape)} {self.dtype}"
+
+
+def view(value: Any, backend: Backend, stream: int | None) -> View:
+    """Describe an argument.
+
+    Raises ArgumentError if it is no array, DeviceMismatchError if it lies on another device; the
+    message lacks the argument's name.
+    """
+    if isinstance(value, Array):
+        return _array_view(value, backend)
+    if isinstance(value, np.ndarray):
+        return _numpy_view(value, backend)
+    if hasattr(value, "__dlpack__"):
+        return _dlpack_view(value, backend, stream)
+    raise ArgumentError(
+        f"is a {type(value).__name__}, not an array; pass a numpy array, an Array or a DLPack array"
+    )
+
+
+def _array_view(array: Array, backend: Backend) -> View:
+    if array.backend is not backend and _home(array.backend) != _home(backend):
+        raise _elsewhere(array.device, backend)
+    return View(
+        dtype=array.dtype,
+        shape=array.shape,
+        strides=tuple(s * array.dtype.itemsize for s in array.strides),
+        buffer=array.buffer,
+        writable=True,
+        owner=array,
+    )
+
+
+def _numpy_view(array: np.ndarray[Any, Any], backend: Backend) -> View:
+    if backend.memory != dlpack.HOST:
+        raise _elsewhere("the host", backend)
+    return View(
+        dtype=dtype_of(array.dtype),
+        shape=array.shape,
+        strides=array.strides,
+        buffer=array.ctypes.data,
+        writable=array.flags.writeable,
+        owner=array,
+    )
+
+
+def _dlpack_view(value: Any, backend: Backend, stream: int | None) -> View:
+    kind, index = dlpack.device_of(value)
+    place = dlpack.place(kind, index)
+    if place != _home(backend):
+        raise _elsewhere(place, backend)
+    tensor = dlpack.read(value, dlpack.stream_number(kind, stream))
+    return View(
+        dtype=tensor.dtype,
+        shape=tensor.shape,
+        strides=tensor.strides,
+        buffer=tensor.address,
+        writable=not tensor.read_only,
+        owner=tensor,
+    )
+
+
+def _home(backend: Backend) -> object:
+    """Where arrays must be for this backend: a name if the memory is shared, else the backend."""
+    if backend.memory is None:
+        return backend
+    return dlpack.place(backend.memory, backend.info.index)
+
+
+def _elsewhere(place: str, backend: Backend) -> DeviceMismatchError:
+    if backend.memory == dlpack.HOST:
+        remedy = "copy it to the host, an Array with .numpy()"
+    elif place == "the host":
+        remedy = "copy it with kernels.to_device(...)"
+    else:
+        remedy = "copy it to the host, then with kernels.to_device(...)"
+    return DeviceMismatchError(f"is on {place}; the kernel runs on {backend.info.id}; {remedy}")
+
+
+class Slot:
+    """One parameter of one kernel on one device: checks arguments and gives their buffers."""
+
+    def __init__(self, kernel: str, param: TensorParam, backend: Backend) -> None:
+        self.param = param
+        self.name = param.name
+        self.kernel = kernel
+        self.is_packed = param.packing is not None
+        self._backend = backend
+        self._on_host = backend.memory == dlpack.HOST
+        self._shape = param.shape
+        self._itemsize = param.dtype.itemsize
+        self._strides = tuple(s * param.dtype.itemsize for s in param.strides)
+        self._host_dtype = host_dtype(param.dtype)
+        self.nbytes = param.nbytes
+        self._writes = param.role == "output"
+        #: By the type of an argument: gives the buffer of one that fits, else None.
+        self.finders = Finders(param, backend)
+        self._form = dlpack.Form(param.dtype, param.shape, param.strides)
+        self._packed = param.strides == dlpack.packed_strides(param.shape)
+
+    def buffer(self, value: Any, stream: int | None, keep: list[object]) -> Any:
+        """The buffer of an argument that fits; what must outlive the call is added to `keep`.
+
+        Raises ArgumentError or DeviceMismatchError.
+        """
+        found = self.finders[type(value)](value)
+        return self.closer(value, stream, keep) if found is None else found
+
+    def closer(
+        self, value: Any, stream: int | None, keep: list[object], *, copies: bool = True
+    ) -> Any:
+        """The same of an argument that its finder does not know.
+
+        With `copies` an input that lies in another way is copied if it is on the host.
+        """
+        lent = self._form.lend(value, writable=self._writes) if self._on_host else None
+        if lent is not None and lent[0] % self._itemsize == 0:
+            keep.append(lent[1])
+            return lent[0]
+        found = self.view(value, stream)
+        if (problem := self.problem(found)) is not None:
+            if not (copies and self.can_copy(found)):
+                raise ArgumentError(f"{self.kernel}: {self.name} {problem}")
+            found = self._copied(found)
+        keep.append(found.owner)
+        return found.buffer
+
+    def can_copy(self, found: View) -> bool:
+        """Whether a copy of it would fit: of an input on the host that is merely laid out in
+        another way."""
+        return self._on_host and not self._writes and self.mismatch(found) is None
+
+    def _copied(self, found: View) -> View:
+        """The same elements as the kernel expects them."""
+        copy = self.empty()
+        source = lent_array(found.buffer, self.param.dtype, found.shape, found.strides)
+        copy.view(self.param.dtype.storage)[...] = source
+        return _numpy_view(copy, self._backend)
+
+    def view(self, value: Any, stream: int | None) -> View:
+        """Describe an argument; errors name the kernel and the argument."""
+        try:
+            return view(value, self._backend, stream)
+        except (ArgumentError, DeviceMismatchError) as error:
+            raise type(error)(f"{self.kernel}: {self.name} {error}") from None
+
+    def problem(self, found: View) -> str | None:
+        """What does not fit and what to do about it, or None."""
+        return self.mismatch(found) or self._misplacement(found)
+
+    def mismatch(self, found: View) -> str | None:
+        """What no copy mends."""
+        param = self.param
+        if found.shape != self._shape:
+            remedy = "pass that shape or build a kernel for yours"
+            if self.is_packed:
+                remedy = f"pass what this kernel's pack({self.name}) gives"
+            return (
+                f"has shape {_dimensions(found.shape)}; expected {_dimensions(self._shape)}; "
+                f"{remedy}"
+            )
+        is_bits = found.dtype == BITS_8 and param.dtype in FLOATS_8
+        if found.dtype != param.dtype and not is_bits:
+            return f"is {found.dtype}; expected {param.dtype}; {self._remedy('convert it first')}"
+        return None
+
+    def _misplacement(self, found: View) -> str | None:
+        """How it lies in memory otherwise than the kernel expects."""
+        param = self.param
+        if not self._strides_fit(found.strides):
+            remedy = (
+                "pass numpy.ascontiguousarray of it" if self._packed else "pass one laid out so"
+            )
+            return (
+                f"has element strides {_steps(found.strides, param.dtype.itemsize)}; expected "
+                f"{_steps(self._strides, param.dtype.itemsize)}; {self._remedy(remedy)}"
+            )
+        if self._writes and not found.writable:
+            return "is read-only; pass a writable array"
+        if self._backend.memory is not None and found.buffer % self._alignment:
+            return (
+                f"starts at address {found.buffer:#x}; expected a multiple of {self._alignment}; "
+                f"{self._remedy('pass a copy of it')}"
+            )
+        return None
+
+    def _remedy(self, of_input: str) -> str:
+        """A copy serves as an input, but not as the output, which the caller wants to see."""
+        return "pass such an array, or no out= for a new one" if self._writes else of_input
+
+    def _strides_fit(self, strides: tuple[int, ...]) -> bool:
+        """Whether all elements lie where expected; a dimension of one has no say."""
+        return all(
+            given == wanted or n == 1
+            for n, given, wanted in zip(self._shape, strides, self._strides, strict=True)
+        )
+
+    @property
+    def _alignment(self) -> int:
+        return self.param.dtype.itemsize if self._on_host else DEVICE_ALIGNMENT
+
+    def empty(self) -> np.ndarray[Any, Any]:
+        """A host array of undefined content that fits."""
+        if self._packed:
+            try:
+                return np.empty(self._shape, self._host_dtype)
+            except (MemoryError, ValueError):
+                pass  # refused with a reason below
+        base = host_bytes(self.param.nbytes)
+        return np.ndarray(self._shape, self._host_dtype, buffer=base, strides=self._strides)
+
+    def overlaps(self, own: Any, other: Slot, others: Any) -> bool:
+        """Whether this parameter's buffer shares an element with that of another; of addresses,
+        whose ranges are known to meet."""
+        if self._backend.memory is None:
+            return own is others
+        return share_an_element(own, self.param, others, other.param)
+
+
+def _dimensions(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "()"
+
+
+def _steps(strides: tuple[int, ...], itemsize: int) -> str:
+    """Byte strides in elements; a fraction where they are no whole number of elements."""
+    return f"({', '.join(f'{s / itemsize:.10g}' for s in strides)})"

@@ -1,0 +1,47 @@
+"""A kernel with its arguments settled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from kgen_runtime.calls.loaded import LoadedKernel
+    from kgen_runtime.errors import DeviceError
+
+
+class Closable(Protocol):
+    """A kernel whose bundle may be closed."""
+
+    _loaded: LoadedKernel | None
+
+    def _closed_error(self) -> DeviceError: ...
+
+
+R = TypeVar("R")
+
+
+class Call(Generic[R]):
+    """A kernel with its arguments, to be run again and again; `out` is what it writes.
+
+    On the CPU a call costs well under a microsecond besides the kernel.
+    """
+
+    __slots__ = ("_keep", "_kernel", "_launch", "out")
+
+    def __init__(
+        self, kernel: Closable, launch: Callable[[], None], out: R, keep: list[object]
+    ) -> None:
+        self._kernel, self._launch, self._keep = kernel, launch, keep
+        self.out = out
+
+    def __call__(self) -> R:
+        """Run it; gives `out`. Raises DeviceError once the bundle is closed."""
+        loaded = self._kernel._loaded  # stays until the call is done, whoever closes the bundle
+        if loaded is None:
+            raise self._kernel._closed_error()
+        self._launch()
+        return self.out
+
+    def __repr__(self) -> str:
+        return f"<Call of {self._kernel!r}>"

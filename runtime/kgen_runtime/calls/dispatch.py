@@ -1,0 +1,188 @@
+"""Choosing, among the kernels of one operation, the one that a call's arguments fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgen_runtime.array import Array
+from kgen_runtime.calls import signatures
+from kgen_runtime.calls.finders import is_torch
+from kgen_runtime.calls.named import in_order, suit
+from kgen_runtime.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from kgen_runtime.calls.call import Call
+    from kgen_runtime.calls.kernel import Kernel
+
+
+class Dispatch:
+    """All kernels of one operation; a call takes the one that its arguments fit."""
+
+    def __init__(self, op: str, kernels: Sequence[Kernel]) -> None:
+        self._op = op
+        self._kernels = tuple(kernels)
+        #: The kernels that are the only ones for their arguments' shapes.
+        self._by_shapes = _unique(self._kernels)
+        #: The kernel of arguments that were seen before, by all that decides.
+        self._seen: dict[tuple[object, ...], Kernel] = {}
+        alike: dict[tuple[str, ...], list[Kernel]] = {}
+        for kernel in self._kernels:
+            alike.setdefault(kernel.argument_names, []).append(kernel)
+        self._several = {n: Dispatch(op, those) for n, those in alike.items() if len(alike) > 1}
+
+    def __repr__(self) -> str:
+        return f"<{self._op}: {', '.join(kernel.key for kernel in self._kernels)}>"
+
+    @signatures.run
+    def __call__(
+        self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
+    ) -> Any:
+        """As :meth:`Kernel.__call__`; ArgumentError unless exactly one kernel fits."""
+        if named:
+            kernel, arguments = self._fitting_named(arguments, named, out)
+            return kernel.call(arguments, out, stream)
+        return self._fitting(arguments, out).call(arguments, out, stream)
+
+    @signatures.prepare
+    def prepare(
+        self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
+    ) -> Call[Any]:
+        """As :meth:`Kernel.prepare`, of the one kernel that fits."""
+        if named:
+            kernel, arguments = self._fitting_named(arguments, named, out)
+        else:
+            kernel = self._fitting(arguments, out)
+        return kernel.prepare(*arguments, out=out, stream=stream)
+
+    @signatures.pack
+    def pack(self, matrix: Any) -> Any:
+        """As :meth:`Kernel.pack`; ArgumentError unless the kernels that take it agree on the order.
+
+        Kernels of one target that differ in M or in the epilogue do; those of GPUs pack nothing.
+        """
+        able = [kernel.packed for kernel in self._kernels if kernel.packed is not None]
+        fitting = [packed for packed in able if len(able) == 1 or packed.takes(matrix)]
+        if not able and any(kernel.entry.constants for kernel in self._kernels):
+            raise ArgumentError(
+                f"{self._op}: the packed operand is in the bundle; leave it out of calls"
+            )
+        if not able and not self._kernels[0].on_host:
+            return matrix
+        if not able:
+            raise ArgumentError(
+                f"{self._op}: no kernel here takes a packed operand; build one with --constant b"
+            )
+        if not fitting:
+            raise ArgumentError(
+                f"{self._op}: no kernel packs {able[0].describe(matrix)}; here are {self._keys}"
+            )
+        if len({packed.param for packed in fitting}) > 1:
+            raise ArgumentError(
+                f"{self._op}: kernels pack this in different orders; "
+                f"use kernels[key].pack; here are {self._keys}"
+            )
+        return fitting[0].pack(matrix)
+
+    @property
+    def _by_names(self) -> Mapping[tuple[str, ...], Dispatch]:
+        """Those of the kernels whose arguments have these names in this order."""
+        return self._several or {self._kernels[0].argument_names: self}
+
+    def _fitting_named(
+        self, arguments: Sequence[Any], named: Mapping[str, Any], out: Any
+    ) -> tuple[Kernel, tuple[Any, ...]]:
+        """The one kernel that can take these, and all of them in its order."""
+        if len(self._kernels) == 1:
+            (kernel,) = self._kernels
+            return kernel, kernel.ordered(arguments, named)
+        orders = {n: d for n, d in self._by_names.items() if suit(n, arguments, named)}
+        if not orders:
+            raise ArgumentError(self._no_names(len(arguments), named))
+        calls = [
+            (alike, in_order(self._op, names, arguments, named)) for names, alike in orders.items()
+        ]
+        if len(calls) == 1:
+            ((alike, ordered),) = calls
+            return alike._fitting(ordered, out), ordered
+        fitting = [
+            (kernel, ordered)
+            for alike, ordered in calls
+            for kernel in alike._kernels
+            if kernel.accepts(ordered, out)
+        ]
+        if len(fitting) != 1:
+            raise ArgumentError(self._no_choice(calls[0][1], [kernel for kernel, _ in fitting]))
+        return fitting[0]
+
+    def _fitting(self, arguments: Sequence[Any], out: Any) -> Kernel:
+        """The one kernel that can take these; it checks them itself."""
+        if len(self._kernels) == 1:
+            return self._kernels[0]
+        try:
+            return self._by_shapes[tuple([value.shape for value in arguments])]
+        except (AttributeError, KeyError, RuntimeError, TypeError):
+            pass  # lists, shapes of several kernels or of none
+        signature = _signature(arguments if out is None else (*arguments, out))
+        found = self._seen.get(signature)
+        if found is None:
+            found = self._only_one(arguments, out)
+            if signature:
+                self._seen[signature] = found
+        return found
+
+    def _only_one(self, arguments: Sequence[Any], out: Any) -> Kernel:
+        """One that takes them as they lie comes before one that takes copies."""
+        fitting: list[Kernel] = []
+        for copies in (False, True):
+            if not fitting:
+                fitting = [k for k in self._kernels if k.accepts(arguments, out, copies=copies)]
+        if len(fitting) != 1:
+            raise ArgumentError(self._no_choice(arguments, fitting))
+        return fitting[0]
+
+    def _no_choice(self, arguments: Sequence[Any], fitting: Sequence[Kernel]) -> str:
+        if fitting:
+            keys = ", ".join(kernel.key for kernel in fitting)
+            return f"{self._op}: several kernels take these arguments: {keys}; use kernels[key]"
+        widest = max(self._kernels, key=lambda kernel: len(kernel.entry.inputs))
+        given = widest.describe(arguments) or "nothing"
+        return f"{self._op}: no kernel takes ({given}); here are {self._keys}"
+
+    def _no_names(self, count: int, named: Mapping[str, Any]) -> str:
+        given = f"{', '.join(named)} by name" + (f" after {count} by position" if count else "")
+        taken = " or ".join(f"({', '.join(names)})" for names in self._by_names)
+        return f"{self._op}: no kernel takes {given}; here they take {taken}"
+
+    @property
+    def _keys(self) -> str:
+        return ", ".join(kernel.key for kernel in self._kernels)
+
+
+def _unique(kernels: Sequence[Kernel]) -> dict[tuple[tuple[int, ...], ...], Kernel]:
+    found: dict[tuple[tuple[int, ...], ...], list[Kernel]] = {}
+    for kernel in kernels:
+        found.setdefault(tuple(p.shape for p in kernel.entry.arguments), []).append(kernel)
+    return {shapes: alike[0] for shapes, alike in found.items() if len(alike) == 1}
+
+
+def _signature(arguments: Sequence[Any]) -> tuple[object, ...]:
+    """What decides about arrays of numpy, PyTorch and our own; empty where another is among them.
+
+    The kernel checks the rest, such as alignment, in any case.
+    """
+    found: list[object] = []
+    try:
+        for value in arguments:
+            kind: type = type(value)
+            if kind is np.ndarray or kind is Array:
+                found += (kind, value.dtype, value.shape, value.strides)
+            elif is_torch(kind):
+                found += (kind, value.dtype, value.shape, value.stride(), value.device)
+            else:
+                return ()
+    except RuntimeError:  # a sparse tensor has no strides
+        return ()
+    return tuple(found)

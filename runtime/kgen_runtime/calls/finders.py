@@ -1,0 +1,150 @@
+"""Where the memory of an argument that fits is, told in under half a microsecond.
+
+A finder belongs to one parameter and one type of array. It gives the buffer of an array that is all
+that the kernel expects (element type, shape, strides, alignment, leave to write), and None for
+every other value: `arguments` then looks closer, and refuses with a reason. Finders ask only what
+their library answers cheaply; none is imported here besides numpy.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kgen_runtime.array import Array, host_dtype
+from kgen_runtime.backend import Backend
+from kgen_runtime.manifest import TensorParam
+from kgen_runtime.memory import dlpack
+
+Finder = Callable[[Any], Any]
+
+#: NumPy C-API, "Array flags".
+C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+#: Tensors whose methods mean what they say; those of other subclasses may mean anything.
+_TORCH_TYPES = ("torch.Tensor", "torch.nn.parameter.Parameter")
+
+
+class Finders(dict[type, Finder]):
+    """The finders of one parameter on one device by the type of array; a type is met once."""
+
+    def __init__(self, param: TensorParam, backend: Backend) -> None:
+        super().__init__({Array: array_finder(param, backend)})
+        self._param = param
+        self._on_host = backend.memory == dlpack.HOST
+        if self._on_host and _READS_HEADS:
+            self[np.ndarray] = numpy_finder(param)
+
+    def __missing__(self, kind: type) -> Finder:
+        find = torch_finder(self._param) if self._on_host and is_torch(kind) else nothing
+        self[kind] = find
+        return find
+
+
+def nothing(_: Any) -> None:
+    """The finder of types that take a closer look."""
+
+
+def array_finder(param: TensorParam, backend: Backend) -> Finder:
+    """Of our own arrays, which gives their buffer on any device."""
+    dtype, shape, strides = param.dtype, param.shape, param.strides
+
+    def find(array: Array) -> Any:
+        memory = array.memory
+        if (
+            memory.backend is backend
+            and array.dtype is dtype
+            and array.shape == shape
+            and array.strides == strides
+        ):
+            return memory.buffer
+        return None
+
+    return find
+
+
+def numpy_finder(param: TensorParam) -> Finder:
+    """Of numpy's arrays."""
+    dtypes = (host_dtype(param.dtype), param.dtype.storage)
+    shape, pointer_at, head = param.shape, _pointer_at, _HEAD
+    strides = tuple(s * param.dtype.itemsize for s in param.strides)
+    flags = ALIGNED | (WRITEABLE if param.role == "output" else 0)
+    if packed := _is_packed(param):
+        flags |= C_CONTIGUOUS
+
+    def find(array: Any) -> int | None:
+        if (
+            array.dtype in dtypes
+            and array.shape == shape
+            and array.flags.num & flags == flags
+            and (packed or array.strides == strides)
+        ):
+            return pointer_at(id(array) + head).value
+        return None
+
+    return find
+
+
+def torch_finder(param: TensorParam) -> Finder:
+    """Of PyTorch's tensors, which takes a fifth of the time of their DLPack methods.
+
+    Those that need a gradient or lie elsewhere are left to DLPack, which refuses them. Those
+    without memory of their own (sparse, inside of `vmap`) refuse an answer or have address 0.
+    """
+    dtype = getattr(sys.modules["torch"], param.dtype.array_name, None)
+    shape, strides, itemsize = param.shape, param.strides, param.dtype.itemsize
+    packed = _is_packed(param)
+
+    def find(tensor: Any) -> int | None:
+        try:
+            if (
+                tensor.dtype is dtype
+                and tensor.shape == shape
+                and (tensor.is_contiguous() if packed else tensor.stride() == strides)
+                and tensor.is_cpu
+                and not tensor.requires_grad
+                and not tensor.is_neg()
+            ):
+                address: int = tensor.data_ptr()
+                return address if address and address % itemsize == 0 else None
+        except RuntimeError:
+            pass
+        return None
+
+    return find
+
+
+def _is_packed(param: TensorParam) -> bool:
+    return param.strides == dlpack.packed_strides(param.shape)
+
+
+@functools.cache
+def is_torch(kind: type) -> bool:
+    """Whether these are PyTorch's own tensors."""
+    return f"{kind.__module__}.{kind.__qualname__}" in _TORCH_TYPES
+
+
+def holder(value: Any) -> object:
+    """What keeps the memory of an array: PyTorch's tensors may be given other memory at any time,
+    but their storage stays the same."""
+    kind: type = type(value)
+    return value.untyped_storage() if is_torch(kind) else value
+
+
+def _reads_heads() -> bool:
+    """Whether PyArrayObject begins with the object's head and a pointer to the elements (NumPy
+    C-API, "Python types and C-structures"), which is read in an eighth of the time that
+    `__array_interface__` takes."""
+    if sys.implementation.name != "cpython":
+        return False
+    probe = np.zeros(1, np.uint8)
+    return _pointer_at(id(probe) + _HEAD).value == probe.ctypes.data
+
+
+_HEAD = object.__basicsize__
+_pointer_at = ctypes.c_void_p.from_address
+_READS_HEADS = _reads_heads()

@@ -1,0 +1,265 @@
+"""One kernel on one device: checking a call's arguments, finding their memory, launching."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kgen_runtime.array import Array, Memory
+from kgen_runtime.backend import Backend
+from kgen_runtime.calls import signatures
+from kgen_runtime.calls.arguments import Slot
+from kgen_runtime.calls.call import Call
+from kgen_runtime.calls.finders import holder
+from kgen_runtime.calls.loaded import LoadedKernel
+from kgen_runtime.calls.named import in_order
+from kgen_runtime.calls.packed import PackedOperand
+from kgen_runtime.errors import ArgumentError, DeviceError
+from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.memory import dlpack
+
+
+class Kernel:
+    """One kernel on one device. Call it with its inputs in the order of `entry.arguments`, or with
+    the first ones so and the others by their names there."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        entry: KernelEntry,
+        handle: Any,
+        stored: Mapping[str, Memory] | None = None,
+    ) -> None:
+        """`handle`: what the backend loaded; `stored`: the bundle's constants on the device, by
+        file."""
+        self.entry = entry
+        self._backend = backend
+        self._inputs = tuple(Slot(entry.key, param, backend) for param in entry.arguments)
+        constants = {c.parameter: (stored or {})[c.file] for c in entry.constants}
+        self._constants = tuple(constants)
+        #: The operand that calls are given packed, None if there is none.
+        self.packed = next((PackedOperand(s, backend) for s in self._inputs if s.is_packed), None)
+        self._outputs = tuple(Slot(entry.key, param, backend) for param in entry.outputs)
+        self.on_host = backend.memory == dlpack.HOST
+        self._has_addresses = backend.memory is not None
+        self._workspaces = entry.workspaces
+        #: What a call may name its arguments.
+        self.argument_names = tuple(slot.name for slot in self._inputs)
+        self._names = [*self.argument_names, *(slot.name for slot in self._outputs)]
+        self._names += [*self._constants, *(workspace.name for workspace in self._workspaces)]
+        #: None once it is closed. A call holds what it finds here until it is done.
+        self._loaded: LoadedKernel | None = LoadedKernel(backend, handle, self._names, constants)
+
+    @property
+    def key(self) -> str:
+        return self.entry.key
+
+    @property
+    def held(self) -> LoadedKernel:
+        """The kernel as the driver has it. Raises DeviceError once it is closed."""
+        if self._loaded is None:
+            raise self._closed_error()
+        return self._loaded
+
+    @property
+    def closed(self) -> bool:
+        return self._loaded is None
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.argument_names)
+        return f"<Kernel {self.entry.name}({names}) on {self._backend.info.id}>"
+
+    @signatures.run
+    def __call__(
+        self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
+    ) -> Any:
+        """Run the kernel and give its output: `out` if given, else a new array. A kernel of several
+        outputs gives a tuple of them, and takes a tuple as `out`.
+
+        Arguments come in the order of `argument_names`, and those at the end may be given by name.
+        On the CPU arguments are numpy or host DLPack arrays and the result is a numpy array; an
+        `Array` among them makes it an `Array`. Inputs that lie in memory otherwise than the kernel
+        expects (transposed, strided, misaligned) are copied first. On other devices arguments are
+        `Array`s or DLPack arrays of that device, and the call may return before the kernel is done.
+        bf16 and 8-bit floats are arrays of `ml_dtypes` or their bits as uint16 and uint8. `stream`
+        is a handle of the driver, for backends with streams.
+
+        Raises ArgumentError or DeviceMismatchError before anything runs; LaunchError, DeviceLost.
+        """
+        return self.call(self.ordered(arguments, named) if named else arguments, out, stream)
+
+    def call(self, arguments: Sequence[Any], out: Any, stream: int | None) -> Any:
+        """As :meth:`__call__`, for callers that have the arguments as a sequence already."""
+        loaded = self._loaded
+        if loaded is None:
+            raise self._closed_error()
+        keep: list[object] = []
+        buffers, result = self._bind(loaded, arguments, out, stream, keep)
+        loaded.launch(buffers, stream)
+        return result
+
+    @signatures.prepare
+    def prepare(
+        self, /, *arguments: Any, out: Any = None, stream: int | None = None, **named: Any
+    ) -> Call[Any]:
+        """The kernel with these arguments, checked once: call the result to run it, as often as
+        wanted. It reads and writes the same memory each time, copies nothing, and keeps it alive.
+
+        Raises as :meth:`__call__` does.
+        """
+        loaded = self._loaded
+        if loaded is None:
+            raise self._closed_error()
+        keep: list[object] = []
+        if named:
+            arguments = self.ordered(arguments, named)
+        buffers, result = self._bind(loaded, arguments, out, stream, keep, copies=False)
+        results = result if isinstance(result, tuple) else (result,)
+        keep += map(holder, (*arguments, *results))
+        settled = dict(zip(self._names, buffers, strict=True))
+        if self.on_host:
+            # No stream puts such calls in order: any thread may run them, several at once.
+            for workspace in self._workspaces:
+                memory = loaded.new_workspace(workspace)
+                settled[workspace.name] = memory.buffer
+                keep.append(memory)
+        return Call(self, self._backend.prepare(loaded.handle, settled, stream), result, keep)
+
+    @signatures.pack
+    def pack(self, matrix: Any) -> Any:
+        """The kernel's constant operand in the order that the kernel takes it: give the result, in
+        the operand's place, to as many calls as wanted, also of other kernels of this target.
+
+        Takes what a kernel without a packed operand takes, and makes an array of the same kind.
+        Only CPU kernels pack: other devices' take the matrix as it lies, and so it comes back.
+        Raises ArgumentError or DeviceMismatchError.
+        """
+        if self.packed is not None:
+            return self.packed.pack(matrix)
+        if self._constants:
+            raise ArgumentError(self._stored_message(self._constants))
+        if not self.on_host:
+            return matrix
+        raise ArgumentError(f"{self.key}: takes no packed operand; build it with --constant b")
+
+    def _bind(
+        self,
+        loaded: LoadedKernel,
+        arguments: Sequence[Any],
+        out: Any,
+        stream: int | None,
+        keep: list[object],
+        *,
+        copies: bool = True,
+    ) -> tuple[list[Any], Any]:
+        """The buffers in the order of `_names`, and the output, or a tuple of several."""
+        if len(arguments) != len(self._inputs):
+            raise ArgumentError(self._count_message(len(arguments)))
+        results = self._new_outputs(arguments) if out is None else self._given(out)
+        written = []
+        # Here and below a finder is called without a method of the slot's around it: 60 ns each.
+        for output, result in zip(self._outputs, results):  # noqa: B905
+            own = output.finders[type(result)](result)
+            if own is None:
+                own = output.closer(result, stream, keep)
+            written.append(own)
+        # What a caller gave may overlap; ranges that do not meet are passed over without a call.
+        ranges = []
+        if out is not None and self._has_addresses:
+            ranges = [(s, o, o + s.nbytes) for s, o in zip(self._outputs, written, strict=True)]
+        buffers = []
+        for slot, value in zip(self._inputs, arguments):  # noqa: B905
+            found = slot.finders[type(value)](value)
+            if found is None:
+                found = slot.closer(value, stream, keep, copies=copies)
+            for output, own, end in ranges:
+                if found < end and own < found + slot.nbytes:
+                    self._check_overlap(output, own, slot, found)
+            buffers.append(found)
+        if out is not None:
+            self._check_outputs(written, buffers)
+        buffers += written
+        buffers += loaded.stored
+        for workspace in self._workspaces:
+            buffers.append(loaded.workspace(workspace, stream).buffer)
+        return buffers, results if len(results) > 1 else results[0]
+
+    def _given(self, out: Any) -> tuple[Any, ...]:
+        """The outputs that a caller gives."""
+        if len(self._outputs) == 1:
+            return (out,)
+        if not isinstance(out, tuple | list) or len(out) != len(self._outputs):
+            names = ", ".join(slot.name for slot in self._outputs)
+            raise ArgumentError(f"{self.key}: writes ({names}); give out= a tuple of these")
+        return tuple(out)
+
+    def _check_outputs(self, written: Sequence[Any], read: Sequence[Any]) -> None:
+        """Raises ArgumentError if outputs that were given share memory with one another; or, where
+        there are no addresses, with an input."""
+        for i, (output, own) in enumerate(zip(self._outputs, written, strict=True)):
+            for other, found in zip(self._outputs[:i], written, strict=False):
+                meet = not self._has_addresses or (
+                    found < own + output.nbytes and own < found + other.nbytes
+                )
+                if meet:
+                    self._check_overlap(output, own, other, found)
+            if not self._has_addresses:
+                for slot, found in zip(self._inputs, read, strict=True):
+                    self._check_overlap(output, own, slot, found)
+
+    def ordered(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments of a call by position; ArgumentError for names that do not fit."""
+        if stored := [name for name in self._constants if name in named]:
+            raise ArgumentError(self._stored_message(stored))
+        return in_order(self.key, self.argument_names, arguments, named)
+
+    def accepts(self, arguments: Sequence[Any], out: Any = None, *, copies: bool = False) -> bool:
+        """Whether shapes, types and strides are those of this kernel; with `copies`, of inputs on
+        the host, shapes and types alone.
+
+        Raises ArgumentError or DeviceMismatchError for arguments that no kernel here takes.
+        """
+        if len(arguments) != len(self._inputs):
+            return False
+        pairs = list(zip(self._inputs, arguments, strict=True))
+        if out is not None and len(self._outputs) == 1:
+            pairs.append((self._outputs[0], out))
+        elif out is not None:
+            if not isinstance(out, tuple | list) or len(out) != len(self._outputs):
+                return False
+            pairs += zip(self._outputs, out, strict=True)
+        views = [(slot, slot.view(value, None)) for slot, value in pairs]
+        return all(s.problem(v) is None or (copies and s.can_copy(v)) for s, v in views)
+
+    def describe(self, arguments: Sequence[Any]) -> str:
+        """The arguments' shapes and types, for messages."""
+        slots = zip(self._inputs, arguments, strict=False)
+        return ", ".join(str(slot.view(value, None)) for slot, value in slots)
+
+    def _stored_message(self, names: Iterable[str]) -> str:
+        return f"{self.key}: its {', '.join(names)} is in the bundle; leave it out of calls"
+
+    def _count_message(self, count: int) -> str:
+        names = ", ".join(self.argument_names)
+        return f"{self.key}: takes {len(self._inputs)} arguments ({names}), got {count}"
+
+    def _new_outputs(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        if self.on_host and Array not in map(type, arguments):
+            return tuple([output.empty() for output in self._outputs])
+        params = (output.param for output in self._outputs)
+        return tuple(Array.empty(self._backend, p.dtype, p.shape, p.strides) for p in params)
+
+    def _check_overlap(self, output: Slot, own: Any, slot: Slot, buffer: Any) -> None:
+        if output.overlaps(own, slot, buffer):
+            raise ArgumentError(
+                f"{self.key}: {output.name} overlaps {slot.name}; pass memory of its own"
+            )
+
+    def _closed_error(self) -> DeviceError:
+        return DeviceError(f"{self.key}: the bundle was closed; load it again")
+
+    def close(self) -> LoadedKernel | None:
+        """Give the machine code back, after the calls that other threads are in; safe to call
+        twice. It is given back once the result, None the second time, is dropped."""
+        loaded, self._loaded = self._loaded, None
+        return loaded

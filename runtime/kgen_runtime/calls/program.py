@@ -1,0 +1,294 @@
+"""A program on one device, to be run with arrays of the host or prepared with arrays that stay."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from kgen_runtime.array import Array, Memory, dtype_of, host_array
+from kgen_runtime.backend import Backend
+from kgen_runtime.calls.arguments import Slot, View
+from kgen_runtime.calls.finders import holder
+from kgen_runtime.calls.kernel import Kernel
+from kgen_runtime.calls.loaded import LoadedKernel
+from kgen_runtime.calls.named import in_order
+from kgen_runtime.calls.session import (
+    Buffers,
+    Held,
+    OwnSession,
+    ProgramKernels,
+    Session,
+    buffers_of,
+)
+from kgen_runtime.errors import ArgumentError
+from kgen_runtime.manifest import TensorParam
+from kgen_runtime.memory import dlpack
+from kgen_runtime.schema.program import Program, Value
+from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
+
+#: Runs that a profile takes the median of, and the seconds after which it makes no more of them.
+PROFILE_RUNS, PROFILE_SECONDS = 20, 2.0
+StateBytes = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Mapping[str, "HostBytes"]]
+R = TypeVar("R")
+
+
+@frozen
+class StepTime:
+    """What a step of a program took; `nodes` are the ONNX nodes that it stands for."""
+
+    kernel: str
+    nodes: tuple[str, ...]
+    seconds: float
+
+
+class LoadedProgram:
+    """A program on one device. `run` takes and gives arrays of the host; `prepare` settles the
+    arrays of a call that is made again and again."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        entry: Program,
+        kernels: Mapping[str, Kernel],
+        weights: Mapping[str, Held],
+    ) -> None:
+        """`kernels` by key."""
+        self.entry = entry
+        self.backend = backend
+        self._kernels = ProgramKernels(entry.name, kernels)
+        self._weights = weights
+        self.inputs = tuple(Slot(entry.name, _param(v, "input"), backend) for v in entry.inputs)
+        self.outputs = tuple(Slot(entry.name, _param(v, "output"), backend) for v in entry.outputs)
+        self._own: OwnSession | None = None
+        self._turn = threading.Lock()
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        return tuple(slot.name for slot in self.inputs)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        return tuple(slot.name for slot in self.outputs)
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.input_names)
+        return f"<Program {self.entry.name}({names}) on {self.backend.info.id}>"
+
+    def run(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
+        """Run it on host arrays, given by name or as a mapping of names, and give its outputs: new
+        numpy arrays by name, or the array itself if there is one output.
+
+        States live from one run to the next, until `reset`. Runs of several threads take turns.
+        Raises ArgumentError before anything runs; LaunchError, DeviceLost.
+        """
+        data = self._host_inputs(inputs, named)
+        with self._turn:
+            own = self._own or self._new_own()
+            self._own = own
+            own.fill(data)
+            own.session.run()
+            return _result(own.results())
+
+    def reset(self) -> None:
+        """Make the states of `run` what they are before the first one: zero."""
+        with self._turn:
+            if self._own is not None:
+                self._own.session.reset()
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        return tuple(state.name for state in self.entry.states)
+
+    def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:
+        """Give states of `run` these host arrays, as of a prefill; others stay. Raises
+        ArgumentError."""
+        data = self._state_bytes(states, named)
+        with self._turn:
+            own = self._own or self._new_own()
+            self._own = own
+            own.session.set_states(data)
+
+    def prepare(
+        self, inputs: Mapping[str, Any] | None = None, /, *, out: Any = None, **named: Any
+    ) -> ProgramCall[Any]:
+        """The program with these arrays, checked once: call the result to run it, as often as
+        wanted. It reads the same arrays and writes the same outputs each time, copies nothing, and
+        has an arena and states of its own. `out` are arrays to write to: outputs by name, or the
+        array itself if there is one output; those that it lacks are new.
+
+        On the CPU it takes numpy or host DLPack arrays, elsewhere those of the device, as
+        :meth:`Kernel.prepare` does. Raises ArgumentError or DeviceMismatchError.
+        """
+        keep: list[object] = []
+        buffers = {}
+        for slot, value in zip(self.inputs, self._in_order(inputs, named), strict=True):
+            buffers[slot.name] = _settled(slot, value, keep)
+        results = {slot.name: self._empty(slot) for slot in self.outputs} | self._given(out)
+        written = {slot.name: _settled(slot, results[slot.name], keep) for slot in self.outputs}
+        session = self._session(buffers, written)
+        return ProgramCall(session, _result(results), keep, self._state_bytes)
+
+    def profile(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> list[StepTime]:
+        """The time of each step on host arrays, the median of some runs with states of their own.
+
+        On GPUs each step is launched when the one before is done, so that its launch counts too.
+        """
+        from statistics import median
+
+        own = self._new_own()
+        own.fill(self._host_inputs(inputs, named))
+        begin = time.perf_counter()
+        own.session.run()
+        self.backend.synchronize()
+        runs: list[list[float]] = []
+        while len(runs) < PROFILE_RUNS and (time.perf_counter() - begin < PROFILE_SECONDS):
+            runs.append(own.session.timed())
+        runs = runs or [own.session.timed()]
+        return [
+            StepTime(kernel=step.kernel, nodes=step.nodes, seconds=median(seconds))
+            for step, *seconds in zip(self.entry.steps, *runs, strict=True)
+        ]
+
+    def close(self) -> list[LoadedKernel]:
+        """Give the kernels back, after the runs that other threads are in; safe to call twice. They
+        are given back once the result is dropped."""
+        return self._kernels.close()
+
+    def _session(self, inputs: Buffers, outputs: Buffers) -> Session:
+        return Session(self.entry, self.backend, self._kernels, self._weights, inputs, outputs)
+
+    def _new_own(self) -> OwnSession:
+        inputs, outputs = (
+            {value.name: Memory(self.backend, value.nbytes) for value in values}
+            for values in (self.entry.inputs, self.entry.outputs)
+        )
+        session = self._session(buffers_of(inputs), buffers_of(outputs))
+        return OwnSession(self.entry, self.backend, session, inputs, outputs)
+
+    def _empty(self, slot: Slot) -> Any:
+        """A new array for an output."""
+        if self.backend.memory == dlpack.HOST:
+            return slot.empty()
+        return Array.empty(self.backend, slot.param.dtype, slot.param.shape)
+
+    def _given(self, out: Any) -> dict[str, Any]:
+        """The outputs that are given, by name."""
+        if out is None:
+            return {}
+        if not isinstance(out, Mapping):
+            if len(self.outputs) > 1:
+                raise ArgumentError(
+                    f"{self.entry.name}: has the outputs {', '.join(self.output_names)}; give "
+                    "out= as a mapping of their names"
+                )
+            return {self.output_names[0]: out}
+        if unknown := out.keys() - set(self.output_names):
+            raise ArgumentError(
+                f"{self.entry.name}: out has {min(unknown)!r}, which is no output; outputs are "
+                f"{', '.join(self.output_names)}"
+            )
+        return dict(out)
+
+    def _state_bytes(
+        self, states: Mapping[str, Any] | None, named: Mapping[str, Any]
+    ) -> dict[str, HostBytes]:
+        """States as they are given, packed. Raises ArgumentError."""
+        known = {s.name: self.entry.by_name[s.input] for s in self.entry.states}
+        found = {}
+        for name, value in {**(states or {}), **named}.items():
+            if name not in known:
+                raise ArgumentError(
+                    f"{self.entry.name}: {name!r} is no state; states are "
+                    f"{', '.join(known) or 'none'}"
+                )
+            slot = Slot(self.entry.name, _param(known[name], "input"), self.backend)
+            found[name] = _host_bytes(slot, value)
+        return found
+
+    def _in_order(
+        self, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]
+    ) -> tuple[Any, ...]:
+        if inputs is not None and not isinstance(inputs, Mapping):
+            raise ArgumentError(
+                f"{self.entry.name}: takes arrays by name, such as "
+                f"{self.input_names[0] if self.input_names else 'x'}=...; or one mapping of names"
+            )
+        given = {**(inputs or {}), **named}
+        return in_order(self.entry.name, self.input_names, (), given)
+
+    def _host_inputs(
+        self, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]
+    ) -> dict[str, HostBytes]:
+        given = zip(self.inputs, self._in_order(inputs, named), strict=True)
+        return {slot.name: _host_bytes(slot, value) for slot, value in given}
+
+
+def _param(value: Value, role: Any) -> TensorParam:
+    """An input or output as the tensor of a call."""
+    return TensorParam(
+        name=value.name, role=role, dtype=value.dtype, shape=value.shape, strides=value.strides
+    )
+
+
+def _settled(slot: Slot, value: Any, keep: list[object]) -> Any:
+    """The buffer of an array that is used where it lies. Raises ArgumentError or
+    DeviceMismatchError."""
+    found = slot.finders[type(value)](value)
+    keep.append(holder(value))
+    return slot.closer(value, None, keep, copies=False) if found is None else found
+
+
+def _host_bytes(slot: Slot, value: Any) -> HostBytes:
+    """The bytes of an input, packed. Raises ArgumentError."""
+    array = host_array(value, f"{slot.kernel}: {slot.name}")
+    found = View(
+        dtype=dtype_of(array.dtype),
+        shape=array.shape,
+        strides=array.strides,
+        buffer=None,
+        writable=False,
+        owner=array,
+    )
+    if (problem := slot.mismatch(found)) is not None:
+        raise ArgumentError(f"{slot.kernel}: {slot.name} {problem}")
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _result(arrays: dict[str, Any]) -> Any:
+    return arrays if len(arrays) > 1 else next(iter(arrays.values()))
+
+
+class ProgramCall(Generic[R]):
+    """A program with its arrays, to be run again and again; `out` is what it writes: one array, or
+    several by name."""
+
+    __slots__ = ("_keep", "_session", "_state_bytes", "out")
+
+    def __init__(
+        self, session: Session, out: R, keep: Sequence[object], state_bytes: StateBytes
+    ) -> None:
+        self._session, self._keep, self._state_bytes = session, keep, state_bytes
+        self.out = out
+
+    def __call__(self) -> R:
+        """Run it; gives `out`. Raises DeviceError once the bundle is closed."""
+        self._session.run()
+        return self.out
+
+    def reset(self) -> None:
+        """Make its states zero."""
+        self._session.reset()
+
+    def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:
+        """Give its states these host arrays; others stay. Raises ArgumentError."""
+        self._session.set_states(self._state_bytes(states, named))
+
+    def __repr__(self) -> str:
+        return f"<Call of {self._session!r}>"

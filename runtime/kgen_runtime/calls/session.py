@@ -1,0 +1,186 @@
+"""What one call of a program has: weights, memory of its own, and its launches as one sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from kgen_runtime.array import Memory, host_empty
+from kgen_runtime.backend import Backend, SequenceStep
+from kgen_runtime.calls.kernel import Kernel
+from kgen_runtime.calls.loaded import LoadedKernel
+from kgen_runtime.errors import DeviceError
+from kgen_runtime.schema.program import PAGE, Program, Weight
+from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
+    from kgen_runtime.bundle import BundleFile
+
+Buffers = Mapping[str, Any]
+
+
+class Weights:
+    """The weights of a bundle's programs on a device; each file is there once."""
+
+    def __init__(self, backend: Backend, bundle: BundleFile, *, check: bool) -> None:
+        """With `check` their digests are checked, for which all of their bytes are read."""
+        self._backend, self._bundle, self._check = backend, bundle, check
+        self._files: dict[str, Held] = {}
+
+    def of(self, program: Program) -> dict[str, Held]:
+        """Those of a program, by name. Raises IntegrityError."""
+        for weight in program.weights:
+            if weight.file not in self._files:
+                self._files[weight.file] = self._held(weight)
+        return {weight.name: self._files[weight.file] for weight in program.weights}
+
+    def _held(self, weight: Weight) -> Held:
+        if self._check:
+            self._bundle.check_weight(weight)
+        data = self._bundle.weight(weight)
+        # What another tool has moved off its page is copied.
+        if data.ctypes.data % PAGE == 0:
+            buffer = self._backend.borrow(data)
+            if buffer is not None:
+                return Held(buffer=buffer, owner=data)
+        memory = Memory.of(self._backend, data)
+        return Held(buffer=memory.buffer, owner=memory)
+
+
+@frozen
+class Held:
+    """A buffer, and what keeps it."""
+
+    buffer: Any
+    owner: object
+
+
+class ProgramKernels:
+    """The kernels of a program, as drivers have them, until it is closed."""
+
+    def __init__(self, name: str, kernels: Mapping[str, Kernel]) -> None:
+        """`kernels` by key."""
+        self._name = name
+        self.entries = {key: kernel.entry for key, kernel in kernels.items()}
+        #: None once closed. A run holds what it finds here until it is done.
+        self._loaded: dict[str, LoadedKernel] | None = {
+            key: kernel.held for key, kernel in kernels.items()
+        }
+
+    def held(self) -> dict[str, LoadedKernel]:
+        """Those by key, for as long as a run needs them. Raises DeviceError once closed."""
+        loaded = self._loaded
+        if loaded is None:
+            raise DeviceError(f"{self._name}: the bundle was closed; load it again")
+        return loaded
+
+    def close(self) -> list[LoadedKernel]:
+        loaded, self._loaded = self._loaded, None
+        return list((loaded or {}).values())
+
+
+class Session:
+    """The memory that one call has for itself, and its launches."""
+
+    def __init__(
+        self,
+        entry: Program,
+        backend: Backend,
+        kernels: ProgramKernels,
+        weights: Mapping[str, Held],
+        inputs: Buffers,
+        outputs: Buffers,
+    ) -> None:
+        self._name, self._backend, self._kernels = entry.name, backend, kernels
+        loaded = kernels.held()
+        arena = Memory(backend, entry.arena_bytes) if entry.arena_bytes else None
+        self._states = {state.name: Memory(backend, state.nbytes) for state in entry.states}
+        self._scratch: dict[tuple[str, str], Memory] = {}
+        memories: dict[tuple[str, str], Any] = {
+            ("arena", ""): None if arena is None else arena.buffer
+        }
+        memories |= {("weights", name): held.buffer for name, held in weights.items()}
+        memories |= {("state", name): memory.buffer for name, memory in self._states.items()}
+        memories |= {("input", name): buffer for name, buffer in inputs.items()}
+        memories |= {("output", name): buffer for name, buffer in outputs.items()}
+        #: What the launches use and only this keeps.
+        self._keep = (arena, memories, weights)
+        values = entry.by_name
+        steps = []
+        users: dict[str, int] = {}
+        for number, step in enumerate(entry.steps):
+            kernel, one = kernels.entries[step.kernel], loaded[step.kernel]
+            buffers = {name: memory.buffer for name, memory in one.constants.items()}
+            for parameter, name in step.bindings.items():
+                value = values[name]
+                memory = memories[value.place.memory]
+                buffers[parameter] = backend.view(memory, value.place.offset, value.nbytes)
+            after = step.after
+            for workspace in kernel.workspaces:
+                key = (step.kernel, workspace.name)
+                if key not in self._scratch:
+                    self._scratch[key] = one.new_workspace(workspace)
+                buffers[workspace.name] = self._scratch[key].buffer
+            if kernel.workspaces:  # steps of one kernel share them, so they take turns
+                after += (users[step.kernel],) if step.kernel in users else ()
+                users[step.kernel] = number
+            steps.append(SequenceStep(kernel=one.handle, buffers=buffers, after=after))
+        self._sequence = backend.sequence(steps)
+        self.reset()
+
+    def __repr__(self) -> str:
+        return f"<Program {self._name} on {self._backend.info.id}>"
+
+    def reset(self) -> None:
+        """Fill the states with zeros."""
+        for memory in self._states.values():
+            self._backend.clear(memory.buffer, memory.nbytes)
+
+    def set_states(self, data: Mapping[str, HostBytes]) -> None:
+        """Fill states with these bytes."""
+        for name, values in data.items():
+            self._backend.copy_to_device(self._states[name].buffer, values)
+
+    def run(self) -> None:
+        held = self._kernels.held()  # stays until the run is done, whoever closes the bundle
+        self._sequence.run()
+        del held
+
+    def timed(self) -> list[float]:
+        held = self._kernels.held()
+        seconds = self._sequence.timed()
+        del held
+        return seconds
+
+
+class OwnSession:
+    """A session with inputs and outputs in memory of its own, which host arrays are copied to."""
+
+    def __init__(
+        self,
+        entry: Program,
+        backend: Backend,
+        session: Session,
+        inputs: Mapping[str, Memory],
+        outputs: Mapping[str, Memory],
+    ) -> None:
+        self._entry, self._backend, self.session = entry, backend, session
+        self._inputs, self._outputs = inputs, outputs
+
+    def fill(self, data: Mapping[str, HostBytes]) -> None:
+        for name, values in data.items():
+            self._backend.copy_to_device(self._inputs[name].buffer, values)
+
+    def results(self) -> dict[str, Any]:
+        """Copies of the outputs, after all that was launched."""
+        found = {}
+        for value in self._entry.outputs:
+            base, array = host_empty(value.dtype, value.shape, value.strides)
+            self._backend.copy_from_device(base, self._outputs[value.name].buffer)
+            found[value.name] = array
+        return found
+
+
+def buffers_of(memories: Mapping[str, Memory]) -> dict[str, Any]:
+    return {name: memory.buffer for name, memory in memories.items()}

@@ -1,0 +1,1 @@
+"""Expressions of specifications: as text, their functions' definitions, and evaluating them."""

@@ -1,0 +1,130 @@
+"""Evaluating an expression by its functions' definitions: of numbers, of integers, of rows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+
+from kgen_runtime.expressions.definitions import DEFINITIONS, REDUCTIONS, ROWS
+from kgen_runtime.expressions.formulas import NUMBERS, Formulas, number
+from kgen_runtime.expressions.mathematics import Mathematics, Value
+
+
+class Evaluator:
+    """Walks an expression; extend :meth:`apply` to see every call."""
+
+    def __init__(self, values: Mapping[str, Value], m: Mathematics) -> None:
+        self.values, self.m = values, m
+
+    def outputs(self, formulas: Formulas) -> Mapping[str, Value]:
+        """Every output's value. A later one takes an earlier one's as it is computed."""
+        for name, at in formulas.items():
+            self.values = {**self.values, name: self.value(at)}
+        return {name: self.values[name] for name in formulas}
+
+    def value(self, at: ast.expr) -> Value:
+        match at:
+            case ast.Name(id=name) if name not in NUMBERS:
+                return self.values[name]
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return self.apply(name, [self.value(argument) for argument in arguments])
+        return number(at)
+
+    def apply(self, name: str, arguments: list[Value]) -> Value:
+        return DEFINITIONS[name](self.m, *arguments)
+
+
+class Integers(Evaluator):
+    """Walks an expression of whole numbers of so many bits: what overflows wraps around."""
+
+    def __init__(self, values: Mapping[str, Value], m: Mathematics, bits: int) -> None:
+        super().__init__(values, m)
+        self.bits = bits
+
+    def value(self, at: ast.expr) -> Value:
+        found = super().value(at)
+        return int(found) if isinstance(found, float) else found
+
+    def apply(self, name: str, arguments: list[Value]) -> Value:
+        return self.wrapped(super().apply(name, arguments))
+
+    def wrapped(self, x: Value) -> Value:
+        half = 1 << (self.bits - 1)
+        return x if isinstance(x, bool) else (int(x) + half) % (2 * half) - half
+
+
+class Operand:
+    """A value of a row-wise evaluation, for definitions to do arithmetic with."""
+
+    def __init__(self, rows: Rows, value: Value) -> None:
+        self.rows, self.value = rows, value
+
+    def __add__(self, other: Value) -> Operand:
+        return self.rows.call("add", self, other)
+
+    def __sub__(self, other: Value) -> Operand:
+        return self.rows.call("sub", self, other)
+
+    def __mul__(self, other: Value) -> Operand:
+        return self.rows.call("mul", self, other)
+
+    def __truediv__(self, other: Value) -> Operand:
+        return self.rows.call("div", self, other)
+
+
+class Rows(Evaluator):
+    """Walks a row-wise expression of rows of `count` columns; it is their mathematics too.
+
+    A value is whatever :meth:`each` and :meth:`fold` take, for a whole row or for one number.
+    """
+
+    count: int
+
+    def each(self, name: str, arguments: list[Value]) -> Value:
+        """A function, element by element."""
+        raise NotImplementedError
+
+    def fold(self, name: str, x: Value) -> Value:
+        """A row's `sum`, `prod`, `largest` or `smallest`; a NaN among them is all of these."""
+        raise NotImplementedError
+
+    def find(self, x: Value, value: Value) -> Value:
+        """The number of the first column that holds `value`, or NaN if that is what it is."""
+        raise NotImplementedError
+
+    def constant(self, value: float) -> Value:
+        """A definition's own number as a value."""
+        return value
+
+    def apply(self, name: str, arguments: list[Value]) -> Value:
+        definition = REDUCTIONS.get(name) or ROWS.get(name)
+        if definition is None:
+            return self.each(name, arguments)
+        return definition(self, *(Operand(self, argument) for argument in arguments)).value
+
+    def call(self, name: str, *arguments: Value) -> Operand:
+        values = [a.value if isinstance(a, Operand) else self.constant(a) for a in arguments]
+        return Operand(self, self.each(name, values))
+
+    def __getattr__(self, name: str) -> Callable[..., Operand]:
+        if name not in DEFINITIONS:
+            raise AttributeError(name)
+        return lambda *arguments: self.call(name, *arguments)
+
+    def sum(self, x: Operand) -> Operand:
+        return Operand(self, self.fold("sum", x.value))
+
+    def prod(self, x: Operand) -> Operand:
+        return Operand(self, self.fold("prod", x.value))
+
+    def largest(self, x: Operand) -> Operand:
+        return Operand(self, self.fold("largest", x.value))
+
+    def smallest(self, x: Operand) -> Operand:
+        return Operand(self, self.fold("smallest", x.value))
+
+    def mean(self, x: Operand) -> Operand:
+        return self.sum(x) / self.count
+
+    def first(self, x: Operand, value: Operand) -> Operand:
+        return Operand(self, self.find(x.value, value.value))

@@ -1,0 +1,85 @@
+"""The text of an expression as formulas by the outputs' names, and what they are made of."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from kgen_runtime.expressions.definitions import REDUCTIONS
+
+#: Numbers that an expression names.
+NUMBERS = {"inf": math.inf, "nan": math.nan}
+#: An element's place in a row-wise expression: along the reduced axes, and along the one before.
+COORDINATES = ("column", "row")
+Formulas = Mapping[str, ast.expr]
+
+
+@lru_cache(maxsize=256)
+def formulas_in(text: str) -> Formulas:
+    """The outputs' expressions by name; one without a name is `out`. ValueError for other text."""
+    found: dict[str, ast.expr] = {}
+    for statement in ast.parse(text).body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in found:
+                found[name] = value
+            case ast.Expr(value=value) if "out" not in found:
+                found["out"] = value
+            case _:
+                raise ValueError(f"no formula: {ast.unparse(statement):.60}")
+    return found
+
+
+def input_names(formulas: Formulas) -> list[str]:
+    """Names of the inputs, in the order in which the expressions have them."""
+    beside = {*NUMBERS, *COORDINATES, *formulas}
+    found = (name for at in formulas.values() for name in _names(at) if name not in beside)
+    return list(dict.fromkeys(found))
+
+
+def behind(formulas: Formulas, output: str) -> Formulas:
+    """An output's expression, after those of other outputs that it is made of."""
+    needed = {output}
+    for name, at in reversed(list(formulas.items())):
+        if name in needed:
+            needed.update(_names(at))
+    return {name: at for name, at in formulas.items() if name in needed}
+
+
+def _names(at: ast.expr) -> Iterator[str]:
+    match at:
+        case ast.Name(id=name):
+            yield name
+        case ast.Call(args=arguments):
+            for argument in arguments:
+                yield from _names(argument)
+
+
+def reduced(formulas: Formulas) -> dict[str, bool]:
+    """Whether each output is one number for a row: everything that it is made of is reduced."""
+    found: dict[str, bool] = {}
+    for name, at in formulas.items():
+        found[name] = _reduces(at, found)
+    return found
+
+
+def _reduces(at: ast.expr, known: Mapping[str, bool]) -> bool:
+    match at:
+        case ast.Name(id=name):
+            return name in NUMBERS or known.get(name, False)
+        case ast.Call(func=ast.Name(id=name), args=arguments):
+            return name in REDUCTIONS or all(_reduces(argument, known) for argument in arguments)
+    return True
+
+
+def number(at: ast.expr) -> float:
+    """A constant as an expression in calls has it: with a sign before it, perhaps by name."""
+    match at:
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -number(operand)
+        case ast.Name(id=name):
+            return NUMBERS[name]
+        case ast.Constant(value=int() | float() as value):
+            return float(value)
+    raise ValueError(f"no expression in calls: {ast.unparse(at)}")

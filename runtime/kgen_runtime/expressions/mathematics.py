@@ -1,0 +1,146 @@
+"""The mathematics that definitions are written in, and that of plain Python floats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+Value = Any
+
+
+class Mathematics(Protocol):
+    """IEEE 754 arithmetic that raises nothing, on floats or arrays."""
+
+    def div(self, x: Value, y: Value) -> Value: ...
+    def exp(self, x: Value) -> Value: ...
+    def expm1(self, x: Value) -> Value: ...
+    def log(self, x: Value) -> Value: ...
+    def log1p(self, x: Value) -> Value: ...
+    def sqrt(self, x: Value) -> Value: ...
+    def pow(self, x: Value, y: Value) -> Value: ...
+    def mod(self, x: Value, y: Value) -> Value: ...
+    def floor_divide(self, x: Value, y: Value) -> Value: ...
+    def sin(self, x: Value) -> Value: ...
+    def cos(self, x: Value) -> Value: ...
+    def tanh(self, x: Value) -> Value: ...
+    def erf(self, x: Value) -> Value: ...
+    def erfc(self, x: Value) -> Value: ...
+    def floor(self, x: Value) -> Value: ...
+    def round(self, x: Value) -> Value: ...
+    def nearest(self, x: Value, bits: int, least: int, largest: float) -> Value: ...
+    def isnan(self, x: Value) -> Value: ...
+    def where(self, condition: Value, x: Value, y: Value) -> Value: ...
+
+
+class RowMathematics(Protocol):
+    """Arithmetic, functions by name, and what makes one number of a row. Values have operators."""
+
+    def __getattr__(self, name: str) -> Callable[..., Value]: ...
+    def sum(self, x: Value) -> Value: ...
+    def prod(self, x: Value) -> Value: ...
+    def largest(self, x: Value) -> Value: ...
+    def smallest(self, x: Value) -> Value: ...
+    def first(self, x: Value, value: Value) -> Value: ...
+    def mean(self, x: Value) -> Value: ...
+
+
+class Scalars:
+    """The mathematics of Python floats, with IEEE 754's results where the math module raises."""
+
+    def div(self, x: float, y: float) -> float:
+        if y != 0.0:
+            return x / y
+        if x == 0.0 or math.isnan(x):
+            return math.nan
+        return math.copysign(math.inf, x) * math.copysign(1.0, y)
+
+    def exp(self, x: float) -> float:
+        return _overflowing(math.exp, x)
+
+    def expm1(self, x: float) -> float:
+        return _overflowing(math.expm1, x)
+
+    def log(self, x: float) -> float:
+        if x > 0.0 or math.isnan(x):
+            return math.log(x)
+        return -math.inf if x == 0.0 else math.nan
+
+    def log1p(self, x: float) -> float:
+        if x > -1.0 or math.isnan(x):
+            return math.log1p(x)
+        return -math.inf if x == -1.0 else math.nan
+
+    def sqrt(self, x: float) -> float:
+        return math.nan if x < 0.0 else math.sqrt(x)
+
+    def pow(self, x: float, y: float) -> float:
+        """math.pow has IEEE 754's special values, and raises where it divides by zero."""
+        odd = math.isfinite(y) and y == int(y) and int(y) % 2 == 1
+        if x == 0.0 and y < 0.0:
+            return math.copysign(math.inf, x) if odd else math.inf
+        if math.isfinite(x) and x < 0.0 and math.isfinite(y) and y != int(y):
+            return math.nan
+        try:
+            return float(math.pow(x, y))
+        except OverflowError:
+            return -math.inf if x < 0.0 and odd else math.inf
+
+    def mod(self, x: float, y: float) -> float:
+        """With the sign of y; of integers by zero it is 0."""
+        if isinstance(y, int):
+            return x % y if y else 0
+        if not math.isfinite(x) or not math.isfinite(y) or y == 0.0:
+            return math.nan
+        return x % y
+
+    def floor_divide(self, x: float, y: float) -> float:
+        """The quotient rounded down; of integers by zero it is 0."""
+        if isinstance(y, int):
+            return x // y if y else 0
+        return self.floor(self.div(x, y))
+
+    def sin(self, x: float) -> float:
+        return math.nan if math.isinf(x) else math.sin(x)
+
+    def cos(self, x: float) -> float:
+        return math.nan if math.isinf(x) else math.cos(x)
+
+    def tanh(self, x: float) -> float:
+        return math.tanh(x)
+
+    def erf(self, x: float) -> float:
+        return math.erf(x)
+
+    def erfc(self, x: float) -> float:
+        return math.erfc(x)
+
+    def floor(self, x: float) -> float:
+        return math.copysign(math.floor(x), x) if math.isfinite(x) else x
+
+    def round(self, x: float) -> float:
+        if isinstance(x, int):
+            return x
+        return math.copysign(round(x), x) if math.isfinite(x) else x
+
+    def nearest(self, x: float, bits: int, least: int, largest: float) -> float:
+        """The float nearest to x that has so many mantissa bits and a least exponent, ties to even;
+        infinity beyond the largest."""
+        if not math.isfinite(x):
+            return x
+        step = math.ldexp(1.0, max(math.frexp(x)[1] - 1, least) - bits)
+        found = round(abs(x) / step) * step
+        return math.copysign(found if found <= largest else math.inf, x)
+
+    def isnan(self, x: float) -> bool:
+        return math.isnan(x)
+
+    def where(self, condition: bool, x: float, y: float) -> float:
+        return x if condition else y
+
+
+def _overflowing(function: Callable[[float], float], x: float) -> float:
+    try:
+        return function(x)
+    except OverflowError:
+        return math.inf

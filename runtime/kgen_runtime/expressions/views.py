@@ -1,0 +1,272 @@
+"""Expressions with views, from the definition of each: the shape that it has, and which element of
+its tensor each of its elements is.
+
+Part of the reference: one element at a time, from the output down to the inputs.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from kgen_runtime.expressions.formulas import Formulas, input_names, number
+
+#: How many tensors each takes; the numbers stand behind them. 0: all but the last argument.
+TENSORS = {
+    "permute": 1,
+    "transpose": 1,
+    "expand": 1,
+    "slice": 1,
+    "pad": 1,
+    "concat": 0,
+    "gather": 2,
+}
+
+Shape = tuple[int, ...]
+Index = tuple[int, ...]
+
+
+def is_view(at: ast.expr) -> bool:
+    return isinstance(at, ast.Call) and isinstance(at.func, ast.Name) and at.func.id in TENSORS
+
+
+def has_views(formulas: Formulas) -> bool:
+    parts = (part for at in formulas.values() for part in ast.walk(at))
+    return any(is_view(part) for part in parts if isinstance(part, ast.expr))
+
+
+def parts(at: ast.expr) -> tuple[str, list[ast.expr], list[float]]:
+    """A view's name, tensors and numbers."""
+    assert isinstance(at, ast.Call) and isinstance(at.func, ast.Name)
+    name = at.func.id
+    count = TENSORS[name] or len(at.args) - 1
+    return name, at.args[:count], [number(n) for n in at.args[count:]]
+
+
+def gathers(formulas: Formulas) -> Iterator[tuple[ast.expr, ast.expr, float]]:
+    """The table, index and axis of each gather."""
+    for at in formulas.values():
+        for part in ast.walk(at):
+            if isinstance(part, ast.Call) and is_view(part):
+                name, tensors, numbers = parts(part)
+                if name == "gather":
+                    yield tensors[0], tensors[1], numbers[0]
+
+
+def index_names(formulas: Formulas) -> set[str]:
+    """Inputs by which others are gathered."""
+    return {name for _, by, _ in gathers(formulas) for name in input_names({"": by})}
+
+
+def index_places(formulas: Formulas, inputs: Mapping[str, Shape]) -> dict[str, set[int]]:
+    """Of each input by which others are gathered, how many places it may say."""
+    shapes = {**inputs, **shapes_of(formulas, inputs)}
+    found: dict[str, set[int]] = {}
+    for table, by, axis in gathers(formulas):
+        shape = shape_of(table, shapes)
+        for name in input_names({"": by}):
+            found.setdefault(name, set()).add(shape[axis_of(axis, len(shape))])
+    return found
+
+
+def shapes_of(formulas: Formulas, inputs: Mapping[str, Shape]) -> dict[str, Shape]:
+    """The shape of each output's expression. Raises ValueError where there is none."""
+    known = dict(inputs)
+    for name, at in formulas.items():
+        known[name] = shape_of(at, known)
+    return {name: known[name] for name in formulas}
+
+
+def domain(formulas: Formulas, inputs: Mapping[str, Shape]) -> Shape:
+    """The shape that all outputs have, to which their expressions broadcast."""
+    return broadcast(shapes_of(formulas, inputs).values())
+
+
+def shape_of(at: ast.expr, inputs: Mapping[str, Shape]) -> Shape:
+    """The shape of a part of an expression. Raises ValueError where there is none."""
+    if isinstance(at, ast.Name) and at.id in inputs:
+        return inputs[at.id]
+    if not isinstance(at, ast.Call):
+        return ()
+    if not is_view(at):
+        return broadcast(shape_of(argument, inputs) for argument in at.args)
+    name, tensors, numbers = parts(at)
+    shapes = [shape_of(tensor, inputs) for tensor in tensors]
+    shape = list(shapes[0])
+    if name in ("permute", "transpose"):
+        return tuple(shape[axis] for axis in permutation(name, len(shape), numbers))
+    if name == "expand":
+        sizes = tuple(map(int, numbers))
+        if broadcast([tuple(shape), sizes]) != sizes:
+            raise ValueError(f"{ast.unparse(at)} of {shape}")
+        return sizes
+    axis = axis_of(numbers[-1] if name in ("concat", "gather") else numbers[0], len(shape))
+    if name == "gather":
+        return (*shape[:axis], *shapes[1], *shape[axis + 1 :])
+    if name == "slice":
+        shape[axis] = len(taken(numbers, shape[axis]))
+    elif name == "pad":
+        shape[axis] += int(numbers[1]) + int(numbers[2])
+    else:
+        others = {(*s[:axis], *s[axis + 1 :]) for s in shapes}
+        if len(others) > 1:
+            raise ValueError(f"{ast.unparse(at)} of {shapes}")
+        shape[axis] = sum(s[axis] for s in shapes)
+    if shape[axis] < 1:
+        raise ValueError(f"{ast.unparse(at)} has no element")
+    return tuple(shape)
+
+
+def broadcast(shapes: Any) -> Shape:
+    """The shape that several broadcast to, as numpy's do."""
+    backwards = [shape[::-1] for shape in shapes]
+    found: list[int] = []
+    for axis in range(max(map(len, backwards), default=0)):
+        sizes = {shape[axis] for shape in backwards if axis < len(shape)} - {1}
+        if len(sizes) > 1:
+            raise ValueError(f"shapes {[s[::-1] for s in backwards]} do not broadcast")
+        found.append(*(sizes or {1}))
+    return tuple(found[::-1])
+
+
+def axis_of(number: float, rank: int) -> int:
+    """An axis' number, of which negative ones count from the end."""
+    if not -rank <= number < rank:
+        raise ValueError(f"axis {number} of {rank}")
+    return int(number) + (rank if number < 0 else 0)
+
+
+def permutation(name: str, rank: int, numbers: Sequence[float]) -> list[int]:
+    axes = [axis_of(number, rank) for number in numbers]
+    if name == "transpose":
+        axes = list(range(rank))
+        axes[-2:] = axes[:-3:-1]
+    if sorted(axes) != list(range(rank)):
+        raise ValueError(f"{name} of {rank} axes by {axes}")
+    return axes
+
+
+def taken(numbers: Sequence[float], size: int) -> range:
+    """The elements of an axis that a slice takes, as Python's do; an infinite end is left out."""
+    start, stop, step = (None if math.isinf(n) else int(n) for n in numbers[1:])
+    return range(size)[start:stop:step]
+
+
+def lifted(formulas: Formulas) -> tuple[Formulas, dict[str, ast.expr]]:
+    """Expressions with an input of a new name in the place of each view that is not part of
+    another, and those views by name."""
+    lifting = _Lifting({*formulas, *input_names(formulas)})
+    found = {name: lifting.visit(copy.deepcopy(at)) for name, at in formulas.items()}
+    return found, {name: at for at, name in lifting.names.values()}
+
+
+class _Lifting(ast.NodeTransformer):
+    """Puts a name in the place of every view, the same for the same text."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self.taken = taken
+        self.names: dict[str, tuple[ast.expr, str]] = {}
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if not is_view(node):
+            self.generic_visit(node)
+            return node
+        text = ast.unparse(node)
+        if text not in self.names:
+            number = len(self.names)
+            while f"view_{number}" in self.taken:
+                number += 1
+            self.taken.add(f"view_{number}")
+            self.names[text] = node, f"view_{number}"
+        return ast.Name(id=self.names[text][1], ctx=ast.Load())
+
+
+class Elements:
+    """The elements of outputs' expressions by their coordinates. `read` takes an input's name and
+    coordinates, `apply` a function's name and arguments, `constant` a number's text."""
+
+    def __init__(
+        self,
+        formulas: Formulas,
+        inputs: Mapping[str, Shape],
+        read: Callable[[str, Index], Any],
+        apply: Callable[[str, list[Any]], Any],
+        constant: Callable[[ast.expr], Any] = number,
+    ) -> None:
+        self.formulas, self.inputs = formulas, inputs
+        self.read, self.apply, self.constant = read, apply, constant
+        self.domain = domain(formulas, inputs)
+        self._known = {**inputs, **shapes_of(formulas, inputs)}
+        self._shapes: dict[ast.expr, Shape] = {}
+        # A later expression may have an earlier output many times.
+        self._named = lru_cache(maxsize=1024)(self.value)
+
+    def output(self, name: str, index: Index) -> Any:
+        """An output's element."""
+        return self.shared(self.formulas[name], index)
+
+    def shape(self, at: ast.expr) -> Shape:
+        if at not in self._shapes:
+            self._shapes[at] = shape_of(at, self._known)
+        return self._shapes[at]
+
+    def value(self, at: ast.expr, index: Index) -> Any:
+        """A part's element."""
+        if isinstance(at, ast.Name) and at.id in self.inputs:
+            return self.read(at.id, index)
+        if isinstance(at, ast.Name) and at.id in self.formulas:
+            return self._named(self.formulas[at.id], index)
+        if not isinstance(at, ast.Call):
+            return self.constant(at)
+        if is_view(at):
+            return self.viewed(at, list(index))
+        assert isinstance(at.func, ast.Name)
+        return self.apply(at.func.id, [self.shared(argument, index) for argument in at.args])
+
+    def shared(self, at: ast.expr, index: Sequence[int]) -> Any:
+        """The element of a part that broadcasts to coordinates."""
+        shape = self.shape(at)
+        behind = index[len(index) - len(shape) :]
+        return self.value(at, tuple(0 if n == 1 else i for n, i in zip(shape, behind, strict=True)))
+
+    def viewed(self, at: ast.expr, index: list[int]) -> Any:
+        name, tensors, numbers = parts(at)
+        shape = self.shape(tensors[0])
+        if name == "expand":
+            return self.shared(tensors[0], index)
+        if name in ("permute", "transpose"):
+            found = [0] * len(shape)
+            for i, axis in zip(index, permutation(name, len(shape), numbers), strict=True):
+                found[axis] = i
+            return self.value(tensors[0], tuple(found))
+        axis = axis_of(numbers[-1] if name in ("concat", "gather") else numbers[0], len(shape))
+        if name == "gather":
+            return self.gathered(tensors, axis, index)
+        if name == "slice":
+            index[axis] = taken(numbers, shape[axis])[index[axis]]
+            return self.value(tensors[0], tuple(index))
+        if name == "pad":
+            index[axis] -= int(numbers[1])
+            inside = 0 <= index[axis] < shape[axis]
+            return self.value(tensors[0], tuple(index)) if inside else numbers[3]
+        for tensor in tensors:
+            size = self.shape(tensor)[axis]
+            if index[axis] < size:
+                return self.value(tensor, tuple(index))
+            index[axis] -= size
+        raise IndexError(index)
+
+    def gathered(self, tensors: list[ast.expr], axis: int, index: list[int]) -> Any:
+        """What an index says; zero where it is no place of the table. Negative ones count from the
+        end."""
+        table, by = tensors
+        size, rank = self.shape(table)[axis], len(self.shape(by))
+        place = self.value(by, tuple(index[axis : axis + rank]))
+        if not -size <= place < size:
+            return 0.0
+        row = int(place) if place >= 0 else int(place) + size
+        return self.value(table, (*index[:axis], row, *index[axis + rank :]))

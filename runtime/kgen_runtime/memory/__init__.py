@@ -1,0 +1,1 @@
+"""Tensors in memory: other libraries' arrays, addresses, overlaps, packed layouts."""

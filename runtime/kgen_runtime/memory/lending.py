@@ -1,0 +1,72 @@
+"""Lending our arrays to other libraries, through DLPack."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, c_char_p, c_int64, c_void_p, py_object
+from typing import Any
+
+from kgen_runtime.dtypes import DType
+from kgen_runtime.memory import dlpack
+
+
+def export(
+    *,
+    address: int,
+    device: tuple[int, int],
+    dtype: DType,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    owner: object,
+    versioned: bool,
+) -> object:
+    """A capsule that lends memory to another library; `strides` are in elements.
+
+    `owner` stays alive until the consumer, or the unused capsule, gives the tensor back.
+    """
+    n = len(shape)
+    extents, steps = (c_int64 * n)(*shape), (c_int64 * n)(*strides)
+    managed = dlpack.ManagedVersioned(major=1, minor=0) if versioned else dlpack.Managed()
+    managed.tensor = dlpack.DLTensor(
+        address,
+        dlpack.Device(*device),
+        n,
+        dlpack.DataType(*dlpack.CODES[dtype], 1),
+        ctypes.cast(extents, POINTER(c_int64)),
+        ctypes.cast(steps, POINTER(c_int64)),
+        0,
+    )
+    managed.deleter = _release
+    place = ctypes.addressof(managed)
+    _lent[place] = (managed, extents, steps, owner)
+    if versioned:
+        return _new_capsule(place, dlpack.VERSIONED, _drop_versioned)
+    return _new_capsule(place, dlpack.UNVERSIONED, _drop)
+
+
+#: Exports that a consumer still holds, by the address of their struct.
+_lent: dict[int, tuple[object, ...]] = {}
+
+
+def _forget(place: int) -> None:
+    _lent.pop(place, None)
+
+
+_release = dlpack.Deleter(_forget)
+
+_Destructor = ctypes.PYFUNCTYPE(None, c_void_p)
+_new_capsule = dlpack.function("PyCapsule_New", py_object, c_void_p, c_char_p, _Destructor)
+# A destructor sees its capsule after the last reference is gone, so it must not make a new one.
+_dying_is = dlpack.function("PyCapsule_IsValid", ctypes.c_int, c_void_p, c_char_p)
+_dying_pointer = dlpack.function("PyCapsule_GetPointer", c_void_p, c_void_p, c_char_p)
+
+
+def _dropper(name: bytes) -> Any:
+    def drop(capsule: int) -> None:
+        if _dying_is(capsule, name):  # a consumer renames it, and then calls the deleter itself
+            _forget(_dying_pointer(capsule, name))
+
+    return _Destructor(drop)
+
+
+_drop, _drop_versioned = _dropper(dlpack.UNVERSIONED), _dropper(dlpack.VERSIONED)

@@ -1,0 +1,29 @@
+"""The function that computes one element of an operation's output, from its specification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kgen_runtime.reference.elementwise import elementwise
+from kgen_runtime.reference.matmul import matmul
+from kgen_runtime.reference.numbers import Buffers, Element
+from kgen_runtime.reference.rowwise import rowwise
+
+OPERATIONS: Mapping[str, Callable[[Mapping[str, Any], Buffers, str | None], Element]] = {
+    "matmul": lambda spec, buffers, _: matmul(spec, buffers),
+    "elementwise": elementwise,
+    "rowwise": rowwise,
+}
+
+
+def elements(
+    spec: Mapping[str, Any], buffers: Mapping[str, Any], output: str | None = None
+) -> Element:
+    """The function that computes one element of an output (the first, if none is named), from the
+    spec's JSON form and raw buffers.
+
+    `buffers` holds an object with Python's buffer protocol per input.
+    """
+    views = {name: memoryview(buffer).cast("B") for name, buffer in buffers.items()}
+    return OPERATIONS[spec["op"]](spec, views, output)

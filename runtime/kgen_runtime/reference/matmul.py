@@ -1,0 +1,90 @@
+"""Elements of a matrix product with its scales and its epilogue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from kgen_runtime.dtypes import DType
+from kgen_runtime.expressions.evaluators import Evaluator
+from kgen_runtime.expressions.formulas import formulas_in
+from kgen_runtime.expressions.mathematics import Scalars
+from kgen_runtime.reference.numbers import Buffers, Element, in_blocks, read, values
+from kgen_runtime.reference.sums import dot
+
+#: Rows of A, and columns of B, that are kept: more than a row of the samples has columns.
+SHARED_OPERANDS = 1024
+
+
+def batch_offset(spec: Mapping[str, Any], of: str, number: int) -> int:
+    """Where a matrix of a batch begins: each of the batch's dimensions has a stride, and the last
+    one is counted fastest."""
+    strides = spec[f"batch_stride_{of}"]
+    if not spec.get("batch_dims"):
+        return int(number * strides)
+    offset = 0
+    for size, stride in zip(reversed(spec["batch_dims"]), reversed(strides), strict=True):
+        offset += number % size * stride
+        number //= size
+    return offset
+
+
+def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
+    """Elements of scale_out * epilogue(alpha * scale_a * scale_b * A @ B + beta * C)."""
+    dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    has_blocks = spec.get("b_dtype") == "s4"
+    b_dtype = DType.U8 if has_blocks else DType(spec.get("b_dtype") or dtype)
+    scales = {name: read(buffers[f"scale_{name}"], 0, DType.F32) for name in spec["scales"]}
+    a_transposed, b_transposed = (letter == "t" for letter in spec["layout"])
+
+    tree = formulas_in(spec["epilogue"])["out"]
+    extents = dict(shape.split("=") for shape in spec["epilogue_shapes"])
+    factor = spec["alpha"] * scales.get("a", 1.0) * scales.get("b", 1.0)
+    beta, ldc = spec["beta"], spec["ldc"]
+    exact, scale_out = dtype != DType.F64, scales.get("out", 1.0)
+    evaluator = Evaluator({}, Scalars())
+    # Eight bits are too few for a vector that is applied before rounding to them, or that restores
+    # the range of operands of 8 bits.
+    bytes_ = (DType.S8, DType.E4M3, DType.E5M2)
+    own = dict(part.split("=") for part in spec.get("epilogue_dtypes", ()))
+    vectors = {
+        name: DType(own[name])
+        if name in own
+        else DType.F32
+        if out in bytes_ or (b_dtype in bytes_ and name != "bias")
+        else out
+        for name in extents
+    }
+
+    # Neighbouring output elements share rows of A and columns of B.
+    @lru_cache(maxsize=SHARED_OPERANDS)
+    def a_row(batch: int, row: int) -> list[float]:
+        start = batch_offset(spec, "a", batch)
+        if a_transposed:
+            return values(buffers["a"], start + row, spec["k"], spec["lda"], dtype)
+        return values(buffers["a"], start + row * spec["lda"], spec["k"], 1, dtype)
+
+    @lru_cache(maxsize=SHARED_OPERANDS)
+    def b_column(batch: int, col: int) -> list[float]:
+        start = batch_offset(spec, "b", batch)
+        if has_blocks:
+            return in_blocks(buffers["b"], start + col * spec["ldb"], spec["k"])
+        if b_transposed:
+            return values(buffers["b"], start + col * spec["ldb"], spec["k"], 1, b_dtype)
+        return values(buffers["b"], start + col, spec["k"], spec["ldb"], b_dtype)
+
+    def element(index: tuple[int, ...]) -> float:
+        batch, row, col = index
+        out_offset = batch_offset(spec, "c", batch) + row * ldc + col
+        x: float = factor * dot(a_row(batch, row), b_column(batch, col), exact_products=exact)
+        if beta != 0.0:
+            x += beta * read(buffers["c"], out_offset, out)
+        inputs = {"x": x}
+        for name, extent in extents.items():
+            place = {"n": col, "mx1": row, "1": 0, "mxn": out_offset}[extent]
+            inputs[name] = read(buffers[name], place, out if extent == "mxn" else vectors[name])
+        evaluator.values = inputs
+        return float(evaluator.value(tree)) * scale_out
+
+    return element

@@ -1,0 +1,149 @@
+"""Elements as memory holds them: their bits as numbers, and numbers rounded to them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Literal
+
+from kgen_runtime.dtypes import DType
+
+Buffers = Mapping[str, memoryview]
+#: The value of one output element, before it is rounded to the output's type. It takes
+#: (batch, row, column) for a matmul, (row, column) for rows and (number,) for streams.
+Element = Callable[[tuple[int, ...]], float]
+
+# Total bits, explicit mantissa bits and the least exponent of a normal number: IEEE 754-2008 table
+# 3.5; bf16 is the upper half of binary32; OCP 8-bit Floating Point Specification 1.0, table 1.
+_FORMATS = {
+    DType.F64: (64, 52, -1022),
+    DType.F32: (32, 23, -126),
+    DType.F16: (16, 10, -14),
+    DType.BF16: (16, 7, -126),
+    DType.E4M3: (8, 3, -6),
+    DType.E5M2: (8, 2, -14),
+}
+#: How Python's memoryview names the types that it reads itself, and words of so many bytes.
+_PYTHON: dict[DType, Literal["f", "d"]] = {DType.F32: "f", DType.F64: "d"}
+UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
+#: Elements for which it is worth while to decode all words of 16 bits before.
+MANY = 1 << 14
+# The OCP specification's section 5.2, saturating mode: what is too large becomes the largest.
+_LARGEST = {DType.E4M3: 448.0, DType.E5M2: 57344.0}
+
+
+@lru_cache(maxsize=1 << 16)
+def decode(bits: int, dtype: DType) -> float:
+    """The value of an element's bits; an int of integers."""
+    if dtype in (DType.U8, DType.BOOL):
+        return bits
+    if dtype.is_integer:
+        width = 8 * dtype.itemsize
+        return bits - (bits >> (width - 1) << width)
+    width, mantissa_bits, least = _FORMATS[dtype]
+    magnitude = bits & ~(1 << (width - 1))
+    exponent, mantissa = magnitude >> mantissa_bits, magnitude & ((1 << mantissa_bits) - 1)
+    # e4m3 has no infinity and a single NaN, all ones; its highest exponent is an ordinary one.
+    if dtype is DType.E4M3 and magnitude == 0x7F:
+        value = math.nan
+    elif dtype is not DType.E4M3 and exponent == (1 << (width - 1 - mantissa_bits)) - 1:
+        value = math.nan if mantissa else math.inf
+    elif exponent == 0:
+        value = math.ldexp(mantissa, least - mantissa_bits)
+    else:
+        value = math.ldexp(mantissa | 1 << mantissa_bits, exponent - 1 + least - mantissa_bits)
+    return -value if bits >> (width - 1) else value
+
+
+def encode(value: float, dtype: DType) -> int:
+    """The bits of the number nearest to `value`, ties to even; NaN becomes the quiet NaN.
+
+    Integers and 8-bit floats saturate; a NaN becomes the integer 0 and the 8-bit float 0x7F. Of
+    bool, all but zero is 1.
+    """
+    if dtype is DType.BOOL:
+        return int(value != 0)
+    if dtype.is_integer:
+        return encode_integer(value, dtype)
+    width, mantissa_bits, least = _FORMATS[dtype]
+    if width == 8:
+        if math.isnan(value):
+            return 0x7F
+        value = math.copysign(min(abs(value), _LARGEST[dtype]), value)
+    infinity = ((1 << (width - 1 - mantissa_bits)) - 1) << mantissa_bits
+    if math.isnan(value):
+        return infinity | 1 << (mantissa_bits - 1)
+    sign = int(math.copysign(1.0, value) < 0) << (width - 1)
+    if math.isinf(value) or value == 0.0:
+        return sign | (infinity if value else 0)
+    exponent = max(math.frexp(value)[1] - 1, least)
+    # The value in units of its last place: at most 2**(mantissa_bits + 1), so ldexp is exact.
+    # Python's round() is to even.
+    units = round(math.ldexp(abs(value), mantissa_bits - exponent))
+    # The leading bit of `units`, if set, carries into the exponent field, as does a rounding up.
+    magnitude = ((exponent - least) << mantissa_bits) + units
+    return sign | (magnitude if width == 8 else min(magnitude, infinity))
+
+
+def encode_integer(value: float, dtype: DType) -> int:
+    """The bits of the whole number nearest to `value`, ties to even, in two's complement."""
+    if math.isnan(value):
+        return 0
+    assert dtype.limits is not None
+    least, largest = dtype.limits
+    nearest: int = round(max(least, min(largest, value)))
+    return nearest & (1 << 8 * dtype.itemsize) - 1
+
+
+def read(buffer: memoryview, index: int, dtype: DType) -> float:
+    """Element `index` of a buffer of bytes."""
+    size = dtype.itemsize
+    return decode(int.from_bytes(buffer[index * size : (index + 1) * size], "little"), dtype)
+
+
+def values(buffer: memoryview, start: int, count: int, step: int, dtype: DType) -> list[float]:
+    """`count` elements, from `start` on, `step` apart."""
+    end = start + (count - 1) * step + 1
+    if dtype in _PYTHON:
+        return list(buffer.cast(_PYTHON[dtype])[start:end:step])
+    bits = buffer.cast(UNSIGNED[dtype.itemsize])[start:end:step].tolist()
+    if dtype.itemsize <= 2 and count >= MANY:
+        return list(map(_decoded(dtype).__getitem__, bits))
+    return [decode(b, dtype) for b in bits]
+
+
+def in_blocks(buffer: memoryview, start: int, count: int) -> list[float]:
+    """Numbers in blocks of 32 (GGUF's Q4_0) from byte `start` on."""
+    found = []
+    for number in range(count):
+        block = start + number // 32 * 18
+        scale = decode(int.from_bytes(buffer[block : block + 2], "little"), DType.F16)
+        byte = buffer[block + 2 + number % 16]
+        half = byte >> 4 if number % 32 >= 16 else byte & 15
+        found.append((half - 8) * scale)
+    return found
+
+
+@cache
+def _decoded(dtype: DType) -> list[float]:
+    """The values of all bits of a small type."""
+    return [decode(bits, dtype) for bits in range(1 << 8 * dtype.itemsize)]
+
+
+def at(buffer: memoryview, start: int, places: Sequence[int], dtype: DType) -> list[float]:
+    """The elements at these places behind `start`."""
+    if isinstance(places, range):
+        assert places.step == 1
+        return values(buffer, start + places.start, len(places), 1, dtype)
+    if dtype in _PYTHON:
+        numbers = buffer.cast(_PYTHON[dtype])
+        return [numbers[start + place] for place in places]
+    words = buffer.cast(UNSIGNED[dtype.itemsize])
+    return [decode(words[start + place], dtype) for place in places]
+
+
+def write(buffer: memoryview, index: int, dtype: DType, value: float) -> None:
+    """Round `value` into element `index` of a buffer of bytes."""
+    size = dtype.itemsize
+    buffer[index * size : (index + 1) * size] = encode(value, dtype).to_bytes(size, "little")

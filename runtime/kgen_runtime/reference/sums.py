@@ -1,0 +1,43 @@
+"""Sums and inner products that are rounded once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from operator import mul
+
+
+def total(terms: Iterable[float]) -> float:
+    """The sum of the terms, rounded once; NaN and infinity as IEEE 754 adds them."""
+    terms = terms if isinstance(terms, list) else list(terms)
+    try:
+        return math.fsum(terms)
+    except (ValueError, OverflowError):
+        # Infinities of both signs, or finite terms beyond the largest number.
+        if special := [t for t in terms if not math.isfinite(t)]:
+            return sum(special)
+        raise
+
+
+def dot(x: Sequence[float], y: Sequence[float], *, exact_products: bool) -> float:
+    """The inner product, rounded once.
+
+    `exact_products` says that no product needs more than 53 bits; otherwise every factor is split
+    into halves, whose products do not (for magnitudes up to 2**996, and without underflow).
+    """
+    assert len(x) == len(y)
+    products = list(map(mul, x, y))
+    if exact_products or not all(map(math.isfinite, products)):
+        return total(products)
+    return total(p * q for a, b in zip(x, y, strict=True) for p in halves(a) for q in halves(b))
+
+
+def halves(x: float) -> tuple[float, float]:
+    """Two numbers of at most 26 bits whose sum is x exactly.
+
+    T. J. Dekker, A floating-point technique for extending the available precision, Numerische
+    Mathematik 18 (1971), section 5.
+    """
+    scaled = (2.0**27 + 1.0) * x
+    high = scaled - (scaled - x)
+    return high, x - high

@@ -1,0 +1,1 @@
+"""What stands behind `kgen_runtime.manifest`: programs, and reading and checking a manifest."""

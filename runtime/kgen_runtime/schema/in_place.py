@@ -1,0 +1,53 @@
+"""Which inputs a kernel's output may lie upon, element upon element.
+
+They are those of the output's own shape and strides that are read at the very element that is
+written, and no more after it: operands of an element-wise expression or of a product's epilogue,
+and the rows of a row-wise operation whose results are whole rows.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kgen_runtime.expressions import views
+from kgen_runtime.expressions.formulas import formulas_in, input_names
+from kgen_runtime.manifest import Launch, TensorParam
+
+
+def in_place(
+    spec: Mapping[str, Any],
+    inputs: Sequence[TensorParam],
+    outputs: Sequence[TensorParam],
+    launches: Sequence[Launch],
+    schedule: Mapping[str, Any],
+) -> frozenset[str]:
+    """Their names. There are none of a kernel of several launches, where one may read what another
+    has written, nor where vectors or tiles of the output may overlap, so that some elements are
+    computed twice: past the caches, by AMX, and where rows lie beside one another."""
+    overlaps = schedule.get("nontemporal") or schedule.get("mainloop") == "amx"
+    if len(outputs) != 1 or len(launches) != 1 or overlaps:
+        return frozenset()
+    out = outputs[0]
+    alike = {
+        p.name
+        for p in inputs
+        if (p.dtype, p.shape, p.strides, p.packing)
+        == (out.dtype, out.shape, out.strides, out.packing)
+    }
+    if spec["op"] == "matmul":
+        return frozenset(alike - {"a", "b"})
+    if spec["op"] == "rowwise":
+        rank, axes = len(out.shape), spec["axes"]
+        if sorted(axes) != [*range(rank - len(axes), rank)]:
+            return frozenset()
+    formulas = formulas_in(spec["expression"])
+    looked_at = {
+        name
+        for formula in formulas.values()
+        for part in ast.walk(formula)
+        if isinstance(part, ast.expr) and views.is_view(part)
+        for name in input_names({"": part})
+    }
+    return frozenset(alike - looked_at)

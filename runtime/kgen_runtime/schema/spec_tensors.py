@@ -1,0 +1,214 @@
+"""The tensors that an operation's specification speaks of, derived from its own words alone.
+
+A manifest states them too, as kernels take them; here is what that is held against. Operations that
+the reference does not know have none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from kgen_runtime.blocks import row_bytes
+from kgen_runtime.dtypes import DType, input_dtypes, output_dtypes
+from kgen_runtime.errors import BundleError
+from kgen_runtime.expressions import views
+from kgen_runtime.expressions.formulas import Formulas, formulas_in, input_names, reduced
+from kgen_runtime.manifest import TensorParam
+from kgen_runtime.memory.dlpack import packed_strides
+
+Spec = Mapping[str, Any]
+Role = Literal["input", "output"]
+
+
+def tensors(spec: Spec) -> tuple[TensorParam, ...] | None:
+    """All of them in calling order, the outputs last; None for an unknown operation.
+
+    Raises BundleError for a specification that lacks a field, or has one of another type.
+    """
+    known = OPERATIONS.get(spec.get("op", ""))
+    if known is None:
+        return None
+    try:
+        return known(spec)
+    except (KeyError, TypeError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
+        raise BundleError(f"its spec is none of a {spec['op']}: {error!r}") from None
+
+
+def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
+    m, n, k, batch = (_whole(spec, name, 1) for name in ("m", "n", "k", "batch"))
+    dims = _dims(spec, batch)
+    dtype, out = DType(spec["dtype"]), DType(spec["out_dtype"])
+    layout, scales = spec["layout"], _names(spec, "scales")
+    if layout not in ("nn", "nt", "tn", "tt"):
+        raise ValueError(f"layout={layout!r}")
+    b_dtype, b_shape = _stored_b(spec, dtype, (n, k) if layout[1] == "t" else (k, n))
+    _number(spec, "alpha")
+
+    def matrix(
+        name: str, of: str, dtype: DType, shape: tuple[int, int], role: Role = "input"
+    ) -> TensorParam:
+        ld, steps = _whole(spec, f"ld{of}", shape[1]), spec[f"batch_stride_{of}"]
+        steps = steps if dims else [steps]
+        sizes: tuple[int, ...] = shape
+        strides: tuple[int, ...] = (ld, 1)
+        # Dimensions that share one matrix have the size 1, and are left out in front.
+        found = [*zip(dims or [batch], map(_stride, steps), strict=True)] if batch > 1 else []
+        first = next((i for i, (_, step) in enumerate(found) if step), len(found))
+        for size, step in reversed(found[first:]):
+            strides = (step or sizes[0] * strides[0], *strides)
+            sizes = (size if step else 1, *sizes)
+        return _tensor(name, dtype, sizes, strides, role)
+
+    def like_out(name: str, role: Role = "input") -> TensorParam:
+        return matrix(name, "c", out, (m, n), role)
+
+    def one(name: str) -> TensorParam:
+        return _tensor(name, DType.F32, (1,), (1,))
+
+    found = [
+        matrix("a", "a", dtype, (k, m) if layout[0] == "t" else (m, k)),
+        matrix("b", "b", b_dtype, b_shape),
+        *(one(f"scale_{scale}") for scale in scales if scale != "out"),
+    ]
+    if _number(spec, "beta") != 0.0:
+        found.append(like_out("c"))
+    own = epilogue_dtypes(spec)
+    for name, extent in epilogue_operands(spec).items():
+        # Eight bits are too few for what is added before rounding to them, or restores a range.
+        narrow = out.itemsize == 1 or (b_dtype.itemsize == 1 and name != "bias")
+        shape = {"n": (n,), "mx1": (m, 1), "1": (1,), "mxn": None}[extent]
+        if shape is None:
+            found.append(like_out(name))
+        else:
+            of = own.get(name, DType.F32 if narrow else out)
+            found.append(_tensor(name, of, shape, (1,) * len(shape)))
+    if "out" in scales:
+        found.append(one("scale_out"))
+    return (*found, like_out("out", "output"))
+
+
+def _dims(spec: Spec, batch: int) -> list[int]:
+    """The dimensions of a batch that has several."""
+    dims = spec.get("batch_dims") or []
+    if dims and (any(type(n) is not int or n < 1 for n in dims) or math.prod(dims) != batch):
+        raise ValueError(f"batch_dims={dims!r:.60}")
+    return list(dims)
+
+
+def _stride(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"batch stride {value!r:.60}")
+    return value
+
+
+def _stored_b(spec: Spec, dtype: DType, shape: tuple[int, int]) -> tuple[DType, tuple[int, int]]:
+    """B's elements, and how many: those of s4 are bytes of blocks."""
+    narrow = spec.get("b_dtype") or dtype
+    if narrow != "s4":
+        return DType(narrow), shape
+    if spec["layout"] != "nt":
+        raise ValueError(f"layout={spec['layout']!r}")
+    return DType.U8, (shape[0], row_bytes(shape[1]))
+
+
+def epilogue_operands(spec: Spec) -> dict[str, str]:
+    """The extents of an epilogue's operands, by name, in the order in which it has them."""
+    extents = dict(text.split("=", 1) for text in _names(spec, "epilogue_shapes"))
+    names = input_names(_formulas(spec, "epilogue"))
+    return {name: extents[name] for name in names if name != "x"}
+
+
+def epilogue_dtypes(spec: Spec) -> dict[str, DType]:
+    """Those of operands that have their own; bundles of before have none."""
+    parts = _names(spec, "epilogue_dtypes") if "epilogue_dtypes" in spec else ()
+    return {name: DType(dtype) for name, dtype in (part.split("=", 1) for part in parts)}
+
+
+def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
+    formulas, found, domain = _broadcast(spec)
+    outs = zip(formulas, output_dtypes(spec, len(formulas)), strict=True)
+    return (*found, *(_packed(name, dtype, domain, "output") for name, dtype in outs))
+
+
+def _broadcast(spec: Spec) -> tuple[Formulas, list[TensorParam], list[int]]:
+    """The outputs' expressions, the inputs, and the shape that they broadcast to."""
+    formulas, shapes = _formulas(spec, "expression"), spec["shapes"]
+    names = input_names(formulas)
+    dtypes, indices = input_dtypes(spec, len(names)), views.index_names(formulas)
+    found = [
+        _packed(name, DType(spec["index_dtype"]) if name in indices else dtype, shape)
+        for name, dtype, shape in zip(names, dtypes, shapes, strict=True)
+    ]
+    domain = views.domain(formulas, {p.name: p.shape for p in found})
+    return formulas, found, list(domain)
+
+
+def _rowwise(spec: Spec) -> tuple[TensorParam, ...]:
+    formulas, found, domain = _broadcast(spec)
+    axes, dtypes = spec["axes"], output_dtypes(spec, len(formulas))
+    if not isinstance(axes, list | tuple) or not set(axes) <= set(range(len(domain))):
+        raise ValueError(f"axes={axes!r:.60}")
+    if not axes or len(set(axes)) < len(axes):
+        raise ValueError(f"axes={axes!r:.60}")
+    kept = [n for axis, n in enumerate(domain) if axis not in axes] or [1]
+    outputs = (
+        _packed(name, dtype, kept if reduced else domain, "output")
+        for (name, reduced), dtype in zip(reduced(formulas).items(), dtypes, strict=True)
+    )
+    return (*found, *outputs)
+
+
+#: Characters of an expression.
+MAX_EXPRESSION = 10_000
+
+OPERATIONS: Mapping[str, Callable[[Spec], tuple[TensorParam, ...]]] = {
+    "matmul": _matmul,
+    "elementwise": _elementwise,
+    "rowwise": _rowwise,
+}
+
+
+def _formulas(spec: Spec, field: str) -> Formulas:
+    expression = spec[field]
+    if not isinstance(expression, str) or len(expression) > MAX_EXPRESSION:
+        raise ValueError(f"{field}={expression!r:.60}")
+    return formulas_in(expression)
+
+
+def _packed(name: str, dtype: DType, shape: Any, role: Role = "input") -> TensorParam:
+    if not isinstance(shape, list | tuple) or not all(type(n) is int and n > 0 for n in shape):
+        raise ValueError(f"shape={shape!r:.60}")
+    return _tensor(name, dtype, tuple(shape), packed_strides(tuple(shape)), role)
+
+
+def _tensor(
+    name: str,
+    dtype: DType,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    role: Role = "input",
+) -> TensorParam:
+    return TensorParam(name=name, role=role, dtype=dtype, shape=shape, strides=strides)
+
+
+def _whole(spec: Spec, name: str, least: int) -> int:
+    value = spec[name]
+    if type(value) is not int or value < least:
+        raise ValueError(f"{name}={value!r}")
+    return value
+
+
+def _number(spec: Spec, name: str) -> float:
+    value = spec[name]
+    if type(value) not in (int, float):
+        raise TypeError(f"{name}={value!r}")
+    return float(value)
+
+
+def _names(spec: Spec, name: str) -> tuple[str, ...]:
+    value = spec[name]
+    if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+        raise TypeError(f"{name}={value!r}")
+    return tuple(value)
