@@ -69,7 +69,7 @@ generated: setup ## rewrite the golden kernels in generated/
 readme: setup ## rewrite README's support table from kgen targets --json
 	$(BIN)/python scripts/readme_table.py
 
-gate: setup ## hold kgen's own kernels against perf_budgets.toml
+gate: setup drivers ## hold kgen's own kernels against perf_budgets.toml
 	$(KGEN) perf check
 
 bench: setup ## time the demo's kernels that run here against numpy

@@ -1,18 +1,16 @@
 """Vulkan drivers besides the system's, as a command that runs Python on each of them.
 
-`make drivers` unpacks them into .drivers/ (scripts/fetch_drivers.py). One process sees one driver:
-the loader reads its environment once, and those of `.drivers/mesa` need a C library of their own.
+`make drivers` unpacks them into .drivers/ (scripts/fetch_drivers.py). One process sees one driver.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-import sys
-from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path
 
+from kgen.check.static.vulkan import drivers
 from kgen_runtime.values import frozen
 from tests import needs
 
@@ -34,18 +32,18 @@ LAYER_LOG = "messages.txt"
 
 @frozen
 class Driver:
-    """One driver of one folder below .drivers/. `own_libraries`: it runs on that folder's C
-    library, and `preload` is what pretends that its GPU is there."""
+    """One of kgen's drivers, for tests."""
 
-    name: str
-    tree: str
-    own_libraries: bool = False
-    preload: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    driver: drivers.Driver
+
+    @property
+    def name(self) -> str:
+        return self.driver.name
 
     def with_environment(self, **environment: str) -> Driver:
         """The same driver, for programs that read these variables."""
-        return replace(self, environment={**self.environment, **environment})
+        merged = {**self.driver.environment, **environment}
+        return Driver(driver=replace(self.driver, environment=merged))
 
     def python(
         self, *arguments: str, layer: Path | None = None, expect: int | None = 0
@@ -56,15 +54,9 @@ class Driver:
 
         Skips where the driver is absent; fails if the exit status is not `expect`.
         """
-        folder = needs.driver(self.tree)
-        command = [sys.executable, *arguments]
-        environment = os.environ | self.environment
-        environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *sys.path])
-        if self.own_libraries:
-            command = [str(folder / "run"), *command]
-            environment |= {"DRIVER": self.name, "PRELOAD": self.preload}
-        else:
-            environment["VK_DRIVER_FILES"] = str(folder / f"{self.name}.json")
+        needs.driver(self.driver.tree)
+        command, environment = self.driver.command(arguments)
+        environment["PYTHONPATH"] = f"{ROOT}{os.pathsep}{environment['PYTHONPATH']}"
         if layer is not None:
             log = f"khronos_validation.log_filename = {layer / LAYER_LOG}\n"
             (layer / "vk_layer_settings.txt").write_text(LAYER_SETTINGS + log)
@@ -79,24 +71,8 @@ class Driver:
         return done
 
 
-#: Executes, with cooperative matrices of 8x8x8.
-LAVAPIPE = Driver(name="lvp", tree="mesa", own_libraries=True)
-#: Executes; no 16-bit storage, subgroups of 4.
-SWIFTSHADER = Driver(name="swiftshader", tree="chromium")
-#: Accepts every call and does nothing.
-MOCK = Driver(name="mock", tree="chromium")
-#: Compile, for GPUs that are not here.
-RADV = Driver(
-    name="radeon",
-    tree="mesa",
-    own_libraries=True,
-    preload="libamdgpu_noop_drm_shim.so",
-    environment={"AMDGPU_GPU_ID": "navi31"},
-)
-NVK = Driver(
-    name="nouveau",
-    tree="mesa",
-    own_libraries=True,
-    preload="libnouveau_noop_drm_shim.so",
-    environment={"NOUVEAU_CHIPSET": "172"},
-)
+LAVAPIPE = Driver(driver=drivers.LAVAPIPE)
+SWIFTSHADER = Driver(driver=drivers.SWIFTSHADER)
+MOCK = Driver(driver=drivers.MOCK)
+RADV = Driver(driver=drivers.RADV)
+NVK = Driver(driver=drivers.NVK)

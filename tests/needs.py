@@ -11,9 +11,10 @@ from typing import Any, NoReturn
 
 import pytest
 
+from kgen.settings import drivers_folder
+
 ROOT = Path(__file__).parents[1]
 SYSTEM_PACKAGES = ROOT / "scripts" / "system-packages.sh"
-DRIVERS = ROOT / ".drivers"
 
 
 def absent(reason: str, *, by_apt: bool = False) -> NoReturn:
@@ -42,7 +43,7 @@ def debian(package: str, missing: str | None) -> None:
 
 def driver(tree: str) -> Path:
     """One of the folders that `scripts/fetch_drivers.py` unpacks (`make drivers`)."""
-    folder = DRIVERS / tree
+    folder = drivers_folder() / tree
     if not (folder / "installed").is_file():
         absent(f"{folder} is not here; make drivers", by_apt=True)
     return folder

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kgen.check.static.facts import Facts, Outlook, facts, outlook
 from kgen.check.static.hot_loop import Loop, Work, mix
 from kgen.check.static.roofline import Prediction, Roofline
+from kgen.check.static.vulkan.compiled import Compiled
 from kgen.cli.output import end_progress, print_json, progress
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
@@ -44,7 +45,9 @@ def lines(entry: KernelEntry, known: Facts, ahead: Outlook) -> Iterator[tuple[st
         yield "occupancy", known.occupancy.sentence
     yield from _loop(known.loop)
     if all(artifact.role != "machine-code" for artifact in entry.artifacts):
-        yield "", "a driver compiles it again, and only that knows registers and spills"
+        yield "", "a driver compiles it again, and only that knows registers and spills:"
+        for compiled in known.compiled:
+            yield from _compiled(compiled)
     elif known.loop is not None:
         yield "", f"{known.loop.spills or 'no'} spills in it"
     for finding in known.findings:
@@ -83,6 +86,30 @@ def _loop(loop: Loop | None) -> Iterator[tuple[str, str]]:
     if loop.kind is not Work.LOAD:
         share, loads = 100 * loop.share, loop.loads / loop.work
         yield "", f"{loop.work} {loop.kind} are {share:.0f} % of it; {loads:.2f} loads for each"
+
+
+def _compiled(found: Compiled) -> Iterator[tuple[str, str]]:
+    """What a driver's compiler makes of SPIR-V, for a GPU that need not be here."""
+    title = found.compiler.upper()
+    if found.reason is not None:
+        yield title, f"{'none' if found.refused else 'not measured here'}: {found.reason}"
+        return
+    yield title, f"{found.device.strip()}, Mesa {found.version}"
+    numbers = found.metrics
+    parts = [
+        f"{numbers['registers']:.0f} registers per thread",
+        f"{numbers['spills']:.0f} spilled",
+        f"{numbers['occupancy']:.0f} waves at once",
+        f"{numbers['code_bytes']:.0f} bytes of code",
+    ]
+    if "shared_memory" in numbers:
+        parts.insert(3, f"{numbers['shared_memory']:.0f} bytes of workgroup memory")
+    yield "", ", ".join(parts)
+    yield from _loop(found.loop)
+    if "matrix_share" in numbers:
+        yield "", f"they are {100 * numbers['matrix_share']:.0f} % of its vector instructions"
+    if found.loads:
+        yield "", f"loads: {mix(found.loads)}"
 
 
 def _roofline(line: Roofline) -> Iterator[tuple[str, str]]:

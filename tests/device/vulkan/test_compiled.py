@@ -2,38 +2,65 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
-from tests.drivers import NVK, RADV, Driver
+from kgen.bundle import pack
+from kgen.check.static.hot_loop import Work
+from kgen.check.static.vulkan.compiled import Compiled, compiled
+from kgen.check.verify.run import opened
+from kgen.spec.text import parse
+from tests import needs
+from tests.device.vulkan.vulkan_support import build
+
+KERNELS = (
+    "matmul 1024x1024x1024 f32",
+    "matmul 1024x1024x1024 f16",
+    "softmax 1000x1000 f32",
+    "relu 1000003 f32",
+)
 
 
-def compiled(driver: Driver, target: str) -> dict[str, dict[str, Any]]:
-    """The driver's numbers by kernel."""
-    done = driver.python("-m", "tests.device.vulkan.compiled_by", target)
-    found = map(json.loads, done.stdout.splitlines())
-    return {each["kernel"]: each["numbers"] for each in found}
+def made_of(kernel: str, target: str) -> tuple[Compiled, Compiled]:
+    """By RADV and by NVK."""
+    needs.driver("mesa")
+    with opened(pack([build(parse(kernel), target)])) as reader:
+        radv, nvk = compiled(reader, reader.manifest.kernels[0])
+    return radv, nvk
 
 
 @pytest.mark.parametrize("target", ["vulkan1.1", "vulkan1.3"])
-def test_radv(target: str) -> None:
-    """On navi31 no register is spilled, and a SIMD holds 8 waves or more."""
-    found = compiled(RADV, target)
-    assert len(found) == 4
-    for kernel, numbers in found.items():
-        assert numbers["Spilled VGPRs"] == numbers["Spilled SGPRs"] == 0, kernel
-        assert numbers["Scratch size"] == 0 and numbers["Subgroups per SIMD"] >= 8, kernel
-    product = found["matmul_1024x1024x1024_f32_nn"]
-    assert product["VGPRs"] <= 128 and product["LDS size"] <= 32768
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_registers(kernel: str, target: str) -> None:
+    """Nothing is spilled; a SIMD of navi31 holds 8 waves or more, an SM of GA102 16 warps."""
+    radv, nvk = made_of(kernel, target)
+    assert "NAVI31" in radv.device and "NVK" in nvk.device
+    assert radv.metrics["spills"] == nvk.metrics["spills"] == 0
+    assert radv.metrics["occupancy"] >= 8 and nvk.metrics["occupancy"] >= 16
+    if kernel.endswith("f32"):
+        assert radv.metrics["registers"] <= 128 and nvk.metrics["registers"] <= 128
 
 
-@pytest.mark.parametrize("target", ["vulkan1.1", "vulkan1.3"])
-def test_nvk(target: str) -> None:
-    """On an Ampere GPU no register is spilled, and an SM holds 16 warps or more."""
-    found = compiled(NVK, target)
-    assert len(found) == 4
-    for kernel, numbers in found.items():
-        assert numbers["Spills to memory"] == numbers["Fills from memory"] == 0, kernel
-        assert numbers["SLM size"] == 0 and numbers["Max warps/SM"] >= 16, kernel
+def test_the_hot_loop_of_a_product() -> None:
+    """At least 80 % of RADV's vector instructions are multiply-adds, and no load is of one number;
+    NVK's loop ends where it ends, before the stores of the result."""
+    radv, nvk = made_of(KERNELS[0], "vulkan1.3")
+    for found in (radv, nvk):
+        assert found.loop is not None and found.loop.kind is Work.FMA and not found.loop.unrolled
+        assert found.loop.work == 512 and found.metrics["scalar_loads"] == 0
+        assert not any(op.startswith(("buffer_store", "st.global")) for op in found.loop.opcodes)
+    assert radv.metrics["matrix_share"] >= 0.8
+    assert radv.loads["buffer_load_b128"] == 3 and radv.metrics["shared_memory"] <= 32768
+
+
+def test_cooperative_matrices() -> None:
+    """Each driver compiles the module of its own shape to its matrix instruction."""
+    radv, nvk = made_of(KERNELS[1], "vulkan1.3+coopmat")
+    for found, opcode in ((radv, "v_wmma_f32_16x16x16_f16"), (nvk, "hmma.m16n8k16.f32")):
+        assert found.loop is not None and found.loop.kind is Work.MATRIX
+        assert found.loop.opcodes[opcode] == found.metrics["matrix_instructions"] >= 16
+        assert found.metrics["spills"] == 0
+
+
+def test_what_the_gpu_does_not_run_is_no_gap() -> None:
+    for found in made_of("matmul 64x64x64 f32", "vulkan1.3+cpu"):
+        assert found.refused and found.reason is not None and "type cpu" in found.reason

@@ -106,12 +106,18 @@ class Report:
 
 
 def judge(
-    entry: Entry, values: Values, ratio: Ratio | str | None, tiers: Collection[Tier]
+    entry: Entry,
+    values: Values,
+    ratio: Ratio | str | None,
+    tiers: Collection[Tier],
+    *,
+    all_measured: bool = False,
 ) -> EntryReport:
     """Hold a kernel's values against its budgets of these tiers.
 
     `ratio` is what was measured, or why nothing was. A default for a metric that the kernel does
-    not have is left out; BudgetError for a budget of its own for one.
+    not have is left out; BudgetError for a budget of its own for one. One whose driver is not here
+    is skipped, and broken with `all_measured`.
     """
     results = []
     for limit in entry.limits:
@@ -121,7 +127,13 @@ def judge(
             results.append(_measured(limit, ratio))
         elif limit.metric.name in values.numbers:
             results.append(_exact(limit, values))
-        elif not limit.default:
+        elif limit.default:
+            continue
+        elif (reason := values.absent(limit.metric)) is not None:
+            verdict = Verdict.BROKEN if all_measured else Verdict.SKIPPED
+            note = f"not measured here: {reason}"
+            results.append(Result(limit=limit, verdict=verdict, note=note))
+        else:
             raise BudgetError(
                 f"{limit.metric.name} is no metric of this kernel; {_has(limit, values)}"
             )

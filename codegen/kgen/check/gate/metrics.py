@@ -99,6 +99,51 @@ STATIC: tuple[Metric, ...] = (
     _static("schedules_planned", "schedules", "those of them that were planned in full"),
 )  # fmt: skip
 
+
+def _by_driver(driver: str, gpu: str, warps: str, holder: str) -> tuple[Metric, ...]:
+    """Of the machine code that a driver's compiler makes of a Vulkan kernel, without the GPU."""
+    by = f"by {driver.upper()} for {gpu}"
+    least, headline = {"bound": Bound.MINIMUM}, {"headline": True}
+    return (
+        _static(f"{driver}.registers", "registers", f"registers per thread, {by}", **headline),
+        _static(f"{driver}.spills", "registers", f"registers written to memory or read back, {by}"),
+        _static(f"{driver}.code_bytes", "bytes", f"size of the machine code, {by}"),
+        _static(
+            f"{driver}.occupancy", warps, f"{warps} that one {holder} holds at once, {by}",
+            **least, **headline,
+        ),
+        _static(
+            f"{driver}.hot_loop_instructions", "instructions",
+            f"instructions of the hot loop, {by}", **headline,
+        ),
+        _static(
+            f"{driver}.matrix_instructions", "instructions", "matrix instructions in that loop",
+            **least,
+        ),
+        _static(
+            f"{driver}.others_per_matrix", "instructions", "instructions of that loop besides its "
+            "matrix instructions (multiply-adds where there are none), for each of them",
+            **headline,
+        ),
+        _static(
+            f"{driver}.scalar_loads", "loads", "loads of 32 bits or less from buffers in that loop",
+            **headline,
+        ),
+    )  # fmt: skip
+
+
+#: Those of Vulkan's kernels where the drivers are (:mod:`kgen.check.static.vulkan`).
+COMPILED: tuple[Metric, ...] = (
+    *_by_driver("radv", "gfx1100", "waves", "SIMD"),
+    _static("radv.shared_memory", "bytes", "LDS per workgroup, by RADV for gfx1100"),
+    _static(
+        "radv.matrix_share", "fraction", "matrix instructions (multiply-adds where there are none) "
+        "among that loop's vector instructions; a dual-issued pair counts as two",
+        bound=Bound.MINIMUM, headline=True,
+    ),
+    *_by_driver("nvk", "sm_86", "warps", "SM"),
+)  # fmt: skip
+
 #: What the emulators count, whose unit is not instructions.
 _UNITS = {
     "barriers": "barriers",
@@ -146,7 +191,7 @@ RATIO = Metric(
     bound=Bound.MINIMUM,
 )
 
-METRICS: tuple[Metric, ...] = (*STATIC, *EMULATED, RATIO)
+METRICS: tuple[Metric, ...] = (*STATIC, *COMPILED, *EMULATED, RATIO)
 _BY_NAME = {metric.name: metric for metric in METRICS}
 
 

@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from functools import partial
 
-from kgen import bundle, pipeline, targets
+from kgen import bundle, pipeline, settings, targets
 from kgen.bundle import Bundle
 from kgen.check.gate import metrics, ratio
 from kgen.check.gate.budgets import Budgets, Entry
@@ -125,10 +125,12 @@ def _judged(
         progress(f"timing {entry.name}")
         timed = _timed(entry, entry.against)
     try:
-        report = judge(entry, values, timed, tiers)
+        strict = settings.in_ci()
+        report = judge(entry, values, timed, tiers, all_measured=strict)
         broken = (r for r in report.results if r.verdict is Verdict.BROKEN)
         if any(result.limit.metric.tier is Tier.STATIC for result in broken):
-            report = judge(entry, _with_lines(entry, values), timed, tiers)
+            values = _with_lines(entry, values)
+            report = judge(entry, values, timed, tiers, all_measured=strict)
         return report
     except KgenError as error:
         raise located(budgets, entry, error) from None

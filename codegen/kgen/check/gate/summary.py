@@ -62,6 +62,8 @@ def broken_lines(report: Report) -> Iterator[str]:
 
 def sentence(report: Report, result: Result) -> str:
     name, bound, budget, value, *_ = _cells(result)
+    if result.value is None:
+        return f"{name} is not measured, the budget is {bound} {budget}, {_where(report, result)}"
     unit = result.limit.metric.unit
     given = value if unit == name else f"{value} {unit}"
     return f"{name} is {given}, the budget is {bound} {budget}, {_where(report, result)}"

@@ -53,6 +53,10 @@ class Values:
             return None
         return self.facts.note(metric.name)
 
+    def absent(self, metric: Metric) -> str | None:
+        """Why a number is not known on this machine, if that is so."""
+        return None if self.facts is None else self.facts.absent(metric.name)
+
     def sources(self, metric: Metric) -> tuple[Contribution, ...]:
         """The source lines that contribute most to a number: what is wasted first, then what is
         plainly much."""

@@ -12,6 +12,7 @@ from kgen.check.static import hot_loop
 from kgen.check.static.hot_loop import Loop, Work
 from kgen.check.static.machine_code import instructions
 from kgen.check.static.roofline import Prediction, Roofline, count, predict, roofline
+from kgen.check.static.vulkan.compiled import Compiled, compiled
 from kgen.targets.device import Occupancy
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.values import frozen
@@ -20,16 +21,25 @@ from kgen_runtime.values import frozen
 @frozen
 class Facts:
     """`metrics` by the names of :mod:`kgen.check.gate.metrics`, `opcodes` of all instructions; the
-    others are None where there is none: no hot loop, no device that is meant."""
+    others are None where there is none: no hot loop, no device that is meant. `compiled` is what
+    drivers make of SPIR-V."""
 
     metrics: Mapping[str, float]
     opcodes: Counter[str]
     loop: Loop | None = None
     occupancy: Occupancy | None = None
     findings: tuple[str, ...] = ()
+    compiled: tuple[Compiled, ...] = ()
+
+    def absent(self, metric: str) -> str | None:
+        """Why a metric that a driver's compiler gives is not known here, if that is so."""
+        return next((c.reason for c in self.compiled if c.gives(metric) and not c.refused), None)
 
     def note(self, metric: str) -> str | None:
         """What is behind one of the metrics, in words."""
+        for each in self.compiled:
+            if each.gives(metric):
+                return each.note()
         if metric == "findings":
             return "; ".join(self.findings)
         if metric == "occupancy" and self.occupancy is not None:
@@ -43,6 +53,7 @@ class Facts:
             "hot_loop": None if self.loop is None else self.loop.to_json(),
             "occupancy": None if self.occupancy is None else self.occupancy.to_json(),
             "findings": list(self.findings),
+            "compiled": [each.to_json() for each in self.compiled],
         }
 
 
@@ -82,12 +93,16 @@ def facts(reader: Reader, entry: KernelEntry) -> Facts:
         )
         if busy:
             metrics["instructions_per_matrix_cycle"] = loop.instructions / busy
+    by_drivers = compiled(reader, entry) if entry.target.family == "vulkan" else ()
+    for each in by_drivers:
+        metrics |= {f"{each.compiler}.{name}": n for name, n in each.metrics.items()}
     return Facts(
         metrics=metrics,
         opcodes=Counter(ins.opcode for ins in code),
         loop=loop,
         occupancy=occupancy,
         findings=entry.resources.findings or (),
+        compiled=by_drivers,
     )
 
 

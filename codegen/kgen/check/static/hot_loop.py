@@ -135,7 +135,9 @@ def _loads_on_cpu(ins: Instruction) -> bool:
 _SASS_LOAD = re.compile(r"(LD|LDG|LDL|LDS|LDSM|LDGSTS|UTMALDG|UBLKCP)$")
 _AMD_LOAD = re.compile(r"(global|buffer|flat|scratch|ds|s)_(load|read)")
 _SPIRV_LOAD = re.compile(r"Op(Load|CooperativeMatrixLoadKHR)$")
+_NVK_LOAD = re.compile(r"(ld\.(global|shared|local)|ldsm)")
 
+#: By family; `nvk` is the assembly that NVIDIA's Vulkan driver of Mesa prints.
 WORDS: Mapping[str, Words] = {
     "cuda": Words(
         matrix=re.compile(r"[A-Z]+MMA$"),
@@ -156,5 +158,10 @@ WORDS: Mapping[str, Words] = {
         matrix=re.compile(r"OpCooperativeMatrixMulAddKHR$"),
         fma=re.compile(r"Fma$|OpSDot|OpUDot"),
         is_load=lambda ins: bool(_SPIRV_LOAD.match(ins.opcode)),
+    ),
+    "nvk": Words(
+        matrix=re.compile(r"[a-z]+mma\."),
+        fma=re.compile(r"[dfh]fma2?\b"),
+        is_load=lambda ins: bool(_NVK_LOAD.match(ins.opcode)),
     ),
 }

@@ -31,6 +31,9 @@ class Pipeline:
 class Device:
     """A logical device with one queue. Not safe for threads: the backend holds a lock."""
 
+    #: VkPipelineCreateFlags of every kernel.
+    pipeline_flags = 0
+
     def __init__(self, physical: Any, features: Collection[str]) -> None:
         """`features`: the names of those to turn on."""
         vk = driver()
@@ -38,13 +41,17 @@ class Device:
         queue = vk.VkDeviceQueueCreateInfo(
             queueFamilyIndex=self.queue_family, pQueuePriorities=[1.0]
         )
-        chain, extensions = enabling(physical, features)
+        chain, extensions = self.enabled(physical, features)
         info = vk.VkDeviceCreateInfo(
             pNext=chain[-1], pQueueCreateInfos=[queue], ppEnabledExtensionNames=extensions
         )
         self.handle = call("vkCreateDevice", physical, info, None)
         #: Compiled code that drivers find again; None for none.
         self.pipeline_cache: Any = None
+
+    def enabled(self, physical: Any, features: Collection[str]) -> tuple[list[Any], list[str]]:
+        """A chain of structures, the first one last, and the extensions that are turned on."""
+        return enabling(physical, features)
 
     def destroy(self) -> None:
         """Everything made here must have been destroyed before."""
@@ -88,7 +95,9 @@ class Device:
                 module=module,
                 pName=launch.entry_point,
             )
-            info = vk.VkComputePipelineCreateInfo(stage=stage, layout=layout)
+            info = vk.VkComputePipelineCreateInfo(
+                flags=self.pipeline_flags, stage=stage, layout=layout
+            )
             # One pipeline was asked for; the package returns an array all the same.
             (pipeline,) = call(
                 "vkCreateComputePipelines", self.handle, self.pipeline_cache, 1, info, None

@@ -1,0 +1,102 @@
+"""The instructions in the assembly texts of RADV and NVK."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import field
+
+from kgen.check.static.machine_code import Instruction
+from kgen_runtime.values import frozen
+
+#: (opcode, operands) of one instruction, or the name of a label.
+Line = tuple[str, str] | str
+
+_RADV_LABEL = re.compile(r"^(BB\d+):")
+_NVK_BLOCK = re.compile(r"^block\S* \d+ (L\d+) \[(.*?)\]")
+#: Results and predicate before the opcode.
+_NVK_CODE = re.compile(r"^\s+(?:@\S+\s+)?(?:[\w. ]+?\s+=\s+)?([a-z][\w.]*)\S*(?:\s+(.*))?$")
+
+
+def parse_radv(text: str) -> list[Instruction]:
+    """A dual-issued pair is two instructions."""
+    return _located(_radv_lines(text))
+
+
+def parse_nvk(text: str) -> list[Instruction]:
+    return _located(_nvk_lines(text))
+
+
+def _radv_lines(text: str) -> Iterator[Line]:
+    for line in text.splitlines():
+        if (label := _RADV_LABEL.match(line)) is not None:
+            yield label[1]
+        elif line.startswith("\t"):
+            for part in line.partition(";")[0].split("::"):
+                opcode, _, operands = part.strip().partition(" ")
+                if opcode:
+                    yield opcode, operands
+
+
+def _nvk_lines(text: str) -> Iterator[Line]:
+    for block in _with_whole_loops(list(_nvk_blocks(text))):
+        yield block.label
+        yield from block.lines
+
+
+@frozen
+class Block:
+    """A basic block of NVK's, and the numbers of those that may come before it."""
+
+    label: str
+    before: tuple[int, ...]
+    lines: list[Line] = field(default_factory=list)
+
+
+def _nvk_blocks(text: str) -> Iterator[Block]:
+    block = None
+    for line in text.splitlines():
+        if (head := _NVK_BLOCK.match(line)) is not None:
+            if block is not None:
+                yield block
+            block = Block(label=head[1], before=tuple(map(int, re.findall(r"\d+", head[2]))))
+        elif (code := _NVK_CODE.match(line.partition("//")[0].rstrip())) is not None:
+            assert block is not None, line
+            block.lines.append((code[1], code[2] or ""))
+    if block is not None:
+        yield block
+
+
+def _with_whole_loops(blocks: list[Block]) -> list[Block]:
+    """The blocks with those of each loop next to one another: NVK puts what comes after a loop
+    before the loop's last block."""
+    order = list(range(len(blocks)))
+    ends = ((last, head) for head, block in enumerate(blocks) for last in block.before)
+    for last, head in sorted((e for e in ends if e[0] >= e[1]), key=lambda e: e[1] - e[0]):
+        inside, pending = {head}, [last]
+        while pending:
+            if (number := pending.pop()) not in inside:
+                inside.add(number)
+                pending += blocks[number].before
+        span = slice(order.index(head), order.index(last) + 1)
+        order[span] = sorted(order[span], key=lambda number: number not in inside)
+    return [blocks[number] for number in order]
+
+
+def _located(lines: Iterator[Line]) -> list[Instruction]:
+    """With the places that branches go to, whose last operand is a label."""
+    labels: dict[str, int] = {}
+    found: list[tuple[str, str]] = []
+    for line in lines:
+        if isinstance(line, str):
+            labels[line] = len(found)
+        else:
+            found.append(line)
+    return [
+        Instruction(
+            opcode=opcode,
+            operands=operands,
+            goes_to=labels.get(operands.rpartition(" ")[2]) if "bra" in opcode else None,
+        )
+        for opcode, operands in found
+    ]

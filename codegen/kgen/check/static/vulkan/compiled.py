@@ -1,0 +1,211 @@
+"""A Vulkan kernel's machine code, counted: what RADV makes of it for gfx1100, and NVK for sm_86.
+
+Neither needs a GPU. Each driver runs in a process of its own (:mod:`compiler`). Where one is not
+here, or its device does not run the kernel, there is a reason in place of numbers.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+from kgen.check.execute.places import Reader
+from kgen.check.static import hot_loop
+from kgen.check.static.hot_loop import WORDS, Loop, Work
+from kgen.check.static.machine_code import Instruction
+from kgen.check.static.vulkan import drivers
+from kgen.check.static.vulkan.assembly import parse_nvk, parse_radv
+from kgen.check.static.vulkan.drivers import Driver
+from kgen.errors import DeviceError
+from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.values import frozen
+
+
+@frozen
+class DriverCompiler:
+    """A driver that compiles: how its assembly is read (`words`: of :data:`hot_loop.WORDS`), and
+    which of its numbers are which of our metrics. Numbers of one metric are added."""
+
+    name: str
+    driver: Driver
+    assembly: str
+    parse: Callable[[str], list[Instruction]]
+    words: str
+    numbers: Mapping[str, str]
+    #: Instructions that compute in all lanes, where they are told apart.
+    vector: re.Pattern[str] | None
+    #: Loads of at most 32 bits from buffers.
+    scalar_load: re.Pattern[str]
+
+
+COMPILERS: tuple[DriverCompiler, ...] = (
+    DriverCompiler(
+        name="radv",
+        driver=drivers.RADV,
+        assembly="Assembly",
+        parse=parse_radv,
+        words="amdgpu",
+        numbers={
+            "VGPRs": "registers",
+            "Spilled VGPRs": "spills",
+            "Spilled SGPRs": "spills",
+            "LDS size": "shared_memory",
+            "Code size": "code_bytes",
+            "Subgroups per SIMD": "occupancy",
+        },
+        vector=re.compile(r"v_"),
+        scalar_load=re.compile(
+            r"(buffer|global|flat)_load_(b32|dword$|d?(16|8)|[iu]\d+|s(short|byte))"
+        ),
+    ),
+    DriverCompiler(
+        name="nvk",
+        driver=drivers.NVK,
+        assembly="NAK assembly",
+        parse=parse_nvk,
+        words="nvk",
+        numbers={
+            "Number of GPRs": "registers",
+            "Spills to memory": "spills",
+            "Fills from memory": "spills",
+            "Code size": "code_bytes",
+            "Max warps/SM": "occupancy",
+        },
+        vector=None,
+        scalar_load=re.compile(r"ld\.global\S*\.[bui](32|16|8)$"),
+    ),
+)
+#: Numbers of which the least of several launches is the kernel's, and of which the most.
+LEAST, MOST = frozenset({"occupancy"}), frozenset({"registers", "shared_memory"})
+
+
+@frozen
+class Compiled:
+    """What one driver makes of a kernel; or the `reason` why there is nothing: the driver is not
+    here, or its GPU does not run the kernel (`refused`). `metrics` by the names of
+    :mod:`kgen.check.gate.metrics`, without the driver's; `loads` are those of the hot loop by
+    opcode, which says their width."""
+
+    compiler: str
+    device: str = ""
+    version: str = ""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    loop: Loop | None = None
+    loads: Counter[str] = field(default_factory=Counter)
+    reason: str | None = None
+    refused: bool = False
+
+    def gives(self, metric: str) -> bool:
+        """Whether this driver is the one that a metric is named after."""
+        return metric.startswith(f"{self.compiler}.")
+
+    def note(self) -> str:
+        """The driver, its version and the mix of the hot loop, in words."""
+        loop = "" if self.loop is None else f"; hot loop: {self.loop.mix()}"
+        return f"{self.device.strip()}, Mesa {self.version}{loop}"
+
+    def to_json(self) -> dict[str, Any]:
+        fields = vars(self) | {"metrics": dict(self.metrics), "loads": dict(self.loads)}
+        return fields | {"loop": None if self.loop is None else self.loop.to_json()}
+
+
+def compiled(reader: Reader, entry: KernelEntry) -> tuple[Compiled, ...]:
+    """What each driver makes of a Vulkan kernel of a bundle."""
+    request = {
+        "launches": [
+            {name: getattr(launch, name) for name in ("entry_point", "grid", "block", "arguments")}
+            for launch in entry.launches
+        ],
+        "artifacts": [
+            {
+                "requires": dict(artifact.requires),
+                "code": base64.b64encode(reader.read(artifact)).decode(),
+            }
+            for artifact in entry.artifacts
+            if artifact.format == "spirv"
+        ],
+    }
+    return tuple(_compiled(compiler, request) for compiler in COMPILERS)
+
+
+def _compiled(compiler: DriverCompiler, request: Mapping[str, Any]) -> Compiled:
+    try:
+        command, environment = compiler.driver.command(["-m", "kgen.check.static.vulkan.compiler"])
+    except DeviceError as error:
+        return Compiled(compiler=compiler.name, reason=str(error))
+    done = subprocess.run(
+        command, input=json.dumps(request), capture_output=True, text=True, env=environment
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        return Compiled(compiler=compiler.name, reason=f"its compiler failed: {last}")
+    answer = json.loads(done.stdout)
+    where = {name: answer.get(name, "") for name in ("device", "version")}
+    if "reason" in answer:
+        return Compiled(compiler=compiler.name, reason=answer["reason"], refused=True, **where)
+    metrics = _merged([_numbers(compiler, launch["numbers"]) for launch in answer["launches"]])
+    codes = [compiler.parse(launch["texts"][compiler.assembly]) for launch in answer["launches"]]
+    code, loop = _hottest(codes, compiler.words)
+    if loop is None:
+        return Compiled(compiler=compiler.name, metrics=metrics, **where)
+    inside = [code[i] for i in loop.body]
+    is_load = WORDS[compiler.words].is_load
+    loads = Counter(ins.opcode for ins in inside if is_load(ins))
+    return Compiled(
+        compiler=compiler.name,
+        metrics=metrics | _of_loop(compiler, loop, loads),
+        loop=loop,
+        loads=loads,
+        **where,
+    )
+
+
+def _numbers(compiler: DriverCompiler, told: Mapping[str, float]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for theirs, ours in compiler.numbers.items():
+        found[ours] = found.get(ours, 0) + told[theirs]
+    return found
+
+
+def _merged(launches: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """A kernel's numbers out of those of its launches."""
+    merged = {}
+    for name in launches[0]:
+        values = [launch[name] for launch in launches]
+        merged[name] = (min if name in LEAST else max if name in MOST else sum)(values)
+    return merged
+
+
+def _hottest(
+    codes: Sequence[list[Instruction]], words: str
+) -> tuple[list[Instruction], Loop | None]:
+    """The code and the hot loop of the launch whose loop does most of what a kernel is for."""
+    order = list(Work)
+    found = [(code, hot_loop.find(code, WORDS[words])) for code in codes]
+    loops = [(code, loop) for code, loop in found if loop is not None]
+    if not loops:
+        return codes[0], None
+    return max(loops, key=lambda each: (-order.index(each[1].kind), each[1].work))
+
+
+def _of_loop(compiler: DriverCompiler, loop: Loop, loads: Counter[str]) -> dict[str, float]:
+    opcodes = loop.opcodes
+    found: dict[str, float] = {
+        "hot_loop_instructions": loop.instructions,
+        "scalar_loads": sum(n for op, n in loads.items() if compiler.scalar_load.match(op)),
+    }
+    if loop.kind is Work.LOAD:
+        return found
+    found["others_per_matrix"] = (loop.instructions - loop.work) / loop.work
+    if compiler.vector is not None:
+        vector = sum(n for op, n in opcodes.items() if compiler.vector.match(op))
+        found["matrix_share"] = loop.work / vector
+    if loop.kind is Work.MATRIX:
+        found["matrix_instructions"] = loop.work
+    return found

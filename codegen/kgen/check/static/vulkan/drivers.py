@@ -1,0 +1,73 @@
+"""Vulkan drivers that `make drivers` unpacks, and how a program is run on each.
+
+One process sees one driver: the loader reads its environment once, and those of `mesa` need a C
+library of their own. What tells a driver's compiler which GPU to compile for stands here too.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+
+from kgen.errors import DeviceError
+from kgen.settings import drivers_folder
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Driver:
+    """One driver of one folder below the drivers' folder. `own_libraries`: it runs on that folder's
+    C library, and `preload` is what pretends that its GPU is there."""
+
+    name: str
+    tree: str
+    own_libraries: bool = False
+    preload: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def folder(self) -> Path:
+        """Where its files are. Raises DeviceError if they are not here."""
+        folder = drivers_folder() / self.tree
+        if not (folder / "installed").is_file():
+            raise DeviceError(f"{folder} is not here; make drivers")
+        return folder
+
+    def command(self, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """Python with these arguments on this driver, and its environment: it imports what this
+        process can import. Raises DeviceError if the driver is not here."""
+        folder = self.folder()
+        command = [sys.executable, *arguments]
+        environment = os.environ | self.environment
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        if self.own_libraries:
+            command = [str(folder / "run"), *command]
+            environment |= {"DRIVER": self.name, "PRELOAD": self.preload}
+        else:
+            environment["VK_DRIVER_FILES"] = str(folder / f"{self.name}.json")
+        return command, environment
+
+
+#: Executes, with cooperative matrices of 8x8x8.
+LAVAPIPE = Driver(name="lvp", tree="mesa", own_libraries=True)
+#: Executes; no 16-bit storage, subgroups of 4.
+SWIFTSHADER = Driver(name="swiftshader", tree="chromium")
+#: Accepts every call and does nothing.
+MOCK = Driver(name="mock", tree="chromium")
+#: Compile, for GPUs that are not here: a Radeon RX 7900 (gfx1100), a GeForce RTX 3090 (sm_86).
+RADV = Driver(
+    name="radeon",
+    tree="mesa",
+    own_libraries=True,
+    preload="libamdgpu_noop_drm_shim.so",
+    environment={"AMDGPU_GPU_ID": "navi31"},
+)
+NVK = Driver(
+    name="nouveau",
+    tree="mesa",
+    own_libraries=True,
+    preload="libnouveau_noop_drm_shim.so",
+    environment={"NOUVEAU_CHIPSET": "172"},
+)
