@@ -133,4 +133,4 @@ gpu: setup ## on a machine with an NVIDIA GPU: verify and bench everything on it
 	$(BIN)/python -m scripts.gpu
 
 clean:
-	rm -rf $(VENV) $(BENCH) .venv-triton .drivers bench-cpu-*.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) .venv-triton .drivers bench-cpu-*.json bench-models-*.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,7 +2,9 @@
 
 All three run in turn in one process, on the same inputs, in as many threads. Times are the first
 deciles of the rounds, which repeat where a machine is shared; ratios are of these. Models are
-fetched by pip, once, and kept in the cache folder.
+fetched by pip, once, and kept in the cache folder. What is measured is kept in a file of this kind
+of CPU after every model: a run that was stopped goes on with --resume, and --only measures some
+models anew. The document has a section for each kind of CPU, of which a run replaces its own.
 """
 
 from __future__ import annotations
@@ -21,19 +23,38 @@ import numpy as np
 from kgen.check.bench import timing
 from kgen_runtime.cpu_features import cpu_name
 from scripts import documents
+from scripts.bench_cpu.kinds import kind_here
 from scripts.bench_models import cost, engines, report
+from scripts.bench_models.ceiling import least_seconds
 from scripts.bench_models.models import MODELS, Model
-from scripts.bench_models.report import Costs, Row
+from scripts.bench_models.results import Costs, Measured, Results, Row
 
 #: Rounds of a model, and the seconds after which no more are begun.
-ROUNDS, LIMIT = 21, 20.0
+ROUNDS, LIMIT = 21, 8.0
 
 
 def first_decile(seconds: list[float]) -> float:
     return statistics.quantiles(seconds, n=10, method="inclusive")[0]
 
 
-def timed(model: Model, onnx: Path, bundle: Path, threads: int, rounds: int, limit: float) -> Row:
+def measured(model: Model, folder: Path, rounds: int, limit: float, moment: str) -> Measured:
+    onnx, bundle = model.path(), folder / f"{model.name}.kgen"
+    made, manifest = cost.compiled(model, onnx, bundle)
+    found = []
+    for threads in model.threads:
+        least = least_seconds(manifest, threads)
+        found.append(timed(model, onnx, bundle, threads, rounds, limit, least))
+        print(report.row_line(found[-1]), flush=True)
+        gc.collect()
+    beside = costs(model, onnx, bundle, made)
+    print(report.cost_line(beside), flush=True)
+    bundle.unlink()
+    return Measured(rows=tuple(found), costs=beside, moment=moment)
+
+
+def timed(
+    model: Model, onnx: Path, bundle: Path, threads: int, rounds: int, limit: float, ceiling: float
+) -> Row:
     """kgen and the peers that are installed, in turn."""
     found, missing = [engines.kgen(model, bundle, threads)], {}
     for name in model.peers:
@@ -56,6 +77,7 @@ def timed(model: Model, onnx: Path, bundle: Path, threads: int, rounds: int, lim
         missing=missing,
         noise=taken.noise,
         others=taken.load,
+        ceiling=ceiling,
     )
 
 
@@ -95,36 +117,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of a model's rounds")
-    parser.add_argument("--only", metavar="M,...", help="these models")
+    parser.add_argument("--only", metavar="M,...", help="these models; the others as they were")
+    parser.add_argument("--resume", action="store_true", help="go on: models that are not there")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     args = parser.parse_args()
     known = {model.name: model for model in MODELS}
     names = args.only.split(",") if args.only else list(known)
     if unknown := set(names) - known.keys():
         parser.error(f"--only {unknown.pop()}: models are {', '.join(known)}")
-    now = documents.moment()
-    print(f"{machine()}.", flush=True)
-    rows: list[Row] = []
-    found: list[Costs] = []
+    now, here, kind = documents.moment(), machine(), kind_here()
+    results = Results(machine=here, kind=kind)
+    if args.resume or args.only:
+        results = Results.read(here, kind)
+    print(f"{here}.", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            model, bundle = known[name], Path(folder) / f"{name}.kgen"
-            onnx = model.path()
-            made = cost.compiled(model, onnx, bundle)
-            for threads in model.threads:
-                rows.append(timed(model, onnx, bundle, threads, args.rounds, args.limit))
-                print(report.row_line(rows[-1]), flush=True)
-                gc.collect()
-            found.append(costs(model, onnx, bundle, made))
-            print(report.cost_line(found[-1]), flush=True)
-            bundle.unlink()
-    lines = report.lines(rows, found)
+            if args.resume and name in results.models:
+                continue
+            found = measured(known[name], Path(folder), args.rounds, args.limit, now)
+            results.models[name] = found
+            results.write()
+    lines = report.lines(results)
     print("\n".join(lines))
-    if args.only:
-        print("\n--only: a part of the tables, which is not written")
-    elif args.write:
-        head = f"\n{machine()}. {documents.measured([now])}\n"
-        documents.put(documents.PERFORMANCE, "make bench-models", [head, *lines, ""])
+    if args.write:
+        documents.put_kind(documents.PERFORMANCE, "make bench-models", kind, lines)
 
 
 if __name__ == "__main__":

@@ -10,16 +10,20 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import kgen
 from kgen.graph import compile as compiling
+from kgen_runtime.manifest import Manifest
 from scripts import documents
 from scripts.bench_models.models import Model
 
 #: Processes that a start is timed with.
 STARTS = 5
+#: A target of each family.
+EVERYWHERE = ("native", "sm_80", "gfx942", "vulkan1.3")
 #: Formats of artifacts that are there to be read.
 TEXTS = (".ll", ".s", ".ptx", ".txt")
 #: A process that loads a model and runs it once: its seconds from the imports to the call that is
@@ -53,12 +57,13 @@ print(json.dumps({"load": loaded - imported, "resident": int(words[words.index("
 
 @dataclass(frozen=True, kw_only=True)
 class Compiled:
-    """Seconds of a compilation, `again` with all kernels in the cache (of models without
-    states), and its bytes; `overhead` is
-    what a bundle has beside its weights and the texts of its kernels."""
+    """Seconds of a compilation, `again` with all kernels in the cache (of models without states),
+    `everywhere` for a target of each family, and its bytes; `overhead` is what a bundle has beside
+    its weights and the texts of its kernels."""
 
     seconds: float
     again: float | None
+    everywhere: float | None
     steps: int
     kernels: int
     arena: int
@@ -77,11 +82,13 @@ class Start:
     resident: int
 
 
-def compiled(model: Model, onnx: Path, bundle: Path) -> Compiled:
-    def make(cache: bool) -> compiling.Compiled:
+def compiled(model: Model, onnx: Path, bundle: Path) -> tuple[Compiled, Manifest]:
+    """Compiles a model for this CPU into a bundle; its manifest too."""
+
+    def make(*, cache: bool = False, names: Sequence[str] = EVERYWHERE[:1]) -> compiling.Compiled:
         return kgen.compile_model(
             onnx,
-            ["native"],
+            names,
             shapes=model.shapes,
             states=model.states,
             weights=model.weights,
@@ -90,22 +97,28 @@ def compiled(model: Model, onnx: Path, bundle: Path) -> Compiled:
         )
 
     start = time.perf_counter()
-    made = make(cache=False)
+    made = make()
     made.bundle.save(bundle)
     seconds = time.perf_counter() - start
-    again = None
+    again = everywhere = None
     if not model.states:
         make(cache=True)
         start = time.perf_counter()
         make(cache=True).bundle.save(bundle)
         again = time.perf_counter() - start
+    if model.everywhere:
+        start = time.perf_counter()
+        make(names=EVERYWHERE).bundle.save(bundle.with_suffix(".all"))
+        everywhere = time.perf_counter() - start
+        bundle.with_suffix(".all").unlink()
     (program,) = made.bundle.manifest.programs
     weights = sum({weight.file: weight.nbytes for weight in program.weights}.values())
     with zipfile.ZipFile(bundle) as file:
         texts = sum(e.file_size for e in file.infolist() if e.filename.endswith(TEXTS))
-    return Compiled(
+    found = Compiled(
         seconds=seconds,
         again=again,
+        everywhere=everywhere,
         steps=len(program.steps),
         kernels=len(program.kernels),
         arena=program.arena_bytes,
@@ -114,6 +127,7 @@ def compiled(model: Model, onnx: Path, bundle: Path) -> Compiled:
         bundle=bundle.stat().st_size,
         overhead=bundle.stat().st_size - weights - texts,
     )
+    return found, made.bundle.manifest
 
 
 def started(model: Model, kind: str, path: Path, verify: str = "code") -> Start:

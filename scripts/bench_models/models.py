@@ -110,7 +110,7 @@ def prefill_inputs() -> Inputs:
 class Model:
     """`bars` are the least ratios to peers; `states` the inputs that stay in the program; `weights`
     what kgen rounds constant matrices to, and `products` what it rounds operands of products to,
-    where the peers have f32."""
+    where the peers have f32. Those that are compiled `everywhere` are for every family, too."""
 
     name: str
     path: Callable[[], Path]
@@ -122,6 +122,7 @@ class Model:
     threads: tuple[int, ...] = (1,)
     peers: tuple[str, ...] = ("onnxruntime", "openvino")
     bars: Mapping[str, float] = field(default_factory=dict)
+    everywhere: bool = False
 
 
 #: Narrow weights, and the bars of a step with them against f32.
@@ -138,6 +139,7 @@ MODELS = (
         inputs=minilm_inputs,
         threads=(1, 2),
         bars={"onnxruntime": 1.15, "openvino": 1.0},
+        everywhere=True,
     ),
     Model(
         name="minilm-bf16",
