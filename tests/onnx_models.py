@@ -110,12 +110,14 @@ def run(lowered: Lowered, inputs: Mapping[str, Array]) -> dict[str, Array]:
             data = memory[binding.buffer].view(np.uint8)[start : start + param.nbytes]
             assert data.nbytes == param.nbytes, (call, param)
             buffers[param.name] = data.data
-        out = call.spec.parameters[-1]
-        element = elements(
-            spec, {name: data for name, data in buffers.items() if name != "out"}, "out"
-        )
-        for index, offset in output_elements(spec, out):
-            write(buffers["out"], offset, out.dtype, element(index))
+        outputs = [param for param in call.spec.parameters if param.role == "output"]
+        given = dict(buffers)
+        for out in outputs:
+            del given[out.name]
+        for out in outputs:
+            element = elements(spec, given, out.name)
+            for index, offset in output_elements(spec, out):
+                write(buffers[out.name], offset, out.dtype, element(index))
     return {name: memory[buffer] for name, buffer in lowered.outputs.items()}
 
 

@@ -11,6 +11,7 @@ from kgen.cache import kernel_cache
 from kgen.errors import GraphError, KgenError, SpecError, TargetError
 from kgen.graph.assemble import assembled
 from kgen.graph.fusing.fuse import Fused, fuse
+from kgen.graph.fusing.outputs import with_further_outputs
 from kgen.graph.ir import Graph
 from kgen.graph.lower import Lowered, lower
 from kgen.graph.memory import Plan as MemoryPlan
@@ -22,6 +23,7 @@ from kgen.graph.rewrites.narrow import WEIGHTS, narrowed, weights_of
 from kgen.graph.rewrites.normalizations import folded
 from kgen.graph.rewrites.rounded import TYPES, product_nodes, rounded
 from kgen.graph.rewrites.siblings import merged
+from kgen.graph.rewrites.tied import tied
 from kgen.graph.states import states_of, with_states
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.members import member
@@ -57,15 +59,17 @@ def load(
         graph = narrowed(graph, weights, weights_of(model))
     if products is not None:
         graph = rounded(graph, products, product_nodes(model))
-    return fuse(graph)
+    return fuse(tied(graph))
 
 
-def lowered_for(fused: Fused, target: Target) -> Lowered:
-    """The calls that a target has kernels for. Raises GraphError for what has none."""
+def lowered_for(fused: Fused, target: Target, states: Iterable[str] = ()) -> Lowered:
+    """The calls that a target has kernels for; of outputs that are `states`, which are written in
+    place, each by its own. Raises GraphError for what has none."""
     try:
-        return lower(fused)
+        found = lower(fused)
     except SpecError as error:
         raise GraphError(f"target={target.name}: {error}") from None
+    return with_further_outputs(found, {found.outputs[name] for name in states})
 
 
 def compile_model(
@@ -109,9 +113,9 @@ def compile_model(
             )
     progress(f"reading {path}")
     fused = load(path, shapes or {}, wanted, multiplied)
-    lowered = {target.name: lowered_for(fused, target) for target in found}
-    # All is planned before anything is assembled, so that what cannot be done fails at once.
     kept = states_of(fused.graph, states or {})
+    lowered = {target.name: lowered_for(fused, target, kept.values()) for target in found}
+    # All is planned before anything is assembled, so that what cannot be done fails at once.
     plans = {}
     for target in found:
         own = planned(lowered[target.name], target)

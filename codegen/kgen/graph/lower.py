@@ -14,6 +14,7 @@ from kgen.graph.ir import Product, Source, Value
 from kgen.graph.layout import Layout, seen
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.recognise import recognised
+from kgen.graph.rewrites.tied import FEW
 from kgen.ops import reduces
 from kgen.ops.expression import (
     Expression,
@@ -52,11 +53,11 @@ class Binding:
 
 @frozen
 class Call:
-    """A kernel, and the buffers of its parameters. `writes` is that of its output."""
+    """A kernel, and the buffers of its parameters. `writes` are those of its outputs."""
 
     spec: Spec
     bindings: Mapping[str, Binding]
-    writes: str
+    writes: tuple[str, ...]
     nodes: tuple[str, ...]
 
 
@@ -86,6 +87,12 @@ class _Lowering:
         self.calls: list[Call] = []
         self.buffers: dict[str, Buffer] = {}
         self.constants: dict[str, Array] = {}
+        #: Roots that formulas read.
+        self.looked_at = {
+            fused.leaves[name].root
+            for lazy in fused.formulas.values()
+            for name in inputs(lazy.expression)
+        }
         #: Copies of leaves as some kernel needs them: packed, or of another type.
         self.copies: dict[tuple[Leaf, Shape, DType], str] = {}
 
@@ -302,7 +309,8 @@ class _Lowering:
         ).coalesced()  # fmt: skip
         if letters[0] == "n" and self.has_no_rows(root, product, extents):
             batch = batch.with_rows(k, n)
-        if len(batch.sizes) > 1:
+        if len(batch.sizes) > 1 or (batch.m <= FEW and bindings["b"].buffer in self.looked_at):
+            # What lies as it is for others is not packed once more.
             constant = ()
         epilogue, shapes, operands = self.epilogue(root, product, extents)
         dtype = self.values[operation.a].dtype
@@ -376,7 +384,7 @@ class _Lowering:
         self, spec: Spec, bindings: Mapping[str, Binding], writes: str, nodes: tuple[str, ...]
     ) -> None:
         bound = {**bindings, "out": Binding(buffer=writes)}
-        self.calls.append(Call(spec=spec, bindings=bound, writes=writes, nodes=nodes))
+        self.calls.append(Call(spec=spec, bindings=bound, writes=(writes,), nodes=nodes))
 
 
 def without_cast(expression: Expression) -> Expression:

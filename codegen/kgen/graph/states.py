@@ -74,7 +74,7 @@ def with_states(lowered: Lowered, states: Mapping[str, str], plans: Mapping[int,
                 Call(
                     spec=elementwise(copied, (size,), (dtype,), dtype),
                     bindings={"x0": Binding(buffer=after), "out": Binding(buffer=apart)},
-                    writes=apart,
+                    writes=(apart,),
                     nodes=calls[_writer(calls, after)].nodes,
                 )
             )
@@ -85,7 +85,7 @@ def with_states(lowered: Lowered, states: Mapping[str, str], plans: Mapping[int,
 
 
 def _writer(calls: Sequence[Call], buffer: str) -> int:
-    return next(n for n, call in enumerate(calls) if call.writes == buffer)
+    return next(n for n, call in enumerate(calls) if buffer in call.writes)
 
 
 def _is_in_place(calls: Sequence[Call], before: str, after: str, plans: Mapping[int, Plan]) -> bool:

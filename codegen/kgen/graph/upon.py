@@ -30,8 +30,8 @@ def together(
     owner = {name: name for name in lives}
     found = dict(lives)
     for number, call in enumerate(lowered.calls):
-        made = call.writes
-        if made not in lives or lives[made].first != number:
+        made, *more = call.writes
+        if more or made not in lives or lives[made].first != number:
             continue
         names = may_lie_upon(plans[number])
         for name, binding in call.bindings.items():

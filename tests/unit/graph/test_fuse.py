@@ -12,12 +12,14 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 from kgen.graph.fusing.fuse import fuse
+from kgen.graph.fusing.outputs import with_further_outputs
 from kgen.graph.lower import Lowered, lower
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.reading.importer import imported
 from kgen.graph.reading.onnx_file import read
 from kgen.graph.rewrites.siblings import merged
-from kgen.spec import Matmul, Rowwise
+from kgen.graph.rewrites.tied import tied
+from kgen.spec import Elementwise, Matmul, Rowwise
 from tests.onnx_models import ENCODER_SHAPES, EXPORTED, Maker, mlp, run
 
 
@@ -141,7 +143,7 @@ def test_every_buffer_is_written_before_it_is_read() -> None:
         for call in found.calls:
             read_ = {b.buffer for name, b in call.bindings.items() if name != "out"}
             assert read_ <= known
-            known.add(call.writes)
+            known.update(call.writes)
         assert set(found.outputs.values()) <= known
 
 
@@ -242,3 +244,49 @@ def test_rows_read_a_part_of_an_input_as_it_lies() -> None:
     (expected,) = ReferenceEvaluator(model).run(None, given)
     (result,) = run(found, given).values()
     np.testing.assert_allclose(result.reshape(-1), expected, rtol=1e-6)
+
+
+def test_what_is_made_of_a_result_is_a_further_output() -> None:
+    """A norm that is a residual, in f32, and what products take, in another type."""
+    m = Maker()
+    x = m.add("Softmax", m.input("x", (3, 8)))
+    narrow = m.add("Cast", m.add("Mul", x, m.constant(300.0)), to=onnx.TensorProto.FLOAT16)
+    other = m.add("Mul", x, m.input("y", (3, 8)))
+    apart = lowered(m.model(x, narrow, other))
+    found = with_further_outputs(apart)
+    assert [type(call.spec) for call in apart.calls] == [Rowwise, Elementwise, Elementwise]
+    first, second = found.calls
+    assert isinstance(first.spec, Rowwise) and first.spec.output_dtypes == ("f32", "f16")
+    assert first.spec.expression == "out = softmax(x0); also = cast(mul(out, 300))"
+    # The product takes another tensor, too, and stays.
+    assert second.spec.expression == "mul(x0, x1)"  # type: ignore[attr-defined]
+    given = {name: m.rng.standard_normal((3, 8)).astype(np.float32) for name in "xy"}
+    for name, array in run(apart, given).items():
+        np.testing.assert_array_equal(run(found, given)[name], array)
+    kept = with_further_outputs(apart, {apart.outputs[narrow]})
+    assert kept.calls == apart.calls
+
+
+def embedded(rows: int) -> Lowered:
+    """Rows of a table, and their product with its transpose."""
+    m = Maker()
+    table = m.rng.standard_normal((50, 48)).astype(np.float32)
+    x = m.add("Gather", m.constant(table), m.input("ids", (rows,), onnx.TensorProto.INT64))
+    y = m.add("MatMul", m.add("Tanh", x), m.constant(table.T))
+    return lower(fuse(tied(graph_of(imported(m.model(y), {}, OPERATORS)))))
+
+
+def test_tied_weights_lie_once() -> None:
+    """A product of few rows reads the table as it lies; of many it has its own, packed."""
+    found = embedded(3)
+    (table,) = found.constants
+    product = found.calls[-1]
+    assert isinstance(product.spec, Matmul) and product.spec.layout == "nt"
+    assert not product.spec.constant and product.bindings["b"].buffer == table
+    many = embedded(16)
+    assert len(many.constants) == 2 and many.calls[-1].spec.constant == ("b",)  # type: ignore[attr-defined]
+    ids = np.array([4, 0, 49])
+    (array,) = found.constants.values()
+    (value,) = run(found, {"ids": ids}).values()
+    expected = np.tanh(array[ids].astype(np.float64)) @ array.T.astype(np.float64)
+    np.testing.assert_allclose(value, expected.reshape(-1), rtol=1e-5, atol=1e-6)

@@ -1,0 +1,80 @@
+"""Formulas of what another kernel writes become further outputs of that kernel.
+
+A result that several kernels need is in memory, and what is computed of it element by element, such
+as its numbers in 16 bits for the next product, would be a kernel that reads it again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Collection, Sequence
+
+from kgen.graph.lower import Binding, Call, Lowered
+from kgen.ops.expression import Expression, substituted
+from kgen.ops.parse import canonical
+from kgen.ops.views import has_views
+from kgen.spec import Elementwise, Rowwise
+from kgen_runtime.dtypes import DType
+
+#: What further outputs are called.
+NAME = "also"
+MOST_OUTPUTS = 4
+
+
+def with_further_outputs(lowered: Lowered, apart: Collection[str] = ()) -> Lowered:
+    """The calls with as few kernels as have all outputs; what writes the buffers `apart` stays as
+    it is."""
+    calls: list[Call] = []
+    for call in lowered.calls:
+        number = _maker(calls, call) if not {*call.writes} & {*apart} else None
+        if number is None or {*calls[number].writes} & {*apart}:
+            calls.append(call)
+        else:
+            calls[number] = _with_output(calls[number], call)
+    return dataclasses.replace(lowered, calls=tuple(calls))
+
+
+def _maker(calls: Sequence[Call], call: Call) -> int | None:
+    """The number of the call whose result is all that a formula takes, as it is computed."""
+    spec, bound = call.spec, {b for name, b in call.bindings.items() if name != "out"}
+    if not isinstance(spec, Elementwise) or len(bound) > 1 or has_views(*spec.formula_calls):
+        return None
+    (read,) = bound
+    number = next((n for n, made in enumerate(calls) if read.buffer in made.writes), None)
+    if number is None or read.offset:
+        return None
+    first = calls[number].spec
+    if not isinstance(first, Elementwise | Rowwise) or len(first.outputs) == MOST_OUTPUTS:
+        return None
+    name = next(n for n, b in calls[number].bindings.items() if b == read)
+    # A name stands for the value as it is computed: it is read so only where nothing was rounded.
+    fits = first.dtype_of(name) is first.compute is spec.compute is DType.F32
+    whole = first.output_shape(name)
+    others = (first.output_shape(n) for n in first.outputs)
+    sizes = math.prod(whole) == spec.elements and all(other == whole for other in others)
+    return number if fits and sizes else None
+
+
+def _with_output(made: Call, call: Call) -> Call:
+    """The call that makes a result, with what another makes of it."""
+    first, second = made.spec, call.spec
+    assert isinstance(first, Elementwise | Rowwise) and isinstance(second, Elementwise)
+    (read,) = {b for name, b in call.bindings.items() if name != "out"}
+    value = first.formulas[next(n for n, b in made.bindings.items() if b == read)]
+    of = substituted(second.formula_calls[0], dict.fromkeys(second.inputs, value))
+    count = len(first.outputs)
+    name = f"{NAME}{count if count > 1 else ''}"
+    formulas: dict[str, Expression] = {**first.formulas, name: of}
+    spec = dataclasses.replace(
+        first,
+        expression=canonical(formulas),
+        out_dtype=None,
+        out_dtypes=(*first.output_dtypes, second.output_dtypes[0]),
+    )
+    return Call(
+        spec=spec,
+        bindings={**made.bindings, name: Binding(buffer=call.writes[0])},
+        writes=(*made.writes, *call.writes),
+        nodes=tuple(dict.fromkeys(made.nodes + call.nodes)),
+    )

@@ -1,0 +1,79 @@
+"""Tied weights: a matrix that is the transpose of another constant becomes a view of it.
+
+A decoder's last product multiplies by its table of embeddings, of which an exporter writes the
+transpose, or folding makes it. So both uses have one memory, where the product has so few rows that
+it reads a matrix as fast as it lies as packed (:data:`FEW`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kgen.graph.ir import Formula, Graph, Product, Source, Value
+from kgen.graph.rewrites.rewriting import Rewriting
+from kgen.ops.expression import Expression, Primitive, steps
+
+#: Rows of a product that is limited by reading its matrix, in any order.
+FEW = 4
+
+
+def tied(graph: Graph) -> Graph:
+    """The graph with the products of few rows by transposes of gathered tables by the tables."""
+    tables = _tables(graph)
+    return _Rewriting(graph, tables).all() if tables else graph
+
+
+def _tables(graph: Graph) -> dict[tuple[int, ...], Value]:
+    """Constant matrices that rows are gathered of, by their shapes."""
+    found = {}
+    for value in graph.values.values():
+        if isinstance(value.operation, Formula):
+            for name in _gathered(value.operation.expression):
+                table = graph.values[name]
+                if _is_matrix(table):
+                    found[table.shape] = table
+    return found
+
+
+def _gathered(expression: Expression) -> list[str]:
+    """The tables in a formula."""
+    return [
+        step.arguments[0].name
+        for step in steps(expression)
+        if step.primitive is Primitive.VIEW and step.name == "gather" and step.arguments[0].name
+    ]
+
+
+def _is_matrix(value: Value) -> bool:
+    operation = value.operation
+    return isinstance(operation, Source) and operation.kind == "constant" and value.rank == 2
+
+
+class _Rewriting(Rewriting):
+    def __init__(self, graph: Graph, tables: dict[tuple[int, ...], Value]) -> None:
+        super().__init__(graph)
+        self.tables = tables
+
+    def visit(self, value: Value) -> None:
+        operation = value.operation
+        if not isinstance(operation, Product) or math.prod(value.shape[:-1]) > FEW:
+            return self.copy(value)
+        table = self.table(self.graph.values[operation.b])
+        if table is None:
+            return self.copy(value)
+        made = self.builder.permute(self.builder.values[self.ids[table.id]], (1, 0))
+        self.take(value, self.add(Product(a=self.ids[operation.a], b=made.id), value))
+
+    def table(self, matrix: Value) -> Value | None:
+        """The table that a matrix is the transpose of."""
+        found = self.tables.get(matrix.shape[::-1])
+        if found is None or found.dtype is not matrix.dtype or not _is_matrix(matrix):
+            return None
+        one, other = (
+            self.graph.constants[v.operation.name]
+            for v in (found, matrix)
+            if isinstance(v.operation, Source)
+        )
+        return found if np.array_equal(one.T, other) else None
