@@ -1,4 +1,4 @@
-"""The least time that a CPU allows a model: its products at the peak of their type's instruction,
+"""The least time that a CPU allows a model: its products at the peak of what multiplies their type,
 or its weights read once, whichever is longer."""
 
 from __future__ import annotations
@@ -14,8 +14,15 @@ from kgen_runtime.manifest import Manifest
 #: Of weights, no more is read to measure how fast they are.
 MOST_READ = 2**28
 
-peak_rate = cache(ceilings.peak_rate)
 read_rate = cache(ceilings.read_rate)
+
+
+@cache
+def peak_rate(dtype: DType) -> float:
+    """Flops per second of one core, by the type's own instruction or widened to f32, whichever is
+    faster: a CPU may have a slow one for narrow types."""
+    own = ceilings.peak_rate(dtype)
+    return own if dtype.itemsize >= DType.F32.itemsize else max(own, peak_rate(DType.F32))
 
 
 def least_seconds(manifest: Manifest, threads: int) -> float:
