@@ -24,10 +24,10 @@ k.head:
   %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
   %sum_m0_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
   %sum_m0_n2 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n2.next, %k.latch ]
-  %k.more = icmp ult i64 %k, 17
+  %k.more = icmp ult i64 %k, 33
   br i1 %k.more, label %k.body, label %k.done
 k.body:
-  %k.b.offset = mul nuw i64 %k, 64
+  %k.b.offset = mul nuw i64 %k, 32
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
   %b_n0.ahead = getelementptr i8, ptr %k.b, i64 3264
   call void @llvm.prefetch.p0(ptr %b_n0.ahead, i32 0, i32 2, i32 1)
@@ -52,10 +52,9 @@ k.body:
   %b_n2.upper = and <16 x i32> %b_n2.pairs, splat (i32 -65536)
   %b_n2_k0 = bitcast <16 x i32> %b_n2.lower to <16 x float>
   %b_n2_k1 = bitcast <16 x i32> %b_n2.upper to <16 x float>
-  %k.a.offset = mul nuw i64 %k, 8
+  %k.a.offset = mul nuw i64 %k, 4
   %k.a = getelementptr i8, ptr %a, i64 %k.a.offset
-  %k.first = mul nuw i64 %k, 2
-  %k.second = add nuw i64 %k.first, 1
+  %k.second = add nuw i64 %k, 1
   %k.inside = icmp ult i64 %k.second, 33
   %a_m0_k0.scalar = load float, ptr %k.a, align 4
   %a_m0_k0.first = insertelement <16 x float> poison, float %a_m0_k0.scalar, i32 0
@@ -81,7 +80,7 @@ k.body:
   %sum_m0_n2.next = shufflevector <8 x float> %sum_m0_n2.half_k1, <8 x float> poison, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison>
   br label %k.latch
 k.latch:
-  %k.after = add nuw i64 %k, 1
+  %k.after = add nuw i64 %k, 2
   br label %k.head
 k.done:
   ; ---- epilogue

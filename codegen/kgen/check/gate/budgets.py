@@ -13,7 +13,7 @@
     why = "flagship of the small transformer"
     static = { registers = 128 }
     emulated = { global_sectors = 1114624 }
-    measured = { against = "torch", ratio = 1.0 }
+    measured = { against = "torch", ratio = 1.0, by_core = { "Zen 4" = 1.5 } }
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -37,20 +38,33 @@ from kgen.schedule import Overrides
 from kgen.spec import Spec
 from kgen.spec.text import parse
 from kgen.targets.base import Plan, Target
+from kgen.targets.cpu.schedule.core import CORES
 from kgen_runtime.values import frozen
 
 TABLES = ("toolchain", "defaults", "budget")
 KEYS = ("kernel", "target", "schedule", "why", *(tier.value for tier in Tier))
+#: Keys of `measured` that are no metrics.
+AGAINST, BY_CORE = "against", "by_core"
 
 
 @frozen
 class Limit:
-    """A metric's budget; `place` is that of the number, `default` says that it is for all."""
+    """A metric's budget; `place` is that of the number, `default` says that it is for all.
+
+    `by_core`: those of a measured ratio that hold on a named CPU core instead; `core` is that core
+    in each of them, "" in one that holds everywhere else.
+    """
 
     metric: Metric
     value: float
     place: Place
     default: bool = False
+    core: str = ""
+    by_core: Mapping[str, Limit] = field(default_factory=dict)
+
+    def on(self, core: str) -> Limit:
+        """What holds on this core."""
+        return self.by_core.get(core, self)
 
 
 @frozen
@@ -73,6 +87,10 @@ class Entry:
 
     def plan(self) -> Plan:
         return pipeline.plan_with(self.spec, self.target, self.schedule)
+
+    def on(self, core: str) -> Entry:
+        """The entry with the limits that hold on this CPU core."""
+        return replace(self, limits=tuple(limit.on(core) for limit in self.limits))
 
 
 @frozen
@@ -189,9 +207,32 @@ class _Reader:
                 if limit.metric.tier is not tier:
                     reason = f"metric={limit.metric.name} is {limit.metric.tier}, not {tier}"
                     self._refuse(reason, *at, tier.value, *keys)
+                if limit.metric is metrics.RATIO:
+                    limit = replace(limit, by_core=self._by_core(table, target, *at, tier.value))
                 own.append(limit)
         named = {limit.metric for limit in own}
         return (*own, *(d for d in self._defaults() if d.metric not in named))
+
+    def _by_core(
+        self, measured: Mapping[str, Any], target: Target, *at: str | int
+    ) -> dict[str, Limit]:
+        """The ratios that hold on named CPU cores."""
+        table = self._table(measured.get(BY_CORE, {}), *at, BY_CORE)
+        if table and target.family != "cpu":
+            self._refuse(f"{BY_CORE} is for CPUs; {target.name} has one ratio", *at, BY_CORE)
+        known = {core.name for core in CORES}
+        for core in table:
+            if core not in known:
+                names = ", ".join(sorted(known))
+                self._refuse(f"core={core} is unknown; known are {names}", *at, BY_CORE, core)
+        return {
+            core: replace(
+                self._limit((metrics.RATIO.name,), value, *at),
+                core=core,
+                place=self._place((*at, BY_CORE, core)),
+            )
+            for core, value in table.items()
+        }
 
     def _defaults(self) -> list[Limit]:
         table = self._table(self._data.get("defaults", {}), "defaults")
@@ -220,7 +261,7 @@ class _Reader:
     def _against(self, table: Any, *at: str | int) -> str | None:
         if table is None:
             return None
-        against = self._string(table, "against", *at, "measured")
+        against = self._string(table, AGAINST, *at, "measured")
         if against not in PEERS:
             known = ", ".join(PEERS)
             self._refuse(f"against={against} is unknown; known are {known}", *at, "measured")
@@ -259,7 +300,9 @@ class _Reader:
 def _numbers(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """The metrics of a table with their keys: load.global is two of them where it is not quoted."""
     for key, value in table.items():
+        if key == BY_CORE:
+            continue
         if isinstance(value, dict):
             yield from (((key, *rest), number) for rest, number in _numbers(value))
-        elif key != "against":
+        elif key != AGAINST:
             yield (key,), value

@@ -50,6 +50,7 @@ class Result:
             "bound": metric.bound.value,
             "unit": metric.unit,
             "budget": self.limit.value,
+            "core": self.limit.core or None,
             "value": self.value,
             "verdict": self.verdict.value,
             "margin": self.margin,

@@ -83,8 +83,9 @@ def measure(bundle: Bundle, against: str, rounds: int = ROUNDS) -> Ratio:
             (kernel,) = kernels.values()
             data = next(iter(inputs.data_sets(entry, 0))).buffers
             run = bench.caller(kernels, kernel, data)
-            reference = peers.make(against, entry.unpacked, data, kernels.device).run
-            samples = timing.samples([run, reference, run, kernels.synchronize], rounds)
+            # A peer keeps the memory that its library has addresses of.
+            reference = peers.make(against, entry.unpacked, data, kernels.device)
+            samples = timing.samples([run, reference.run, run, kernels.synchronize], rounds)
     return of(*samples)
 
 

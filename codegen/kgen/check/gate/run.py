@@ -22,6 +22,7 @@ from kgen.check.static.source_lines import locate
 from kgen.check.verify.run import opened
 from kgen.errors import BudgetError, DeviceError, KgenError
 from kgen.parallel import children
+from kgen.targets.cpu.models import core_name
 
 Progress = Callable[[str], None]
 
@@ -121,6 +122,7 @@ def _judged(
     budgets: Budgets, entry: Entry, values: Values, tiers: Collection[Tier], progress: Progress
 ) -> EntryReport:
     timed: Ratio | str | None = None
+    entry = entry.on(core_name())
     if entry.against is not None and Tier.MEASURED in tiers:
         progress(f"timing {entry.name}")
         timed = _timed(entry, entry.against)

@@ -22,8 +22,7 @@ def number(value: float | None) -> str:
 
 def table(report: Report) -> Iterator[str]:
     """Every budget beside its value, kernel by kernel."""
-    metrics = [result.limit.metric for result in results(report)]
-    width = max((len(metric.name) for metric in metrics), default=0)
+    width = max((len(_name(result)) for result in results(report)), default=0)
     for kernel in (k for k in report.entries if k.results):
         yield kernel.entry.name
         cells = ("metric", "", "budget", "value", "margin", "verdict")
@@ -35,13 +34,19 @@ def table(report: Report) -> Iterator[str]:
 def _cells(result: Result) -> tuple[str, ...]:
     metric = result.limit.metric
     return (
-        metric.name,
+        _name(result),
         "at most" if metric.bound is Bound.MAXIMUM else "at least",
         number(result.limit.value),
         number(result.value),
         percent(result.margin),
         result.verdict.value,
     )
+
+
+def _name(result: Result) -> str:
+    """The metric, and the core that its budget is for."""
+    limit = result.limit
+    return f"{limit.metric.name} on {limit.core}" if limit.core else limit.metric.name
 
 
 def broken_lines(report: Report) -> Iterator[str]:
@@ -65,7 +70,7 @@ def sentence(report: Report, result: Result) -> str:
     if result.value is None:
         return f"{name} is not measured, the budget is {bound} {budget}, {_where(report, result)}"
     unit = result.limit.metric.unit
-    given = value if unit == name else f"{value} {unit}"
+    given = value if unit == result.limit.metric.name else f"{value} {unit}"
     return f"{name} is {given}, the budget is {bound} {budget}, {_where(report, result)}"
 
 

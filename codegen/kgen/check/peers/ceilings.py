@@ -32,6 +32,7 @@ from kgen.targets.cpu.plan.base import fuses, multiply_add
 from kgen.targets.cpu.plan.math.normal_tables import normal_tables
 from kgen.targets.cpu.plan.math.normal_tail import normal_tail
 from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.schedule.core import core_of
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.backends.cpu.backend import request_tile_permission
 from kgen_runtime.backends.cpu.library import Library
@@ -215,7 +216,8 @@ def arithmetic(dtype: DType, target: Target) -> Arithmetic:
             values={"instruction": product.mnemonic},
         )
     width = target.limits["vector_bytes"]
-    if dot := dot_for(dtype, target):
+    dot = dot_for(dtype, target)
+    if dot and (dtype.is_integer or core_of(target).gains_by_pairs):
         if not dot.adds:
             raise DeviceError(f"{dot.mnemonic} does not add its products of {dtype}; take read")
         lanes = width // 4

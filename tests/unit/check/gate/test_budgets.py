@@ -99,6 +99,7 @@ def test_places_are_those_of_the_values() -> None:
         ("\"torch\"", "\"mkl\"", 13, "against=mkl is unknown; known are numpy, torch"),
         (", ratio = 1.0", "", 13, "measured needs a ratio"),
         ("against = \"torch\", ", "", 13, "against is missing"),
+        ("ratio = 1.0", "ratio = 1.0, by_core = { \"Zen 4\" = 2 }", 13, "by_core is for CPUs"),
         ("[defaults]", "[default]", 4, "default is unknown; known are toolchain, defaults"),
         ("spills = 0", "ratio = 1", 5, "a ratio needs its reference"),
         ("nvidia-cuda-nvcc-cu12==12.9.86", "12.9.86", 2, "must be a package as pip takes it"),
@@ -113,6 +114,44 @@ def test_what_is_wrong_is_said_with_its_line(old: str, new: str, line: int, mess
         load(GOOD.replace(old, new, 1))
     assert str(error.value).startswith(f"b.toml:{line}: "), error.value
     assert message in str(error.value) and "\n" not in str(error.value)
+
+
+BY_CORE = """\
+[[budget]]
+kernel = "matmul 64x64x64 f32"
+target = "x86-64-v3"
+why = "it matters"
+measured = { against = "numpy", ratio = 0.5, by_core = { "Zen 4" = 0.8, "Golden Cove" = 0.6 } }
+"""
+
+
+def test_a_ratio_by_core() -> None:
+    (entry,) = load(BY_CORE).entries
+    found = {}
+    for core in ("Zen 3", "Zen 4", "Golden Cove"):
+        (limit,) = entry.on(core).limits
+        found[core] = (limit.value, limit.core, limit.place.line)
+    assert found == {
+        "Zen 3": (0.5, "", 5),
+        "Zen 4": (0.8, "Zen 4", 5),
+        "Golden Cove": (0.6, "Golden Cove", 5),
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"Zen 4"', '"Zen 9"', "core=Zen 9 is unknown; known are Golden Cove, Haswell, "),
+        ("0.8", "'x'", "ratio must be a number"),
+        ("0.8", "-1", "ratio=-1 is out of range"),
+        ('{ "Zen 4" = 0.8, "Golden Cove" = 0.6 }', "3", "by_core must be a table"),
+        ("ratio = 0.5, ", "", "measured needs a ratio"),
+    ],
+)
+def test_what_is_wrong_in_a_table_of_cores(old: str, new: str, message: str) -> None:
+    assert old in BY_CORE
+    with pytest.raises(BudgetError, match=rf"b\.toml:5: {message}"):
+        load(BY_CORE.replace(old, new, 1))
 
 
 def test_a_draft_names_its_main_loop() -> None:

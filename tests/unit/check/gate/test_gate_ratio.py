@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
 import kgen
 from kgen.bundle import Bundle
-from kgen.check.gate import ratio
-from kgen.check.gate.judge import Verdict
+from kgen.check.gate import budgets, ratio, summary
+from kgen.check.gate.judge import Verdict, judge
+from kgen.check.gate.metrics import Tier
 from kgen.check.gate.ratio import Ratio
+from kgen.check.gate.values import Values
 from tests.specs import relu_of
-from tests.unit.check.gate.gate_budget import FILE, NUMBERS, judged
+from tests.unit.check.gate.gate_budget import FILE, NUMBERS, judged, report_of
 
 
 def test_noise_widens_a_ratio_and_never_narrows_it() -> None:
@@ -33,6 +36,25 @@ def test_a_slower_kernel_breaks_its_ratio_only_beyond_the_noise() -> None:
             r for r in judged(text, NUMBERS, timed).results if r.limit.metric.name == "ratio"
         )
         assert found.verdict is verdict
+
+
+def test_a_broken_ratio_of_a_core_names_it() -> None:
+    text = """\
+[[budget]]
+kernel = "relu 4096 f32"
+target = "x86-64-v3"
+why = "copy speed"
+measured = { against = "numpy", ratio = 0.5, by_core = { "Zen 4" = 2 } }
+"""
+    (entry,) = budgets.parse_text(text, Path("b.toml")).entries
+    timed = Ratio(reference=1.0, kernel=1.0, relative_noise=0.0, absolute_noise=0.0)
+    values = Values(numbers={})
+    for core, broken in (("Zen 3", False), ("Zen 4", True)):
+        report = report_of(judge(entry.on(core), values, timed, tuple(Tier)))
+        lines = [line.strip() for line in summary.broken_lines(report)]
+        sentence = "ratio on Zen 4 is 1 times, the budget is at least 2, b.toml line 5"
+        assert (sentence in lines) is broken and report.passed is not broken
+        assert report.entries[0].results[0].to_json()["core"] == (core if broken else None)
 
 
 def test_a_budget_is_broken_by_three_measurements_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from kgen.spec import Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING
+from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
@@ -50,6 +51,9 @@ ENOUGH_TASKS = 32
 #: Rows that a task which packs its columns of B keeps for them: 30 instead of 65 cost 15 % of
 #: 128 x 384 x 384 in bf16, 130 gain 2 % (Zen 4).
 PACKED_ROWS = 64
+#: Columns that are not cut where A is widened for each block of them: 16 instead of 96 cost a fifth
+#: of 128 x 384 x 1536 in bf16, by a prepacked B (Golden Cove).
+WIDENED_COLUMNS = 96
 
 S = TypeVar("S", bound=CpuMatmul)
 
@@ -145,9 +149,16 @@ def register_tile(
     if dot:
         registers -= dot.extra_registers
     rows_most = min(spec.m, registers, registers if packing.a else rows_in_cache(spec))
+    pairs = has_pairs(spec) and not dot
+
+    def needed(rows: int, vectors: int) -> int:
+        """Both halves of pairs are there at once, and the mask of one."""
+        return registers_needed(rows, vectors) + pairs * (vectors + 1)
 
     def tile_cycles(rows: int, vectors: int) -> float:
-        step = max(rows * vectors / PER_CYCLE, (rows + vectors) / PER_CYCLE, FMA_LATENCY)
+        arithmetic = (rows * vectors + pairs * vectors) / PER_CYCLE
+        loads = (rows + vectors + pairs * vectors) / PER_CYCLE
+        step = max(arithmetic, loads, FMA_LATENCY)
         return (step + 0.5) * spec.k + TILE_CYCLES + SUM_CYCLES * rows * vectors
 
     def cycles(rows: int, vectors: int) -> float:
@@ -165,20 +176,22 @@ def register_tile(
         (rows, vectors): cycles(rows, vectors)
         for vectors in widths or range(1, min(math.ceil(spec.n / vector), vectors_most) + 1)
         for rows in range(1, rows_most + 1)
-        if registers_needed(rows, vectors) <= registers
-        and packing.unit(spec, target, rows) <= ROW_UNIT_MOST
+        if needed(rows, vectors) <= registers and packing.unit(spec, target, rows) <= ROW_UNIT_MOST
     }
     near = [tile for tile, cost in costs.items() if cost <= min(costs.values()) * MODEL_ERROR]
     rows, vectors = min(near, key=lambda tile: (sum(tile) / math.prod(tile), costs[tile]))
     return rows, vectors * vector
 
 
-def enough_tasks(spec: Matmul, schedule: S, unit: int, *, has_starts: bool = False) -> S:
+def enough_tasks(
+    spec: Matmul, schedule: S, unit: int, *, has_starts: bool = False, columns: int = 1
+) -> S:
     """The blocks made smaller where there are few tasks and each is long: narrower first, since a
     task packs its columns of B; but an A that is packed or added up, once for every block of
     columns, wants many of them, and all where B is not packed, down to PACKED_ROWS rows (twice as
     many if both are done). One task alone that does so is halved where that comes out even: 127 x
     131 x 113 in bf16 takes two threads 10.8 us instead of 11.9, and one as long as before (Zen 4).
+    Blocks of `columns` stay whole.
     """
     mc, nc = schedule.mc, schedule.nc
     reads_a = schedule.pack_a or has_starts
@@ -208,7 +221,7 @@ def enough_tasks(spec: Matmul, schedule: S, unit: int, *, has_starts: bool = Fal
             nc = balanced(spec.n, nc // 2, schedule.nr)
         elif mc > fewest:
             mc = halved()
-        elif nc > schedule.nr:
+        elif nc > max(schedule.nr, columns):
             nc = balanced(spec.n, nc // 2, schedule.nr)
         else:
             break

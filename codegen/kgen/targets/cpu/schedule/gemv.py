@@ -18,6 +18,7 @@ from kgen.targets.cpu.plan.matmul import SUMS_PADDING
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up, rows_in_cache
+from kgen.targets.cpu.schedule.core import core_of
 
 T = TypeVar("T")
 
@@ -27,6 +28,8 @@ STREAM_ROWS = 32
 #: Rows of B side by side, by rows of A at most, for elements of 32 bits or more and of 16: for few
 #: rows of A the streams bind, for more the sums' traffic (4096 x 4096 on Zen 4).
 STREAM_K = {2: (8, 16), 4: (8, 32), 8: (16, 64), STREAM_ROWS: (32, 64)}
+#: The same of bf16 that is widened for so few rows: 5 take 1.75 ms, 2.25 with 64 (Golden Cove).
+WIDENED_FEW, WIDENED_K = 8, 32
 #: A of more rows than this is packed even if it need not be, lest its rows meet in a cache set.
 STREAM_A_ROWS = 4
 #: Vectors of a row of B, at most, that a tile of such a product has, by rows of A, or one whose B
@@ -83,9 +86,12 @@ def streams(spec: Matmul, target: Target) -> bool:
 
 
 def is_outer(spec: Matmul, target: Target) -> bool:
-    """A few rows of B at once pass by all rows of A."""
+    """A few rows of B at once pass by all rows of A; pairs of bf16 do so for two rows where they
+    gain nothing over f32 (4 x 4096 x 4096: 2.2 ms, widened by tiles 1.55 ms; Golden Cove)."""
     few = spec.m <= max(_outer_sums(spec, target)) and streams(spec, target)
     if not (few and has_outer(spec, target)):
+        return False
+    if spec.dtype is DType.BF16 and spec.m > OUTER_PAIRS_FEW and not gains_by_pairs(target):
         return False
     needed = outer_registers(spec, target, _group(spec, target), 1)
     return needed <= target.limits["vector_registers"]
@@ -149,6 +155,8 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     widths = range(1, min(widest, -(-spec.n // vector)) + 1)
     wide, narrow = _for_rows(spec, STREAM_K)
     kc = narrow if spec.b_type.itemsize < 4 else wide
+    if spec.dtype is DType.BF16 and spec.m <= WIDENED_FEW and not gains_by_pairs(target):
+        kc = min(kc, WIDENED_K)
     if dot and (most := strip_vectors(spec, dot, vector, registers)):
         widths = range(most, most + 1)
         kc = kc if spec.m > STREAM_A_ROWS else _for_rows(spec, LANES_K)
@@ -177,6 +185,11 @@ def strip_vectors(spec: Matmul, dot: Dot, vector: int, registers: int) -> int:
         and spec.n >= strips * dot.group * vector
     )
     return next(fits, 0)
+
+
+def gains_by_pairs(target: Target) -> bool:
+    """Products of bf16 are faster in pairs than widened to f32."""
+    return core_of(target).gains_by_pairs
 
 
 def finds_rows_of_b(target: Target) -> bool:

@@ -14,6 +14,7 @@ from kgen.targets.cpu.schedule.amx_blocks import amx_matmul, in_place, ranked_on
 from kgen.targets.cpu.schedule.blocking import Packing, blocks, enough_tasks, register_tile
 from kgen.targets.cpu.schedule.gemv import (
     STREAM_A_ROWS,
+    gains_by_pairs,
     is_outer,
     outer_matmul,
     stream_matmul,
@@ -26,6 +27,9 @@ from kgen.targets.cpu.schedule.ways import blis_matmul, is_stream, ranked
 
 #: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.
 DOT_ROWS, DOT_COLUMNS = 8, 8
+#: And from so many rows and columns on, on cores whose products of pairs are no faster; fewer rows
+#: do not pay for widening B.
+WIDENED_ROWS, WIDENED_COLUMNS = 3, 16
 
 
 def uses_dot(spec: Matmul, target: Target) -> bool:
@@ -34,6 +38,8 @@ def uses_dot(spec: Matmul, target: Target) -> bool:
     dot = dot_for(spec.dtype, target)
     if dot is None or spec.dtype is DType.S8 or is_outer(spec, target):
         return dot is not None
+    if not gains_by_pairs(target) and spec.m >= WIDENED_ROWS:
+        return spec.n < WIDENED_COLUMNS and spec.n > DOT_COLUMNS
     few = spec.m <= DOT_ROWS and must_pack_b(spec, dot) and not spec.layout.b_transposed
     return spec.n > DOT_COLUMNS and (not few or bool(spec.constant))
 

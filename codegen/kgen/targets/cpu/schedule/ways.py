@@ -14,6 +14,7 @@ from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING, may_sum_in_out
 from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up
 from kgen.targets.cpu.schedule.blocking import (
     ENOUGH_TASKS,
+    WIDENED_COLUMNS,
     Packing,
     blocks,
     enough_tasks,
@@ -120,7 +121,8 @@ def unblocked_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     mr, nr = register_tile(spec, target, packing)
     if has_narrow_panels(target) and not spec.constant and spec.m >= NARROW_TILES * mr:
         packing = dataclasses.replace(packing, b=True)
-    return enough_tasks(spec, blocks(spec, target, mr, nr, packing), packing.unit(spec, target, mr))
+    schedule, unit = blocks(spec, target, mr, nr, packing), packing.unit(spec, target, mr)
+    return enough_tasks(spec, schedule, unit, columns=WIDENED_COLUMNS if widened else 1)
 
 
 def matmuls_in_blocks(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
@@ -132,7 +134,7 @@ def matmuls_in_blocks(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
     widened = spec.dtype is not spec.accumulate
     for packs_a, packs_b, vectors in itertools.product(
         (True,) if widened or spec.layout.a_transposed else (False, True),
-        (False,) if spec.constant else (True, False) if grid.is_whole else (True,),
+        (False,) if spec.constant else (True, False) if grid.is_whole and not widened else (True,),
         grid.vectors[target.limits["vector_bytes"]],
     ):
         packing = Packing(a=packs_a, b=packs_b, itemsize=spec.accumulate.itemsize)

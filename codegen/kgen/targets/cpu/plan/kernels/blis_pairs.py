@@ -1,4 +1,4 @@
-"""Products of f32 by a prepacked B of bf16, in pairs.
+"""Products in f32 by a prepacked B of bf16, in pairs; A is of f32, or widened as it is packed.
 
 A pair is a word of 32 bits with the numbers of a column for two neighbouring k. A shift makes an
 f32 of its lower half, a mask of its upper one, which costs less than widening two narrow vectors
@@ -7,11 +7,10 @@ f32 of its lower half, a mask of its upper one, which costs less than widening t
 
 from __future__ import annotations
 
-from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul
-from kgen.spec import Matmul
-from kgen.spec.choices import BType
+from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
+from kgen.targets.cpu.plan.checks import check_multiple
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
 from kgen.targets.cpu.plan.tiles.tile import Row
@@ -46,21 +45,12 @@ class PairsPlan(BlisPlan):
         return PAIR
 
     @property
-    def k_steps(self) -> str:
-        return str(-(-self.spec.k // PAIR))
+    def k_step(self) -> int:
+        return PAIR
 
     @property
     def b_row(self) -> int:
-        return self.b_strides[1] * PAIR
-
-    @property
-    def a_k(self) -> int:
-        return self.a_element * PAIR
-
-    @property
-    def a_element(self) -> int:
-        """Bytes of A from one k to the next."""
-        return super().a_k
+        return self.b_strides[1]
 
     @property
     def pairs(self) -> Vector:
@@ -80,7 +70,7 @@ class PairsPlan(BlisPlan):
 
     def a_at(self, row: Row, half: Half) -> int:
         """Bytes from a pair's A to one of its numbers."""
-        return row.a + half.index * self.a_element
+        return row.a + half.index * self.a_k
 
     @property
     def k_is_odd(self) -> bool:
@@ -89,14 +79,11 @@ class PairsPlan(BlisPlan):
 
 
 def has_pairs(spec: Matmul) -> bool:
-    return spec.b_dtype is BType.BF16 and b_is_packed(spec)
+    return spec.b_type is DType.BF16 and b_is_packed(spec)
 
 
 def plan_pairs(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
-    """Raises ScheduleError as plan_blis does, and unless all of K is multiplied at once."""
+    """Raises ScheduleError as plan_blis does, and unless blocks of K are of whole pairs."""
     if schedule.kc < spec.k:
-        raise ScheduleError(
-            f"kc={schedule.kc} is less than k={spec.k}, all of which a prepacked B of bf16 is "
-            f"multiplied along at once; try kc={spec.k}"
-        )
+        check_multiple(schedule, "kc", PAIR, "the numbers of a pair of bf16")
     return plan_blis(spec, target, schedule, PairsPlan)

@@ -205,6 +205,11 @@ class TiledPlan(MatmulPlan):
         """Steps of K in the current block."""
 
     @property
+    def k_step(self) -> int:
+        """From what the loop over them counts to the next."""
+        return 1
+
+    @property
     def b_step(self) -> int:
         """Bytes of B from one vector of columns to the next."""
         return self.vector_bytes if self.packs_b else self.compute.count * self.b_strides[2]
