@@ -19,7 +19,7 @@ from scripts.bench_cpu.results import Row
 from scripts.bench_cpu.tables import Table
 
 #: Seconds after which no further round of a kernel is begun.
-LIMIT = 3.0
+LIMIT = 2.0
 
 #: What two cores gain on arithmetic alone while they are two, and how often that is waited for.
 CORES, ATTEMPTS = 1.85, 4
