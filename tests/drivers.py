@@ -15,16 +15,19 @@ from kgen_runtime.values import frozen
 from tests import needs
 
 ROOT = Path(__file__).parents[1]
-#: The checks of the validation layer: wrong use of the API, accesses that are not ordered, and, by
-#: instrumented kernels, those that are out of bounds or race in workgroup memory.
+#: The checks of the validation layer: wrong use of the API and accesses that are not ordered.
 LAYER_SETTINGS = """
 khronos_validation.validate_core = true
 khronos_validation.validate_sync = true
-khronos_validation.gpuav_enable = true
-khronos_validation.gpuav_shared_memory_data_race = true
 khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG
 khronos_validation.report_flags = error
 khronos_validation.enable_message_limit = false
+"""
+#: And, by instrumented kernels, which take ten times as long, accesses that are out of bounds and
+#: races in workgroup memory.
+INSTRUMENTED = """
+khronos_validation.gpuav_enable = true
+khronos_validation.gpuav_shared_memory_data_race = true
 """
 #: The file in the layer's folder that it writes to.
 LAYER_LOG = "messages.txt"
@@ -46,11 +49,15 @@ class Driver:
         return Driver(driver=replace(self.driver, environment=merged))
 
     def python(
-        self, *arguments: str, layer: Path | None = None, expect: int | None = 0
+        self,
+        *arguments: str,
+        layer: Path | None = None,
+        instrumented: bool = True,
+        expect: int | None = 0,
     ) -> subprocess.CompletedProcess[str]:
         """Python with these arguments on this driver; the checkout and what this process imports
         can be imported. `layer`: under the newest validation layer, whose settings and
-        messages are in this folder.
+        messages are in this folder, with kernels `instrumented` or as they are.
 
         Skips where the driver is absent; fails if the exit status is not `expect`.
         """
@@ -59,7 +66,8 @@ class Driver:
         environment["PYTHONPATH"] = f"{ROOT}{os.pathsep}{environment['PYTHONPATH']}"
         if layer is not None:
             log = f"khronos_validation.log_filename = {layer / LAYER_LOG}\n"
-            (layer / "vk_layer_settings.txt").write_text(LAYER_SETTINGS + log)
+            settings = LAYER_SETTINGS + INSTRUMENTED * instrumented + log
+            (layer / "vk_layer_settings.txt").write_text(settings)
             environment |= {
                 "VK_INSTANCE_LAYERS": "VK_LAYER_KHRONOS_validation",
                 "VK_LAYER_PATH": str(needs.driver("chromium")),

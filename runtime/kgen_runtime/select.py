@@ -12,9 +12,10 @@ from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen
 
 #: Every backend, best first: its module in `backends/`, imported when it is first asked for.
-BACKENDS: tuple[str, ...] = ("cuda", "hip", "vulkan", "cpu", "reference")
-#: Never taken unless named: it computes from the spec, slowly, and runs no machine code.
-ON_REQUEST = ("reference",)
+BACKENDS: tuple[str, ...] = ("cuda", "hip", "vulkan", "webgpu", "cpu", "reference")
+#: Never taken unless named: WebGPU, which checks every access of a kernel, has devices that other
+#: backends may have; the reference computes from the spec, slowly, and runs no machine code.
+ON_REQUEST = ("webgpu", "reference")
 
 
 @frozen

@@ -14,7 +14,7 @@ from kgen.bundle import pack
 from kgen.schedule import Schedule
 from kgen.spec import DType, Spec
 from kgen.targets.base import Kernel
-from kgen_runtime.backend import Code, choose_code
+from kgen_runtime.backend import Backend, Code, choose_code
 from kgen_runtime.backends.vulkan import VulkanBackend
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.manifest import KernelEntry
@@ -54,7 +54,7 @@ def loadable(kernel: Kernel) -> tuple[KernelEntry, dict[str, Code]]:
     return entry, {"main": Code(artifact=artifact, data=bundle.files[artifact.file])}
 
 
-def run(backend: VulkanBackend, kernel: Kernel, inputs: Mapping[str, Values]) -> Values:
+def run(backend: Backend, kernel: Kernel, inputs: Mapping[str, Values]) -> Values:
     """The output, flat, in numpy's type of its dtype. Inputs are flat extents of theirs.
 
     All memory but the inputs is poisoned before, and checked after where it is not the output.

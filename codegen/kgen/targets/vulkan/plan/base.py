@@ -277,6 +277,10 @@ class VulkanPlan(Plan):
         """The types and constants that the text names."""
         return declarations.find(text, self.constants)
 
+    def not_finite(self, text: str) -> tuple[str, ...]:
+        """What makes the infinities and NaN that a function's text names."""
+        return declarations.not_finite(text, self.constants)
+
     @property
     def argument_remarks(self) -> Mapping[str, str]:
         return {t.name: f", binding {t.binding}" for t in self.tensors}

@@ -62,15 +62,17 @@ _FUNCTION = re.compile(r"float_from_(\d+)_floats")
 _NAME = re.compile(r"%(\w+)")
 #: A constant of s64, by its bits.
 _PAIR = re.compile(r"s64_0x([0-9a-f]{8})_([0-9a-f]{8})")
+#: Infinity and NaN, as literals. naga refuses them: a kernel makes them from their bits.
+_NOT_FINITE = re.compile(r"-?0x1(\.8)?p\+128")
 _VALUE = re.compile(r"(uint|int|float)_(m?)(0x[0-9a-f]+|\d+)(?:p(\d+))?")
 
 
 def find(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
     """Declarations of all types and constants that the text uses, in a valid order.
 
-    `constants` are further f32 constants by name.
+    `constants` are further f32 constants by name, of which the finite ones are declared.
     """
-    literals = MEANINGS | dict(constants)
+    literals = MEANINGS | {n: c for n, c in constants.items() if not _NOT_FINITE.fullmatch(c)}
     names = set(_NAME.findall(text))
     pairs = {n: found for n in sorted(names) if (found := _PAIR.fullmatch(n))}
     for found in pairs.values():
@@ -99,6 +101,16 @@ def find(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
     ]
     lines += [f"%{name} = OpConstantNull %{ZEROS[name]}" for name in zeros]
     return (*lines, *(f"%{name} = OpConstant %float {literals[name]}" for name in named))
+
+
+def not_finite(text: str, constants: Mapping[str, str]) -> tuple[str, ...]:
+    """Instructions for a function's first block that make the infinities and NaN that it uses."""
+    used = set(_NAME.findall(text))
+    return tuple(
+        f"%{name} = OpBitcast %float %uint_0x{name.removeprefix('f32_')}"
+        for name, literal in constants.items()
+        if name in used and _NOT_FINITE.fullmatch(literal)
+    )
 
 
 def pair_name(number: int) -> str:

@@ -1,0 +1,330 @@
+"""WebGPU devices, through the `wgpu` package: the same SPIR-V, read by its front end, naga.
+
+WebGPU has no streams, and its devices have no features that our kernels could require: of a
+bundle's Vulkan code, what has 32-bit words in memory runs here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from itertools import count
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kgen_runtime.backend import Backend, Code, DeviceInfo
+from kgen_runtime.backends.forks import OneProcess
+from kgen_runtime.backends.vulkan import requirements
+from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
+from kgen_runtime.launch_limits import Limits, vulkan_limits
+from kgen_runtime.values import frozen
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
+    from kgen_runtime.manifest import Extent3, KernelEntry
+
+#: Copies and bindings are of whole words.
+WORD = 4
+#: What naga reads: modules of every version that kgen writes.
+API = (1, 3)
+#: Limits that artifacts' requirements are checked against, by Vulkan's names and WebGPU's.
+LIMITS = {
+    "maxComputeSharedMemorySize": "max-compute-workgroup-storage-size",
+    "maxComputeWorkGroupCount": "max-compute-workgroups-per-dimension",
+    "maxComputeWorkGroupInvocations": "max-compute-invocations-per-workgroup",
+    "maxComputeWorkGroupSize": "max-compute-workgroup-size-x",
+    "maxPerStageDescriptorStorageBuffers": "max-storage-buffers-per-shader-stage",
+    "maxStorageBufferRange": "max-storage-buffer-binding-size",
+}
+#: Sets of buffers whose bindings a kernel keeps.
+MOST_BINDINGS = 64
+
+PROCESS = OneProcess("webgpu")
+
+
+@cache
+def wgpu() -> Any:
+    """The package. Raises DeviceError, in one line, if it is missing."""
+    try:
+        import wgpu as package
+        from wgpu.backends.wgpu_native.extras import set_instance_extras
+    except ImportError:
+        raise DeviceError("the package wgpu is missing; pip install wgpu") from None
+    except (OSError, RuntimeError) as error:
+        raise DeviceError(f"the package wgpu does not load: {error}") from None
+    with suppress(RuntimeError):  # somebody else's use of the package has chosen already
+        set_instance_extras(backends=["Primary"])
+    return package
+
+
+@contextmanager
+def errors(what: str) -> Iterator[None]:
+    """The package's errors as ours, in one line that begins with `what`."""
+    package = wgpu()
+    try:
+        yield
+    except package.GPUOutOfMemoryError:
+        raise OutOfMemory(f"webgpu: {what}: out of memory; free arrays or use less") from None
+    except (package.GPUError, RuntimeError, ValueError) as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise DeviceError(
+            f"webgpu: {what}: {lines[-1] if lines else type(error).__name__}"
+        ) from None
+
+
+class Buffer:
+    """A buffer of the device, or a part of one. `key` is the same for the same part only."""
+
+    __slots__ = ("handle", "key", "nbytes", "number", "offset")
+    _numbers = count()
+
+    def __init__(self, handle: Any, offset: int, nbytes: int, number: int | None = None) -> None:
+        self.handle, self.offset, self.nbytes = handle, offset, nbytes
+        self.number = next(self._numbers) if number is None else number
+        self.key = (self.number, offset, nbytes)
+
+
+@frozen
+class Pipeline:
+    """One launch of a kernel, compiled; the bindings are its arguments in their order."""
+
+    pipeline: Any
+    layout: Any
+    grid: Extent3
+    arguments: tuple[str, ...]
+
+
+class WebgpuKernel:
+    def __init__(self, name: str, pipelines: Sequence[Pipeline]) -> None:
+        self.name, self.pipelines = name, tuple(pipelines)
+        #: The bind groups of all launches for buffers by their keys, the latest last.
+        self.bindings: OrderedDict[tuple[Any, ...], list[Any]] = OrderedDict()
+
+
+class WebgpuBackend(Backend):
+    """One WebGPU device; safe for threads. There are no streams to choose."""
+
+    name: ClassVar[str] = "webgpu"
+    formats: ClassVar[tuple[str, ...]] = ("spirv",)
+    _closed = True
+
+    @classmethod
+    def devices(cls) -> tuple[DeviceInfo, ...]:
+        PROCESS.check()
+        return tuple(_describe(i, adapter) for i, adapter in enumerate(_adapters()))
+
+    def __init__(self, index: int = 0) -> None:
+        PROCESS.start()
+        self._lock = threading.RLock()
+        found = _adapters()
+        if index not in range(len(found)):
+            raise DeviceError(f"webgpu:{index} does not exist; here are {len(found)} devices")
+        self.info = _describe(index, found[index])
+        limits = {name: found[index].limits[name] for name in LIMITS.values()}
+        with errors("the device cannot be opened"):
+            self._device = found[index].request_device_sync(required_limits=limits)
+            self._word = self._device.create_buffer(size=WORD, usage=wgpu().BufferUsage.COPY_SRC)
+        self._closed = False
+
+    def close(self) -> None:
+        if self._closed or PROCESS.lost:
+            return
+        self._closed = True
+        self._device.destroy()
+
+    refusal = staticmethod(requirements.refusal)
+    rank = staticmethod(requirements.rank)
+
+    @staticmethod
+    def limits(capabilities: Mapping[str, Any]) -> Limits:
+        return vulkan_limits(capabilities["limits"], "the device")
+
+    # Memory
+
+    def alloc(self, nbytes: int) -> Buffer:
+        usage = wgpu().BufferUsage
+        flags = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
+        with self._turn(f"a buffer of {nbytes} bytes"):
+            handle = self._device.create_buffer(size=max(_words(nbytes), WORD), usage=flags)
+        return Buffer(handle, 0, nbytes)
+
+    def free(self, buffer: Buffer) -> None:
+        if PROCESS.lost or self._closed:
+            return
+        with self._lock:
+            buffer.handle.destroy()
+
+    def view(self, buffer: Buffer, offset: int, nbytes: int) -> Buffer:
+        return Buffer(buffer.handle, buffer.offset + offset, nbytes, buffer.number)
+
+    def copy_to_device(self, buffer: Buffer, host: HostBytes) -> None:
+        with self._turn("a copy to the device"):
+            first, last = _around(buffer.offset, host.nbytes)
+            if (first, last) != (buffer.offset, buffer.offset + host.nbytes):
+                whole = self._read(buffer, first, last)
+                whole[buffer.offset - first :][: host.nbytes] = host
+                host = whole
+            self._device.queue.write_buffer(buffer.handle, first, host)
+
+    def copy_from_device(self, host: HostBytes, buffer: Buffer) -> None:
+        with self._turn("a copy from the device"):
+            first, last = _around(buffer.offset, host.nbytes)
+            whole = self._read(buffer, first, last)
+            host[:] = whole[buffer.offset - first :][: host.nbytes]
+
+    def _read(self, buffer: Buffer, first: int, last: int) -> HostBytes:
+        import numpy as np
+
+        if first == last:
+            return np.empty(0, np.uint8)
+        found = self._device.queue.read_buffer(buffer.handle, first, last - first)
+        return np.frombuffer(found, np.uint8).copy()
+
+    # Kernels
+
+    def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> WebgpuKernel:
+        roles = {parameter.name: parameter.role for parameter in entry.parameters}
+        for c in code.values():
+            if (reason := self.refuses(c.artifact)) is not None:
+                raise DeviceError(f"{entry.name}: {reason}")
+        with self._turn(f"{entry.name}: naga refuses its SPIR-V"):
+            modules = {
+                name: self._device.create_shader_module(code=c.data) for name, c in code.items()
+            }
+            pipelines = []
+            for launch in entry.launches:
+                layout = self._layout([roles.get(name, "output") for name in launch.arguments])
+                stage = {"module": modules[launch.module], "entry_point": launch.entry_point}
+                pipelines.append(
+                    Pipeline(
+                        pipeline=self._device.create_compute_pipeline(
+                            layout=self._device.create_pipeline_layout(bind_group_layouts=[layout]),
+                            compute=stage,
+                        ),
+                        layout=layout,
+                        grid=launch.grid,
+                        arguments=launch.arguments,
+                    )
+                )
+        return WebgpuKernel(entry.name, pipelines)
+
+    def _layout(self, roles: Sequence[str]) -> Any:
+        """That of bindings by their roles: inputs are NonWritable in the modules."""
+        types = wgpu().BufferBindingType
+        return self._device.create_bind_group_layout(
+            entries=[
+                {
+                    "binding": binding,
+                    "visibility": wgpu().ShaderStage.COMPUTE,
+                    "buffer": {
+                        "type": types.read_only_storage if role == "input" else types.storage
+                    },
+                }
+                for binding, role in enumerate(roles)
+            ]
+        )
+
+    def unload(self, kernel: WebgpuKernel) -> None:
+        kernel.bindings.clear()
+
+    # Launches
+
+    def launch(
+        self, kernel: WebgpuKernel, buffers: Mapping[str, Buffer], stream: int | None = None
+    ) -> None:
+        _no_stream(stream)
+        with self._turn(kernel.name):
+            encoder = self._device.create_command_encoder()
+            commands = encoder.begin_compute_pass()
+            for pipeline, bindings in zip(
+                kernel.pipelines, self._bindings(kernel, buffers), strict=True
+            ):
+                commands.set_pipeline(pipeline.pipeline)
+                commands.set_bind_group(0, bindings)
+                commands.dispatch_workgroups(*pipeline.grid)
+            commands.end()
+            self._device.queue.submit([encoder.finish()])
+
+    def _bindings(self, kernel: WebgpuKernel, buffers: Mapping[str, Buffer]) -> list[Any]:
+        """The bind groups of a kernel's launches for these buffers."""
+        key = tuple((name, buffer.key) for name, buffer in buffers.items())
+        if key not in kernel.bindings:
+            kernel.bindings[key] = [
+                self._device.create_bind_group(
+                    layout=pipeline.layout,
+                    entries=[
+                        {
+                            "binding": binding,
+                            "resource": {
+                                "buffer": buffers[name].handle,
+                                "offset": buffers[name].offset,
+                                "size": max(_words(buffers[name].nbytes), WORD),
+                            },
+                        }
+                        for binding, name in enumerate(pipeline.arguments)
+                    ],
+                )
+                for pipeline in kernel.pipelines
+            ]
+            if len(kernel.bindings) > MOST_BINDINGS:
+                kernel.bindings.popitem(last=False)
+        kernel.bindings.move_to_end(key)
+        return kernel.bindings[key]
+
+    def synchronize(self, stream: int | None = None) -> None:
+        _no_stream(stream)
+        with self._turn("waiting"):
+            # A read waits for all that was submitted before. The package's own call for that raises
+            # TypeError in version 0.32.
+            self._device.queue.read_buffer(self._word, 0, WORD)
+
+    @contextmanager
+    def _turn(self, what: str) -> Iterator[None]:
+        """One thread's turn at the device, with errors that begin with `what`."""
+        PROCESS.check()
+        with self._lock, errors(what):
+            yield
+
+
+def _adapters() -> list[Any]:
+    """Every device once: of those that several APIs offer, by Vulkan, Metal or Direct3D 12."""
+    with errors("no device can be listed"):
+        found = wgpu().gpu.enumerate_adapters_sync()
+    native = [a for a in found if a.info["backend_type"] in ("Vulkan", "Metal", "D3D12")]
+    if not native:
+        raise DeviceError("no WebGPU device here; apt install mesa-vulkan-drivers")
+    return native
+
+
+def _describe(index: int, adapter: Any) -> DeviceInfo:
+    info, is_software = adapter.info, adapter.info["adapter_type"] == "CPU"
+    types = {"CPU": "cpu", "DiscreteGPU": "discrete", "IntegratedGPU": "integrated"}
+    return DeviceInfo(
+        backend="webgpu",
+        index=index,
+        name=f"{info['device']} ({info['backend_type']})",
+        kind="software" if is_software else "gpu",
+        capabilities={
+            "api": list(API),
+            "limits": {ours: int(adapter.limits[theirs]) for ours, theirs in LIMITS.items()},
+            "features": [],
+            "device_type": types.get(info["adapter_type"], "other"),
+        },
+    )
+
+
+def _words(nbytes: int) -> int:
+    """Bytes in whole words."""
+    return -(-nbytes // WORD) * WORD
+
+
+def _around(offset: int, nbytes: int) -> tuple[int, int]:
+    """The first and last byte of the whole words that hold these."""
+    return offset // WORD * WORD, _words(offset + nbytes)
+
+
+def _no_stream(stream: int | None) -> None:
+    if stream is not None:
+        raise ArgumentError(f"stream={stream}: the webgpu backend has no streams; leave it out")

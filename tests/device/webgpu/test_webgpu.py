@@ -1,0 +1,189 @@
+"""Vulkan kernels on WebGPU devices: naga reads their SPIR-V, lavapipe executes it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen.bundle import pack
+from kgen.spec.text import parse
+from kgen_runtime.backend import choose_code
+from kgen_runtime.backends import webgpu as module
+from kgen_runtime.backends.webgpu import WebgpuBackend
+from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError
+from tests import needs
+from tests.device.vulkan.support_table import lines
+from tests.device.vulkan.vulkan_support import build, loadable, run
+from tests.specs import relu_of
+
+X = np.random.default_rng(0).standard_normal((33, 35)).astype(np.float32)
+Y = np.random.default_rng(1).standard_normal((35, 34)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def webgpu() -> Iterator[WebgpuBackend]:
+    needs.module("wgpu")
+    try:
+        backend = WebgpuBackend()
+    except DeviceError as error:
+        needs.debian("mesa-vulkan-drivers", str(error))
+        raise
+    yield backend
+    backend.close()
+
+
+def test_a_bundle(webgpu: WebgpuBackend, tmp_path: Path) -> None:
+    """As any other device: named, with explicit copies, and prepared calls; f16 tensors too, whose
+    rows are whole words."""
+    specs = [
+        kgen.Matmul(m=33, n=34, k=35, dtype="f32", epilogue=("relu",)),
+        kgen.Matmul(m=16, n=16, k=16),
+        parse("softmax(x) 33x35 f32"),
+        parse("softmax(x) 2x5000 f32"),
+        parse("layer_norm(x) 33x35 f32"),
+        relu_of((33, 35), dtype="f32"),
+    ]
+    path = kgen.build(specs, targets=["vulkan1.1", "vulkan1.3"]).save(tmp_path / "x.kgen")
+    with kgen_runtime.load(path, device="webgpu") as kernels:
+        x, y = kernels.to_device(X), kernels.to_device(Y)
+        product = kernels.matmul(x, y).numpy()
+        np.testing.assert_allclose(product, np.maximum(X @ Y, 0), rtol=1e-4, atol=1e-5)
+        half = np.arange(256, dtype=np.float16).reshape(16, 16)
+        eye = kernels.to_device(np.eye(16, dtype=np.float16))
+        assert (kernels.matmul(kernels.to_device(half), eye).numpy() == half).all()
+        wide = np.tile(X.reshape(-1), 9)[:10000].reshape(2, 5000)
+        for values in (X, wide):
+            e = np.exp(values - values.max(-1, keepdims=True))
+            softmax = kernels.softmax(kernels.to_device(values)).numpy()
+            np.testing.assert_allclose(softmax, e / e.sum(-1, keepdims=True), rtol=1e-4)
+        mean, var = X.mean(-1, keepdims=True), X.var(-1, keepdims=True)
+        normal = kernels.layer_norm(x).numpy()
+        np.testing.assert_allclose(normal, (X - mean) / np.sqrt(var + 1e-5), rtol=1e-3, atol=1e-4)
+        out = kernels.relu(x)
+        call = kernels.relu.prepare(x, out=out)
+        assert (call().numpy() == np.maximum(X, 0)).all()
+        with pytest.raises(DeviceMismatchError, match="to_device"):
+            kernels.relu(X)
+
+
+@pytest.mark.parametrize("target", ["vulkan1.1", "vulkan1.3", "vulkan1.3+cpu"])
+def test_naga_takes_every_module_of_words(webgpu: WebgpuBackend, target: str) -> None:
+    """Each kernel of the support table with 32-bit words in memory becomes a pipeline; the others
+    are refused for the feature that they need. Of the other targets a part is enough."""
+    taken = 0
+    for line in list(lines())[:: 1 if target == "vulkan1.3" else 5]:
+        kernel = build(parse(line), target)
+        (entry,) = pack([kernel]).manifest.kernels
+        chosen, reason = choose_code(webgpu, entry)
+        if chosen:
+            webgpu.unload(webgpu.load(*loadable(kernel)))
+            taken += 1
+        else:
+            assert "BitAccess, which the device lacks" in reason, line
+        assert chosen or " f32" not in line or " out=" in line or "b_dtype" in line, line
+    assert taken > (50 if target == "vulkan1.3" else 10)
+
+
+@pytest.mark.parametrize("nbytes", [0, 1, 3, 4, 1003])
+def test_copies_of_any_size(webgpu: WebgpuBackend, nbytes: int) -> None:
+    """Also into parts of a buffer, and not beyond them: WebGPU copies whole words."""
+    buffer = webgpu.alloc(2048)
+    whole = np.random.default_rng(2).integers(0, 256, 2048).astype(np.uint8)
+    webgpu.copy_to_device(buffer, whole)
+    part = webgpu.view(webgpu.view(buffer, 256, 1792), 513, nbytes)
+    whole[769 : 769 + nbytes] = 7
+    webgpu.copy_to_device(part, np.full(nbytes, 7, np.uint8))
+    back, piece = np.empty(2048, np.uint8), np.empty(nbytes, np.uint8)
+    webgpu.copy_from_device(back, buffer)
+    webgpu.copy_from_device(piece, part)
+    webgpu.free(buffer)
+    assert (back == whole).all() and (piece == 7).all()
+
+
+def test_four_threads(webgpu: WebgpuBackend) -> None:
+    kernel, results = build(relu_of((1000,), dtype="f32")), list[bool]()
+
+    def work(seed: int) -> None:
+        x = np.random.default_rng(seed).standard_normal(1000).astype(np.float32)
+        for _ in range(5):
+            results.append(bool((run(webgpu, kernel, {"x": x}) == np.maximum(x, 0)).all()))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 20
+
+
+def test_what_is_refused(webgpu: WebgpuBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line each; nothing is prepared for a kernel that naga does not take."""
+    with pytest.raises(DeviceError, match=r"webgpu:99 does not exist; here are \d+ devices"):
+        WebgpuBackend(99)
+    with pytest.raises(ArgumentError, match="stream=7: the webgpu backend has no streams"):
+        webgpu.synchronize(7)
+    entry, code = loadable(build(relu_of((3,), dtype="f16")))
+    with pytest.raises(DeviceError, match=r"relu_3_f16: it needs storageBuffer16BitAccess"):
+        webgpu.load(entry, code)
+    entry, code = loadable(build(relu_of((4,), dtype="f32")))
+    cut = {
+        n: kgen_runtime.backend.Code(artifact=c.artifact, data=c.data[:-8]) for n, c in code.items()
+    }
+    with pytest.raises(DeviceError, match=r"relu_4_f32: naga refuses its SPIR-V: .+") as caught:
+        webgpu.load(entry, cut)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(DeviceError):
+        webgpu.alloc(1 << 45)
+    module.wgpu.cache_clear()
+    monkeypatch.setitem(sys.modules, "wgpu", None)
+    for use in (WebgpuBackend, WebgpuBackend.devices):
+        with pytest.raises(DeviceError, match="pip install wgpu"):
+            use()
+    monkeypatch.undo()
+    module.wgpu.cache_clear()
+
+
+def test_a_closed_device_and_a_forked_child(tmp_path: Path) -> None:
+    needs.module("wgpu")
+    path = kgen.build(relu_of((3,), dtype="f32"), targets=["vulkan1.1"]).save(tmp_path / "x.kgen")
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING, str(path)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
+FORKING = """
+import os, signal, sys, numpy as np, kgen_runtime
+def load(): return kgen_runtime.load(sys.argv[1], device="webgpu")
+kernels, x = load(), np.array([-1, 0, 2], np.float32)
+xd = kernels.to_device(x)
+pid = os.fork()
+if pid == 0:
+    signal.alarm(20)
+    for use in (xd.numpy, lambda: kernels.relu(xd), kernels.synchronize, load):
+        try:
+            use()
+        except kgen_runtime.KgenError as error:
+            assert "webgpu: this process was forked from one that had started" in str(error), error
+        else:
+            os._exit(1)
+    kernels.close()
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+assert (kernels.relu(xd).numpy() == [0, 0, 2]).all()
+kernels.close()
+kernels.close()
+try:
+    kernels.relu(xd)
+except kgen_runtime.KgenError:
+    sys.exit(0)
+sys.exit(1)
+"""
