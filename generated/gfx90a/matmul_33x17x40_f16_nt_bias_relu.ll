@@ -72,8 +72,8 @@ entry:
   %wave.of_thread = lshr i32 %thread, 6
   %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
   %warp_row = mul nuw nsw i32 %wave, 16
-  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; a swizzle by
-  ; line is the same for all MMA tiles, one by position is each tile's own
+  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; MMA tiles that
+  ; a swizzle turns alike are at constant distances
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
   %a.fragment = add nuw nsw i32 %warp_row, %lane_row

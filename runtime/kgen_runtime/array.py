@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import FLOATS_8, DType
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.memory import dlpack, lending
 from kgen_runtime.memory.host import bytes_at, host_bytes
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 
 #: What numpy lacks.
-_ML_DTYPES = (DType.BF16, DType.E4M3, DType.E5M2)
+_ML_DTYPES = (DType.BF16, *FLOATS_8)
 #: The DType of arrays by the name of their numpy type.
 _DTYPES = {dtype.array_name: dtype for dtype in DType} | {"uint16": DType.BF16}
-#: What may be the bits of either of these.
+#: What may be the bits of an 8-bit float.
 BITS_8 = DType.U8
-FLOATS_8 = (DType.E4M3, DType.E5M2)
 
 
 class Memory:

@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from kgen_runtime.values import frozen
 
 #: The names of the members of `DType`, and what numpy, ml_dtypes and PyTorch call the same.
-DTypeName = Literal["f64", "f32", "f16", "bf16", "e4m3", "e5m2", "s64", "s32", "s8", "u8", "bool"]
+DTypeName = Literal[
+    "f64",
+    "f32",
+    "f16",
+    "bf16",
+    "e4m3",
+    "e5m2",
+    "e4m3fnuz",
+    "e5m2fnuz",
+    "s64",
+    "s32",
+    "s8",
+    "u8",
+    "bool",
+]
 ArrayDTypeName = Literal[
     "float64",
     "float32",
@@ -17,6 +31,8 @@ ArrayDTypeName = Literal[
     "bfloat16",
     "float8_e4m3fn",
     "float8_e5m2",
+    "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
     "int64",
     "int32",
     "int8",
@@ -51,10 +67,11 @@ class DType(StrEnum):
     `DType(x)` also takes what numpy, ml_dtypes and PyTorch call it: "float32", numpy.float32,
     numpy.dtype("f4"), torch.float32.
 
-    e4m3 and e5m2 are the 8-bit floats of the Open Compute Project (numpy's and torch's
-    float8_e4m3fn and float8_e5m2). Rounding to an integer or to 8 bits saturates: what is too large
-    becomes the largest number of its sign, infinity too. NaN becomes 0 as an integer. A bool is a
-    byte, 0 or 1; every number but zero, NaN too, becomes 1.
+    e4m3 and e5m2 are the 8-bit floats of the Open Compute Project (ml_dtypes' and torch's
+    float8_e4m3fn and float8_e5m2). e4m3fnuz and e5m2fnuz are those of AMD's CDNA3: of half the
+    value, without infinity, with NaN for -0 only. Rounding to an integer or to 8 bits saturates:
+    what is too large becomes the largest number of its sign, infinity too. NaN becomes 0 as an
+    integer. A bool is a byte, 0 or 1; every number but zero, NaN too, becomes 1.
     """
 
     F64 = "f64"
@@ -63,6 +80,8 @@ class DType(StrEnum):
     BF16 = "bf16"
     E4M3 = "e4m3"
     E5M2 = "e5m2"
+    E4M3FNUZ = "e4m3fnuz"
+    E5M2FNUZ = "e5m2fnuz"
     S64 = "s64"
     S32 = "s32"
     S8 = "s8"
@@ -87,6 +106,11 @@ class DType(StrEnum):
     def is_integer(self) -> bool:
         """Its numbers are whole; those of bool are 0 and 1."""
         return self in (DType.S64, DType.S32, DType.S8, DType.U8, DType.BOOL)
+
+    @property
+    def is_fnuz(self) -> bool:
+        """Finite, with NaN for a negative zero ("unsigned zero")."""
+        return self in (DType.E4M3FNUZ, DType.E5M2FNUZ)
 
     @property
     def mantissa_bits(self) -> int:
@@ -148,6 +172,12 @@ _FORMATS = {
     DType.E5M2: _format(
         "float8_e5m2", 1, "u1", mantissa_bits=2, least_exponent=-14, limits=(-57344.0, 57344.0)
     ),
+    DType.E4M3FNUZ: _format(
+        "float8_e4m3fnuz", 1, "u1", mantissa_bits=3, least_exponent=-7, limits=(-240.0, 240.0)
+    ),
+    DType.E5M2FNUZ: _format(
+        "float8_e5m2fnuz", 1, "u1", mantissa_bits=2, least_exponent=-15, limits=(-57344.0, 57344.0)
+    ),
     DType.S64: _format("int64", 8, "i8", limits=(-(2**63), 2**63 - 1)),
     DType.S32: _format("int32", 4, "i4", limits=(-(2**31), 2**31 - 1)),
     DType.S8: _format("int8", 1, "i1", limits=(-128, 127)),
@@ -157,7 +187,12 @@ _FORMATS = {
 _BY_ARRAY_NAME = {dtype.array_name: dtype for dtype in DType} | {
     "f8e4m3": DType.E4M3,
     "f8e5m2": DType.E5M2,
+    "f8e4m3fnuz": DType.E4M3FNUZ,
+    "f8e5m2fnuz": DType.E5M2FNUZ,
 }
+
+#: The 8-bit floats.
+FLOATS_8 = (DType.E4M3, DType.E5M2, DType.E4M3FNUZ, DType.E5M2FNUZ)
 
 
 def computed_in(dtypes: Iterable[DType], outs: Iterable[DType]) -> DType:

@@ -189,7 +189,8 @@ class Kernels(Operations, Mapping[str, Kernel]):
     def to_device(self, value: Any, bits_of: str | None = None) -> Array:
         """A copy of a numpy or host DLPack array in the device's memory, strides included.
 
-        `bits_of` is the 8-bit float (e4m3, e5m2) whose bits a uint8 array holds.
+        `bits_of` is the 8-bit float (e4m3, e5m2, e4m3fnuz, e5m2fnuz) whose bits a uint8 array
+        holds.
         """
         return Array.from_host(self.backend, value, bits_of)
 

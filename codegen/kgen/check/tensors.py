@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import FLOATS_8, DType
 from kgen_runtime.manifest import TensorParam
 
 Bytes = npt.NDArray[np.uint8]
@@ -63,15 +63,17 @@ def decode(bits: Bits, dtype: DType) -> Values:
 
 def encode(values: Floats, dtype: DType) -> Bits:
     """The bits of numbers of the type. Others become neighbours: the nearest, for bf16 towards
-    zero; of 8-bit floats any NaN becomes the last code."""
+    zero; of 8-bit floats any NaN becomes the last code, or that of -0 where it is the only one."""
     if dtype is DType.BF16:
         return (values.astype(np.float32).view(np.uint32) >> np.uint32(16)).astype(np.uint16)
     if dtype in FLOAT8:
         wide = values.astype(np.float64)
         nearest = np.where(np.isfinite(wide), np.abs(round_to(wide, dtype)), np.abs(wide))
         codes = np.searchsorted(FLOAT8[dtype][:128], nearest).astype(np.uint8)
-        magnitude = np.where(np.isnan(wide), np.uint8(0x7F), codes)
-        return np.asarray(magnitude | np.where(np.signbit(wide), np.uint8(0x80), np.uint8(0)))
+        sign = np.where(np.signbit(wide), np.uint8(0x80), np.uint8(0))
+        if dtype.is_fnuz:
+            return np.where(np.isnan(wide), np.uint8(0x80), codes | np.where(codes > 0, sign, 0))
+        return np.asarray(np.where(np.isnan(wide), np.uint8(0x7F), codes) | sign)
     with np.errstate(over="ignore"):
         return values.astype(dtype.storage).view(BITS[dtype.itemsize])
 
@@ -116,7 +118,8 @@ def _round_mantissa(values: Values, mantissa_bits: int) -> Values:
 
 
 def _float8_values(dtype: DType) -> Values:
-    """The number of each of the 256 codes; beyond the largest lie infinity (e5m2 only) and NaN."""
+    """The number of each of the 256 codes; beyond the largest lie infinity (e5m2 only) and NaN, or
+    nothing, and NaN is -0."""
     code = np.arange(128)
     exponent, fraction = code >> dtype.mantissa_bits, code & ((1 << dtype.mantissa_bits) - 1)
     units = np.where(exponent > 0, 1 << dtype.mantissa_bits, 0) + fraction
@@ -126,8 +129,11 @@ def _float8_values(dtype: DType) -> Values:
     positive[first:] = np.nan
     if dtype is DType.E5M2:
         positive[first] = np.inf
-    return np.concatenate([positive, -positive])
+    both = np.concatenate([positive, -positive])
+    if dtype.is_fnuz:
+        both[128] = np.nan
+    return both
 
 
 #: What the codes of 8-bit floats mean; those of positive numbers are in their order.
-FLOAT8 = {dtype: _float8_values(dtype) for dtype in (DType.E4M3, DType.E5M2)}
+FLOAT8 = {dtype: _float8_values(dtype) for dtype in FLOATS_8}

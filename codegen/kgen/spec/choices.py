@@ -109,6 +109,8 @@ class BType(StrEnum):
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 FLOATS_8 = (DType.E4M3, DType.E5M2)
+#: Those of CDNA3.
+FNUZ = (DType.E4M3FNUZ, DType.E5M2FNUZ)
 #: Types that B may have instead of its product's, which are widened as they are multiplied.
 NARROW: dict[DType, tuple[BType, ...]] = {DType.F32: tuple(BType)}
 #: Those of them that are converted element by element.
@@ -118,5 +120,6 @@ OUTPUTS: dict[DType, tuple[DType, ...]] = {
     DType.F64: (DType.F64,),
     **{d: (d, *(other for other in FLOATS if other is not d), DType.S8) for d in FLOATS},
     **dict.fromkeys(FLOATS_8, (DType.BF16, DType.F16, DType.F32, *FLOATS_8)),
+    **dict.fromkeys(FNUZ, (DType.BF16, DType.F16, DType.F32, *FNUZ)),
     DType.S8: (DType.S32, *FLOATS, DType.S8),
 }

@@ -268,7 +268,7 @@ class Family(ABC):
             others = [t.name for t in self.targets if missing[0] in self.dtypes(spec.op, t)]
             raise TargetError(
                 f"dtype={missing[0]} is not one that {target.name} has for {spec.op}; "
-                f"it has {', '.join(dtypes)}" + (f"; {', '.join(others)} have it" if others else "")
+                f"it has {', '.join(dtypes)}{_with_it(others)}"
             )
         if isinstance(spec, Rowwise) and spec.compute not in (known := self.folded(target)):
             raise TargetError(
@@ -276,8 +276,10 @@ class Family(ABC):
                 f"{', '.join(known)}; give it an input of one of these"
             )
         if isinstance(spec, Matmul) and spec.math not in (maths := self.maths(target)):
+            others = [t.name for t in self.targets if spec.math in self.maths(t)]
             raise TargetError(
                 f"math={spec.math} is not one that {target.name} has; it has {', '.join(maths)}"
+                f"{_with_it(others)}"
             )
         narrow = self.narrow(target)
         if isinstance(spec, Matmul) and spec.b_dtype not in (None, *narrow):
@@ -356,3 +358,10 @@ class Family(ABC):
     @abstractmethod
     def toolchain(self) -> tuple[Toolchain, ...]:
         """Versions of the tools that determine the machine code."""
+
+
+def _with_it(targets: Sequence[str]) -> str:
+    """The end of a refusal: those that have what was asked for."""
+    if not targets:
+        return ""
+    return f"; {', '.join(targets)} {'has' if len(targets) == 1 else 'have'} it"

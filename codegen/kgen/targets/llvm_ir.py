@@ -8,7 +8,7 @@ from functools import cache
 
 from kgen.ops.storage import bits_of
 from kgen.targets.base import Toolchain
-from kgen_runtime.dtypes import DType
+from kgen_runtime.dtypes import FLOATS_8, DType
 from kgen_runtime.values import frozen
 
 #: The IR name of an element type.
@@ -19,7 +19,7 @@ ELEMENT = {
     DType.BF16: "bfloat",
     DType.S64: "i64",
     DType.S32: "i32",
-    **dict.fromkeys((DType.S8, DType.U8, DType.BOOL, DType.E4M3, DType.E5M2), "i8"),
+    **dict.fromkeys((DType.S8, DType.U8, DType.BOOL, *FLOATS_8), "i8"),
 }
 #: Its name in an overloaded intrinsic's suffix.
 _SUFFIX = {
@@ -27,7 +27,7 @@ _SUFFIX = {
     DType.F32: "f32",
     DType.F16: "f16",
     DType.BF16: "bf16",
-    **{dtype: name for dtype, name in ELEMENT.items() if dtype.is_integer},
+    **{d: name for d, name in ELEMENT.items() if d.is_integer or d in FLOATS_8},
 }
 #: Integers that have no sign.
 UNSIGNED = (DType.U8, DType.BOOL)
@@ -72,6 +72,10 @@ class FloatType:
     @property
     def is_bool(self) -> bool:
         return self.dtype is DType.BOOL
+
+    @property
+    def is_float8(self) -> bool:
+        return self.dtype in FLOATS_8
 
     @property
     def is_integer(self) -> bool:

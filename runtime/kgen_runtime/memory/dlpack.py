@@ -44,6 +44,8 @@ _DTYPES = {
     (1, 16): DType.BF16,
     (10, 8): DType.E4M3,
     (12, 8): DType.E5M2,
+    (11, 8): DType.E4M3FNUZ,
+    (13, 8): DType.E5M2FNUZ,
     (0, 64): DType.S64,
     (0, 32): DType.S32,
     (0, 8): DType.S8,

@@ -15,7 +15,8 @@ Buffers = Mapping[str, memoryview]
 Element = Callable[[tuple[int, ...]], float]
 
 # Total bits, explicit mantissa bits and the least exponent of a normal number: IEEE 754-2008 table
-# 3.5; bf16 is the upper half of binary32; OCP 8-bit Floating Point Specification 1.0, table 1.
+# 3.5; bf16 is the upper half of binary32; OCP 8-bit Floating Point Specification 1.0, table 1; the
+# FNUZ types have a bias one larger (arXiv 2206.02915; CDNA3 manual, "Data types").
 _FORMATS = {
     DType.F64: (64, 52, -1022),
     DType.F32: (32, 23, -126),
@@ -23,14 +24,25 @@ _FORMATS = {
     DType.BF16: (16, 7, -126),
     DType.E4M3: (8, 3, -6),
     DType.E5M2: (8, 2, -14),
+    DType.E4M3FNUZ: (8, 3, -7),
+    DType.E5M2FNUZ: (8, 2, -15),
 }
+# Of the FNUZ types: what would be -0.
+_FNUZ_NAN = 0x80
 #: How Python's memoryview names the types that it reads itself, and words of so many bytes.
 _PYTHON: dict[DType, Literal["f", "d"]] = {DType.F32: "f", DType.F64: "d"}
 UNSIGNED: dict[int, Literal["B", "H", "I", "Q"]] = {1: "B", 2: "H", 4: "I", 8: "Q"}
 #: Elements for which it is worth while to decode all words of 16 bits before.
 MANY = 1 << 14
 # The OCP specification's section 5.2, saturating mode: what is too large becomes the largest.
-_LARGEST = {DType.E4M3: 448.0, DType.E5M2: 57344.0}
+# FNUZ types have no other codes for it: all ones are 15/8 2^7 and 7/4 2^15.
+_LARGEST = {
+    DType.E4M3: 448.0,
+    DType.E5M2: 57344.0,
+    DType.E4M3FNUZ: 240.0,
+    DType.E5M2FNUZ: 57344.0,
+}
+_FNUZ = (DType.E4M3FNUZ, DType.E5M2FNUZ)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -45,9 +57,9 @@ def decode(bits: int, dtype: DType) -> float:
     magnitude = bits & ~(1 << (width - 1))
     exponent, mantissa = magnitude >> mantissa_bits, magnitude & ((1 << mantissa_bits) - 1)
     # e4m3 has no infinity and a single NaN, all ones; its highest exponent is an ordinary one.
-    if dtype is DType.E4M3 and magnitude == 0x7F:
+    if (dtype is DType.E4M3 and magnitude == 0x7F) or (dtype in _FNUZ and bits == _FNUZ_NAN):
         value = math.nan
-    elif dtype is not DType.E4M3 and exponent == (1 << (width - 1 - mantissa_bits)) - 1:
+    elif dtype not in (DType.E4M3, *_FNUZ) and exponent == (1 << (width - 1 - mantissa_bits)) - 1:
         value = math.nan if mantissa else math.inf
     elif exponent == 0:
         value = math.ldexp(mantissa, least - mantissa_bits)
@@ -59,8 +71,8 @@ def decode(bits: int, dtype: DType) -> float:
 def encode(value: float, dtype: DType) -> int:
     """The bits of the number nearest to `value`, ties to even; NaN becomes the quiet NaN.
 
-    Integers and 8-bit floats saturate; a NaN becomes the integer 0 and the 8-bit float 0x7F. Of
-    bool, all but zero is 1.
+    Integers and 8-bit floats saturate; a NaN becomes the integer 0 and the 8-bit float 0x7F (FNUZ:
+    0x80, which -0 must not become). Of bool, all but zero is 1.
     """
     if dtype is DType.BOOL:
         return int(value != 0)
@@ -69,20 +81,22 @@ def encode(value: float, dtype: DType) -> int:
     width, mantissa_bits, least = _FORMATS[dtype]
     if width == 8:
         if math.isnan(value):
-            return 0x7F
+            return _FNUZ_NAN if dtype in _FNUZ else 0x7F
         value = math.copysign(min(abs(value), _LARGEST[dtype]), value)
     infinity = ((1 << (width - 1 - mantissa_bits)) - 1) << mantissa_bits
     if math.isnan(value):
         return infinity | 1 << (mantissa_bits - 1)
     sign = int(math.copysign(1.0, value) < 0) << (width - 1)
     if math.isinf(value) or value == 0.0:
-        return sign | (infinity if value else 0)
+        return 0 if dtype in _FNUZ else sign | (infinity if value else 0)
     exponent = max(math.frexp(value)[1] - 1, least)
     # The value in units of its last place: at most 2**(mantissa_bits + 1), so ldexp is exact.
     # Python's round() is to even.
     units = round(math.ldexp(abs(value), mantissa_bits - exponent))
     # The leading bit of `units`, if set, carries into the exponent field, as does a rounding up.
     magnitude = ((exponent - least) << mantissa_bits) + units
+    if dtype in _FNUZ and not magnitude:
+        return 0
     return sign | (magnitude if width == 8 else min(magnitude, infinity))
 
 

@@ -28,6 +28,7 @@ from tests.emulate.mutations import (
     amdgpu_copies,
     amdgpu_products,
     amdgpu_rows,
+    amdgpu_types,
     amdgpu_views,
     hopper_gemm,
     hopper_ring,
@@ -74,7 +75,7 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         hopper_ring,
         hopper_small,
     ),
-    "amdgpu": (amdgpu_products, amdgpu_rows, amdgpu_views, amdgpu_copies),
+    "amdgpu": (amdgpu_products, amdgpu_types, amdgpu_rows, amdgpu_views, amdgpu_copies),
 }
 #: How many mutations of each family must have each outcome.
 AT_LEAST = 4

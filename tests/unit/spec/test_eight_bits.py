@@ -22,6 +22,7 @@ from kgen.errors import SpecError, TargetError
 from kgen.spec import DType, Epilogue, Layout, Matmul, from_json, text
 from kgen.spec.choices import OUTPUTS
 from kgen_runtime.array import Array, host_dtype
+from kgen_runtime.dtypes import FLOATS_8
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.memory import dlpack
 from kgen_runtime.reference.elements import elements
@@ -31,7 +32,6 @@ from tests.specs import relu_of, softmax_of
 from tests.unit.runtime.fakes import HostFake
 
 EntryFor = Callable[..., KernelEntry]
-FLOATS_8 = (DType.E4M3, DType.E5M2)
 SMALL: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
 
 
@@ -117,6 +117,11 @@ def test_infinities_and_nan_as_inputs() -> None:
         (DType.E4M3, -math.inf, 0xFE),
         (DType.E5M2, math.inf, 0x7B),
         (DType.E5M2, math.nan, 0x7F),
+        (DType.E4M3FNUZ, 1e9, 0x7F),
+        (DType.E4M3FNUZ, -math.inf, 0xFF),
+        (DType.E4M3FNUZ, -1e-9, 0),  # there is no -0
+        (DType.E5M2FNUZ, math.inf, 0x7F),
+        (DType.E5M2FNUZ, math.nan, 0x80),
     ],
 )
 def test_conversions_saturate(dtype: DType, value: float, bits: int) -> None:
@@ -203,3 +208,6 @@ def test_arrays_of_bytes() -> None:
     assert Array.from_host(backend, codes).dtype is DType.U8
     lent = dlpack.read(array)
     assert (lent.dtype, lent.shape) == (DType.E4M3, (2,))
+    fnuz = Array.from_host(backend, codes, bits_of="e4m3fnuz")
+    assert fnuz.dtype is dlpack.read(fnuz).dtype is DType.E4M3FNUZ
+    np.testing.assert_array_equal(fnuz.numpy().astype(np.float32), [0.5, -0.5])

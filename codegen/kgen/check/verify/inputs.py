@@ -34,8 +34,9 @@ from kgen_runtime.memory import packing
 from kgen_runtime.values import frozen
 
 #: NaNs that no arithmetic makes: quiet, with a payload of alternating bits or, of 8 bits, a sign.
-#: s32 has a number instead that no sum of 65536 products reaches; s8 and u8 have nothing of the
-#: kind, and an element that was not written is found because it is wrong.
+#: s32 has a number instead that no sum of 65536 products reaches; s8, u8 and the FNUZ types, with a
+#: single NaN, have nothing of the kind, and an element that was not written is found because it is
+#: wrong.
 INPUT_POISON = {
     DType.F64: 0x7FFA_5A5A_5A5A_5A5A,
     DType.F32: 0x7FDA_5A5A,
@@ -43,6 +44,8 @@ INPUT_POISON = {
     DType.BF16: 0x7FDA,
     DType.E4M3: 0x7F,
     DType.E5M2: 0x7D,
+    DType.E4M3FNUZ: 0x80,
+    DType.E5M2FNUZ: 0x80,
     DType.S64: 0x5A5A_5A5A_5A5A_5A5A,
     DType.S32: 0x5A5A_5A5A,
     DType.S8: 0x5A,
@@ -58,6 +61,8 @@ OUTPUT_POISON = {
     DType.BF16: 0xFFEA,
     DType.E4M3: 0xFF,
     DType.E5M2: 0xFE,
+    DType.E4M3FNUZ: 0xA5,
+    DType.E5M2FNUZ: 0xA5,
     DType.S32: 0xA5A5_A5A5,
     DType.S8: 0xA5,
     DType.U8: 0xA5,
@@ -206,7 +211,7 @@ def untouched_gaps(buffer: Bytes, param: TensorParam) -> bool:
 
 def unwritten(bits: Bits, dtype: DType) -> Mask:
     """Which elements still hold the output's poison, where no result is like it."""
-    return holds_poison(bits, dtype) & (dtype not in (DType.S8, DType.U8))
+    return holds_poison(bits, dtype) & (dtype not in (DType.S8, DType.U8) and not dtype.is_fnuz)
 
 
 def holds_poison(bits: Bits, dtype: DType) -> Mask:

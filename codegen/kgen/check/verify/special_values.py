@@ -80,16 +80,17 @@ class MatmulValues:
 
     gelu and silu of -inf are 0 times inf, so kernels with functions beyond arithmetic and relu get
     NaN in place of infinities; so do those that split operands, whose products of an infinity's
-    parts are of both signs, and e4m3, which has no infinity.
+    parts are of both signs, and 8-bit floats that have no infinity.
     """
 
     def __init__(self, entry: KernelEntry, seed: int, turn: int) -> None:
         spec, dtype = entry.spec, entry.inputs[0].dtype
         calls = {at.name for at in steps(parse(spec["epilogue"])) if at.arguments}
         self._turn = turn
+        finite = dtype is DType.E4M3 or dtype.is_fnuz
         #: The same in every turn.
         self._generator = np.random.default_rng(seed)
-        self._nan_only = bool(calls - EXACT) or spec.get("math") == "3xtf32" or dtype is DType.E4M3
+        self._nan_only = bool(calls - EXACT) or spec.get("math") == "3xtf32" or finite
         #: A B of integers beside floats of A: it has no special values, and no zeros either, which
         #: are NaN times infinity.
         self._whole_b = spec.get("b_dtype") in ("s8", "s4")

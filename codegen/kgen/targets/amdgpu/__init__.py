@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from kgen.errors import TargetError
 from kgen.schedule import Schedule
-from kgen.spec import DType, Elementwise, Formula, Matmul, Rowwise, Spec
-from kgen.spec.choices import FLOATS_8, WIDENED, BType
+from kgen.spec import DType, Elementwise, Formula, Math, Matmul, Rowwise, Spec
+from kgen.spec.choices import FLOATS_8, FNUZ, WIDENED, BType
 from kgen.spec.formula import INTEGERS
 from kgen.targets import llvm_ir
 from kgen.targets.amdgpu import devices, heuristics, matrix
@@ -46,6 +47,17 @@ INTEGER_TOLERANCE = Tolerance(
     function_error=TOLERANCE.function_error,
     reason="sums of s8 are exact in s32; what follows is computed in f32",
 )
+#: Rounding to xf32 moves an operand by up to u = 2^-11 of itself, as tf32 does; a product of two is
+#: off by 2 u + u^2. Were it cut off instead (CDNA3's manual leaves that open), by twice as much.
+TF32_TOLERANCE = replace(
+    TOLERANCE,
+    operand_error=2.0**-9 * 1.01,
+    reason=f"operands have 11 bits (xf32); {TOLERANCE.reason}",
+)
+
+
+#: CDNA3's 8-bit floats and those of OCP, by the widths of exponent and fraction.
+OTHER_FORMAT = dict(zip((*FLOATS_8, *FNUZ), (*FNUZ, *FLOATS_8), strict=True))
 
 
 class Amdgpu(Family):
@@ -68,11 +80,20 @@ class Amdgpu(Family):
         return (*found, *(d for d in matrix.BYTES if matrix.available(target, d)))
 
     def check_support(self, spec: Spec, target: Target) -> None:
+        known = self.dtypes(spec.op, target)
+        if spec.dtype in OTHER_FORMAT and spec.dtype not in known:
+            other = OTHER_FORMAT[spec.dtype]
+            if other in known:
+                has = [t.name for t in self.targets if spec.dtype in self.dtypes(spec.op, t)]
+                raise TargetError(
+                    f"dtype={spec.dtype} has another exponent than the 8-bit floats of "
+                    f"{target.name}; take dtype={other}, or for {spec.dtype} {' or '.join(has)}"
+                )
         super().check_support(spec, target)
-        if isinstance(spec, Matmul) and spec.out in FLOATS_8:
-            raise TargetError(
-                f"out_dtype={spec.out} is not one that {target.name} stores; take bf16, f16 or f32"
-            )
+
+    def maths(self, target: Target) -> tuple[Math, ...]:
+        has_xf32 = matrix.available(target, DType.F32, Math.TF32)
+        return (Math.EXACT, Math.TF32) if has_xf32 else (Math.EXACT,)
 
     def narrow(self, target: Target) -> tuple[BType, ...]:
         return WIDENED
@@ -96,6 +117,8 @@ class Amdgpu(Family):
     def tolerance(self, spec: Spec, target: Target) -> Tolerance:
         if isinstance(spec, Matmul) and spec.accumulate.is_integer:
             return INTEGER_TOLERANCE
+        if isinstance(spec, Matmul) and spec.math is Math.TF32:
+            return TF32_TOLERANCE
         return EXACT if isinstance(spec, Formula) and spec.has_exact_steps else TOLERANCE
 
     def proof(self, target: Target) -> str:

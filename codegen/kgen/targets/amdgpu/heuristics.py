@@ -48,6 +48,8 @@ PING_PONG = PingPongMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, war
 DIRECT = DirectMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, warp_n=64)
 #: In waves of 32, where a lane has twice as much of it, and twice the depth of 8-bit types besides.
 LARGEST_OF_BYTES_IN_WAVES_OF_32 = (128, 128, 64, 32)
+#: Of dot products: 8 x 8 sums of a lane, each with as much of A and of B.
+LARGEST_OF_DOTS = (128, 128, 32, 64)
 #: Bytes along k by the number of LDS banks: the lines of a tile then reach all of them.
 MMA_BLOCK_BYTES = {32: 64, 64: 128}
 
@@ -88,7 +90,7 @@ def matmul(spec: Matmul, target: Target) -> GpuMatmul:
 
 def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]:
     """What the model ranks, the fastest first; of equals the first stays first."""
-    with_matrices = matrix.available(target, spec.dtype)
+    with_matrices = matrix.instructions_of(spec, target)
     schedules = _with_matrices(spec, target) if with_matrices else _fma(spec)
     return tuple(sorted(map(partial(_predicted, spec, target), schedules), key=_seconds))
 
@@ -97,8 +99,9 @@ def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
     """The fastest schedule of each main loop that the target has for a product."""
     found = [each.schedule for each in candidates(spec, target)]
     if matrix.available(target, spec.dtype) and spec.dtype.itemsize > 1:
-        ping_pong = [PING_PONG] if target.has("mfma") else []
-        ping_pong += [DIRECT] if target.has("global-load-lds-16") else []
+        two_bytes = spec.dtype.itemsize == 2
+        ping_pong = [PING_PONG] if two_bytes and target.has("mfma") else []
+        ping_pong += [DIRECT] if two_bytes and target.has("global-load-lds-16") else []
         fma = min(map(partial(_predicted, spec, target), _fma(spec)), key=_seconds)
         found += [*ping_pong, fma.schedule]
     fastest: dict[str, Schedule] = {}
@@ -138,10 +141,7 @@ def _seconds(candidate: Candidate[GpuMatmul]) -> float:
 def _with_matrices(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
     if suits_ping_pong(spec, target):
         yield _halves(spec, target)
-    tiles = MMA_TILES
-    if target.subgroup == 32 and spec.dtype.itemsize == 1:
-        tiles = (LARGEST_OF_BYTES_IN_WAVES_OF_32, *MMA_TILES[1:])
-    for m, n, warp_m, warp_n in _with_whole_sectors(spec, tiles):
+    for m, n, warp_m, warp_n in _with_whole_sectors(spec, _tiles(spec, target)):
         yield MmaMatmul(
             block_m=m,
             block_n=n,
@@ -150,6 +150,14 @@ def _with_matrices(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
             warp_m=warp_m,
             warp_n=warp_n,
         )
+
+
+def _tiles(spec: Matmul, target: Target) -> tuple[tuple[int, int, int, int], ...]:
+    if matrix.instructions_of(spec, target)[0].by_lane:
+        return (LARGEST_OF_DOTS, *MMA_TILES[1:])
+    if target.subgroup == 32 and spec.dtype.itemsize == 1:
+        return (LARGEST_OF_BYTES_IN_WAVES_OF_32, *MMA_TILES[1:])
+    return MMA_TILES
 
 
 def _fma(spec: Matmul) -> Iterator[GpuMatmul]:

@@ -10,8 +10,11 @@ Features:
 - ``global-load-lds-16``: GLOBAL_LOAD_LDS_DWORDX4; ``ds-read-tr16``: DS_READ_B64_TR_B16 (CDNA4).
 - ``mfma-i8-words``: 32X32X8 and 16X16X16 on s8, four to a word (CDNA2); ``mfma-8bit``: 32X32X16 and
   16X16X32 on eight of s8 (CDNA3, CDNA4); of 16, with ``mfma-double-k``.
-- ``mfma-f8f6f4``: V_MFMA_F32_32X32X64_F8F6F4 and 16X16X128 on e4m3 and e5m2 (CDNA4). CDNA3's fp8
-  has another format (FNUZ).
+- ``mfma-f8f6f4``: V_MFMA_F32_32X32X64_F8F6F4 and 16X16X128 on e4m3 and e5m2 (CDNA4);
+  ``mfma-fnuz``: 32X32X16 and 16X16X32 on e4m3fnuz and e5m2fnuz (CDNA3).
+- ``mfma`` also has 32X32X2 and 16X16X4 on f32; ``mfma-xf32``: 32X32X4 and 16X16X8 on f32 rounded to
+  11 bits (CDNA3 alone).
+- ``dot2-f16``, ``dot4-i8``: V_DOT2_F32_F16 and V_DOT4_I32_I8, where they are the fastest products.
 - ``wmma-gfx11``, ``wmma-gfx12``: V_WMMA_F32_16X16X16 on f16 and bf16, V_WMMA_I32_16X16X16 on s8;
   of gfx12 also on e4m3 and e5m2. The two generations spread a
   fragment over the lanes in different ways.
@@ -78,7 +81,7 @@ TARGETS = (
         "gfx942",
         compute_units=304,
         load_offset=2**12 - 1,
-        features="preloaded-arguments mfma mfma-bf16-1k mfma-8bit",
+        features="preloaded-arguments mfma mfma-bf16-1k mfma-8bit mfma-fnuz mfma-xf32",
     ),
     _target(
         "gfx950",
@@ -92,7 +95,7 @@ TARGETS = (
         "gfx1030",
         compute_units=80,
         load_offset=2**11 - 1,
-        features="",
+        features="dot2-f16 dot4-i8",
     ),
     _target(
         "gfx1100",

@@ -1,19 +1,25 @@
 """The matrix instructions: their shapes, their intrinsics, and which lane holds what.
 
-Source: AMD's ISA manuals, "Matrix Arithmetic Instructions" (CDNA) and "Wave Matrix Multiply
-Accumulate" (RDNA), checked against AMD's matrix instruction calculator.
+Source: AMD's ISA manuals, "Matrix Arithmetic Instructions" (CDNA), "Wave Matrix Multiply
+Accumulate" (RDNA) and "V_DOT2_F32_F16" (RDNA2), checked against AMD's matrix instruction
+calculator.
 
 A is M x K, B is K x N, D is M x N; l is the lane. A lane holds part of row l % M of A, part of
 column l % N of B, and in result register r the element of D at row
 ``register_rows[r] + lane_rows * (l // N)`` and column ``l % N``. A lane's elements of A and of B
 have the same depths, and any permutation of K that both share gives the same product: kernels load
 consecutive depths.
+
+Where there are no matrix cores, a dot product of every lane is one as well, of M x N lanes: lane l
+multiplies row l // N of A by column l % N of B and has that element of D.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from kgen.spec import Math, Matmul
+from kgen.spec.choices import FNUZ
 from kgen.targets.base import Target
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
@@ -48,6 +54,9 @@ class MatrixInstruction:
     modifiers: str = ""
     #: gfx11: the upper half of the wave repeats the lower half's operands.
     replicated: bool = False
+    #: A dot product of every lane: rows of A go by l // N.
+    by_lane: bool = False
+    math: Math = Math.EXACT
     lane_rows: int
     register_rows: tuple[int, ...]
 
@@ -65,8 +74,10 @@ class MatrixInstruction:
 
     @property
     def element(self) -> str:
-        """The IR type of one element of a fragment: `<4 x half>` holds `half`."""
-        return "i32" if self.packed > 1 else self.operand.split(" x ")[1].rstrip(">")
+        """The IR type of one element of a fragment: `half` of `<4 x half>`, and of `half`."""
+        if self.packed > 1:
+            return "i32"
+        return self.operand.rpartition(" x ")[2].rstrip(">")
 
     @property
     def lanes(self) -> int:
@@ -89,9 +100,26 @@ class MatrixInstruction:
         behind = [f"{part.split()[0]} immarg" for part in self.modifiers.split(", ")[1:]]
         return ", ".join([*sign, self.operand, *sign, self.operand, self.accumulator, *behind])
 
+    @property
+    def whole_depth(self) -> bool:
+        """A lane holds all depths of its row and column."""
+        return self.replicated or self.by_lane
+
     def lane_groups(self, wave: int) -> int:
         """Parts of the wave that hold different depths of one row."""
-        return 1 if self.replicated else wave // self.m
+        return 1 if self.whole_depth else wave // self.m
+
+    def lane_row(self, lane: int) -> int:
+        """The row of A that a lane holds."""
+        return lane // self.n if self.by_lane else lane % self.m
+
+    def lane_column(self, lane: int) -> int:
+        """The column of B and of D that it holds."""
+        return lane % self.n
+
+    def lane_depth(self, lane: int) -> int:
+        """Which of the lane groups a lane is in."""
+        return 0 if self.whole_depth else lane // self.m
 
 
 def _mfma(
@@ -116,8 +144,47 @@ def _mfma(
     )
 
 
+def _mfma_f32(size: int, k: int) -> MatrixInstruction:
+    """MFMA on f32, whose lanes have one element."""
+    like = _mfma("mfma", DType.F32, size, k, "float", "f32")
+    return replace(like, operand="float")
+
+
+def _mfma_xf32(size: int, k: int) -> MatrixInstruction:
+    """MFMA on f32 rounded to 11 bits (CDNA3 ISA, "XF32")."""
+    like = _mfma("mfma-xf32", DType.F32, size, k, "float", ".xf32")
+    return replace(like, name=f"{like.name} xf32", math=Math.TF32)
+
+
+def _dot(feature: str, dtype: DType, k: int, operand: str, intrinsic: str) -> MatrixInstruction:
+    """A sum and a product of 32 bits' depths in every lane of a wave of 4 x 8."""
+    return MatrixInstruction(
+        name=f"dot{k} 4x8x{k}",
+        feature=feature,
+        dtype=dtype,
+        m=4,
+        n=8,
+        k=k,
+        elements=k,
+        operand=operand,
+        intrinsic=f"llvm.amdgcn.{intrinsic}",
+        packed=k if dtype.itemsize == 1 else 1,
+        # Sums wrap, as those of the reference would.
+        modifiers=", i1 false",
+        by_lane=True,
+        lane_rows=1,
+        register_rows=(0,),
+    )
+
+
 #: What LLVM calls the types of 8 bits.
-BYTES = {DType.S8: "i8", DType.E4M3: "fp8", DType.E5M2: "bf8"}
+BYTES = {
+    DType.S8: "i8",
+    DType.E4M3: "fp8",
+    DType.E5M2: "bf8",
+    DType.E4M3FNUZ: "fp8",
+    DType.E5M2FNUZ: "bf8",
+}
 
 
 def _mfma_bytes(feature: str, dtype: DType, size: int, k: int, operand: str) -> MatrixInstruction:
@@ -211,6 +278,8 @@ INSTRUCTIONS = (
     _mfma_bytes("mfma-double-k", DType.S8, 16, 64, "<4 x i32>"),
     _mfma_bytes("mfma-8bit", DType.S8, 32, 16, "i64"),
     _mfma_bytes("mfma-8bit", DType.S8, 16, 32, "i64"),
+    *(_mfma_bytes("mfma-fnuz", d, 32, 16, "i64") for d in FNUZ),
+    *(_mfma_bytes("mfma-fnuz", d, 16, 32, "i64") for d in FNUZ),
     _mfma_bytes("mfma-i8-words", DType.S8, 32, 8, "i32"),
     _mfma_bytes("mfma-i8-words", DType.S8, 16, 16, "i32"),
     *(
@@ -218,11 +287,26 @@ INSTRUCTIONS = (
         for d in (DType.E4M3, DType.E5M2)
         for size, k in ((32, 64), (16, 128))
     ),
+    _mfma_f32(32, 2),
+    _mfma_f32(16, 4),
+    _mfma_xf32(32, 4),
+    _mfma_xf32(16, 8),
+    _dot("dot2-f16", DType.F16, 2, "<2 x half>", "fdot2"),
+    _dot("dot4-i8", DType.S8, 4, "i32", "sdot4"),
     _wmma_bytes("wmma-gfx11", DType.S8),
     *(_wmma_bytes("wmma-gfx12", d) for d in (DType.S8, DType.E4M3, DType.E5M2)),
 )
 
 
-def available(target: Target, dtype: DType) -> tuple[MatrixInstruction, ...]:
+def available(
+    target: Target, dtype: DType, math: Math = Math.EXACT
+) -> tuple[MatrixInstruction, ...]:
     """What the target has for a dtype, the best first; empty if it has none."""
-    return tuple(i for i in INSTRUCTIONS if target.has(i.feature) and i.dtype is dtype)
+    return tuple(
+        i for i in INSTRUCTIONS if target.has(i.feature) and (i.dtype, i.math) == (dtype, math)
+    )
+
+
+def instructions_of(spec: Matmul, target: Target) -> tuple[MatrixInstruction, ...]:
+    """Those that make the products of a matmul, likewise."""
+    return available(target, spec.dtype, spec.math)

@@ -51,11 +51,12 @@ def test_ranking(target: Target, dtype: DType) -> None:
     found = candidates(square(4096, dtype=dtype), target)
     assert [each.seconds for each in found] == sorted(each.seconds for each in found)
     assert found[0].schedule == FAMILY.choose(square(4096, dtype=dtype), target)
-    kind = FmaMatmul if dtype is DType.F32 or target.name == "gfx1030" else MmaMatmul
+    rdna_f32 = dtype is DType.F32 and not target.has("mfma")
+    kind = FmaMatmul if rdna_f32 else MmaMatmul
     assert all(isinstance(each.schedule, kind) for each in found)
     # No faster than the units are, and within three times of them.
     rates = FAMILY.rates(target)
-    peak = 2 * 4096**3 / rates.flops["f16" if kind is MmaMatmul else "f32"]
+    peak = 2 * 4096**3 / rates.flops[dtype]
     assert peak < found[0].seconds < 3 * peak
 
 

@@ -10,11 +10,11 @@ import pytest
 from kgen import targets
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import FmaMatmul, MmaMatmul
-from kgen.spec import DType, Matmul
+from kgen.spec import DType, Math, Matmul
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu import plan as amdgpu_plan
 from kgen.targets.amdgpu.matrix import INSTRUCTIONS, MatrixInstruction, available
-from kgen.targets.amdgpu.plan import matmul_mma
+from kgen.targets.amdgpu.plan.matmul_dot import DotPlan
 from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan
 
 #: Row of D that lane l holds in register r.
@@ -23,16 +23,18 @@ RESULT_ROW: dict[str, Callable[[int, int], int]] = {
     "mfma 16": lambda lane, r: 4 * (lane // 16) + r,
     "wmma-gfx11": lambda lane, r: 2 * r + lane // 16,
     "wmma-gfx12": lambda lane, r: 8 * (lane // 16) + r,
+    "dot2-f16": lambda lane, r: lane // 8,
+    "dot4-i8": lambda lane, r: lane // 8,
 }
 TARGETS = {t.name: t for t in FAMILY.targets}
 
 
 def name(i: MatrixInstruction) -> str:
-    return f"{i.feature}-{i.m}x{i.n}x{i.k}-{i.dtype}"
+    return f"{i.feature}-{i.m}x{i.n}x{i.k}-{i.dtype}-{i.math}"
 
 
 def wave(i: MatrixInstruction) -> int:
-    return 32 if i.feature.startswith("wmma") else 64
+    return 64 if "mfma" in i.feature else 32
 
 
 @pytest.mark.parametrize("i", INSTRUCTIONS, ids=name)
@@ -48,16 +50,22 @@ def test_result_registers(i: MatrixInstruction) -> None:
 
 @pytest.mark.parametrize("i", INSTRUCTIONS, ids=name)
 def test_operands_fill_the_wave(i: MatrixInstruction) -> None:
-    copies = 2 if i.replicated else 1
+    copies = i.n if i.by_lane else 2 if i.replicated else 1
     assert i.elements * wave(i) == i.m * i.k * copies
-    immediates = (3 if "mfma" in i.feature else 0) + (3 if "f8f6f4" in i.intrinsic else 0)
+    immediates = (
+        1
+        if i.by_lane
+        else (3 if "mfma" in i.feature else 0) + (3 if "f8f6f4" in i.intrinsic else 0)
+    )
     assert i.signature.count("immarg") == (3 if "iu8" in i.intrinsic else immediates)
 
 
 def plan(target: str, dtype: DType, warp: int) -> MmaPlan:
     spec = Matmul(m=64, n=64, k=256, dtype=dtype)
     schedule = MmaMatmul(block_m=64, block_n=64, block_k=128, warp_m=warp, warp_n=warp)
-    return matmul_mma.plan(spec, TARGETS[target], schedule)
+    made = amdgpu_plan.plan(spec, TARGETS[target], schedule)
+    assert isinstance(made, MmaPlan)
+    return made
 
 
 @pytest.mark.parametrize("warp", [16, 32])
@@ -70,10 +78,13 @@ def test_fragments_cover_every_row_and_depth_once(target: str, dtype: DType, war
     """Over all lanes, MMA tiles, groups and parts, as the template's addresses say."""
     p = plan(target, dtype, warp)
     i, seen = p.instruction, []
-    for lane, tile, lines in product(range(p.wave), range(p.tiles_m), p.groups):
-        if i.replicated and lane >= i.m:
+    groups = [(n,) for n in range(p.num_lines)] if isinstance(p, DotPlan) else p.groups
+    for lane, tile, lines in product(range(p.wave), range(p.tiles_m), groups):
+        if (i.replicated and lane >= i.m) or (i.by_lane and lane % i.n):
             continue
-        row = tile * i.m + (lane & p.row_mask)
+        lane_row = lane >> p.row_shift if i.by_lane else lane & p.row_mask
+        assert lane_row == i.lane_row(lane)
+        row = tile * i.m + lane_row
         first = (lane >> p.row_shift) * p.lane_lines
         loaded = [(row, (first + line) * i.slot_k + e) for line in lines for e in range(i.slot_k)]
         for part in p.parts:
@@ -86,9 +97,9 @@ def test_bytes_are_multiplied_where_the_instructions_are() -> None:
     has = {t.name: FAMILY.dtypes("matmul", t)[3:] for t in FAMILY.targets}
     assert has == {
         "gfx90a": (DType.S8,),
-        "gfx942": (DType.S8,),
+        "gfx942": (DType.S8, DType.E4M3FNUZ, DType.E5M2FNUZ),
         "gfx950": (DType.S8, DType.E4M3, DType.E5M2),
-        "gfx1030": (),
+        "gfx1030": (DType.S8,),
         "gfx1100": (DType.S8,),
         "gfx1201": (DType.S8, DType.E4M3, DType.E5M2),
     }
@@ -100,16 +111,28 @@ def test_bytes_are_multiplied_where_the_instructions_are() -> None:
         (
             Matmul(m=64, n=64, k=64, dtype=DType.E4M3),
             "gfx942",
-            "dtype=e4m3 is not one that gfx942 has for matmul; it has f32, f16, bf16, s8; "
+            "dtype=e4m3 has another exponent than the 8-bit floats of gfx942; take dtype=e4m3fnuz, "
+            "or for e4m3 gfx950 or gfx1201",
+        ),
+        (
+            Matmul(m=64, n=64, k=64, dtype=DType.E5M2FNUZ),
+            "gfx950",
+            "dtype=e5m2fnuz has another exponent than the 8-bit floats of gfx950; take dtype=e5m2, "
+            "or for e5m2fnuz gfx942",
+        ),
+        (
+            Matmul(m=64, n=64, k=64, dtype=DType.E5M2),
+            "gfx90a",
+            "dtype=e5m2 is not one that gfx90a has for matmul; it has f32, f16, bf16, s8; "
             "gfx950, gfx1201 have it",
         ),
         (
-            Matmul(m=64, n=64, k=64, dtype=DType.E4M3, out_dtype=DType.E5M2),
+            Matmul(m=64, n=64, k=64, dtype=DType.F32, math="tf32"),
             "gfx950",
-            "out_dtype=e5m2 is not one that gfx950 stores; take bf16, f16 or f32",
+            "math=tf32 is not one that gfx950 has; it has exact; gfx942 has it",
         ),
     ],
-    ids=["operands", "output"],
+    ids=["ocp", "fnuz", "none", "math"],
 )
 def test_types_that_a_processor_lacks(spec: Matmul, target: str, message: str) -> None:
     with pytest.raises(TargetError) as raised:
@@ -124,8 +147,11 @@ def test_bytes_are_not_for_multiply_adds() -> None:
 
 
 def test_what_targets_have() -> None:
-    assert not available(TARGETS["gfx1030"], DType.F16)
-    assert not available(TARGETS["gfx942"], DType.F32)
+    assert not available(TARGETS["gfx1030"], DType.BF16)
+    assert not available(TARGETS["gfx1100"], DType.F32)
+    assert [FAMILY.maths(t) for t in FAMILY.targets if len(FAMILY.maths(t)) > 1] == [
+        (Math.EXACT, Math.TF32)
+    ]
     best = {n: available(t, DType.BF16)[0].intrinsic for n, t in TARGETS.items() if n != "gfx1030"}
     assert best == {
         "gfx90a": "llvm.amdgcn.mfma.f32.32x32x8bf16.1k",
@@ -145,6 +171,9 @@ def test_what_targets_have() -> None:
         ("gfx942", "v_mfma_f32_16x16x16_bf16", 16),
         ("gfx942", "v_mfma_f32_32x32x16_fp8_fp8", 32),
         ("gfx942", "v_mfma_f32_32x32x2_f32", 64),
+        ("gfx90a", "v_mfma_f32_16x16x4f32", 32),
+        ("gfx942", "v_mfma_f32_32x32x4_xf32", 32),
+        ("gfx942", "v_mfma_f32_16x16x8_xf32", 16),
         ("gfx950", "v_mfma_f32_32x32x16_f16", 32),
         ("gfx950", "v_mfma_f32_32x32x8_f16", 32),
         ("gfx950", "v_mfma_f32_16x16x32_fp8_fp8", 16),

@@ -240,6 +240,11 @@ def test_a_schedule_of_another_operation_is_refused() -> None:
 
 def test_mma_is_refused_where_there_are_no_matrix_instructions() -> None:
     with pytest.raises(ScheduleError, match="gfx1030"):
-        plan(Matmul(m=64, n=64, k=64), TARGETS["gfx1030"], MMA)
-    with pytest.raises(ScheduleError, match="gfx942"):
-        plan(Matmul(m=64, n=64, k=64, dtype=DType.F32), GFX942, MMA)
+        plan(Matmul(m=64, n=64, k=64, dtype=DType.BF16), TARGETS["gfx1030"], MMA)
+    with pytest.raises(ScheduleError, match="gfx1100"):
+        plan(Matmul(m=64, n=64, k=64, dtype=DType.F32), TARGETS["gfx1100"], MMA)
+
+
+def test_multiply_adds_are_exact() -> None:
+    with pytest.raises(ScheduleError, match="which are exact, not math=tf32"):
+        plan(Matmul(m=64, n=64, k=64, dtype=DType.F32, math="tf32"), GFX942, FMA)

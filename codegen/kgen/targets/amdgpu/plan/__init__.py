@@ -16,6 +16,7 @@ from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.amdgpu.plan import (
     elementwise,
     matmul_direct,
+    matmul_dot,
     matmul_fma,
     matmul_mma,
     matmul_pingpong,
@@ -32,6 +33,8 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> AmdgpuPlan:
             return matmul_direct.plan(spec, target, schedule)
         case Matmul(), PingPongMatmul():
             return matmul_pingpong.plan(spec, target, schedule)
+        case Matmul(), MmaMatmul() if matmul_dot.is_for(spec, target):
+            return matmul_dot.plan(spec, target, schedule)
         case Matmul(), MmaMatmul():
             return matmul_mma.plan(spec, target, schedule)
         case Matmul(), FmaMatmul():

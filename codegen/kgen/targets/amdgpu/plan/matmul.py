@@ -16,6 +16,7 @@ from kgen.targets.amdgpu.expressions import (
     exponentials,
     rounding,
 )
+from kgen.targets.amdgpu.float8 import Float8
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
 from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
@@ -181,6 +182,11 @@ class EpiloguePlan:
         return self.value.of(self.spec.accumulate)
 
     @property
+    def float8(self) -> Float8:
+        """How a piece of an 8-bit output is converted."""
+        return Float8(type=self.out)
+
+    @property
     def row_bytes(self) -> int:
         return self.row_stride * self.out.dtype.itemsize
 
@@ -253,6 +259,8 @@ class EpiloguePlan:
             *self._renderer.declarations(self.fused.expression),
             *rounding(self.value, self.out),
         ]
+        if self.out.is_float8:
+            found += self.float8.declarations
         if self.is_buffer:
             t = self.out.words
             found.append(MAKE_BUFFER)

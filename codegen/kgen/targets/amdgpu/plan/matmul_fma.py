@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, GpuMatmul
-from kgen.spec import DType, Matmul
+from kgen.spec import DType, Math, Matmul
 from kgen.targets.amdgpu.plan import layout
 from kgen.targets.amdgpu.plan.banks import WIDEST, slots_per_cycle
 from kgen.targets.amdgpu.plan.base import check_grid, check_threads
@@ -131,6 +131,11 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
         raise ScheduleError(
             f"thread_m={schedule.thread_m} is for multiply-adds in f32, which dtype={spec.dtype} "
             "has none of; give warp_m and warp_n instead"
+        )
+    if spec.math is not Math.EXACT:
+        raise ScheduleError(
+            f"thread_m={schedule.thread_m} is for multiply-adds in f32, which are exact, not "
+            f"math={spec.math}; give warp_m and warp_n instead"
         )
     threads = schedule.num_threads
     check_threads(target, threads, "thread_m", schedule.thread_m)

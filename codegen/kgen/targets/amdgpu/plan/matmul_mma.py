@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ from kgen.targets.amdgpu.plan.matmul import (
     launch,
     walked,
 )
+from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
 from kgen.targets.batch import batch_terms
 from kgen_runtime.values import frozen
@@ -82,7 +83,19 @@ class MmaPlan(MatmulPlan):
     @property
     def tile_columns(self) -> tuple[int, ...]:
         """The positions of B where its MMA tiles begin."""
-        return tuple(tile * self.instruction.m for tile in range(self.tiles_n))
+        return tuple(tile * self.instruction.n for tile in range(self.tiles_n))
+
+    def addressed(self, s: Staging, tiles: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of an operand's MMA tiles whose addresses are computed: a swizzle by position turns
+        each in another way, one by line those behind its mask as those before."""
+        if s.tile.swizzle.position_mask:
+            return tiles
+        return tuple(first for first in tiles if first <= s.tile.swizzle.line_mask) or tiles[:1]
+
+    def place(self, s: Staging, tiles: tuple[int, ...], tile: int) -> tuple[int, int]:
+        """The MMA tile whose address one is at a constant distance from, and the slots between."""
+        number = tile % len(self.addressed(s, tiles))
+        return number, tiles[tile] - tiles[number]
 
     def first_depth(self, lines: tuple[int, ...]) -> int:
         return lines[0] * self.a.tile.slot_k
@@ -93,12 +106,17 @@ class MmaPlan(MatmulPlan):
 
     @property
     def row_mask(self) -> int:
-        """Of the lane: its row of A, column of B and column of D."""
-        return self.instruction.m - 1
+        """Of the lane: its column of B and D, and, but for dot products, its row of A."""
+        return self.instruction.n - 1
 
     @property
     def row_shift(self) -> int:
-        return self.instruction.m.bit_length() - 1
+        return self.instruction.n.bit_length() - 1
+
+    @property
+    def lane_row_of_a(self) -> str:
+        """Where the kernel has the lane's row of A in an MMA tile."""
+        return "%lane_group" if self.instruction.by_lane else "%lane_row"
 
     @property
     def slot_type(self) -> str:
@@ -108,7 +126,7 @@ class MmaPlan(MatmulPlan):
     @property
     def lane_lines(self) -> int:
         """Lines of LDS from a lane group's first to the next one's."""
-        return 0 if self.instruction.replicated else 1
+        return 0 if self.instruction.whole_depth else 1
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
@@ -200,8 +218,11 @@ def line_groups(
     )
 
 
-def fragment_loads(instruction: MatrixInstruction, wave: int, tiles: int) -> Loads:
-    """What the first wave loads of the tile of an operand, if its warp tile has so many tiles."""
+def fragment_loads(
+    instruction: MatrixInstruction, wave: int, tiles: int, lane_row: Callable[[int], int]
+) -> Loads:
+    """What the first wave loads of the tile of an operand, if its warp tile has so many tiles, of
+    which each lane holds one row."""
 
     def loads(tile: LdsTile) -> Iterator[tuple[list[tuple[int, int]], int]]:
         for number in range(tiles):
@@ -210,9 +231,8 @@ def fragment_loads(instruction: MatrixInstruction, wave: int, tiles: int) -> Loa
             for line in chain(*line_groups(instruction, wave, tile.lines)):
                 places = []
                 for lane in range(wave):
-                    group, j = divmod(lane, instruction.m)
-                    k = (line + (0 if instruction.replicated else group)) * instruction.slot_k
-                    places.append((first + j * tile.interleave, k))
+                    k = (line + instruction.lane_depth(lane)) * instruction.slot_k
+                    places.append((first + lane_row(lane) * tile.interleave, k))
                 yield places, WIDEST
 
     return loads
@@ -220,7 +240,7 @@ def fragment_loads(instruction: MatrixInstruction, wave: int, tiles: int) -> Loa
 
 def choose_instruction(spec: Matmul, target: Target, schedule: MmaMatmul) -> MatrixInstruction:
     """The best one whose shape divides the warp tile. Raises ScheduleError if none does."""
-    known = matrix.available(target, spec.dtype)
+    known = matrix.instructions_of(spec, target)
     for instruction in known:
         if schedule.warp_m % instruction.m == 0 and schedule.warp_n % instruction.n == 0:
             return instruction
@@ -266,7 +286,7 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
         layout.make(
             name=name,
             target=target,
-            memory=spec.dtype,
+            memory=memory,
             tile=LdsTile(
                 dtype=spec.dtype,
                 stages=schedule.num_stages,
@@ -275,18 +295,38 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
                 slot_rows=1,
                 slot_k=instruction.slot_k,
                 interleave=neighbours,
-                fragment_rows=instruction.m,
+                fragment_rows=fragment_rows,
             ),
             shape=(rows, spec.k),
             threads=threads,
             batch_terms=batch_terms(spec, name),
             strides=strides,
-            loads=fragment_loads(instruction, target.subgroup, warp // instruction.m),
+            loads=fragment_loads(instruction, target.subgroup, warp // fragment_rows, lane_row),
             overhang=True,
         )
-        for name, rows, block, warp, neighbours, strides in (
-            ("a", spec.m, schedule.block_m, schedule.warp_m, 1, spec.a_strides[1:]),
-            ("b", spec.n, schedule.block_n, schedule.warp_n, interleave, (b_n, b_k)),
+        for name, memory, rows, block, warp, fragment_rows, lane_row, neighbours, strides in (
+            (
+                "a",
+                spec.dtype,
+                spec.m,
+                schedule.block_m,
+                schedule.warp_m,
+                instruction.m,
+                instruction.lane_row,
+                1,
+                spec.a_strides[1:],
+            ),
+            (
+                "b",
+                spec.b_type,
+                spec.n,
+                schedule.block_n,
+                schedule.warp_n,
+                instruction.n,
+                instruction.lane_column,
+                interleave,
+                (b_n, b_k),
+            ),
         )
     )
     loop, a, b = walked(spec, schedule, a, b)
