@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, PingPongMatmul
-from kgen.spec import Matmul
+from kgen.spec import Math, Matmul
 from kgen.targets.amdgpu.devices import Device, device_of
 from kgen.targets.amdgpu.occupancy import occupancy
 from kgen.targets.base import Target
@@ -126,7 +126,7 @@ def _work(spec: Matmul, target: Target, schedule: GpuMatmul) -> Work:
     itemsize = spec.dtype.itemsize
     loaded = (m + n) * depth * itemsize
     if isinstance(schedule, MmaMatmul):
-        rate = device.flops[str(spec.dtype)]
+        rate = device.flops["tf32" if spec.math is Math.TF32 else str(spec.dtype)]
         waves = schedule.num_warps
         read = waves * (schedule.warp_m + schedule.warp_n) * depth * itemsize
         # A wave's fragments of one step along k, double-buffered by code generation.
