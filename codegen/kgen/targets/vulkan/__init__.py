@@ -55,7 +55,7 @@ class Vulkan(Family):
     backend: ClassVar[str] = "vulkan"
     targets = TARGETS
     operations = (
-        Operation(spec=Matmul, dtypes=DTYPES, choose=heuristics.matmul),
+        Operation(spec=Matmul, dtypes=(*DTYPES, DType.S8), choose=heuristics.matmul),
         Operation(spec=Elementwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.elementwise),
         Operation(spec=Rowwise, dtypes=(*DTYPES, *INTEGERS), choose=heuristics.rowwise),
     )

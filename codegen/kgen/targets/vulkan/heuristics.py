@@ -16,9 +16,9 @@ from kgen.targets.base import Target
 from kgen.targets.row import RowPlan, interleaved_block
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.elementwise import vector_of
-from kgen.targets.vulkan.plan.matmul_coopmat import is_cooperative
-from kgen.targets.vulkan.plan.rowwise import fewest_lanes
-from kgen.targets.vulkan.plan.rowwise import vector_of as vector_of_row
+from kgen.targets.vulkan.plan.matmul.coopmat import is_cooperative
+from kgen.targets.vulkan.plan.rows.rowwise import fewest_lanes
+from kgen.targets.vulkan.plan.rows.rowwise import vector_of as vector_of_row
 
 #: (block_m, block_n, thread_m, thread_n) of staged products: 128 invocations each where the tile
 #: is large enough. A value that an invocation has read is multiplied thread_m or thread_n times.
@@ -39,7 +39,8 @@ STAGES = 2
 #: (block_m, block_n) of products by cooperative matrices: four subgroups of 32 lanes have whole
 #: matrices of all sizes in the larger ones.
 COOPERATIVE_TILES = ((128, 64), (64, 64), (32, 32))
-COOPERATIVE_BLOCK_K = 32
+#: Bytes of a K-tile's rows there.
+COOPERATIVE_K_BYTES = 64
 #: Workgroups that run at once on a middling GPU; only the balance of tiles depends on it.
 TYPICAL_UNITS = 64
 #: Copying one row or column of a K-tile counts as much as multiplying this many of its elements.
@@ -90,14 +91,16 @@ def _cooperative(spec: Matmul, target: Target) -> CooperativeMatmul:
     def tiles(tile: tuple[int, int]) -> int:
         return -(-spec.m // tile[0]) * -(-spec.n // tile[1]) * spec.batch
 
-    enough = [tile for tile in COOPERATIVE_TILES if tiles(tile) >= TYPICAL_UNITS]
-    block_m, block_n = enough[0] if enough else COOPERATIVE_TILES[-1]
-    if -(-max(spec.m, spec.n) // COOPERATIVE_TILES[-1][0]) > limit:
-        block_m, block_n = COOPERATIVE_TILES[0]
+    # Of bytes, a subgroup of 8 lanes has whole accesses in the larger ones.
+    suiting = COOPERATIVE_TILES[:-1] if spec.dtype.itemsize == 1 else COOPERATIVE_TILES
+    enough = [tile for tile in suiting if tiles(tile) >= TYPICAL_UNITS]
+    block_m, block_n = enough[0] if enough else suiting[-1]
+    if -(-max(spec.m, spec.n) // suiting[-1][0]) > limit:
+        block_m, block_n = suiting[0]
     return CooperativeMatmul(
         block_m=block_m,
         block_n=block_n,
-        block_k=COOPERATIVE_BLOCK_K,
+        block_k=COOPERATIVE_K_BYTES // spec.dtype.itemsize,
         num_stages=STAGES,
         num_threads=THREADS,
     )

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgen.spec import DType, Epilogue, Layout, Matmul
-from kgen.targets.vulkan.plan.matrix import widths_of
-from kgen.targets.vulkan.plan.staging import StagedOperand
+from kgen.targets.vulkan.plan.matmul.matrix import widths_of
+from kgen.targets.vulkan.plan.matmul.staging import StagedOperand
 from tests.unit.targets.vulkan.vulkan_plans import (
     VULKAN13,
     VULKAN_CPU,

@@ -13,7 +13,7 @@ from kgen import pipeline
 from kgen.errors import ScheduleError
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.vulkan.plan.index import index_of
-from kgen.targets.vulkan.plan.rowwise import RowwisePlan, vector_of
+from kgen.targets.vulkan.plan.rows.rowwise import RowwisePlan, vector_of
 from tests.unit.targets.vulkan.vulkan_plans import VULKAN13, plan, text
 
 Shape = tuple[int, ...]

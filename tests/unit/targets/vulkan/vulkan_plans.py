@@ -6,9 +6,9 @@ from kgen import pipeline, targets
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.vulkan.plan.base import VulkanPlan
-from kgen.targets.vulkan.plan.matmul import MatmulPlan
-from kgen.targets.vulkan.plan.matmul_fma import FmaPlan
-from kgen.targets.vulkan.plan.matmul_unstaged import UnstagedPlan
+from kgen.targets.vulkan.plan.matmul.base import MatmulPlan
+from kgen.targets.vulkan.plan.matmul.fma import FmaPlan
+from kgen.targets.vulkan.plan.matmul.unstaged import UnstagedPlan
 
 FAMILY = targets.family("vulkan")
 VULKAN11, VULKAN13, VULKAN_COOPMAT, VULKAN_CPU = FAMILY.targets

@@ -36,13 +36,19 @@ API_8BIT, SPIRV_8BIT = (1, 2), (1, 5)
 
 @frozen
 class Part:
-    """Element `number` of an access lies in its scalar `word`, from `bit` on, behind `place` others
-    there."""
+    """Element `number` of an access lies in its scalar `word`, `bits` from `bit` on, behind `place`
+    others there; it `is_last` if there is no other behind it."""
 
     number: int
     word: int
     place: int
     bit: int
+    bits: int
+    is_last: bool
+
+    @property
+    def is_first(self) -> bool:
+        return self.place == 0
 
 
 @frozen
@@ -82,9 +88,21 @@ class Tensor:
         """Where each element of an access lies in it."""
         bits = 8 * WORD // self.packed
         return tuple(
-            Part(number=n, word=n // self.packed, place=n % self.packed, bit=n % self.packed * bits)
+            Part(
+                number=n,
+                word=n // self.packed,
+                place=n % self.packed,
+                bit=n % self.packed * bits,
+                bits=bits,
+                is_last=n % self.packed == self.packed - 1,
+            )
             for n in range(self.width)
         )
+
+    @property
+    def as_computed(self) -> bool:
+        """Numbers go to memory as they are: f32, or s32 as words."""
+        return self.packed == 1 and self.scalar in ("float", "uint")
 
     @property
     def is_narrow(self) -> bool:

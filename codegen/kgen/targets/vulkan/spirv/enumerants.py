@@ -32,6 +32,7 @@ ENUMERANTS: dict[str, str] = {
         "VulkanMemoryModel=5345 VulkanMemoryModelDeviceScope=5346 "
         "PhysicalStorageBufferAddresses=5347 DotProductInputAll=6016 DotProductInput4x8Bit=6017 "
         "DotProductInput4x8BitPacked=6018 DotProduct=6019 "
+        "BFloat16TypeKHR=5116 BFloat16DotProductKHR=5117 BFloat16CooperativeMatrixKHR=5118 "
         "CooperativeMatrixKHR=6022"
     ),
     "SourceLanguage": (
@@ -53,6 +54,7 @@ ENUMERANTS: dict[str, str] = {
         "Function=7 Generic=8 PushConstant=9 AtomicCounter=10 StorageBuffer=12 "
         "PhysicalStorageBuffer=5349"
     ),
+    "FPEncoding": "BFloat16KHR=0",
     "FPRoundingMode": "RTE=0 RTZ=1 RTP=2 RTN=3",
     "FPFastMathMode": "None=0 NotNaN=1 NotInf=2 NSZ=4 AllowRecip=8 Fast=16",
     "SelectionControl": "None=0 Flatten=1 DontFlatten=2",

@@ -30,7 +30,7 @@ INSTRUCTIONS: tuple[tuple[str, str], ...] = (
     ("Capability", "OpCapability=17"),
     ("IdResult", "OpTypeVoid=19 OpTypeBool=20 OpLabel=248"),
     ("IdResult LiteralInteger LiteralInteger", "OpTypeInt=21"),
-    ("IdResult LiteralInteger", "OpTypeFloat=22"),
+    ("IdResult LiteralInteger FPEncoding?", "OpTypeFloat=22"),
     ("IdResult IdRef LiteralInteger", "OpTypeVector=23 OpTypeMatrix=24"),
     ("IdResult IdRef IdRef", "OpTypeArray=28"),
     ("IdResult IdRef", "OpTypeRuntimeArray=29"),
@@ -115,6 +115,7 @@ INSTRUCTIONS: tuple[tuple[str, str], ...] = (
     ("IdRef", "OpBranch=249 OpReturnValue=254"),
     ("IdRef IdRef IdRef LiteralInteger*", "OpBranchConditional=250"),
     ("IdRef IdRef PairLiteralIntegerIdRef*", "OpSwitch=251"),
+    ("IdResultType IdResult IdRef", "OpCooperativeMatrixLengthKHR=4460"),
     ("IdResultType IdResult IdScope", "OpGroupNonUniformElect=333"),
     (
         "IdResultType IdResult IdScope IdRef",

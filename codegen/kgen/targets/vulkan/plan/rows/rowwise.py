@@ -25,7 +25,7 @@ from kgen.targets.vulkan.plan.base import (
     log2,
 )
 from kgen.targets.vulkan.plan.elementwise import Conversion, conversions
-from kgen.targets.vulkan.plan.row_phases import EXCHANGE_BUFFERS, PhasePlan, RowPhases, RowRenderer
+from kgen.targets.vulkan.plan.rows.phases import EXCHANGE_BUFFERS, PhasePlan, RowPhases, RowRenderer
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import product
 
 from kgen.targets.vulkan.plan.base import Shared, log2
-from kgen.targets.vulkan.plan.matrix import Matrix
-from kgen.targets.vulkan.plan.outputs import Side
+from kgen.targets.vulkan.plan.matmul.matrix import Matrix
+from kgen.targets.vulkan.plan.matmul.outputs import Side
 from kgen_runtime.values import frozen
 
 

@@ -14,16 +14,16 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.base import check_powers_of_two, check_threads
-from kgen.targets.vulkan.plan.matmul import (
+from kgen.targets.vulkan.plan.matmul.base import (
     MatmulPlan,
     check_grid,
     matmul_tensors,
     plan_epilogue,
     plan_launch,
 )
-from kgen.targets.vulkan.plan.matrix import is_k_inner, output_width, plan_matrix
-from kgen.targets.vulkan.plan.outputs import Outputs, Side, Sum
-from kgen.targets.vulkan.plan.staging import StagedOperand
+from kgen.targets.vulkan.plan.matmul.matrix import is_k_inner, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.outputs import Outputs, Side, Sum
+from kgen.targets.vulkan.plan.matmul.staging import StagedOperand
 from kgen_runtime.values import frozen
 
 #: Stages of workgroup memory that kernels can have.

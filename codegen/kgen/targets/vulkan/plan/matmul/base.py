@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from kgen.schedule.matmul import GpuMatmul
-from kgen.spec import Matmul
+from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import counted
 from kgen.targets.vulkan.plan.base import Tensor, VulkanPlan, check_blocks
-from kgen.targets.vulkan.plan.epilogue import Epilogue
-from kgen.targets.vulkan.plan.matrix import epilogue_widths, tensor
-from kgen.targets.vulkan.plan.outputs import Outputs, Store
+from kgen.targets.vulkan.plan.matmul.epilogue import Epilogue
+from kgen.targets.vulkan.plan.matmul.matrix import epilogue_widths, tensor
+from kgen.targets.vulkan.plan.matmul.outputs import Outputs, Store
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
@@ -27,6 +27,16 @@ class MatmulPlan(VulkanPlan):
     def totals(self) -> str:
         """The stem of the ids that hold the final sums."""
         raise NotImplementedError
+
+    @property
+    def stores_sums(self) -> bool:
+        """The output is sums of integers as they are."""
+        return self.spec.out is DType.S32
+
+    @property
+    def sum_type(self) -> str:
+        """The type of a sum in the epilogue: integers are converted before it."""
+        return "uint" if self.stores_sums else "float"
 
     def sums(self, store: Store) -> tuple[str, ...]:
         """The ids of an access's sums."""

@@ -1,0 +1,1 @@
+"""Matmuls: operands, outputs and epilogue, and a plan for each main loop."""

@@ -1,0 +1,334 @@
+"""Matmul by cooperative matrices: K-tiles in workgroup memory as they lie in the buffers, matrices
+that a subgroup loads from there and multiplies, and sums that go to the output or its epilogue.
+
+A device multiplies matrices of the sizes that it says. One launch serves all sizes: there is a
+module for each, and its subgroups share the block tile as their number and the size ask for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kgen.errors import ScheduleError
+from kgen.schedule import CooperativeMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.vulkan.limits import CEILING
+from kgen.targets.vulkan.plan.base import Shared, check_powers_of_two, check_threads
+from kgen.targets.vulkan.plan.matmul.base import (
+    MatmulPlan,
+    check_grid,
+    matmul_tensors,
+    plan_epilogue,
+    plan_launch,
+)
+from kgen.targets.vulkan.plan.matmul.coopmat_operand import CooperativeOperand
+from kgen.targets.vulkan.plan.matmul.coopmat_output import (
+    ELEMENT,
+    WORD,
+    DirectSums,
+    StagedSums,
+    Subgroups,
+    is_direct,
+)
+from kgen.targets.vulkan.plan.matmul.coopmat_types import TYPES, CooperativeTypes, Size
+from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, Side
+from kgen_runtime.values import frozen
+
+#: Features that all modules need; lanes of a subgroup are counted on.
+FEATURES = (
+    "cooperativeMatrix",
+    "vulkanMemoryModel",
+    "subgroupSizeControl",
+    "computeFullSubgroups",
+)
+
+
+@frozen
+class MatrixLoad:
+    """A matrix of A or B in workgroup memory: `number` along the edge in `step` along k, where it
+    begins in the subgroup's part of the K-tile."""
+
+    operand: CooperativeOperand
+    step: int
+    number: int
+    edge: int
+    k: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.operand.name}{self.step}_{self.number}"
+
+    @property
+    def place(self) -> int:
+        return self.operand.place(self.edge, self.k)
+
+    @property
+    def word(self) -> int:
+        return self.operand.word(self.edge, self.k)
+
+
+@frozen
+class CooperativePlan(MatmulPlan):
+    """`direct` says how sums are stored from the accumulators, None if they are not."""
+
+    schedule: CooperativeMatmul
+    a: CooperativeOperand
+    b: CooperativeOperand
+    size: Size
+    types: CooperativeTypes
+    direct: DirectSums | None
+    others: tuple[CooperativePlan, ...] = ()
+
+    @property
+    def operands(self) -> tuple[CooperativeOperand, CooperativeOperand]:
+        return (self.a, self.b)
+
+    @property
+    def variants(self) -> tuple[CooperativePlan, ...]:
+        return self.others
+
+    @property
+    def extension(self) -> str:
+        return f"{self.size.text}.spv"
+
+    # What the module needs
+
+    @property
+    def memory_model(self) -> str:
+        return "Vulkan"
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (*super().inputs, "subgroup_id")
+
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        own = ("CooperativeMatrixKHR", "VulkanMemoryModel", "GroupNonUniform")
+        return (*super().capabilities, *own, *self.types.capabilities)
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        return (*super().extensions, "SPV_KHR_cooperative_matrix", *self.types.extensions)
+
+    @property
+    def further_requirements(self) -> dict[str, object]:
+        dtype, sums, size = self.spec.dtype, self.spec.accumulate, self.size
+        return {
+            "features": [*FEATURES, *self.types.features],
+            "cooperative_matrix": {
+                "m": size.m,
+                "n": size.n,
+                "k": size.k,
+                "a": dtype.value,
+                "b": dtype.value,
+                "c": sums.value,
+                "result": sums.value,
+            },
+            "subgroup_size": size.lanes,
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        shared = self.subgroups
+        return (
+            self.k_note,
+            f"matrices of {self.size.text}, {shared.m} x {shared.n} subgroups of "
+            f"{self.size.lanes} lanes (m x n), {shared.warp_m} x {shared.warp_n} outputs each",
+        )
+
+    # Subgroups and their matrices
+
+    @property
+    def subgroups(self) -> Subgroups:
+        return _subgroups(self.spec, self.schedule, self.size)
+
+    @property
+    def warp_a_step(self) -> int:
+        """Elements of workgroup memory from a subgroup's rows of A to those of the next."""
+        return self.a.step(self.subgroups.warp_m)
+
+    @property
+    def warp_b_step(self) -> int:
+        return self.b.step(self.subgroups.warp_n)
+
+    @property
+    def by_word(self) -> bool:
+        """Rows of a matrix are shorter than an access, so that some begin within one."""
+        size = self.size
+        return min(size.m, size.n, size.k) * self.spec.dtype.itemsize < WIDEST
+
+    @property
+    def loads(self) -> tuple[MatrixLoad, ...]:
+        """The matrices of a K-tile that a subgroup loads, by step."""
+        sides = ((self.a, self.subgroups.rows, self.size.m), (self.b, self.subgroups.columns, self.size.n))
+        return tuple(
+            MatrixLoad(operand=o, step=step, number=number, edge=number * each, k=step * self.size.k)
+            for step in self.subgroups.steps
+            for o, numbers, each in sides
+            for number in numbers
+        )
+
+    def before(self, step: int, row: int, column: int) -> str:
+        """The id of a matrix of sums before a step."""
+        return f"acc_{row}_{column}" if step == 0 else f"sum{step - 1}_{row}_{column}"
+
+    def after(self, step: int, row: int, column: int) -> str:
+        last = step == len(self.subgroups.steps) - 1
+        return f"next_acc_{row}_{column}" if last else f"sum{step}_{row}_{column}"
+
+    # K
+
+    @property
+    def k_tiles(self) -> int:
+        return -(-self.spec.k // self.schedule.block_k)
+
+    @property
+    def last_k_tile(self) -> int:
+        return self.k_tiles - 1
+
+    @property
+    def has_rest(self) -> bool:
+        """The last K-tile is not a whole one; what it lacks is zeros."""
+        return self.spec.k % self.schedule.block_k != 0
+
+    @property
+    def double_buffered(self) -> bool:
+        return self.schedule.num_stages > 1
+
+    @property
+    def stage_elements(self) -> int:
+        return self.a.elements + self.b.elements
+
+    # Sums
+
+    @property
+    def staged(self) -> StagedSums:
+        return StagedSums(subgroups=self.subgroups, outputs=self.outputs)
+
+    @property
+    def totals(self) -> str:
+        return "total"
+
+
+def is_cooperative(spec: Matmul) -> bool:
+    """Whether all accesses are of 16 bytes, as they must be; others are multiplied one by one."""
+    if spec.dtype not in TYPES or spec.b_dtype is not None:
+        return False
+    width = WIDEST // spec.dtype.itemsize
+    return all(plan_matrix(spec, name, width).width == width for name in "ab")
+
+
+def plan_cooperative(spec: Matmul, target: Target, schedule: CooperativeMatmul) -> CooperativePlan:
+    """The plan of the first size, with the others as its variants. Raises ScheduleError if none
+    fits the schedule."""
+    _check(spec, target, schedule)
+    sizes = TYPES[spec.dtype].sizes
+    fitting = [size for size in sizes if _subgroups(spec, schedule, size).fits]
+    found = [_plan(spec, target, schedule, size) for size in fitting]
+    if not found:
+        raise ScheduleError(
+            f"block_m={schedule.block_m}, block_n={schedule.block_n} are no whole matrices for "
+            "each subgroup; try block_m=64, block_n=64"
+        )
+    return replace(found[0], others=tuple(found[1:]))
+
+
+def _subgroups(spec: Matmul, schedule: CooperativeMatmul, size: Size) -> Subgroups:
+    return Subgroups(schedule=schedule, size=size, access=WIDEST // spec.dtype.itemsize)
+
+
+def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size) -> CooperativePlan:
+    width = WIDEST // spec.dtype.itemsize
+    a = _operand(spec, schedule, "a", schedule.block_m, width, 0)
+    b = _operand(spec, schedule, "b", schedule.block_n, width, a.elements)
+    n = Side(size=spec.n, block=schedule.block_n, per_thread=MAX_GROUP)
+    rows = schedule.num_threads // n.threads
+    m = Side(size=spec.m, block=schedule.block_m, per_thread=schedule.block_m // rows)
+    outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
+    buffers = matmul_tensors(spec, a.matrix.tensor, b.matrix.tensor, outputs.width)
+    epilogue = plan_epilogue(spec)
+    subgroups = _subgroups(spec, schedule, size)
+    direct = None
+    functions = epilogue.functions(buffers)
+    sums = StagedSums(subgroups=subgroups, outputs=outputs).elements
+    if is_direct(spec, size, outputs, epilogue):
+        direct = DirectSums(subgroups=subgroups, outputs=outputs, epilogue=epilogue)
+        functions = (*functions, "finish_matrix") if direct.changes else functions
+        sums = 0
+    tiles = Shared(
+        name="tiles",
+        scalar="uint",
+        vector=ELEMENT // WORD,
+        length=max(schedule.num_stages * (a.elements + b.elements), sums),
+        by_component=min(size.m, size.n, size.k) * spec.dtype.itemsize < WIDEST,
+    )
+    plan = CooperativePlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="spirv/matmul_coopmat.spvasm.j2",
+        launches=(plan_launch(spec, schedule, schedule.num_threads),),
+        num_threads=schedule.num_threads,
+        tensors=buffers,
+        shared=(tiles,),
+        functions=functions,
+        constants=epilogue.constants,
+        outputs=outputs,
+        epilogue=epilogue,
+        a=a,
+        b=b,
+        size=size,
+        types=TYPES[spec.dtype],
+        direct=direct,
+    )
+    limit = CEILING["maxComputeSharedMemorySize"]
+    if plan.shared_bytes > limit:
+        raise ScheduleError(
+            f"block_m={schedule.block_m}, block_n={schedule.block_n} need {plan.shared_bytes} B of "
+            f"workgroup memory; {target.name} allows {limit}; try block_m={schedule.block_m // 2}"
+        )
+    return plan
+
+
+def _operand(
+    spec: Matmul, schedule: CooperativeMatmul, name: str, edge_block: int, width: int, start: int
+) -> CooperativeOperand:
+    return CooperativeOperand(
+        matrix=plan_matrix(spec, name, width),
+        edge_block=edge_block,
+        block_k=schedule.block_k,
+        num_threads=schedule.num_threads,
+        start=start,
+    )
+
+
+def _check(spec: Matmul, target: Target, schedule: CooperativeMatmul) -> None:
+    check_powers_of_two(schedule, "block_m", "block_n", "block_k", "num_threads", "num_stages")
+    if not is_cooperative(spec):
+        raise ScheduleError(
+            f"mainloop=coopmat reads 16 bytes at a time, and rows of {spec.key} are no whole "
+            "number of them; leave mainloop out"
+        )
+    if schedule.num_stages > 2:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} is not 1 or 2; {target.name} kernels hold one or "
+            "two K-tiles in workgroup memory; try num_stages=2"
+        )
+    check_threads(schedule.num_threads, target, "num_threads=128")
+    narrower = min(schedule.block_m, schedule.block_n) * schedule.block_k
+    if narrower * spec.dtype.itemsize < WIDEST * schedule.num_threads:
+        raise ScheduleError(
+            f"block_k={schedule.block_k} leaves some of num_threads={schedule.num_threads} without "
+            f"16 bytes of a K-tile to copy; try block_k={2 * schedule.block_k}"
+        )
+    least = max(MAX_GROUP, WIDEST // spec.dtype.itemsize)
+    if schedule.block_n < least or schedule.block_n > MAX_GROUP * schedule.num_threads:
+        raise ScheduleError(f"block_n={schedule.block_n} does not suit the copies; try block_n=64")
+    if schedule.block_m * schedule.block_n < MAX_GROUP * schedule.num_threads:
+        raise ScheduleError(
+            f"num_threads={schedule.num_threads} are more than the block tile has work for; "
+            f"try num_threads={schedule.num_threads // 2}"
+        )
+    check_grid(spec, target, schedule)

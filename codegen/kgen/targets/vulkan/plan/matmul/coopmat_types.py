@@ -1,0 +1,81 @@
+"""The cooperative matrices that devices multiply: types, sizes, and what both take of a module."""
+
+from __future__ import annotations
+
+from kgen.spec import DType
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Size:
+    """Matrices of m x k by k x n, and the lanes of a subgroup that multiplies them."""
+
+    m: int
+    n: int
+    k: int
+    lanes: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.m}x{self.n}x{self.k}"
+
+
+@frozen
+class CooperativeTypes:
+    """The component of A and B in SPIR-V, that of sums, and what they take of a module and of a
+    device. `signs`: the operands of a multiply-add that say which components are signed. `sizes`
+    are those that devices have, the one to take first."""
+
+    component: str
+    sums: str
+    signs: str = ""
+    capabilities: tuple[str, ...]
+    extensions: tuple[str, ...] = ()
+    features: tuple[str, ...]
+    sizes: tuple[Size, ...]
+
+    @property
+    def on_integers(self) -> bool:
+        return self.sums == "int"
+
+
+#: AMD from RDNA3 on and NVIDIA; NVIDIA; lavapipe.
+SIZES_16BIT = (
+    Size(m=16, n=16, k=16, lanes=32),
+    Size(m=32, n=8, k=16, lanes=32),
+    Size(m=16, n=8, k=16, lanes=32),
+    Size(m=8, n=8, k=8, lanes=8),
+)
+#: NVIDIA; AMD; lavapipe.
+SIZES_8BIT = (
+    Size(m=16, n=16, k=32, lanes=32),
+    Size(m=16, n=8, k=32, lanes=32),
+    Size(m=16, n=16, k=16, lanes=32),
+    Size(m=8, n=8, k=8, lanes=8),
+)
+TYPES = {
+    DType.F16: CooperativeTypes(
+        component="half",
+        sums="float",
+        capabilities=("Float16",),
+        features=("shaderFloat16",),
+        sizes=SIZES_16BIT,
+    ),
+    DType.BF16: CooperativeTypes(
+        component="bfloat16",
+        sums="float",
+        capabilities=("BFloat16TypeKHR", "BFloat16CooperativeMatrixKHR"),
+        extensions=("SPV_KHR_bfloat16",),
+        features=("shaderBFloat16Type", "shaderBFloat16CooperativeMatrix"),
+        sizes=SIZES_16BIT,
+    ),
+    DType.S8: CooperativeTypes(
+        component="char",
+        sums="int",
+        signs="MatrixASignedComponentsKHR|MatrixBSignedComponentsKHR|MatrixCSignedComponentsKHR"
+        "|MatrixResultSignedComponentsKHR",
+        capabilities=("Int8",),
+        features=("shaderInt8",),
+        sizes=SIZES_8BIT,
+    ),
+}

@@ -1,0 +1,1 @@
+"""Row-wise kernels: one row for each group of invocations."""
