@@ -36,6 +36,9 @@ FMA_TILES = (
 #: With the largest tile, two stages of so many steps are what every device has room for.
 MAX_BLOCK_K = 8
 STAGES = 2
+#: The same of products of s8, whose K-tiles are words of four steps.
+DOT_TILES = ((128, 64, 8, 8), (64, 64, 8, 4), (32, 32, 4, 4))
+DOT_BLOCK_K = 32
 #: (block_m, block_n) of products by cooperative matrices: four subgroups of 32 lanes have whole
 #: matrices of all sizes in the larger ones.
 COOPERATIVE_TILES = ((128, 64), (64, 64), (32, 32))
@@ -75,6 +78,9 @@ MAX_TURNS = 65535
 def matmul(spec: Matmul, target: Target) -> GpuMatmul:
     """By what a product is limited: staged tiles where operands are used again, straight from the
     buffers where they are not, and where the device is a CPU."""
+    if spec.dtype is DType.S8:
+        cooperates = target.has("coopmat") and is_cooperative(spec)
+        return _cooperative(spec, target) if cooperates else _staged(spec, target)
     if target.has("unstaged"):
         return _on_cpu(spec, target)
     if min(spec.m, spec.n) <= FEW:
@@ -117,11 +123,12 @@ def _staged(spec: Matmul, target: Target) -> FmaMatmul:
         work = rounds * (block_m * block_n + EDGE_WEIGHT * (block_m + block_n))
         return (max(rows, cols) > limit, work)
 
-    block_m, block_n, thread_m, thread_n = min(FMA_TILES, key=cost)
+    dots = spec.dtype is DType.S8
+    block_m, block_n, thread_m, thread_n = min(DOT_TILES if dots else FMA_TILES, key=cost)
     return FmaMatmul(
         block_m=block_m,
         block_n=block_n,
-        block_k=min(MAX_BLOCK_K, _power_of_two(spec.k)),
+        block_k=DOT_BLOCK_K if dots else min(MAX_BLOCK_K, _power_of_two(spec.k)),
         num_stages=STAGES,
         thread_m=thread_m,
         thread_n=thread_n,

@@ -46,11 +46,13 @@ def _target(api: str, spirv: tuple[int, int], suffix: str = "", *words: str) -> 
     )
 
 
+#: Four products of bytes and their sum are an instruction.
+DOT_PRODUCT = "integer-dot-product"
 #: `coopmat`: the device's subgroups multiply matrices.
 #: `unstaged`: the device is a CPU, on which workgroup memory is a copy of what its cache holds.
 TARGETS = (
     _target("1.1", (1, 3)),
-    _target("1.3", (1, 6)),
-    _target("1.3", (1, 6), "+coopmat", "coopmat"),
-    _target("1.3", (1, 6), "+cpu", "unstaged"),
+    _target("1.3", (1, 6), "", DOT_PRODUCT),
+    _target("1.3", (1, 6), "+coopmat", DOT_PRODUCT, "coopmat"),
+    _target("1.3", (1, 6), "+cpu", DOT_PRODUCT, "unstaged"),
 )

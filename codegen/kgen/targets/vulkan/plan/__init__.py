@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from kgen.errors import TargetError
 from kgen.schedule import CooperativeMatmul, FmaMatmul, GpuRows, GpuStream, Schedule, UnstagedMatmul
-from kgen.spec import Elementwise, Matmul, Rowwise, Spec
+from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.row import is_interleaved
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise
 from kgen.targets.vulkan.plan.rows.interleaved import InterleavedPlan
 from kgen.targets.vulkan.plan.matmul.coopmat import plan_cooperative
+from kgen.targets.vulkan.plan.matmul.dot import plan_dot
 from kgen.targets.vulkan.plan.matmul.fma import plan_fma
 from kgen.targets.vulkan.plan.matmul.unstaged import plan_unstaged
 from kgen.targets.vulkan.plan.rows.rowwise import RowwisePlan, plan_rowwise
@@ -21,8 +22,10 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
     match spec, schedule:
         case Matmul(), CooperativeMatmul():
             return plan_cooperative(spec, target, schedule)
-        case Matmul(), UnstagedMatmul():
+        case Matmul(), UnstagedMatmul() if spec.dtype is not DType.S8:
             return plan_unstaged(spec, target, schedule)
+        case Matmul(dtype=DType.S8), FmaMatmul():
+            return plan_dot(spec, target, schedule)
         case Matmul(), FmaMatmul():
             return plan_fma(spec, target, schedule)
         case Elementwise(), GpuStream():

@@ -39,6 +39,8 @@ TYPES = {
     "uint_from_float": "OpTypeFunction %uint %float",
     "uint_from_uint": "OpTypeFunction %uint %uint",
     "uint_from_uvec2": "OpTypeFunction %uint %uvec2",
+    "uint_from_2_uint": "OpTypeFunction %uint %uint %uint",
+    "uvec4_from_uvec4": "OpTypeFunction %uvec4 %uvec4",
     "uvec2_from_uint": "OpTypeFunction %uvec2 %uint",
     "uvec2_from_2_uvec2": "OpTypeFunction %uvec2 %uvec2 %uvec2",
     "uvec2_from_bool_2_uvec2": "OpTypeFunction %uvec2 %bool %uvec2 %uvec2",
@@ -48,7 +50,7 @@ TYPES = {
 }
 
 #: Vectors of zeros, by the type that they have.
-ZEROS = {"vec2_zero": "vec2", "vec4_zero": "vec4", "uvec4_zero": "uvec4"}
+ZEROS = {"vec2_zero": "vec2", "vec4_zero": "vec4", "uvec2_zero": "uvec2", "uvec4_zero": "uvec4"}
 
 #: f32 constants with a meaning: the literal, and what it is.
 MEANINGS = {

@@ -1,0 +1,196 @@
+"""Matmul of s8 by dot products: four steps of k in a word of workgroup memory, sums in s32.
+
+The block tile advances over K in K-tiles of block_k, of which the last is filled up with zeros. The
+next one's loads are under way while one is multiplied.
+"""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import FmaMatmul
+from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.vulkan.limits import CEILING, DOT_PRODUCT
+from kgen.targets.vulkan.plan.base import check_powers_of_two, check_threads
+from kgen.targets.vulkan.plan.matmul.base import (
+    MatmulPlan,
+    check_grid,
+    matmul_tensors,
+    plan_epilogue,
+    plan_launch,
+)
+from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD, DotOperand
+from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, is_k_inner, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, Side
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Step:
+    """A quad of a K-tile in stage `stage`; ids start with `name`."""
+
+    name: str
+    stage: str
+
+
+@frozen
+class DotPlan(MatmulPlan):
+    schedule: FmaMatmul
+    a: DotOperand
+    b: DotOperand
+
+    @property
+    def operands(self) -> tuple[DotOperand, DotOperand]:
+        return (self.a, self.b)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (self.k_note, self.invocations_note, "four steps of k in a word of workgroup memory")
+
+    # What the module needs
+
+    @property
+    def has_dot(self) -> bool:
+        """Four products and their sum are an instruction, not a function of the module."""
+        return self.target.has(DOT_PRODUCT)
+
+    @property
+    def capabilities(self) -> tuple[str, ...]:
+        dot = ("DotProduct", "DotProductInput4x8BitPacked") if self.has_dot else ()
+        return (*super().capabilities, *dot)
+
+    @property
+    def further_requirements(self) -> dict[str, object]:
+        return {"features": ["shaderIntegerDotProduct"]} if self.has_dot else {}
+
+    # K
+
+    @property
+    def k_tiles(self) -> int:
+        return -(-self.spec.k // self.schedule.block_k)
+
+    @property
+    def last_k_tile(self) -> int:
+        return self.k_tiles - 1
+
+    @property
+    def has_rest(self) -> bool:
+        return self.spec.k % self.schedule.block_k != 0
+
+    @property
+    def quads(self) -> int:
+        """Of a K-tile."""
+        return self.schedule.block_k // QUAD
+
+    @property
+    def double_buffered(self) -> bool:
+        return self.schedule.num_stages > 1
+
+    @property
+    def step(self) -> Step:
+        return Step(name="main", stage="main_stage" if self.double_buffered else "uint_0")
+
+    @property
+    def next_stage(self) -> str:
+        return "next_stage" if self.double_buffered else "uint_0"
+
+    # Sums
+
+    @property
+    def dots(self) -> tuple[tuple[str, str, str], ...]:
+        """The names of each sum, and of the rows of A and columns of B that it is of."""
+        return tuple(
+            (f"m{m.number}_n{n.number}", f"m{m.number}", f"n{n.number}")
+            for m in self.outputs.m.numbers
+            for n in self.outputs.n.numbers
+        )
+
+    def members(self, m: int, group: int) -> tuple[str, ...]:
+        """The names of a row's sums of a group of columns."""
+        first = group * self.outputs.n.group
+        return tuple(f"m{m}_n{first + i}" for i in self.outputs.n.members)
+
+    @property
+    def totals(self) -> str:
+        return "total"
+
+
+def plan_dot(spec: Matmul, target: Target, schedule: FmaMatmul) -> DotPlan:
+    """Raises ScheduleError if the schedule does not fit the target."""
+    _check(spec, target, schedule)
+    m = Side(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
+    n = Side(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
+    a, b = _operand(spec, schedule, "a", m), _operand(spec, schedule, "b", n)
+    outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
+    buffers = matmul_tensors(spec, a.matrix.tensor, b.matrix.tensor, outputs.width)
+    finished = tuple(t for t in buffers if t.name not in "ab")
+    epilogue = plan_epilogue(spec)
+    own = ["transpose_bytes"] if a.transposed or b.transposed else []
+    own += [] if target.has(DOT_PRODUCT) else ["dot_s8"]
+    plan = DotPlan(
+        spec=spec,
+        target=target,
+        schedule=schedule,
+        template="spirv/matmul_dot.spvasm.j2",
+        launches=(plan_launch(spec, schedule, schedule.num_threads),),
+        num_threads=schedule.num_threads,
+        tensors=buffers,
+        shared=(a.shared, b.shared),
+        functions=(*own, *epilogue.functions(finished)),
+        constants=epilogue.constants,
+        outputs=outputs,
+        epilogue=epilogue,
+        a=a,
+        b=b,
+    )
+    limit = CEILING["maxComputeSharedMemorySize"]
+    if plan.shared_bytes > limit:
+        raise ScheduleError(
+            f"block_k={schedule.block_k} needs {plan.shared_bytes} B of workgroup memory; "
+            f"{target.name} allows {limit}; try block_k={schedule.block_k // 2}"
+        )
+    return plan
+
+
+def _operand(spec: Matmul, schedule: FmaMatmul, name: str, side: Side) -> DotOperand:
+    """With the widest accesses that leave a copy for each invocation."""
+
+    def operand(most: int) -> DotOperand:
+        return DotOperand(
+            matrix=plan_matrix(spec, name, most),
+            side=side,
+            block_k=schedule.block_k,
+            num_threads=schedule.num_threads,
+            stages=schedule.num_stages,
+        )
+
+    widths = (WIDEST, WIDEST // 2, QUAD, 1) if is_k_inner(spec, name) else (QUAD, 1)
+    found = next((o for o in map(operand, widths) if o.is_shared_out), None)
+    if found is None:
+        raise ScheduleError(
+            f"block_k={schedule.block_k} leaves some of {schedule.num_threads} invocations without "
+            f"a part of {name} to copy; try block_k={2 * schedule.block_k}"
+        )
+    return found
+
+
+def _check(spec: Matmul, target: Target, schedule: FmaMatmul) -> None:
+    check_powers_of_two(schedule, "block_m", "block_n", "block_k", "thread_m", "thread_n")
+    if min(schedule.thread_m, schedule.thread_n) < MAX_GROUP:
+        raise ScheduleError(
+            f"thread_m={schedule.thread_m}, thread_n={schedule.thread_n} are less than four words "
+            f"of bytes, which are read at once; try thread_m={MAX_GROUP}, thread_n={MAX_GROUP}"
+        )
+    if schedule.block_k < QUAD:
+        raise ScheduleError(f"block_k={schedule.block_k} is less than a word; try block_k={QUAD}")
+    if schedule.num_stages > 2:
+        raise ScheduleError(
+            f"num_stages={schedule.num_stages} is not 1 or 2; {target.name} kernels hold one or "
+            "two K-tiles in workgroup memory; try num_stages=2"
+        )
+    check_threads(
+        schedule.num_threads,
+        target,
+        f"thread_m={2 * schedule.thread_m}, thread_n={2 * schedule.thread_n}",
+    )
+    check_grid(spec, target, schedule)
