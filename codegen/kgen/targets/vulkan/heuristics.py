@@ -79,13 +79,13 @@ def matmul(spec: Matmul, target: Target) -> GpuMatmul:
     """By what a product is limited: staged tiles where operands are used again, straight from the
     buffers where they are not, and where the device is a CPU."""
     if spec.dtype is DType.S8:
-        cooperates = target.has("coopmat") and is_cooperative(spec)
-        return _cooperative(spec, target) if cooperates else _staged(spec, target)
+        found = _cooperative if is_cooperative(spec, target) else _staged
+        return found(spec, target)
     if target.has("unstaged"):
         return _on_cpu(spec, target)
     if min(spec.m, spec.n) <= FEW:
         return _few(spec, target)
-    if target.has("coopmat") and is_cooperative(spec):
+    if is_cooperative(spec, target):
         return _cooperative(spec, target)
     return _staged(spec, target)
 

@@ -26,6 +26,14 @@ MAX_TENSOR_BYTES = 2**32 - 1
 STORAGE_16BIT = "storageBuffer16BitAccess"
 #: That of 8-bit tensors, of Vulkan 1.2.
 STORAGE_8BIT = "storageBuffer8BitAccess"
+#: Four products of bytes and their sum are an instruction.
+DOT_PRODUCT = "integer-dot-product"
+#: Floats of 16 bits may be rounded as kgen rounds them: SPIR-V has modes for it, devices properties.
+ROUNDS_F16 = "float-controls"
+#: Cooperative matrices of bf16.
+BFLOAT16 = "coopmat-bf16"
+#: What modules for Vulkan 1.3 make use of.
+OPTIONS = (DOT_PRODUCT, ROUNDS_F16)
 
 
 def _target(api: str, spirv: tuple[int, int], suffix: str = "", *words: str) -> Target:
@@ -46,13 +54,12 @@ def _target(api: str, spirv: tuple[int, int], suffix: str = "", *words: str) -> 
     )
 
 
-#: Four products of bytes and their sum are an instruction.
-DOT_PRODUCT = "integer-dot-product"
 #: `coopmat`: the device's subgroups multiply matrices.
 #: `unstaged`: the device is a CPU, on which workgroup memory is a copy of what its cache holds.
 TARGETS = (
     _target("1.1", (1, 3)),
-    _target("1.3", (1, 6), "", DOT_PRODUCT),
-    _target("1.3", (1, 6), "+coopmat", DOT_PRODUCT, "coopmat"),
-    _target("1.3", (1, 6), "+cpu", DOT_PRODUCT, "unstaged"),
+    _target("1.3", (1, 6), "", *OPTIONS),
+    _target("1.3", (1, 6), "+coopmat", *OPTIONS, "coopmat"),
+    _target("1.3", (1, 6), "+coopmat+bf16", *OPTIONS, "coopmat", BFLOAT16),
+    _target("1.3", (1, 6), "+cpu", *OPTIONS, "unstaged"),
 )

@@ -15,12 +15,14 @@ from kgen_runtime.values import frozen
 @frozen
 class Features:
     """A structure of the API with the names of features that kernels may require: it exists from
-    version `api` on, and where `extension` is on if it names one."""
+    version `api` on, and where `extension` is on if it names one. `type` is the number of a
+    structure that the package does not have, whose members are these names."""
 
     structure: str
     names: tuple[str, ...]
     api: tuple[int, int]
     extension: str | None = None
+    type: int | None = None
 
 
 COOPERATIVE_MATRIX = "VK_KHR_cooperative_matrix"
@@ -49,11 +51,19 @@ FEATURES = (
         api=(1, 1),
         extension=COOPERATIVE_MATRIX,
     ),
+    Features(
+        structure="ShaderBfloat16FeaturesKHR",
+        names=("shaderBFloat16Type", "shaderBFloat16DotProduct", "shaderBFloat16CooperativeMatrix"),
+        api=(1, 1),
+        extension="VK_KHR_shader_bfloat16",
+        type=1000141000,
+    ),
 )
 #: Features that every version has, in a structure of their own.
 PLAIN = ("shaderInt16", "shaderInt64")
 #: Properties that a kernel may require, which need not be turned on.
 FLOAT_CONTROLS = (
+    "shaderDenormPreserveFloat16",
     "shaderRoundingModeRTEFloat16",
     "shaderSignedZeroInfNanPreserveFloat16",
     "shaderSignedZeroInfNanPreserveFloat32",
@@ -119,7 +129,7 @@ def _features(device: Any) -> list[str]:
 
 def _chain(wanted: Sequence[Features]) -> list[Any]:
     """One structure each and VkPhysicalDeviceFeatures2, each pointing to the one before."""
-    chain = [_structure(f.structure) for f in wanted]
+    chain = [_structure(f.structure) if f.type is None else _unknown(f) for f in wanted]
     chain.append(_structure("Features2"))
     for earlier, later in pairwise(chain):
         later.pNext = earlier
@@ -138,6 +148,17 @@ def _structure(name: str) -> Any:
     vk = driver()
     made = vk.ffi.new(f"VkPhysicalDevice{name} *")
     made.sType = getattr(vk, f"VkPhysicalDevice{name}")().sType
+    return made
+
+
+def _unknown(features: Features) -> Any:
+    """The same of a structure that the package does not have: what all begin with, then members."""
+    from cffi import FFI
+
+    ffi, members = FFI(), "".join(f"uint32_t {name};" for name in features.names)
+    ffi.cdef(f"typedef struct {{ int sType; void *pNext; {members} }} Unknown;")
+    made = ffi.new("Unknown *")
+    made.sType = features.type
     return made
 
 
@@ -160,7 +181,10 @@ def _properties(device: Any) -> list[str]:
     found: list[str] = []
     if api_version(device) >= (1, 2):
         controls = _query(device, "FloatControlsProperties")
-        found += [name for name in FLOAT_CONTROLS if getattr(controls, name)]
+        # Where the widths of floats depend on one another, no mode is for one of them alone.
+        modes = (controls.denormBehaviorIndependence, controls.roundingModeIndependence)
+        if vk.VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_NONE not in modes:
+            found += [name for name in FLOAT_CONTROLS if getattr(controls, name)]
     subgroup = _query(device, "SubgroupProperties")
     if subgroup.supportedStages & vk.VK_SHADER_STAGE_COMPUTE_BIT:
         bits = subgroup.supportedOperations

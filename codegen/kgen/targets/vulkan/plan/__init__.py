@@ -7,7 +7,7 @@ from kgen.schedule import CooperativeMatmul, FmaMatmul, GpuRows, GpuStream, Sche
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.row import is_interleaved
-from kgen.targets.vulkan.plan.base import VulkanPlan
+from kgen.targets.vulkan.plan.base import VulkanPlan, with_rounding
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise
 from kgen.targets.vulkan.plan.rows.interleaved import InterleavedPlan
 from kgen.targets.vulkan.plan.matmul.coopmat import plan_cooperative
@@ -19,6 +19,10 @@ from kgen.targets.vulkan.plan.rows.rowwise import RowwisePlan, plan_rowwise
 
 def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
     """Raises ScheduleError if the schedule does not fit."""
+    return with_rounding(_plan(spec, target, schedule))
+
+
+def _plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
     match spec, schedule:
         case Matmul(), CooperativeMatmul():
             return plan_cooperative(spec, target, schedule)

@@ -11,7 +11,7 @@ from kgen.schedule import Schedule
 from kgen.spec import DType, Spec
 from kgen.targets.base import Plan, Target
 from kgen.targets.header import times
-from kgen.targets.vulkan.limits import CEILING, STORAGE_8BIT, STORAGE_16BIT
+from kgen.targets.vulkan.limits import CEILING, ROUNDS_F16, STORAGE_8BIT, STORAGE_16BIT
 from kgen.targets.vulkan.plan import declarations
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED, Limits, vulkan_limits
 from kgen_runtime.manifest import Extent3, Launch
@@ -29,6 +29,13 @@ _NARROW = {
     "half": ("StorageBuffer16BitAccess", STORAGE_16BIT),
     "ushort": ("StorageBuffer16BitAccess", STORAGE_16BIT),
     "uchar": ("StorageBuffer8BitAccess", STORAGE_8BIT),
+}
+#: Modes that make conversions from and to f16 what kgen promises (Vulkan 1.3, "Precision and Operation
+#: of SPIR-V Instructions"), which are capabilities too, and the device's properties.
+FLOAT_MODES = {
+    "DenormPreserve": "shaderDenormPreserveFloat16",
+    "SignedZeroInfNanPreserve": "shaderSignedZeroInfNanPreserveFloat16",
+    "RoundingModeRTE": "shaderRoundingModeRTEFloat16",
 }
 #: The API that has elements of 8 bits, and the version of SPIR-V that needs no extension for them.
 API_8BIT, SPIRV_8BIT = (1, 2), (1, 5)
@@ -168,7 +175,8 @@ class Shared:
 class VulkanPlan(Plan):
     """`functions` names the helper functions of the module, in the order of their definition.
 
-    `constants` are floating-point constants of this kernel by name, as literals.
+    `constants` are floating-point constants of this kernel by name, as literals. `rounds_f16`: the
+    device converts from and to f16 as kgen does; `fallback` is the plan for devices that do not.
     """
 
     num_threads: int
@@ -176,6 +184,8 @@ class VulkanPlan(Plan):
     shared: tuple[Shared, ...] = ()
     functions: tuple[str, ...] = ()
     constants: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    rounds_f16: bool = False
+    fallback: VulkanPlan | None = None
 
     @property
     def shared_bytes(self) -> int:
@@ -212,7 +222,25 @@ class VulkanPlan(Plan):
     @property
     def extension(self) -> str:
         """That of the module's file."""
-        return "spv"
+        return "integer-rounding.spv" if self.is_fallback else "spv"
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether there is another module for devices that round to f16 themselves."""
+        return self.target.has(ROUNDS_F16) and self.converts_f16 and not self.rounds_f16
+
+    @property
+    def converts_f16(self) -> bool:
+        return bool({"narrow_f16", "widen_f16"} & {*self.functions})
+
+    @property
+    def variants(self) -> tuple[VulkanPlan, ...]:
+        return () if self.fallback is None else (self.fallback,)
+
+    @property
+    def execution_modes(self) -> tuple[str, ...]:
+        """Those of the entry point besides its size: how 16-bit floats are rounded and kept."""
+        return tuple(f"{mode} 16" for mode in FLOAT_MODES) if self.rounds_f16 else ()
 
     @property
     def further_requirements(self) -> Mapping[str, Any]:
@@ -235,7 +263,8 @@ class VulkanPlan(Plan):
 
     @property
     def capabilities(self) -> tuple[str, ...]:
-        return ("Shader", *(capability for capability, _ in self.narrow))
+        modes = ("Float16", *FLOAT_MODES) if self.rounds_f16 else ()
+        return ("Shader", *(capability for capability, _ in self.narrow), *modes)
 
     @property
     def has_8bit(self) -> bool:
@@ -267,7 +296,9 @@ class VulkanPlan(Plan):
         if self.target.has("unstaged"):
             beyond |= {"device": "cpu"}
         own = dict(self.further_requirements)
-        beyond["features"] = [*beyond["features"], *own.pop("features", [])]
+        modes = ["shaderFloat16", *FLOAT_MODES.values()] if self.rounds_f16 else []
+        features = [*beyond["features"], *own.pop("features", []), *modes]
+        beyond["features"] = [*dict.fromkeys(features)]
         beyond |= own
         version = (limits["api_major"], limits["api_minor"])
         api = max(version, API_8BIT) if self.has_8bit else version
@@ -309,6 +340,14 @@ class VulkanPlan(Plan):
             return ()
         found = (f"{s.name}: {s.element} {s.shape}, {s.nbytes} B" for s in self.shared)
         return (f"workgroup memory, {self.shared_bytes} B", *found)
+
+
+def with_rounding(plan: VulkanPlan) -> VulkanPlan:
+    """The plan that leaves conversions of f16 to devices that round them right; it is its own
+    fallback."""
+    if not (plan.target.has(ROUNDS_F16) and plan.converts_f16):
+        return plan
+    return dataclasses.replace(plan, rounds_f16=True, fallback=plan)
 
 
 def vector_type(scalar: str, width: int) -> str:

@@ -49,8 +49,8 @@ TYPES = {
     "uint_pair": "OpTypeStruct %uint %uint",
 }
 
-#: Vectors of zeros, by the type that they have.
-ZEROS = {"vec2_zero": "vec2", "vec4_zero": "vec4", "uvec2_zero": "uvec2", "uvec4_zero": "uvec4"}
+#: Zeros, by the type that they have.
+ZEROS = {"vec2_zero": "vec2", "vec4_zero": "vec4", "half_zero": "half", "uvec2_zero": "uvec2", "uvec4_zero": "uvec4"}
 
 #: f32 constants with a meaning: the literal, and what it is.
 MEANINGS = {

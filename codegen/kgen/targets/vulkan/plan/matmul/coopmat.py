@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CooperativeMatmul
-from kgen.spec import Matmul
+from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.vulkan.limits import CEILING
-from kgen.targets.vulkan.plan.base import Shared, check_powers_of_two, check_threads
+from kgen.targets.vulkan.limits import BFLOAT16, CEILING
+from kgen.targets.vulkan.plan.base import Shared, VulkanPlan, check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.matmul.base import (
     MatmulPlan,
     check_grid,
@@ -86,8 +86,11 @@ class CooperativePlan(MatmulPlan):
         return (self.a, self.b)
 
     @property
-    def variants(self) -> tuple[CooperativePlan, ...]:
-        return self.others
+    def variants(self) -> tuple[VulkanPlan, ...]:
+        return tuple(
+            replace(other, rounds_f16=self.rounds_f16 and other.size.rounds_f16)
+            for other in self.others
+        )
 
     @property
     def extension(self) -> str:
@@ -106,7 +109,7 @@ class CooperativePlan(MatmulPlan):
     @property
     def capabilities(self) -> tuple[str, ...]:
         own = ("CooperativeMatrixKHR", "VulkanMemoryModel", "GroupNonUniform")
-        return (*super().capabilities, *own, *self.types.capabilities)
+        return tuple(dict.fromkeys((*super().capabilities, *own, *self.types.capabilities)))
 
     @property
     def extensions(self) -> tuple[str, ...]:
@@ -212,9 +215,12 @@ class CooperativePlan(MatmulPlan):
         return "total"
 
 
-def is_cooperative(spec: Matmul) -> bool:
-    """Whether all accesses are of 16 bytes, as they must be; others are multiplied one by one."""
-    if spec.dtype not in TYPES or spec.b_dtype is not None:
+def is_cooperative(spec: Matmul, target: Target) -> bool:
+    """Whether the target has matrices of this type, and all accesses are of 16 bytes, as they must
+    be; others are multiplied one by one."""
+    if not target.has("coopmat") or spec.dtype not in TYPES or spec.b_dtype is not None:
+        return False
+    if spec.dtype is DType.BF16 and not target.has(BFLOAT16):
         return False
     width = WIDEST // spec.dtype.itemsize
     return all(plan_matrix(spec, name, width).width == width for name in "ab")
@@ -306,10 +312,11 @@ def _operand(
 
 def _check(spec: Matmul, target: Target, schedule: CooperativeMatmul) -> None:
     check_powers_of_two(schedule, "block_m", "block_n", "block_k", "num_threads", "num_stages")
-    if not is_cooperative(spec):
+    if not is_cooperative(spec, target):
         raise ScheduleError(
-            f"mainloop=coopmat reads 16 bytes at a time, and rows of {spec.key} are no whole "
-            "number of them; leave mainloop out"
+            f"mainloop=coopmat needs matrices of {spec.dtype}, which {target.name} may lack, and rows "
+            f"that are whole numbers of 16 bytes, which those of {spec.key} may not be; leave "
+            "mainloop out"
         )
     if schedule.num_stages > 2:
         raise ScheduleError(

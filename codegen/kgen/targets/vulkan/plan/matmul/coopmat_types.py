@@ -8,12 +8,14 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Size:
-    """Matrices of m x k by k x n, and the lanes of a subgroup that multiplies them."""
+    """Matrices of m x k by k x n, and the lanes of a subgroup that multiplies them. `rounds_f16`:
+    devices with matrices of this size convert f16 as kgen does; lavapipe promises less."""
 
     m: int
     n: int
     k: int
     lanes: int
+    rounds_f16: bool = True
 
     @property
     def text(self) -> str:
@@ -44,14 +46,14 @@ SIZES_16BIT = (
     Size(m=16, n=16, k=16, lanes=32),
     Size(m=32, n=8, k=16, lanes=32),
     Size(m=16, n=8, k=16, lanes=32),
-    Size(m=8, n=8, k=8, lanes=8),
+    Size(m=8, n=8, k=8, lanes=8, rounds_f16=False),
 )
 #: NVIDIA; AMD; lavapipe.
 SIZES_8BIT = (
     Size(m=16, n=16, k=32, lanes=32),
     Size(m=16, n=8, k=32, lanes=32),
     Size(m=16, n=16, k=16, lanes=32),
-    Size(m=8, n=8, k=8, lanes=8),
+    Size(m=8, n=8, k=8, lanes=8, rounds_f16=False),
 )
 TYPES = {
     DType.F16: CooperativeTypes(
