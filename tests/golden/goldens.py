@@ -174,6 +174,13 @@ def goldens() -> Iterator[Golden]:
             )
     # Matrices of a subgroup; the module for the first of their sizes.
     yield Golden(target="vulkan1.3+coopmat", spec=Matmul(m=64, n=64, k=128, dtype=DType.F16))
+    # Sums that stay in the accumulators, as they are and through an epilogue.
+    yield Golden(target="vulkan1.3+coopmat", spec=Matmul(m=64, n=64, k=128, dtype=DType.S8))
+    finished = (Epilogue.BIAS, Epilogue.RELU)
+    spec = Matmul(m=64, n=64, k=64, dtype=DType.F16, out_dtype=DType.F32, epilogue=finished)
+    yield Golden(target="vulkan1.3+coopmat", spec=spec)
+    # Four steps of k in a word.
+    yield Golden(target="vulkan1.3", spec=Matmul(m=32, n=32, k=72, dtype=DType.S8))
     # Straight from the buffers: slices of k, 16-bit elements two to a word; and for a CPU.
     spec = Matmul(m=1, n=64, k=260, dtype=DType.F16, layout=Layout.NT)
     yield Golden(target="vulkan1.3", spec=spec)

@@ -15,7 +15,7 @@ from kgen.spec.formula import INTEGERS
 from kgen.targets.base import EXACT, Assembled, Family, Operation, Plan, Source, Target, Toolchain
 from kgen.targets.vulkan import heuristics
 from kgen.targets.vulkan.expressions import SpirvRenderer, renderer_for
-from kgen.targets.vulkan.limits import MAX_TENSOR_BYTES, TARGETS
+from kgen.targets.vulkan.limits import BFLOAT16, GUARANTEED_1_3, MAX_TENSOR_BYTES, TARGETS
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 from kgen_runtime.manifest import Tolerance
 
@@ -42,6 +42,12 @@ ELEMENTWISE_TOLERANCE = Tolerance(
     subnormals="flushed",
     reason="a driver's exp2 is within 3 + 2 |x| ulp and its log2 within 2^-21; it may flush "
     "subnormal numbers",
+)
+#: Sums of s8 are exact; what follows is computed in f32.
+INTEGER_TOLERANCE = replace(
+    ELEMENTWISE_TOLERANCE,
+    accumulate=DType.S32,
+    reason="s32 sums are exact; a driver's exp2 is within 3 + 2 |x| ulp",
 )
 #: Sums may be rounded in either direction, as those of products; that of other epilogues as well.
 ROWWISE_TOLERANCE = replace(ELEMENTWISE_TOLERANCE, factor=MATMUL_TOLERANCE.factor)
@@ -92,16 +98,20 @@ class Vulkan(Family):
         if isinstance(spec, Rowwise):
             return EXACT if spec.has_exact_steps else ROWWISE_TOLERANCE
         assert isinstance(spec, Matmul)
+        if spec.accumulate.is_integer:
+            return INTEGER_TOLERANCE
         called = {step.name for step in steps(spec.epilogue_calls) if step.arguments}
         return MATMUL_TOLERANCE if called <= WEIGHED_DOWN else ROWWISE_TOLERANCE
 
     def proof(self, target: Target) -> str:
+        if target.has(BFLOAT16):
+            return "as vulkan1.3+coopmat; bf16 products compiled (RADV), not executed"
         return "executed (lavapipe 26)" if target.has("coopmat") else "executed (lavapipe)"
 
     def capabilities(self, target: Target) -> Mapping[str, Any]:
         return {
             "api": [target.limits["api_major"], target.limits["api_minor"]],
-            "features": [],
+            "features": list(GUARANTEED_1_3) if target.limits["api_minor"] >= 3 else [],
             "device_type": "cpu" if target.has("unstaged") else "other",
             "limits": {name: target.limits[name] for name in VULKAN_GUARANTEED},
         }

@@ -14,6 +14,7 @@ from kgen.schedule import (
 from kgen.spec import DType, Elementwise, Matmul, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.row import RowPlan, interleaved_block
+from kgen.targets.vulkan.limits import DOT_PRODUCT
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.elementwise import vector_of
 from kgen.targets.vulkan.plan.matmul.coopmat import is_cooperative
@@ -124,7 +125,9 @@ def _staged(spec: Matmul, target: Target) -> FmaMatmul:
         return (max(rows, cols) > limit, work)
 
     dots = spec.dtype is DType.S8
-    block_m, block_n, thread_m, thread_n = min(DOT_TILES if dots else FMA_TILES, key=cost)
+    # Bytes that are taken out of their words hold four times the registers.
+    dot_tiles = DOT_TILES if target.has(DOT_PRODUCT) else DOT_TILES[1:]
+    block_m, block_n, thread_m, thread_n = min(dot_tiles if dots else FMA_TILES, key=cost)
     return FmaMatmul(
         block_m=block_m,
         block_n=block_n,

@@ -28,10 +28,17 @@ STORAGE_16BIT = "storageBuffer16BitAccess"
 STORAGE_8BIT = "storageBuffer8BitAccess"
 #: Four products of bytes and their sum are an instruction.
 DOT_PRODUCT = "integer-dot-product"
-#: Floats of 16 bits may be rounded as kgen rounds them: SPIR-V has modes for it, devices properties.
+#: Devices may round floats of 16 bits as kgen does: SPIR-V has modes for it.
 ROUNDS_F16 = "float-controls"
 #: Cooperative matrices of bf16.
 BFLOAT16 = "coopmat-bf16"
+#: Features that every device with Vulkan 1.3 has.
+GUARANTEED_1_3 = (
+    "shaderIntegerDotProduct",
+    "subgroupSizeControl",
+    "computeFullSubgroups",
+    "vulkanMemoryModel",
+)
 #: What modules for Vulkan 1.3 make use of.
 OPTIONS = (DOT_PRODUCT, ROUNDS_F16)
 

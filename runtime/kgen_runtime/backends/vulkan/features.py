@@ -5,6 +5,7 @@ subgroup sizes. Found on a physical device, and turned on when a logical one is 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -153,9 +154,11 @@ def _structure(name: str) -> Any:
 
 def _unknown(features: Features) -> Any:
     """The same of a structure that the package does not have: what all begin with, then members."""
-    from cffi import FFI
-
-    ffi, members = FFI(), "".join(f"uint32_t {name};" for name in features.names)
+    # What the package is made with; its own declarations cannot be added to.
+    ffi, members = (
+        import_module("cffi").FFI(),
+        "".join(f"uint32_t {name};" for name in features.names),
+    )
     ffi.cdef(f"typedef struct {{ int sType; void *pNext; {members} }} Unknown;")
     made = ffi.new("Unknown *")
     made.sType = features.type

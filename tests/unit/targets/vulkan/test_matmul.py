@@ -116,7 +116,7 @@ def test_accesses_are_as_wide_as_the_shape_allows(dtype: DType, n: int, width: i
     assert found.b.matrix.width in widths_of(dtype)
     narrow = {"features": ["storageBuffer16BitAccess"]} if width == 1 else {}
     expected = {"api": "1.3"} | (narrow if dtype is not DType.F32 else {})
-    assert found.requires == expected
+    assert (found.fallback or found).requires == expected
 
 
 def test_a_leading_dimension_narrows_accesses() -> None:

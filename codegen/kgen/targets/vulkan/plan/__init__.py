@@ -9,11 +9,11 @@ from kgen.targets.base import Target
 from kgen.targets.row import is_interleaved
 from kgen.targets.vulkan.plan.base import VulkanPlan, with_rounding
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise
-from kgen.targets.vulkan.plan.rows.interleaved import InterleavedPlan
 from kgen.targets.vulkan.plan.matmul.coopmat import plan_cooperative
 from kgen.targets.vulkan.plan.matmul.dot import plan_dot
 from kgen.targets.vulkan.plan.matmul.fma import plan_fma
 from kgen.targets.vulkan.plan.matmul.unstaged import plan_unstaged
+from kgen.targets.vulkan.plan.rows.interleaved import InterleavedPlan
 from kgen.targets.vulkan.plan.rows.rowwise import RowwisePlan, plan_rowwise
 
 

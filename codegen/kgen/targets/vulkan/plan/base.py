@@ -30,8 +30,8 @@ _NARROW = {
     "ushort": ("StorageBuffer16BitAccess", STORAGE_16BIT),
     "uchar": ("StorageBuffer8BitAccess", STORAGE_8BIT),
 }
-#: Modes that make conversions from and to f16 what kgen promises (Vulkan 1.3, "Precision and Operation
-#: of SPIR-V Instructions"), which are capabilities too, and the device's properties.
+#: Modes that make conversions from and to f16 what kgen promises (Vulkan 1.3, "Precision and
+#: Operation of SPIR-V Instructions"), which are capabilities too, and the device's properties.
 FLOAT_MODES = {
     "DenormPreserve": "shaderDenormPreserveFloat16",
     "SignedZeroInfNanPreserve": "shaderSignedZeroInfNanPreserveFloat16",

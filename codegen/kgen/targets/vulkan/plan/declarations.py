@@ -50,7 +50,13 @@ TYPES = {
 }
 
 #: Zeros, by the type that they have.
-ZEROS = {"vec2_zero": "vec2", "vec4_zero": "vec4", "half_zero": "half", "uvec2_zero": "uvec2", "uvec4_zero": "uvec4"}
+ZEROS = {
+    "vec2_zero": "vec2",
+    "vec4_zero": "vec4",
+    "half_zero": "half",
+    "uvec2_zero": "uvec2",
+    "uvec4_zero": "uvec4",
+}
 
 #: f32 constants with a meaning: the literal, and what it is.
 MEANINGS = {

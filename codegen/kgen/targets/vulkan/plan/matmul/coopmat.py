@@ -165,9 +165,14 @@ class CooperativePlan(MatmulPlan):
     @property
     def loads(self) -> tuple[MatrixLoad, ...]:
         """The matrices of a K-tile that a subgroup loads, by step."""
-        sides = ((self.a, self.subgroups.rows, self.size.m), (self.b, self.subgroups.columns, self.size.n))
+        sides = (
+            (self.a, self.subgroups.rows, self.size.m),
+            (self.b, self.subgroups.columns, self.size.n),
+        )
         return tuple(
-            MatrixLoad(operand=o, step=step, number=number, edge=number * each, k=step * self.size.k)
+            MatrixLoad(
+                operand=o, step=step, number=number, edge=number * each, k=step * self.size.k
+            )
             for step in self.subgroups.steps
             for o, numbers, each in sides
             for number in numbers
@@ -314,8 +319,8 @@ def _check(spec: Matmul, target: Target, schedule: CooperativeMatmul) -> None:
     check_powers_of_two(schedule, "block_m", "block_n", "block_k", "num_threads", "num_stages")
     if not is_cooperative(spec, target):
         raise ScheduleError(
-            f"mainloop=coopmat needs matrices of {spec.dtype}, which {target.name} may lack, and rows "
-            f"that are whole numbers of 16 bytes, which those of {spec.key} may not be; leave "
+            f"mainloop=coopmat needs matrices of {spec.dtype}, which {target.name} may lack, and "
+            f"rows that are whole numbers of 16 bytes, which those of {spec.key} may not be; leave "
             "mainloop out"
         )
     if schedule.num_stages > 2:

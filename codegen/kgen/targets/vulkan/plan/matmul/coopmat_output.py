@@ -53,7 +53,11 @@ class Subgroups:
         """Each subgroup has whole matrices, which begin with a whole access."""
         if self.schedule.num_threads < self.size.lanes or self.schedule.block_k % self.size.k:
             return False
-        if min(self.warp_m, self.warp_n) == 0 or self.warp_m % self.access or self.warp_n % self.access:
+        if (
+            min(self.warp_m, self.warp_n) == 0
+            or self.warp_m % self.access
+            or self.warp_n % self.access
+        ):
             return False
         return self.warp_m % self.size.m == self.warp_n % self.size.n == 0
 
@@ -122,10 +126,11 @@ class StagedSums:
 @frozen
 class MatrixArgument:
     """A tensor of the epilogue, as a matrix for each of the sums': `index` is the id of its first
-    access, `stride` the distance between its rows (0: all are one), or columns by `layout`."""
+    access, `stride` the distance between its rows (0: all are one), or columns by `layout`. Names
+    of its values begin with `stem`."""
 
     name: str
-    parameter: str
+    stem: str
     extent: Extent
     row_stride: int
 
@@ -183,10 +188,9 @@ class DirectSums:
     @property
     def arguments(self) -> tuple[MatrixArgument, ...]:
         stride = self.outputs.row_stride
-        fused, names = self.epilogue.fused, self.epilogue.parameters[1:]
         return tuple(
-            MatrixArgument(name=a.name, parameter=p, extent=a.extent, row_stride=stride)
-            for a, p in zip(fused.arguments, names, strict=True)
+            MatrixArgument(name=a.name, stem=a.stem, extent=a.extent, row_stride=stride)
+            for a in self.epilogue.fused.arguments
         )
 
     @property

@@ -48,6 +48,8 @@ SIZES_16BIT = (
     Size(m=16, n=8, k=16, lanes=32),
     Size(m=8, n=8, k=8, lanes=8, rounds_f16=False),
 )
+#: AMD from RDNA4 on and NVIDIA.
+SIZES_BF16 = (SIZES_16BIT[0], SIZES_16BIT[2])
 #: NVIDIA; AMD; lavapipe.
 SIZES_8BIT = (
     Size(m=16, n=16, k=32, lanes=32),
@@ -69,7 +71,7 @@ TYPES = {
         capabilities=("BFloat16TypeKHR", "BFloat16CooperativeMatrixKHR"),
         extensions=("SPV_KHR_bfloat16",),
         features=("shaderBFloat16Type", "shaderBFloat16CooperativeMatrix"),
-        sizes=SIZES_16BIT,
+        sizes=SIZES_BF16,
     ),
     DType.S8: CooperativeTypes(
         component="char",

@@ -1,4 +1,4 @@
-"""A or B of a product of s8 on their way: buffer -> four steps of k in a word of workgroup memory."""
+"""A or B of a product of s8: buffer -> four steps of k in a word of workgroup memory."""
 
 from __future__ import annotations
 
