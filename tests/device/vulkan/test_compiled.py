@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from kgen.bundle import pack
 from kgen.check.static.hot_loop import Work
+from kgen.check.static.vulkan import compiled as static_vulkan
 from kgen.check.static.vulkan.compiled import Compiled, compiled
 from kgen.check.verify.run import opened
 from kgen.spec.text import parse
@@ -17,6 +20,7 @@ KERNELS = (
     "matmul 1024x1024x1024 f16",
     "softmax 1000x1000 f32",
     "relu 1000003 f32",
+    "matmul 1024x1024x1024 s8",
 )
 
 
@@ -59,6 +63,43 @@ def test_cooperative_matrices() -> None:
         assert found.loop is not None and found.loop.kind is Work.MATRIX
         assert found.loop.opcodes[opcode] == found.metrics["matrix_instructions"] >= 16
         assert found.metrics["spills"] == 0
+
+
+@pytest.mark.parametrize(
+    ("kernel", "opcodes"),
+    [
+        ("s8", ("v_wmma_i32_16x16x16_iu8", "imma.m16n8k32.i8.i8")),
+        ("f16 out=f32 +bias+relu", ("v_wmma_f32_16x16x16_f16", "hmma.m16n8k16.f32")),
+    ],
+)
+def test_sums_from_the_accumulators(kernel: str, opcodes: tuple[str, ...]) -> None:
+    """No spill, and short code."""
+    both = made_of(f"matmul 4096x4096x4096 {kernel}", "vulkan1.3+coopmat")
+    for found, opcode in zip(both, opcodes, strict=True):
+        assert found.loop is not None and found.loop.opcodes[opcode] >= 16
+        assert found.metrics["spills"] == 0
+    assert both[0].metrics["code_bytes"] < 5000
+
+
+def test_dot_products() -> None:
+    """A K-tile's 2,048 products of bytes are 512 instructions of each driver."""
+    both = made_of("matmul 1024x1024x1024 s8", "vulkan1.3")
+    for found, opcode in zip(both, ("v_dot4_i32_iu8", "idp4.i8.i8"), strict=True):
+        assert found.loop is not None and found.loop.opcodes[opcode] == 512
+
+
+def test_matrices_of_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By RADV for gfx1201. No driver here executes them."""
+    (radv, *_) = static_vulkan.COMPILERS
+    driver = dataclasses.replace(radv.driver, environment={"AMDGPU_GPU_ID": "gfx1201"})
+    only = (dataclasses.replace(radv, driver=driver),)
+    monkeypatch.setattr(static_vulkan, "COMPILERS", only)
+    needs.driver("mesa")
+    spec = parse("matmul 4096x4096x4096 bf16 out=f32")
+    with opened(pack([build(spec, "vulkan1.3+coopmat+bf16")])) as reader:
+        (found,) = compiled(reader, reader.manifest.kernels[0])
+    assert found.loop is not None and found.metrics["spills"] == 0
+    assert found.loop.opcodes["v_wmma_f32_16x16x16_bf16"] == 16
 
 
 def test_what_the_gpu_does_not_run_is_no_gap() -> None:

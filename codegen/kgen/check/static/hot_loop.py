@@ -161,7 +161,7 @@ WORDS: Mapping[str, Words] = {
     ),
     "nvk": Words(
         matrix=re.compile(r"[a-z]+mma\."),
-        fma=re.compile(r"[dfh]fma2?\b"),
+        fma=re.compile(r"[dfh]fma2?\b|idp4"),
         is_load=lambda ins: bool(_NVK_LOAD.match(ins.opcode)),
     ),
 }

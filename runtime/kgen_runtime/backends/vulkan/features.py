@@ -155,10 +155,8 @@ def _structure(name: str) -> Any:
 def _unknown(features: Features) -> Any:
     """The same of a structure that the package does not have: what all begin with, then members."""
     # What the package is made with; its own declarations cannot be added to.
-    ffi, members = (
-        import_module("cffi").FFI(),
-        "".join(f"uint32_t {name};" for name in features.names),
-    )
+    ffi = import_module("cffi").FFI()
+    members = "".join(f"uint32_t {name};" for name in features.names)
     ffi.cdef(f"typedef struct {{ int sType; void *pNext; {members} }} Unknown;")
     made = ffi.new("Unknown *")
     made.sType = features.type

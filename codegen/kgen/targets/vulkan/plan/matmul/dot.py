@@ -26,6 +26,27 @@ from kgen_runtime.values import frozen
 
 
 @frozen
+class Byte:
+    """A byte of a word."""
+
+    number: int
+
+    @property
+    def is_first(self) -> bool:
+        return self.number == 0
+
+    @property
+    def bit(self) -> int:
+        """Its first bit."""
+        return 8 * self.number
+
+    @property
+    def bits_from(self) -> int:
+        """Bits from there to the end of the word."""
+        return 8 * QUAD - self.bit
+
+
+@frozen
 class Step:
     """A quad of a K-tile in stage `stage`; ids start with `name`."""
 
@@ -93,6 +114,11 @@ class DotPlan(MatmulPlan):
     @property
     def next_stage(self) -> str:
         return "next_stage" if self.double_buffered else "uint_0"
+
+    @property
+    def bytes(self) -> tuple[Byte, ...]:
+        """Those of a quad."""
+        return tuple(Byte(number=number) for number in range(QUAD))
 
     # Sums
 
