@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = {
     "how-it-works.md": (
         "vulkan1.3+coopmat/matmul_64x64x128_f16_nn.spvasm",
+        "vulkan1.3+coopmat/matmul_64x64x64_f16_nn_to_f32_bias_relu.spvasm",
         "sm_80/matmul_64x64x128_f16_nn.ptx",
         "sm_90a/matmul_128x64x256_f16_nn.ptx",
         "sm_90a/matmul_128x16x320_f16_nt.ptx",

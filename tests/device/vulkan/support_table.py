@@ -36,7 +36,7 @@ SIZES = ("32x32x16", "17x19x13", "1x20x33", "18x2x40", "1x1x1")
 
 def lines() -> Iterator[str]:
     """The specs in one line each (:mod:`kgen.spec.text`)."""
-    for dtype, size in product(FLOATS, SIZES):
+    for dtype, size in product((*FLOATS, "s8"), SIZES):
         for layout in LAYOUTS if size in SIZES[:2] else LAYOUTS[1:2]:
             yield f"matmul {size} {dtype} layout={layout}"
     for narrow, layout in product(("bf16", "f16", "s8"), ("nn", "nt")):
@@ -45,6 +45,10 @@ def lines() -> Iterator[str]:
         yield f"matmul 9x10x8 {dtype} batch=2 alpha=0.5 beta=1 +bias+relu"
         yield f"matmul 9x10x8 {dtype} lda=12 ldb=14 ldc=16 batch=2 batch_stride_b=0 +bias+silu"
         yield f"matmul 9x10x8 {dtype} out={'f16' if dtype == 'f32' else 'f32'} +gelu+residual"
+        yield f"matmul 9x12x8 {dtype} out=s8 +relu"
+        yield f"matmul 9x10x8 s8 out={dtype} batch=2 alpha=0.5 beta=1 +bias+relu"
+    # 16 bytes in a row: by cooperative matrices where the target has them.
+    yield from ("matmul 32x32x64 s8", "matmul 64x80x48 s8 out=s8 scales=a,b,out +bias")
     for dtype, size in product(TYPES, ("64", "3x21")):
         yield f"{'x+y' if dtype != 'bool' else 'where(x,y,x)'} {size},{size} {dtype}"
     for dtype in FLOATS:
