@@ -220,6 +220,14 @@ def is_nothing(operator: str) -> Make:
     return make
 
 
+def cumulative(**attributes: Any) -> Make:
+    def make(m: Maker) -> str:
+        x = m.add("CumSum", m.input("x", (3, 5)), m.constant(1, np.int64), **attributes)
+        return str(m.add("CumSum", m.add("Mul", x, m.weight(5)), m.constant(0, np.int64)))
+
+    return make
+
+
 def old_softmax(m: Maker) -> str:
     m.opset = 11
     return str(m.add("Softmax", m.input("x", (2, 3, 5)), axis=1))
@@ -254,6 +262,7 @@ CASES: dict[str, Make] = {
     "GlobalAveragePool": norm("GlobalAveragePool", 0), "GlobalMaxPool": norm("GlobalMaxPool", 0),
     "Flatten": flattened, "Squeeze": flattened, "Unsqueeze": flattened, "Transpose": flattened,
     "Reshape": heads, "MatMul": heads, "batched": batched, "vectors": vectors, "Gemm": gemm,
+    "CumSum": cumulative(), "CumSum, back": cumulative(reverse=1, exclusive=1),
     "Slice": slices, "Split": split, "Concat": rotated, "Pad": padded, "Tile": tiled,
     "Expand": expanded, "Gather": gathered, "old softmax": old_softmax, "Conv": conv,
     "Conv plain": conv_2d(), "Conv padded": conv_2d(pads=[1, 0, 2, 1]),

@@ -1,4 +1,4 @@
-"""Resize: along each axis the nearest elements, or two of them with weights."""
+"""Resize: along each axis the nearest elements, or two or four of them with weights."""
 
 from __future__ import annotations
 
@@ -34,10 +34,15 @@ NEAREST: dict[str, Callable[[Array], Array]] = {
 }
 
 
+MODES = ("nearest", "linear", "cubic")
+#: Elements of an axis, and their weights, for each place.
+Taps = list[tuple[Array, Array]]
+
+
 def resize(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, mode = one(given), node.attribute("mode", "nearest")
-    if mode not in ("nearest", "linear") or node.attribute("antialias", 0):
-        raise b.refusal(f"has mode={mode}, or antialias; kgen has nearest and linear")
+    if mode not in MODES or node.attribute("antialias", 0):
+        raise b.refusal(f"has mode={mode}, or antialias; kgen has {', '.join(MODES)} without it")
     if node.operator == "Upsample" or node.opset < 11:
         how, nearest = "asymmetric", "floor"
     else:
@@ -61,23 +66,54 @@ def resize(b: Builder, node: Node, given: list[Value | None]) -> Value:
                 times[axis] = count
             else:
                 x = at_places(b, x, axis, found)
+        elif mode == "linear":
+            x = summed(b, x, axis, linear(places, n))
         else:
-            x = between(b, x, axis, places)
+            sharpness = node.attribute("cubic_coeff_a", -0.75)
+            x = summed(
+                b, x, axis, cubic(places, n, sharpness, node.attribute("exclude_outside", 0))
+            )
     return repeated(b, x, times) if times else x
 
 
-def between(b: Builder, x: Value, axis: int, places: Array) -> Value:
-    """Two elements of an axis with weights, for each of the places between them."""
-    n = x.shape[axis]
+def linear(places: Array, n: int) -> Taps:
+    """Two elements for each of the places between them."""
     places = np.clip(places, 0, n - 1)
     first = np.minimum(np.floor(places), max(n - 2, 0)).astype(np.int64)
-    shape = (len(places), *(1,) * (x.rank - axis - 1))
+    part = places - first
+    return [(first, 1 - part), (np.minimum(first + 1, n - 1), part)]
+
+
+def cubic(places: Array, n: int, a: float, excludes: bool) -> Taps:
+    """Four elements for each of the places between the middle two, by R. Keys' convolution with
+    `a`; beyond the ends the last one again, or none with `excludes`."""
+    first = np.floor(places).astype(np.int64) - 1
+    taps = []
+    for more in range(4):
+        at = first + more
+        x = np.abs(places - at)
+        near = ((a + 2) * x - (a + 3)) * x**2 + 1
+        far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+        weights = np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+        outside = (at < 0) | (at >= n)
+        taps.append((np.clip(at, 0, n - 1), np.where(excludes & outside, 0.0, weights)))
+    total = sum(weights for _, weights in taps)
+    return [(at, weights / total) for at, weights in taps]
+
+
+def summed(b: Builder, x: Value, axis: int, taps: Taps) -> Value:
+    """Elements of an axis times their weights, added."""
     dtype = DType.F64 if x.dtype is DType.F64 else DType.F32
-    part = (places - first).reshape(shape)
-    low, high = (at_places(b, x, axis, np.minimum(first + more, n - 1)) for more in (0, 1))
-    weights = [b.made("weights", w.astype(dtype.storage), dtype) for w in (1 - part, part)]
-    total = b.call("add", b.call("mul", low, weights[0]), b.call("mul", high, weights[1]))
-    return b.formula(total, low.shape, x.dtype)
+    terms, shape = [], x.shape
+    for at, weights in taps:
+        part = at_places(b, x, axis, at)
+        shape = part.shape
+        factors = weights.reshape(len(at), *(1,) * (x.rank - axis - 1))
+        terms.append(b.call("mul", part, b.made("weights", factors.astype(dtype.storage), dtype)))
+    total = terms[0]
+    for term in terms[1:]:
+        total = b.call("add", total, term)
+    return b.formula(total, shape, x.dtype)
 
 
 def scales_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[float, ...]:
@@ -105,8 +141,8 @@ def scales_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[float,
 
 OPERATORS: tuple[Operator, ...] = tuple(
     Operator(
-        name=name, family="copy", becomes="strides, gather; linear: mul and add of two",
-        lower=resize, limits="nearest or linear, constant scales or sizes",
+        name=name, family="copy", becomes="strides, gather; mul and add",
+        lower=resize, limits="no antialias, constant scales or sizes",
     )
     for name in ("Resize", "Upsample")
 )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kgen.graph.ir import Builder, Value
 from kgen.graph.operators.registry import Lower, Operator, integers, one, optional
 from kgen.graph.reading.model import Node
-from kgen.ops.expression import Expression
+from kgen.ops.expression import Expression, view
 
 
 def reduction(make: Callable[[Builder, Value], Expression]) -> Lower:
@@ -94,6 +94,30 @@ def place_of(name: str) -> Lower:
     return lower
 
 
+def cumulative_sum(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    """Sums of 2, 4, 8, ... elements up to each one (W. D. Hillis and G. L. Steele, "Data parallel
+    algorithms", 1986)."""
+    x = one(given)
+    axis = integers(b, one(given, 1), "axis")[0] % x.rank
+    n, backwards = x.shape[axis], bool(node.attribute("reverse", 0))
+
+    def moved(value: Value, by: int) -> Expression:
+        """Each element `by` places on, zeros where there was none."""
+        start, before, after = (by, 0, by) if backwards else (0, by, 0)
+        kept = view("slice", (b.tensor(value), axis, start, start + n - by, 1))
+        return view("pad", (kept, axis, before, after, 0.0))
+
+    if node.attribute("exclusive", 0):
+        if n == 1:
+            return b.formula(b.call("mul", x, 0.0), x.shape, x.dtype)
+        x = b.formula(moved(x, 1), x.shape, x.dtype)
+    by = 1
+    while by < n:
+        x = b.formula(b.call("add", x, moved(x, by)), x.shape, x.dtype)
+        by *= 2
+    return x
+
+
 _REDUCTIONS: dict[str, Callable[[Builder, Value], Expression]] = {
     "ReduceMean": of("mean"),
     "ReduceSum": of("sum"),
@@ -131,6 +155,10 @@ OPERATORS: tuple[Operator, ...] = (
             limits="the first of equal ones",
         )
         for name in ("ArgMax", "ArgMin")
+    ),
+    Operator(
+        name="CumSum", family="row-wise", becomes="add of 2, 4, 8, ...", lower=cumulative_sum,
+        limits="constant axis",
     ),
     Operator(name="RMSNormalization", family="row-wise", becomes="rms_norm", lower=rms_norm),
     Operator(
