@@ -14,19 +14,19 @@
 target triple = "x86_64-unknown-linux-gnu"
 
 define internal <16 x float> @exp2_nonpositive(<16 x float> %x, <16 x float> %factor) #2 {
-  %y.lowest = fdiv <16 x float> splat (float 0xC062E00000000000), %factor
-  %y.islow = fcmp olt <16 x float> %x, %y.lowest
-  %y.x = select <16 x i1> %y.islow, <16 x float> %y.lowest, <16 x float> %x
-  %y.shifted = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.x, <16 x float> %factor, <16 x float> splat (float 0x4168000FE0000000))
+  %y.lowest = fdiv <16 x float> splat (float 0xC05F800000000000), %factor
+  %y.isnormal = fcmp uge <16 x float> %x, %y.lowest
+  %y.kept = bitcast <16 x i1> %y.isnormal to i16
+  %y.shifted = call <16 x float> @llvm.fma.v16f32(<16 x float> %x, <16 x float> %factor, <16 x float> splat (float 0x4168000FE0000000))
   %y.n = fsub <16 x float> %y.shifted, splat (float 0x4168000FE0000000)
   %y.minus.n = fneg <16 x float> %y.n
-  %y.r = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.x, <16 x float> %factor, <16 x float> %y.minus.n)
+  %y.r = call <16 x float> @llvm.fma.v16f32(<16 x float> %x, <16 x float> %factor, <16 x float> %y.minus.n)
   %y.p.h1 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F55CA8840000000), <16 x float> %y.r, <16 x float> splat (float 0x3F83CDB7A0000000))
   %y.p.h2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h1, <16 x float> %y.r, <16 x float> splat (float 0x3FAC6B3AE0000000))
   %y.p.h3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h2, <16 x float> %y.r, <16 x float> splat (float 0x3FCEBF9F00000000))
   %y.p.h4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h3, <16 x float> %y.r, <16 x float> splat (float 0x3FE62E4300000000))
   %y.p = call <16 x float> @llvm.fma.v16f32(<16 x float> %y.p.h4, <16 x float> %y.r, <16 x float> splat (float 0x3FF0000000000000))
-  %y = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %y.p, <16 x float> %y.n, <16 x float> zeroinitializer, i16 -1, i32 4)
+  %y = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %y.p, <16 x float> %y.n, <16 x float> zeroinitializer, i16 %y.kept, i32 4)
   ret <16 x float> %y
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
 import shlex
 import shutil
@@ -9,10 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kgen.graph.operators import OPERATORS
 from tests.onnx_models import DECODER
 
-PAGE = Path(__file__).parents[2] / "docs" / "models.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "models.md"
 BEGIN, END = "<!-- table of operators -->\n", "<!-- end of table -->"
 
 
@@ -28,18 +33,41 @@ def test_the_table_is_the_registry() -> None:
     assert found == table(), "run tests/packaging/test_models_doc.py to renew it"
 
 
+def python_blocks() -> list[str]:
+    """The page's Python; the last block is of PyTorch."""
+    found = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    assert len(found) == 3 and all(len(block.splitlines()) < 16 for block in found)
+    return found
+
+
 def test_the_python_and_the_commands_run(tmp_path: Path) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    assert len(blocks) == 2 and all(len(block.splitlines()) < 16 for block in blocks)
-    subprocess.run([sys.executable, "-c", "".join(blocks)], check=True, cwd=tmp_path)
+    subprocess.run([sys.executable, "-c", "".join(python_blocks()[:2])], check=True, cwd=tmp_path)
     commands = re.findall(r"^\.venv/bin/kgen (.*?) *(?:#.*)?$", PAGE.read_text(), re.M)
-    assert len(commands) == 5
+    assert len(commands) == 4
     shutil.copy(DECODER["step"], tmp_path / "step.onnx")
-    for command in (*commands[1:3], commands[4]):
+    for command in commands[1:]:
         words = shlex.split(command)
         subprocess.run(
             [sys.executable, "-m", "kgen", *words], check=True, cwd=tmp_path, capture_output=True
         )
+
+
+@pytest.mark.slow
+def test_a_module_of_pytorch_runs(tmp_path: Path) -> None:
+    """By both exporters."""
+    has_torch = importlib.util.find_spec("torch") is not None
+    python = Path(sys.executable) if has_torch else ROOT / ".venv-bench/bin/python"
+    if not python.exists():
+        pytest.skip("takes PyTorch, which make bench-models installs")
+    code = python_blocks()[2]
+    paths = {"PYTHONPATH": f"{ROOT / 'codegen'}:{ROOT / 'runtime'}"}
+    done = subprocess.run(
+        [str(python), "-c", code + code.replace("dynamo=True", "dynamo=False")],
+        cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **paths},
+    )  # fmt: skip
+    if "No module named 'onnx" in done.stderr or "No module named 'torch" in done.stderr:
+        pytest.skip("takes PyTorch and onnxscript, which make bench-models installs")
+    assert done.returncode == 0, done.stderr
 
 
 if __name__ == "__main__":

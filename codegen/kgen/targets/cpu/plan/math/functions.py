@@ -66,9 +66,9 @@ class Functions:
 
     @property
     def lowest_exponent(self) -> float:
-        """From it on exp2_nonpositive is zero: 2^-127 becomes that, unless it is scaled by n; then
-        2^-151, and what is next to it, is rounded to it."""
-        return self.exp2_low - 1.0 if self.has_scalef else -127.0
+        """Below it exp2_nonpositive is zero: what would be subnormal, or where it is not scaled by
+        n the number whose exponent would be 0."""
+        return -126.0 if self.has_scalef else -127.0
 
     @property
     def exp2_coefficients(self) -> tuple[float, ...]:
