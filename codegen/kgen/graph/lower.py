@@ -13,6 +13,7 @@ from kgen.graph.fusing.products import Batch, extent_of, matrix, product_extents
 from kgen.graph.ir import Product, Source, Value
 from kgen.graph.layout import Layout, seen
 from kgen.graph.reading.model import Array, Shape
+from kgen.graph.rewrites.norms import normalized
 from kgen.graph.rewrites.recognise import recognised
 from kgen.graph.rewrites.tied import FEW
 from kgen.ops import reduces
@@ -154,6 +155,8 @@ class _Lowering:
         if lazy.axes and not lazy.value.dtype.is_integer:
             expression = without_cast(expression)
         expression = recognised(expression)
+        if lazy.axes:
+            expression = normalized(expression)
         names = inputs(expression)
         leaves = {name: self.fused.leaves[name] for name in names}
         nodes = self.nodes(root, sorted(lazy.inlined, key=lambda name: int(name[1:])))

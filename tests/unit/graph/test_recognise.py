@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("onnx")
+from kgen.graph.rewrites.norms import normalized
 from kgen.graph.rewrites.recognise import recognised
 from kgen.ops import parse
 
@@ -48,3 +49,37 @@ def test_written_out(written: str, name: str) -> None:
 )
 def test_others_stay(other: str) -> None:
     assert recognised(parse(other)) is parse(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("(x - mean(x)) * rsqrt(mean((x - mean(x)) ** 2) + 0.5)", "layer_norm(x, 1, 0, 0.5)"),
+        ("w * ((x - mean(x)) / sqrt(0.5 + mean(square(x - mean(x))))) + b",
+         "layer_norm(x, w, b, 0.5)"),
+        ("b + (x - mean(x)) * (rsqrt(mean((x - mean(x)) * (x - mean(x))) + 0.5) * w)",
+         "layer_norm(x, w, b, 0.5)"),
+        ("x * rsqrt(mean(x * x) + 0.5) * w", "rms_norm(x, w, 0.5)"),
+        ("w * (x / sqrt(mean(x ** 2) + 0.5)) + b", "add(rms_norm(x, w, 0.5), b)"),
+        ("exp(x) * w * rsqrt(mean(exp(x) ** 2) + 0.5)", "rms_norm(exp(x), w, 0.5)"),
+    ],
+)  # fmt: skip
+def test_normalizations_are_found_in_any_order(text: str, found: str) -> None:
+    assert str(normalized(parse(text))) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x * rsqrt(mean(y * y) + 0.5)",
+        "x * rsqrt(mean(x * y) + 0.5)",
+        "x * rsqrt(mean(x ** 3) + 0.5)",
+        "x * rsqrt(amax(x * x) + 0.5)",
+        "x * sqrt(mean(x * x) + 0.5)",
+        "x / rsqrt(mean(x * x) + 0.5)",
+        "x * rsqrt(mean(x * x) + w)",
+        "x * amax(x) * rsqrt(mean(x * x) + 0.5)",
+    ],
+)
+def test_what_is_nearly_a_normalization_stays(text: str) -> None:
+    assert normalized(parse(text)) == parse(text)
