@@ -199,6 +199,8 @@ def goldens() -> Iterator[Golden]:
     yield Golden(target="x86-64-v4+vnni", spec=spec, schedule=lanes)
     # A few rows of a large B at once pass by all rows of A.
     yield Golden(target="x86-64-v4", spec=Matmul(m=2, n=70, k=4001, dtype=DType.F32))
+    # Split-k of a stream: slices of K, and a launch that adds them up.
+    yield Golden(target="x86-64-v3", spec=Matmul(m=6, n=70, k=12001, dtype=DType.F32))
     # prepacked B: nothing of it is packed or masked.
     spec = _ahead(_as(EVEN, DType.BF16))
     yield Golden(target="x86-64-v4+bf16", spec=spec, schedule=pairs)

@@ -242,6 +242,15 @@ class CpuMatmul(Schedule):
 
 
 @frozen
+class CpuSplitMatmul(CpuMatmul):
+    """Split-k of the same blocking: one block of out (mc >= m, nc >= n), whose K is cut into
+    `split_k` slices, a task each; the sums of slices are added up in a launch of their own."""
+
+    mainloop: ClassVar[str] = "split-k"
+    split_k: int = 2
+
+
+@frozen
 class AmxMatmul(CpuMatmul):
     """The same blocking with mr x nr made of AMX tiles of 16 rows x 64 bytes."""
 

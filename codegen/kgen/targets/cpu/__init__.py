@@ -10,6 +10,7 @@ from kgen.ops import Primitive as P
 from kgen.schedule import (
     AmxMatmul,
     CpuMatmul,
+    CpuSplitMatmul,
     CpuSplitRows,
     CpuStream,
     DotMatmul,
@@ -216,6 +217,10 @@ def plan_matmul(spec: Matmul, target: Target, schedule: CpuMatmul) -> MatmulPlan
         from kgen.targets.cpu.plan.kernels.gemv import plan_outer
 
         return plan_outer(spec, target, schedule)
+    if isinstance(schedule, CpuSplitMatmul):
+        from kgen.targets.cpu.plan.kernels.blis_split import plan_split
+
+        return plan_split(spec, target, schedule)
     product = tile_product(spec.dtype, target)
     if product and (isinstance(schedule, AmxMatmul) or not in_place(spec, target)):
         from kgen.targets.cpu.plan.amx.matmul import plan_amx

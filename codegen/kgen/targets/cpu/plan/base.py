@@ -32,8 +32,11 @@ class CpuPlan(Plan):
 
     @property
     def signature(self) -> str:
-        """The function's parameters."""
-        pointers = [f"ptr {self.pointer(name)}" for name in self.launches[-1].arguments]
+        """The parameters of the last launch's function."""
+        return self.signature_of(self.launches[-1])
+
+    def signature_of(self, launch: Launch) -> str:
+        pointers = [f"ptr {self.pointer(name)}" for name in launch.arguments]
         return ", ".join([*pointers, "i64 %begin", "i64 %end"])
 
     def pointer(self, name: str) -> str:

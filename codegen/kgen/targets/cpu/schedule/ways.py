@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
-from kgen.schedule import CpuMatmul
+from kgen.schedule import CpuMatmul, CpuSplitMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
@@ -49,6 +49,9 @@ NARROW_ROWS = 132
 NARROW_IN_PLACE = 16
 #: What the model must promise to leave the first way: less is its error.
 CLEARLY = 1.03
+#: Slices of a stream that is cut along K, each of so many blocks at least; and multiply-adds from
+#: which one is: a launch more takes a microsecond or two.
+SLICES, SLICE_BLOCKS, SLICED_WORK = 4, 4, 1 << 22
 #: Seconds under which a task is not cut for the sake of more.
 TASK_SECONDS = 100e-6
 
@@ -58,8 +61,21 @@ def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     worth a comparison."""
     if is_stream(spec, target):
         widened = spec.dtype is not spec.accumulate
-        return stream_matmul(spec, target, packs_a=widened or spec.m > STREAM_A_ROWS)
+        stream = stream_matmul(spec, target, packs_a=widened or spec.m > STREAM_A_ROWS)
+        return in_slices(spec, stream)
     return ranked(spec, target)[0].schedule
+
+
+def in_slices(spec: Matmul, stream: CpuMatmul) -> CpuMatmul:
+    """Split-k of a stream that is one task, so that other cores have a part of it: 12 x 768 x 3072
+    in f32 takes two threads 1.0 times one's time without it (Golden Cove)."""
+    is_whole = stream.mc >= spec.m and stream.nc >= spec.n and spec.batch == 1
+    work = spec.m * spec.n * spec.k
+    slices = min(SLICES, spec.k // (SLICE_BLOCKS * stream.kc))
+    if not is_whole or work < SLICED_WORK or slices < 2:
+        return stream
+    fields = {field.name: getattr(stream, field.name) for field in dataclasses.fields(stream)}
+    return CpuSplitMatmul(**fields, split_k=slices)
 
 
 def is_stream(spec: Matmul, target: Target) -> bool:

@@ -219,10 +219,6 @@ class SplitRowsPlan(RowwisePlan):
             )
         return tuple(found)
 
-    def signature_of(self, launch: Launch) -> str:
-        pointers = [f"ptr {self.pointer(name)}" for name in launch.arguments]
-        return ", ".join([*pointers, "i64 %begin", "i64 %end"])
-
 
 def may_be_split(spec: Rowwise) -> bool:
     """A row is one line."""
