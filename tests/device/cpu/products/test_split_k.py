@@ -25,7 +25,7 @@ SPLIT = CpuSplitMatmul(mr=3, nr=16, mc=6, kc=16, nc=64, pack_a=True, pack_b=Fals
 
 
 def product(**fields: Any) -> Matmul:
-    return Matmul(**{"m": 5, "n": 40, "k": 75, "dtype": DType.F32} | fields)
+    return Matmul(**dict[str, Any](m=5, n=40, k=75, dtype=DType.F32) | fields)
 
 
 @pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4"])
