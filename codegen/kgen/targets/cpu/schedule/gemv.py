@@ -91,7 +91,8 @@ def is_outer(spec: Matmul, target: Target) -> bool:
     few = spec.m <= max(_outer_sums(spec, target)) and streams(spec, target)
     if not (few and has_outer(spec, target)):
         return False
-    if spec.dtype is DType.BF16 and spec.m > OUTER_PAIRS_FEW and not gains_by_pairs(target):
+    pairs = spec.dtype is DType.BF16 and _group(spec, target) > 1
+    if pairs and spec.m > OUTER_PAIRS_FEW and not gains_by_pairs(target):
         return False
     needed = outer_registers(spec, target, _group(spec, target), 1)
     return needed <= target.limits["vector_registers"]

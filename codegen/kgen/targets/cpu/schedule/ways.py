@@ -187,7 +187,7 @@ def depths(spec: Matmul, grid: Grid, unit: int) -> list[int]:
 def copied_a(spec: Matmul, packing: Packing, mc: int, kc: int) -> int:
     """Bytes of a packed block of A, of whole vectors."""
     runs, length = (kc, mc) if spec.layout.a_transposed else (mc, kc)
-    return runs * (length * packing.itemsize + ROW_PADDING)
+    return runs * (rounded_up(length * packing.itemsize, LINE_BYTES) + ROW_PADDING)
 
 
 def has_narrow_panels(target: Target) -> bool:
