@@ -73,7 +73,14 @@ def graph_of(model: Model) -> Graph:
         given = [value(name) for name in node.inputs]
         try:
             made = OPERATORS[node.operator].lower(b, node, given)
-        except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError) as error:
+        except (
+            ArithmeticError,
+            AssertionError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:
             # What an exporter never writes; every operator takes its inputs to fit.
             raise b.refusal(f"has inputs and attributes that do not fit: {error}") from None
         results = made if isinstance(made, tuple) else (made,)

@@ -19,6 +19,7 @@ from onnx.reference import ReferenceEvaluator
 from kgen.errors import GraphError
 from kgen.graph.reading.branches import MOST_NESTED, branch_of
 from kgen.graph.reading.model import Array, Model, Node, Shape, Tensor
+from kgen.graph.reading.tensors import graphs_of
 from kgen_runtime.dtypes import DType
 
 #: ONNX's element types that values may have.
@@ -33,8 +34,22 @@ DTYPES: Mapping[int, DType] = {
     onnx.TensorProto.UINT8: DType.U8,
     onnx.TensorProto.BOOL: DType.BOOL,
 }
-#: Bytes that a folded constant may have.
-MOST_FOLDED = 2 << 30
+#: Bytes that all folded constants may have together, beside thrice what the model brings itself:
+#: weights are transposed and cast, and the rest is shapes, masks and tables of positions.
+MOST_FOLDED = 256 << 20
+#: Whose results have as many elements as their inputs' values make, which are not more than those
+#: of the inputs, and an index along each axis for each.
+OF_DATA = frozenset({"NonZero", "Unique", "Compress"})
+#: What onnx's reference computes in loops of Python, and the elements that it is given of them.
+SLOW = frozenset(
+    {
+        *("Conv", "ConvInteger", "ConvTranspose", "DeformConv", "QLinearConv"),
+        *("AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LpPool", "MaxPool", "MaxUnpool"),
+        *("GRU", "LSTM", "RNN", "GridSample", "Resize", "RoiAlign", "Upsample"),
+        *("Col2Im", "DFT", "NonMaxSuppression", "STFT", "TfIdfVectorizer"),
+    }
+)
+MOST_SLOW = 1 << 16
 #: Whose results differ from run to run.
 RANDOM = frozenset(
     {
@@ -68,6 +83,8 @@ class _Walk:
         self, proto: onnx.ModelProto, shapes: Mapping[str, Shape], supported: Collection[str]
     ) -> None:
         self.proto, self.supported = proto, supported
+        #: Bytes that folding may still make.
+        self.left = MOST_FOLDED
         self.opsets = {
             o.domain if o.domain not in DOMAINS else "": o.version for o in proto.opset_import
         }
@@ -77,7 +94,8 @@ class _Walk:
         self.nodes: list[Node] = []
         self.unsupported: dict[str, list[str]] = {}
         for initializer in proto.graph.initializer:
-            self.constants[initializer.name] = array_of(initializer)
+            self.constants[initializer.name] = array = array_of(initializer)
+            self.left += 3 * array.nbytes
             self.types[initializer.name] = helper.make_tensor_type_proto(
                 initializer.data_type, list(initializer.dims)
             )
@@ -226,14 +244,28 @@ class _Walk:
         }
 
     def _fold(self, node: onnx.NodeProto, name: str, typed: Mapping[str, onnx.TypeProto]) -> bool:
-        """Computes a node whose inputs are known; says whether that was possible."""
-        for kind in typed.values():
-            if math.prod(_dims(kind)) * 8 > MOST_FOLDED:
-                raise GraphError(
-                    f"node {name} ({node.op_type}) makes a constant of shape "
-                    f"{'x'.join(map(str, _dims(kind)))}; {MOST_FOLDED >> 30} GiB is the limit"
-                )
+        """Computes a node whose inputs are known; says whether that was possible. Loops, which may
+        have no end, and texts are left alone."""
         given = [v for v in dict.fromkeys(node.input) if v]
+        if (
+            any(graphs_of(attribute) for attribute in node.attribute)
+            or any(self.constants[v].dtype.hasobject for v in given)
+            or not all(v in typed or node.op_type in OF_DATA for v in node.output if v)
+        ):
+            return False
+        elements = sum(math.prod(_dims(kind)) for kind in typed.values())
+        if node.op_type in SLOW and elements > MOST_SLOW:
+            return False
+        nbytes = sum(map(_nbytes, typed.values()))
+        if node.op_type in OF_DATA:
+            nbytes = sum(8 * max(1, array.ndim) * array.size for array in self._given(given))
+        if nbytes > self.left:
+            shapes = ", ".join("x".join(map(str, _dims(kind))) or "1" for kind in typed.values())
+            raise GraphError(
+                f"node {name} ({node.op_type}) makes a constant of shape {shapes}, of "
+                f"{nbytes} bytes; {self.left} are left of the {MOST_FOLDED >> 20} MiB that may be "
+                "computed beside what the model brings"
+            )
         alone = helper.make_graph(
             [node],
             "fold",
@@ -243,14 +275,19 @@ class _Walk:
         model = helper.make_model(alone, opset_imports=self.proto.opset_import)
         try:
             with np.errstate(all="ignore"):
-                found = ReferenceEvaluator(model).run(None, {v: self.constants[v] for v in given})
+                arrays = dict(zip(given, self._given(given), strict=True))
+                found = ReferenceEvaluator(model).run(None, arrays)
         except Exception:
             return False
         if not all(isinstance(value, np.ndarray | np.generic) for value in found):
             return False
         for value, array in zip(filter(None, node.output), found, strict=True):
             self._keep(value, np.asarray(array))
+            self.left -= self.constants[value].nbytes
         return True
+
+    def _given(self, names: Sequence[str]) -> list[Array]:
+        return [self.constants[name] for name in names]
 
     def _keep(self, name: str, array: Array) -> None:
         self.constants[name] = np.ascontiguousarray(array).reshape(array.shape)
@@ -320,6 +357,12 @@ def _some(names: Sequence[str]) -> str:
 
 def _dims(kind: onnx.TypeProto) -> Shape:
     return tuple(dim.dim_value for dim in kind.tensor_type.shape.dim)
+
+
+def _nbytes(kind: onnx.TypeProto) -> int:
+    """Of a tensor; texts count as pointers."""
+    dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
+    return math.prod(_dims(kind)) * int(dtype.itemsize)
 
 
 def array_of(tensor: onnx.TensorProto) -> Array:

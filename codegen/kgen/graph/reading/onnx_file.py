@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import math
 import os
+import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 import onnx
 from onnx import external_data_helper as external
-from onnx import helper
 
 from kgen.errors import GraphError
+from kgen.graph.reading.functions import inlined
+from kgen.graph.reading.tensors import MOST_BYTES, NARROW, size_of, tensors
 
-#: Bytes that constants of a model may have together.
-MOST_BYTES = 16 << 30
+#: Bytes of a protocol buffer: what lengths in it can say.
+MOST_OF_FILE = 2 << 30
 
 
 def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
-    """The model, its functions inlined. Raises GraphError."""
+    """The model, its functions inlined and its data read. Raises GraphError."""
     file = Path(path)
     try:
+        found = file.stat()
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+            raise GraphError(f"model={file} is no file; give an ONNX file")
+        if found.st_size >= MOST_OF_FILE:
+            raise GraphError(
+                f"model={file} has {found.st_size} bytes; {MOST_OF_FILE} is the limit; export the "
+                "model with its data beside it"
+            )
         data = file.read_bytes()
     except OSError as error:
         raise GraphError(
@@ -34,82 +44,69 @@ def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
         ) from None
     if not model.graph.output or not model.opset_import:
         raise GraphError(f"model={file} is no ONNX file: it has no graph with outputs")
+    try:
+        model = inlined(model)
+    except GraphError as error:
+        raise GraphError(f"model={file}: {error}") from None
     _load_external(model, file)
-    if model.functions:
-        try:
-            model = onnx.inliner.inline_local_functions(model)
-        except Exception as error:
-            raise GraphError(f"model={file}: its functions cannot be inlined: {error}") from None
     return model
 
 
 def _load_external(model: onnx.ModelProto, file: Path) -> None:
     """Reads what tensors have in files beside the model's, and nowhere else."""
-    folder = file.parent.resolve()
-    for tensor in external._get_all_tensors(model):
-        if not external.uses_external_data(tensor):
-            _check_size(tensor, len(tensor.raw_data), file)
-            continue
-        given = {entry.key: entry.value for entry in tensor.external_data}
-        location = given.get("location", "")
-        place = (folder / location).resolve()
-        if not location or Path(location).is_absolute() or folder not in place.parents:
+    left = MOST_BYTES
+    for tensor in tensors(model):
+        nbytes = size_of(tensor)
+        beside = external.uses_external_data(tensor)
+        left -= nbytes if beside else 0
+        if left < 0:
             raise GraphError(
-                f"model={file}: the data of {tensor.name} lie in {location!r}, outside of the "
-                "model's folder; export the model again with its data beside it"
+                f"model={file}: its constants have more than {MOST_BYTES >> 30} GiB together, "
+                "which is the limit"
             )
-        nbytes = _size(tensor)
-        try:
-            offset, length = int(given.get("offset", 0)), int(given.get("length", nbytes))
-            if offset < 0 or length != nbytes:
-                raise ValueError
+        if beside:
+            given = {entry.key: entry.value for entry in tensor.external_data}
+            tensor.raw_data = _data_beside(tensor.name, given, nbytes, file)
+            tensor.data_location = onnx.TensorProto.DEFAULT
+            del tensor.external_data[:]
+        elif tensor.raw_data and len(tensor.raw_data) != nbytes and tensor.data_type not in NARROW:
+            raise GraphError(
+                f"model={file}: {tensor.name} has {len(tensor.raw_data)} bytes and not the "
+                f"{nbytes} of its shape; export the model again"
+            )
+
+
+def _data_beside(name: str, given: Mapping[str, str], nbytes: int, file: Path) -> bytes:
+    """A tensor's bytes in a file of the model's folder. Raises GraphError."""
+    folder, location = file.parent.resolve(), given.get("location", "")
+    outside = GraphError(
+        f"model={file}: the data of {name} lie in {location!r}, outside of the model's folder; "
+        "export the model again with its data beside it"
+    )
+    try:
+        place = (folder / location).resolve()
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a NUL
+        raise outside from None
+    if not location or Path(location).is_absolute() or folder not in place.parents:
+        raise outside
+    data = b""
+    try:
+        offset, length = int(given.get("offset", 0)), int(given.get("length", nbytes))
+        # What it claims is held against the file before memory is taken for it.
+        if nbytes == length > 0 <= offset and place.stat().st_size - offset >= nbytes:
             with place.open("rb") as source:
                 source.seek(offset)
-                data = source.read(length)
-        except OSError as error:
-            raise GraphError(
-                f"model={file}: {location}, which has the data of {tensor.name}, cannot be read: "
-                f"{error.strerror}; put it beside the model"
-            ) from None
-        except (ValueError, OverflowError, MemoryError):
-            data = b""
-        if len(data) != nbytes:
-            raise GraphError(
-                f"model={file}: {location} does not have the {nbytes} bytes of {tensor.name}; "
-                "export the model again"
-            )
-        tensor.raw_data = data
-        tensor.data_location = onnx.TensorProto.DEFAULT
-        del tensor.external_data[:]
-
-
-def _size(tensor: onnx.TensorProto) -> int:
-    """Bytes of a tensor's elements."""
-    try:
-        bits = helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
-    except Exception:
+                data = source.read(nbytes)
+    except OSError as error:
         raise GraphError(
-            f"tensor {tensor.name} has a type that is unknown: {tensor.data_type}"
+            f"model={file}: {location}, which has the data of {name}, cannot be read: "
+            f"{error.strerror}; put it beside the model"
         ) from None
-    if any(n < 0 for n in tensor.dims) or math.prod(tensor.dims) * bits > MOST_BYTES:
+    except ValueError:  # no number
+        pass
+    if len(data) != nbytes:
         raise GraphError(
-            f"tensor {tensor.name} has the shape {list(tensor.dims)}; {MOST_BYTES >> 30} GiB is "
-            "the limit"
+            f"model={file}: {location} does not have the {nbytes} bytes of {name}; "
+            "export the model again"
         )
-    return int(math.prod(tensor.dims) * bits)
-
-
-def _check_size(tensor: onnx.TensorProto, nbytes: int, file: Path) -> None:
-    if nbytes and nbytes != _size(tensor) and tensor.data_type not in _NARROW:
-        raise GraphError(
-            f"model={file}: {tensor.name} has {nbytes} bytes and not the {_size(tensor)} of its "
-            "shape; export the model again"
-        )
-
-
-#: Types of which several elements share a byte.
-_NARROW = {
-    getattr(onnx.TensorProto, name)
-    for name in ("INT4", "UINT4", "FLOAT4E2M1", "INT2", "UINT2")
-    if hasattr(onnx.TensorProto, name)
-}
+    return data

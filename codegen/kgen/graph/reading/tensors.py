@@ -1,0 +1,78 @@
+"""The tensors that a model's protocol buffer holds, wherever they stand, and what they may take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import onnx
+from onnx import helper
+
+from kgen.errors import GraphError
+
+#: Bytes that the constants of a model may have together.
+MOST_BYTES = 16 << 30
+#: Axes of a tensor: numpy's limit.
+MOST_AXES = 64
+#: Types of which several elements share a byte, and how many bits one has.
+NARROW = {
+    getattr(onnx.TensorProto, name): bits
+    for name, bits in (("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4), ("INT2", 2), ("UINT2", 2),
+                       ("FLOAT6E2M3", 6), ("FLOAT6E3M2", 6))
+    if hasattr(onnx.TensorProto, name)
+}  # fmt: skip
+
+
+def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """All of a model without functions: constants of its graphs, and values of attributes, whatever
+    an attribute says of its own type."""
+    graphs = [model.graph]
+    while graphs:
+        graph = graphs.pop()
+        yield from graph.initializer
+        for sparse in graph.sparse_initializer:
+            yield from (sparse.values, sparse.indices)
+        for attribute in attributes(graph.node):
+            yield from _of_attribute(attribute)
+            graphs += graphs_of(attribute)
+
+
+def attributes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.AttributeProto]:
+    for node in nodes:
+        yield from node.attribute
+
+
+def graphs_of(attribute: onnx.AttributeProto) -> list[onnx.GraphProto]:
+    """The graphs in an attribute."""
+    return [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
+
+
+def _of_attribute(attribute: onnx.AttributeProto) -> Iterator[onnx.TensorProto]:
+    if attribute.HasField("t"):
+        yield attribute.t
+    yield from attribute.tensors
+    sparse = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
+    for one in (*sparse, *attribute.sparse_tensors):
+        yield from (one.values, one.indices)
+
+
+def size_of(tensor: onnx.TensorProto) -> int:
+    """Bytes of a tensor's elements by its type and shape. Raises GraphError for a type that there
+    is not, and for more than a model may have."""
+    try:
+        bits = (
+            NARROW.get(tensor.data_type)
+            or 8 * helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+        )
+    except Exception:
+        raise GraphError(
+            f"tensor {tensor.name} has a type that is unknown: {tensor.data_type}"
+        ) from None
+    if len(tensor.dims) <= MOST_AXES and min(tensor.dims, default=0) >= 0:
+        nbytes = (int(math.prod(tensor.dims)) * bits + 7) // 8
+        if nbytes <= MOST_BYTES:
+            return nbytes
+    raise GraphError(
+        f"tensor {tensor.name} has the shape {'x'.join(map(str, tensor.dims[:MOST_AXES]))}; "
+        f"{MOST_AXES} axes of 0 or more, and {MOST_BYTES >> 30} GiB, are the limit"
+    )
