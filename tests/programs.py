@@ -18,7 +18,7 @@ from kgen.program import weight
 from kgen.spec import Operand, Spec
 from kgen.targets.base import Kernel
 from kgen_runtime.dtypes import DType
-from kgen_runtime.memory.dlpack import packed_strides
+from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.schema.program import Place, PlaceKind, Program, Step, Value
 
 Array = npt.NDArray[Any]

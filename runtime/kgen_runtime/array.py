@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from kgen_runtime.backend import Backend
     from kgen_runtime.memory.host import HostBytes
-
+from kgen_runtime.memory.strides import packed_strides
 
 #: What numpy lacks.
 _ML_DTYPES = (DType.BF16, *FLOATS_8)
@@ -75,7 +75,7 @@ class Array:
     ) -> Array:
         """An array of undefined content, packed unless strides (in elements) are given."""
         shape = tuple(shape)
-        strides = dlpack.packed_strides(shape) if strides is None else tuple(strides)
+        strides = packed_strides(shape) if strides is None else tuple(strides)
         nbytes = extent(shape, strides) * dtype.itemsize
         return cls(Memory(backend, nbytes), dtype, shape, strides)
 

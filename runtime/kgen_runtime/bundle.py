@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from typing import TYPE_CHECKING
 
 from kgen_runtime.archive import DAMAGE, Archive, Source, map_file
+from kgen_runtime.digests import Digests
 from kgen_runtime.errors import BundleError, IntegrityError
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor
 from kgen_runtime.schema.manifest_json import from_json
@@ -34,6 +34,7 @@ class BundleFile:
     def __init__(self, source: Source) -> None:
         self._archive = Archive(source)
         self.name = self._archive.name
+        self._digests = Digests()
         try:
             self.manifest: Manifest = self._manifest()
         except BaseException:
@@ -118,7 +119,7 @@ class BundleFile:
             )
 
     def _check_digest(self, entry: Stored, data: bytes | memoryview) -> None:
-        digest = hashlib.sha256(data).hexdigest()
+        digest = self._digests.sha256(data)
         if digest != entry.sha256:
             raise IntegrityError(
                 f"{self.name}: {entry.file} has sha256 {digest[:12]}..., the manifest says "

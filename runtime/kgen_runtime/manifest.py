@@ -11,12 +11,12 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import field
-from functools import cached_property
 from typing import Any, Literal
 
 from kgen_runtime.dtypes import DType
+from kgen_runtime.memory.strides import extent
 from kgen_runtime.schema.program import Program
-from kgen_runtime.values import frozen
+from kgen_runtime.values import cached, frozen
 
 #: What is written, and all that are read: version 1 had no programs.
 SCHEMA_VERSION = 2
@@ -72,9 +72,9 @@ class TensorParam:
     @property
     def extent(self) -> int:
         """Elements from the first to the last one, both included."""
-        return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+        return extent(self.shape, self.strides)
 
-    @cached_property
+    @cached
     def nbytes(self) -> int:
         """Bytes from the first to the end of the last element."""
         return self.extent * self.dtype.itemsize

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from fnmatch import fnmatchcase
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kgen_runtime.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 #: Features that the CPU is to be taken not to have: names of /proc/cpuinfo, `*` for any letters,
 #: with commas or blanks between them.
@@ -16,6 +18,10 @@ DISABLED_CPU_FEATURES = "KGEN_DISABLE_CPU_FEATURES"
 def enabled(features: frozenset[str]) -> frozenset[str]:
     """Those of a CPU's features that the environment does not disable."""
     disabled = os.environ.get(DISABLED_CPU_FEATURES, "").replace(",", " ").split()
+    if not disabled:
+        return features
+    from fnmatch import fnmatchcase
+
     return frozenset(
         name for name in features if not any(fnmatchcase(name, each) for each in disabled)
     )
@@ -33,6 +39,8 @@ def cache_folder() -> Path | None:
     """Where kgen keeps what it can make again: $KGEN_CACHE_DIR; else $XDG_CACHE_HOME/kgen, or
     ~/.cache/kgen where that is unset or, which the specification says to ignore, relative. None for
     a user without a home."""
+    from pathlib import Path  # takes milliseconds, which loading a bundle does not
+
     if own := os.environ.get(CACHE_DIR):
         return Path(own).absolute()
     named = Path(os.environ.get(CACHE_HOME, ""))

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from _thread import RLock  # threading takes a millisecond to import
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from operator import attrgetter
-from threading import RLock
-from typing import Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
 #: Where the standard library looks for the fields of a class.
@@ -38,6 +38,24 @@ def frozen(cls: type[T]) -> type[T]:
     setattr(cls, FIELDS, _Fields(cls))
     cls.__signature__ = _SIGNATURE  # type: ignore[attr-defined]
     return cls
+
+
+if TYPE_CHECKING:
+    from functools import cached_property as cached
+else:
+
+    class cached:
+        """As functools.cached_property, without the lock that it has in Python 3.11, which takes
+        longer than most values: of two threads both may compute one."""
+
+        def __init__(self, function: Callable[[Any], Any]) -> None:
+            self.function, self.__doc__ = function, function.__doc__
+
+        def __get__(self, instance: Any, cls: type) -> Any:
+            if instance is None:
+                return self
+            found = instance.__dict__[self.function.__name__] = self.function(instance)
+            return found
 
 
 class _Record:

@@ -37,6 +37,8 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 #: searches all that was imported many times over.
 OBJECTS_BETWEEN_COLLECTIONS = 100_000
 EXIT_DONE, EXIT_INTERRUPTED = 0, 130
+#: Characters of a message.
+LONGEST_LINE = 2000
 EXIT_CODES = (
     "exit status: 0 done; 1 a check failed (a wrong kernel, a broken budget, a bundle that does "
     "not run there); 2 the request cannot be met: one line on stderr says why and what to do"
@@ -99,7 +101,7 @@ def _run(parsed: argparse.Namespace) -> int:
         status = import_module(f"kgen.cli.commands.{parsed.command}").run(parsed)
         sys.stdout.flush()
     except KgenError as error:
-        print(f"kgen {command}: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"kgen {command}: {one_line(str(error))}", file=sys.stderr)
         return EXIT_REFUSED
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("kgen"):
@@ -120,6 +122,14 @@ def _run(parsed: argparse.Namespace) -> int:
         return EXIT_REFUSED
     assert isinstance(status, int)
     return status
+
+
+def one_line(message: str) -> str:
+    """A message as a line that a terminal can show: names in it may come from a stranger's file."""
+    line = "".join(
+        c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split())[:LONGEST_LINE]
+    )
+    return line if len(message) <= LONGEST_LINE else f"{line}..."
 
 
 def _drop_stdout() -> None:

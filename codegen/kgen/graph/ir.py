@@ -298,6 +298,11 @@ class Builder:
         """numpy's matmul of operands of two or more axes. Where an axis of the batch was made of
         several, as of groups of heads that share a matrix, the product has these: each may have a
         stride of its own."""
+        if a.shape[-1] != b.shape[-2]:
+            raise self.refusal(
+                f"multiplies rows of {a.shape[-1]} by columns of {b.shape[-2]}; they must be of "
+                "one length"
+            )
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         shape = (*batch, a.shape[-2], b.shape[-1])
         for value in (b, a):

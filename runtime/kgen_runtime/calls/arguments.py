@@ -20,6 +20,7 @@ from kgen_runtime.manifest import TensorParam
 from kgen_runtime.memory import dlpack
 from kgen_runtime.memory.host import host_bytes
 from kgen_runtime.memory.overlap import share_an_element
+from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.values import frozen
 
 #: Kernels of device backends load up to 16 bytes at once from the start of a tensor.
@@ -139,7 +140,7 @@ class Slot:
         #: By the type of an argument: gives the buffer of one that fits, else None.
         self.finders = Finders(param, backend)
         self._form = dlpack.Form(param.dtype, param.shape, param.strides)
-        self._packed = param.strides == dlpack.packed_strides(param.shape)
+        self._packed = param.strides == packed_strides(param.shape)
 
     def buffer(self, value: Any, stream: int | None, keep: list[object]) -> Any:
         """The buffer of an argument that fits; what must outlive the call is added to `keep`.

@@ -20,6 +20,7 @@ from kgen_runtime.array import Array, host_dtype
 from kgen_runtime.backend import Backend
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.memory import dlpack
+from kgen_runtime.memory.strides import packed_strides
 
 Finder = Callable[[Any], Any]
 
@@ -119,7 +120,7 @@ def torch_finder(param: TensorParam) -> Finder:
 
 
 def _is_packed(param: TensorParam) -> bool:
-    return param.strides == dlpack.packed_strides(param.shape)
+    return param.strides == packed_strides(param.shape)
 
 
 @functools.cache

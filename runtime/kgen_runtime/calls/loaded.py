@@ -7,8 +7,8 @@ another thread or the garbage collector, gives the code back.
 
 from __future__ import annotations
 
-import threading
 import weakref
+from _thread import _local  # threading takes a millisecond to import
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -45,7 +45,7 @@ class LoadedKernel:
         #: What a device that is closed waits for; see :func:`close_after`.
         self.device: object = None
         self._backend = backend
-        self._scratch = threading.local()
+        self._scratch = _local()
         # Not at exit: the process goes with all that it has, and a driver may be gone before it.
         weakref.finalize(self, _unload, backend, handle).atexit = False
 

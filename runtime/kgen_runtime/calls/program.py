@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from _thread import allocate_lock  # threading takes a millisecond to import
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -67,7 +67,7 @@ class LoadedProgram:
         self.inputs = tuple(Slot(entry.name, _param(v, "input"), backend) for v in entry.inputs)
         self.outputs = tuple(Slot(entry.name, _param(v, "output"), backend) for v in entry.outputs)
         self._own: OwnSession | None = None
-        self._turn = threading.Lock()
+        self._turn = allocate_lock()
 
     @property
     def input_names(self) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from typing import Any
 
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError
+from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.values import frozen
 
 HOST, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED = 1, 2, 3, 10, 11, 13  # DLDeviceType
@@ -247,14 +248,6 @@ def stream_number(kind: int, stream: int | None) -> int | None:
     if kind in (CUDA, CUDA_MANAGED):
         return stream or 1
     return stream or 0 if kind == ROCM else None
-
-
-def packed_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Element strides of a packed row-major tensor."""
-    strides = [1] * len(shape)
-    for i in range(len(shape) - 2, -1, -1):
-        strides[i] = strides[i + 1] * shape[i + 1]
-    return tuple(strides)
 
 
 def function(name: str, result: Any, *arguments: Any) -> Any:

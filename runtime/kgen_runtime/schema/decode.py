@@ -6,6 +6,7 @@ add on the way out, so that what is right costs no text.
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import math
 import sys
@@ -105,7 +106,10 @@ def _object(cls: type) -> Reader:
 @cache
 def _hint(module: str, text: str) -> Any:
     """A type hint as `from __future__ import annotations` leaves it."""
-    return eval(text, vars(sys.modules[module]))
+    names = vars(sys.modules[module])
+    if text in names:  # most are names, which eval would compile
+        return names[text]
+    return getattr(builtins, text, None) or eval(text, names)
 
 
 def _several(element: Reader) -> Reader:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from kgen_runtime.errors import BundleError
 from kgen_runtime.launch_limits import ANYTHING, CPU, refusal
 from kgen_runtime.manifest import KernelEntry, Launch, Packing, TensorMap, TensorParam, Tile
-from kgen_runtime.memory.dlpack import packed_strides
+from kgen_runtime.memory.strides import extent, packed_strides
 from kgen_runtime.schema.spec_tensors import tensors
+
+Shape = tuple[int, ...]
 
 #: Bytes of a tensor or a workspace, and of a step in one: what numpy and drivers count in.
 MAX_BYTES = 2**63 - 1
@@ -92,21 +95,23 @@ def _parameters(kernel: KernelEntry) -> None:
         _refuse(one != other, f"its spec asks for {_described(one)}, not {_described(other)}")
 
 
-def check_tensor(name: str, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> None:
+def check_tensor(name: str, shape: Shape, strides: Shape, itemsize: int) -> None:
     """Raises BundleError unless a tensor has one stride for each dimension and can be addressed."""
+    if (problem := _tensor_problem(shape, strides, itemsize)) is not None:
+        raise BundleError(f"{name} {problem}")
+
+
+@lru_cache(maxsize=1024)  # a program's values have few shapes
+def _tensor_problem(shape: Shape, strides: Shape, itemsize: int) -> str | None:
     if len(shape) != len(strides):
-        raise BundleError(f"{name} has not one stride per dimension")
+        return "has not one stride per dimension"
     if len(shape) > MAX_RANK:
-        raise BundleError(f"{name} has {len(shape)} dimensions; the limit is {MAX_RANK}")
+        return f"has {len(shape)} dimensions; the limit is {MAX_RANK}"
     if shape and (min(shape) < 1 or min(strides) < 0):
-        raise BundleError(f"{name} has a size below 1 or a stride below 0")
-    extent = _extent(shape, strides)
-    if (most := max(extent, *strides, 0) * itemsize) > MAX_BYTES:
-        raise BundleError(f"{name} spans {most} bytes; the limit is {MAX_BYTES}")
-
-
-def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
-    return 1 + sum([(n - 1) * s for n, s in zip(shape, strides, strict=True)])
+        return "has a size below 1 or a stride below 0"
+    if (most := max(extent(shape, strides), *strides, 0) * itemsize) > MAX_BYTES:
+        return f"spans {most} bytes; the limit is {MAX_BYTES}"
+    return None
 
 
 def _is_disjoint(p: TensorParam) -> bool:
@@ -165,7 +170,7 @@ def _tensor_maps(kernel: KernelEntry) -> None:
 def _tensor_map(map_: TensorMap, nbytes: int) -> None:
     _refuse(len(map_.shape) > MAX_MAP_RANK, f"{map_.name} has {len(map_.shape)} dimensions")
     check_tensor(map_.name, map_.shape, map_.strides, map_.dtype.itemsize)
-    spans = _extent(map_.shape, map_.strides) * map_.dtype.itemsize
+    spans = extent(map_.shape, map_.strides) * map_.dtype.itemsize
     _refuse(spans > nbytes, f"{map_.name} spans {spans} bytes; {map_.tensor} has {nbytes}")
     if map_.strides[-1] != 1 or not all(1 <= n <= MAX_BOX for n in map_.box):
         raise BundleError(f"{map_.name} is no box of 1 to {MAX_BOX} that the copy engine takes")

@@ -7,11 +7,11 @@ a kernel on values. All that a runtime needs stands here: it plans no memory and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Literal
 
 from kgen_runtime.dtypes import DType
-from kgen_runtime.values import frozen
+from kgen_runtime.memory.strides import extent
+from kgen_runtime.values import cached, frozen
 
 PlaceKind = Literal["arena", "weights", "input", "output", "state"]
 #: Folder of weight files, in a bundle or beside it.
@@ -36,7 +36,7 @@ class Place:
     name: str = ""
     offset: int = 0
 
-    @cached_property
+    @cached
     def memory(self) -> tuple[PlaceKind, str]:
         """The memory itself."""
         return self.kind, self.name
@@ -59,11 +59,10 @@ class Value:
     strides: tuple[int, ...]
     place: Place
 
-    @cached_property
+    @cached
     def nbytes(self) -> int:
         """Bytes from the first to the end of the last element."""
-        steps = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
-        return (1 + steps) * self.dtype.itemsize
+        return extent(self.shape, self.strides) * self.dtype.itemsize
 
     @property
     def end(self) -> int:
@@ -142,7 +141,7 @@ class Program:
         """The names of its kernels among those of a bundle, each once."""
         return tuple(dict.fromkeys(f"{self.target}/{step.kernel}" for step in self.steps))
 
-    @cached_property
+    @cached
     def by_name(self) -> dict[str, Value]:
         """Its values by name."""
         return {value.name: value for value in self.values}

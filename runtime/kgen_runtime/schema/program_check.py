@@ -14,7 +14,7 @@ from itertools import combinations
 
 from kgen_runtime.errors import BundleError
 from kgen_runtime.manifest import KernelEntry, TensorParam
-from kgen_runtime.memory.dlpack import packed_strides
+from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.schema.kernel_check import MAX_BYTES, check_tensor
 from kgen_runtime.schema.program import Place, Program, Step, Value, weight_file
 

@@ -16,7 +16,7 @@ from kgen_runtime.errors import BundleError
 from kgen_runtime.expressions import views
 from kgen_runtime.expressions.formulas import Formulas, formulas_in, input_names, reduced
 from kgen_runtime.manifest import TensorParam
-from kgen_runtime.memory.dlpack import packed_strides
+from kgen_runtime.memory.strides import packed_strides
 
 Spec = Mapping[str, Any]
 Role = Literal["input", "output"]

@@ -8,7 +8,7 @@ computed from shapes alone is a constant behind this walk, and no shape stays op
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,8 +72,36 @@ def imported(
     among the supported ones with the names of all nodes that they are in."""
     walk = _Walk(proto, shapes, supported)
     for i, node in enumerate(proto.graph.node):
-        walk.visit(node, i)
+        name = shown_name(node, i)
+        try:
+            walk.visit(node, name)
+        except (
+            ArithmeticError,
+            AssertionError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:
+            # What no exporter writes: results that an operator must have, attributes of a type.
+            raise GraphError(
+                f"node {name} ({node.op_type}) is not as its operator is: {error}"
+            ) from None
     return walk.model()
+
+
+def shown_name(node: onnx.NodeProto, number: int) -> str:
+    return node.name or next((f"{node.op_type}:{o}" for o in node.output if o), f"#{number}")
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raises GraphError for names that no line, and so no bundle, can show."""
+    for name in names:
+        if not isinstance(name, str) or not name.isprintable():  # bytes are no UTF-8
+            raise GraphError(
+                f"the name {name!a} has characters that cannot be printed; export the model "
+                "with others"
+            )
 
 
 class _Walk:
@@ -107,6 +135,7 @@ class _Walk:
     def _fix(self, shapes: Mapping[str, Shape]) -> None:
         """The inputs' shapes, of which none may stay open."""
         names = [i.name for i in self.inputs]
+        check_names((self.proto.graph.name, *names, *self.constants))
         for name in shapes:
             if name not in names:
                 raise GraphError(
@@ -148,8 +177,8 @@ class _Walk:
                 f"the model leaves shapes open: {', '.join(left)}; give {options} with numbers"
             )
 
-    def visit(self, node: onnx.NodeProto, number: int, depth: int = 0) -> None:
-        name = node.name or next((f"{node.op_type}:{o}" for o in node.output if o), f"#{number}")
+    def visit(self, node: onnx.NodeProto, name: str, depth: int = 0) -> None:
+        check_names((name, node.op_type, *node.output))
         for value in node.input:
             if value and value not in self.types and value not in self.open:
                 raise GraphError(
@@ -203,7 +232,7 @@ class _Walk:
         for tensor in tensors:
             self._keep(tensor.name, array_of(tensor))
         for number, inner in enumerate(nodes):
-            self.visit(inner, number, depth + 1)
+            self.visit(inner, shown_name(inner, number), depth + 1)
 
     def _shape_of(self, node: onnx.NodeProto) -> Array:
         shape = _dims(self.types[node.input[0]])

@@ -12,13 +12,16 @@ import atexit
 import ctypes
 import os
 import platform
-import threading
+from _thread import allocate_lock
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgen_runtime.backends.cpu.library import Library
 from kgen_runtime.errors import DeviceError
+
+if TYPE_CHECKING:
+    from threading import Thread
 
 #: The folder of the shared objects; pathlib takes milliseconds to import.
 NATIVE = __file__.removesuffix("backends/cpu/workers.py") + "native/"
@@ -149,8 +152,8 @@ class Workers:
 
     def reset(self) -> None:
         """A pool without threads, where it was: prepared calls keep its address."""
-        self._threads: list[threading.Thread] = []
-        self._lock = threading.Lock()
+        self._threads: list[Thread] = []
+        self._lock = allocate_lock()
         ctypes.memset(self.address, 0, POOL_BYTES)
         ctypes.c_void_p.from_address(self.address + POOL["syscall"]).value = self._syscall
 
@@ -163,13 +166,15 @@ class Workers:
         """Have at least so many threads besides the caller's."""
         with self._lock:
             while len(self._threads) < count:
-                name = f"kgen-cpu-{len(self._threads)}"
-                # A daemon, for the interpreter waits for others before it tells us to stop.
-                thread = threading.Thread(
-                    target=self.code.worker, args=(self.address,), name=name, daemon=True
-                )
-                thread.start()
-                self._threads.append(thread)
+                self._threads.append(self._started(f"kgen-cpu-{len(self._threads)}"))
+
+    def _started(self, name: str) -> Thread:
+        from threading import Thread  # takes a millisecond, which a single thread does without
+
+        # A daemon, for the interpreter waits for others before it tells us to stop.
+        thread = Thread(target=self.code.worker, args=(self.address,), name=name, daemon=True)
+        thread.start()
+        return thread
 
     def stop(self) -> None:
         """End all threads."""
@@ -182,7 +187,7 @@ class Workers:
 
 _code: Code | None = None
 _workers: Workers | None = None
-_making = threading.Lock()
+_making = allocate_lock()
 
 
 def code() -> Code:
@@ -213,7 +218,7 @@ def _start_anew() -> None:
     """In a child after fork(2) there are no workers, and a launch of another thread that was under
     way never ends: the child makes workers of its own when it first needs some."""
     global _making
-    _making = threading.Lock()
+    _making = allocate_lock()
     if _workers is not None:
         _workers.reset()
 

@@ -16,7 +16,7 @@ import kgen
 from kgen import bundle, pipeline, targets
 from kgen.errors import BundleError
 from kgen_runtime.dtypes import DType
-from kgen_runtime.memory.dlpack import packed_strides
+from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.schema.decode import decode
 from kgen_runtime.schema.manifest_json import from_json, to_json
 from kgen_runtime.schema.program import Place, Program, Step, Value

@@ -10,7 +10,7 @@ import dataclasses
 
 from kgen.spec import Matmul, Operand
 from kgen_runtime.manifest import Packing, TensorParam
-from kgen_runtime.memory.dlpack import packed_strides
+from kgen_runtime.memory.strides import packed_strides
 
 
 def b_is_packed(spec: Matmul) -> bool:

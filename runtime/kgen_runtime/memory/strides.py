@@ -1,0 +1,19 @@
+"""Strides of a tensor, in elements: the packed ones, and how far they reach."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+
+def packed_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Those of a packed row-major tensor."""
+    strides = [1] * len(shape)
+    for i in range(len(shape) - 2, -1, -1):
+        strides[i] = strides[i + 1] * shape[i + 1]
+    return tuple(strides)
+
+
+@lru_cache(maxsize=1024)  # a program's values have few shapes
+def extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """Elements from the first to the last one, both included."""
+    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
