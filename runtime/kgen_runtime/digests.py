@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 #: Bytes that Python's own implementation is given: 2 ms. OpenSSL's is six times faster, and takes
@@ -29,10 +30,7 @@ class Digests:
 def _own() -> Any:
     """The module that hashlib falls back on; some builds of Python are without."""
     try:
-        if sys.version_info >= (3, 12):
-            from _sha2 import sha256
-        else:
-            from _sha256 import sha256
+        return import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
     except ImportError:
         from hashlib import sha256
     return sha256

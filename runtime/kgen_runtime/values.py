@@ -41,7 +41,9 @@ def frozen(cls: type[T]) -> type[T]:
 
 
 if TYPE_CHECKING:
-    from functools import cached_property as cached
+    from functools import cached_property
+
+    cached = cached_property
 else:
 
     class cached:

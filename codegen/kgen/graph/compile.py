@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 
 from kgen import building, bundle, pipeline, targets
 from kgen.cache import kernel_cache
@@ -16,7 +17,7 @@ from kgen.graph.ir import Graph
 from kgen.graph.lower import Lowered, lower
 from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.operators import OPERATORS, graph_of
-from kgen.graph.reading.importer import imported
+from kgen.graph.reading.importer import MISFITS, imported
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.reading.onnx_file import read
 from kgen.graph.rewrites.narrow import WEIGHTS, narrowed, weights_of
@@ -53,13 +54,26 @@ def load(
 ) -> Fused:
     """A model's fused graph, with its products' weights, or both of their operands, in a narrow
     type. Raises GraphError."""
-    model = folded(imported(read(path), shapes, OPERATORS))
-    graph = merged(graph_of(model))
-    if weights is not None:
-        graph = narrowed(graph, weights, weights_of(model))
-    if products is not None:
-        graph = rounded(graph, products, product_nodes(model))
-    return fuse(tied(graph))
+    with no_misfits(path):
+        model = folded(imported(read(path), shapes, OPERATORS))
+        graph = merged(graph_of(model))
+        if weights is not None:
+            graph = narrowed(graph, weights, weights_of(model))
+        if products is not None:
+            graph = rounded(graph, products, product_nodes(model))
+        return fuse(tied(graph))
+
+
+@contextmanager
+def no_misfits(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raises GraphError for a model whose nodes fit their operators, but not one another."""
+    try:
+        yield
+    except MISFITS as error:
+        raise GraphError(
+            f"model={path}: its nodes do not fit one another ({type(error).__name__}: {error}); "
+            "export the model again"
+        ) from error
 
 
 def lowered_for(fused: Fused, target: Target, states: Iterable[str] = ()) -> Lowered:
@@ -114,7 +128,8 @@ def compile_model(
     progress(f"reading {path}")
     fused = load(path, shapes or {}, wanted, multiplied)
     kept = states_of(fused.graph, states or {})
-    lowered = {target.name: lowered_for(fused, target, kept.values()) for target in found}
+    with no_misfits(path):
+        lowered = {t.name: lowered_for(fused, t, kept.values()) for t in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
     plans = {}
     for target in found:

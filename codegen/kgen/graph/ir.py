@@ -29,6 +29,8 @@ from kgen.ops.registry import call_of
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
+#: Elements of a table that a node needs: places along an axis, zeros to begin with, copies.
+MOST_OF_TABLE = 1 << 24
 #: The end of the name of a constant's transpose.
 TRANSPOSED = ".T"
 
@@ -165,6 +167,14 @@ class Builder:
         self.constants.setdefault(name, array)
         return self.add(Source(kind="constant", name=name), array.shape, dtype)
 
+    def check_table(self, elements: int) -> None:
+        """Raises GraphError for a table of so many elements that a node would need beside the
+        model, before memory is taken for it."""
+        if elements > MOST_OF_TABLE:
+            raise self.refusal(
+                f"needs a table of {elements} elements; {MOST_OF_TABLE} is the limit"
+            )
+
     def made(self, what: str, array: Array, dtype: DType) -> Value:
         """A constant that a node needs beside the model's."""
         assert self.node is not None
@@ -189,6 +199,8 @@ class Builder:
         if not isinstance(operation, View):
             return self.array(value)
         array = self.elements(self.values[operation.of])
+        if array is not None and operation.step.kind == "expand":
+            self.check_table(math.prod(value.shape))
         return None if array is None else operation.step.of_array(array)
 
     def folded(self, value: Value) -> Value:
@@ -270,6 +282,11 @@ class Builder:
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
         """Of another shape. Axes of one element come and go before a permutation."""
+        if math.prod(value.shape) != math.prod(shape):
+            raise self.refusal(
+                f"makes {'x'.join(map(str, shape))} of {'x'.join(map(str, value.shape))}, which "
+                "has another number of elements"
+            )
         order = self.order_of(value)
         if order and [n for n in value.shape if n > 1] == [n for n in shape if n > 1]:
             inner, behind = squeezed(value.shape, order, tuple(shape))
@@ -279,6 +296,8 @@ class Builder:
 
     def permute(self, value: Value, axes: Sequence[int]) -> Value:
         """With its axes in this order; of what is permuted already, that in another order."""
+        if sorted(axes) != list(range(value.rank)):
+            raise self.refusal(f"orders {value.rank} axes by {list(axes)}")
         at = value.operation
         if isinstance(at, View) and at.step.kind == "permute":
             value, axes = self.values[at.of], [at.step.numbers[axis] for axis in axes]

@@ -144,36 +144,6 @@ def test_data_beside_the_model_is_read(tmp_path: Path) -> None:
         np.testing.assert_array_equal(numpy_helper.to_array(tensor), plain[tensor.name])
 
 
-@pytest.mark.parametrize(
-    ("model", "why"),
-    [
-        ("huge", "makes a constant of shape 100000000000"),
-        ("dims", "GiB is the limit"),
-        ("complex", "has a type that no kernel takes"),
-        ("twice", "which is made twice"),
-        ("output", "output nothing is made by no node"),
-        ("empty", "results have 1 to"),
-    ],
-)
-def test_hostile_models(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, model: str, why: str
-) -> None:
-    m = Maker()
-    x = m.input("x", (3,), T.COMPLEX64 if model == "complex" else T.FLOAT)
-    y = m.add("Neg", x)
-    if model == "huge":
-        y = m.add("Add", x, m.add("ConstantOfShape", m.constant([10**11], np.int64)))
-    if model == "twice":
-        m.nodes.append(helper.make_node("Abs", [x], [y], name="again"))
-    if model == "empty":
-        y = m.add("Slice", x, *(m.constant([n], np.int64) for n in (1, 1, 0)))
-    made = m.model("nothing" if model == "output" else y)
-    if model == "dims":
-        made.graph.initializer.append(T(name="w", data_type=T.FLOAT, dims=[1 << 40, 1 << 40]))
-        made.graph.initializer[-1].raw_data = b"1234"
-    assert why in refused(capsys, tmp_path, made)
-
-
 def test_what_is_computed_from_shapes_is_folded() -> None:
     m = Maker()
     x = m.input("x", ("n", 4))

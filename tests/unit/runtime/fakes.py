@@ -33,6 +33,7 @@ from kgen_runtime.manifest import (
 )
 from kgen_runtime.memory import dlpack
 from kgen_runtime.memory.host import bytes_at
+from kgen_runtime.memory.strides import packed_strides
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -49,7 +50,7 @@ def param(
         role="output" if name == "out" else "input",
         dtype=DType(dtype),
         shape=shape,
-        strides=dlpack.packed_strides(shape) if strides is None else tuple(strides),
+        strides=packed_strides(shape) if strides is None else tuple(strides),
     )
 
 

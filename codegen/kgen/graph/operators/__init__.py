@@ -18,6 +18,7 @@ from kgen.graph.operators import (
 )
 from kgen.graph.operators.registry import Operator
 from kgen.graph.reading.importer import DTYPES as DTYPES
+from kgen.graph.reading.importer import MISFITS
 from kgen.graph.reading.model import Model, Shape
 from kgen.graph.rewrites.orders import in_order, inverse
 
@@ -73,14 +74,7 @@ def graph_of(model: Model) -> Graph:
         given = [value(name) for name in node.inputs]
         try:
             made = OPERATORS[node.operator].lower(b, node, given)
-        except (
-            ArithmeticError,
-            AssertionError,
-            AttributeError,
-            LookupError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except MISFITS as error:
             # What an exporter never writes; every operator takes its inputs to fit.
             raise b.refusal(f"has inputs and attributes that do not fit: {error}") from None
         results = made if isinstance(made, tuple) else (made,)

@@ -95,6 +95,7 @@ def average_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
         return over_all(b, x, "mean")
     total = pooled(b, x, windows, "add", 0.0)
     with_pads = bool(node.attribute("count_include_pad", 0))
+    b.check_table(math.prod(window.count for window in windows))
     parts = np.ones((1,) * len(windows))
     for axis, window in enumerate(windows):
         before, after = window.pads if with_pads else (0, 0)

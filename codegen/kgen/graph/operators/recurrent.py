@@ -212,6 +212,7 @@ def direction(
             )
             front = added(b, first_gates, hidden_gates, "gates")
             bias = beside(b, front, b.slice(bias, 0, rest * units, units), "bias")
+    b.check_table(x.shape[1] * units)
     nothing = np.zeros((x.shape[1], units), x.dtype.storage)
     zeros = b.made("zeros", nothing, x.dtype)
     first = tuple(of(5 + i) or zeros for i in range(states))

@@ -59,6 +59,7 @@ def resize(b: Builder, node: Node, given: list[Value | None]) -> Value:
         scale = scales[axis] if scales else m / n
         if m == n and scale == 1.0:
             continue
+        b.check_table(m)
         places = COORDINATES[how](np.arange(m, dtype=np.float64), scale, n, m)
         if mode == "nearest":
             found = np.clip(NEAREST[nearest](places), 0, n - 1).astype(np.int64)

@@ -129,6 +129,7 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
                 raise b.refusal(
                     f"reflects {most} of the {n} elements of axis {axis}; {n - 1} is the limit"
                 )
+            b.check_table(n + before + after)
             places = np.pad(np.arange(x.shape[axis]), (before, after), mode)
             x = at_places(b, x, axis, places)
         return x

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import onnx
+from onnx import inliner
 
 from kgen.errors import GraphError
 from kgen.graph.reading.tensors import attributes, graphs_of
@@ -46,7 +47,7 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
             "the limit; export it without functions"
         )
     try:
-        return onnx.inliner.inline_local_functions(model)
+        return inliner.inline_local_functions(model)
     except Exception as error:
         raise GraphError(f"the model's functions cannot be inlined: {error}") from None
 

@@ -8,6 +8,7 @@ computed from shapes alone is a constant behind this walk, and no shape stays op
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -61,6 +62,13 @@ RANDOM = frozenset(
         "RandomUniformLike",
     }
 )
+#: Letters of an attribute.
+MOST_TEXT = 1 << 12
+#: What reading a node raises whose inputs and attributes do not fit its operator.
+MISFITS = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError),
+    *(RecursionError, TypeError, ValueError),
+)
 #: ONNX's own domains, whose operators have a schema.
 DOMAINS = ("", "ai.onnx")
 
@@ -75,14 +83,7 @@ def imported(
         name = shown_name(node, i)
         try:
             walk.visit(node, name)
-        except (
-            ArithmeticError,
-            AssertionError,
-            AttributeError,
-            LookupError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except MISFITS as error:
             # What no exporter writes: results that an operator must have, attributes of a type.
             raise GraphError(
                 f"node {name} ({node.op_type}) is not as its operator is: {error}"
@@ -92,6 +93,16 @@ def imported(
 
 def shown_name(node: onnx.NodeProto, number: int) -> str:
     return node.name or next((f"{node.op_type}:{o}" for o in node.output if o), f"#{number}")
+
+
+def check_distinct(what: str, names: Sequence[str]) -> None:
+    """Raises GraphError where two have one name."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise GraphError(
+                f"{name} is {count} times among the model's {what}; once is the limit, so export "
+                "the model again"
+            )
 
 
 def check_names(names: Iterable[str]) -> None:
@@ -121,6 +132,9 @@ class _Walk:
         self.open: set[str] = set()
         self.nodes: list[Node] = []
         self.unsupported: dict[str, list[str]] = {}
+        check_distinct("constants", [t.name for t in proto.graph.initializer])
+        check_distinct("inputs", [i.name for i in proto.graph.input])
+        check_distinct("outputs", [o.name for o in proto.graph.output])
         for initializer in proto.graph.initializer:
             self.constants[initializer.name] = array = array_of(initializer)
             self.left += 3 * array.nbytes
@@ -179,6 +193,10 @@ class _Walk:
 
     def visit(self, node: onnx.NodeProto, name: str, depth: int = 0) -> None:
         check_names((name, node.op_type, *node.output))
+        if any(len(attribute.s) > MOST_TEXT for attribute in node.attribute):
+            raise GraphError(
+                f"node {name} ({node.op_type}) has a text of more than {MOST_TEXT} letters"
+            )
         for value in node.input:
             if value and value not in self.types and value not in self.open:
                 raise GraphError(

@@ -54,17 +54,14 @@ def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
 
 def _load_external(model: onnx.ModelProto, file: Path) -> None:
     """Reads what tensors have in files beside the model's, and nowhere else."""
-    left = MOST_BYTES
-    for tensor in tensors(model):
-        nbytes = size_of(tensor)
-        beside = external.uses_external_data(tensor)
-        left -= nbytes if beside else 0
-        if left < 0:
-            raise GraphError(
-                f"model={file}: its constants have more than {MOST_BYTES >> 30} GiB together, "
-                "which is the limit"
-            )
-        if beside:
+    found = [(t, size_of(t), external.uses_external_data(t)) for t in tensors(model)]
+    if sum(nbytes for _, nbytes, is_beside in found if is_beside) > MOST_BYTES:
+        raise GraphError(
+            f"model={file}: its constants have more than {MOST_BYTES >> 30} GiB together, "
+            "which is the limit"
+        )
+    for tensor, nbytes, is_beside in found:
+        if is_beside:
             given = {entry.key: entry.value for entry in tensor.external_data}
             tensor.raw_data = _data_beside(tensor.name, given, nbytes, file)
             tensor.data_location = onnx.TensorProto.DEFAULT
