@@ -129,13 +129,20 @@ class Walk:
     With `steps`, the first `shared` pieces are cut along their depth, which is that many steps
     (stream-k). Of n workgroups number i takes the steps from i * shared * steps // n up to the next
     one's, and writes the pieces whose first step is among them; then it has the pieces shared + i,
-    shared + i + n, ... A workgroup draws its number, the highest is first, and waits for parts of
-    higher ones only: some workgroups can run alone, and have the highest numbers.
+    shared + i + n, ... If numbers are `drawn`, a workgroup draws its own, the highest is first, and
+    waits for parts of higher ones only: some workgroups can run alone, and have the highest
+    numbers. If not, nobody waits: who comes last at a piece writes it.
+
+    With `dies`, workgroups go round so many dies, and each die has numbers that are neighbours:
+    workgroup w is number w // dies of die w % dies, and the numbers of a die follow those of the
+    one before.
     """
 
     group: int = 1
     shared: int = 0
     steps: int = 0
+    drawn: bool = True
+    dies: int = 1
 
 
 @frozen

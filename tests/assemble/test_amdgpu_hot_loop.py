@@ -51,15 +51,20 @@ def branches(text: str) -> list[str]:
 
 
 def hot_loop(text: str) -> list[str]:
-    """The instructions from a label to the branch back to it that hold the most products."""
+    """The loop that holds the most products."""
+    return max(loops(text), key=lambda loop: sum(map(bool, map(MATRIX.match, loop))))
+
+
+def loops(text: str) -> list[list[str]]:
+    """The instructions from each label to a branch back to it."""
     lines = [line.partition(";")[0].strip() for line in text.splitlines()]
     labels = {line[:-1]: n for n, line in enumerate(lines) if line.startswith(".LBB")}
-    loops = []
+    found = []
     for end, line in enumerate(lines):
         start = labels.get(line.rpartition(" ")[2], end) if "branch" in line else end
         if start < end:
-            loops.append([x for x in lines[start + 1 : end + 1] if x and not x.startswith(".")])
-    return max(loops, key=lambda loop: sum(map(bool, map(MATRIX.match, loop))))
+            found.append([x for x in lines[start + 1 : end + 1] if x and not x.startswith(".")])
+    return found
 
 
 def code(name: str, **fields: Any) -> str:

@@ -16,11 +16,11 @@ import pytest
 
 from kgen import pipeline, targets
 from kgen.check.static.amdgpu import check
-from kgen.schedule import PingPongMatmul
+from kgen.schedule import PingPongMatmul, SharedMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.amdgpu.assemble import assembly
 from kgen.targets.amdgpu.heuristics import DIRECT, PING_PONG
-from tests.assemble.test_amdgpu_hot_loop import MATRIX, hot_loop
+from tests.assemble.test_amdgpu_hot_loop import MATRIX, hot_loop, loops
 from tests.emulate.halves import alternate
 
 #: Cycles of a SIMD for a matrix instruction (AMD's matrix instruction calculator).
@@ -82,7 +82,25 @@ def moved(loop: list[str], *kinds: str) -> int:
 @pytest.mark.parametrize("name", ["gfx90a", "gfx942", "gfx950"])
 def test_these_are_the_chosen_loops(name: str) -> None:
     chosen = pipeline.schedule_for(Matmul(m=4096, n=4096, k=4096), targets.find(name), {})
-    assert chosen == (DIRECT if name == "gfx950" else PING_PONG)
+    assert isinstance(chosen, SharedMatmul)
+    alone = dataclasses.replace(chosen, group_m=1, num_xcds=1, num_workgroups=0)
+    assert alone == (DIRECT if name == "gfx950" else PING_PONG)
+
+
+@pytest.mark.parametrize(
+    ("name", "layout", "plain"),
+    [("gfx90a", Layout.NN, True), ("gfx942", Layout.TN, False), ("gfx942", Layout.NT, True)],
+)
+def test_shares_of_k_leave_the_loop_as_it_is(name: str, layout: Layout, plain: bool) -> None:
+    """Persistent workgroups, in what LLVM makes of them: no spill, no wait or hazard missed."""
+    chosen = pipeline.schedule_for(Matmul(m=4096, n=4096, k=4096), targets.find(name), {})
+    assert isinstance(chosen, PingPongMatmul) and chosen.num_workgroups
+    made = text(name, chosen, layout, plain=plain)
+    assert registers(made) <= 256
+    assert check(made, targets.find(name).arch) == []
+    (loop,) = [x for x in loops(made) if sum(map(bool, map(MATRIX.match, x))) == 64]
+    whole = [x for x in loops(text(name, PING_PONG, layout, plain=plain)) if len(x) < 200]
+    assert len(loop) <= max(map(len, whole)) + 2
 
 
 @pytest.mark.parametrize("layout", [Layout.NT, Layout.NN])

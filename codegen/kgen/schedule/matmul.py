@@ -41,7 +41,44 @@ class MmaMatmul(GpuMatmul):
 
 
 @frozen
-class PingPongMatmul(MmaMatmul):
+class SharedMatmul(MmaMatmul):
+    """Matrix instructions, and how workgroups share the output and k.
+
+    Block tiles are numbered in groups of `group_m` rows of them, column by column; of `num_xcds`
+    dies, which workgroups go round, each has neighbours. `split_k` workgroups share k of a block
+    tile; or `num_workgroups` persistent ones have an equal share of all K-tiles (stream-k; 0: each
+    block tile has a workgroup). Whichever workgroup comes last at a block tile adds the parts.
+    """
+
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_workgroups"})
+    group_m: int = 1
+    num_xcds: int = 1
+    split_k: int = 1
+    num_workgroups: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.split_k > 1 and self.num_workgroups:
+            raise ScheduleError(
+                f"num_workgroups={self.num_workgroups} share all of k, and split_k={self.split_k} "
+                "cuts it; try split_k=1"
+            )
+
+    def override(self, **fields: int) -> Self:
+        """As for all schedules. What is asked for turns off what cannot be beside it."""
+        if fields.get("split_k", 1) > 1:
+            fields = {"num_workgroups": 0} | fields
+        elif fields.get("num_workgroups"):
+            fields = {"split_k": 1} | fields
+        return super().override(**fields)
+
+    @property
+    def cuts_k(self) -> bool:
+        return self.split_k > 1 or self.num_workgroups > 0
+
+
+@frozen
+class PingPongMatmul(SharedMatmul):
     """Matrix instructions with the waves in two halves that alternate: while one multiplies, the
     other moves data. Each K-tile is multiplied in phases, and one half is half a phase behind."""
 

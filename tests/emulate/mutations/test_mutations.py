@@ -28,6 +28,7 @@ from tests.emulate.mutations import (
     amdgpu_copies,
     amdgpu_products,
     amdgpu_rows,
+    amdgpu_shares,
     amdgpu_types,
     amdgpu_views,
     hopper_gemm,
@@ -75,7 +76,14 @@ FAMILIES: dict[str, tuple[ModuleType, ...]] = {
         hopper_ring,
         hopper_small,
     ),
-    "amdgpu": (amdgpu_products, amdgpu_types, amdgpu_rows, amdgpu_views, amdgpu_copies),
+    "amdgpu": (
+        amdgpu_products,
+        amdgpu_shares,
+        amdgpu_types,
+        amdgpu_rows,
+        amdgpu_views,
+        amdgpu_copies,
+    ),
 }
 #: How many mutations of each family must have each outcome.
 AT_LEAST = 4

@@ -125,15 +125,17 @@ def _of_walk(launch: Launch, tile: Tile, budget: int) -> Sample:
 
 
 def _of_stream(launch: Launch, tile: Tile, budget: int) -> Sample | None:
-    """Any workgroups, for they have the highest numbers of all, and what these numbers write."""
+    """Workgroups of the highest numbers, and what these numbers write: any workgroups, if numbers
+    are drawn."""
     assert tile.walk is not None
     total = launch.grid[0]
     count = max(budget, walk.least_together(launch, tile.walk))
     if count >= total:
         return None
     numbers = range(total - count, total)
-    boxes = (box for n in numbers for box in walk.written(launch, tile, (n, 0, 0)))
-    return _sample([(i, 0, 0) for i in range(count)], boxes)
+    boxes = (box for number in numbers for box in walk.pieces_of(launch, tile, number))
+    workgroups = numbers if not tile.walk.drawn else range(count)
+    return _sample([(walk.cluster_with(launch, tile, i), 0, 0) for i in workgroups], boxes)
 
 
 def _of_parts(

@@ -56,14 +56,44 @@ def _group(tile: Tile, row: int, rows: int) -> tuple[int, int]:
 def workgroups(launch: Launch, tile: Tile, piece: Sequence[int]) -> list[Extent3]:
     """The cluster that writes a piece."""
     size = math.prod(launch.cluster)
-    first = number_of(tile, piece) % clusters(launch) * size
+    first = cluster_with(launch, tile, number_of(tile, piece) % clusters(launch)) * size
     return [(first + i, 0, 0) for i in range(size)]
+
+
+def cluster_with(launch: Launch, tile: Tile, number: int) -> int:
+    """The cluster that has a number, if numbers are not drawn."""
+    assert tile.walk is not None
+    start = 0
+    for die in range(tile.walk.dies):
+        held = _of_die(launch, tile.walk, die)
+        if number < start + held:
+            return (number - start) * tile.walk.dies + die
+        start += held
+    raise AssertionError(f"number {number} of {start}")
+
+
+def number_of_cluster(launch: Launch, walk: Walk, cluster: int) -> int:
+    """The number that a cluster has, if numbers are not drawn."""
+    turn, die = divmod(cluster, walk.dies)
+    return sum(_of_die(launch, walk, before) for before in range(die)) + turn
+
+
+def _of_die(launch: Launch, walk: Walk, die: int) -> int:
+    """Clusters of a die."""
+    return (clusters(launch) + walk.dies - 1 - die) // walk.dies
 
 
 def written(launch: Launch, tile: Tile, workgroup: Extent3) -> list[tuple[tuple[int, int], ...]]:
     """The bounds, per output dimension, of each piece that a workgroup's cluster writes; where
     numbers are drawn, the workgroup with that number."""
-    first = workgroup[0] // math.prod(launch.cluster)
+    assert tile.walk is not None
+    cluster = workgroup[0] // math.prod(launch.cluster)
+    return pieces_of(launch, tile, number_of_cluster(launch, tile.walk, cluster))
+
+
+def pieces_of(launch: Launch, tile: Tile, first: int) -> list[tuple[tuple[int, int], ...]]:
+    """The same of the cluster with a number. Where nobody waits, of cut pieces those that it
+    begins, which it may leave for others to write."""
     assert tile.walk is not None
     numbers = [*range(tile.walk.shared + first, math.prod(counts(tile)), clusters(launch))]
     if tile.walk.steps:

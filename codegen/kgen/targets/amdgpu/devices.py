@@ -2,8 +2,9 @@
 
 Sources: AMD's data sheets of MI250X (one of its two dies), MI300X, MI355X, RX 6900 XT, RX 7900 XTX
 and RX 9070 XT; "AMD CDNA 2 Architecture" and "AMD CDNA 3 Architecture" (white papers) for the L2:
-128 bytes per clock of each of 32 channels, and of each of 16 in each of 8 dies. That of MI355X is
-taken to be like MI300X's; those of RDNA are not published.
+128 bytes per clock of each of 32 channels, and of each of 16 in each of 8 dies; and for the
+Infinity Cache behind these dies, 17.2 TB/s. Those of MI355X are taken to be like MI300X's; those of
+RDNA are not published.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ CHANNEL_BYTES = 128
 
 @frozen
 class Device:
-    """`flops` per clock and CU, by type; `channels` of L2, 0 where they are not published."""
+    """`flops` per clock and CU, by type; `channels` of L2, 0 where they are not published. `dies`
+    have an L2 each, and what comes into these moves at `fabric` bytes per second, 0 if it is from
+    DRAM."""
 
     name: str
     units: int
@@ -27,6 +30,8 @@ class Device:
     dram: float
     channels: int
     flops: Mapping[str, int]
+    dies: int = 1
+    fabric: float = 0.0
 
     @property
     def rates(self) -> Rates:
@@ -40,9 +45,25 @@ class Device:
 
 
 def _device(
-    name: str, units: int, clock: float, dram: float, channels: int = 0, **flops: int
+    name: str,
+    units: int,
+    clock: float,
+    dram: float,
+    channels: int = 0,
+    dies: int = 1,
+    fabric: float = 0.0,
+    **flops: int,
 ) -> Device:
-    return Device(name=name, units=units, clock=clock, dram=dram, channels=channels, flops=flops)
+    return Device(
+        name=name,
+        units=units,
+        clock=clock,
+        dram=dram,
+        channels=channels,
+        flops=flops,
+        dies=dies,
+        fabric=fabric,
+    )
 
 
 DEVICES: Mapping[str, Device] = {
@@ -50,12 +71,12 @@ DEVICES: Mapping[str, Device] = {
         "MI250X, one die", 110, 1.7e9, 1.638e12, 32, f32=256, f16=1024, bf16=1024, s8=1024
     ),
     "gfx942": _device(
-        "MI300X", 304, 2.1e9, 5.3e12, 128, f32=256, tf32=1024, f16=2048, bf16=2048, s8=4096,
-        e4m3fnuz=4096, e5m2fnuz=4096,
+        "MI300X", 304, 2.1e9, 5.3e12, 128, 8, 17.2e12, f32=256, tf32=1024, f16=2048, bf16=2048,
+        s8=4096, e4m3fnuz=4096, e5m2fnuz=4096,
     ),
     "gfx950": _device(
-        "MI355X", 256, 2.4e9, 8.0e12, 128, f32=256, f16=4096, bf16=4096, s8=8192, e4m3=8192,
-        e5m2=8192,
+        "MI355X", 256, 2.4e9, 8.0e12, 128, 8, 17.2e12, f32=256, f16=4096, bf16=4096, s8=8192,
+        e4m3=8192, e5m2=8192,
     ),
     "gfx1030": _device("RX 6900 XT", 80, 2.25e9, 512e9, f32=128, f16=256, s8=512),
     "gfx1100": _device("RX 7900 XTX", 96, 2.5e9, 960e9, f32=256, f16=512, bf16=512, s8=512),

@@ -12,16 +12,17 @@ from kgen.schedule import (
     GpuMatmul,
     GpuRows,
     GpuStream,
-    MmaMatmul,
     PingPongMatmul,
     Schedule,
+    SharedMatmul,
 )
 from kgen.spec import Elementwise, Matmul, Rowwise
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.plan import matmul_direct
 from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.rowwise import vector_of
-from kgen.targets.amdgpu.schedule.cost_model import predict
+from kgen.targets.amdgpu.schedule.cost_model import per_unit, predict
+from kgen.targets.amdgpu.schedule.filling import filled
 from kgen.targets.base import Candidate, Target
 from kgen.targets.row import RowPlan, interleaved_block, is_interleaved
 from kgen.targets.stream import widest_vector
@@ -139,10 +140,15 @@ def _seconds(candidate: Candidate[GpuMatmul]) -> float:
 
 
 def _with_matrices(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
+    for tiling in _tilings(spec, target):
+        yield from filled(spec, target, tiling, per_unit(spec, target, tiling))
+
+
+def _tilings(spec: Matmul, target: Target) -> Iterator[SharedMatmul]:
     if suits_ping_pong(spec, target):
         yield _halves(spec, target)
     for m, n, warp_m, warp_n in _with_whole_sectors(spec, _tiles(spec, target)):
-        yield MmaMatmul(
+        yield SharedMatmul(
             block_m=m,
             block_n=n,
             block_k=MMA_BLOCK_BYTES[target.limits["lds_banks"]] // spec.dtype.itemsize,
@@ -197,7 +203,7 @@ def _with_whole_sectors(
     def suits(side: int, extent: int) -> bool:
         return side >= min(whole, extent) and (side == SHORTEST or side < 2 * extent)
 
-    return [tile for tile in tiles if suits(tile[0], spec.m) and suits(tile[1], spec.n)]
+    return [t for t in tiles if suits(t[0], spec.m) and suits(t[1], spec.n)] or [tiles[-1]]
 
 
 def elementwise(spec: Elementwise, target: Target) -> GpuStream:

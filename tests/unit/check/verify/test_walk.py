@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -51,6 +52,21 @@ def test_clusters_write_everything_once(ctas: int, cluster: int) -> None:
         for box in boxes:
             count[tuple(slice(*ends) for ends in box)] += 1
     assert (count == 1).all()
+
+
+@pytest.mark.parametrize(("workgroups", "dies"), [(30, 8), (7, 3), (4, 8), (16, 4)])
+def test_numbers_of_dies(workgroups: int, dies: int) -> None:
+    """Workgroups go round the dies; the numbers of a die are neighbours."""
+    numbered = tile(1)
+    numbered = replace(numbered, walk=Walk(dies=dies, drawn=False))
+    found = replace(launch(1, workgroups), tile=numbered)
+    assert numbered.walk is not None
+    numbers = [walk.number_of_cluster(found, numbered.walk, w) for w in range(workgroups)]
+    assert sorted(numbers) == list(range(workgroups))
+    assert [walk.cluster_with(found, numbered, n) for n in numbers] == list(range(workgroups))
+    for die in range(min(dies, workgroups)):
+        held = numbers[die::dies]
+        assert held == list(range(held[0], held[0] + len(held)))
 
 
 def test_the_writers_of_a_piece() -> None:

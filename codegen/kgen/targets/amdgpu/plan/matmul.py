@@ -18,6 +18,7 @@ from kgen.targets.amdgpu.expressions import (
 )
 from kgen.targets.amdgpu.float8 import Float8
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
+from kgen.targets.amdgpu.plan.shares import Shares, raster_of
 from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, BatchTerm, batch_coordinates, batch_terms
@@ -25,6 +26,7 @@ from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
+from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
@@ -177,6 +179,11 @@ class EpiloguePlan:
         return FloatType(dtype=self.spec.out, lanes=self.value.lanes)
 
     @property
+    def thread(self) -> str:
+        """What the thread's number is called in the block `entry`."""
+        return "%thread" if self.start == "entry" else "%thread.all"
+
+    @property
     def sums(self) -> FloatType:
         """What matrix instructions leave of a piece."""
         return self.value.of(self.spec.accumulate)
@@ -297,6 +304,40 @@ class MatmulPlan(AmdgpuPlan):
     b: Staging
     k_loop: KLoop
     epilogue: EpiloguePlan
+    raster: Raster | None = None
+    shares: Shares | None = None
+
+    @property
+    def start(self) -> str:
+        """The block that the prologue is in."""
+        return "share" if self.shares is not None and self.shares.loops else "entry"
+
+    @property
+    def thread(self) -> str:
+        """What the thread's number is called in the block `entry`."""
+        return "%thread" if self.start == "entry" else "%thread.all"
+
+    @property
+    def sums(self) -> str:
+        """What accumulators are called behind the main loop, and behind parts of k."""
+        return "last" if self.shares is None else "done"
+
+    @property
+    def trips_of_loop(self) -> int | str:
+        """How often the main loop runs: a number, or a value of a share's."""
+        return self.k_loop.trips if self.shares is None else "%trips"
+
+    @property
+    def numbers_per_die(self) -> int:
+        """Workgroups that each die has."""
+        assert self.raster is not None
+        return self.launches[0].grid[0] // self.raster.dies
+
+    @property
+    def longer_dies(self) -> int:
+        """The first dies, which have one more."""
+        assert self.raster is not None
+        return self.launches[0].grid[0] % self.raster.dies
 
     def stem(self, name: str) -> str:
         return next((a.stem for a in self.epilogue.fused.arguments if a.name == name), name)
@@ -340,6 +381,8 @@ class MatmulPlan(AmdgpuPlan):
     def notes(self) -> tuple[str, ...]:
         loop = self.k_loop
         rest = f" and a remainder of {loop.rest}" if loop.rest else ""
+        if self.shares is not None:
+            return (self.shares.note,)
         return (f"{counted(loop.full, 'whole tile')} along k{rest}",)
 
     @property
@@ -354,7 +397,9 @@ class MatmulPlan(AmdgpuPlan):
             found.append("ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1))")
         if self.a.transposes_bytes or self.b.transposes_bytes:
             found.append("i32 @llvm.amdgcn.perm(i32, i32, i32)")
-        if self.batched:
+        if self.raster is not None:
+            found.append("i32 @llvm.umin.i32(i32, i32)")
+        elif self.batched:
             found.append("i32 @llvm.amdgcn.workgroup.id.z()")
         if self.a.ragged_rows or self.b.ragged_rows:
             found.append("i32 @llvm.umin.i32(i32, i32)")
@@ -401,7 +446,16 @@ def walked(
 
 
 def launch(spec: Matmul, schedule: GpuMatmul, threads: int) -> Launch:
-    """Workgroup (x, y, z) writes block tile n = x, m = y of batch element z."""
+    """Workgroup (x, y, z) writes block tile n = x, m = y of batch element z; where block tiles have
+    numbers, x is one."""
+    if (raster := raster_of(spec, schedule)) is not None:
+        return Launch(
+            entry_point=spec.key,
+            grid=(raster.total, 1, 1),
+            block=(threads, 1, 1),
+            arguments=tuple(p.name for p in spec.parameters),
+            tile=raster.tile,
+        )
     grid_n, grid_m = -(-spec.n // schedule.block_n), -(-spec.m // schedule.block_m)
     return Launch(
         entry_point=spec.key,

@@ -88,12 +88,18 @@ class DirectPlan(PingPongPlan):
 
     @property
     def num_tiles(self) -> int:
-        """Along k."""
+        """Along k; of shares, those that each has at least."""
+        if self.shares is not None:
+            return self.shares.step_tiles
         return self.spec.k // self.schedule.block_k
 
     @property
     def trips(self) -> int:
         return (self.num_tiles - 1) // STAGES
+
+    @property
+    def trips_of_loop(self) -> int | str:
+        return self.trips if self.shares is None else "%trips"
 
     @property
     def steps(self) -> tuple[Step, ...]:

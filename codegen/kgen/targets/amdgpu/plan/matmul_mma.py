@@ -19,6 +19,7 @@ from kgen.targets.amdgpu.plan.chunks import power_of_two_divisor
 from kgen.targets.amdgpu.plan.layout import Loads
 from kgen.targets.amdgpu.plan.lds import LdsTile
 from kgen.targets.amdgpu.plan.matmul import (
+    KLoop,
     MatmulPlan,
     check_lds,
     check_stages,
@@ -26,9 +27,11 @@ from kgen.targets.amdgpu.plan.matmul import (
     launch,
     walked,
 )
+from kgen.targets.amdgpu.plan.shares import check_whole, plan_shares, raster_of
 from kgen.targets.amdgpu.plan.staging import Staging
 from kgen.targets.base import Target
 from kgen.targets.batch import batch_terms
+from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
 
@@ -331,6 +334,25 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
     )
     loop, a, b = walked(spec, schedule, a, b)
     launched = launch(spec, schedule, threads)
+    raster = raster_of(spec, schedule)
+    shares = plan_shares(
+        spec,
+        schedule,
+        raster,
+        waves=schedule.num_warps,
+        wave=target.subgroup,
+        accumulators=tuple(
+            f"%acc.m{m}.n{n}"
+            for m in range(schedule.warp_m // instruction.m)
+            for n in range(tiles_n)
+        ),
+        registers=len(instruction.register_rows),
+        element=FloatType(dtype=spec.accumulate).element,
+    )
+    if shares is not None:
+        check_whole(spec, loop.rest > 0)
+        launched = shares.launch(launched)
+        loop = KLoop(full=shares.step_tiles, rest=0, stages=schedule.num_stages)
     check_grid(launched.grid, threads, target, "a larger block")
     return kind(
         spec=spec,
@@ -343,6 +365,9 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
         k_loop=loop,
         epilogue=epilogue(spec, schedule, lanes=interleave),
         instruction=instruction,
+        raster=raster,
+        shares=shares,
+        workspaces=() if shares is None else shares.workspaces,
     )
 
 

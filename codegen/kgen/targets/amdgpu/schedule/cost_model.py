@@ -9,9 +9,12 @@ of the others, all in clocks, for the workgroups of the busiest CU:
 - latency: one workgroup's way through its K-tiles, which only others can hide. In the plain main
   loop all waves store a tile, meet, read fragments and multiply, one after the other; in the
   ping-pong loop one half of the waves moves data while the other multiplies
-- l2, dram: bytes of all tiles, and those that a round of workgroups does not share
+- l2, fabric, dram: bytes of all tiles; those that no workgroup of a die, and none of the device,
+  shares with another of its round (traffic.py)
 
-and it starts with a memory latency and ends with storing its outputs.
+and it starts with a memory latency and ends with storing its outputs. Where workgroups share k
+(plan/shares.py) a round's tiles along k are those of a share, and parts of sums are stored and
+loaded behind it.
 
 Assumptions, none of them measured, for no AMD device was at hand. LDS moves 128 bytes per clock
 (256 for reads on gfx950) and L1 64 (CDNA3 and CDNA4 white papers; RDNA3 manual). A latency is 64
@@ -23,12 +26,15 @@ times.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 
-from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, PingPongMatmul
+from kgen.schedule import FmaMatmul, GpuMatmul, MmaMatmul, PingPongMatmul, SharedMatmul
 from kgen.spec import Math, Matmul
 from kgen.targets.amdgpu.devices import Device, device_of
 from kgen.targets.amdgpu.occupancy import occupancy
+from kgen.targets.amdgpu.plan.shares import cut_blocks, step_tiles
+from kgen.targets.amdgpu.schedule import traffic
 from kgen.targets.base import Target
 from kgen_runtime.manifest import Launch, Resources
 from kgen_runtime.values import frozen
@@ -45,6 +51,9 @@ LAUNCH_CLOCKS, SETUP_CLOCKS = 5000, 300
 #: Registers of a lane beside sums, fragments and what is on its way to LDS.
 BASE_REGISTERS = 32
 WORD = 4
+#: Of a sum in a workspace.
+SUM_BYTES = 4
+TERMS = ("products", "lds", "l1", "latency", "l2", "fabric", "dram", "output", "parts")
 #: Of a CU. One of RDNA has two of twice the width, which take as much at a time.
 SIMDS = 4
 
@@ -52,7 +61,7 @@ SIMDS = 4
 @frozen
 class Prediction:
     """`seconds`, and each term's clocks summed over the rounds. `busy` is the part of all CUs' time
-    in which there is a workgroup for each of their places."""
+    in which they have work, if each workgroup takes as long as any other."""
 
     seconds: float
     rounds: float
@@ -85,12 +94,14 @@ def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
     device = device_of(target)
     work = _work(spec, target, schedule)
     tiles = -(-spec.k // schedule.block_k)
-    columns = -(-spec.n // schedule.block_n)
-    blocks = -(-spec.m // schedule.block_m) * columns * spec.batch
+    blocks = math.prod(traffic.grid(spec, schedule)) * spec.batch
     slots = max(1, int(work.per_unit * device.units))
+    cut = _cut(spec, schedule, blocks)
+    if cut is not None:
+        blocks, tiles = cut.workgroups, cut.tiles
     whole, rest = divmod(blocks, slots)
     output = schedule.block_m * schedule.block_n * spec.out.itemsize / L1_BYTES_PER_CLOCK
-    totals = dict.fromkeys(("products", "lds", "l1", "latency", "l2", "dram", "output"), 0.0)
+    totals = dict.fromkeys(TERMS, 0.0)
     clocks = float(LAUNCH_CLOCKS)
     for count, held in ((whole, slots), (min(1, rest), rest)):
         if not count:
@@ -102,22 +113,29 @@ def predict(spec: Matmul, target: Target, schedule: GpuMatmul) -> Prediction:
             "lds": tiles * on_one * work.lds,
             "l1": tiles * on_one * work.l1,
             "latency": tiles * work.alone,
-            "l2": _l2_clocks(spec, schedule, device, held),
-            "dram": _dram_clocks(spec, schedule, device, held, columns),
+            **dict(_memory_clocks(spec, schedule, device, held, cut)),
         }
         units = [value for name, value in terms.items() if name != "latency"]
         waits = work.non_overlapped * (sum(units) - max(units))
         busy = max(max(units) + waits, terms["latency"])
-        clocks += count * (busy + SETUP_CLOCKS + 2 * MEMORY_LATENCY + on_one * output)
-        for name, value in (terms | {"output": on_one * output}).items():
+        ends = {"output": on_one * output}
+        if cut is not None:
+            ends["parts"] = cut.clocks(device, held, on_one)
+        clocks += count * (busy + SETUP_CLOCKS + 2 * MEMORY_LATENCY + sum(ends.values()))
+        for name, value in (terms | ends).items():
             totals[name] += count * value
     return Prediction(
         seconds=clocks / device.clock,
         rounds=blocks / slots,
         per_unit=work.per_unit,
-        busy=blocks / (slots * (whole + min(1, rest))),
+        busy=blocks / (device.units * -(-blocks // device.units)),
         terms=totals,
     )
+
+
+def per_unit(spec: Matmul, target: Target, schedule: GpuMatmul) -> float:
+    """Workgroups that fit a CU."""
+    return _work(spec, target, schedule).per_unit
 
 
 def _work(spec: Matmul, target: Target, schedule: GpuMatmul) -> Work:
@@ -179,18 +197,64 @@ def _per_unit(target: Target, *, registers: int, lds: int, threads: int) -> floa
     return held.workgroups / (2 if held.holder == "WGP" else 1)
 
 
-def _l2_clocks(spec: Matmul, schedule: GpuMatmul, device: Device, held: int) -> float:
-    """Bytes of all tiles of a round over L2's rate, where that is known."""
-    rate = device.rates.l2
-    nbytes = held * (schedule.block_m + schedule.block_n) * spec.k * spec.dtype.itemsize
-    return nbytes * device.clock / rate if rate else 0.0
+def _memory_clocks(
+    spec: Matmul, schedule: GpuMatmul, device: Device, held: int, cut: Cut | None
+) -> Iterator[tuple[str, float]]:
+    """What a round of workgroups brings from L2, into it and from DRAM, over their rates."""
+    asked = held * (schedule.block_m + schedule.block_n) * spec.k * spec.dtype.itemsize
+    missed, new = (
+        traffic.die_bytes(spec, schedule, held, device.dies),
+        traffic.device_bytes(spec, schedule, held),
+    )
+    if cut is not None:
+        # Each has its share of k, at a depth that no other is at.
+        asked = asked * cut.tiles * schedule.block_k // spec.k
+        missed = asked
+        new = min(new, asked)
+    if device.rates.l2:
+        yield "l2", asked * device.clock / device.rates.l2
+    if device.fabric:
+        yield "fabric", missed * device.clock / device.fabric
+    else:
+        new = missed
+    yield "dram", new * device.clock / device.dram
 
 
-def _dram_clocks(
-    spec: Matmul, schedule: GpuMatmul, device: Device, held: int, columns: int
-) -> float:
-    """Rows of A and columns of B that a round of workgroups, row by row, has between them."""
-    high, wide = -(-held // columns), min(held, columns)
-    rows, cols = high * schedule.block_m, wide * schedule.block_n
-    nbytes = (rows + cols) * spec.k * spec.dtype.itemsize
-    return nbytes * device.clock / device.dram
+@frozen
+class Cut:
+    """Workgroups that share k have at most `tiles` of K-tiles each, and leave `parts` in all, of
+    `nbytes` each, `together` of a block tile."""
+
+    workgroups: int
+    tiles: int
+    parts: int
+    together: int
+    nbytes: int
+
+    def clocks(self, device: Device, held: int, on_one: float) -> float:
+        """To store parts, and to load them for the sums: by one CU, or by all of them."""
+        share = held / self.workgroups
+        of_one = on_one * (self.parts / self.workgroups + self.together) * self.nbytes
+        of_all = 2 * share * self.parts * self.nbytes / (device.fabric or device.dram)
+        return max(of_one / L1_BYTES_PER_CLOCK, of_all * device.clock) + 4 * MEMORY_LATENCY
+
+
+def _cut(spec: Matmul, schedule: GpuMatmul, blocks: int) -> Cut | None:
+    """How a schedule cuts k; None if it does not."""
+    if not (isinstance(schedule, SharedMatmul) and schedule.cuts_k):
+        return None
+    each = step_tiles(schedule)
+    steps = blocks * -(-spec.k // (schedule.block_k * each))
+    workgroups = schedule.num_workgroups or blocks * schedule.split_k
+    shared = cut_blocks(blocks, workgroups)
+    parts = shared * schedule.split_k
+    if schedule.num_workgroups:
+        # Each end of a share that is not one of a block tile's cuts one.
+        parts = shared + workgroups - math.gcd(shared, workgroups)
+    return Cut(
+        workgroups=workgroups,
+        tiles=-(-steps // workgroups) * each,
+        parts=parts,
+        together=-(-parts // shared),
+        nbytes=schedule.block_m * schedule.block_n * SUM_BYTES,
+    )

@@ -15,11 +15,11 @@ from kgen.targets.batch import batch_terms
 from kgen.targets.cuda.plan.base import is_dynamic
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan
 from kgen.targets.cuda.plan.matrix import Matrix
-from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.reduction.last_arriving import LastArriving
 from kgen.targets.cuda.plan.reduction.stream_k import Stream
 from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.header import counted
+from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 

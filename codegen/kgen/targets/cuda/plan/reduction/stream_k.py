@@ -16,8 +16,8 @@ import dataclasses
 
 from kgen.errors import ScheduleError
 from kgen.schedule import SplitMatmul, WgmmaMatmul
-from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.reduction.partial import WORD_BYTES, PartialSums
+from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch, Walk, Workspace
 from kgen_runtime.values import frozen
 

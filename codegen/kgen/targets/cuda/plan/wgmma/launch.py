@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from kgen.schedule import WgmmaMatmul
-from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.reduction.stream_k import Stream
+from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch
 
 

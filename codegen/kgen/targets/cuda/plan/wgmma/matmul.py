@@ -21,7 +21,6 @@ from kgen.targets.cuda.plan.epilogue.tma_store import TmaStore, plan_store
 from kgen.targets.cuda.plan.matmul import plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.mma.products import promotion
-from kgen.targets.cuda.plan.raster import Raster
 from kgen.targets.cuda.plan.reduction.partial import PartialSums
 from kgen.targets.cuda.plan.reduction.stream_k import Stream, plan_stream
 from kgen.targets.cuda.plan.staging.tma import GROUP_BYTES, ROW_BYTES, TmaOperand
@@ -39,6 +38,7 @@ from kgen.targets.cuda.plan.wgmma.limits import (
 from kgen.targets.cuda.plan.wgmma.operands import plan_products
 from kgen.targets.cuda.plan.wgmma.products import WgmmaProducts
 from kgen.targets.header import counted
+from kgen.targets.raster import Raster
 from kgen_runtime.values import frozen
 
 

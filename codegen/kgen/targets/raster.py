@@ -1,4 +1,4 @@
-"""The order in which persistent CTAs take the block tiles of the output."""
+"""The order in which workgroups take the block tiles of the output."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from kgen_runtime.values import frozen
 class Raster:
     """`rows` x `cols` block tiles of each of `batch` matrices; a tile is a cluster's.
 
-    `group` rows are walked column by column, so that the CTAs that run at once share what they
-    read of A and of B in L2.
+    `group` rows are walked column by column, so that the workgroups that run at once share what
+    they read of A and of B in L2. Of `dies` with an L2 of their own, which workgroups go round,
+    each gets neighbours.
     """
 
     shape: tuple[int, int, int]
     extent: tuple[int, int, int]
     group: int
+    dies: int = 1
 
     @property
     def batch(self) -> int:
@@ -50,5 +52,8 @@ class Raster:
     @property
     def tile(self) -> Tile:
         return Tile(
-            shape=self.shape, extent=self.extent, axes=(0, 0, 0), walk=Walk(group=self.group)
+            shape=self.shape,
+            extent=self.extent,
+            axes=(0, 0, 0),
+            walk=Walk(group=self.group, dies=self.dies),
         )

@@ -1,0 +1,97 @@
+"""How the workgroups of a tiling can share an output so that all CUs have work, and L2 is used.
+
+- the order of block tiles: groups of rows of them, and neighbours on one die, whichever moves the
+  fewest bytes into L2
+- split-k, where there are fewer block tiles than places for workgroups
+- stream-k, where the last wave of workgroups would leave CUs without work
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from kgen.schedule import SharedMatmul
+from kgen.spec import Matmul
+from kgen.targets.amdgpu import matrix
+from kgen.targets.amdgpu.devices import device_of
+from kgen.targets.amdgpu.plan.banks import WIDEST
+from kgen.targets.amdgpu.plan.shares import MAX_PRODUCT, step_tiles
+from kgen.targets.amdgpu.schedule import traffic
+from kgen.targets.base import Target
+
+#: Rows of block tiles in a group.
+GROUPS = (1, 2, 4, 8, 16)
+SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+#: The part of CUs with work from which on there is nothing to fill.
+FULL = 0.97
+#: The part of the bytes by which another order must be better.
+WORTH = 0.95
+
+
+def filled(
+    spec: Matmul, target: Target, schedule: SharedMatmul, per_unit: float
+) -> Iterator[SharedMatmul]:
+    """The schedule in the best order of block tiles, and with shares of k where they may pay;
+    `per_unit` workgroups fit a CU."""
+    device = device_of(target)
+    rows, cols = traffic.grid(spec, schedule)
+    blocks = rows * cols * spec.batch
+    slots = max(1, int(per_unit * device.units))
+    ordered = _ordered(spec, target, schedule, blocks, slots)
+    yield ordered
+    if not _cuts(spec, target, schedule):
+        return
+    steps = spec.k // (schedule.block_k * step_tiles(schedule))
+    if blocks < slots:
+        splits = (split for split in SPLITS if split <= steps and blocks * split <= 2 * slots)
+        yield from (_with(ordered, split_k=split) for split in splits)
+    per_wave = -(-blocks // device.units)
+    uneven = blocks < FULL * device.units * per_wave
+    counted = (blocks + slots + 1) * steps * (slots + 1) < MAX_PRODUCT
+    if uneven and counted and slots <= blocks * steps:
+        yield _with(ordered, num_workgroups=slots)
+
+
+def _with(schedule: SharedMatmul, **fields: int) -> SharedMatmul:
+    return dataclasses.replace(schedule, **fields)
+
+
+def _ordered(
+    spec: Matmul, target: Target, schedule: SharedMatmul, blocks: int, slots: int
+) -> SharedMatmul:
+    """The order that brings the fewest bytes into L2, where there are block tiles for most CUs."""
+    device = device_of(target)
+    threads = schedule.num_warps * target.subgroup
+    if 2 * blocks < device.units or blocks * threads > target.limits["grid_threads"]:
+        return schedule
+    held = min(blocks, slots)
+
+    def nbytes(tried: SharedMatmul) -> int:
+        return traffic.die_bytes(spec, tried, held, device.dies)
+
+    rows, _ = traffic.grid(spec, schedule)
+    orders = [
+        _with(schedule, group_m=group, num_xcds=dies)
+        for dies in dict.fromkeys((1, device.dies))
+        for group in GROUPS
+        if group <= rows
+    ]
+    best = min(orders, key=nbytes)
+    return best if nbytes(best) < WORTH * nbytes(schedule) else schedule
+
+
+def _cuts(spec: Matmul, target: Target, schedule: SharedMatmul) -> bool:
+    """Whether k can be shared: whole steps, and no tile that is loaded on its own."""
+    if matrix.instructions_of(spec, target)[0].by_lane:
+        return False
+    vector = WIDEST // spec.dtype.itemsize
+    whole = all(
+        side % vector == 0
+        for side, transposed in (
+            (spec.m, spec.layout.a_transposed),
+            (spec.n, not spec.layout.b_transposed),
+        )
+        if transposed
+    )
+    return whole and spec.k % (schedule.block_k * step_tiles(schedule)) == 0

@@ -1,0 +1,54 @@
+"""What workgroups that run at once read of A and B, by the order of block tiles.
+
+Tiles in one row of the output share rows of A, those in one column columns of B. Whoever shares an
+L2 reads each of them once, if workgroups go on at the same pace; with shares of k they are at
+different depths, and nothing is shared.
+"""
+
+from __future__ import annotations
+
+from kgen.schedule import GpuMatmul, SharedMatmul
+from kgen.spec import Matmul
+
+
+def grid(spec: Matmul, schedule: GpuMatmul) -> tuple[int, int]:
+    """Rows and columns of block tiles of one product."""
+    return -(-spec.m // schedule.block_m), -(-spec.n // schedule.block_n)
+
+
+def group_of(schedule: GpuMatmul) -> int:
+    return schedule.group_m if isinstance(schedule, SharedMatmul) else 1
+
+
+def device_bytes(spec: Matmul, schedule: GpuMatmul, held: int) -> int:
+    """What `held` workgroups read, each byte once."""
+    return _bytes(spec, schedule, *_span(spec, schedule, held))
+
+
+def die_bytes(spec: Matmul, schedule: GpuMatmul, held: int, dies: int) -> int:
+    """What they read through the L2 caches of all dies, each byte once a die."""
+    rows, cols = grid(spec, schedule)
+    of_die = min(-(-held // dies), rows * cols)
+    if dies == 1 or (isinstance(schedule, SharedMatmul) and schedule.num_xcds == dies):
+        return dies * _bytes(spec, schedule, *_span(spec, schedule, of_die))
+    # A die has every so many-th block tile.
+    group = min(rows, group_of(schedule))
+    places = [divmod(number % (rows * cols), group * cols) for number in range(0, held, dies)]
+    high = {first * group + within % group for first, within in places}
+    wide = {within // group for _, within in places}
+    return dies * _bytes(spec, schedule, len(high), len(wide))
+
+
+def _span(spec: Matmul, schedule: GpuMatmul, held: int) -> tuple[int, int]:
+    """Rows and columns of so many block tiles with numbers in a row."""
+    rows, cols = grid(spec, schedule)
+    group = min(rows, group_of(schedule))
+    held = min(held, rows * cols)
+    if held <= group * cols:
+        return min(group, held), -(-held // group)
+    return min(rows, group * -(-held // (group * cols))), cols
+
+
+def _bytes(spec: Matmul, schedule: GpuMatmul, rows: int, cols: int) -> int:
+    elements = rows * min(schedule.block_m, spec.m) + cols * min(schedule.block_n, spec.n)
+    return elements * spec.k * spec.dtype.itemsize

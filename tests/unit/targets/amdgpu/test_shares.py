@@ -1,0 +1,114 @@
+"""Shares of k: who has which steps, what is refused, and when the cost model takes them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from kgen import pipeline, targets
+from kgen.errors import ScheduleError
+from kgen.schedule import SharedMatmul
+from kgen.spec import Matmul
+from kgen.targets.amdgpu import FAMILY
+from kgen.targets.amdgpu.heuristics import PING_PONG, candidates
+from kgen.targets.amdgpu.plan.matmul import MatmulPlan
+from kgen.targets.amdgpu.plan.shares import Shares
+from kgen.targets.amdgpu.schedule import traffic
+from kgen.targets.amdgpu.schedule.cost_model import predict
+from kgen.targets.base import Target
+
+TILE = SharedMatmul(block_m=32, block_n=32, block_k=32, warp_m=16, warp_n=16, num_stages=2)
+LARGE = Matmul(m=4096, n=4096, k=4096)
+
+
+def shares(spec: Matmul, target: str = "gfx942", **fields: int) -> Shares:
+    plan = pipeline.plan(spec, targets.find(target), TILE.override(**fields))
+    assert isinstance(plan, MatmulPlan) and plan.shares is not None
+    return plan.shares
+
+
+@pytest.mark.parametrize(("workgroups", "cut"), [(4, 3), (5, 5), (7, 1), (15, 15), (29, 15)])
+def test_everyone_has_the_same_to_do(workgroups: int, cut: int) -> None:
+    """15 block tiles of 4 steps; whole ones come behind those that are shared."""
+    found = shares(Matmul(m=160, n=96, k=512), num_workgroups=workgroups)
+    assert (found.blocks, found.block_steps, found.cut_blocks) == (15, 4, cut)
+    lengths = [found.begin(i + 1) - found.begin(i) for i in range(workgroups)]
+    assert sum(lengths) == found.steps and max(lengths) - min(lengths) <= 1
+    assert (found.blocks - found.cut_blocks) % workgroups == 0
+
+
+def test_split_k_cuts_each_block_tile_alike() -> None:
+    found = shares(Matmul(m=64, n=64, k=640), split_k=3)
+    assert (found.workgroups, found.loops, found.slots) == (12, False, 1)
+    assert [found.begin(i) for i in range(4)] == [0, 1, 3, 5]
+
+
+def test_workspaces() -> None:
+    """Two parts of a workgroup, of 4 waves of 64 lanes with 4 sums; a counter for each wave."""
+    found = shares(Matmul(m=64, n=64, k=512), num_workgroups=3)
+    parts, arrivals = found.workspaces
+    assert parts.nbytes == 3 * 2 * 4 * 64 * 4 * 4
+    assert (arrivals.nbytes, arrivals.initial) == (1 * 4 * 4, "zero")
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields", "message"),
+    [
+        ((64, 64, 500), {"split_k": 2}, "k=500 is not a multiple of their 128; try split_k=1$"),
+        ((64, 64, 512), {"split_k": 5}, "more than the 4 steps of 128 of k=512; try split_k=4$"),
+        ((64, 64, 512), {"num_workgroups": 17}, "than the 16 steps .* try num_workgroups=16$"),
+        ((64, 64, 512), {"num_workgroups": 2, "split_k": 2}, "try split_k=1$"),
+        ((64, 33, 512), {"split_k": 2}, "no whole vectors.* try split_k=1,num_workgroups=0$"),
+        ((1 << 20, 1 << 20, 512), {"split_k": 2}, "in 32 bits, which are too few; try split_k=1$"),
+    ],
+)
+def test_what_is_refused(spec: tuple[int, int, int], fields: dict[str, int], message: str) -> None:
+    m, n, k = spec
+    with pytest.raises(ScheduleError, match=message):
+        pipeline.plan(
+            Matmul(m=m, n=n, k=k), targets.find("gfx942"), dataclasses.replace(TILE, **fields)
+        )
+
+
+@pytest.mark.parametrize("target", FAMILY.targets, ids=lambda t: t.name)
+def test_the_device_is_full_at_4096(target: Target) -> None:
+    """The bar: 95 % of CUs have work, by arithmetic, as `kgen build --explain` shows it."""
+    best, *_ = candidates(LARGE, target)
+    assert float(best.notes["busy CUs"]) >= 0.95
+    found = predict(LARGE, target, best.schedule)
+    assert found.busy == best.notes["busy CUs"]
+
+
+def test_stream_k_is_taken_where_it_pays() -> None:
+    """gfx942: 256 block tiles for 304 CUs. gfx950: as many as CUs."""
+    chosen = {
+        name: candidates(LARGE, targets.find(name))[0].schedule for name in ("gfx942", "gfx950")
+    }
+    workgroups = [s.num_workgroups for s in chosen.values() if isinstance(s, SharedMatmul)]
+    assert workgroups == [304, 0]
+
+
+def test_a_long_k_is_split() -> None:
+    chosen = FAMILY.choose(Matmul(m=64, n=256, k=8192), targets.find("gfx942"))
+    assert isinstance(chosen, SharedMatmul) and chosen.cuts_k
+
+
+def test_groups_of_rows_bring_less_into_l2() -> None:
+    target = targets.find("gfx1201")
+    chosen = candidates(LARGE, target)[0].schedule
+    assert isinstance(chosen, SharedMatmul) and chosen.group_m > 1
+    by_rows = dataclasses.replace(chosen, group_m=1)
+    terms = [predict(LARGE, target, each).terms for each in (chosen, by_rows)]
+    assert terms[0]["dram"] < 0.7 * terms[1]["dram"]
+
+
+def test_neighbours_on_one_die() -> None:
+    """Round 8 dies, every 8th block tile of rows of 15 is all over them; numbers that are
+    neighbours are not."""
+    spec = Matmul(m=4096, n=15 * 256, k=4096)
+    apart = dataclasses.replace(PING_PONG, group_m=4)
+    together = dataclasses.replace(apart, num_xcds=8)
+    nbytes = [traffic.die_bytes(spec, each, 240, 8) for each in (apart, together)]
+    tile = 256 * 4096 * 2
+    assert nbytes[1] == 8 * (4 + 8) * tile < nbytes[0]
