@@ -47,6 +47,8 @@ DEEP_F32 = Matmul(m=16, n=32, k=88, dtype=DType.F32)
 SHARED = Matmul(m=128, n=16, k=320, layout=Layout.NT)
 SHARED_MMA = Matmul(m=64, n=32, k=160)
 #: Four K-tiles for two halves of the waves that alternate.
+#: Two block tiles of three steps along k each.
+STREAM_K = Matmul(m=64, n=32, k=384)
 PING_PONG = Matmul(m=64, n=128, k=256, layout=Layout.NT)
 #: A trip of two K-tiles and the last one; B transposed as it is loaded.
 DIRECT = Matmul(m=64, n=128, k=192)
@@ -147,6 +149,11 @@ def goldens() -> Iterator[Golden]:
         for spec in (EVEN, ODD):
             yield Golden(target=target, spec=spec, schedule=MMA[spec] | STAGES.get(target, {}))
     yield Golden(target="gfx942", spec=PING_PONG, schedule={"mainloop": "pingpong", **HALVES})
+    yield Golden(
+        target="gfx942",
+        spec=STREAM_K,
+        schedule=MMA[EVEN] | {"num_workgroups": 3, "group_m": 2, "num_xcds": 2},
+    )
     yield Golden(target="gfx950", spec=DIRECT, schedule={"mainloop": "direct", **HALVES})
     yield Golden(
         target="gfx942", spec=MFMA_BYTES, schedule={"block_k": 64, **QUARTERS, "warp_n": 32}

@@ -32,6 +32,7 @@ PAGES = {
     ),
     "amd-mainloop.md": (
         "gfx942/matmul_64x128x256_f16_nt.ll",
+        "gfx942/matmul_64x32x384_f16_nn.ll",
         "gfx950/matmul_64x128x192_f16_nn.ll",
     ),
 }

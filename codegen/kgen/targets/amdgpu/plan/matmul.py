@@ -179,11 +179,6 @@ class EpiloguePlan:
         return FloatType(dtype=self.spec.out, lanes=self.value.lanes)
 
     @property
-    def thread(self) -> str:
-        """What the thread's number is called in the block `entry`."""
-        return "%thread" if self.start == "entry" else "%thread.all"
-
-    @property
     def sums(self) -> FloatType:
         """What matrix instructions leave of a piece."""
         return self.value.of(self.spec.accumulate)
@@ -319,7 +314,7 @@ class MatmulPlan(AmdgpuPlan):
 
     @property
     def sums(self) -> str:
-        """What accumulators are called behind the main loop, and behind parts of k."""
+        """What accumulators are called behind the main loop, and behind the sum of all parts."""
         return "last" if self.shares is None else "done"
 
     @property

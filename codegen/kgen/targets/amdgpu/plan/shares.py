@@ -1,4 +1,4 @@
-"""Split-k and stream-k: workgroups share the K-tiles of block tiles, and who comes last adds.
+"""Split-k and stream-k: workgroups share the K-tiles of block tiles; the last-arriving wave adds.
 
 Of all steps along k (a few K-tiles of a block tile), workgroup number i takes those from
 i * steps / workgroups up to the next one's; then whole block tiles, one of each wave of workgroups
@@ -22,6 +22,7 @@ import dataclasses
 from kgen.errors import ScheduleError
 from kgen.schedule import GpuMatmul, SharedMatmul
 from kgen.spec import Matmul
+from kgen.targets.header import counted
 from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
@@ -202,9 +203,10 @@ class Shares:
                 f"split-k: {self.workgroups // self.blocks} workgroups share k of a block tile; "
                 "each wave's last to come adds the parts"
             )
+        whole = f"; {self.blocks - self.cut_blocks} are whole" if self.has_whole else ""
         return (
             f"stream-k: {self.workgroups} workgroups share {self.steps} steps of "
-            f"{self.cut_blocks} block tiles; {self.blocks - self.cut_blocks} are whole"
+            f"{counted(self.cut_blocks, 'block tile')}{whole}"
         )
 
     def launch(self, launch: Launch) -> Launch:

@@ -45,16 +45,12 @@ def filled(
     steps = spec.k // (schedule.block_k * step_tiles(schedule))
     if blocks < slots:
         splits = (split for split in SPLITS if split <= steps and blocks * split <= 2 * slots)
-        yield from (_with(ordered, split_k=split) for split in splits)
+        yield from (dataclasses.replace(ordered, split_k=split) for split in splits)
     per_wave = -(-blocks // device.units)
     uneven = blocks < FULL * device.units * per_wave
     counted = (blocks + slots + 1) * steps * (slots + 1) < MAX_PRODUCT
     if uneven and counted and slots <= blocks * steps:
-        yield _with(ordered, num_workgroups=slots)
-
-
-def _with(schedule: SharedMatmul, **fields: int) -> SharedMatmul:
-    return dataclasses.replace(schedule, **fields)
+        yield dataclasses.replace(ordered, num_workgroups=slots)
 
 
 def _ordered(
@@ -72,7 +68,7 @@ def _ordered(
 
     rows, _ = traffic.grid(spec, schedule)
     orders = [
-        _with(schedule, group_m=group, num_xcds=dies)
+        dataclasses.replace(schedule, group_m=group, num_xcds=dies)
         for dies in dict.fromkeys((1, device.dies))
         for group in GROUPS
         if group <= rows

@@ -1,0 +1,464 @@
+; matmul_64x32x384_f16_nn
+;
+; computes:  out = A @ B, summed in f32
+; target:    gfx942
+; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=32,num_stages=2,warp_m=16,warp_n=16,group_m=2,num_xcds=2,split_k=1,num_workgroups=3 (user)
+; launch:    3 x 1 x 1 workgroups of 256 threads, waves of 64
+; method:    stream-k: 3 workgroups share 6 steps of 2 block tiles
+; memory:    LDS, 8192 B
+;            @a_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 m: 32], 4096 B, slot = position ^ (line << 1 & 7)
+;            @b_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 n: 32], 4096 B, slot = position ^ (position >> 1 &
+;              7)
+; arguments: a: input f16[64, 384], strides [384, 1]
+;            b: input f16[384, 32], strides [32, 1]
+;            out: output f16[64, 32], strides [32, 1]
+;            parts: workspace 24576 B
+;            arrivals: workspace 32 B, 0 at first and again at the end
+
+target triple = "amdgcn-amd-amdhsa"
+
+@a_tile = internal addrspace(3) global [2 x [4 x [32 x [8 x half]]]] poison, align 16
+@b_tile = internal addrspace(3) global [2 x [4 x [32 x [8 x half]]]] poison, align 16
+
+define amdgpu_kernel void @matmul_64x32x384_f16_nn(
+    ptr addrspace(1) inreg noalias readonly %a,
+    ptr addrspace(1) inreg noalias readonly %b,
+    ptr addrspace(1) inreg noalias writeonly %out,
+    ptr addrspace(1) inreg %parts,
+    ptr addrspace(1) inreg %arrivals
+) #0 {
+
+; ---- addresses
+entry:
+  %thread.all = call range(i32 0, 256) i32 @llvm.amdgcn.workitem.id.x()
+  ; of 2 dies, which workgroups go round, each has numbers that are neighbours: they share what is in its L2
+  %workgroup = call i32 @llvm.amdgcn.workgroup.id.x()
+  %die = urem i32 %workgroup, 2
+  %of_die = udiv i32 %workgroup, 2
+  %die.longer = call i32 @llvm.umin.i32(i32 %die, i32 1)
+  %die.start = add nuw nsw i32 %die, %die.longer
+  %number = add nuw nsw i32 %die.start, %of_die
+  ; steps 6 i / 3 to 6 (i + 1) / 3 of workgroup i; a step is 4 tiles along k
+  %share.begin.of_all = mul nuw i32 %number, 6
+  %share.begin = udiv i32 %share.begin.of_all, 3
+  %number.behind = add nuw nsw i32 %number, 1
+  %share.end.of_all = mul nuw i32 %number.behind, 6
+  %share.end = udiv i32 %share.end.of_all, 3
+  br label %share
+
+; ---- a part of a block tile
+share:
+  %at = phi i32 [ %share.begin, %entry ], [ %at.next, %next ]
+  ; anew for each part: addresses that LLVM found to be the same for all would stay in registers
+  %thread.lane = and i32 %thread.all, 63
+  %thread.of_wave = lshr i32 %thread.all, 6
+  %thread.wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %thread.of_wave)
+  %thread.first = shl nuw nsw i32 %thread.wave, 6
+  %thread = or disjoint i32 %thread.first, %thread.lane
+  %block = udiv i32 %at, 3
+  %first_step = urem i32 %at, 3
+  %first_step.wide = zext i32 %first_step to i64
+  %share.left = sub nuw nsw i32 %share.end, %at
+  %block.left = sub nuw nsw i32 3, %first_step
+  %count = call i32 @llvm.umin.i32(i32 %block.left, i32 %share.left)
+  %stages = shl nuw nsw i32 %count, 1
+  %trips = sub nuw nsw i32 %stages, 1
+  %group = udiv i32 %block, 2
+  %in_group = urem i32 %block, 2
+  %group_row = mul nuw nsw i32 %group, 2
+  %block_n = udiv i32 %in_group, 2
+  %row_in_group = urem i32 %in_group, 2
+  %block_m = add nuw nsw i32 %group_row, %row_in_group
+  %first_row = mul nuw nsw i32 %block_m, 32
+  %first_column = mul nuw nsw i32 %block_n, 32
+  ; A: chunks of 1 x 4 (m x k), 8 side by side along k
+  %a.first_row = zext i32 %first_row to i64
+  %a.row_offset = mul nuw nsw i64 %a.first_row, 384
+  %a.step_offset = mul nuw nsw i64 %first_step.wide, 128
+  %a.at_step = add nuw nsw i64 %a.row_offset, %a.step_offset
+  %a.tile.first = getelementptr half, ptr addrspace(1) %a, i64 %a.at_step
+  %a.c0.k.chunk = urem i32 %thread, 8
+  %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 4
+  %a.c0.row.chunk = udiv i32 %thread, 8
+  %a.c0.line = mul nuw nsw i32 %a.c0.row.chunk, 384
+  %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
+  %a.c0.offset = zext i32 %a.c0.narrow to i64
+  %a.c0.lds_line = udiv i32 %a.c0.k, 8
+  %a.c0.element = urem i32 %a.c0.k, 8
+  %a.c0.slot.scaled = shl i32 %a.c0.lds_line, 1
+  %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
+  %a.c0.slot = xor i32 %a.c0.row.chunk, %a.c0.slot.low
+  ; B: chunks of 2 x 2 (k x n), 16 side by side along n
+  %b.first_row = zext i32 %first_column to i64
+  %b.step_offset = mul nuw nsw i64 %first_step.wide, 4096
+  %b.at_step = add nuw nsw i64 %b.first_row, %b.step_offset
+  %b.tile.first = getelementptr half, ptr addrspace(1) %b, i64 %b.at_step
+  %b.c0.part = urem i32 %thread, 4
+  %b.c0.group = udiv i32 %thread, 4
+  %b.c0.row.chunk = urem i32 %b.c0.group, 16
+  %b.c0.row = mul nuw nsw i32 %b.c0.row.chunk, 2
+  %b.c0.k.chunk = udiv i32 %b.c0.group, 16
+  %b.c0.k.slot = mul nuw nsw i32 %b.c0.k.chunk, 4
+  %b.c0.k.part = add nuw nsw i32 %b.c0.k.slot, %b.c0.part
+  %b.c0.k = mul nuw nsw i32 %b.c0.k.part, 2
+  %b.c0.line = mul nuw nsw i32 %b.c0.k, 32
+  %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.row
+  %b.c0.offset = zext i32 %b.c0.narrow to i64
+  %b.c0.l1.narrow = add nuw nsw i32 %b.c0.narrow, 32
+  %b.c0.l1.offset = zext i32 %b.c0.l1.narrow to i64
+  %b.c0.lds_line = udiv i32 %b.c0.k, 8
+  %b.c0.element = urem i32 %b.c0.k, 8
+  %b.c0.swizzled.high = lshr i32 %b.c0.row, 1
+  %b.c0.swizzled.low = and i32 %b.c0.swizzled.high, 7
+  %b.c0.swizzled = xor i32 %b.c0.row, %b.c0.swizzled.low
+  %b.c0.p1.position = add nuw nsw i32 %b.c0.row, 1
+  %b.c0.p1.swizzled.high = lshr i32 %b.c0.p1.position, 1
+  %b.c0.p1.swizzled.low = and i32 %b.c0.p1.swizzled.high, 7
+  %b.c0.p1.swizzled = xor i32 %b.c0.p1.position, %b.c0.p1.swizzled.low
+  ; the wave's place among 2 x 2 warp tiles of 16 x 16
+  %lane = and i32 %thread, 63
+  %wave.of_thread = lshr i32 %thread, 6
+  %wave = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %wave.of_thread)
+  %wave_m = udiv i32 %wave, 2
+  %wave_n = urem i32 %wave, 2
+  %warp_row = mul nuw nsw i32 %wave_m, 16
+  %warp_column = mul nuw nsw i32 %wave_n, 16
+  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; a swizzle by
+  ; line is the same for all MMA tiles, one by position is each tile's own
+  %lane_row = and i32 %lane, 15
+  %lane_group = lshr i32 %lane, 4
+  %a.fragment = add nuw nsw i32 %warp_row, %lane_row
+  %a.t0.slot0.scaled = shl i32 %lane_group, 1
+  %a.t0.slot0.low = and i32 %a.t0.slot0.scaled, 7
+  %a.t0.slot0 = xor i32 %a.fragment, %a.t0.slot0.low
+  %b.fragment = add nuw nsw i32 %warp_column, %lane_row
+  %b.t0.swizzled.high = lshr i32 %b.fragment, 1
+  %b.t0.swizzled.low = and i32 %b.t0.swizzled.high, 7
+  %b.t0.swizzled = xor i32 %b.fragment, %b.t0.swizzled.low
+
+; ---- prologue: the first tile
+  %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
+  %a.first.c0.l0 = load <4 x half>, ptr addrspace(1) %a.first.c0.l0.at, align 2
+  %b.first.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
+  %b.first.c0.l0 = load <2 x half>, ptr addrspace(1) %b.first.c0.l0.at, align 2
+  %b.first.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.l1.offset
+  %b.first.c0.l1 = load <2 x half>, ptr addrspace(1) %b.first.c0.l1.at, align 2
+  %a.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <4 x half> %a.first.c0.l0, ptr addrspace(3) %a.first.c0.s0.at, align 8
+  %b.first.c0.l0.0 = extractelement <2 x half> %b.first.c0.l0, i32 0
+  %b.first.c0.l0.1 = extractelement <2 x half> %b.first.c0.l0, i32 1
+  %b.first.c0.l1.0 = extractelement <2 x half> %b.first.c0.l1, i32 0
+  %b.first.c0.l1.1 = extractelement <2 x half> %b.first.c0.l1, i32 1
+  %b.first.c0.s0.0 = insertelement <2 x half> poison, half %b.first.c0.l0.0, i32 0
+  %b.first.c0.s0 = insertelement <2 x half> %b.first.c0.s0.0, half %b.first.c0.l1.0, i32 1
+  %b.first.c0.s1.0 = insertelement <2 x half> poison, half %b.first.c0.l0.1, i32 0
+  %b.first.c0.s1 = insertelement <2 x half> %b.first.c0.s1.0, half %b.first.c0.l1.1, i32 1
+  %b.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
+  store <2 x half> %b.first.c0.s0, ptr addrspace(3) %b.first.c0.s0.at, align 4
+  %b.first.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
+  store <2 x half> %b.first.c0.s1, ptr addrspace(3) %b.first.c0.s1.at, align 4
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  br label %peeled
+
+; ---- mainloop: the step that is no whole trip
+peeled:
+  %a.tile.peeled = getelementptr half, ptr addrspace(1) %a.tile.first, i64 32
+  %b.tile.peeled = getelementptr half, ptr addrspace(1) %b.tile.first, i64 1024
+  %a.peeled.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.peeled, i64 %a.c0.offset
+  %a.peeled.c0.l0 = load <4 x half>, ptr addrspace(1) %a.peeled.c0.l0.at, align 2
+  %b.peeled.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.peeled, i64 %b.c0.offset
+  %b.peeled.c0.l0 = load <2 x half>, ptr addrspace(1) %b.peeled.c0.l0.at, align 2
+  %b.peeled.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.peeled, i64 %b.c0.l1.offset
+  %b.peeled.c0.l1 = load <2 x half>, ptr addrspace(1) %b.peeled.c0.l1.at, align 2
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  ; depths from 0 on
+  %a.peeled.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.peeled.0.g0 = load <8 x half>, ptr addrspace(3) %a.peeled.0.g0.first, align 16
+  %a.peeled.0.g0.p0 = shufflevector <8 x half> %a.peeled.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %a.peeled.0.g0.p1 = shufflevector <8 x half> %a.peeled.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %b.peeled.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %lane_group, i32 %b.t0.swizzled, i32 0
+  %b.peeled.0.g0 = load <8 x half>, ptr addrspace(3) %b.peeled.0.g0.at, align 16
+  %b.peeled.0.g0.p0 = shufflevector <8 x half> %b.peeled.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %b.peeled.0.g0.p1 = shufflevector <8 x half> %b.peeled.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %acc.m0.n0.peeled.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.peeled.0.g0.p0, <4 x half> %b.peeled.0.g0.p0, <4 x float> zeroinitializer, i32 0, i32 0, i32 0)
+  %acc.m0.n0.peeled = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.peeled.0.g0.p1, <4 x half> %b.peeled.0.g0.p1, <4 x float> %acc.m0.n0.peeled.s0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  %a.peeled.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <4 x half> %a.peeled.c0.l0, ptr addrspace(3) %a.peeled.c0.s0.at, align 8
+  %b.peeled.c0.l0.0 = extractelement <2 x half> %b.peeled.c0.l0, i32 0
+  %b.peeled.c0.l0.1 = extractelement <2 x half> %b.peeled.c0.l0, i32 1
+  %b.peeled.c0.l1.0 = extractelement <2 x half> %b.peeled.c0.l1, i32 0
+  %b.peeled.c0.l1.1 = extractelement <2 x half> %b.peeled.c0.l1, i32 1
+  %b.peeled.c0.s0.0 = insertelement <2 x half> poison, half %b.peeled.c0.l0.0, i32 0
+  %b.peeled.c0.s0 = insertelement <2 x half> %b.peeled.c0.s0.0, half %b.peeled.c0.l1.0, i32 1
+  %b.peeled.c0.s1.0 = insertelement <2 x half> poison, half %b.peeled.c0.l0.1, i32 0
+  %b.peeled.c0.s1 = insertelement <2 x half> %b.peeled.c0.s1.0, half %b.peeled.c0.l1.1, i32 1
+  %b.peeled.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
+  store <2 x half> %b.peeled.c0.s0, ptr addrspace(3) %b.peeled.c0.s0.at, align 4
+  %b.peeled.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
+  store <2 x half> %b.peeled.c0.s1, ptr addrspace(3) %b.peeled.c0.s1.at, align 4
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %b.tile.loop.near = getelementptr half, ptr addrspace(1) %b.tile.peeled, i64 1024
+  %b.tile.loop.first = call ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1) %b.tile.loop.near)
+  %b.tile.loop.second.near = getelementptr half, ptr addrspace(1) %b.tile.peeled, i64 2048
+  %b.tile.loop.second.first = call ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1) %b.tile.loop.second.near)
+  br label %loop
+
+; ---- mainloop: load tile i + 1, multiply tile i
+loop:
+  %trip = phi i32 [ 0, %peeled ], [ %trip.next, %loop.second ]
+  %a.tile.start = phi ptr addrspace(1) [ %a.tile.peeled, %peeled ], [ %a.tile.loop.second, %loop.second ]
+  %b.tile.loop = phi ptr addrspace(1) [ %b.tile.loop.first, %peeled ], [ %b.tile.loop.next, %loop.second ]
+  %b.tile.loop.second = phi ptr addrspace(1) [ %b.tile.loop.second.first, %peeled ], [ %b.tile.loop.second.next, %loop.second ]
+  %acc.m0.n0.start = phi <4 x float> [ %acc.m0.n0.peeled, %peeled ], [ %acc.m0.n0.loop.second, %loop.second ]
+  %a.tile.loop = getelementptr half, ptr addrspace(1) %a.tile.start, i64 32
+  %a.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.loop, i64 %a.c0.offset
+  %a.loop.c0.l0 = load <4 x half>, ptr addrspace(1) %a.loop.c0.l0.at, align 2
+  %b.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 %b.c0.offset
+  %b.loop.c0.l0 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l0.at, align 2
+  %b.loop.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 %b.c0.l1.offset
+  %b.loop.c0.l1 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l1.at, align 2
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  ; depths from 0 on
+  %a.loop.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.loop.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.first, align 16
+  %a.loop.0.g0.p0 = shufflevector <8 x half> %a.loop.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %a.loop.0.g0.p1 = shufflevector <8 x half> %a.loop.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %b.loop.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_group, i32 %b.t0.swizzled, i32 0
+  %b.loop.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.at, align 16
+  %b.loop.0.g0.p0 = shufflevector <8 x half> %b.loop.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %b.loop.0.g0.p1 = shufflevector <8 x half> %b.loop.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %acc.m0.n0.loop.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.0.g0.p0, <4 x half> %b.loop.0.g0.p0, <4 x float> %acc.m0.n0.start, i32 0, i32 0, i32 0)
+  %acc.m0.n0.loop = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.0.g0.p1, <4 x half> %b.loop.0.g0.p1, <4 x float> %acc.m0.n0.loop.s0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  %a.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <4 x half> %a.loop.c0.l0, ptr addrspace(3) %a.loop.c0.s0.at, align 8
+  %b.loop.c0.l0.0 = extractelement <2 x half> %b.loop.c0.l0, i32 0
+  %b.loop.c0.l0.1 = extractelement <2 x half> %b.loop.c0.l0, i32 1
+  %b.loop.c0.l1.0 = extractelement <2 x half> %b.loop.c0.l1, i32 0
+  %b.loop.c0.l1.1 = extractelement <2 x half> %b.loop.c0.l1, i32 1
+  %b.loop.c0.s0.0 = insertelement <2 x half> poison, half %b.loop.c0.l0.0, i32 0
+  %b.loop.c0.s0 = insertelement <2 x half> %b.loop.c0.s0.0, half %b.loop.c0.l1.0, i32 1
+  %b.loop.c0.s1.0 = insertelement <2 x half> poison, half %b.loop.c0.l0.1, i32 0
+  %b.loop.c0.s1 = insertelement <2 x half> %b.loop.c0.s1.0, half %b.loop.c0.l1.1, i32 1
+  %b.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
+  store <2 x half> %b.loop.c0.s0, ptr addrspace(3) %b.loop.c0.s0.at, align 4
+  %b.loop.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
+  store <2 x half> %b.loop.c0.s1, ptr addrspace(3) %b.loop.c0.s1.at, align 4
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  br label %loop.second
+loop.second:
+  %a.tile.loop.second = getelementptr half, ptr addrspace(1) %a.tile.loop, i64 32
+  %a.loop.second.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.loop.second, i64 %a.c0.offset
+  %a.loop.second.c0.l0 = load <4 x half>, ptr addrspace(1) %a.loop.second.c0.l0.at, align 2
+  %b.loop.second.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.offset
+  %b.loop.second.c0.l0 = load <2 x half>, ptr addrspace(1) %b.loop.second.c0.l0.at, align 2
+  %b.loop.second.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.l1.offset
+  %b.loop.second.c0.l1 = load <2 x half>, ptr addrspace(1) %b.loop.second.c0.l1.at, align 2
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  ; depths from 0 on
+  %a.loop.second.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.loop.second.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.second.0.g0.first, align 16
+  %a.loop.second.0.g0.p0 = shufflevector <8 x half> %a.loop.second.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %a.loop.second.0.g0.p1 = shufflevector <8 x half> %a.loop.second.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %b.loop.second.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %lane_group, i32 %b.t0.swizzled, i32 0
+  %b.loop.second.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.second.0.g0.at, align 16
+  %b.loop.second.0.g0.p0 = shufflevector <8 x half> %b.loop.second.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %b.loop.second.0.g0.p1 = shufflevector <8 x half> %b.loop.second.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %acc.m0.n0.loop.second.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.second.0.g0.p0, <4 x half> %b.loop.second.0.g0.p0, <4 x float> %acc.m0.n0.loop, i32 0, i32 0, i32 0)
+  %acc.m0.n0.loop.second = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.loop.second.0.g0.p1, <4 x half> %b.loop.second.0.g0.p1, <4 x float> %acc.m0.n0.loop.second.s0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  %a.loop.second.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 %a.c0.element
+  store <4 x half> %a.loop.second.c0.l0, ptr addrspace(3) %a.loop.second.c0.s0.at, align 8
+  %b.loop.second.c0.l0.0 = extractelement <2 x half> %b.loop.second.c0.l0, i32 0
+  %b.loop.second.c0.l0.1 = extractelement <2 x half> %b.loop.second.c0.l0, i32 1
+  %b.loop.second.c0.l1.0 = extractelement <2 x half> %b.loop.second.c0.l1, i32 0
+  %b.loop.second.c0.l1.1 = extractelement <2 x half> %b.loop.second.c0.l1, i32 1
+  %b.loop.second.c0.s0.0 = insertelement <2 x half> poison, half %b.loop.second.c0.l0.0, i32 0
+  %b.loop.second.c0.s0 = insertelement <2 x half> %b.loop.second.c0.s0.0, half %b.loop.second.c0.l1.0, i32 1
+  %b.loop.second.c0.s1.0 = insertelement <2 x half> poison, half %b.loop.second.c0.l0.1, i32 0
+  %b.loop.second.c0.s1 = insertelement <2 x half> %b.loop.second.c0.s1.0, half %b.loop.second.c0.l1.1, i32 1
+  %b.loop.second.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
+  store <2 x half> %b.loop.second.c0.s0, ptr addrspace(3) %b.loop.second.c0.s0.at, align 4
+  %b.loop.second.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
+  store <2 x half> %b.loop.second.c0.s1, ptr addrspace(3) %b.loop.second.c0.s1.at, align 4
+  fence syncscope("workgroup") release, !mmra !1
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !1
+  %b.tile.loop.next = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 2048
+  %b.tile.loop.second.next = getelementptr half, ptr addrspace(1) %b.tile.loop.second, i64 2048
+  %trip.next = add nuw nsw i32 %trip, 1
+  %more = icmp ult i32 %trip.next, %trips
+  br i1 %more, label %loop, label %last, !llvm.loop !2
+
+; ---- mainloop: multiply the last tile
+last:
+  ; depths from 0 on
+  %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_group, i32 %a.t0.slot0, i32 0
+  %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.first, align 16
+  %a.last.0.g0.p0 = shufflevector <8 x half> %a.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %a.last.0.g0.p1 = shufflevector <8 x half> %a.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %b.last.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_group, i32 %b.t0.swizzled, i32 0
+  %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.at, align 16
+  %b.last.0.g0.p0 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %b.last.0.g0.p1 = shufflevector <8 x half> %b.last.0.g0, <8 x half> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %acc.m0.n0.last.s0 = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p0, <4 x half> %b.last.0.g0.p0, <4 x float> %acc.m0.n0.loop.second, i32 0, i32 0, i32 0)
+  %acc.m0.n0.last = call <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half> %a.last.0.g0.p1, <4 x half> %b.last.0.g0.p1, <4 x float> %acc.m0.n0.last.s0, i32 0, i32 0, i32 0)
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+; ---- parts
+  %is_whole = icmp eq i32 %count, 3
+  br i1 %is_whole, label %complete, label %leave
+
+leave:
+  ; the wave's sums of this part, for whoever adds them
+  %lane.bytes = mul nuw nsw i32 %lane, 16
+  %wave.bytes = mul nuw nsw i32 %wave, 1024
+  %parts.in_part = add nuw nsw i32 %wave.bytes, %lane.bytes
+  %parts.in_part.wide = zext i32 %parts.in_part to i64
+  %parts.own_place = getelementptr i8, ptr addrspace(1) %parts, i64 %parts.in_part.wide
+  %left.second = icmp ne i32 %at, %share.begin
+  %left.slot = zext i1 %left.second to i32
+  %left.slots = shl nuw nsw i32 %number, 1
+  %left.number = add nuw nsw i32 %left.slots, %left.slot
+  %left.wide = zext i32 %left.number to i64
+  %left.offset = mul nuw nsw i64 %left.wide, 4096
+  %left.part = getelementptr i8, ptr addrspace(1) %parts.own_place, i64 %left.offset
+  store <4 x float> %acc.m0.n0.last, ptr addrspace(1) %left.part, align 16
+  ; one lane counts the wave's steps; the fences are those of all lanes, and reach the whole device
+  %arrivals.of_block = mul nuw nsw i32 %block, 4
+  %arrivals.number = add nuw nsw i32 %arrivals.of_block, %wave
+  %arrivals.number.wide = zext i32 %arrivals.number to i64
+  %arrivals.at = getelementptr i32, ptr addrspace(1) %arrivals, i64 %arrivals.number.wide
+  fence syncscope("agent") release
+  %counts = icmp eq i32 %lane, 0
+  br i1 %counts, label %count_steps, label %counted
+count_steps:
+  %before.found = atomicrmw add ptr addrspace(1) %arrivals.at, i32 %count syncscope("agent") monotonic
+  br label %counted
+counted:
+  %before.lane = phi i32 [ 0, %leave ], [ %before.found, %count_steps ]
+  fence syncscope("agent") acquire
+  %before = call i32 @llvm.amdgcn.readfirstlane.i32(i32 %before.lane)
+  %there = add nuw nsw i32 %before, %count
+  %is_last = icmp eq i32 %there, 3
+  br i1 %is_last, label %collect, label %next
+
+collect:
+  ; all parts are there. For the next launch:
+  store atomic i32 0, ptr addrspace(1) %arrivals.at syncscope("agent") monotonic, align 4
+  ; from whoever has the block tile's first step on
+  %block.begin = mul nuw nsw i32 %block, 3
+  %block.end = add nuw nsw i32 %block.begin, 3
+  %first.of_all = mul nuw i32 %block.begin, 3
+  %first.within = add nuw i32 %first.of_all, 2
+  %first.number = udiv i32 %first.within, 6
+  br label %add_part
+add_part:
+  %other = phi i32 [ %first.number, %collect ], [ %other.behind, %add_part ]
+  %acc.m0.n0.so_far = phi <4 x float> [ zeroinitializer, %collect ], [ %acc.m0.n0.added, %add_part ]
+  %other.begin.of_all = mul nuw i32 %other, 6
+  %other.begin = udiv i32 %other.begin.of_all, 3
+  %found.second = icmp ult i32 %other.begin, %block.begin
+  %found.slot = zext i1 %found.second to i32
+  %found.slots = shl nuw nsw i32 %other, 1
+  %found.number = add nuw nsw i32 %found.slots, %found.slot
+  %found.wide = zext i32 %found.number to i64
+  %found.offset = mul nuw nsw i64 %found.wide, 4096
+  %found.part = getelementptr i8, ptr addrspace(1) %parts.own_place, i64 %found.offset
+  %found.p0 = load <4 x float>, ptr addrspace(1) %found.part, align 16
+
+  %acc.m0.n0.added = fadd <4 x float> %acc.m0.n0.so_far, %found.p0
+  call void @llvm.amdgcn.sched.barrier(i32 0)
+  %other.behind = add nuw nsw i32 %other, 1
+  %behind.begin.of_all = mul nuw i32 %other.behind, 6
+  %behind.begin = udiv i32 %behind.begin.of_all, 3
+  %more_parts = icmp ult i32 %behind.begin, %block.end
+  br i1 %more_parts, label %add_part, label %complete, !llvm.loop !2
+
+complete:
+  %acc.m0.n0.done = phi <4 x float> [ %acc.m0.n0.last, %last ], [ %acc.m0.n0.added, %add_part ]
+
+; ---- epilogue: result register r of a lane is one row of an MMA tile
+  %out.first_row = zext i32 %first_row to i64
+  %out.first_column = zext i32 %first_column to i64
+  %out.row_offset = mul nuw nsw i64 %out.first_row, 32
+  %out.first = add nuw nsw i64 %out.row_offset, %out.first_column
+  %out.block = getelementptr half, ptr addrspace(1) %out, i64 %out.first
+  %out.buffer = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %out.block, i16 0, i64 2048, i32 159744)
+  %out.lane_row = mul nuw nsw i32 %lane_group, 4
+  %out.row = add nuw nsw i32 %warp_row, %out.lane_row
+  %out.column = add nuw nsw i32 %warp_column, %lane_row
+  %column0.bytes = mul nuw nsw i32 %out.column, 2
+  ; row 0
+  %row.m0.r0.bytes = mul nuw nsw i32 %out.row, 64
+  %m0.c0.r0 = extractelement <4 x float> %acc.m0.n0.done, i32 0
+  %m0.c0.r0.at = add i32 %row.m0.r0.bytes, %column0.bytes
+  %m0.c0.r0.rounded = fptrunc float %m0.c0.r0 to half
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r0.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r0.at, i32 0, i32 0)
+  ; row 1
+  %row.m0.r1 = add nuw nsw i32 %out.row, 1
+  %row.m0.r1.bytes = mul nuw nsw i32 %row.m0.r1, 64
+  %m0.c0.r1 = extractelement <4 x float> %acc.m0.n0.done, i32 1
+  %m0.c0.r1.at = add i32 %row.m0.r1.bytes, %column0.bytes
+  %m0.c0.r1.rounded = fptrunc float %m0.c0.r1 to half
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r1.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r1.at, i32 0, i32 0)
+  ; row 2
+  %row.m0.r2 = add nuw nsw i32 %out.row, 2
+  %row.m0.r2.bytes = mul nuw nsw i32 %row.m0.r2, 64
+  %m0.c0.r2 = extractelement <4 x float> %acc.m0.n0.done, i32 2
+  %m0.c0.r2.at = add i32 %row.m0.r2.bytes, %column0.bytes
+  %m0.c0.r2.rounded = fptrunc float %m0.c0.r2 to half
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r2.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r2.at, i32 0, i32 0)
+  ; row 3
+  %row.m0.r3 = add nuw nsw i32 %out.row, 3
+  %row.m0.r3.bytes = mul nuw nsw i32 %row.m0.r3, 64
+  %m0.c0.r3 = extractelement <4 x float> %acc.m0.n0.done, i32 3
+  %m0.c0.r3.at = add i32 %row.m0.r3.bytes, %column0.bytes
+  %m0.c0.r3.rounded = fptrunc float %m0.c0.r3 to half
+  call void @llvm.amdgcn.raw.ptr.buffer.store.f16(half %m0.c0.r3.rounded, ptr addrspace(8) %out.buffer, i32 %m0.c0.r3.at, i32 0, i32 0)
+
+  br label %next
+
+next:
+  %at.next = add nuw nsw i32 %at, %count
+  %more_share = icmp ult i32 %at.next, %share.end
+  br i1 %more_share, label %share, label %exit
+
+; ---- exit
+exit:
+  ret void
+}
+
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.x()
+declare i32 @llvm.amdgcn.workgroup.id.y()
+declare void @llvm.amdgcn.s.barrier()
+declare void @llvm.amdgcn.sched.barrier(i32 immarg)
+declare ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1))
+declare i32 @llvm.umin.i32(i32, i32)
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
+declare void @llvm.amdgcn.raw.ptr.buffer.store.f16(half, ptr addrspace(8), i32, i32, i32 immarg)
+declare i32 @llvm.amdgcn.readfirstlane.i32(i32)
+declare <4 x float> @llvm.amdgcn.mfma.f32.16x16x16f16(<4 x half>, <4 x half>, <4 x float>, i32 immarg, i32 immarg, i32 immarg)
+
+attributes #0 = {
+  nounwind
+  "target-cpu"="gfx942"
+  "amdgpu-flat-work-group-size"="256,256"
+  "uniform-work-group-size"="true"
+  "amdgpu-no-implicitarg-ptr" "amdgpu-no-dispatch-ptr" "amdgpu-no-queue-ptr" "amdgpu-no-dispatch-id"
+}
+
+; Code object version 5: what ROCm 5.5 and later load.
+!llvm.module.flags = !{!0}
+!0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
+; What the fences order: LDS, not global memory.
+!1 = !{!"amdgpu-synchronize-as", !"local"}
+; The walk along K stays a loop: unrolled, the loads of all its steps would share the registers.
+!2 = distinct !{!2, !{!"llvm.loop.unroll.disable"}}
