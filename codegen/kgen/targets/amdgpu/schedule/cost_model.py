@@ -13,8 +13,8 @@ of the others, all in clocks, for the workgroups of the busiest CU:
   shares with another of its round (traffic.py)
 
 and it starts with a memory latency and ends with storing its outputs. Where workgroups share k
-(plan/shares.py) a round's tiles along k are those of a share, and parts of sums are stored and
-loaded behind it.
+(plan/shares.py) a round's tiles along k are those of a share, and behind it parts of sums are
+stored, published, counted and loaded, each of which takes a memory latency.
 
 Assumptions, none of them measured, for no AMD device was at hand. LDS moves 128 bytes per clock
 (256 for reads on gfx950) and L1 64 (CDNA3 and CDNA4 white papers; RDNA3 manual). A latency is 64
@@ -46,6 +46,8 @@ LDS_LATENCY, MEMORY_LATENCY = 64, 600
 #: What units wait for one another: this part of the terms that are not the longest adds to it,
 #: without latency, which is made of the others.
 PLAIN_NON_OVERLAPPED, PING_PONG_NON_OVERLAPPED = 0.19, 0.01
+#: To write back an L2 and to invalidate it, for the other dies. A guess.
+L2_FENCE_CLOCKS = 2000
 #: Clocks in which a launch starts, and in which a workgroup finds its addresses.
 LAUNCH_CLOCKS, SETUP_CLOCKS = 5000, 300
 #: Registers of a lane beside sums, fragments and what is on its way to LDS.
@@ -236,7 +238,8 @@ class Cut:
         share = held / self.workgroups
         of_one = on_one * (self.parts / self.workgroups + self.together) * self.nbytes
         of_all = 2 * share * self.parts * self.nbytes / (device.fabric or device.dram)
-        return max(of_one / L1_BYTES_PER_CLOCK, of_all * device.clock) + 4 * MEMORY_LATENCY
+        fences = 4 * MEMORY_LATENCY + (L2_FENCE_CLOCKS if device.dies > 1 else 0)
+        return max(of_one / L1_BYTES_PER_CLOCK, of_all * device.clock) + fences
 
 
 def _cut(spec: Matmul, schedule: GpuMatmul, blocks: int) -> Cut | None:
