@@ -123,8 +123,8 @@ share:
   %wave_n = urem i32 %wave, 2
   %warp_row = mul nuw nsw i32 %wave_m, 16
   %warp_column = mul nuw nsw i32 %wave_n, 16
-  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; a swizzle by
-  ; line is the same for all MMA tiles, one by position is each tile's own
+  ; the lane's row of A and column of B in an MMA tile, and which lines of LDS it loads; MMA tiles that
+  ; a swizzle turns alike are at constant distances
   %lane_row = and i32 %lane, 15
   %lane_group = lshr i32 %lane, 4
   %a.fragment = add nuw nsw i32 %warp_row, %lane_row
