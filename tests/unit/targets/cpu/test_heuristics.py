@@ -218,7 +218,7 @@ def test_two_cores_share_few_rows_and_one_reads_them_whole(m: int, n: int) -> No
     few passes as have room for their sums."""
     target = FAMILY.find("x86-64-v4+bf16")
     assert target is not None
-    wide = dataclasses.replace(target, limits={**target.limits, "l1_bytes": 49152})
+    wide = dataclasses.replace(target, device="Golden Cove")
     spec = Matmul(m=m, n=n, k=4096, dtype=DType.F32)
     schedule, before = FAMILY.choose(spec, wide), FAMILY.choose(spec, target)
     assert isinstance(schedule, OuterMatmul) and isinstance(before, OuterMatmul)

@@ -81,13 +81,23 @@ class BlockedPlan(CpuPlan):
         return "%rows" if self.rows_vary else str(min(self.spec.m, self.schedule.mc))
 
     @property
+    def together(self) -> int:
+        """Tasks side by side, at most, that are one pass if a thread takes them all."""
+        return 1
+
+    @property
+    def takes_several(self) -> bool:
+        """A pass may be of several tasks."""
+        return self.together > 1 and self.blocks_n > 1
+
+    @property
     def columns_vary(self) -> bool:
-        return self.blocks_n > 1 and self.spec.n % self.schedule.nc != 0
+        return self.blocks_n > 1 and (self.takes_several or self.spec.n % self.schedule.nc != 0)
 
     @property
     def columns_most(self) -> str:
-        """Columns of a block, but for the last one."""
-        return str(self.schedule.nc)
+        """Columns of a pass, but for the last one."""
+        return "%columns.most" if self.takes_several else str(self.schedule.nc)
 
     @property
     def columns(self) -> str:

@@ -107,9 +107,14 @@ class MatmulPlan(BlockedPlan):
         return False
 
     @property
+    def fetches_blocks(self) -> bool:
+        """Tiles fetch a share of the next block of K."""
+        return self.streams_b and not self.fetches_next_panel
+
+    @property
     def fetches_ahead(self) -> bool:
-        """Tiles fetch a share of the next block of K, or of the next panel."""
-        return self.streams_b or self.fetches_next_panel
+        """Tiles fetch what is multiplied later."""
+        return self.fetches_blocks or self.fetches_next_panel
 
     @property
     def fetches(self) -> bool:
@@ -127,9 +132,11 @@ class MatmulPlan(BlockedPlan):
         return 1
 
     @property
-    def ahead_row(self) -> int:
+    def ahead_row(self) -> str:
         """Bytes of a row of the block of B."""
-        return self.schedule.nc * self.spec.b_type.itemsize
+        if self.takes_several:
+            return "%ahead.row"
+        return str(self.schedule.nc * self.spec.b_type.itemsize)
 
     @property
     def ahead_column(self) -> int:

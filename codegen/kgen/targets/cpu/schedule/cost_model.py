@@ -28,7 +28,7 @@ from kgen.schedule import CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
-from kgen.targets.cpu.plan.kernels.blis import NEXT_PANEL_K
+from kgen.targets.cpu.plan.kernels.blis import NEXT_PANEL_K, tasks_together
 from kgen.targets.cpu.schedule.block_sizes import parts
 from kgen.targets.cpu.schedule.core import Core, core_of
 from kgen.targets.cpu.schedule.cycles import Cycles
@@ -50,7 +50,8 @@ class Prediction:
 
 def predict(spec: Matmul, target: Target, schedule: CpuMatmul) -> Prediction:
     core = core_of(target)
-    blocks = _Blocks(spec=spec, target=target, schedule=schedule, cycles=core.cycles)
+    cycles = core.cycles[target.limits["vector_bytes"]]
+    blocks = _Blocks(spec=spec, target=target, schedule=schedule, cycles=cycles)
     terms = {
         "products": _products(blocks, core),
         "tiles": _tiles(blocks),
@@ -59,9 +60,9 @@ def predict(spec: Matmul, target: Target, schedule: CpuMatmul) -> Prediction:
         "memory": _memory(blocks),
         "packing": _packing(blocks),
         "sums": _sums(blocks),
-        "tasks": core.cycles.task * blocks.down * blocks.across,
+        "tasks": cycles.task * blocks.down * blocks.across,
     }
-    terms = {name: spec.batch * cycles for name, cycles in terms.items()}
+    terms = {name: spec.batch * found for name, found in terms.items()}
     return Prediction(seconds=sum(terms.values()) / core.clock, terms=terms)
 
 
@@ -98,7 +99,14 @@ class _Blocks:
 
     @property
     def across(self) -> int:
-        return -(-self.spec.n // self.schedule.nc)
+        """Passes side by side, in one thread."""
+        return -(-self.spec.n // self.columns)
+
+    @cached_property
+    def columns(self) -> int:
+        """Of a pass."""
+        several = tasks_together(self.spec, self.target, self.schedule)
+        return min(self.schedule.nc * several, self.spec.n)
 
     @cached_property
     def heights(self) -> list[tuple[int, int]]:
@@ -152,6 +160,13 @@ class _Blocks:
         return self.deep > 1 and self.is_far and not self.spec.constant
 
     @property
+    def b_crosses_lines(self) -> bool:
+        """Most vectors of a B in place lie in two lines each."""
+        stride = self.spec.b_strides[1] * self.spec.b_type.itemsize
+        in_place = not (self.schedule.pack_b or self.spec.constant)
+        return in_place and stride % self.target.limits["vector_bytes"] != 0
+
+    @property
     def packs_b_once(self) -> bool:
         return self.schedule.pack_b and self.deep == 1
 
@@ -167,7 +182,8 @@ def _products(blocks: _Blocks, core: Core) -> float:
     def step(rows: int, vectors: int) -> float:
         arithmetic = rows * vectors / core.multiply_adds[width]
         loads = (rows + vectors) / core.loads[width]
-        return max(arithmetic, loads, core.latency) + blocks.cycles.step
+        crossing = blocks.cycles.b_crosses * vectors * blocks.b_crosses_lines
+        return max(arithmetic, loads, core.latency) + blocks.cycles.step + crossing
 
     width = blocks.target.limits["vector_bytes"]
 
@@ -226,7 +242,7 @@ def _memory(blocks: _Blocks) -> float:
     if blocks.spec.constant:
         return (1 + further) * (cycles.far if blocks.is_far else cycles.near) * lines
     if blocks.fetches_blocks:
-        block = blocks.depth * min(blocks.schedule.nc, blocks.spec.n) * blocks.spec.b_type.itemsize
+        block = blocks.depth * blocks.columns * blocks.spec.b_type.itemsize
         spills = 2 * block > blocks.target.limits["l2_bytes"]
         first = (cycles.ahead + cycles.spill * spills) * lines
         first += cycles.ahead_run * blocks.spec.k * blocks.across
@@ -245,6 +261,6 @@ def _sums(blocks: _Blocks) -> float:
     if blocks.deep == 1:
         return 0.0
     spec, schedule = blocks.spec, blocks.schedule
-    held = min(schedule.mc, spec.m) * min(schedule.nc, spec.n) * blocks.itemsize
+    held = min(schedule.mc, spec.m) * blocks.columns * blocks.itemsize
     lines = spec.m * spec.n * blocks.itemsize / LINE_BYTES
     return blocks.cycles.sum_lines[blocks.level(held)] * lines * blocks.deep

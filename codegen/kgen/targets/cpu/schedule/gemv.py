@@ -63,11 +63,8 @@ PAIRED_COLUMNS, PAIRED_ROWS = 512, 16
 #: Rows of B behind the current ones that are fetched: each twice, as prefetches are lost where many
 #: are on their way (4 rows by 4096 x 4096 in f32: 28 GB/s instead of 24, Zen 4).
 PREFETCH = 2
-#: Cores with a first-level cache of this size find the rows by themselves, and lose by what is
-#: fetched besides (4 x 2304 x 768 in f32 takes 282 us without it and 345 with it, on AVX2 304 and
-#: 430; Golden Cove, where alone that was measured); and bytes of the sums of all rows there: rows
-#: of B are best read from end to end (1 x 4096 x 4096 in s8: 566 us, 720 in two blocks of columns).
-FINDS_ROWS_L1 = 49152
+#: Bytes of the sums of all rows on cores that find rows of B by themselves, which are best read
+#: from end to end (1 x 4096 x 4096 in s8: 566 us, 720 in two blocks of columns; Golden Cove).
 FOUND_SUMS = 18432
 #: Of f32 in vectors of half a line, which take longer for the rows of B than the sums do: 2 rows by
 #: 4096 x 4096 on AVX2 read 23.1 GB/s with blocks of 2048 columns, 21.6 with 688 (Zen 4).
@@ -111,7 +108,7 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
         if outer_registers(spec, target, parts, strips) <= registers
     )
     nr = strips * group * sums_of_outer(spec, target).count
-    finds_rows = finds_rows_of_b(target)
+    finds_rows = core_of(target).finds_rows
     sums = FOUND_SUMS // spec.m if finds_rows else _for_rows(spec, _outer_sums(spec, target))
     if _outer_sums(spec, target) is OUTER_SUMS_NARROW and not finds_rows:
         sums = min(sums, -(-spec.n // 2) * spec.accumulate.itemsize)  # A task for a second core.
@@ -191,11 +188,6 @@ def strip_vectors(spec: Matmul, dot: Dot, vector: int, registers: int) -> int:
 def gains_by_pairs(target: Target) -> bool:
     """Products of bf16 are faster in pairs than widened to f32."""
     return core_of(target).gains_by_pairs
-
-
-def finds_rows_of_b(target: Target) -> bool:
-    """The hardware follows several rows at once, without being asked to."""
-    return target.limits["l1_bytes"] >= FINDS_ROWS_L1
 
 
 def paired(extent: int, most: int, unit: int) -> int:

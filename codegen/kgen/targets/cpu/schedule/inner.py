@@ -12,7 +12,7 @@ from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner, k_of_step, tile_registers
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.block_sizes import rounded_up
-from kgen.targets.cpu.schedule.gemv import finds_rows_of_b
+from kgen.targets.cpu.schedule.core import core_of
 
 #: Up to this many rows or columns nothing is packed: both operands are multiplied as they lie.
 #: AMX tiles, whose B must be packed, pay from fewer rows on, if B is in the second-level cache.
@@ -69,7 +69,7 @@ def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
         nc = min(nc, rounded_up(longest, math.lcm(nr, count)))
     unroll = chains(spec, target, mr, nr)
     kc = k_block(spec, target, mr, nr, unroll) if spec.m <= spec.n else spec.k
-    prefetch = PREFETCH_FOUND if finds_rows_of_b(target) else PREFETCH
+    prefetch = PREFETCH_FOUND if core_of(target).finds_rows else PREFETCH
     return InnerMatmul(
         mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=False, pack_b=False, unroll=unroll,
         prefetch=prefetch,

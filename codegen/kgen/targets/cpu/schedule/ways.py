@@ -120,8 +120,11 @@ def spread(
 
 
 def ways(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
-    """Short blocks of K with sums in scratch, all of K, and longer blocks with sums in out."""
-    yield from narrow_matmuls(spec, target)
+    """Short blocks of K with sums in scratch, all of K, and longer blocks with sums in out, among
+    which a wider grid has short ones as well."""
+    grid = core_of(target).grid
+    if not (grid.is_whole and in_grid(spec, target, grid)):
+        yield from narrow_matmuls(spec, target)
     yield unblocked_matmul(spec, target)
     yield from matmuls_in_blocks(spec, target)
 
@@ -144,20 +147,22 @@ def unblocked_matmul(spec: Matmul, target: Target) -> CpuMatmul:
 def matmuls_in_blocks(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
     """Blocks of K so short that a panel of B stays in the first-level cache; their sums pass
     through scratch, or through out if blocks of it are as wide as it is."""
-    grid = core_of(target).grid
+    grid, width = core_of(target).grid, target.limits["vector_bytes"]
     if not in_grid(spec, target, grid):
         return
     widened = spec.dtype is not spec.accumulate
+    fits = width in grid.in_place or not is_large(spec, target)
+    in_place = grid.is_whole and fits and not widened
     for packs_a, packs_b, vectors in itertools.product(
         (True,) if widened or spec.layout.a_transposed else (False, True),
-        (False,) if spec.constant else (True, False) if grid.is_whole and not widened else (True,),
-        grid.vectors[target.limits["vector_bytes"]],
+        (False,) if spec.constant else (True, False) if in_place else (True,),
+        grid.vectors[width],
     ):
         packing = Packing(a=packs_a, b=packs_b, itemsize=spec.accumulate.itemsize)
         mr, nr = register_tile(spec, target, packing, widths=[vectors])
         unit = packing.unit(spec, target, mr)
         for kc, rows, columns in itertools.product(
-            depths(spec, grid, packing.k_unit), grid.rows, grid.parts
+            depths(spec, grid, width, packing.k_unit), grid.rows, grid.parts
         ):
             mc = balanced(spec.m, rows, unit)
             nc = rounded_up(-(-spec.n // columns), nr)
@@ -178,9 +183,9 @@ def in_grid(spec: Matmul, target: Target, grid: Grid) -> bool:
     return counts and least < spec.m <= grid.rows_most
 
 
-def depths(spec: Matmul, grid: Grid, unit: int) -> list[int]:
+def depths(spec: Matmul, grid: Grid, width: int, unit: int) -> list[int]:
     """K of a block; sums between blocks may have to pass through out."""
-    found = [balanced(spec.k, most, unit) for most in grid.depths if may_sum_in_out(spec)]
+    found = [balanced(spec.k, most, unit) for most in grid.depths[width] if may_sum_in_out(spec)]
     return [*(kc for kc in dict.fromkeys(found) if kc < spec.k), *([spec.k] * grid.is_whole)]
 
 

@@ -50,6 +50,10 @@ class BlisPlan(TiledPlan):
         return self.k_blocked and self.schedule.kc >= NEXT_PANEL_K
 
     @property
+    def together(self) -> int:
+        return tasks_together(self.spec, self.target, self.schedule)
+
+    @property
     def scratch_besides_b(self) -> int:
         return self.packs_a * self.a_pack_bytes + self.sums_in_scratch * self.acc_bytes
 
@@ -241,6 +245,18 @@ class BlisPlan(TiledPlan):
         if self.n_tail > 1 and not self.b_gathered and not self.b_is_packed:
             types = types | {self.b.stored}
         return tuple(sorted(types, key=str))
+
+
+def tasks_together(spec: Matmul, target: Target, schedule: CpuMatmul) -> int:
+    """Tasks side by side that are one pass in a thread that takes them all, which reads A once: 128
+    x 768 x 768 and 128 x 768 x 3072 gain 2 to 4 % so (Golden Cove). Of sums in out; they have room
+    in half of the second-level cache, and so has a block of B, beside which the next is fetched.
+    """
+    if not (IN_OUT_K <= schedule.kc < spec.k and may_sum_in_out(spec)):
+        return 1
+    column = max(min(schedule.mc, spec.m) * spec.out.itemsize, schedule.kc * spec.b_type.itemsize)
+    most = target.limits["l2_bytes"] // 2 // (schedule.nc * column)
+    return max(1, min(-(-spec.n // schedule.nc), most))
 
 
 def may_sum_in_out(spec: Matmul) -> bool:

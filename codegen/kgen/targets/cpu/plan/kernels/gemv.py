@@ -242,17 +242,8 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     # -- columns: of tasks that are one pass; steps of nr, and those left over at the right -----
 
     @property
-    def takes_several(self) -> bool:
-        """A pass may be of several tasks."""
-        return self.schedule.together > 1 and self.blocks_n > 1
-
-    @property
-    def columns_most(self) -> str:
-        return "%columns.most" if self.takes_several else super().columns_most
-
-    @property
-    def columns_vary(self) -> bool:
-        return self.takes_several or super().columns_vary
+    def together(self) -> int:
+        return self.schedule.together
 
     @property
     def strips(self) -> tuple[OuterStrip, ...]:
