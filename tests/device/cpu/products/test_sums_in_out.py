@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kgen import pipeline
@@ -12,7 +13,7 @@ from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
-from tests.device.cpu.cpu_support import check, here, target
+from tests.device.cpu.cpu_support import addresses, check, here, load, target
 
 #: So little scratch that small blocks of sums leave it, while copies of A and B have room.
 STACK = 16384
@@ -87,8 +88,46 @@ def test_long_blocks(name: str) -> None:
     check(product(k=300, constant=(Operand.B,)), small_l2(here(name)), blocks)
 
 
-def small_l2(found: Target) -> Target:
-    return dataclasses.replace(found, limits={**found.limits, "l2_bytes": 4096})
+def small_l2(found: Target, nbytes: int = 4096) -> Target:
+    return dataclasses.replace(found, limits={**found.limits, "l2_bytes": nbytes})
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("pack_b", [False, True])
+def test_tasks_side_by_side_are_one_pass(name: str, pack_b: bool) -> None:
+    """Three tasks of five, then two, in one thread; in two threads however they are shared; a block
+    of rows ends a pass. Each block of K is fetched by the columns of the pass, not of a task."""
+    found = small_l2(here(name), 2 * 3 * 32 * 128 * 4)
+    blocks = CpuMatmul(mr=2, nr=32, mc=8, kc=128, nc=32, pack_a=False, pack_b=pack_b)
+    spec = product(m=20, n=150, k=300)
+    plan = pipeline.plan(spec, found, blocks)
+    assert isinstance(plan, TiledPlan) and (plan.together, plan.blocks_n) == (3, 5)
+    assert plan.fetches_blocks is pack_b
+    check(spec, found, blocks)
+    a, b = (np.arange(size, dtype=np.float32) % 7 for size in (20 * 300, 300 * 150))
+    exact = a.reshape(20, 300) @ b.reshape(300, 150)
+    for threads in (1, 2):
+        out = np.full((20, 150), np.nan, np.float32)
+        ready = load(spec, found, blocks, num_threads=threads)
+        for _ in range(3):
+            ready.run(addresses({"a": a, "b": b, "out": out}))
+        assert (out == exact).all()
+
+
+def test_what_is_no_pass_of_several_tasks() -> None:
+    blocks = CpuMatmul(mr=2, nr=32, mc=8, kc=128, nc=32, pack_a=False, pack_b=True)
+    roomy = small_l2(target("x86-64-v3"), 1 << 20)
+    for spec, schedule, together in (
+        (product(m=20, n=150, k=300), blocks, 5),
+        (product(m=20, n=32, k=300), blocks, 1),  # One task.
+        (product(m=20, n=150, k=128), blocks, 1),  # All of K.
+        (product(m=20, n=150, k=300), blocks.override(kc=96), 1),  # Sums in scratch.
+        (product(m=20, n=150, k=300, beta=1.0), blocks, 1),
+    ):
+        plan = pipeline.plan(spec, roomy, schedule)
+        assert isinstance(plan, TiledPlan) and plan.together == together
+    plan = pipeline.plan(product(m=20, n=150, k=300), small_l2(roomy, 4096), blocks)
+    assert isinstance(plan, TiledPlan) and not plan.takes_several
 
 
 @pytest.mark.parametrize(("mc", "nr"), [(6, 16), (8, 32), (10, 24), (30, 32)])

@@ -86,6 +86,29 @@ def test_terms_say_what_a_field_changes() -> None:
     assert cycles(other, SCHEDULE)["a"] / 3000 < found["a"] / 3072
 
 
+def test_rows_that_are_no_whole_lines_cost_loads_of_a_b_in_place() -> None:
+    """1.26 times as much in 100 x 1000 x 1000 (Golden Cove)."""
+    wide = dataclasses.replace(target("x86-64-v4"), device="Golden Cove")
+    schedule = CpuMatmul(mr=9, nr=48, mc=108, kc=192, nc=1008, pack_a=False, pack_b=False)
+    found = [
+        predict(product(100, 1000, 1000, ldb=ldb), wide, schedule.override(pack_b=packs))
+        for ldb, packs in ((None, 0), (1008, 0), (None, 1))
+    ]
+    across, lines, packed = (prediction.terms["products"] for prediction in found)
+    assert across > 1.02 * lines and lines == packed
+
+
+def test_tasks_that_are_one_pass_read_once() -> None:
+    """Blocks of columns cost one thread next to nothing where sums are in out."""
+    wide = dataclasses.replace(target("x86-64-amx"), features=target("x86-64-v4").features)
+    spec = product(128, 768, 3072)
+    schedule = CpuMatmul(mr=6, nr=64, mc=132, kc=128, nc=768, pack_a=False, pack_b=True)
+    whole, halves = (predict(spec, wide, schedule.override(nc=nc)).terms for nc in (768, 384))
+    assert halves == whole
+    scratch = predict(spec, wide, schedule.override(nc=384, kc=64)).terms
+    assert scratch["memory"] > whole["memory"]
+
+
 def test_what_is_there_twice_costs_twice() -> None:
     spec = product(128, 768, 3072)
     assert predict(dataclasses.replace(spec, batch=2), target("x86-64-v3"), SCHEDULE).seconds == (

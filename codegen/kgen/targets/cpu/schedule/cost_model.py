@@ -224,7 +224,8 @@ def _b(blocks: _Blocks) -> float:
     level = blocks.level(blocks.panel_bytes)
     again = sum(down for _, down in blocks.heights) - blocks.down
     if blocks.schedule.pack_b or blocks.spec.constant:
-        return cycles.b_again[level] * again * blocks.b_lines
+        longer = cycles.b_prepacked * (bool(blocks.spec.constant) and level > 0)
+        return (cycles.b_again[level] + longer) * again * blocks.b_lines
     stride = blocks.spec.b_strides[1] * blocks.spec.b_type.itemsize
     line = cycles.b_alias * (stride % ALIAS_BYTES == 0)
     if level > 0:

@@ -22,9 +22,11 @@ class Cycles:
     #: A line of A, by the cache that holds a task's, and more where its rows meet in a cache set.
     a_lines: tuple[float, float, float]
     a_alias: float
-    #: A line of B read again: of a packed panel, by the cache that holds it; of rows far apart in
-    #: the second-level cache, and where B leaves that.
+    #: A line of B read again: of a packed panel, by the cache that holds it; more of one that came
+    #: packed and leaves the first-level cache; of rows far apart in the second-level cache, and
+    #: where B leaves that.
     b_again: tuple[float, float, float]
+    b_prepacked: float
     b_strided: float
     b_strided_far: float
     #: Of a B in place: more of a line where its rows meet in a cache set; of a row that lies in a
@@ -66,6 +68,7 @@ ZEN_4 = Cycles(
     a_lines=(0.0, 0.8, 1.5),
     a_alias=0.8,
     b_again=(0.0, 0.5, 1.5),
+    b_prepacked=0.0,
     b_strided=0.4,
     b_strided_far=0.8,
     b_alias=0.0,
@@ -96,6 +99,7 @@ GOLDEN_COVE_WIDE = Cycles(
     a_lines=(0.14, 0.3, 3.2),
     a_alias=0.027,
     b_again=(0.066, 0.18, 0.91),
+    b_prepacked=0.15,
     b_strided=0.0,
     b_strided_far=0.099,
     b_alias=0.18,
@@ -123,6 +127,7 @@ GOLDEN_COVE_NARROW = Cycles(
     a_lines=(0.14, 0.17, 1.9),
     a_alias=0.042,
     b_again=(0.053, 0.078, 0.91),
+    b_prepacked=0.15,
     b_strided=0.018,
     b_strided_far=0.05,
     b_alias=0.22,
