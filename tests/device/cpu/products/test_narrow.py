@@ -13,10 +13,12 @@ import kgen
 import kgen_runtime
 from kgen import pipeline
 from kgen.bundle import pack
-from kgen.schedule import InnerMatmul, OuterMatmul
-from kgen.spec import DType, Layout, Matmul, Operand
+from kgen.errors import ScheduleError
+from kgen.schedule import CpuMatmul, InnerMatmul, OuterMatmul
+from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
 from kgen.spec.choices import BType
 from kgen.targets.base import Target
+from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.base import vector_for
 from tests.device.cpu.cpu_support import check, here, require_qemu, target
 from tests.open_devices import verify
@@ -112,6 +114,22 @@ def test_scales_at_the_ends_of_f32(tmp_path: Path) -> None:
     kernels = kgen_runtime.load(bundle.save(tmp_path / "m.kgen"), device="cpu")
     want = (a.astype(np.float64) @ b) * scale
     assert np.array_equal(kernels.matmul(a, scale), want.astype(np.float32))
+
+
+@pytest.mark.parametrize(("name", "count"), [("x86-64-v3", 8), ("x86-64-v4", 16)])
+@pytest.mark.parametrize("k", [75, 64])
+def test_bf16_by_prepacked_pairs_in_blocks_of_k(name: str, count: int, k: int) -> None:
+    """A is widened as it is packed; the last block of an odd K ends with half a pair."""
+    found = here(name)
+    schedule = CpuMatmul(mr=3, nr=2 * count, mc=6, kc=32, nc=6 * count, pack_a=True, pack_b=False)
+    for out, layout in ((None, Layout.NN), (DType.F32, Layout.NT)):
+        spec = Matmul(
+            m=11, n=5 * count - 3, k=k, dtype=DType.BF16, out_dtype=out, layout=layout,
+            constant=(Operand.B,), epilogue=(Epilogue.BIAS,),
+        )  # fmt: skip
+        check(spec, found, schedule)
+    with pytest.raises(ScheduleError, match="kc=33 is not a multiple of 2"):
+        FAMILY.plan(spec, found, schedule.override(kc=33))
 
 
 def test_prepacked_weights_are_given_as_they_are(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import (
     AmxMatmul,
     CpuMatmul,
+    CpuSplitMatmul,
     CpuStream,
     DotMatmul,
     InnerMatmul,
@@ -226,6 +228,38 @@ def test_two_cores_share_few_rows_and_one_reads_them_whole(m: int, n: int) -> No
     assert -(-n // schedule.nc) % 2 == 0
     assert m * schedule.nc * schedule.together * 4 <= 18432
     assert m * schedule.nc * (schedule.together + 1) * 4 > 18432
+
+
+@pytest.mark.parametrize("constant", [(), ("b",)])
+def test_bf16_is_widened_where_pairs_gain_nothing(constant: tuple[Literal["b"], ...]) -> None:
+    """The core decides: two rows still go in pairs, and so does what is too narrow."""
+    target = FAMILY.find("x86-64-v4+bf16")
+    assert target is not None and target.device == "Zen 4"
+    slow = dataclasses.replace(target, device="Golden Cove")
+    for m, n, widens in ((128, 384, True), (3, 384, True), (2, 384, False), (128, 15, False)):
+        spec = Matmul(m=m, n=n, k=384, dtype=DType.BF16, constant=constant)
+        assert (type(FAMILY.choose(spec, slow)) is CpuMatmul) is widens, (m, n)
+        planned = FAMILY.plan(spec, slow, FAMILY.choose(spec, slow))
+        assert isinstance(planned, TiledPlan)
+        assert ("avx512_bf16" in planned.features) is not widens
+    assert isinstance(FAMILY.choose(Matmul(m=128, n=384, k=384, dtype="bf16"), target), DotMatmul)
+
+
+def test_streams_of_one_task_are_cut_along_k() -> None:
+    """Few rows by a B that leaves the second-level cache; not a batch, nor where there is little
+    work."""
+    target = FAMILY.find("x86-64-v4")
+    assert target is not None
+
+    def slices(m: int, n: int, k: int, batch: int = 1) -> int:
+        spec = Matmul(m=m, n=n, k=k, batch=batch, dtype=DType.F32)
+        schedule = FAMILY.choose(spec, target)
+        return schedule.split_k if isinstance(schedule, CpuSplitMatmul) else 1
+
+    assert slices(12, 768, 3072) == 4
+    assert slices(12, 768, 460) == 3
+    assert slices(12, 768, 3072, batch=2) == 1
+    assert slices(12, 4096, 3072) == slices(64, 768, 3072) == 1
 
 
 def test_outer_products_that_do_not_fit() -> None:
