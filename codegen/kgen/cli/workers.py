@@ -11,10 +11,7 @@ from kgen.errors import SpecError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--jobs", type=int, metavar="N", help="processes that build kernels (all cores)"
-    )
-    configure_executor(parser, "build")
+    configure_executor(parser, "build kernels", jobs=None)
     parser.add_argument(
         "--no-cache",
         action="store_true",
@@ -22,7 +19,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def configure_executor(parser: argparse.ArgumentParser, work: str) -> None:
+def configure_executor(parser: argparse.ArgumentParser, work: str, jobs: int | None) -> None:
+    """Where work is done; `jobs` where nothing is said, None for all cores."""
+    parser.add_argument(
+        "--jobs", type=int, metavar="N", default=jobs,
+        help=f"processes that {work} ({jobs or 'all cores'})",
+    )  # fmt: skip
     parser.add_argument(
         "--executor",
         metavar="dask://HOST:PORT",
@@ -35,7 +37,7 @@ def executor_of(args: argparse.Namespace) -> Iterator[Executor | None]:
     """Where work is done; None for this process. Raises SpecError and DeviceError."""
     from kgen.parallel import executors
 
-    jobs = getattr(args, "jobs", 1)
+    jobs = args.jobs
     if args.executor is not None:
         if jobs not in (None, 1):
             raise SpecError(

@@ -221,11 +221,25 @@ def test_a_list_of_jobs() -> None:
         assert all((counts == runs).all() for _, counts, _ in made)
         assert awake.value == 0
     assert seen == [(int(n > 1), [n, n, n - 1, n - 1]) for n in (1, 2, 3)]
-    threading.Event().wait(0.002)
+    threading.Event().wait(0.001)
     before = time.process_time()
     threading.Event().wait(0.05)
-    assert time.process_time() - before < 0.02
+    assert time.process_time() - before < 0.005  # a worker that spins takes 0.05
     assert made
+
+
+def test_a_step_of_a_list_costs_a_tenth_of_a_microsecond() -> None:
+    """In the best of many runs: others may hold up most of them."""
+    nothing = ctypes.cast(ctypes.CDLL(None).labs, ctypes.c_void_p).value
+    assert nothing is not None
+    several, pool = JobList([Job(nothing, 1, [0]) for _ in range(1000)]), cpu_workers.workers(0)
+    several.share([1] * 1000)
+    seconds = []
+    for _ in range(100):
+        start = time.perf_counter()
+        several.run(pool)
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) / 1000 < 0.1e-6
 
 
 def test_workers_stay_awake_within_a_list() -> None:

@@ -70,7 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FILE.npy",
         help="with --model: what an input is given, in place of seeded numbers",
     )
-    workers.configure_executor(parser, "verify kernels")
+    workers.configure_executor(parser, "verify kernels", jobs=1)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -23,6 +25,7 @@ from kgen_runtime.bundle import BundleFile
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError
 from kgen_runtime.schema.manifest_json import from_json, to_json
 from kgen_runtime.schema.program import PAGE
+from tests import onnx_models
 from tests.programs import ROWS, WIDE, answer, mlp, mlp_bundle, parameters
 
 X = np.random.default_rng(7).standard_normal((ROWS, WIDE)).astype("f")
@@ -93,6 +96,36 @@ def test_weights_beside_the_bundle(made: kgen.Bundle, tmp_path: Path) -> None:
         close(kernels.program.run(x=X))
     with pytest.raises(IntegrityError, match="missing in the bundle and beside it"):
         kgen_runtime.load(path.read_bytes(), device="cpu")
+
+
+RESIDENT = """
+import sys, numpy as np, kgen_runtime
+def resident():
+    with open("/proc/self/status") as file:
+        words = file.read().split()
+    return [int(words[words.index(name) + 1]) >> 10 for name in ("RssAnon:", "RssFile:")]
+kgen_runtime.load(sys.argv[1], device="cpu", num_threads=1).close()  # imports
+before = resident()
+kernels = kgen_runtime.load(sys.argv[1], device="cpu", num_threads=1)
+call = kernels.program.prepare(x=np.ones((1, 1024), "f"))
+call(); call()
+print(*(b - a for a, b in zip(before, resident())))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's /proc")
+@pytest.mark.parametrize("beside", [False, True])
+def test_weights_are_in_memory_once(tmp_path: Path, beside: bool) -> None:
+    """As pages of the file: 32 MiB of weights add nothing of their size to the process's own."""
+    model = tmp_path / "m.onnx"
+    model.write_bytes(onnx_models.mlp(1, 1024, 4096, 1024).SerializeToString())
+    made = kgen.compile_model(model, ["native"]).bundle
+    path = made.save(tmp_path / "m.kgen", external_weights=beside)
+    done = subprocess.run(
+        [sys.executable, "-c", RESIDENT, str(path)], capture_output=True, text=True, check=True
+    )
+    own, of_file = map(int, done.stdout.split())
+    assert own < 4 and 32 <= of_file < 36, done.stdout
 
 
 def test_from_bytes_and_other_archives(made: kgen.Bundle, path: Path, tmp_path: Path) -> None:
