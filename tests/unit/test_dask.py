@@ -15,12 +15,15 @@ import pytest
 
 import kgen
 from kgen.check.bench.tune import Tuner
-from kgen.check.verify.run import verify
+from kgen.check.model.programs import verify_programs
+from kgen.check.model.truth import truth
+from kgen.check.verify.run import opened, verify
 from kgen.cli.main import main
 from kgen.errors import DeviceError
 from kgen.parallel import executors
 from kgen.spec import DType, Matmul
 from tests import needs
+from tests.onnx_models import mlp
 
 SPECS = tuple(Matmul(m=16, n=16, k=k, dtype=DType.F32) for k in range(8, 16))
 TARGETS = ("sm_80", "x86-64-v3")
@@ -117,6 +120,30 @@ def test_nothing_is_lost_of_a_verification(cluster: Cluster) -> None:
     assert [(k.target, k.kernel) for k in report.kernels] == [
         (target, spec.key) for target in TARGETS for spec in SPECS
     ]
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_of_programs(cluster: Cluster, tmp_path: Path) -> None:
+    """Steps of whole models: a worker is killed when the first program is verified."""
+    cluster.both()
+    model = tmp_path / "m.onnx"
+    model.write_bytes(mlp().SerializeToString())
+    made = kgen.compile_model(model, TARGETS).bundle
+    programs = made.manifest.programs
+    expected = truth(model, programs[0])
+    lines: list[str] = []
+
+    def told(line: str) -> None:
+        lines.append(line)
+        if len(lines) == 1:
+            cluster.kill_one()
+
+    with opened(made) as reader, executors.cluster(cluster.address) as workers:
+        found = verify_programs(reader, programs, expected, progress=told, executor=workers)
+    assert cluster.workers[0].poll() == -signal.SIGKILL
+    assert len(lines) == len(programs) == 2 and all(result.passed for result in found)
+    assert [result.target for result in found] == list(TARGETS)
+    assert all(len(r.steps) == len(p.steps) for r, p in zip(found, programs, strict=True))
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 
 from kgen.cli.output import end_progress, print_json, print_table, progress
@@ -32,11 +33,12 @@ def verified(
     seed: int = 0,
     inputs: Sequence[str] = (),
     only: str | None = None,
+    executor: Executor | None = None,
 ) -> list[ProgramResult]:
-    """All programs of a bundle against a model, or the one of this name. Raises SpecError for
-    inputs that do not fit."""
+    """All programs of a bundle against a model, or the one of this name; each on a worker of the
+    executor, if there is one. Raises SpecError for inputs that do not fit."""
     from kgen.check.model.narrow import products_of, weights_of
-    from kgen.check.model.steps import verify_program
+    from kgen.check.model.programs import verify_programs
     from kgen.check.model.truth import truth
     from kgen.check.verify.run import opened
 
@@ -51,14 +53,9 @@ def verified(
             model, programs[0], seed=seed, given=given,
             weights=weights_of(kernels), products=products_of(kernels),
         )  # fmt: skip
-        found = []
-        for program in programs:
-            name = program.qualified_name
-
-            def told(what: str, name: str = name) -> None:
-                progress(f"verifying {name}: {what}")
-
-            found.append(verify_program(reader, program, expected, on=on, progress=told))
+        found = verify_programs(
+            reader, programs, expected, on=on, progress=progress, executor=executor
+        )
         end_progress()
         return found
 

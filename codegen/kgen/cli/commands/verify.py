@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable
+from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
 from kgen.cli import workers
@@ -103,8 +104,8 @@ def run(args: argparse.Namespace) -> int:
                 emulation=emulation,
                 executor=executor,
             )
+            results = _against_model(bundle, args, executor)
         profiles = profile(bundle, seed=args.seed, progress=progress) if args.profile else ()
-        results = _against_model(bundle, args)
         if args.json:
             programs = {"programs": [r.to_json() for r in results]} if args.model else {}
             print_json(report.to_json() | _profiles_json(profiles, args) | programs)
@@ -120,10 +121,14 @@ def run(args: argparse.Namespace) -> int:
     return 0 if report.passed and all(result.passed for result in results) else 1
 
 
-def _against_model(bundle: BundleFile, args: argparse.Namespace) -> list[ProgramResult]:
+def _against_model(
+    bundle: BundleFile, args: argparse.Namespace, executor: Executor | None
+) -> list[ProgramResult]:
     if args.model is None:
         return []
-    return verified(bundle, args.model, on=args.on, seed=args.seed, inputs=args.input)
+    return verified(
+        bundle, args.model, on=args.on, seed=args.seed, inputs=args.input, executor=executor
+    )
 
 
 def _profiles_json(profiles: Iterable[KernelProfile], args: argparse.Namespace) -> dict[str, Any]:
