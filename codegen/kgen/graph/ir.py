@@ -24,8 +24,9 @@ from kgen.errors import GraphError
 from kgen.graph.layout import ViewStep
 from kgen.graph.reading.model import Array, Node, Shape, Tensor
 from kgen.graph.rewrites.orders import Operand, common_order, inverse, reordered, squeezed
-from kgen.ops.expression import Expression, Number, constant, inputs, variable
+from kgen.ops.expression import Expression, Number, constant, inputs, substituted, variable
 from kgen.ops.registry import call_of
+from kgen.ops.views import has_views
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -119,6 +120,8 @@ class Builder:
         self.values: dict[str, Value] = {}
         self.constants: dict[str, Array] = {}
         self.known: dict[tuple[object, ...], str] = {}
+        #: Numbers of rows: what functions of rows give, and what is computed of that alone.
+        self.rows: set[str] = set()
         #: The node that is being lowered.
         self.node: Node | None = None
 
@@ -237,9 +240,18 @@ class Builder:
     ) -> Value:
         if not inputs(expression):
             raise self.refusal("is a constant that could not be folded")
+        if not axes and (wide := self.squeezed_rows(expression)):
+            sources = {name: self.values[name].operation for name in inputs(expression)}
+            names = {n: variable(at.of) for n, at in sources.items() if isinstance(at, View)}
+            made = self.formula(substituted(expression, names), wide, dtype)
+            self.rows.add(made.id)
+            return self.reshape(made, shape)
         order = common_order(expression, shape, self._operands(expression))
         if not order:
-            return self.add(Formula(expression=expression, axes=axes), shape, dtype)
+            found = self.add(Formula(expression=expression, axes=axes), shape, dtype)
+            if axes and all(shape[axis] == 1 for axis in axes):
+                self.rows.add(found.id)
+            return found
         back = inverse(order)
         names = {name: self._before(self.values[name], back).id for name in inputs(expression)}
         made = self.add(
@@ -251,6 +263,18 @@ class Builder:
             dtype,
         )
         return self.permute(made, order)
+
+    def squeezed_rows(self, expression: Expression) -> Shape:
+        """The shape of numbers of rows that all values of a formula are, without the axes that were
+        reduced; () if they are not. The formula is then of these numbers, and can be part of the
+        rows' kernel."""
+        found = set()
+        for name in inputs(expression):
+            at = self.values[name].operation
+            if not isinstance(at, View) or at.step.kind != "reshape" or at.of not in self.rows:
+                return ()
+            found.add(self.values[at.of].shape)
+        return found.pop() if len(found) == 1 and not has_views(expression) else ()
 
     def order_of(self, value: Value) -> tuple[int, ...]:
         """The order that a value is another's in; () if it is none in another order."""

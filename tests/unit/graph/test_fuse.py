@@ -338,3 +338,28 @@ def test_tied_weights_lie_once() -> None:
     (value,) = run(found, {"ids": ids}).values()
     expected = np.tanh(array[ids].astype(np.float64)) @ array.T.astype(np.float64)
     np.testing.assert_allclose(value, expected.reshape(-1), rtol=1e-5, atol=1e-6)
+
+
+def test_rows_without_the_reduced_axis_are_in_the_rows_kernel() -> None:
+    """A layer norm as TensorFlow's exporter writes it: numbers of rows lose the axis that was
+    reduced, and get it back before they are broadcast."""
+    m = Maker()
+    x = m.input("x", (2, 5, 7))
+    back = m.constant([2, 1, 7], np.int64)
+    fifth = m.constant(0.2)
+    mean = m.add(
+        "Mul", m.add("ReduceMean", m.add("Mul", x, m.constant(5.0)), axes=[1], keepdims=0), fifth
+    )
+    squares = m.add(
+        "Mul", m.add("ReduceSum", m.add("Mul", x, x), m.constant([1], np.int64), keepdims=0), fifth
+    )
+    variance = m.add("Max", m.add("Sub", squares, m.add("Mul", mean, mean)), m.constant(0.0))
+    root = m.add("Sqrt", m.add("Add", m.add("Reshape", variance, back), m.constant(1e-3)))
+    centred = m.add("Sub", x, m.add("Reshape", mean, back))
+    model = m.model(m.add("Mul", m.add("Mul", centred, m.add("Reciprocal", root)), m.weight(5, 1)))
+    (call,) = (found := lowered(model)).calls
+    assert isinstance(call.spec, Rowwise)
+    given = {"x": m.rng.standard_normal((2, 5, 7)).astype(np.float32)}
+    (expected,) = ReferenceEvaluator(model).run(None, given)
+    (made,) = run(found, given).values()
+    np.testing.assert_allclose(made, expected.reshape(-1), rtol=1e-5, atol=1e-6)

@@ -191,6 +191,10 @@ class _Fusion:
     def root_itself(self, name: str) -> None:
         """A value in memory as it is, packed, for who takes only that."""
         at, views = self.origin(name)
+        lazy = self.lazies.get(at)
+        if at not in self.roots and lazy is not None and lazy.axes:
+            # A view of rows is no row kernel: it would be a copy.
+            self.roots.add(at)
         if at not in self.roots or (views and not self.is_packed(at, views)):
             self.roots.add(name)
 
