@@ -242,8 +242,8 @@ class Builder:
             raise self.refusal("is a constant that could not be folded")
         if not axes and (wide := self.squeezed_rows(expression)):
             sources = {name: self.values[name].operation for name in inputs(expression)}
-            names = {n: variable(at.of) for n, at in sources.items() if isinstance(at, View)}
-            made = self.formula(substituted(expression, names), wide, dtype)
+            wider = {n: variable(at.of) for n, at in sources.items() if isinstance(at, View)}
+            made = self.formula(substituted(expression, wider), wide, dtype)
             self.rows.add(made.id)
             return self.reshape(made, shape)
         order = common_order(expression, shape, self._operands(expression))
