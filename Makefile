@@ -6,6 +6,7 @@ KGEN := $(BIN)/kgen
 BENCH := .venv-bench
 AVX2_TABLES := models-f32,models-f32-packed,f32,gemv,bf16,s8,threads
 LIBRARIES := torch iree-base-compiler iree-base-runtime
+VULKAN_LIBRARIES := ncnn iree-base-compiler iree-base-runtime
 MODEL_LIBRARIES := onnx onnxscript onnxruntime openvino gguf safetensors
 # The version that docs/performance.md and the tests' bars speak of.
 TRITON := 3.9.0
@@ -13,7 +14,7 @@ SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 PYTHON_FILES := codegen runtime tests scripts examples
 
-.PHONY: help setup drivers demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx2 bench-models bench-tool bench-triton runtime-wheel fuzz flagships figures gpu clean
+.PHONY: help setup drivers demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton runtime-wheel fuzz flagships figures gpu clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -92,6 +93,13 @@ $(BENCH)/installed: pyproject.toml scripts/system-packages.sh
 	    $(BENCH)/bin/python -m pip install --quiet $$library || \
 	    echo "$$library cannot be installed here; going on without"; \
 	done
+	@touch $@
+
+bench-vulkan: $(BENCH)/vulkan-installed ## time Vulkan kernels beside ncnn, IREE and WGSL on the first device, write docs/performance.md
+	$(BENCH)/bin/python -m scripts.bench_vulkan --write $(ARGS)
+
+$(BENCH)/vulkan-installed: $(BENCH)/installed
+	@$(BENCH)/bin/python -m pip install --quiet --editable '.[vulkan,webgpu]' $(VULKAN_LIBRARIES)
 	@touch $@
 
 bench-models: $(BENCH)/models-installed ## time whole models beside ONNX Runtime and OpenVINO, write docs/performance.md

@@ -8,6 +8,7 @@ libvulkan1              # the Vulkan loader
 mesa-vulkan-drivers     # lavapipe, the Vulkan driver that tests run on
 vulkan-validationlayers # finds wrong use of the API
 spirv-tools             # spirv-as and spirv-val, the oracles for our assembler
+spirv-cross             # writes kernels for Metal (--target metal3)
 spirv-headers           # the published grammar, the oracle for its table of instructions
 qemu-user               # runs the aarch64 kernels
 binutils                # objdump, for kgen inspect --disassemble

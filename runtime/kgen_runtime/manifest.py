@@ -188,7 +188,7 @@ class Launch:
 class ArtifactEntry:
     """One file of a kernel inside the bundle.
 
-    `format`: cubin, ptx, hsaco, spirv, elf-x86_64, elf-aarch64, llvm-ir, spirv-asm.
+    `format`: cubin, ptx, hsaco, spirv, elf-x86_64, elf-aarch64, llvm-ir, spirv-asm, msl.
     `requires`: what the device must have, in the words of its backend; the runtime checks it.
     """
 

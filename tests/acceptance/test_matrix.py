@@ -38,7 +38,8 @@ MAIN = ("sm_80", "sm_90a", "gfx942", "gfx1100", "gfx1201", "vulkan1.3", "native"
 EMULATED = MAIN[:5]
 FAMILY = ("sm_80", "gfx942", "vulkan1.3", "native")
 #: Cooperative matrices are executed on a driver of their own: tests/device/vulkan/test_coopmat.py.
-ELSEWHERE = ("vulkan1.3+coopmat",)
+#: Metal's text is translated and not executed.
+ELSEWHERE = ("vulkan1.3+coopmat", "metal3")
 OTHERS = tuple(
     t.name
     for family in targets.families()

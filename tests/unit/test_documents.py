@@ -17,6 +17,7 @@ FAMILIES = (
     "make bench-cpu",
     "make bench-cpu, rows",
     "make bench-models",
+    "make bench-vulkan",
     "tune gap",
 )
 #: Every block that a command writes measurements into.

@@ -15,7 +15,7 @@ from kgen.targets.base import Family, Target
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "cuda": ("sm_",),
     "amdgpu": ("gfx",),
-    "vulkan": ("vulkan",),
+    "vulkan": ("vulkan", "metal"),
     "cpu": ("x86-64", "aarch64", "native"),
 }
 

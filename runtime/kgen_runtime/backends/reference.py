@@ -44,6 +44,7 @@ class ReferenceBackend(Backend):
         "ptx",
         "hsaco",
         "spirv",
+        "msl",
     )
 
     @classmethod

@@ -6,6 +6,7 @@ bundle's Vulkan code, what has 32-bit words in memory runs here.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -123,7 +124,7 @@ class WebgpuBackend(Backend):
             raise DeviceError(f"webgpu:{index} does not exist; here are {len(found)} devices")
         self.info = _describe(index, found[index])
         limits = {name: found[index].limits[name] for name in LIMITS.values()}
-        with errors("the device cannot be opened"):
+        with errors("the device cannot be opened"), _without_complaints():
             self._device = found[index].request_device_sync(required_limits=limits)
             self._word = self._device.create_buffer(size=WORD, usage=wgpu().BufferUsage.COPY_SRC)
         self._closed = False
@@ -288,9 +289,28 @@ class WebgpuBackend(Backend):
             yield
 
 
+@contextmanager
+def _without_complaints() -> Iterator[None]:
+    """Nothing is printed by Mesa's layer that chooses devices: where there is no desktop, it says
+    so four times on standard error."""
+    try:
+        saved = os.dup(2)
+    except OSError:  # there is none
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(nowhere)
+        os.close(saved)
+
+
 def _adapters() -> list[Any]:
     """Every device once: of those that several APIs offer, by Vulkan, Metal or Direct3D 12."""
-    with errors("no device can be listed"):
+    with errors("no device can be listed"), _without_complaints():
         found = wgpu().gpu.enumerate_adapters_sync()
     native = [a for a in found if a.info["backend_type"] in ("Vulkan", "Metal", "D3D12")]
     if not native:

@@ -36,6 +36,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "hsaco": ("amdgpu",),
     "spirv": ("vulkan",),
     "spirv-asm": ("vulkan",),
+    "msl": ("vulkan",),
     "elf-x86_64": ("cpu",),
     "elf-aarch64": ("cpu",),
     "llvm-ir": ("amdgpu", "cpu"),

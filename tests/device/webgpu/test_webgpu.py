@@ -89,7 +89,7 @@ def test_naga_takes_every_module_of_words(webgpu: WebgpuBackend, target: str) ->
         else:
             assert "BitAccess, which the device lacks" in reason, line
         assert chosen or " f32" not in line or " out=" in line or "b_dtype" in line, line
-    assert taken > (50 if target == "vulkan1.3" else 10)
+    assert taken >= (50 if target == "vulkan1.3" else 10)
 
 
 @pytest.mark.parametrize("nbytes", [0, 1, 3, 4, 1003])

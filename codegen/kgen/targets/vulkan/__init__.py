@@ -104,6 +104,8 @@ class Vulkan(Family):
         return MATMUL_TOLERANCE if called <= WEIGHED_DOWN else ROWWISE_TOLERANCE
 
     def proof(self, target: Target) -> str:
+        if target.has("msl"):
+            return "translated (spirv-cross), not executed"
         if target.has(BFLOAT16):
             return "as vulkan1.3+coopmat; bf16 products compiled (RADV), not executed"
         return "executed (lavapipe 26)" if target.has("coopmat") else "executed (lavapipe)"

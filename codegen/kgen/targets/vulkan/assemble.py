@@ -1,9 +1,10 @@
-"""A rendered kernel to a SPIR-V module."""
+"""A rendered kernel to a SPIR-V module, and that to what the target takes."""
 
 from __future__ import annotations
 
 from kgen.errors import AssembleError
 from kgen.targets.base import Artifact, Assembled, Source
+from kgen.targets.vulkan.msl import translate
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.spirv import assemble as assemble_spirv
 from kgen.targets.vulkan.spirv.usage import workgroup_usage
@@ -11,7 +12,7 @@ from kgen_runtime.manifest import Resources
 
 
 def assemble(source: Source, plan: VulkanPlan) -> Assembled:
-    """The module, which drivers compile for their device, and its text to read.
+    """The module, which drivers compile for their device, or its translation; and its text to read.
 
     Raises AssembleError, also for a module whose workgroups are not those that are launched.
     """
@@ -22,15 +23,24 @@ def assemble(source: Source, plan: VulkanPlan) -> Assembled:
         raise AssembleError(
             f"{source.entry_point}: LocalSize {used.local_size} is not its launch's block {block}"
         )
+    if plan.target.has("msl"):
+        compiled = Artifact(
+            format="msl",
+            extension="metal",
+            role="portable",
+            data=translate(module, source.entry_point),
+        )
+    else:
+        compiled = Artifact(
+            format="spirv",
+            extension=plan.extension,
+            role="portable",
+            data=module,
+            requires=plan.requires,
+        )
     return Assembled(
         artifacts=(
-            Artifact(
-                format="spirv",
-                extension=plan.extension,
-                role="portable",
-                data=module,
-                requires=plan.requires,
-            ),
+            compiled,
             Artifact(
                 format="spirv-asm",
                 extension=f"{plan.extension}asm",

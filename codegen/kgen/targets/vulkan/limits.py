@@ -8,6 +8,8 @@ appendix "Vulkan Environment for SPIR-V" for the versions.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kgen.targets.base import Target
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 
@@ -61,6 +63,7 @@ def _target(api: str, spirv: tuple[int, int], suffix: str = "", *words: str) -> 
     )
 
 
+#: `msl`: the module is translated to Metal Shading Language.
 #: `coopmat`: the device's subgroups multiply matrices.
 #: `unstaged`: the device is a CPU, on which workgroup memory is a copy of what its cache holds.
 TARGETS = (
@@ -69,4 +72,5 @@ TARGETS = (
     _target("1.3", (1, 6), "+coopmat", *OPTIONS, "coopmat"),
     _target("1.3", (1, 6), "+coopmat+bf16", *OPTIONS, "coopmat", BFLOAT16),
     _target("1.3", (1, 6), "+cpu", *OPTIONS, "unstaged"),
+    replace(_target("1.1", (1, 3), "", "msl"), name="metal3"),
 )

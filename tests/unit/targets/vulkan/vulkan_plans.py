@@ -11,7 +11,7 @@ from kgen.targets.vulkan.plan.matmul.fma import FmaPlan
 from kgen.targets.vulkan.plan.matmul.unstaged import UnstagedPlan
 
 FAMILY = targets.family("vulkan")
-VULKAN11, VULKAN13, VULKAN_COOPMAT, VULKAN_BF16, VULKAN_CPU = FAMILY.targets
+VULKAN11, VULKAN13, VULKAN_COOPMAT, VULKAN_BF16, VULKAN_CPU, *_ = FAMILY.targets
 
 
 def plan(spec: Spec, **overrides: int) -> VulkanPlan:

@@ -116,7 +116,10 @@ class Compiled:
 
 
 def compiled(reader: Reader, entry: KernelEntry) -> tuple[Compiled, ...]:
-    """What each driver makes of a Vulkan kernel of a bundle."""
+    """What each driver makes of a Vulkan kernel of a bundle; nothing where it holds no SPIR-V."""
+    modules = [artifact for artifact in entry.artifacts if artifact.format == "spirv"]
+    if not modules:
+        return ()
     request = {
         "launches": [
             {name: getattr(launch, name) for name in ("entry_point", "grid", "block", "arguments")}
@@ -127,8 +130,7 @@ def compiled(reader: Reader, entry: KernelEntry) -> tuple[Compiled, ...]:
                 "requires": dict(artifact.requires),
                 "code": base64.b64encode(reader.read(artifact)).decode(),
             }
-            for artifact in entry.artifacts
-            if artifact.format == "spirv"
+            for artifact in modules
         ],
     }
     return tuple(_compiled(compiler, request) for compiler in COMPILERS)
