@@ -3,8 +3,9 @@
     python -m scripts.bench_vulkan [--only NAME,...] [--write] [--results FILE.json]
 
 kgen, ncnn, IREE and WGSL compute each problem in turn, round by round, each in a process of its
-own, and the medians are compared. Results are kept in FILE, so that problems can be timed one by one;
---write puts what is there into docs/performance.md.
+own, and the medians are compared. Results are kept in FILE, for problems to be timed one by one;
+--write puts what is there into docs/performance.md, with what compilers of GPUs make of kgen's
+kernels and of IREE's.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ import numpy as np
 
 from kgen_runtime.cpu_features import cpu_name
 from scripts import documents
-from scripts.bench_vulkan import peers
+from scripts.bench_vulkan import compiled, peers
 from scripts.bench_vulkan.peers import PEERS, Absent, Call
 from scripts.bench_vulkan.problems import PROBLEMS, Problem
 
 #: Of a problem's rounds: at most so many, and no more after so many seconds.
-ROUNDS, SECONDS = 15, 20.0
+ROUNDS, SECONDS = 15, 10.0
 #: How far results may be from numpy's in f32, as a part of the largest number.
 TOLERANCE = {"f32": 1e-3, "f16": 2e-2}
 MARK = "make bench-vulkan"
@@ -56,14 +57,14 @@ def prepared(problem: Problem, peer: str) -> dict[str, str]:
     except (Absent, ImportError) as error:
         return {"absent": str(error)}
     found = call.result().astype(np.float32).reshape(problem.out_shape)
-    error = np.abs(found - problem.expected).max() / np.abs(problem.expected).max()
-    if not error < TOLERANCE[problem.dtype]:
-        return {"absent": f"its result is wrong by {error:.3g} of the largest number"}
+    off = np.abs(found - problem.expected).max() / np.abs(problem.expected).max()
+    if not off < TOLERANCE[problem.dtype]:
+        return {"absent": f"its result is wrong by {off:.3g} of the largest number"}
     return {}
 
 
 def timed(call: Call) -> float:
-    """After a run that is not timed: threads that have just been continued share a core at first."""
+    """After a run that is not timed: threads that were just continued share a core at first."""
     call.run()
     start = time.perf_counter()
     call.run()
@@ -208,6 +209,8 @@ def main() -> None:
         print(problem.name, found[problem.name]["seconds"], found[problem.name]["absent"])
     if args.write:
         documents.put(documents.PERFORMANCE, MARK, lines(found))
+        moment = documents.measured([documents.moment()])
+        documents.put(documents.PERFORMANCE, f"{MARK}, compiled", compiled.lines(moment))
     elif not args.prepare:
         print("\n".join(lines(found)))
 

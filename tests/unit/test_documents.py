@@ -17,13 +17,14 @@ FAMILIES = (
     "make bench-cpu",
     "make bench-cpu, rows",
     "make bench-models",
-    "make bench-vulkan",
     "tune gap",
 )
 #: Every block that a command writes measurements into.
 BLOCKS = (
     ("docs/performance.md", "make bench-tool"),
     ("docs/performance.md", "make bench-triton"),
+    ("docs/performance.md", "make bench-vulkan"),
+    ("docs/performance.md", "make bench-vulkan, compiled"),
     *(
         ("docs/performance.md", f"{family}, {kind}")
         for family in FAMILIES

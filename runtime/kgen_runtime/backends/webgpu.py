@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.backends.forks import OneProcess
 from kgen_runtime.backends.vulkan import requirements
+from kgen_runtime.backends.vulkan.modules import malformed
 from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
 from kgen_runtime.launch_limits import Limits, vulkan_limits
 from kgen_runtime.values import frozen
@@ -187,7 +188,10 @@ class WebgpuBackend(Backend):
 
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> WebgpuKernel:
         roles = {parameter.name: parameter.role for parameter in entry.parameters}
-        for c in code.values():
+        for name, c in code.items():
+            entry_points = [each.entry_point for each in entry.launches if each.module == name]
+            if (reason := malformed(c.data, entry_points)) is not None:
+                raise DeviceError(f"{entry.name}: {c.artifact.file} {reason}; rebuild it")
             if (reason := self.refuses(c.artifact)) is not None:
                 raise DeviceError(f"{entry.name}: {reason}")
         with self._turn(f"{entry.name}: naga refuses its SPIR-V"):

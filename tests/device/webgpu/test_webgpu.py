@@ -15,7 +15,7 @@ import kgen
 import kgen_runtime
 from kgen.bundle import pack
 from kgen.spec.text import parse
-from kgen_runtime.backend import choose_code
+from kgen_runtime.backend import Code, choose_code
 from kgen_runtime.backends import webgpu as module
 from kgen_runtime.backends.webgpu import WebgpuBackend
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError
@@ -80,14 +80,15 @@ def test_naga_takes_every_module_of_words(webgpu: WebgpuBackend, target: str) ->
     are refused for the feature that they need. Of the other targets a part is enough."""
     taken = 0
     for line in list(lines())[:: 1 if target == "vulkan1.3" else 5]:
-        kernel = build(parse(line), target)
-        (entry,) = pack([kernel]).manifest.kernels
+        bundle = pack([build(parse(line), target)])
+        (entry,) = bundle.manifest.kernels
         chosen, reason = choose_code(webgpu, entry)
         if chosen:
-            webgpu.unload(webgpu.load(*loadable(kernel)))
+            code = {m: Code(artifact=a, data=bundle.files[a.file]) for m, a in chosen.items()}
+            webgpu.unload(webgpu.load(entry, code))
             taken += 1
         else:
-            assert "BitAccess, which the device lacks" in reason, line
+            assert "which the device lacks" in reason, line
         assert chosen or " f32" not in line or " out=" in line or "b_dtype" in line, line
     assert taken >= (50 if target == "vulkan1.3" else 10)
 
@@ -134,12 +135,15 @@ def test_what_is_refused(webgpu: WebgpuBackend, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(DeviceError, match=r"relu_3_f16: it needs storageBuffer16BitAccess"):
         webgpu.load(entry, code)
     entry, code = loadable(build(relu_of((4,), dtype="f32")))
-    cut = {
-        n: kgen_runtime.backend.Code(artifact=c.artifact, data=c.data[:-8]) for n, c in code.items()
-    }
+    main = code["main"]
+    # The last two instructions are gone, OpReturnValue and OpFunctionEnd.
+    cut = {"main": Code(artifact=main.artifact, data=main.data[:-12])}
     with pytest.raises(DeviceError, match=r"relu_4_f32: naga refuses its SPIR-V: .+") as caught:
         webgpu.load(entry, cut)
     assert "\n" not in str(caught.value)
+    text = {"main": Code(artifact=main.artifact, data=b"text")}
+    with pytest.raises(DeviceError, match=r"relu_4_f32: .*spv is no SPIR-V module; rebuild it"):
+        webgpu.load(entry, text)
     with pytest.raises(DeviceError):
         webgpu.alloc(1 << 45)
     module.wgpu.cache_clear()

@@ -29,6 +29,7 @@ def assemble(source: Source, plan: VulkanPlan) -> Assembled:
             extension="metal",
             role="portable",
             data=translate(module, source.entry_point),
+            requires={name: plan.requires[name] for name in ("limits",) if name in plan.requires},
         )
     else:
         compiled = Artifact(

@@ -29,6 +29,7 @@ from kgen_runtime.backends.vulkan.driver import (
     physical_devices,
 )
 from kgen_runtime.backends.vulkan.memory import Block, Buffer, Kind, Memory
+from kgen_runtime.backends.vulkan.modules import malformed
 from kgen_runtime.backends.vulkan.pipeline_cache import PipelineCache
 from kgen_runtime.backends.vulkan.pipelines import Device, Pipeline
 from kgen_runtime.backends.vulkan.queue import Queue
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.manifest import KernelEntry
 
-#: The first word of a module, as it lies in memory (SPIR-V 1.6, section 2.3).
-SPIRV_MAGIC = (0x07230203).to_bytes(4, "little")
 #: Copies to and from memory that the host does not see go through a block of this many bytes.
 STAGING_BYTES = 32 * 2**20
 #: How long a GPU may be without an answer; systems stop one kernel after 2 to 10 s. A driver that
@@ -267,11 +266,10 @@ class VulkanBackend(Backend):
             self._cache.keep()
 
     def _load(self, entry: KernelEntry, code: Mapping[str, Code]) -> VulkanKernel:
-        for c in code.values():
-            if c.data[:4] != SPIRV_MAGIC or len(c.data) % 4:
-                raise DeviceError(
-                    f"{entry.name}: {c.artifact.file} is no SPIR-V module; rebuild it"
-                )
+        for name, c in code.items():
+            entry_points = [each.entry_point for each in entry.launches if each.module == name]
+            if (reason := malformed(c.data, entry_points)) is not None:
+                raise DeviceError(f"{entry.name}: {c.artifact.file} {reason}; rebuild it")
             if (reason := self.refuses(c.artifact)) is not None:
                 raise DeviceError(f"{entry.name}: {reason}")
         with self._lock, ExitStack() as undo:

@@ -23,7 +23,7 @@ from kgen.check.static.vulkan import drivers
 from kgen.check.static.vulkan.assembly import parse_nvk, parse_radv
 from kgen.check.static.vulkan.drivers import Driver
 from kgen.errors import DeviceError
-from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.manifest import KernelEntry, Launch
 from kgen_runtime.values import frozen
 
 
@@ -117,23 +117,33 @@ class Compiled:
 
 def compiled(reader: Reader, entry: KernelEntry) -> tuple[Compiled, ...]:
     """What each driver makes of a Vulkan kernel of a bundle; nothing where it holds no SPIR-V."""
-    modules = [artifact for artifact in entry.artifacts if artifact.format == "spirv"]
-    if not modules:
-        return ()
-    request = {
-        "launches": [
-            {name: getattr(launch, name) for name in ("entry_point", "grid", "block", "arguments")}
-            for launch in entry.launches
-        ],
+    modules = [
+        (reader.read(artifact), artifact.requires)
+        for artifact in entry.artifacts
+        if artifact.format == "spirv"
+    ]
+    request = _request(entry.launches, modules)
+    return tuple(_compiled(compiler, request) for compiler in COMPILERS) if modules else ()
+
+
+def compiled_module(name: str, module: bytes, launch: Launch) -> Compiled:
+    """What the driver of this name makes of a module of anybody's."""
+    (compiler,) = (compiler for compiler in COMPILERS if compiler.name == name)
+    return _compiled(compiler, _request([launch], [(module, {})]))
+
+
+def _request(
+    launches: Sequence[Launch], modules: Sequence[tuple[bytes, Mapping[str, Any]]]
+) -> dict[str, Any]:
+    """What the compiler's process reads."""
+    fields = ("entry_point", "grid", "block", "arguments")
+    return {
+        "launches": [{name: getattr(launch, name) for name in fields} for launch in launches],
         "artifacts": [
-            {
-                "requires": dict(artifact.requires),
-                "code": base64.b64encode(reader.read(artifact)).decode(),
-            }
-            for artifact in modules
+            {"requires": dict(requires), "code": base64.b64encode(code).decode()}
+            for code, requires in modules
         ],
     }
-    return tuple(_compiled(compiler, request) for compiler in COMPILERS)
 
 
 def _compiled(compiler: DriverCompiler, request: Mapping[str, Any]) -> Compiled:

@@ -1,0 +1,39 @@
+"""SPIR-V looked at before a driver sees it: one that is not well formed may end the process.
+
+SPIR-V 1.6, section 2.3 "Physical Layout of a SPIR-V Module and Instruction".
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection
+
+#: The first word, as it lies in memory.
+MAGIC = (0x07230203).to_bytes(4, "little")
+HEADER_WORDS = 5
+#: The newest version that kgen writes, as the second word says it.
+NEWEST = 0x00010600
+#: Of the code of an entry point: the opcode, and the words before its name.
+ENTRY_POINT, BEFORE_NAME = 15, 3
+
+
+def malformed(code: bytes, entry_points: Collection[str]) -> str | None:
+    """Why these bytes are no module with these entry points, or None: every instruction is followed
+    by another, and the last one ends where the module does."""
+    if code[:4] != MAGIC or len(code) % 4 or len(code) < 4 * HEADER_WORDS:
+        return "is no SPIR-V module"
+    words = struct.unpack(f"<{len(code) // 4}I", code)
+    if words[1] > NEWEST:
+        return f"is SPIR-V {words[1] >> 16}.{words[1] >> 8 & 0xFF}, the newest known is 1.6"
+    found, at = set(), HEADER_WORDS
+    while at < len(words):
+        length, opcode = words[at] >> 16, words[at] & 0xFFFF
+        if not 0 < length <= len(words) - at:
+            return f"is no SPIR-V module: word {at} begins an instruction of {length} words"
+        if opcode == ENTRY_POINT:
+            name = code[4 * (at + BEFORE_NAME) : 4 * (at + length)]
+            found.add(name.partition(b"\0")[0].decode(errors="replace"))
+        at += length
+    if missing := sorted(set(entry_points) - found):
+        return f"has no entry point {missing[0]}"
+    return None
