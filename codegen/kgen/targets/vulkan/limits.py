@@ -32,6 +32,8 @@ STORAGE_8BIT = "storageBuffer8BitAccess"
 DOT_PRODUCT = "integer-dot-product"
 #: Devices may round floats of 16 bits as kgen does: SPIR-V has modes for it.
 ROUNDS_F16 = "float-controls"
+#: Lanes of a subgroup, of any size, read one another's numbers.
+SHUFFLE = "subgroup-shuffle"
 #: Cooperative matrices of bf16.
 BFLOAT16 = "coopmat-bf16"
 #: Features that every device with Vulkan 1.3 has.
@@ -41,8 +43,8 @@ GUARANTEED_1_3 = (
     "computeFullSubgroups",
     "vulkanMemoryModel",
 )
-#: What modules for Vulkan 1.3 make use of.
-OPTIONS = (DOT_PRODUCT, ROUNDS_F16)
+#: What modules for Vulkan 1.3 make use of, each with another module for devices that lack it.
+OPTIONS = (DOT_PRODUCT, ROUNDS_F16, SHUFFLE)
 
 
 def _target(api: str, spirv: tuple[int, int], suffix: str = "", *words: str) -> Target:

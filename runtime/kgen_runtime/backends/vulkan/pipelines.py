@@ -87,6 +87,7 @@ class Device:
                 subgroup = vk.VkPipelineShaderStageRequiredSubgroupSizeCreateInfo(
                     requiredSubgroupSize=size
                 )
+            if size is not None or requires.get("full_subgroups"):
                 flags = REQUIRE_FULL_SUBGROUPS
             stage = vk.VkPipelineShaderStageCreateInfo(
                 pNext=subgroup,

@@ -3,7 +3,7 @@
 `api`, the lowest version of the API as text ("1.3"); `features`, names of features.py; `limits`,
 the least value of limits by Vulkan's names, where a kernel needs more than Vulkan guarantees;
 `device`, the only type of device that it suits; `cooperative_matrix`, the shape and types of its
-product; `subgroup_size`, that of its subgroups.
+product; `subgroup_size`, that of its subgroups, and `full_subgroups` if no lane may be missing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from kgen_runtime.manifest import ArtifactEntry
 
 KNOWN_REQUIREMENTS = frozenset(
-    ("api", "features", "limits", "device", "cooperative_matrix", "subgroup_size")
+    (
+        "api",
+        "features",
+        "limits",
+        "device",
+        "cooperative_matrix",
+        "subgroup_size",
+        "full_subgroups",
+    )
 )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kgen.errors import TargetError
 from kgen.schedule import CooperativeMatmul, FmaMatmul, GpuRows, GpuStream, Schedule, UnstagedMatmul
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.row import is_interleaved
-from kgen.targets.vulkan.plan.base import VulkanPlan, with_rounding
+from kgen.targets.vulkan.limits import OPTIONS
+from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise
 from kgen.targets.vulkan.plan.matmul.coopmat import plan_cooperative
 from kgen.targets.vulkan.plan.matmul.dot import plan_dot
@@ -18,8 +21,14 @@ from kgen.targets.vulkan.plan.rows.rowwise import RowwisePlan, plan_rowwise
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
-    """Raises ScheduleError if the schedule does not fit."""
-    return with_rounding(_plan(spec, target, schedule))
+    """With the plan for devices that lack the target's options as its fallback. Raises
+    ScheduleError if the schedule does not fit."""
+    found = _plan(spec, target, schedule)
+    if not found.uses_options:
+        return found
+    plain = replace(target, features=target.features - {*OPTIONS})
+    fallback = replace(_plan(spec, plain, schedule), is_fallback=True)
+    return replace(found, fallback=fallback)
 
 
 def _plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:

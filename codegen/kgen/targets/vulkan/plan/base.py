@@ -37,6 +37,14 @@ FLOAT_MODES = {
     "SignedZeroInfNanPreserve": "shaderSignedZeroInfNanPreserveFloat16",
     "RoundingModeRTE": "shaderRoundingModeRTEFloat16",
 }
+#: Features of modules whose lanes shuffle numbers.
+SHUFFLES = ("subgroupShuffle", "subgroupSizeControl", "computeFullSubgroups")
+#: What tells an invocation where it is in its subgroup, by SPIR-V's names.
+BUILT_IN = {
+    "subgroup_id": "SubgroupId",
+    "subgroup_size": "SubgroupSize",
+    "subgroup_lane": "SubgroupLocalInvocationId",
+}
 #: The API that has elements of 8 bits, and the version of SPIR-V that needs no extension for them.
 API_8BIT, SPIRV_8BIT = (1, 2), (1, 5)
 
@@ -175,8 +183,8 @@ class Shared:
 class VulkanPlan(Plan):
     """`functions` names the helper functions of the module, in the order of their definition.
 
-    `constants` are floating-point constants of this kernel by name, as literals. `rounds_f16`: the
-    device converts from and to f16 as kgen does; `fallback` is the plan for devices that do not.
+    `constants` are floating-point constants of this kernel by name, as literals. `fallback` is the
+    plan for devices that lack the options of the target that this one uses.
     """
 
     num_threads: int
@@ -184,8 +192,8 @@ class VulkanPlan(Plan):
     shared: tuple[Shared, ...] = ()
     functions: tuple[str, ...] = ()
     constants: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    rounds_f16: bool = False
     fallback: VulkanPlan | None = None
+    is_fallback: bool = False
 
     @property
     def shared_bytes(self) -> int:
@@ -213,25 +221,33 @@ class VulkanPlan(Plan):
     @property
     def inputs(self) -> tuple[str, ...]:
         """Variables that tell an invocation which one it is."""
-        return ("local_id", "workgroup_id")
+        return ("local_id", "workgroup_id", *(BUILT_IN if self.shuffles else ()))
 
     @property
-    def counts_subgroups(self) -> bool:
-        return "subgroup_id" in self.inputs
+    def subgroup_inputs(self) -> tuple[tuple[str, str], ...]:
+        """Those that are one number: their names, and those of SPIR-V."""
+        return tuple((name, BUILT_IN[name]) for name in self.inputs if name in BUILT_IN)
 
     @property
     def extension(self) -> str:
         """That of the module's file."""
-        return "integer-rounding.spv" if self.is_fallback else "spv"
+        return "plain.spv" if self.is_fallback else "spv"
 
     @property
-    def is_fallback(self) -> bool:
-        """Whether there is another module for devices that round to f16 themselves."""
-        return self.target.has(ROUNDS_F16) and self.converts_f16 and not self.rounds_f16
+    def rounds_f16(self) -> bool:
+        """The device converts from and to f16, as kgen does."""
+        converts = {"narrow_f16", "widen_f16"} & {*self.functions}
+        return self.target.has(ROUNDS_F16) and bool(converts)
 
     @property
-    def converts_f16(self) -> bool:
-        return bool({"narrow_f16", "widen_f16"} & {*self.functions})
+    def shuffles(self) -> bool:
+        """Lanes of a subgroup read one another's numbers."""
+        return False
+
+    @property
+    def uses_options(self) -> bool:
+        """Whether it asks for what some devices lack, and others need not."""
+        return self.rounds_f16 or self.shuffles
 
     @property
     def variants(self) -> tuple[VulkanPlan, ...]:
@@ -264,7 +280,8 @@ class VulkanPlan(Plan):
     @property
     def capabilities(self) -> tuple[str, ...]:
         modes = ("Float16", *FLOAT_MODES) if self.rounds_f16 else ()
-        return ("Shader", *(capability for capability, _ in self.narrow), *modes)
+        lanes = ("GroupNonUniform", "GroupNonUniformShuffle") if self.shuffles else ()
+        return ("Shader", *(capability for capability, _ in self.narrow), *modes, *lanes)
 
     @property
     def has_8bit(self) -> bool:
@@ -297,9 +314,10 @@ class VulkanPlan(Plan):
             beyond |= {"device": "cpu"}
         own = dict(self.further_requirements)
         modes = ["shaderFloat16", *FLOAT_MODES.values()] if self.rounds_f16 else []
-        features = [*beyond["features"], *own.pop("features", []), *modes]
+        lanes = list(SHUFFLES) if self.shuffles else []
+        features = [*beyond["features"], *own.pop("features", []), *modes, *lanes]
         beyond["features"] = [*dict.fromkeys(features)]
-        beyond |= own
+        beyond |= own | ({"full_subgroups": True} if self.shuffles else {})
         version = (limits["api_major"], limits["api_minor"])
         api = max(version, API_8BIT) if self.has_8bit else version
         return {"api": ".".join(map(str, api))} | {
@@ -340,14 +358,6 @@ class VulkanPlan(Plan):
             return ()
         found = (f"{s.name}: {s.element} {s.shape}, {s.nbytes} B" for s in self.shared)
         return (f"workgroup memory, {self.shared_bytes} B", *found)
-
-
-def with_rounding(plan: VulkanPlan) -> VulkanPlan:
-    """The plan that leaves conversions of f16 to devices that round them right; it is its own
-    fallback."""
-    if not (plan.target.has(ROUNDS_F16) and plan.converts_f16):
-        return plan
-    return dataclasses.replace(plan, rounds_f16=True, fallback=plan)
 
 
 def vector_type(scalar: str, width: int) -> str:

@@ -39,6 +39,7 @@ TYPES = {
     "uint_from_float": "OpTypeFunction %uint %float",
     "uint_from_uint": "OpTypeFunction %uint %uint",
     "uint_from_uvec2": "OpTypeFunction %uint %uvec2",
+    "float_from_uint_float": "OpTypeFunction %float %uint %float",
     "uint_from_2_uint": "OpTypeFunction %uint %uint %uint",
     "uvec4_from_uvec4": "OpTypeFunction %uvec4 %uvec4",
     "uvec2_from_uint": "OpTypeFunction %uvec2 %uint",

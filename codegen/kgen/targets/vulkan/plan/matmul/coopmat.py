@@ -87,10 +87,16 @@ class CooperativePlan(MatmulPlan):
 
     @property
     def variants(self) -> tuple[VulkanPlan, ...]:
-        return tuple(
-            replace(other, rounds_f16=self.rounds_f16 and other.size.rounds_f16)
-            for other in self.others
-        )
+        return self.others
+
+    @property
+    def rounds_f16(self) -> bool:
+        return super().rounds_f16 and self.size.rounds_f16
+
+    @property
+    def uses_options(self) -> bool:
+        """Devices with these matrices have what their modules need."""
+        return False
 
     @property
     def extension(self) -> str:

@@ -76,6 +76,10 @@ class DotPlan(MatmulPlan):
         return self.target.has(DOT_PRODUCT)
 
     @property
+    def uses_options(self) -> bool:
+        return super().uses_options or self.has_dot
+
+    @property
     def capabilities(self) -> tuple[str, ...]:
         dot = ("DotProduct", "DotProductInput4x8BitPacked") if self.has_dot else ()
         return (*super().capabilities, *dot)

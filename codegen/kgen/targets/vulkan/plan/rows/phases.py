@@ -100,6 +100,19 @@ class Exchange:
 
 
 @frozen
+class LaneFold:
+    """A fold over a row's lanes as a function of the module, by way of `buffer` among subgroups:
+    `near` combine %<name>_value with the value of a lane of the subgroup, `far` %<name>_total with
+    that of another subgroup."""
+
+    name: str
+    mine: str
+    buffer: int
+    near: tuple[str, ...]
+    far: tuple[str, ...]
+
+
+@frozen
 class PhasePlan:
     """`after` is the label of the block from which a loop is entered; `row_stores` are outputs of
     which a row has one element."""
@@ -111,6 +124,7 @@ class PhasePlan:
     bodies: tuple[Body, ...]
     carried: tuple[Carried, ...]
     exchanges: tuple[Exchange, ...]
+    lane_folds: tuple[LaneFold, ...]
 
     @property
     def title(self) -> str:
@@ -128,6 +142,7 @@ class RowPhases:
     resident: bool
     row_read: str
     distances: tuple[int, ...]
+    shuffles: bool
 
     # -- where things lie -----------------------------------------------------------------------
 
@@ -255,11 +270,15 @@ class RowPhases:
                 for f in ([] if resident else phase.folds)
             )
             exchanges: list[Exchange] = []
+            lane_folds: list[LaneFold] = []
             for fold in phase.folds:
                 mine = lane[fold] if resident else initial[fold]
-                steps = self._exchanges(fold, mine, first_exchange + len(exchanges))
-                exchanges += steps
-                row_known[fold.step] = f"%{fold.name}" if steps else mine
+                done = first_exchange + len(exchanges) + len(lane_folds)
+                if self.shuffles:
+                    lane_folds.append(self._lane_fold(fold, mine, done))
+                else:
+                    exchanges += self._exchanges(fold, mine, done)
+                row_known[fold.step] = f"%{fold.name}" if self.distances else mine
             row_stores: tuple[Store, ...] = ()
             if not phase.folds:
                 row_stores = tuple(self._row_stores(row_known))
@@ -272,9 +291,10 @@ class RowPhases:
                 bodies=tuple(bodies),
                 carried=carried,
                 exchanges=tuple(exchanges),
+                lane_folds=tuple(lane_folds),
             )
             after = f"{phase.name}_done"
-            first_exchange += len(exchanges)
+            first_exchange += len(exchanges) + len(lane_folds)
 
     def _body(
         self,
@@ -362,6 +382,19 @@ class RowPhases:
             )
             value = result
         return found
+
+    def _lane_fold(self, fold: Fold, mine: str, number: int) -> LaneFold:
+        """`number` folds come before."""
+        name = f"{fold.name}_of_lanes"
+        near = self.combine(fold, f"%{name}_both", f"%{name}_value", f"%{name}_theirs")
+        far = self.combine(fold, f"%{name}_more", f"%{name}_total", f"%{name}_other")
+        return LaneFold(
+            name=fold.name,
+            mine=mine,
+            buffer=number % EXCHANGE_BUFFERS,
+            near=tuple(near),
+            far=tuple(far),
+        )
 
     def combine(self, fold: Fold, result: str, value: str, other: str) -> list[str]:
         """Lines that make one of two values."""

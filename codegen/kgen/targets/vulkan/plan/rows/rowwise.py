@@ -12,6 +12,7 @@ from kgen.targets.base import Target
 from kgen.targets.header import counted
 from kgen.targets.row import RowPlan, walked_itemsize, widest_vector
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
+from kgen.targets.vulkan.limits import SHUFFLE
 from kgen.targets.vulkan.plan.base import (
     VECTOR_WIDTHS,
     WORD,
@@ -25,10 +26,18 @@ from kgen.targets.vulkan.plan.base import (
     log2,
 )
 from kgen.targets.vulkan.plan.elementwise import Conversion, conversions
-from kgen.targets.vulkan.plan.rows.phases import EXCHANGE_BUFFERS, PhasePlan, RowPhases, RowRenderer
+from kgen.targets.vulkan.plan.rows.phases import (
+    EXCHANGE_BUFFERS,
+    LaneFold,
+    PhasePlan,
+    RowPhases,
+    RowRenderer,
+)
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 
+#: Lanes of the largest subgroup that a device may have (Vulkan 1.3, "Limits", maxSubgroupSize).
+LARGEST_SUBGROUP = 128
 #: Scalars of a row that an invocation may hold; drivers spill what does not fit in registers.
 MAX_RESIDENT = 64
 
@@ -79,6 +88,37 @@ class RowwisePlan(VulkanPlan):
         return tuple(1 << bit for bit in range(self.lane_bits))
 
     @property
+    def shuffles(self) -> bool:
+        """Subgroups are full if a workgroup has as many invocations as the largest may have."""
+        has_folds = bool(self.shared) and self.num_threads >= LARGEST_SUBGROUP
+        return self.target.has(SHUFFLE) and has_folds
+
+    @property
+    def nearest(self) -> int:
+        """From a lane of a row to the next one."""
+        return self.distances[0]
+
+    @property
+    def row_reach(self) -> int:
+        """Behind all lanes of a row."""
+        return 2 * self.distances[-1]
+
+    @property
+    def other_rows(self) -> str:
+        """The id of the bits of an invocation's number in which those of other rows differ."""
+        return f"uint_0x{-self.row_reach % 2**32:x}"
+
+    @property
+    def fold_type(self) -> str:
+        """That of a function of an invocation's number and value."""
+        return "uint_from_2_uint" if self.on_integers else "float_from_uint_float"
+
+    @property
+    def folds(self) -> tuple[LaneFold, ...]:
+        """Folds over the lanes of a row that are functions of the module."""
+        return tuple(fold for each in self.phases for fold in each.lane_folds)
+
+    @property
     def last_row(self) -> int:
         return self.spec.rows - 1
 
@@ -101,6 +141,7 @@ class RowwisePlan(VulkanPlan):
             resident=bool(self.schedule.resident),
             row_read=self.row_read,
             distances=self.distances,
+            shuffles=self.shuffles,
         )
 
     @property
