@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from kgen.schedule import GpuRows, GpuStream
 from kgen.spec import DType, Elementwise, Rowwise
+from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
 from tests.device.vulkan.vulkan_support import NUMPY, Values, build, run
 from tests.specs import relu_of
@@ -153,6 +156,51 @@ def test_softmax_between_types(vulkan: VulkanBackend) -> None:
     x = np.random.default_rng(8).standard_normal(9 * 70)
     check_softmax(vulkan, rowwise(rows=9, cols=70, dtype=DType.BF16, out_dtype=DType.F32), x)
     check_softmax(vulkan, rowwise(rows=9, cols=70, dtype=DType.F32, out_dtype=DType.F16), x)
+
+
+FOLDED = {
+    "short rows": ("sum(x)", (200, 70), ()),
+    "side by side": ("sum(x)", (6, 50, 70), (1,)),
+    "far apart": ("sum(x)", (2, 300, 128), (1,)),
+    "two folds": ("amax(x) - amin(x)", (3, 40000), ()),
+    "in integers": ("amax(x)", (9, 3000), ()),
+}
+
+
+@pytest.mark.parametrize("name", FOLDED)
+def test_folds_by_shuffles(vulkan: VulkanBackend, name: str) -> None:
+    """Within subgroups and among them, and without them."""
+    text, shape, axes = FOLDED[name]
+    dtype = DType.S32 if name == "in integers" else DType.F32
+    spec = Rowwise(expression=text, shapes=(shape,), dtype=dtype, axes=axes or (-1,))
+    kernel = build(spec)
+    x = np.random.default_rng(9).integers(-9, 10, shape)
+    found = {"sum(x)": x.sum(axes or -1), "amax(x)": x.max(-1)}
+    wanted = found.get(text, x.max(-1) - x.min(-1)).reshape(-1)
+    assert "OpGroupNonUniformShuffleXor" in kernel.source.text
+    for each in (kernel, build(spec, "vulkan1.1")):
+        np.testing.assert_array_equal(run(vulkan, each, {"x": x}), wanted)
+
+
+def test_mutations_of_folds_are_seen(vulkan: VulkanBackend) -> None:
+    """Without the barrier, a shuffle, or a subgroup; with the values of another row."""
+    spec = Rowwise(expression="sum(x)", shapes=((9, 3000),), dtype=DType.F32)
+    kernel = build(spec)
+    x = np.random.default_rng(10).integers(-9, 10, (9, 3000))
+    for old, new in (
+        ("OpControlBarrier %uint_2 %uint_2 %uint_264", "OpNop"),
+        ("%sum_of_lanes_value %sum_of_lanes_distance", "%sum_of_lanes_value %uint_0"),
+        ("%sum_of_lanes_start %uint_128", "%sum_of_lanes_start %uint_0"),
+        ("%uint_1 %sum_of_lanes_entry", "%uint_2 %sum_of_lanes_entry"),
+    ):
+        assert old in kernel.source.text, old
+        module = assemble(kernel.source.text.replace(old, new), (1, 6))
+        machine, source, *_ = kernel.assembled.artifacts
+        artifacts = (dataclasses.replace(machine, data=module), source)
+        broken = dataclasses.replace(
+            kernel, assembled=dataclasses.replace(kernel.assembled, artifacts=artifacts)
+        )
+        assert (run(vulkan, broken, {"x": x}) != x.sum(-1)).any(), old
 
 
 def test_rows_that_take_more_turns_than_lavapipe_has(vulkan: VulkanBackend) -> None:

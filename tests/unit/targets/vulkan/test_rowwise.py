@@ -53,13 +53,26 @@ def test_the_lanes_vectors_make_up_a_row(cols: int) -> None:
 def test_exchanges_reach_all_lanes_and_take_turns_with_the_buffers(
     expression: str, cols: int
 ) -> None:
-    found = planned(rows(expression, (2, cols)))
+    """Of the module for devices whose lanes do not shuffle."""
+    with_shuffles = planned(rows(expression, (2, cols)))
+    found = with_shuffles.fallback or with_shuffles
+    assert isinstance(found, RowwisePlan)
     steps = [step for each in found.phases for step in each.exchanges]
     folds = [fold for each in found.phases for fold in each.phase.folds]
     assert all(a.buffer != b.buffer for a, b in pairwise(steps))
     distances = Counter(step.distance for step in steps)
     assert distances == Counter({1 << bit: len(folds) for bit in range(found.lane_bits)})
     assert math.prod(2 for _ in distances) == found.lanes
+
+
+def test_folds_of_lanes_take_turns_with_the_buffers() -> None:
+    """One fold after another; rows of one subgroup's lanes at most, and rows side by side."""
+    found = planned(rows("var(x)", (2, 50000)))
+    assert [fold.buffer for fold in found.folds] == [0, 1]
+    assert (found.nearest, found.row_reach, found.other_rows) == (1, 128, "uint_0xffffff80")
+    short = planned(rows("softmax(x)", (200, 64)))
+    assert short.row_reach == short.lanes and short.requires["full_subgroups"]
+    assert planned(rows("softmax(x)", (2, 64)), num_threads=64).folds == ()
 
 
 def test_a_single_lane_exchanges_nothing() -> None:
