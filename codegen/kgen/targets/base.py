@@ -355,6 +355,11 @@ class Family(ABC):
         """Clocks that a matrix instruction keeps a unit busy; None where that is not published."""
         return None
 
+    def memory_cycles(self, target: Target, opcode: str, operands: str) -> tuple[float, float]:
+        """Clocks that a warp's access keeps shared memory and L1 busy, if each matrix unit that
+        shares them has one; nothing where that is not published."""
+        return 0.0, 0.0
+
     @abstractmethod
     def toolchain(self) -> tuple[Toolchain, ...]:
         """Versions of the tools that determine the machine code."""

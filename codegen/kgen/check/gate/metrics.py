@@ -90,6 +90,13 @@ STATIC: tuple[Metric, ...] = (
         "instructions_per_matrix_cycle", "instructions", "instructions of that loop for each clock "
         "that its matrix instructions keep a SIMD busy (AMD)",
     ),
+    _static(
+        "lds_cycles_per_matrix_cycle", "fraction", "clocks that the loop's accesses keep LDS busy, "
+        "without bank conflicts, for each of these clocks (AMD)",
+    ),
+    _static(
+        "l1_cycles_per_matrix_cycle", "fraction", "the same of L1",
+    ),
     _static("loads_per_matrix", "loads", "loads in that loop for each of them", headline=True),
     _static("findings", "warnings", "warnings of ptxas that it had to make the code slow (C75xx)"),
     _static(

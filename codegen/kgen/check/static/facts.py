@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgen import spec, targets
 from kgen.check.execute.places import Reader
 from kgen.check.static import hot_loop
 from kgen.check.static.hot_loop import Loop, Work
-from kgen.check.static.machine_code import instructions
+from kgen.check.static.machine_code import Instruction, instructions
 from kgen.check.static.roofline import Prediction, Roofline, count, predict, roofline
 from kgen.check.static.vulkan.compiled import Compiled, compiled
 from kgen.targets.device import Occupancy
@@ -87,12 +87,7 @@ def facts(reader: Reader, entry: KernelEntry) -> Facts:
         metrics["occupancy"] = occupancy.warps
     if loop is not None:
         metrics |= _of_loop(loop)
-        busy = sum(
-            count * (family.matrix_cycles(targets.find(entry.target.name), opcode) or 0.0)
-            for opcode, count in loop.opcodes.items()
-        )
-        if busy:
-            metrics["instructions_per_matrix_cycle"] = loop.instructions / busy
+        metrics |= _per_matrix_cycle(entry, loop, [code[i] for i in loop.body])
     by_drivers = compiled(reader, entry) if entry.target.family == "vulkan" else ()
     for each in by_drivers:
         metrics |= {f"{each.compiler}.{name}": n for name, n in each.metrics.items()}
@@ -104,6 +99,25 @@ def facts(reader: Reader, entry: KernelEntry) -> Facts:
         findings=entry.resources.findings or (),
         compiled=by_drivers,
     )
+
+
+def _per_matrix_cycle(
+    entry: KernelEntry, loop: Loop, body: Sequence[Instruction]
+) -> dict[str, float]:
+    """What a loop asks of other units while its matrix instructions keep theirs busy."""
+    target, family = targets.find(entry.target.name), targets.family(entry.target.family)
+    busy = sum(
+        count * (family.matrix_cycles(target, opcode) or 0.0)
+        for opcode, count in loop.opcodes.items()
+    )
+    if not busy:
+        return {}
+    moved = [family.memory_cycles(target, ins.opcode, ins.operands) for ins in body]
+    return {
+        "instructions_per_matrix_cycle": loop.instructions / busy,
+        "lds_cycles_per_matrix_cycle": sum(lds for lds, _ in moved) / busy,
+        "l1_cycles_per_matrix_cycle": sum(l1 for _, l1 in moved) / busy,
+    }
 
 
 def outlook(reader: Reader, entry: KernelEntry, facts: Facts) -> Outlook:

@@ -15,6 +15,7 @@ from kgen.targets import llvm_ir
 from kgen.targets.amdgpu import devices, heuristics, matrix
 from kgen.targets.amdgpu.limits import TARGETS
 from kgen.targets.amdgpu.matrix_cycles import matrix_cycles
+from kgen.targets.amdgpu.memory_cycles import memory_cycles
 from kgen.targets.amdgpu.occupancy import occupancy
 from kgen.targets.base import (
     EXACT,
@@ -136,6 +137,9 @@ class Amdgpu(Family):
 
     def matrix_cycles(self, target: Target, opcode: str) -> float | None:
         return matrix_cycles(target, opcode)
+
+    def memory_cycles(self, target: Target, opcode: str, operands: str) -> tuple[float, float]:
+        return memory_cycles(target, opcode, operands)
 
     def toolchain(self) -> tuple[Toolchain, ...]:
         return (llvm_ir.toolchain(),)
