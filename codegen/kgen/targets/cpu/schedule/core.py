@@ -25,7 +25,8 @@ class Grid:
     `rows_most` unless B comes packed: `vectors` of a panel and `depths`, K of a block at most, by
     the bytes of a vector; `rows` of one; `parts` of the columns. `is_whole`: with B in place as
     well, with all of K, and of a B that fits in the second-level cache; of a larger one in place
-    only with vectors of as many bytes as `in_place` has. `tasks_cost` and
+    only with vectors of as many bytes as `in_place` has. `counts_passes`: tasks that one thread
+    takes as one pass count as one, as was measured. `tasks_cost` and
     `second_cost`: what it may cost one core to have more tasks, and to have a second one.
     """
 
@@ -37,6 +38,7 @@ class Grid:
     parts: tuple[int, ...] = (1, 2, 4)
     is_whole: bool = False
     in_place: tuple[int, ...] = ()
+    counts_passes: bool = False
     tasks_cost: float = 1.03
     second_cost: float = 1.08
 
@@ -59,6 +61,7 @@ GOLDEN_COVE_GRID = Grid(
     # With wider ones it is as fast while the machine is quiet, and suffers more while it is not:
     # 128 x 768 x 768 then took 1.17 ms in place, 1.05 packed.
     in_place=(32,),
+    counts_passes=True,
     tasks_cost=1.01,
     second_cost=1.04,
 )

@@ -105,7 +105,8 @@ class _Blocks:
     @cached_property
     def columns(self) -> int:
         """Of a pass."""
-        several = tasks_together(self.spec, self.target, self.schedule)
+        counts = core_of(self.target).grid.counts_passes
+        several = tasks_together(self.spec, self.target, self.schedule) if counts else 1
         return min(self.schedule.nc * several, self.spec.n)
 
     @cached_property
