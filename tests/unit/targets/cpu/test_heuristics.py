@@ -262,6 +262,22 @@ def test_streams_of_one_task_are_cut_along_k() -> None:
     assert slices(12, 4096, 3072) == slices(64, 768, 3072) == 1
 
 
+@pytest.mark.parametrize(
+    ("m", "n", "k", "walks"),
+    [(8, 2304, 768, True), (5, 768, 3072, True), (12, 768, 768, False), (8, 4096, 4096, False)],
+)
+def test_a_b_in_the_last_level_cache_is_taken_by_panels(
+    m: int, n: int, k: int, walks: bool
+) -> None:
+    """On Golden Cove, for as many rows as a register tile has; in two tasks of columns."""
+    target = FAMILY.find("x86-64-amx")
+    assert target is not None
+    schedule = FAMILY.choose(Matmul(m=m, n=n, k=k, dtype=DType.F32), target)
+    assert isinstance(schedule, CpuMatmul) and schedule.pack_b is walks
+    if walks:
+        assert (schedule.mr, schedule.kc, -(-n // schedule.nc)) == (m, 128, 2)
+
+
 def test_outer_products_that_do_not_fit() -> None:
     spec = Matmul(m=4, n=100, k=64, dtype=DType.F32)
     good = OuterMatmul(mr=4, nr=32, mc=4, kc=64, nc=64, pack_a=False, pack_b=False)
