@@ -230,7 +230,7 @@ def test_mutations_are_seen(vulkan: VulkanBackend) -> None:
 
 
 def with_module(kernel: Kernel, module: bytes) -> Kernel:
-    machine, source = kernel.assembled.artifacts
+    machine, source, *_ = kernel.assembled.artifacts
     artifacts = (dataclasses.replace(machine, data=module), source)
     assembled = dataclasses.replace(kernel.assembled, artifacts=artifacts)
     return dataclasses.replace(kernel, assembled=assembled)
