@@ -51,7 +51,7 @@ def make(
         left = (k_rest or tile.depth) * strides[1] if overhang else 0
         while widest > piece and widest > left:
             widest //= 2
-    staging = [
+    plain = [
         Staging(
             name=name,
             memory=memory,
@@ -73,6 +73,7 @@ def make(
         )
         if _is_shared(chunk, tile, threads, memory_axis)
     ]
+    staging = [*transposing_loads(plain, target), *plain]
     if not staging:
         side, elements = ("m" if name == "a" else "n"), tile.rows * tile.depth
         raise ScheduleError(
@@ -80,6 +81,22 @@ def make(
             f"threads; try block_k={tile.depth * threads // math.gcd(elements, threads)}"
         )
     return _without_conflicts(staging, target, loads)
+
+
+def transposing_loads(plain: Sequence[Staging], target: Target) -> Iterator[Staging]:
+    """The same by loads that transpose, if the target and the operand's lines are such: of 16 bits,
+    in whole aligned vectors. Neighbouring threads have neighbouring rows."""
+    for s in plain[:1]:
+        chunk = Shape(vector=s.tile.slot_k, fast=1, slow=s.tile.slot_k)
+        strides = (s.k_stride, s.rows, *(term.stride for term in s.batch_terms))
+        if (
+            target.has("global-load-tr-16")
+            and s.transposes
+            and s.memory.itemsize == 2
+            and not any(stride % chunk.vector for stride in strides)
+            and _is_shared(chunk, s.tile, s.threads, s.memory_axis)
+        ):
+            yield replace(s, chunk=chunk, piece=chunk.vector, transposing_load=True)
 
 
 def _is_shared(chunk: Shape, tile: LdsTile, threads: int, memory_axis: Axis) -> bool:

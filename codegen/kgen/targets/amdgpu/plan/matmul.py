@@ -392,6 +392,9 @@ class MatmulPlan(AmdgpuPlan):
             found.append("ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1))")
         if self.a.transposes_bytes or self.b.transposes_bytes:
             found.append("i32 @llvm.amdgcn.perm(i32, i32, i32)")
+        for s in (self.a, self.b):
+            if s.transposing_load:
+                found.append(f"{s.load_type} @{s.load_intrinsic}(ptr addrspace(1))")
         if self.raster is not None:
             found.append("i32 @llvm.umin.i32(i32, i32)")
         elif self.batched:

@@ -67,6 +67,9 @@ class Staging:
     chunk: Shape
     #: Elements of a load of the partial tile, each wholly inside or outside of the matrix.
     piece: int
+    #: The load transposes among as many lanes as a vector has elements, of which each gives a depth
+    #: and gets a row (RDNA4 ISA, "GLOBAL_LOAD_TR_B128").
+    transposing_load: bool = False
 
     @property
     def block_rows(self) -> int:
@@ -82,7 +85,17 @@ class Staging:
 
     @property
     def transposes(self) -> bool:
-        return self.memory_axis != self.lds_axis
+        return self.memory_axis != self.lds_axis and not self.transposing_load
+
+    @property
+    def load_intrinsic(self) -> str:
+        """Of a load that transposes."""
+        return f"llvm.amdgcn.global.load.tr.b128.{self.load_type.suffix}"
+
+    @property
+    def depths(self) -> str:
+        """The depths of a stored vector from its first on, as a constant."""
+        return ", ".join(f"i32 {depth}" for depth in range(self.vector))
 
     @property
     def vector(self) -> int:
@@ -209,7 +222,7 @@ class Staging:
     def stores(self) -> tuple[Store, ...]:
         v = self.vector
         if not self.transposes:
-            elements = tuple((i // v, i % v) for i in range(self.chunk.fast))
+            elements = tuple((i // v, i % v) for i in range(self.chunk.fast * self.chunk.slow))
             return (Store(index=0, row=0, k=0, elements=elements),)
         return tuple(
             Store(
