@@ -37,7 +37,14 @@ def float8_product() -> Program:
     return rendered("matmul 32x64x192 e4m3fnuz out=e4m3fnuz layout=nt alpha=4", "gfx942", schedule)
 
 
-PROGRAMS = (dot_product, f32_product, xf32_product, float8_product)
+@cache
+def transposing_product() -> Program:
+    """WMMA of gfx12: B by loads that transpose, split barriers, a partial tile of K at the end."""
+    schedule = MmaMatmul(block_m=32, block_n=32, block_k=32, num_stages=2, warp_m=16, warp_n=16)
+    return rendered("matmul 33x40x136 f16", "gfx1201", schedule)
+
+
+PROGRAMS = (dot_product, f32_product, xf32_product, float8_product, transposing_product)
 
 DOTS = (
     *bugs(
@@ -90,4 +97,29 @@ FLOATS_8 = bugs(
     ("not-saturated", r"(%m0\.c0\.r0\.l0\.kept = select i1 )%m0\.c0\.r0\.l0\.is_nan", r"\1true"),
 )
 
-MUTATIONS = (*DOTS, *F32, *XF32, *FLOATS_8)
+WAIT = r"^ *call void @llvm\.amdgcn\.s\.barrier\.wait\(i16 -1\)\n"
+SIGNAL = r"^ *call void @llvm\.amdgcn\.s\.barrier\.signal\(i32 -1\)\n"
+TRANSPOSING = (
+    *bugs(
+        transposing_product,
+        WRONG_RESULT,
+        ("depth-of-the-neighbour", r"(%b\.c0\.load_k = add nuw nsw i32 %b\.c0\.k, )\S+", r"\g<1>0"),
+    ),
+    *bugs(
+        transposing_product,
+        "misaligned",
+        ("row-of-the-neighbour", r"(%b\.c0\.of_rows = urem i32 %b\.c0\.row\.chunk, )8", r"\g<1>4"),
+    ),
+    *bugs(
+        transposing_product,
+        "race",
+        ("last-wait-dropped", r"(^last:\n)" + WAIT, r"\1"),
+        (
+            "signal-before-the-stores",
+            r"(^ *%a\.loop\.c0\.s0\.at = (?:.*\n)*?)(^ *fence.*\n" + SIGNAL + ")",
+            r"\2\1",
+        ),
+    ),
+)
+
+MUTATIONS = (*DOTS, *F32, *XF32, *FLOATS_8, *TRANSPOSING)

@@ -18,7 +18,8 @@ Features:
 - ``wmma-gfx11``, ``wmma-gfx12``: V_WMMA_F32_16X16X16 on f16 and bf16, V_WMMA_I32_16X16X16 on s8;
   of gfx12 also on e4m3 and e5m2. The two generations spread a
   fragment over the lanes in different ways.
-- ``global-load-tr-16``: GLOBAL_LOAD_TR_B128 (RDNA4).
+- ``global-load-tr-16``: GLOBAL_LOAD_TR_B128; ``split-barriers``: S_BARRIER_SIGNAL apart from
+  S_BARRIER_WAIT (RDNA4).
 - ``preloaded-arguments``: kernel arguments in scalar registers before a kernel starts; LLVM puts a
   prologue before it that loads them where the firmware does not.
 - ``real-true16``: LLVM takes the halves of registers for registers of their own (gfx11).
@@ -108,6 +109,6 @@ TARGETS = (
         "gfx1201",
         compute_units=64,
         load_offset=2**23 - 1,
-        features="wmma-gfx12 global-load-tr-16",
+        features="wmma-gfx12 global-load-tr-16 split-barriers",
     ),
 )

@@ -373,6 +373,11 @@ class MatmulPlan(AmdgpuPlan):
         return True
 
     @property
+    def splits_barrier(self) -> bool:
+        """While waves wait for one another, the next tile is asked for: with two stages of LDS."""
+        return self.k_loop.double_buffered and self.target.has("split-barriers")
+
+    @property
     def notes(self) -> tuple[str, ...]:
         loop = self.k_loop
         rest = f" and a remainder of {loop.rest}" if loop.rest else ""
@@ -385,9 +390,13 @@ class MatmulPlan(AmdgpuPlan):
         """Of the intrinsics that both main loops call."""
         found = [
             "i32 @llvm.amdgcn.workgroup.id.y()",
-            "void @llvm.amdgcn.s.barrier()",
             "void @llvm.amdgcn.sched.barrier(i32 immarg)",
         ]
+        if self.splits_barrier:
+            found.append("void @llvm.amdgcn.s.barrier.signal(i32 immarg)")
+            found.append("void @llvm.amdgcn.s.barrier.wait(i16 immarg)")
+        else:
+            found.append("void @llvm.amdgcn.s.barrier()")
         if self.k_loop.has_loop and self.moved_each_trip:
             found.append("ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1))")
         if self.a.transposes_bytes or self.b.transposes_bytes:

@@ -12,7 +12,7 @@ from functools import cached_property
 from kgen.ops import Expression, Primitive
 from kgen.ops.expression import node, unknown, variable
 from kgen.targets.amdgpu.expressions import renderer_of
-from kgen.targets.amdgpu.plan.lanes import other_lane
+from kgen.targets.amdgpu.plan.lanes import ends_in_last_lane, of_last_lane, other_lane
 from kgen.targets.amdgpu.plan.pointers import Move, coordinate, moved, moves
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_expressions import LlvmRenderer
@@ -119,14 +119,15 @@ class Exchange:
     """How what the lanes have folded becomes one `result` for the row.
 
     The line `across` makes a vector's lanes one, if there are several; `steps` those of a wave,
-    which end in `wave`; the line `across_waves` those of the row's waves. A loop folds from
-    `identity` on.
+    whose last lane's the line `share` gives to all, if it alone has the result, which is `wave`;
+    the line `across_waves` those of the row's waves. A loop folds from `identity` on.
     """
 
     name: str
     identity: str
     across: str
     steps: tuple[Step, ...]
+    share: str
     wave: str
     across_waves: str
     result: str
@@ -373,20 +374,26 @@ class RowPhases:
             across = renderer_of(self.value).across(fold.reduction.combine, result, here)
             here = result
         found = []
+        last_lane = ends_in_last_lane(self.distances, self.wave)
         for distance in self.distances:
-            ends = distance == self.distances[-1] and self.waves == 1
+            ends = distance == self.distances[-1] and self.waves == 1 and not last_lane
             result = whole if ends else f"{name}.by{2 * distance}"
             single = renderer_of(self.single)
             line = combine(single, fold, result, here, f"{here}.other")
-            fetch = other_lane(here, distance, self.wave, self.single)
+            fetch = other_lane(here, distance, self.distances, self.wave, self.single)
             found.append(Step(distance=distance, fetch=fetch, combine=line))
             here = result
+        share = ""
+        if last_lane:
+            result = whole if self.waves == 1 else f"{name}.wave"
+            share, here = of_last_lane(result, here, self.single), result
         waves = renderer_of(self.parts)
         return Exchange(
             name=fold.name,
             identity=self.value.constant(self.row.identity(fold)),
             across=across,
             steps=tuple(found),
+            share=share,
             wave=here,
             across_waves=waves.across(fold.reduction.combine, whole, f"{name}.parts"),
             result=whole if self.waves > 1 else here,

@@ -211,11 +211,6 @@ class RowwisePlan(AmdgpuPlan):
         return tuple(1 << bit for bit in range(lanes.bit_length() - 1))
 
     @property
-    def addressed(self) -> tuple[int, ...]:
-        """The distances at which a lane needs the other's address."""
-        return tuple(d for d in self.distances if lanes.by_address(d))
-
-    @property
     def row_waves(self) -> int:
         """Waves that share a row; several exchange what they have folded through LDS. So do all
         lanes of an interleaved row."""
