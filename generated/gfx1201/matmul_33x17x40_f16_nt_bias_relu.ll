@@ -116,8 +116,7 @@ entry:
   %b.first.c0.s0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.slot, i32 0
   store <8 x half> %b.first.c0.l0, ptr addrspace(3) %b.first.c0.s0.at, align 16
   fence syncscope("workgroup") release, !mmra !1
-  call void @llvm.amdgcn.s.barrier()
-  fence syncscope("workgroup") acquire, !mmra !1
+  call void @llvm.amdgcn.s.barrier.signal(i32 -1)
   br label %tail
 
 ; ---- mainloop, remainder: load the partial tile, multiply the one before
@@ -141,6 +140,8 @@ tail:
   %b.tail.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.tail, i64 %b.tail.c0.l0.offset
   %b.tail.c0.l0.read = load <8 x half>, ptr addrspace(1) %b.tail.c0.l0.at, align 2
   %b.tail.c0.l0 = select i1 %b.tail.c0.l0.exists, <8 x half> %b.tail.c0.l0.read, <8 x half> zeroinitializer
+  call void @llvm.amdgcn.s.barrier.wait(i16 -1)
+  fence syncscope("workgroup") acquire, !mmra !1
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
   %a.tail.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %lane_group, i32 %a.t0.slot0, i32 0
@@ -162,12 +163,13 @@ tail:
   %b.tail.c0.s0.at = getelementptr [2 x [4 x [16 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.slot, i32 0
   store <8 x half> %b.tail.c0.l0, ptr addrspace(3) %b.tail.c0.s0.at, align 16
   fence syncscope("workgroup") release, !mmra !1
-  call void @llvm.amdgcn.s.barrier()
-  fence syncscope("workgroup") acquire, !mmra !1
+  call void @llvm.amdgcn.s.barrier.signal(i32 -1)
   br label %last
 
 ; ---- mainloop: multiply the last tile
 last:
+  call void @llvm.amdgcn.s.barrier.wait(i16 -1)
+  fence syncscope("workgroup") acquire, !mmra !1
   ; depths from 0 on
   %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_group, i32 %a.t0.slot0, i32 0
   %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.first, align 16
@@ -300,8 +302,9 @@ last:
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.y()
-declare void @llvm.amdgcn.s.barrier()
 declare void @llvm.amdgcn.sched.barrier(i32 immarg)
+declare void @llvm.amdgcn.s.barrier.signal(i32 immarg)
+declare void @llvm.amdgcn.s.barrier.wait(i16 immarg)
 declare i32 @llvm.umin.i32(i32, i32)
 declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
 declare void @llvm.amdgcn.raw.ptr.buffer.store.f16(half, ptr addrspace(8), i32, i32, i32 immarg)

@@ -7,8 +7,7 @@
 ; method:    4 whole tiles along k
 ; memory:    LDS, 8192 B
 ;            @a_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 m: 32], 4096 B, slot = position ^ (line << 1 & 7)
-;            @b_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 n: 32], 4096 B, slot = position ^ (position >> 1 &
-;              7)
+;            @b_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 n: 32], 4096 B, slot = position
 ; arguments: a: input f16[64, 128], strides [128, 1]
 ;            b: input f16[128, 64], strides [64, 1]
 ;            out: output f16[64, 64], strides [64, 1]
@@ -45,35 +44,20 @@ entry:
   %a.c0.slot.scaled = shl i32 %a.c0.lds_line, 1
   %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
   %a.c0.slot = xor i32 %a.c0.row.chunk, %a.c0.slot.low
-  ; B: chunks of 4 x 2 (k x n), 16 side by side along n
+  ; B: chunks of 8 x 1 (k x n), 32 side by side along n
   %b.first_row = zext i32 %first_column to i64
   %b.tile.first = getelementptr half, ptr addrspace(1) %b, i64 %b.first_row
-  %b.c0.part = urem i32 %thread, 2
-  %b.c0.group = udiv i32 %thread, 2
-  %b.c0.row.chunk = urem i32 %b.c0.group, 16
-  %b.c0.row = mul nuw nsw i32 %b.c0.row.chunk, 2
-  %b.c0.k.chunk = udiv i32 %b.c0.group, 16
-  %b.c0.k.slot = mul nuw nsw i32 %b.c0.k.chunk, 2
-  %b.c0.k.part = add nuw nsw i32 %b.c0.k.slot, %b.c0.part
-  %b.c0.k = mul nuw nsw i32 %b.c0.k.part, 4
-  %b.c0.line = mul nuw nsw i32 %b.c0.k, 64
-  %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.row
+  %b.c0.row.chunk = urem i32 %thread, 32
+  %b.c0.k.chunk = udiv i32 %thread, 32
+  %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 8
+  ; of 8 lanes with as many rows each loads all at one depth, and gets all depths of its row
+  %b.c0.of_rows = urem i32 %b.c0.row.chunk, 8
+  %b.c0.load_row = sub nuw nsw i32 %b.c0.row.chunk, %b.c0.of_rows
+  %b.c0.load_k = add nuw nsw i32 %b.c0.k, %b.c0.of_rows
+  %b.c0.line = mul nuw nsw i32 %b.c0.load_k, 64
+  %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.load_row
   %b.c0.offset = zext i32 %b.c0.narrow to i64
-  %b.c0.l1.narrow = add nuw nsw i32 %b.c0.narrow, 64
-  %b.c0.l1.offset = zext i32 %b.c0.l1.narrow to i64
-  %b.c0.l2.narrow = add nuw nsw i32 %b.c0.narrow, 128
-  %b.c0.l2.offset = zext i32 %b.c0.l2.narrow to i64
-  %b.c0.l3.narrow = add nuw nsw i32 %b.c0.narrow, 192
-  %b.c0.l3.offset = zext i32 %b.c0.l3.narrow to i64
   %b.c0.lds_line = udiv i32 %b.c0.k, 8
-  %b.c0.element = urem i32 %b.c0.k, 8
-  %b.c0.swizzled.high = lshr i32 %b.c0.row, 1
-  %b.c0.swizzled.low = and i32 %b.c0.swizzled.high, 7
-  %b.c0.swizzled = xor i32 %b.c0.row, %b.c0.swizzled.low
-  %b.c0.p1.position = add nuw nsw i32 %b.c0.row, 1
-  %b.c0.p1.swizzled.high = lshr i32 %b.c0.p1.position, 1
-  %b.c0.p1.swizzled.low = and i32 %b.c0.p1.swizzled.high, 7
-  %b.c0.p1.swizzled = xor i32 %b.c0.p1.position, %b.c0.p1.swizzled.low
   ; the wave's place among 2 x 2 warp tiles of 16 x 16
   %lane = and i32 %thread, 31
   %wave.of_thread = lshr i32 %thread, 5
@@ -95,46 +79,18 @@ entry:
   %a.t0.slot2.low = and i32 %a.t0.slot2.scaled, 7
   %a.t0.slot2 = xor i32 %a.fragment, %a.t0.slot2.low
   %b.fragment = add nuw nsw i32 %warp_column, %lane_row
-  %b.t0.swizzled.high = lshr i32 %b.fragment, 1
-  %b.t0.swizzled.low = and i32 %b.t0.swizzled.high, 7
-  %b.t0.swizzled = xor i32 %b.fragment, %b.t0.swizzled.low
 
 ; ---- prologue: the first tile
   %a.first.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
   %a.first.c0.l0 = load <8 x half>, ptr addrspace(1) %a.first.c0.l0.at, align 2
   %b.first.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
-  %b.first.c0.l0 = load <2 x half>, ptr addrspace(1) %b.first.c0.l0.at, align 2
-  %b.first.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.l1.offset
-  %b.first.c0.l1 = load <2 x half>, ptr addrspace(1) %b.first.c0.l1.at, align 2
-  %b.first.c0.l2.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.l2.offset
-  %b.first.c0.l2 = load <2 x half>, ptr addrspace(1) %b.first.c0.l2.at, align 2
-  %b.first.c0.l3.at = getelementptr half, ptr addrspace(1) %b.tile.first, i64 %b.c0.l3.offset
-  %b.first.c0.l3 = load <2 x half>, ptr addrspace(1) %b.first.c0.l3.at, align 2
+  %b.first.c0.l0 = call <8 x half> @llvm.amdgcn.global.load.tr.b128.v8f16(ptr addrspace(1) %b.first.c0.l0.at)
   %a.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
   store <8 x half> %a.first.c0.l0, ptr addrspace(3) %a.first.c0.s0.at, align 16
-  %b.first.c0.l0.0 = extractelement <2 x half> %b.first.c0.l0, i32 0
-  %b.first.c0.l0.1 = extractelement <2 x half> %b.first.c0.l0, i32 1
-  %b.first.c0.l1.0 = extractelement <2 x half> %b.first.c0.l1, i32 0
-  %b.first.c0.l1.1 = extractelement <2 x half> %b.first.c0.l1, i32 1
-  %b.first.c0.l2.0 = extractelement <2 x half> %b.first.c0.l2, i32 0
-  %b.first.c0.l2.1 = extractelement <2 x half> %b.first.c0.l2, i32 1
-  %b.first.c0.l3.0 = extractelement <2 x half> %b.first.c0.l3, i32 0
-  %b.first.c0.l3.1 = extractelement <2 x half> %b.first.c0.l3, i32 1
-  %b.first.c0.s0.0 = insertelement <4 x half> poison, half %b.first.c0.l0.0, i32 0
-  %b.first.c0.s0.1 = insertelement <4 x half> %b.first.c0.s0.0, half %b.first.c0.l1.0, i32 1
-  %b.first.c0.s0.2 = insertelement <4 x half> %b.first.c0.s0.1, half %b.first.c0.l2.0, i32 2
-  %b.first.c0.s0 = insertelement <4 x half> %b.first.c0.s0.2, half %b.first.c0.l3.0, i32 3
-  %b.first.c0.s1.0 = insertelement <4 x half> poison, half %b.first.c0.l0.1, i32 0
-  %b.first.c0.s1.1 = insertelement <4 x half> %b.first.c0.s1.0, half %b.first.c0.l1.1, i32 1
-  %b.first.c0.s1.2 = insertelement <4 x half> %b.first.c0.s1.1, half %b.first.c0.l2.1, i32 2
-  %b.first.c0.s1 = insertelement <4 x half> %b.first.c0.s1.2, half %b.first.c0.l3.1, i32 3
-  %b.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
-  store <4 x half> %b.first.c0.s0, ptr addrspace(3) %b.first.c0.s0.at, align 8
-  %b.first.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
-  store <4 x half> %b.first.c0.s1, ptr addrspace(3) %b.first.c0.s1.at, align 8
+  %b.first.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.row.chunk, i32 0
+  store <8 x half> %b.first.c0.l0, ptr addrspace(3) %b.first.c0.s0.at, align 16
   fence syncscope("workgroup") release, !mmra !1
-  call void @llvm.amdgcn.s.barrier()
-  fence syncscope("workgroup") acquire, !mmra !1
+  call void @llvm.amdgcn.s.barrier.signal(i32 -1)
   br label %peeled
 
 ; ---- mainloop: the step that is no whole trip
@@ -144,52 +100,29 @@ peeled:
   %a.peeled.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.peeled, i64 %a.c0.offset
   %a.peeled.c0.l0 = load <8 x half>, ptr addrspace(1) %a.peeled.c0.l0.at, align 2
   %b.peeled.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.peeled, i64 %b.c0.offset
-  %b.peeled.c0.l0 = load <2 x half>, ptr addrspace(1) %b.peeled.c0.l0.at, align 2
-  %b.peeled.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.peeled, i64 %b.c0.l1.offset
-  %b.peeled.c0.l1 = load <2 x half>, ptr addrspace(1) %b.peeled.c0.l1.at, align 2
-  %b.peeled.c0.l2.at = getelementptr half, ptr addrspace(1) %b.tile.peeled, i64 %b.c0.l2.offset
-  %b.peeled.c0.l2 = load <2 x half>, ptr addrspace(1) %b.peeled.c0.l2.at, align 2
-  %b.peeled.c0.l3.at = getelementptr half, ptr addrspace(1) %b.tile.peeled, i64 %b.c0.l3.offset
-  %b.peeled.c0.l3 = load <2 x half>, ptr addrspace(1) %b.peeled.c0.l3.at, align 2
+  %b.peeled.c0.l0 = call <8 x half> @llvm.amdgcn.global.load.tr.b128.v8f16(ptr addrspace(1) %b.peeled.c0.l0.at)
+  call void @llvm.amdgcn.s.barrier.wait(i16 -1)
+  fence syncscope("workgroup") acquire, !mmra !1
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
   %a.peeled.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %lane_group, i32 %a.t0.slot0, i32 0
   %a.peeled.0.g0 = load <8 x half>, ptr addrspace(3) %a.peeled.0.g0.first, align 16
-  %b.peeled.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %lane_group, i32 %b.t0.swizzled, i32 0
-  %b.peeled.0.g0 = load <8 x half>, ptr addrspace(3) %b.peeled.0.g0.at, align 16
+  %b.peeled.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %lane_group, i32 %b.fragment, i32 0
+  %b.peeled.0.g0 = load <8 x half>, ptr addrspace(3) %b.peeled.0.g0.first, align 16
   %acc.m0.n0.peeled.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.peeled.0.g0, <8 x half> %b.peeled.0.g0, <8 x float> zeroinitializer)
   ; depths from 16 on
   %a.peeled.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line2, i32 %a.t0.slot2, i32 0
   %a.peeled.0.g1 = load <8 x half>, ptr addrspace(3) %a.peeled.0.g1.first, align 16
-  %b.peeled.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line2, i32 %b.t0.swizzled, i32 0
-  %b.peeled.0.g1 = load <8 x half>, ptr addrspace(3) %b.peeled.0.g1.at, align 16
+  %b.peeled.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line2, i32 %b.fragment, i32 0
+  %b.peeled.0.g1 = load <8 x half>, ptr addrspace(3) %b.peeled.0.g1.first, align 16
   %acc.m0.n0.peeled = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.peeled.0.g1, <8 x half> %b.peeled.0.g1, <8 x float> %acc.m0.n0.peeled.s0)
   call void @llvm.amdgcn.sched.barrier(i32 0)
   %a.peeled.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
   store <8 x half> %a.peeled.c0.l0, ptr addrspace(3) %a.peeled.c0.s0.at, align 16
-  %b.peeled.c0.l0.0 = extractelement <2 x half> %b.peeled.c0.l0, i32 0
-  %b.peeled.c0.l0.1 = extractelement <2 x half> %b.peeled.c0.l0, i32 1
-  %b.peeled.c0.l1.0 = extractelement <2 x half> %b.peeled.c0.l1, i32 0
-  %b.peeled.c0.l1.1 = extractelement <2 x half> %b.peeled.c0.l1, i32 1
-  %b.peeled.c0.l2.0 = extractelement <2 x half> %b.peeled.c0.l2, i32 0
-  %b.peeled.c0.l2.1 = extractelement <2 x half> %b.peeled.c0.l2, i32 1
-  %b.peeled.c0.l3.0 = extractelement <2 x half> %b.peeled.c0.l3, i32 0
-  %b.peeled.c0.l3.1 = extractelement <2 x half> %b.peeled.c0.l3, i32 1
-  %b.peeled.c0.s0.0 = insertelement <4 x half> poison, half %b.peeled.c0.l0.0, i32 0
-  %b.peeled.c0.s0.1 = insertelement <4 x half> %b.peeled.c0.s0.0, half %b.peeled.c0.l1.0, i32 1
-  %b.peeled.c0.s0.2 = insertelement <4 x half> %b.peeled.c0.s0.1, half %b.peeled.c0.l2.0, i32 2
-  %b.peeled.c0.s0 = insertelement <4 x half> %b.peeled.c0.s0.2, half %b.peeled.c0.l3.0, i32 3
-  %b.peeled.c0.s1.0 = insertelement <4 x half> poison, half %b.peeled.c0.l0.1, i32 0
-  %b.peeled.c0.s1.1 = insertelement <4 x half> %b.peeled.c0.s1.0, half %b.peeled.c0.l1.1, i32 1
-  %b.peeled.c0.s1.2 = insertelement <4 x half> %b.peeled.c0.s1.1, half %b.peeled.c0.l2.1, i32 2
-  %b.peeled.c0.s1 = insertelement <4 x half> %b.peeled.c0.s1.2, half %b.peeled.c0.l3.1, i32 3
-  %b.peeled.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
-  store <4 x half> %b.peeled.c0.s0, ptr addrspace(3) %b.peeled.c0.s0.at, align 8
-  %b.peeled.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
-  store <4 x half> %b.peeled.c0.s1, ptr addrspace(3) %b.peeled.c0.s1.at, align 8
+  %b.peeled.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.row.chunk, i32 0
+  store <8 x half> %b.peeled.c0.l0, ptr addrspace(3) %b.peeled.c0.s0.at, align 16
   fence syncscope("workgroup") release, !mmra !1
-  call void @llvm.amdgcn.s.barrier()
-  fence syncscope("workgroup") acquire, !mmra !1
+  call void @llvm.amdgcn.s.barrier.signal(i32 -1)
   br label %loop
 
 ; ---- mainloop: load tile i + 1, multiply tile i
@@ -203,52 +136,29 @@ loop:
   %a.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.loop, i64 %a.c0.offset
   %a.loop.c0.l0 = load <8 x half>, ptr addrspace(1) %a.loop.c0.l0.at, align 2
   %b.loop.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 %b.c0.offset
-  %b.loop.c0.l0 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l0.at, align 2
-  %b.loop.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 %b.c0.l1.offset
-  %b.loop.c0.l1 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l1.at, align 2
-  %b.loop.c0.l2.at = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 %b.c0.l2.offset
-  %b.loop.c0.l2 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l2.at, align 2
-  %b.loop.c0.l3.at = getelementptr half, ptr addrspace(1) %b.tile.loop, i64 %b.c0.l3.offset
-  %b.loop.c0.l3 = load <2 x half>, ptr addrspace(1) %b.loop.c0.l3.at, align 2
+  %b.loop.c0.l0 = call <8 x half> @llvm.amdgcn.global.load.tr.b128.v8f16(ptr addrspace(1) %b.loop.c0.l0.at)
+  call void @llvm.amdgcn.s.barrier.wait(i16 -1)
+  fence syncscope("workgroup") acquire, !mmra !1
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
   %a.loop.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_group, i32 %a.t0.slot0, i32 0
   %a.loop.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.0.g0.first, align 16
-  %b.loop.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_group, i32 %b.t0.swizzled, i32 0
-  %b.loop.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.at, align 16
+  %b.loop.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_group, i32 %b.fragment, i32 0
+  %b.loop.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.0.g0.first, align 16
   %acc.m0.n0.loop.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.loop.0.g0, <8 x half> %b.loop.0.g0, <8 x float> %acc.m0.n0.start)
   ; depths from 16 on
   %a.loop.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
   %a.loop.0.g1 = load <8 x half>, ptr addrspace(3) %a.loop.0.g1.first, align 16
-  %b.loop.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.swizzled, i32 0
-  %b.loop.0.g1 = load <8 x half>, ptr addrspace(3) %b.loop.0.g1.at, align 16
+  %b.loop.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.fragment, i32 0
+  %b.loop.0.g1 = load <8 x half>, ptr addrspace(3) %b.loop.0.g1.first, align 16
   %acc.m0.n0.loop = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.loop.0.g1, <8 x half> %b.loop.0.g1, <8 x float> %acc.m0.n0.loop.s0)
   call void @llvm.amdgcn.sched.barrier(i32 0)
   %a.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
   store <8 x half> %a.loop.c0.l0, ptr addrspace(3) %a.loop.c0.s0.at, align 16
-  %b.loop.c0.l0.0 = extractelement <2 x half> %b.loop.c0.l0, i32 0
-  %b.loop.c0.l0.1 = extractelement <2 x half> %b.loop.c0.l0, i32 1
-  %b.loop.c0.l1.0 = extractelement <2 x half> %b.loop.c0.l1, i32 0
-  %b.loop.c0.l1.1 = extractelement <2 x half> %b.loop.c0.l1, i32 1
-  %b.loop.c0.l2.0 = extractelement <2 x half> %b.loop.c0.l2, i32 0
-  %b.loop.c0.l2.1 = extractelement <2 x half> %b.loop.c0.l2, i32 1
-  %b.loop.c0.l3.0 = extractelement <2 x half> %b.loop.c0.l3, i32 0
-  %b.loop.c0.l3.1 = extractelement <2 x half> %b.loop.c0.l3, i32 1
-  %b.loop.c0.s0.0 = insertelement <4 x half> poison, half %b.loop.c0.l0.0, i32 0
-  %b.loop.c0.s0.1 = insertelement <4 x half> %b.loop.c0.s0.0, half %b.loop.c0.l1.0, i32 1
-  %b.loop.c0.s0.2 = insertelement <4 x half> %b.loop.c0.s0.1, half %b.loop.c0.l2.0, i32 2
-  %b.loop.c0.s0 = insertelement <4 x half> %b.loop.c0.s0.2, half %b.loop.c0.l3.0, i32 3
-  %b.loop.c0.s1.0 = insertelement <4 x half> poison, half %b.loop.c0.l0.1, i32 0
-  %b.loop.c0.s1.1 = insertelement <4 x half> %b.loop.c0.s1.0, half %b.loop.c0.l1.1, i32 1
-  %b.loop.c0.s1.2 = insertelement <4 x half> %b.loop.c0.s1.1, half %b.loop.c0.l2.1, i32 2
-  %b.loop.c0.s1 = insertelement <4 x half> %b.loop.c0.s1.2, half %b.loop.c0.l3.1, i32 3
-  %b.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
-  store <4 x half> %b.loop.c0.s0, ptr addrspace(3) %b.loop.c0.s0.at, align 8
-  %b.loop.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
-  store <4 x half> %b.loop.c0.s1, ptr addrspace(3) %b.loop.c0.s1.at, align 8
+  %b.loop.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %b.c0.lds_line, i32 %b.c0.row.chunk, i32 0
+  store <8 x half> %b.loop.c0.l0, ptr addrspace(3) %b.loop.c0.s0.at, align 16
   fence syncscope("workgroup") release, !mmra !1
-  call void @llvm.amdgcn.s.barrier()
-  fence syncscope("workgroup") acquire, !mmra !1
+  call void @llvm.amdgcn.s.barrier.signal(i32 -1)
   br label %loop.second
 loop.second:
   %a.tile.loop.second = getelementptr half, ptr addrspace(1) %a.tile.loop, i64 32
@@ -256,69 +166,48 @@ loop.second:
   %a.loop.second.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.loop.second, i64 %a.c0.offset
   %a.loop.second.c0.l0 = load <8 x half>, ptr addrspace(1) %a.loop.second.c0.l0.at, align 2
   %b.loop.second.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.offset
-  %b.loop.second.c0.l0 = load <2 x half>, ptr addrspace(1) %b.loop.second.c0.l0.at, align 2
-  %b.loop.second.c0.l1.at = getelementptr half, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.l1.offset
-  %b.loop.second.c0.l1 = load <2 x half>, ptr addrspace(1) %b.loop.second.c0.l1.at, align 2
-  %b.loop.second.c0.l2.at = getelementptr half, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.l2.offset
-  %b.loop.second.c0.l2 = load <2 x half>, ptr addrspace(1) %b.loop.second.c0.l2.at, align 2
-  %b.loop.second.c0.l3.at = getelementptr half, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.l3.offset
-  %b.loop.second.c0.l3 = load <2 x half>, ptr addrspace(1) %b.loop.second.c0.l3.at, align 2
+  %b.loop.second.c0.l0 = call <8 x half> @llvm.amdgcn.global.load.tr.b128.v8f16(ptr addrspace(1) %b.loop.second.c0.l0.at)
+  call void @llvm.amdgcn.s.barrier.wait(i16 -1)
+  fence syncscope("workgroup") acquire, !mmra !1
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
   %a.loop.second.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %lane_group, i32 %a.t0.slot0, i32 0
   %a.loop.second.0.g0 = load <8 x half>, ptr addrspace(3) %a.loop.second.0.g0.first, align 16
-  %b.loop.second.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %lane_group, i32 %b.t0.swizzled, i32 0
-  %b.loop.second.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.second.0.g0.at, align 16
+  %b.loop.second.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %lane_group, i32 %b.fragment, i32 0
+  %b.loop.second.0.g0 = load <8 x half>, ptr addrspace(3) %b.loop.second.0.g0.first, align 16
   %acc.m0.n0.loop.second.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.loop.second.0.g0, <8 x half> %b.loop.second.0.g0, <8 x float> %acc.m0.n0.loop)
   ; depths from 16 on
   %a.loop.second.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %line2, i32 %a.t0.slot2, i32 0
   %a.loop.second.0.g1 = load <8 x half>, ptr addrspace(3) %a.loop.second.0.g1.first, align 16
-  %b.loop.second.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line2, i32 %b.t0.swizzled, i32 0
-  %b.loop.second.0.g1 = load <8 x half>, ptr addrspace(3) %b.loop.second.0.g1.at, align 16
+  %b.loop.second.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 0, i32 %line2, i32 %b.fragment, i32 0
+  %b.loop.second.0.g1 = load <8 x half>, ptr addrspace(3) %b.loop.second.0.g1.first, align 16
   %acc.m0.n0.loop.second = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.loop.second.0.g1, <8 x half> %b.loop.second.0.g1, <8 x float> %acc.m0.n0.loop.second.s0)
   call void @llvm.amdgcn.sched.barrier(i32 0)
   %a.loop.second.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
   store <8 x half> %a.loop.second.c0.l0, ptr addrspace(3) %a.loop.second.c0.s0.at, align 16
-  %b.loop.second.c0.l0.0 = extractelement <2 x half> %b.loop.second.c0.l0, i32 0
-  %b.loop.second.c0.l0.1 = extractelement <2 x half> %b.loop.second.c0.l0, i32 1
-  %b.loop.second.c0.l1.0 = extractelement <2 x half> %b.loop.second.c0.l1, i32 0
-  %b.loop.second.c0.l1.1 = extractelement <2 x half> %b.loop.second.c0.l1, i32 1
-  %b.loop.second.c0.l2.0 = extractelement <2 x half> %b.loop.second.c0.l2, i32 0
-  %b.loop.second.c0.l2.1 = extractelement <2 x half> %b.loop.second.c0.l2, i32 1
-  %b.loop.second.c0.l3.0 = extractelement <2 x half> %b.loop.second.c0.l3, i32 0
-  %b.loop.second.c0.l3.1 = extractelement <2 x half> %b.loop.second.c0.l3, i32 1
-  %b.loop.second.c0.s0.0 = insertelement <4 x half> poison, half %b.loop.second.c0.l0.0, i32 0
-  %b.loop.second.c0.s0.1 = insertelement <4 x half> %b.loop.second.c0.s0.0, half %b.loop.second.c0.l1.0, i32 1
-  %b.loop.second.c0.s0.2 = insertelement <4 x half> %b.loop.second.c0.s0.1, half %b.loop.second.c0.l2.0, i32 2
-  %b.loop.second.c0.s0 = insertelement <4 x half> %b.loop.second.c0.s0.2, half %b.loop.second.c0.l3.0, i32 3
-  %b.loop.second.c0.s1.0 = insertelement <4 x half> poison, half %b.loop.second.c0.l0.1, i32 0
-  %b.loop.second.c0.s1.1 = insertelement <4 x half> %b.loop.second.c0.s1.0, half %b.loop.second.c0.l1.1, i32 1
-  %b.loop.second.c0.s1.2 = insertelement <4 x half> %b.loop.second.c0.s1.1, half %b.loop.second.c0.l2.1, i32 2
-  %b.loop.second.c0.s1 = insertelement <4 x half> %b.loop.second.c0.s1.2, half %b.loop.second.c0.l3.1, i32 3
-  %b.loop.second.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.swizzled, i32 %b.c0.element
-  store <4 x half> %b.loop.second.c0.s0, ptr addrspace(3) %b.loop.second.c0.s0.at, align 8
-  %b.loop.second.c0.s1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.p1.swizzled, i32 %b.c0.element
-  store <4 x half> %b.loop.second.c0.s1, ptr addrspace(3) %b.loop.second.c0.s1.at, align 8
+  %b.loop.second.c0.s0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %b.c0.lds_line, i32 %b.c0.row.chunk, i32 0
+  store <8 x half> %b.loop.second.c0.l0, ptr addrspace(3) %b.loop.second.c0.s0.at, align 16
   fence syncscope("workgroup") release, !mmra !1
-  call void @llvm.amdgcn.s.barrier()
-  fence syncscope("workgroup") acquire, !mmra !1
+  call void @llvm.amdgcn.s.barrier.signal(i32 -1)
   %trip.next = add nuw nsw i32 %trip, 1
   %more = icmp ult i32 %trip.next, 1
   br i1 %more, label %loop, label %last, !llvm.loop !2
 
 ; ---- mainloop: multiply the last tile
 last:
+  call void @llvm.amdgcn.s.barrier.wait(i16 -1)
+  fence syncscope("workgroup") acquire, !mmra !1
   ; depths from 0 on
   %a.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %lane_group, i32 %a.t0.slot0, i32 0
   %a.last.0.g0 = load <8 x half>, ptr addrspace(3) %a.last.0.g0.first, align 16
-  %b.last.0.g0.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_group, i32 %b.t0.swizzled, i32 0
-  %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.at, align 16
+  %b.last.0.g0.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %lane_group, i32 %b.fragment, i32 0
+  %b.last.0.g0 = load <8 x half>, ptr addrspace(3) %b.last.0.g0.first, align 16
   %acc.m0.n0.last.s0 = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.last.0.g0, <8 x half> %b.last.0.g0, <8 x float> %acc.m0.n0.loop.second)
   ; depths from 16 on
   %a.last.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @a_tile, i32 0, i32 1, i32 %line2, i32 %a.t0.slot2, i32 0
   %a.last.0.g1 = load <8 x half>, ptr addrspace(3) %a.last.0.g1.first, align 16
-  %b.last.0.g1.at = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.t0.swizzled, i32 0
-  %b.last.0.g1 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.at, align 16
+  %b.last.0.g1.first = getelementptr [2 x [4 x [32 x [8 x half]]]], ptr addrspace(3) @b_tile, i32 0, i32 1, i32 %line2, i32 %b.fragment, i32 0
+  %b.last.0.g1 = load <8 x half>, ptr addrspace(3) %b.last.0.g1.first, align 16
   %acc.m0.n0.last = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a.last.0.g1, <8 x half> %b.last.0.g1, <8 x float> %acc.m0.n0.last.s0)
   call void @llvm.amdgcn.sched.barrier(i32 0)
 
@@ -396,8 +285,10 @@ last:
 declare i32 @llvm.amdgcn.workitem.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.x()
 declare i32 @llvm.amdgcn.workgroup.id.y()
-declare void @llvm.amdgcn.s.barrier()
 declare void @llvm.amdgcn.sched.barrier(i32 immarg)
+declare void @llvm.amdgcn.s.barrier.signal(i32 immarg)
+declare void @llvm.amdgcn.s.barrier.wait(i16 immarg)
+declare <8 x half> @llvm.amdgcn.global.load.tr.b128.v8f16(ptr addrspace(1))
 declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
 declare void @llvm.amdgcn.raw.ptr.buffer.store.f16(half, ptr addrspace(8), i32, i32, i32 immarg)
 declare i32 @llvm.amdgcn.readfirstlane.i32(i32)

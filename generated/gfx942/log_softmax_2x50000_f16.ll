@@ -29,9 +29,6 @@ entry:
   %x.row = getelementptr [50000 x half], ptr addrspace(1) %x.ptr, i64 %row.wide
   %out.row = getelementptr [50000 x half], ptr addrspace(1) %out.ptr, i64 %row.wide
   %lane = and i32 %thread, 63
-  ; the lane to exchange with, as ds_bpermute wants it: in bytes
-  %lane.by32 = xor i32 %lane, 32
-  %lane.by32.bytes = shl nuw nsw i32 %lane.by32, 2
   %wave_in_row = lshr i32 %thread, 6
   %is_first_lane = icmp eq i32 %lane, 0
 
@@ -58,18 +55,15 @@ maxnum.done:
   %maxnum.by8 = call float @llvm.maxnum.f32(float %maxnum.by4, float %maxnum.by4.other)
   %maxnum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by8, i32 320, i32 15, i32 15, i1 true) ; row_mirror
   %maxnum.by16 = call float @llvm.maxnum.f32(float %maxnum.by8, float %maxnum.by8.other)
-  %maxnum.by16.bits = bitcast float %maxnum.by16 to i32
-  %maxnum.by16.other.bits = call i32 @llvm.amdgcn.ds.swizzle(i32 %maxnum.by16.bits, i32 16415) ; xor 16
-  %maxnum.by16.other = bitcast i32 %maxnum.by16.other.bits to float
+  %maxnum.by16.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by16, i32 322, i32 15, i32 15, i1 true) ; row_bcast:15
   %maxnum.by32 = call float @llvm.maxnum.f32(float %maxnum.by16, float %maxnum.by16.other)
-  %maxnum.by32.bits = bitcast float %maxnum.by32 to i32
-  %maxnum.by32.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by32.bytes, i32 %maxnum.by32.bits)
-  %maxnum.by32.other = bitcast i32 %maxnum.by32.other.bits to float
+  %maxnum.by32.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %maxnum.by32, i32 323, i32 15, i32 15, i1 true) ; row_bcast:31
   %maxnum.by64 = call float @llvm.maxnum.f32(float %maxnum.by32, float %maxnum.by32.other)
+  %maxnum.wave = call float @llvm.amdgcn.readlane.f32(float %maxnum.by64, i32 63)
   br i1 %is_first_lane, label %maxnum.share, label %maxnum.shared
 maxnum.share:
   %maxnum.part = getelementptr [1 x [16 x float]], ptr addrspace(3) @maxnum_parts, i32 0, i32 0, i32 %wave_in_row
-  store float %maxnum.by64, ptr addrspace(3) %maxnum.part, align 4
+  store float %maxnum.wave, ptr addrspace(3) %maxnum.part, align 4
   br label %maxnum.shared
 maxnum.shared:
   fence syncscope("workgroup") release, !mmra !1
@@ -108,18 +102,15 @@ sum.done:
   %sum.by8 = fadd contract float %sum.by4, %sum.by4.other
   %sum.by8.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by8, i32 320, i32 15, i32 15, i1 true) ; row_mirror
   %sum.by16 = fadd contract float %sum.by8, %sum.by8.other
-  %sum.by16.bits = bitcast float %sum.by16 to i32
-  %sum.by16.other.bits = call i32 @llvm.amdgcn.ds.swizzle(i32 %sum.by16.bits, i32 16415) ; xor 16
-  %sum.by16.other = bitcast i32 %sum.by16.other.bits to float
+  %sum.by16.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by16, i32 322, i32 15, i32 15, i1 true) ; row_bcast:15
   %sum.by32 = fadd contract float %sum.by16, %sum.by16.other
-  %sum.by32.bits = bitcast float %sum.by32 to i32
-  %sum.by32.other.bits = call i32 @llvm.amdgcn.ds.bpermute(i32 %lane.by32.bytes, i32 %sum.by32.bits)
-  %sum.by32.other = bitcast i32 %sum.by32.other.bits to float
+  %sum.by32.other = call float @llvm.amdgcn.update.dpp.f32(float poison, float %sum.by32, i32 323, i32 15, i32 15, i1 true) ; row_bcast:31
   %sum.by64 = fadd contract float %sum.by32, %sum.by32.other
+  %sum.wave = call float @llvm.amdgcn.readlane.f32(float %sum.by64, i32 63)
   br i1 %is_first_lane, label %sum.share, label %sum.shared
 sum.share:
   %sum.part = getelementptr [1 x [16 x float]], ptr addrspace(3) @sum_parts, i32 0, i32 0, i32 %wave_in_row
-  store float %sum.by64, ptr addrspace(3) %sum.part, align 4
+  store float %sum.wave, ptr addrspace(3) %sum.part, align 4
   br label %sum.shared
 sum.shared:
   fence syncscope("workgroup") release, !mmra !1
@@ -166,9 +157,8 @@ declare float @llvm.maxnum.f32(float, float)
 declare float @llvm.vector.reduce.fmax.v16f32(<16 x float>)
 declare float @llvm.vector.reduce.fadd.v8f32(float, <8 x float>)
 declare float @llvm.vector.reduce.fadd.v16f32(float, <16 x float>)
+declare float @llvm.amdgcn.readlane.f32(float, i32)
 declare float @llvm.amdgcn.update.dpp.f32(float, float, i32, i32, i32, i1)
-declare i32 @llvm.amdgcn.ds.swizzle(i32, i32)
-declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
 declare void @llvm.amdgcn.s.barrier()
 
 define internal <8 x float> @exp2.v8f32(<8 x float> %x) #1 {
