@@ -68,7 +68,8 @@ def _on_gfx9(before: Decoded, ins: Decoded, arch: str) -> Iterator[tuple[int, st
         touched = _factors(ins) if ins.is_matrix else ins.touches
         for register in before.writes & touched:
             yield _after_matrix(before, arch), register
-        if not ins.is_matrix:
+        # What it adds to is read late; a load's data come later still.
+        if ins.opcode.startswith("v_") and not ins.is_matrix:
             for register in registers(before.operands[3]) & ins.writes:
                 yield _passes(before.opcode, arch) - 1, register
         return
