@@ -66,7 +66,9 @@ def arrivals(s: Staging) -> dict[int, tuple[int, int]]:
                 at = s.tile.element(row + store.row, k + store.k)
                 assert at * s.tile.dtype.itemsize % s.store_type.nbytes == 0
                 for i, (load, lane) in enumerate(store.elements):
-                    along = (0, lane) if s.fast == "k" else (lane, 0)
+                    # A load that transposes gives each thread the depths of its row.
+                    by_depth = s.fast == "k" or s.transposing_load
+                    along = (0, lane) if by_depth else (lane, 0)
                     where = (row + loads[load].row + along[0], k + loads[load].k + along[1])
                     assert at + i not in landed
                     landed[at + i] = where
