@@ -1,5 +1,5 @@
 """The bars for the main loops of types that only some of AMD's processors have, in what LLVM makes
-of them: 4096x4096x4096 with the tiles that it gets."""
+of them: 4096x4096x4096 with tiles of 128x128."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ import pytest
 
 from kgen import pipeline, targets
 from kgen.check.static.amdgpu import check
+from kgen.schedule import Overrides, SharedMatmul
 from kgen.spec import DType, Layout, Math, Matmul
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.assemble import assembly
 from tests.assemble.test_amdgpu_hot_loop import hot_loop
 
 F32 = DType.F32
+#: A workgroup for each tile; streams of K-tiles have a loop around the main loop.
+WHOLE: Overrides = {"mainloop": "mma", "block_m": 128, "block_n": 128}
 #: Instructions of the main loop (nt, nn) for so many clocks of a SIMD's matrix unit.
 BARS = (
     ("gfx90a", F32, Math.EXACT, (121, 145), 4096),
-    ("gfx942", F32, Math.EXACT, (79, 101), 2048),
+    ("gfx942", F32, Math.EXACT, (121, 145), 4096),
     ("gfx950", F32, Math.EXACT, (229, 265), 8192),
     ("gfx942", F32, Math.TF32, (89, 113), 1024),
     ("gfx942", DType.E4M3FNUZ, Math.EXACT, (95, 156), 1024),
@@ -34,7 +37,10 @@ PRODUCTS, LINE = 256, 305
 def code(name: str, dtype: DType, math: Math, layout: Layout, **fields: Any) -> str:
     target = targets.find(name)
     spec = Matmul(m=4096, n=4096, k=4096, dtype=dtype, math=math, layout=layout, **fields)
-    return assembly(pipeline.source(pipeline.plan(spec, target)).text, target)
+    shared = isinstance(pipeline.schedule_for(spec, target, WHOLE), SharedMatmul)
+    extra: Overrides = {"num_workgroups": 0} if shared else {}
+    schedule = pipeline.schedule_for(spec, target, WHOLE | extra)
+    return assembly(pipeline.source(pipeline.plan(spec, target, schedule)).text, target)
 
 
 @pytest.mark.parametrize("layout", [Layout.NT, Layout.NN])
