@@ -39,7 +39,7 @@ def code(name: str, dtype: DType, math: Math, layout: Layout, **fields: Any) -> 
     spec = Matmul(m=4096, n=4096, k=4096, dtype=dtype, math=math, layout=layout, **fields)
     shared = isinstance(pipeline.schedule_for(spec, target, WHOLE), SharedMatmul)
     extra: Overrides = {"num_workgroups": 0} if shared else {}
-    schedule = pipeline.schedule_for(spec, target, WHOLE | extra)
+    schedule = pipeline.schedule_for(spec, target, {**WHOLE, **extra})
     return assembly(pipeline.source(pipeline.plan(spec, target, schedule)).text, target)
 
 
