@@ -23,6 +23,7 @@ from kgen.check.static.vulkan import drivers
 from kgen.check.static.vulkan.assembly import parse_nvk, parse_radv
 from kgen.check.static.vulkan.drivers import Driver
 from kgen.errors import DeviceError
+from kgen.parallel import children
 from kgen_runtime.manifest import KernelEntry, Launch
 from kgen_runtime.values import frozen
 
@@ -152,7 +153,12 @@ def _compiled(compiler: DriverCompiler, request: Mapping[str, Any]) -> Compiled:
     except DeviceError as error:
         return Compiled(compiler=compiler.name, reason=str(error))
     done = subprocess.run(
-        command, input=json.dumps(request), capture_output=True, text=True, env=environment
+        command,
+        input=json.dumps(request),
+        capture_output=True,
+        text=True,
+        env=environment,
+        preexec_fn=children.tied(),
     )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]

@@ -84,8 +84,8 @@ def make(
 
 
 def transposing_loads(plain: Sequence[Staging], target: Target) -> Iterator[Staging]:
-    """The same by loads that transpose, if the target and the operand's lines are such: of 16 bits,
-    in whole aligned vectors. Neighbouring threads have neighbouring rows."""
+    """The same by loads that transpose, if the target, the operand's lines and the slots in LDS are
+    such: of 16 bits, in whole aligned vectors. Neighbouring threads have neighbouring rows."""
     for s in plain[:1]:
         chunk = Shape(vector=s.tile.slot_k, fast=1, slow=s.tile.slot_k)
         strides = (s.k_stride, s.rows, *(term.stride for term in s.batch_terms))
@@ -93,6 +93,7 @@ def transposing_loads(plain: Sequence[Staging], target: Target) -> Iterator[Stag
             target.has("global-load-tr-16")
             and s.transposes
             and s.memory.itemsize == 2
+            and chunk.vector * s.memory.itemsize == WIDEST
             and not any(stride % chunk.vector for stride in strides)
             and _is_shared(chunk, s.tile, s.threads, s.memory_axis)
         ):
