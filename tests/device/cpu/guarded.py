@@ -175,30 +175,33 @@ def run(case: Case, target: Target, missing: int) -> None:
     entry = bundle.manifest.kernels[0]
     artifact = entry.artifacts[0]
     code = bundle.files[artifact.file]
-    (launch,) = entry.launches
-    names = launch.arguments
     parameters = {p.name: p for p in entry.parameters}
+    contents = {name: filled(p) for name, p in parameters.items()} | {
+        w.name: np.full(w.nbytes, POISON, np.uint8) for w in entry.workspaces
+    }
     if target.arch != platform.machine():
         for at_end in (True, False):
-            arrays = [filled(parameters[name])[missing:] for name in names]
-            run_aarch64(
-                code,
-                launch.entry_point,
-                arrays,
-                launch.grid[0],
-                at_end=at_end,
-                features=artifact.requires["features"],
-            )
-            check_gaps(case, parameters, dict(zip(names, arrays, strict=True)))
+            arrays = {name: content.copy()[missing:] for name, content in contents.items()}
+            for launch in entry.launches:
+                run_aarch64(
+                    code,
+                    launch.entry_point,
+                    [arrays[name] for name in launch.arguments],
+                    launch.grid[0],
+                    at_end=at_end,
+                    features=artifact.requires["features"],
+                )
+            check_gaps(case, parameters, arrays)
         return
     backend = CpuBackend(num_threads=1)
     kernel = backend.load(entry, {"main": Code(artifact=artifact, data=code)})
     for at_end in (True, False):
         held = {
-            name: GuardedBytes(parameters[name].nbytes - missing, at_end=at_end) for name in names
+            name: GuardedBytes(content.nbytes - missing, at_end=at_end)
+            for name, content in contents.items()
         }
         for name, memory in held.items():
-            memory.data[:] = filled(parameters[name])[: memory.data.size]
+            memory.data[:] = contents[name][: memory.data.size]
         backend.launch(kernel, {name: memory.address for name, memory in held.items()})
         check_gaps(case, parameters, {name: memory.data for name, memory in held.items()})
     backend.unload(kernel)
@@ -214,8 +217,8 @@ def check_gaps(
     held: Mapping[str, Bytes],
 ) -> None:
     """What lies between an output's rows is as it was, and so is every input."""
-    for name, data in held.items():
-        parameter = parameters[name]
+    for name, parameter in parameters.items():
+        data = held[name]
         outside = np.ones(data.size, bool)
         if parameter.role != "input":
             size = parameter.dtype.itemsize

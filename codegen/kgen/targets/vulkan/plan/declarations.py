@@ -29,6 +29,8 @@ TYPES = {
     "uvec2": "OpTypeVector %uint 2",
     "uvec3": "OpTypeVector %uint 3",
     "uvec4": "OpTypeVector %uint 4",
+    "bvec2": "OpTypeVector %bool 2",
+    "bvec4": "OpTypeVector %bool 4",
     "u16vec2": "OpTypeVector %ushort 2",
     "u16vec4": "OpTypeVector %ushort 4",
     "u8vec2": "OpTypeVector %uchar 2",

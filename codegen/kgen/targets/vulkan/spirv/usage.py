@@ -38,7 +38,7 @@ def workgroup_usage(module: bytes) -> WorkgroupUsage:
         elif code in (_TYPE_INT, _TYPE_FLOAT):
             sizes[operands[0]] = operands[1] // 8
         elif code == _TYPE_VECTOR:
-            sizes[operands[0]] = sizes[operands[1]] * operands[2]
+            sizes[operands[0]] = sizes.get(operands[1], 0) * operands[2]  # bool has none
         elif code == _TYPE_ARRAY:
             sizes[operands[0]] = sizes.get(operands[1], 0) * constants[operands[2]]
         elif code == _CONSTANT:

@@ -52,6 +52,16 @@ class DotOperand:
         return self.matrix.width > 1
 
     @property
+    def words(self) -> range:
+        """Numbers of the words of an access."""
+        return range(self.matrix.tensor.vector)
+
+    @property
+    def is_vector(self) -> bool:
+        """An access is of several words."""
+        return len(self.words) > 1
+
+    @property
     def along_k(self) -> bool:
         """An access is whole quads."""
         return self.wide and self.matrix.k_inner

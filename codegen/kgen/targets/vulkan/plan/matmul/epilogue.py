@@ -28,6 +28,12 @@ class Epilogue:
         """The function's parameters, ids without %: the sums, and a value of each argument."""
         return (SUMS, *(f"{FUNCTION}_{a.stem}" for a in self.fused.arguments))
 
+    @property
+    def function_type(self) -> str:
+        """The function's type; one of a single number is that of other functions, too."""
+        others = len(self.parameters) > 1
+        return f"float_from_{len(self.parameters)}_floats" if others else "float_from_float"
+
     @cached_property
     def rendered(self) -> Rendered:
         """The function's body."""
