@@ -150,6 +150,17 @@ MFMA = "v_mfma_f32_32x32x8_f16 v[0:15], v[16:17], v[18:19], v[0:15]"
             "gfx90a",
         ),
         (
+            "v_mfma_f32_16x16x16_f16 v[4:7], v[16:17], v[18:19], v[0:3]; ds_read_b32 v0, v20",
+            "v0 needs 3 wait states, has 0",
+            "gfx942",
+        ),
+        (
+            "v_mfma_f32_16x16x4f32 v[4:7], v16, v18, v[0:3]; ds_read_b32 v0, v20",
+            "v0 needs 7 wait states, has 0",
+            "gfx90a",
+        ),
+        ("v_mfma_f32_16x16x4_f32 v[4:7], v16, v18, v[0:3]; ds_read_b32 v0, v20", "", "gfx950"),
+        (
             "v_mov_b32_e32 v1, 0; s_nop 0; v_add_f32_dpp v2, v1, v1 row_mirror row_mask:0xf",
             "v1 needs 2 wait states, has 1",
             "gfx942",

@@ -68,8 +68,8 @@ def _on_gfx9(before: Decoded, ins: Decoded, arch: str) -> Iterator[tuple[int, st
         touched = _factors(ins) if ins.is_matrix else ins.touches
         for register in before.writes & touched:
             yield _after_matrix(before, arch), register
-        # What it adds to is read late; a load's data come later still.
-        if ins.opcode.startswith("v_") and not ins.is_matrix:
+        # What it adds to is read late, and nothing may overwrite it before: no load either.
+        if _is_xdl(before.opcode, arch) and not ins.is_matrix:
             for register in registers(before.operands[3]) & ins.writes:
                 yield _passes(before.opcode, arch) - 1, register
         return
@@ -97,10 +97,16 @@ def _factors(matrix: Decoded) -> frozenset[str]:
     return registers(" ".join(matrix.operands[1:3]))
 
 
+def _is_xdl(opcode: str, arch: str) -> bool:
+    """Whether the XDL unit computes it. From gfx942 on another one has products of f32: results are
+    there sooner, and addends may be overwritten at once (LLVM, GCNHazardRecognizer.cpp)."""
+    shape = _SHAPE.search(opcode)
+    return arch == "gfx90a" or shape is None or shape[3] != "f32"
+
+
 def _after_matrix(matrix: Decoded, arch: str) -> int:
     passes = _passes(matrix.opcode, arch)
-    is_f32 = _SHAPE.search(matrix.opcode)
-    if arch != "gfx90a" and is_f32 is not None and is_f32[3] == "f32":
+    if not _is_xdl(matrix.opcode, arch):
         return passes + 2
     return passes + 3 + (arch == "gfx950" and passes != 2)
 
