@@ -35,10 +35,17 @@ AMD_MODELS: dict[int, dict[str, Collection[int]]] = {
 
 
 def core_name() -> str:
-    """Of this CPU; one that is not listed is taken for its vendor's newest of its instructions."""
+    """Of this CPU; one that is not listed is taken for its vendor's newest of its instructions.
+
+    A hypervisor may give the number of another model, but no instruction that the core lacks:
+    SERIALIZE, which is of no use to a kernel and is never disabled, came with Golden Cove.
+    """
     vendor, family, model = cpu_identity()
-    wide = "avx512f" in cpu_features()
+    features = cpu_features()
+    wide = "avx512f" in features
     if vendor == INTEL:
+        if "serialize" in features:
+            return AMX_CORE
         return _listed(INTEL_MODELS, model) or (AMX_CORE if wide else "Skylake")
     if vendor == AMD:
         newest = V4_CORE if wide else V3_CORE

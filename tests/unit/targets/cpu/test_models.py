@@ -27,6 +27,9 @@ INTEL, AMD = models.INTEL, models.AMD
         ((INTEL, 6, 0xCF), V4, "Golden Cove"),
         ((INTEL, 6, 0xFFF), V4, "Golden Cove"),  # Newer than the table.
         ((INTEL, 6, 0xFFF), V3, "Skylake"),
+        ((INTEL, 6, 0xA7), V4, "Sunny Cove"),
+        ((INTEL, 6, 0xA7), V4 | {"serialize"}, "Golden Cove"),  # A hypervisor's number.
+        ((INTEL, 6, 0xA7), V3 | {"serialize"}, "Golden Cove"),
         ((AMD, 0x17, 0x01), V3, "Zen"),
         ((AMD, 0x17, 0x31), V3, "Zen 2"),
         ((AMD, 0x19, 0x01), V3, "Zen 3"),
