@@ -102,7 +102,7 @@ $(BENCH)/vulkan-installed: $(BENCH)/installed
 	@$(BENCH)/bin/python -m pip install --quiet --editable '.[vulkan,webgpu]' $(VULKAN_LIBRARIES)
 	@touch $@
 
-bench-models: $(BENCH)/models-installed ## time whole models beside ONNX Runtime and OpenVINO, write docs/performance.md
+bench-models: $(BENCH)/models-installed ## time whole models beside ONNX Runtime and OpenVINO, write docs/performance.md and README
 	$(BENCH)/bin/python -m scripts.bench_models --write $(ARGS)
 
 $(BENCH)/models-installed: $(BENCH)/installed

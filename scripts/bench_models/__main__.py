@@ -24,7 +24,7 @@ from kgen.check.bench import timing
 from kgen_runtime.cpu_features import cpu_name
 from scripts import documents
 from scripts.bench_cpu.kinds import kind_here
-from scripts.bench_models import cost, engines, report
+from scripts.bench_models import cost, engines, report, summary
 from scripts.bench_models.ceiling import least_seconds
 from scripts.bench_models.models import MODELS, Model
 from scripts.bench_models.results import Costs, Measured, Results, Row
@@ -119,7 +119,9 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of a model's rounds")
     parser.add_argument("--only", metavar="M,...", help="these models; the others as they were")
     parser.add_argument("--resume", action="store_true", help="go on: models that are not there")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write docs/performance.md, and README"
+    )
     args = parser.parse_args()
     known = {model.name: model for model in MODELS}
     names = args.only.split(",") if args.only else list(known)
@@ -141,6 +143,7 @@ def main() -> None:
     print("\n".join(lines))
     if args.write:
         documents.put_kind(documents.PERFORMANCE, "make bench-models", kind, lines)
+        summary.write()
 
 
 if __name__ == "__main__":

@@ -108,11 +108,12 @@ def prefill_inputs() -> Inputs:
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """`bars` are the least ratios to peers; `states` the inputs that stay in the program; `weights`
+    """`title` is README's name; `bars` are the least ratios to peers; `states` the inputs that stay in the program; `weights`
     what kgen rounds constant matrices to, and `products` what it rounds operands of products to,
     where the peers have f32. Those that are compiled `everywhere` are for every family, too."""
 
     name: str
+    title: str
     path: Callable[[], Path]
     inputs: Callable[[], Inputs]
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -135,6 +136,7 @@ NARROW: Mapping[BTypeName, Mapping[str, float]] = {
 MODELS = (
     Model(
         name="minilm",
+        title="MiniLM-L6, 128 tokens",
         path=minilm,
         inputs=minilm_inputs,
         threads=(1, 2),
@@ -143,6 +145,7 @@ MODELS = (
     ),
     Model(
         name="minilm-bf16",
+        title="MiniLM-L6, products of bf16",
         path=minilm,
         inputs=minilm_inputs,
         products="bf16",
@@ -151,6 +154,7 @@ MODELS = (
     ),
     Model(
         name="magika",
+        title="magika",
         path=magika,
         inputs=magika_inputs,
         shapes={"bytes": (1, 2048)},
@@ -158,6 +162,7 @@ MODELS = (
     ),
     Model(
         name="smollm2-step",
+        title="SmolLM2-135M, a token",
         path=smollm2(0),
         inputs=step_inputs,
         states={"past.*": "present.*"},
@@ -167,6 +172,7 @@ MODELS = (
     *(
         Model(
             name=f"smollm2-step-{weights}",
+            title=f"SmolLM2-135M, a token, weights of {weights}",
             path=smollm2(0),
             inputs=step_inputs,
             states={"past.*": "present.*"},
@@ -176,5 +182,10 @@ MODELS = (
         )
         for weights, bars in NARROW.items()
     ),
-    Model(name="smollm2-prefill", path=smollm2(TOKENS), inputs=prefill_inputs),
+    Model(
+        name="smollm2-prefill",
+        title=f"SmolLM2-135M, prompt of {TOKENS}",
+        path=smollm2(TOKENS),
+        inputs=prefill_inputs,
+    ),
 )

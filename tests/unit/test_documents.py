@@ -10,6 +10,7 @@ import pytest
 
 from kgen.check.bench.timing import Taken
 from scripts import bench_tool, documents
+from scripts.bench_models import summary
 
 #: Families of blocks of which each kind of CPU that was measured has its own.
 FAMILIES = (
@@ -33,7 +34,7 @@ BLOCKS = (
     ("docs/flagships.md", "make flagships"),
 )
 #: What a command makes of other blocks.
-COLLECTED = ("README.md", "bench-cpu summary")
+COLLECTED = (("README.md", "bench-cpu summary"), ("README.md", "bench-models summary"))
 MOMENT = re.compile(r"20\d\d-\d\d-\d\d at commit [0-9a-f]{7}\b")
 
 
@@ -50,7 +51,7 @@ def test_no_document_has_a_block_that_no_command_renews() -> None:
     for path in (documents.ROOT / "README.md", *sorted((documents.ROOT / "docs").glob("*.md"))):
         for name in re.findall("<!-- (.*): begin -->", path.read_text()):
             listed.add((str(path.relative_to(documents.ROOT)), name))
-    assert listed == {*BLOCKS, COLLECTED}
+    assert listed == {*BLOCKS, *COLLECTED}
     rule = (documents.ROOT / "Makefile").read_text().split("\nfigures:")[1].split("\n\n")[0]
     for word in ("bench-tool", "bench-triton", "bench-cpu", "--tune-gap", "flagships", "readme"):
         assert word in rule
@@ -115,3 +116,19 @@ def test_the_tools_own_times_are_a_table() -> None:
     assert "3 runs each. Measured on 2026-11-22 at commit 1234567." in text
     assert "| `kgen --help` | 0.04 | 0.035 to 0.045 | 0.3 |  |" in text
     assert "| `kgen --help` | 0.04 | 0.035 to 0.045 |  | 1.25 |" in text
+
+
+def test_the_table_of_models_is_made_of_the_sections() -> None:
+    """README's, of every section: a time and two ratios, or a dash."""
+    sections = {
+        "AVX2, Zen 3": "| minilm | 1 | 28 (28.6) | 34.8 (35.6) | 29.2 (29) | 1.25x | 1.04x | 1 |\n"
+        "| minilm | 2 | 16 (17) | 22 (23) | 18 (19) | 1.39x | 1.12x | 1 |\n",
+        "AMX, Golden Cove": "| minilm-bf16 | 1 | 3.6 (3.78) | 25.7 (26) | - | 7.13x | - | 0.002 |",
+    }
+    lines = summary.readme_lines(sections)
+    assert lines[1] == "| model | AVX2, Zen 3 | AMX, Golden Cove |"
+    assert lines[3].endswith("| 28 ms: 1.25x, 1.04x | – |")
+    assert lines[4].endswith("| – | 3.6 ms: 7.13x, – |")
+    written = (documents.ROOT / "README.md").read_text()
+    here = documents.kinds(documents.PERFORMANCE, "make bench-models")
+    assert "\n".join(summary.readme_lines(here)) in written
