@@ -9,7 +9,7 @@ from kgen.check.static.machine_code import parse_assembly
 from kgen.spec import DType, Rowwise
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.assemble import assembly
-from kgen.targets.amdgpu.plan.rowwise import RowwisePlan
+from kgen.targets.amdgpu.plan.rows.rowwise import RowwisePlan
 from kgen.targets.base import Target
 
 COLUMNS = 4096

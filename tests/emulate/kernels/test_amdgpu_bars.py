@@ -11,7 +11,7 @@ from kgen import emulate, pipeline, targets
 from kgen.emulate import Report
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets.amdgpu import FAMILY
-from kgen.targets.amdgpu.plan.matmul import MatmulPlan
+from kgen.targets.amdgpu.plan.matmul.base import MatmulPlan
 from kgen.targets.base import Plan
 
 MATRIX = tuple(t.name for t in FAMILY.targets if t.name != "gfx1030")

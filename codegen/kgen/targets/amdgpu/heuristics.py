@@ -18,9 +18,9 @@ from kgen.schedule import (
 )
 from kgen.spec import Elementwise, Matmul, Rowwise
 from kgen.targets.amdgpu import matrix
-from kgen.targets.amdgpu.plan import matmul_direct
-from kgen.targets.amdgpu.plan.banks import WIDEST
-from kgen.targets.amdgpu.plan.rowwise import vector_of
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST
+from kgen.targets.amdgpu.plan.matmul import direct
+from kgen.targets.amdgpu.plan.rows.rowwise import vector_of
 from kgen.targets.amdgpu.schedule.cost_model import per_unit, predict
 from kgen.targets.amdgpu.schedule.filling import filled
 from kgen.targets.base import Candidate, Target
@@ -114,7 +114,7 @@ def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
 def _halves(spec: Matmul, target: Target) -> PingPongMatmul:
     """The ping-pong loop with copies straight to LDS, where they can be."""
     try:
-        matmul_direct.plan(spec, target, DIRECT)
+        direct.plan(spec, target, DIRECT)
     except ScheduleError:
         return PING_PONG
     return DIRECT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kgen import targets
-from kgen.targets.amdgpu.plan.banks import conflicts, slots_per_cycle
+from kgen.targets.amdgpu.plan.lds.banks import conflicts, slots_per_cycle
 
 
 def count(name: str, stride: int, width: int, *, read: bool, lanes: int = 64) -> int:

@@ -14,8 +14,8 @@ from kgen.spec import DType, Math, Matmul
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu import plan as amdgpu_plan
 from kgen.targets.amdgpu.matrix import INSTRUCTIONS, MatrixInstruction, available
-from kgen.targets.amdgpu.plan.matmul_dot import DotPlan
-from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan
+from kgen.targets.amdgpu.plan.matmul.dot import DotPlan
+from kgen.targets.amdgpu.plan.matmul.mma import MmaPlan
 
 #: Row of D that lane l holds in register r.
 RESULT_ROW: dict[str, Callable[[int, int], int]] = {

@@ -13,11 +13,13 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, GpuStream, MmaMatmul, Schedule
 from kgen.spec import DType, Matmul, Spec
 from kgen.targets.amdgpu import FAMILY
-from kgen.targets.amdgpu.plan import matmul_fma, matmul_mma, plan
+from kgen.targets.amdgpu.plan import plan
 from kgen.targets.amdgpu.plan.elementwise import ElementwisePlan
-from kgen.targets.amdgpu.plan.matmul import PROLOGUE, START, KLoop
-from kgen.targets.amdgpu.plan.matmul_fma import FmaPlan
-from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan
+from kgen.targets.amdgpu.plan.matmul import fma as fma_loop
+from kgen.targets.amdgpu.plan.matmul import mma as mma_loop
+from kgen.targets.amdgpu.plan.matmul.fma import FmaPlan
+from kgen.targets.amdgpu.plan.matmul.k_loop import PROLOGUE, START, KLoop
+from kgen.targets.amdgpu.plan.matmul.mma import MmaPlan
 from kgen.targets.base import Target
 from tests.specs import relu_of
 
@@ -220,9 +222,9 @@ def test_misfits_name_the_limit_and_a_remedy(
 
 def test_lds_bytes_are_those_of_the_tiles() -> None:
     even = mma(Matmul(m=64, n=64, k=64))
-    assert matmul_mma.lds_bytes(even.spec, MMA) == even.a.tile.nbytes + even.b.tile.nbytes
+    assert mma_loop.lds_bytes(even.spec, MMA) == even.a.tile.nbytes + even.b.tile.nbytes
     scalar = fma(Matmul(m=64, n=64, k=64))
-    assert matmul_fma.lds_bytes(FMA, GFX942) == scalar.a.tile.nbytes + scalar.b.tile.nbytes
+    assert fma_loop.lds_bytes(FMA, GFX942) == scalar.a.tile.nbytes + scalar.b.tile.nbytes
 
 
 def test_gfx950_has_more_lds() -> None:

@@ -17,8 +17,8 @@ from kgen.schedule import GpuRows
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.plan import plan
-from kgen.targets.amdgpu.plan.pointers import moved, moves
-from kgen.targets.amdgpu.plan.rowwise import RowwisePlan
+from kgen.targets.amdgpu.plan.rows.pointers import moved, moves
+from kgen.targets.amdgpu.plan.rows.rowwise import RowwisePlan
 from kgen.targets.base import Target
 
 TARGETS = {t.name: t for t in FAMILY.targets}

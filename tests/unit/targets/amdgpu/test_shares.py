@@ -12,8 +12,8 @@ from kgen.schedule import SharedMatmul
 from kgen.spec import Matmul
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.heuristics import PING_PONG, candidates
-from kgen.targets.amdgpu.plan.matmul import MatmulPlan
-from kgen.targets.amdgpu.plan.shares import Shares
+from kgen.targets.amdgpu.plan.matmul.base import MatmulPlan
+from kgen.targets.amdgpu.plan.matmul.shares import Shares
 from kgen.targets.amdgpu.schedule import traffic
 from kgen.targets.amdgpu.schedule.cost_model import predict
 from kgen.targets.base import Target

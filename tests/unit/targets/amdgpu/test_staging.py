@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from kgen.errors import ScheduleError
 from kgen.spec import DType
 from kgen.targets.amdgpu import FAMILY
-from kgen.targets.amdgpu.plan import layout
-from kgen.targets.amdgpu.plan.chunks import Axis
-from kgen.targets.amdgpu.plan.lds import LdsTile
-from kgen.targets.amdgpu.plan.staging import Staging
+from kgen.targets.amdgpu.plan.lds.tile import LdsTile
+from kgen.targets.amdgpu.plan.staging import layout
+from kgen.targets.amdgpu.plan.staging.chunks import Axis
+from kgen.targets.amdgpu.plan.staging.registers import Staging
 
 TARGETS = {t.name: t for t in FAMILY.targets}
 SIZES = st.sampled_from([1, 2, 3, 8, 17, 40, 64, 113, 128])

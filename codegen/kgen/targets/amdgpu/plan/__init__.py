@@ -13,16 +13,10 @@ from kgen.schedule import (
     Schedule,
 )
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
-from kgen.targets.amdgpu.plan import (
-    elementwise,
-    matmul_direct,
-    matmul_dot,
-    matmul_fma,
-    matmul_mma,
-    matmul_pingpong,
-    rowwise,
-)
+from kgen.targets.amdgpu.plan import elementwise
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan
+from kgen.targets.amdgpu.plan.matmul import direct, dot, fma, mma, pingpong
+from kgen.targets.amdgpu.plan.rows import rowwise
 from kgen.targets.base import Target
 
 
@@ -30,15 +24,15 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> AmdgpuPlan:
     """Raises ScheduleError if the schedule is of the wrong kind or does not fit."""
     match spec, schedule:
         case Matmul(), DirectMatmul():
-            return matmul_direct.plan(spec, target, schedule)
+            return direct.plan(spec, target, schedule)
         case Matmul(), PingPongMatmul():
-            return matmul_pingpong.plan(spec, target, schedule)
-        case Matmul(), MmaMatmul() if matmul_dot.is_for(spec, target):
-            return matmul_dot.plan(spec, target, schedule)
+            return pingpong.plan(spec, target, schedule)
+        case Matmul(), MmaMatmul() if dot.is_for(spec, target):
+            return dot.plan(spec, target, schedule)
         case Matmul(), MmaMatmul():
-            return matmul_mma.plan(spec, target, schedule)
+            return mma.plan(spec, target, schedule)
         case Matmul(), FmaMatmul():
-            return matmul_fma.plan(spec, target, schedule)
+            return fma.plan(spec, target, schedule)
         case Elementwise(), GpuStream():
             return elementwise.plan(spec, target, schedule)
         case Rowwise(), GpuRows():

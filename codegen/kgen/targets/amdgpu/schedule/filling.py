@@ -15,8 +15,8 @@ from kgen.schedule import SharedMatmul
 from kgen.spec import Matmul
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.devices import device_of
-from kgen.targets.amdgpu.plan.banks import WIDEST
-from kgen.targets.amdgpu.plan.shares import MAX_PRODUCT, step_tiles
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST
+from kgen.targets.amdgpu.plan.matmul.shares import MAX_PRODUCT, step_tiles
 from kgen.targets.amdgpu.schedule import traffic
 from kgen.targets.base import Target
 

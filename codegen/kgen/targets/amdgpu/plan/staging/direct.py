@@ -12,9 +12,9 @@ rows (CDNA4 ISA, "DS_READ_B64_TR_B16").
 
 from __future__ import annotations
 
-from kgen.targets.amdgpu.plan.banks import WIDEST
-from kgen.targets.amdgpu.plan.lds import Swizzle
-from kgen.targets.amdgpu.plan.staging import Staging
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST
+from kgen.targets.amdgpu.plan.lds.tile import Swizzle
+from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.llvm_ir import ELEMENT
 from kgen_runtime.values import frozen
 

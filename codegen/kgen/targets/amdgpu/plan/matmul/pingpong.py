@@ -10,8 +10,8 @@ from __future__ import annotations
 from kgen.errors import ScheduleError
 from kgen.schedule import PingPongMatmul
 from kgen.spec import Matmul
-from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan, plan_of
-from kgen.targets.amdgpu.plan.staging import Staging
+from kgen.targets.amdgpu.plan.matmul.mma import MmaPlan, plan_of
+from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen_runtime.values import frozen
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kgen.targets.amdgpu.plan.chunks import Axis, Load, Shape, Store
-from kgen.targets.amdgpu.plan.lds import LdsTile
+from kgen.targets.amdgpu.plan.lds.tile import LdsTile
+from kgen.targets.amdgpu.plan.staging.chunks import Axis, Load, Shape, Store
 from kgen.targets.batch import BatchTerm
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType

@@ -12,8 +12,8 @@ from functools import cached_property
 from kgen.ops import Expression, Primitive
 from kgen.ops.expression import node, unknown, variable
 from kgen.targets.amdgpu.expressions import renderer_of
-from kgen.targets.amdgpu.plan.lanes import ends_in_last_lane, of_last_lane, other_lane
-from kgen.targets.amdgpu.plan.pointers import Move, coordinate, moved, moves
+from kgen.targets.amdgpu.plan.rows.lanes import ends_in_last_lane, of_last_lane, other_lane
+from kgen.targets.amdgpu.plan.rows.pointers import Move, coordinate, moved, moves
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import FloatType

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kgen.errors import ScheduleError
-from kgen.targets.amdgpu.plan.banks import WIDEST, conflicts, slots_per_cycle
-from kgen.targets.amdgpu.plan.chunks import Axis, Shape, power_of_two_divisor, shapes
-from kgen.targets.amdgpu.plan.lds import LdsTile, Swizzle
-from kgen.targets.amdgpu.plan.staging import Staging
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST, conflicts, slots_per_cycle
+from kgen.targets.amdgpu.plan.lds.tile import LdsTile, Swizzle
+from kgen.targets.amdgpu.plan.staging.chunks import Axis, Shape, power_of_two_divisor, shapes
+from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchTerm
 from kgen_runtime.dtypes import DType

@@ -12,20 +12,15 @@ from collections.abc import Iterator, Sequence
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, GpuMatmul
 from kgen.spec import DType, Math, Matmul
-from kgen.targets.amdgpu.plan import layout
-from kgen.targets.amdgpu.plan.banks import WIDEST, slots_per_cycle
 from kgen.targets.amdgpu.plan.base import check_grid, check_threads
-from kgen.targets.amdgpu.plan.chunks import power_of_two_divisor
-from kgen.targets.amdgpu.plan.layout import Loads
-from kgen.targets.amdgpu.plan.lds import LdsTile
-from kgen.targets.amdgpu.plan.matmul import (
-    MatmulPlan,
-    check_lds,
-    check_stages,
-    epilogue,
-    launch,
-    walked,
-)
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST, slots_per_cycle
+from kgen.targets.amdgpu.plan.lds.tile import LdsTile
+from kgen.targets.amdgpu.plan.matmul.base import MatmulPlan, check_lds, launch
+from kgen.targets.amdgpu.plan.matmul.epilogue import epilogue
+from kgen.targets.amdgpu.plan.matmul.k_loop import check_stages, walked
+from kgen.targets.amdgpu.plan.staging import layout
+from kgen.targets.amdgpu.plan.staging.chunks import power_of_two_divisor
+from kgen.targets.amdgpu.plan.staging.layout import Loads
 from kgen.targets.base import Target
 from kgen.targets.batch import batch_terms
 from kgen.targets.llvm_ir import FloatType

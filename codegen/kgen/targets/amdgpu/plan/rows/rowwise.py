@@ -17,11 +17,11 @@ from kgen.targets.amdgpu.expressions import (
     renderer_of,
     rounding,
 )
-from kgen.targets.amdgpu.plan import lanes
-from kgen.targets.amdgpu.plan.banks import WIDEST
 from kgen.targets.amdgpu.plan.base import AmdgpuPlan, check_grid, check_num_threads
-from kgen.targets.amdgpu.plan.pointers import Move
-from kgen.targets.amdgpu.plan.row_phases import PhasePlan, RowPhases
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST
+from kgen.targets.amdgpu.plan.rows import lanes
+from kgen.targets.amdgpu.plan.rows.phases import PhasePlan, RowPhases
+from kgen.targets.amdgpu.plan.rows.pointers import Move
 from kgen.targets.base import Target
 from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType

@@ -1,4 +1,4 @@
-"""The ping-pong main loop with copies straight to LDS (CDNA4). How they lie there: plan/direct.py.
+"""The ping-pong main loop with copies straight to LDS (CDNA4), laid out by plan/staging/direct.py.
 
 Nothing of a tile passes through registers on its way to LDS, so each K-tile has a stage of its own,
 which fills while the other is multiplied. The loop is unrolled by the two stages.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from kgen.errors import ScheduleError
 from kgen.schedule import DirectMatmul
 from kgen.spec import Matmul
-from kgen.targets.amdgpu.plan.direct import BLOCK_DEPTHS, BLOCK_ROWS, DirectTile
-from kgen.targets.amdgpu.plan.matmul_mma import plan_of
-from kgen.targets.amdgpu.plan.matmul_pingpong import PHASES, PingPongPlan, check_waves
+from kgen.targets.amdgpu.plan.matmul.mma import plan_of
+from kgen.targets.amdgpu.plan.matmul.pingpong import PHASES, PingPongPlan, check_waves
+from kgen.targets.amdgpu.plan.staging.direct import BLOCK_DEPTHS, BLOCK_ROWS, DirectTile
 from kgen.targets.base import Target
 from kgen_runtime.values import frozen
 

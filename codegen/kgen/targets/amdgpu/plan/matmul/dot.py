@@ -11,7 +11,7 @@ from __future__ import annotations
 from kgen.schedule import MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.amdgpu import matrix
-from kgen.targets.amdgpu.plan.matmul_mma import MmaPlan, plan_of
+from kgen.targets.amdgpu.plan.matmul.mma import MmaPlan, plan_of
 from kgen.targets.base import Target
 from kgen_runtime.values import frozen
 

@@ -9,7 +9,7 @@ nor loads meet in a bank.
 
 from __future__ import annotations
 
-from kgen.targets.amdgpu.plan.banks import WIDEST
+from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.llvm_ir import ELEMENT
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen

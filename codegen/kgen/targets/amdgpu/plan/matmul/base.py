@@ -1,0 +1,210 @@
+"""What all main loops of a matmul share: two staged operands, the walk along K, the launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kgen.errors import ScheduleError
+from kgen.schedule import GpuMatmul
+from kgen.spec import Matmul
+from kgen.targets.amdgpu.plan.base import AmdgpuPlan
+from kgen.targets.amdgpu.plan.matmul.epilogue import EpiloguePlan
+from kgen.targets.amdgpu.plan.matmul.k_loop import KLoop
+from kgen.targets.amdgpu.plan.matmul.shares import Shares, raster_of
+from kgen.targets.amdgpu.plan.staging.registers import Staging
+from kgen.targets.base import Target
+from kgen.targets.batch import BatchCoordinate, batch_coordinates
+from kgen.targets.header import counted
+from kgen.targets.llvm_ir import FloatType
+from kgen.targets.raster import Raster
+from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.values import frozen
+
+
+@frozen
+class MatmulPlan(AmdgpuPlan):
+    """The integers of a tiled matmul; the main loops add their own."""
+
+    spec: Matmul
+    schedule: GpuMatmul
+    a: Staging
+    b: Staging
+    k_loop: KLoop
+    epilogue: EpiloguePlan
+    raster: Raster | None = None
+    shares: Shares | None = None
+
+    @property
+    def start(self) -> str:
+        """The block that the prologue is in."""
+        return "share" if self.shares is not None and self.shares.loops else "entry"
+
+    @property
+    def thread(self) -> str:
+        """What the thread's number is called in the block `entry`."""
+        return "%thread" if self.start == "entry" else "%thread.all"
+
+    @property
+    def sums(self) -> str:
+        """What accumulators are called behind the main loop, and behind the sum of all parts."""
+        return "last" if self.shares is None else "done"
+
+    @property
+    def trips_of_loop(self) -> int | str:
+        """How often the main loop runs: a number, or a value of a share's."""
+        return self.k_loop.trips if self.shares is None else "%trips"
+
+    @property
+    def numbers_per_die(self) -> int:
+        """Workgroups that each die has."""
+        assert self.raster is not None
+        return self.launches[0].grid[0] // self.raster.dies
+
+    @property
+    def longer_dies(self) -> int:
+        """The first dies, which have one more."""
+        assert self.raster is not None
+        return self.launches[0].grid[0] % self.raster.dies
+
+    def stem(self, name: str) -> str:
+        return next((a.stem for a in self.epilogue.fused.arguments if a.name == name), name)
+
+    @property
+    def moved_each_step(self) -> tuple[Staging, ...]:
+        """Operands whose tiles of one trip are so near that a load's own offset reaches them; all,
+        if a trip has one."""
+        reach, stages = self.target.limits["load_offset"], self.k_loop.stages
+        return tuple(
+            s
+            for s in (self.a, self.b)
+            if stages == 1 or s.memory.itemsize * s.steps(stages) <= reach
+        )
+
+    @property
+    def moved_each_trip(self) -> tuple[Staging, ...]:
+        """The others: in the loop, each of its steps has a pointer of its own."""
+        return tuple(s for s in (self.a, self.b) if s not in self.moved_each_step)
+
+    @property
+    def batched(self) -> bool:
+        return self.spec.batch > 1
+
+    @property
+    def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
+        return batch_coordinates(self.spec)
+
+    @property
+    def target_features(self) -> tuple[str, ...]:
+        """Where halves of registers change places, one V_PERM_B32 for two of them: as registers of
+        their own, LLVM moves one at a time."""
+        transposes = self.a.gathers or self.b.gathers
+        return ("-real-true16",) if transposes and self.target.has("real-true16") else ()
+
+    @property
+    def has_barriers(self) -> bool:
+        return True
+
+    @property
+    def splits_barrier(self) -> bool:
+        """While waves wait for one another, the next tile is asked for: with two stages of LDS."""
+        return self.k_loop.double_buffered and self.target.has("split-barriers")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        loop = self.k_loop
+        rest = f" and a remainder of {loop.rest}" if loop.rest else ""
+        if self.shares is not None:
+            return (self.shares.note,)
+        return (f"{counted(loop.full, 'whole tile')} along k{rest}",)
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        """Of the intrinsics that both main loops call."""
+        found = [
+            "i32 @llvm.amdgcn.workgroup.id.y()",
+            "void @llvm.amdgcn.sched.barrier(i32 immarg)",
+        ]
+        if self.splits_barrier:
+            found.append("void @llvm.amdgcn.s.barrier.signal(i32 immarg)")
+            found.append("void @llvm.amdgcn.s.barrier.wait(i16 immarg)")
+        else:
+            found.append("void @llvm.amdgcn.s.barrier()")
+        if self.k_loop.has_loop and self.moved_each_trip:
+            found.append("ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1))")
+        if self.a.transposes_bytes or self.b.transposes_bytes:
+            found.append("i32 @llvm.amdgcn.perm(i32, i32, i32)")
+        for s in (self.a, self.b):
+            if s.transposing_load:
+                found.append(f"{s.load_type} @{s.load_intrinsic}(ptr addrspace(1))")
+        if self.raster is not None:
+            found.append("i32 @llvm.umin.i32(i32, i32)")
+        elif self.batched:
+            found.append("i32 @llvm.amdgcn.workgroup.id.z()")
+        if self.a.ragged_rows or self.b.ragged_rows:
+            found.append("i32 @llvm.umin.i32(i32, i32)")
+        return tuple(dict.fromkeys((*found, *self.epilogue.declarations)))
+
+    @property
+    def exponentials(self) -> tuple[FloatType, ...]:
+        return self.epilogue.exponentials
+
+    @property
+    def memory_map(self) -> tuple[str, ...]:
+        sides = (self.a, self.b)
+        found = (
+            f"@{s.name}_tile: {s.tile.dtype} [stage: {s.tile.stages}]"
+            f"[line of {s.tile.slot_k} k: {s.tile.lines}]"
+            f"[slot of {s.tile.slot_rows} {s.axis_name('row')}: {s.tile.slots}], "
+            f"{s.tile.nbytes} B, slot = {s.tile.swizzle}"
+            for s in sides
+        )
+        return (f"LDS, {sum(s.tile.nbytes for s in sides)} B", *found)
+
+
+def launch(spec: Matmul, schedule: GpuMatmul, threads: int) -> Launch:
+    """Workgroup (x, y, z) writes block tile n = x, m = y of batch element z; where block tiles have
+    numbers, x is one."""
+    if (raster := raster_of(spec, schedule)) is not None:
+        return Launch(
+            entry_point=spec.key,
+            grid=(raster.total, 1, 1),
+            block=(threads, 1, 1),
+            arguments=tuple(p.name for p in spec.parameters),
+            tile=raster.tile,
+        )
+    grid_n, grid_m = -(-spec.n // schedule.block_n), -(-spec.m // schedule.block_m)
+    return Launch(
+        entry_point=spec.key,
+        grid=(grid_n, grid_m, spec.batch),
+        block=(threads, 1, 1),
+        arguments=tuple(p.name for p in spec.parameters),
+        tile=Tile(
+            shape=(spec.batch, spec.m, spec.n),
+            extent=(1, schedule.block_m, schedule.block_n),
+            axes=(2, 1, 0),
+        ),
+    )
+
+
+def check_lds(
+    schedule: GpuMatmul, target: Target, need: Callable[[GpuMatmul], int], granule_k: int
+) -> None:
+    """Raises ScheduleError if the LDS tiles are more than a workgroup may have.
+
+    `need` gives a schedule's bytes; block_k must stay a multiple of `granule_k`.
+    """
+    limit = target.limits["shared_memory"]
+    if need(schedule) <= limit:
+        return
+    depths = [schedule.block_k >> i for i in range(1, schedule.block_k.bit_length())]
+    smaller: list[dict[str, int]] = [
+        {"num_stages": 1},
+        *({"block_k": depth} for depth in depths if depth % granule_k == 0),
+    ]
+    fits = (c for c in smaller if need(schedule.override(**c)) <= limit)
+    remedy = next((f"{k}={v}" for c in fits for k, v in c.items()), "a smaller block_m or block_n")
+    raise ScheduleError(
+        f"block_m={schedule.block_m}, block_n={schedule.block_n}, block_k={schedule.block_k}, "
+        f"num_stages={schedule.num_stages} need {need(schedule)} B of LDS; "
+        f"{target.name} allows {limit}; try {remedy}"
+    )

@@ -1,0 +1,171 @@
+"""From accumulators to memory: the expression of an epilogue, its stores and their bounds."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+
+from kgen.schedule import GpuMatmul
+from kgen.spec import DType, Matmul
+from kgen.targets.amdgpu.expressions import (
+    DIVISION_ULPS,
+    INEXACT,
+    AmdgpuRenderer,
+    exponentials,
+    rounding,
+)
+from kgen.targets.amdgpu.float8 import Float8
+from kgen.targets.batch import BatchTerm, batch_terms
+from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
+from kgen.targets.expressions import Rendered
+from kgen.targets.llvm_ir import FloatType
+from kgen_runtime.values import frozen
+
+#: Bytes that 32-bit offsets in a buffer reach, with as many behind them to be outside.
+MAX_BUFFER = 2**31
+MAKE_BUFFER = (
+    "ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)"
+)
+
+
+@frozen
+class EpiloguePlan:
+    """From accumulators to memory: pieces of `value.lanes` neighbouring columns of one row.
+
+    The output and what is like it are buffers, whose bounds the hardware checks: outside of them,
+    stores do nothing and loads give zero. Rows behind the last are outside by themselves; columns
+    behind the last are sent there. Only a tile too large for offsets of 32 bits has branches.
+    """
+
+    spec: Matmul
+    value: FloatType
+    block_m: int
+    block_n: int
+    ragged_rows: bool
+    ragged_columns: bool
+
+    @property
+    def out(self) -> FloatType:
+        return FloatType(dtype=self.spec.out, lanes=self.value.lanes)
+
+    @property
+    def sums(self) -> FloatType:
+        """What matrix instructions leave of a piece."""
+        return self.value.of(self.spec.accumulate)
+
+    @property
+    def float8(self) -> Float8:
+        """How a piece of an 8-bit output is converted."""
+        return Float8(type=self.out)
+
+    @property
+    def row_bytes(self) -> int:
+        return self.row_stride * self.out.dtype.itemsize
+
+    @property
+    def block_bytes(self) -> int:
+        """From a whole block's first row to behind its last."""
+        return self.block_m * self.row_bytes
+
+    @property
+    def outside(self) -> int:
+        """An offset that is outside of every block, as is the sum of it and a row's; -2**31."""
+        return -MAX_BUFFER
+
+    @property
+    def is_buffer(self) -> bool:
+        return self.block_bytes < MAX_BUFFER
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """The output and the arguments like it, by their names in the kernel."""
+        return (*(a.stem for a in self.fused.full), "out")
+
+    @property
+    def guarded(self) -> bool:
+        """Pieces are behind branches."""
+        return not self.is_buffer and (self.ragged_rows or self.ragged_columns)
+
+    @cached_property
+    def fused(self) -> FusedEpilogue:
+        return FusedEpilogue(spec=self.spec)
+
+    def stored(self, argument: Argument) -> FloatType:
+        """A piece of an argument as it lies in memory: of a number or a row's, one element."""
+        lanes = self.value.lanes if argument.varies_along_n else 1
+        return FloatType(dtype=argument.dtype, lanes=lanes)
+
+    def wide(self, argument: Argument) -> FloatType:
+        """The same in f32."""
+        return dataclasses.replace(self.stored(argument), dtype=self.value.dtype)
+
+    @property
+    def row_stride(self) -> int:
+        return self.spec.out_strides[1]
+
+    @property
+    def batch_terms(self) -> tuple[BatchTerm, ...]:
+        return batch_terms(self.spec, "c")
+
+    def finished(self, piece: str, row: str, column: str, accumulators: str) -> Rendered:
+        """A piece through the epilogue. Names are those that the template gives to what depends on
+        the piece, on its row and its column."""
+        e = self.fused
+        values = {
+            ACCUMULATOR: accumulators,
+            **{a.name: f"{piece}.{a.stem}" for a in e.full},
+            **{a.name: f"{column}.{a.stem}" for a in e.by_column},
+            **{a.name: f"{row}.{a.stem}" for a in e.by_row},
+            **{a.name: f"%{a.stem}.all" for a in e.numbers},
+        }
+        return self._renderer.render(e.expression, values, f"{piece}.finished")
+
+    @property
+    def _renderer(self) -> AmdgpuRenderer:
+        return AmdgpuRenderer(type=self.value)
+
+    @property
+    def declarations(self) -> tuple[str, ...]:
+        """Of the intrinsics that the epilogue calls."""
+        found = [
+            *self._renderer.declarations(self.fused.expression),
+            *rounding(self.value, self.out),
+        ]
+        if self.out.is_float8:
+            found += self.float8.declarations
+        if self.is_buffer:
+            t = self.out.words
+            found.append(MAKE_BUFFER)
+            found.append(
+                f"void @llvm.amdgcn.raw.ptr.buffer.store.{t.suffix}"
+                f"({t}, ptr addrspace(8), i32, i32, i32 immarg)"
+            )
+            if self.fused.full:
+                found.append(
+                    f"{t} @llvm.amdgcn.raw.ptr.buffer.load.{t.suffix}"
+                    "(ptr addrspace(8), i32, i32, i32 immarg)"
+                )
+            if self.ragged_rows:
+                found.append("i32 @llvm.umin.i32(i32, i32)")
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def exponentials(self) -> tuple[FloatType, ...]:
+        return exponentials((self.value, self.fused.primitives))
+
+    @property
+    def division_ulps(self) -> str:
+        """What a division or a root may be off by, as LLVM writes it; nothing if there is none."""
+        return f"{DIVISION_ULPS:e}" if self.fused.primitives & set(INEXACT) else ""
+
+
+def epilogue(spec: Matmul, schedule: GpuMatmul, lanes: int) -> EpiloguePlan:
+    return EpiloguePlan(
+        spec=spec,
+        # Sums in s32 may be the output; all others are finished in f32.
+        value=FloatType(dtype=DType.S32 if spec.out is DType.S32 else DType.F32, lanes=lanes),
+        block_m=schedule.block_m,
+        block_n=schedule.block_n,
+        ragged_rows=spec.m % schedule.block_m != 0,
+        ragged_columns=spec.n % schedule.block_n != 0,
+    )

@@ -1,0 +1,1 @@
+"""Row-wise expressions: their phases, and what the lanes of a row exchange."""

@@ -1,0 +1,1 @@
+"""From memory to LDS, through registers or straight: chunks, layouts and copies."""
