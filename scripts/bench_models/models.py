@@ -108,9 +108,10 @@ def prefill_inputs() -> Inputs:
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """`title` is README's name; `bars` are the least ratios to peers; `states` the inputs that stay in the program; `weights`
-    what kgen rounds constant matrices to, and `products` what it rounds operands of products to,
-    where the peers have f32. Those that are compiled `everywhere` are for every family, too."""
+    """`title` is README's name; `bars` are the least ratios to peers; `states` the inputs that stay
+    in the program; `weights` what kgen rounds constant matrices to, and `products` what it rounds
+    operands of products to, where the peers have f32. Those that are compiled `everywhere` are for
+    every family, too."""
 
     name: str
     title: str

@@ -60,8 +60,8 @@ def readme_lines(sections: Mapping[str, str]) -> list[str]:
         if any(model.name in found for found in cells.values())
     ]
     return [
-        "\nWhole models in one thread: a run's milliseconds, and how many times as fast it is as ONNX "
-        "Runtime's and as OpenVINO's in f32. [The bars, load times and sizes]"
+        "\nWhole models in one thread: a run's milliseconds, and how many times as fast it is as "
+        "ONNX Runtime's and as OpenVINO's in f32. [The bars, load times and sizes]"
         "(docs/performance.md#whole-models).\n",
         f"| model | {' | '.join(cells)} |",
         "| --- |" + " --- |" * len(cells),
