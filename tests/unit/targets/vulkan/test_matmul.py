@@ -32,9 +32,9 @@ def copied(o: StagedOperand) -> dict[tuple[int, int], int]:
         if o.idle and thread >= o.accesses:
             continue
         inner = thread & o.inner_mask
-        outer = (thread >> o.outer_shift) & o.outer_mask
+        outer = (thread >> o.inner_log2) & o.outer_mask
         for copy in o.copies:
-            along = {"edge": o.edge_places[copy.edge], "k": o.k_places[copy.k]}
+            along = {"edge": o.edge_place(copy), "k": o.k_place(copy)}
             if m.k_inner:
                 edge, k = outer + along["edge"], (inner + along["k"]) * width
             else:

@@ -122,6 +122,16 @@ REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
         "block_k=512 needs 540672 B of workgroup memory; vulkan1.3 allows 32768; try block_k=16",
     ),
     (
+        Matmul(m=64, n=64, k=1024, dtype=DType.S8),
+        {"block_k": 256, "block_m": 64, "block_n": 64, "thread_m": 8, "thread_n": 4},
+        "block_k=256 needs 67584 B of workgroup memory; vulkan1.3 allows 32768; try block_k=64",
+    ),
+    (
+        Matmul(m=1, n=4096, k=4096, dtype=DType.F32),
+        {"slices": 64, "block_n": 256, "thread_n": 32},
+        "slices=64 needs 65536 B of workgroup memory; vulkan1.3 allows 32768; try slices=32",
+    ),
+    (
         Matmul(m=65536, n=8, k=8, dtype=DType.F32),
         {"block_m": 1, "thread_m": 1, "block_n": 128, "thread_n": 1},
         "block_m=1 needs 65536 workgroups in a row; vulkan1.3 allows 65535; try block_m=2",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from kgen.errors import ScheduleError
 from kgen.schedule.matmul import GpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import counted
+from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.base import Tensor, VulkanPlan, check_blocks
 from kgen.targets.vulkan.plan.matmul.epilogue import Epilogue
 from kgen.targets.vulkan.plan.matmul.matrix import epilogue_widths, tensor
@@ -109,3 +111,16 @@ def plan_launch(spec: Matmul, schedule: GpuMatmul, num_threads: int) -> Launch:
 def check_grid(spec: Matmul, target: Target, schedule: GpuMatmul) -> None:
     check_blocks(-(-spec.m // schedule.block_m), "block_m", schedule.block_m, target)
     check_blocks(-(-spec.n // schedule.block_n), "block_n", schedule.block_n, target)
+
+
+def check_shared(plan: MatmulPlan, field: str) -> None:
+    """Workgroup memory, of which a smaller `field` of the schedule takes less."""
+    limit, used = CEILING["maxComputeSharedMemorySize"], plan.shared_bytes
+    if used > limit:
+        value = getattr(plan.schedule, field)
+        # The largest power of two that fits, were memory as large as the field.
+        fitting = 1 << ((limit * value // used).bit_length() - 1)
+        raise ScheduleError(
+            f"{field}={value} needs {used} B of workgroup memory; {plan.target.name} allows "
+            f"{limit}; try {field}={fitting}"
+        )

@@ -13,11 +13,12 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CooperativeMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.vulkan.limits import BFLOAT16, CEILING
+from kgen.targets.vulkan.limits import BFLOAT16
 from kgen.targets.vulkan.plan.base import Shared, VulkanPlan, check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.matmul.base import (
     MatmulPlan,
     check_grid,
+    check_shared,
     matmul_tensors,
     plan_epilogue,
     plan_launch,
@@ -257,12 +258,11 @@ def _subgroups(spec: Matmul, schedule: CooperativeMatmul, size: Size) -> Subgrou
 
 
 def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size) -> CooperativePlan:
-    width = WIDEST // spec.dtype.itemsize
-    a = _operand(spec, schedule, "a", schedule.block_m, width, 0)
-    b = _operand(spec, schedule, "b", schedule.block_n, width, a.elements)
     n = Side(size=spec.n, block=schedule.block_n, per_thread=MAX_GROUP)
     rows = schedule.num_threads // n.threads
     m = Side(size=spec.m, block=schedule.block_m, per_thread=schedule.block_m // rows)
+    a = _operand(spec, schedule, "a", m, 0)
+    b = _operand(spec, schedule, "b", n, a.elements)
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
     buffers = matmul_tensors(spec, a.matrix.tensor, b.matrix.tensor, outputs.width)
     epilogue = plan_epilogue(spec)
@@ -300,21 +300,16 @@ def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size)
         types=TYPES[spec.dtype],
         direct=direct,
     )
-    limit = CEILING["maxComputeSharedMemorySize"]
-    if plan.shared_bytes > limit:
-        raise ScheduleError(
-            f"block_m={schedule.block_m}, block_n={schedule.block_n} need {plan.shared_bytes} B of "
-            f"workgroup memory; {target.name} allows {limit}; try block_m={schedule.block_m // 2}"
-        )
+    check_shared(plan, "block_m")
     return plan
 
 
 def _operand(
-    spec: Matmul, schedule: CooperativeMatmul, name: str, edge_block: int, width: int, start: int
+    spec: Matmul, schedule: CooperativeMatmul, name: str, side: Side, start: int
 ) -> CooperativeOperand:
     return CooperativeOperand(
-        matrix=plan_matrix(spec, name, width),
-        edge_block=edge_block,
+        matrix=plan_matrix(spec, name, WIDEST // spec.dtype.itemsize),
+        side=side,
         block_k=schedule.block_k,
         num_threads=schedule.num_threads,
         start=start,

@@ -10,11 +10,12 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.vulkan.limits import CEILING, DOT_PRODUCT
+from kgen.targets.vulkan.limits import DOT_PRODUCT
 from kgen.targets.vulkan.plan.base import check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.matmul.base import (
     MatmulPlan,
     check_grid,
+    check_shared,
     matmul_tensors,
     plan_epilogue,
     plan_launch,
@@ -173,12 +174,7 @@ def plan_dot(spec: Matmul, target: Target, schedule: FmaMatmul) -> DotPlan:
         a=a,
         b=b,
     )
-    limit = CEILING["maxComputeSharedMemorySize"]
-    if plan.shared_bytes > limit:
-        raise ScheduleError(
-            f"block_k={schedule.block_k} needs {plan.shared_bytes} B of workgroup memory; "
-            f"{target.name} allows {limit}; try block_k={schedule.block_k // 2}"
-        )
+    check_shared(plan, "block_k")
     return plan
 
 

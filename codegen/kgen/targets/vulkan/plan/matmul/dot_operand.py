@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kgen.targets.vulkan.plan.base import Shared, log2
-from kgen.targets.vulkan.plan.matmul.matrix import Matrix
-from kgen.targets.vulkan.plan.matmul.outputs import Side
+from kgen.targets.vulkan.plan.base import Shared
+from kgen.targets.vulkan.plan.matmul.operand import GroupedOperand
 from kgen_runtime.values import frozen
 
 #: Steps of k in a word, a byte each: a quad.
@@ -12,37 +11,12 @@ QUAD = 4
 
 
 @frozen
-class QuadCopy:
-    """One of an invocation's copies per K-tile, by number: its distance from the first along the
-    dimension that is not contiguous, in edge places or in quads, and in workgroup memory."""
-
-    index: int
-    outer: int
-    shared: int
-
-
-@frozen
-class DotOperand:
-    """A or B, of which a workgroup copies a K-tile of `side.block` x `block_k`.
+class DotOperand(GroupedOperand):
+    """A or B in words of four steps, of which a quad has `pitch` groups of neighbours.
 
     A copy is one access along k, which is quads; or one access of four along the edge from each of
-    four steps, whose bytes are transposed; or single bytes of four steps. In workgroup memory a
-    quad has `pitch` groups of four neighbours along the edge.
+    four steps, whose bytes are transposed; or single bytes of four steps.
     """
-
-    matrix: Matrix
-    side: Side
-    block_k: int
-    num_threads: int
-    stages: int
-
-    @property
-    def name(self) -> str:
-        return self.matrix.name
-
-    @property
-    def edge(self) -> str:
-        return self.matrix.edge
 
     # A copy
 
@@ -93,87 +67,28 @@ class DotOperand:
     # Which copies an invocation has
 
     @property
-    def inner_copies(self) -> int:
-        """Copies of a K-tile along the contiguous dimension."""
+    def inner_block(self) -> int:
         if self.matrix.k_inner:
             return self.block_k // (QUAD * len(self.quads))
-        return self.side.block // self.matrix.width
+        return super().inner_block
 
     @property
-    def outer_copies(self) -> int:
+    def outer_block(self) -> int:
         return self.side.block if self.matrix.k_inner else self.block_k // QUAD
 
-    @property
-    def inner_mask(self) -> int:
-        return self.inner_copies - 1
-
-    @property
-    def inner_log2(self) -> int:
-        return log2(self.inner_copies)
-
-    @property
-    def copies(self) -> tuple[QuadCopy, ...]:
-        def distance(outer: int) -> int:
-            return outer // self.group if self.matrix.k_inner else outer * self.pitch
-
-        step = self.num_threads // self.inner_copies
-        return tuple(
-            QuadCopy(index=i, outer=outer, shared=distance(outer))
-            for i, outer in enumerate(range(0, self.outer_copies, step))
-        )
+    def distance(self, inner: int, outer: int) -> int:
+        """In groups."""
+        return outer // self.group if self.matrix.k_inner else outer * self.pitch
 
     @property
     def is_shared_out(self) -> bool:
         """Each invocation has copies, at the same place of a group."""
-        if not 0 < self.inner_copies <= self.num_threads:
+        if not 0 < self.inner_block <= self.num_threads:
             return False
-        step = self.num_threads // self.inner_copies
-        return step <= self.outer_copies and (not self.matrix.k_inner or step % self.group == 0)
-
-    # From memory
-
-    @property
-    def clamped(self) -> bool:
-        return self.side.clamped
-
-    @property
-    def edge_start(self) -> int:
-        """Accesses along the edge from one block tile to the next."""
-        return self.side.block // self.matrix.edge_width
-
-    @property
-    def k_tile(self) -> int:
-        """Places along k of a K-tile."""
-        return self.block_k // self.matrix.k_width
-
-    @property
-    def k_step(self) -> int:
-        """From a K-tile to the next, in the buffer."""
-        return self.k_tile * (1 if self.matrix.k_inner else self.matrix.outer_stride)
-
-    @property
-    def all_places(self) -> int:
-        """Places along all of k."""
-        return self.matrix.k // self.matrix.k_width
+        step = self.outer_step
+        return step <= self.outer_block and (not self.matrix.k_inner or step % self.group == 0)
 
     # Into workgroup memory
-
-    @property
-    def group(self) -> int:
-        return self.side.group
-
-    @property
-    def group_log2(self) -> int:
-        return log2(self.group)
-
-    @property
-    def group_mask(self) -> int:
-        return self.group - 1
-
-    @property
-    def pitch(self) -> int:
-        """Groups of a quad. One more keeps the copies along k off one bank."""
-        return self.side.block // self.group + (1 if self.matrix.k_inner else 0)
 
     def quad_distance(self, quad: int) -> int:
         """Groups from a copy's first quad to another."""

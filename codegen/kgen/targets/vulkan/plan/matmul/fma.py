@@ -12,11 +12,11 @@ from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.base import check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.matmul.base import (
     MatmulPlan,
     check_grid,
+    check_shared,
     matmul_tensors,
     plan_epilogue,
     plan_launch,
@@ -127,7 +127,7 @@ def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
         a=a,
         b=b,
     )
-    _check_shared(plan)
+    check_shared(plan, "block_k")
     return plan
 
 
@@ -157,15 +157,3 @@ def _check(spec: Matmul, target: Target, schedule: FmaMatmul) -> None:
         f"thread_m={2 * schedule.thread_m}, thread_n={2 * schedule.thread_n}",
     )
     check_grid(spec, target, schedule)
-
-
-def _check_shared(plan: FmaPlan) -> None:
-    limit = CEILING["maxComputeSharedMemorySize"]
-    if plan.shared_bytes > limit:
-        block_k = plan.schedule.block_k
-        # Memory is as large as block_k: the largest power of two that fits.
-        fitting = 1 << ((limit * block_k // plan.shared_bytes).bit_length() - 1)
-        raise ScheduleError(
-            f"block_k={block_k} needs {plan.shared_bytes} B of workgroup memory; "
-            f"{plan.target.name} allows {limit}; try block_k={fitting}"
-        )

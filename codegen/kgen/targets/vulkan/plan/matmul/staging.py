@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
-
-from kgen.targets.vulkan.plan.base import Shared, log2
-from kgen.targets.vulkan.plan.matmul.matrix import Matrix
-from kgen.targets.vulkan.plan.matmul.outputs import Side
+from kgen.targets.vulkan.plan.base import Shared
+from kgen.targets.vulkan.plan.matmul.operand import Copy, GroupedOperand
 from kgen_runtime.values import frozen
 
 
@@ -23,58 +20,10 @@ class Piece:
 
 
 @frozen
-class Copy:
-    """One access that an invocation copies per K-tile: its places along the edge and along k, by
-    number, and its distance in workgroup memory from the invocation's first k, in groups."""
-
-    index: int
-    edge: int
-    k: int
-    shared: int
-
-
-@frozen
-class StagedOperand:
-    """A or B, of which a workgroup copies a K-tile of `side.block` x `block_k`.
-
-    In workgroup memory neighbours along the edge are next to one another, in groups as an
-    invocation reads them; a k has `pitch` groups.
-    """
-
-    matrix: Matrix
-    side: Side
-    block_k: int
-    num_threads: int
-    stages: int
-
-    @property
-    def name(self) -> str:
-        return self.matrix.name
-
-    @property
-    def edge(self) -> str:
-        return self.matrix.edge
+class StagedOperand(GroupedOperand):
+    """A or B as f32 in workgroup memory, where a k has `pitch` groups."""
 
     # From memory
-
-    @property
-    def inner_block(self) -> int:
-        """Accesses of a K-tile along the contiguous dimension."""
-        inner = self.block_k if self.matrix.k_inner else self.side.block
-        return inner // self.matrix.width
-
-    @property
-    def outer_block(self) -> int:
-        return self.side.block if self.matrix.k_inner else self.block_k
-
-    @property
-    def inner_mask(self) -> int:
-        """An invocation's first access along the contiguous dimension is its number and this."""
-        return min(self.inner_block, self.num_threads) - 1
-
-    @property
-    def outer_shift(self) -> int:
-        return log2(min(self.inner_block, self.num_threads))
 
     @property
     def outer_mask(self) -> int:
@@ -90,19 +39,20 @@ class StagedOperand:
         return self.num_threads > self.accesses
 
     @property
-    def _offsets(self) -> tuple[tuple[int, int], ...]:
-        """(edge, k) of each copied access, from the invocation's first; accesses along the
-        contiguous dimension."""
-        inner_step = min(self.inner_block, self.num_threads)
-        outer_step = max(1, self.num_threads // self.inner_block)
-        pairs = product(
-            range(0, self.outer_block, outer_step), range(0, self.inner_block, inner_step)
-        )
-        return tuple(pairs) if self.matrix.k_inner else tuple((i, o) for o, i in pairs)
+    def edge_places(self) -> tuple[int, ...]:
+        """Places along the edge of an invocation's copies."""
+        return tuple(dict.fromkeys(self.edge_place(copy) for copy in self.copies))
 
     @property
-    def edge_places(self) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(edge for edge, _ in self._offsets))
+    def k_places(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(self.k_place(copy) for copy in self.copies))
+
+    def edge_number(self, copy: Copy) -> int:
+        """The number of a copy's edge place."""
+        return self.edge_places.index(self.edge_place(copy))
+
+    def k_number(self, copy: Copy) -> int:
+        return self.k_places.index(self.k_place(copy))
 
     @property
     def edge_elements(self) -> tuple[int, ...]:
@@ -114,57 +64,11 @@ class StagedOperand:
         """The first access along k behind the whole K-tiles."""
         return self.matrix.k // self.block_k * self.block_k // self.matrix.k_width
 
-    @property
-    def k_places(self) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(k for _, k in self._offsets))
-
-    @property
-    def copies(self) -> tuple[Copy, ...]:
-        return tuple(
-            Copy(
-                index=index,
-                edge=self.edge_places.index(edge),
-                k=self.k_places.index(k),
-                shared=k * self.matrix.k_width * self.pitch,
-            )
-            for index, (edge, k) in enumerate(self._offsets)
-        )
-
-    @property
-    def edge_start(self) -> int:
-        """Accesses along the edge from one block tile to the next."""
-        return self.side.block // self.matrix.edge_width
-
-    @property
-    def k_step(self) -> int:
-        """From a K-tile to the next, in the buffer."""
-        if self.matrix.k_inner:
-            return self.block_k // self.matrix.width
-        return self.block_k * self.matrix.outer_stride
-
-    @property
-    def clamped(self) -> bool:
-        return self.side.clamped
-
     # Into workgroup memory
 
-    @property
-    def group(self) -> int:
-        return self.side.group
-
-    @property
-    def group_log2(self) -> int:
-        return log2(self.group)
-
-    @property
-    def group_mask(self) -> int:
-        return self.group - 1
-
-    @property
-    def pitch(self) -> int:
-        """Groups of a k. One more keeps the copies along k, which are written a pitch apart, off
-        one bank."""
-        return self.side.block // self.group + (1 if self.matrix.k_inner else 0)
+    def distance(self, inner: int, outer: int) -> int:
+        """In groups, along k alone: each edge place has a start of its own."""
+        return (inner if self.matrix.k_inner else outer) * self.k_pitch
 
     @property
     def k_pitch(self) -> int:

@@ -11,16 +11,17 @@ from kgen.errors import ScheduleError
 from kgen.schedule import UnstagedMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.base import Shared, check_powers_of_two, check_threads, log2
 from kgen.targets.vulkan.plan.matmul.base import (
     MatmulPlan,
     check_grid,
+    check_shared,
     matmul_tensors,
     plan_epilogue,
     plan_launch,
 )
-from kgen.targets.vulkan.plan.matmul.matrix import Matrix, is_k_inner, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.matrix import is_k_inner, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.operand import Operand
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs, Side, Sum
 from kgen_runtime.values import frozen
 
@@ -49,29 +50,8 @@ class Load:
 
 
 @frozen
-class UnstagedOperand:
+class UnstagedOperand(Operand):
     """A or B, of which each invocation loads what it multiplies."""
-
-    matrix: Matrix
-    side: Side
-    block_k: int
-
-    @property
-    def name(self) -> str:
-        return self.matrix.name
-
-    @property
-    def edge(self) -> str:
-        return self.matrix.edge
-
-    @property
-    def clamped(self) -> bool:
-        return self.side.clamped
-
-    @property
-    def edge_start(self) -> int:
-        """Accesses along the edge from one block tile to the next."""
-        return self.side.block // self.matrix.edge_width
 
     @property
     def edge_thread(self) -> int:
@@ -86,13 +66,6 @@ class UnstagedOperand:
             for i, distance in self.side.values
             if i % width == 0
         )
-
-    @property
-    def k_step(self) -> int:
-        """From a K-tile to the next, in the buffer."""
-        if self.matrix.k_inner:
-            return self.block_k // self.matrix.width
-        return self.block_k * self.matrix.outer_stride
 
     def loads(self, steps: int) -> tuple[Load, ...]:
         """All of a K-tile of so many steps."""
@@ -299,12 +272,7 @@ def plan_unstaged(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> Uns
         a=a,
         b=b,
     )
-    limit = CEILING["maxComputeSharedMemorySize"]
-    if plan.shared_bytes > limit:
-        raise ScheduleError(
-            f"slices={schedule.slices} hand over {plan.shared_bytes} B in workgroup memory; "
-            f"{target.name} allows {limit}; try slices={schedule.slices // 2}"
-        )
+    check_shared(plan, "slices")
     return plan
 
 

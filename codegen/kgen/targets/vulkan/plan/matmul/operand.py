@@ -1,0 +1,147 @@
+"""A or B of a matmul: which part of its matrix a workgroup multiplies at a time, and the copies of
+it that an invocation makes where it is staged in workgroup memory."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from kgen.targets.vulkan.plan.base import log2
+from kgen.targets.vulkan.plan.matmul.matrix import Matrix
+from kgen.targets.vulkan.plan.matmul.outputs import Side
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Operand:
+    """A or B, of which a workgroup multiplies a K-tile of `side.block` x `block_k` at a time."""
+
+    matrix: Matrix
+    side: Side
+    block_k: int
+
+    @property
+    def name(self) -> str:
+        return self.matrix.name
+
+    @property
+    def edge(self) -> str:
+        return self.matrix.edge
+
+    @property
+    def clamped(self) -> bool:
+        return self.side.clamped
+
+    @property
+    def edge_start(self) -> int:
+        """Accesses along the edge from one block tile to the next."""
+        return self.side.block // self.matrix.edge_width
+
+    @property
+    def k_tile(self) -> int:
+        """Accesses along k of a K-tile."""
+        return self.block_k // self.matrix.k_width
+
+    @property
+    def k_step(self) -> int:
+        """From a K-tile to the next, in the buffer."""
+        return self.k_tile * (1 if self.matrix.k_inner else self.matrix.outer_stride)
+
+    @property
+    def all_k(self) -> int:
+        """Accesses along all of k."""
+        return self.matrix.k // self.matrix.k_width
+
+
+@frozen
+class Copy:
+    """One of an invocation's copies per K-tile, by number: its distance from the first along the
+    contiguous dimension and along the other, in copies, and in workgroup memory."""
+
+    index: int
+    inner: int
+    outer: int
+    shared: int
+
+
+@frozen
+class CopiedOperand(Operand):
+    """A or B, of which all invocations of a workgroup together copy each K-tile to workgroup
+    memory: neighbours take what is contiguous."""
+
+    num_threads: int
+
+    @property
+    def inner_block(self) -> int:
+        """Copies of a K-tile along the contiguous dimension."""
+        inner = self.block_k if self.matrix.k_inner else self.side.block
+        return inner // self.matrix.width
+
+    @property
+    def outer_block(self) -> int:
+        """Those along the other one."""
+        return self.side.block if self.matrix.k_inner else self.block_k
+
+    @property
+    def inner_step(self) -> int:
+        """Invocations side by side along the contiguous dimension."""
+        return min(self.inner_block, self.num_threads)
+
+    @property
+    def outer_step(self) -> int:
+        return max(1, self.num_threads // self.inner_block)
+
+    @property
+    def inner_mask(self) -> int:
+        """An invocation's first copy along the contiguous dimension is its number and this."""
+        return self.inner_step - 1
+
+    @property
+    def inner_log2(self) -> int:
+        return log2(self.inner_step)
+
+    def distance(self, inner: int, outer: int) -> int:
+        """In workgroup memory, from an invocation's first copy to another."""
+        raise NotImplementedError
+
+    @property
+    def copies(self) -> tuple[Copy, ...]:
+        outer = range(0, self.outer_block, self.outer_step)
+        inner = range(0, self.inner_block, self.inner_step)
+        return tuple(
+            Copy(index=index, inner=i, outer=o, shared=self.distance(i, o))
+            for index, (o, i) in enumerate(product(outer, inner))
+        )
+
+    def edge_place(self, copy: Copy) -> int:
+        """Its distance along the edge from an invocation's first copy."""
+        return copy.outer if self.matrix.k_inner else copy.inner
+
+    def k_place(self, copy: Copy) -> int:
+        """That along k."""
+        return copy.inner if self.matrix.k_inner else copy.outer
+
+
+@frozen
+class GroupedOperand(CopiedOperand):
+    """The same in `stages` of workgroup memory, where neighbours along the edge are next to one
+    another, in groups as an invocation reads them."""
+
+    stages: int
+
+    @property
+    def group(self) -> int:
+        return self.side.group
+
+    @property
+    def group_log2(self) -> int:
+        return log2(self.group)
+
+    @property
+    def group_mask(self) -> int:
+        return self.group - 1
+
+    @property
+    def pitch(self) -> int:
+        """Groups of a row along the edge. One more keeps the copies along k, which are written a
+        pitch apart, off one bank."""
+        return self.side.block // self.group + (1 if self.matrix.k_inner else 0)
