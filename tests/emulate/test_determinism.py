@@ -11,21 +11,18 @@ from collections.abc import Callable
 import pytest
 
 from kgen.emulate import EmulationFault, Fault, Report
-from tests.emulate.mutations import (
-    amdgpu_products,
-    amdgpu_rows,
-    hopper_gemm,
-    hopper_ring,
-    ptx_products,
-    ptx_rows,
-)
+from tests.emulate.mutations.amdgpu import products as amdgpu_products
+from tests.emulate.mutations.amdgpu import rows as amdgpu_rows
+from tests.emulate.mutations.hopper import gemm, ring
 from tests.emulate.mutations.mutation import Mutation, Program
+from tests.emulate.mutations.ptx import products as ptx_products
+from tests.emulate.mutations.ptx import rows as ptx_rows
 
 PROGRAMS = (
     ptx_products.tensor_product,
     ptx_rows.softmax,
-    hopper_gemm.gemm_cluster,
-    hopper_ring.sum_ring,
+    gemm.gemm_cluster,
+    ring.sum_ring,
     amdgpu_products.mfma_product,
     amdgpu_rows.softmax,
 )
@@ -33,7 +30,7 @@ PROGRAMS = (
 POLLS = {"instructions", "lane_instructions", "barrier", "control"}
 RACES = [
     mutation
-    for module in (ptx_products, hopper_gemm, amdgpu_products)
+    for module in (ptx_products, gemm, amdgpu_products)
     for mutation in module.MUTATIONS
     if mutation.expected == "race"
 ][::4]

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -24,30 +26,6 @@ import pytest
 from kgen.emulate import EmulationFault
 from kgen.emulate.report import FAULTS, WARNINGS
 from tests.emulate.llvm.llvm_kernels import verified
-from tests.emulate.mutations import (
-    amdgpu_copies,
-    amdgpu_products,
-    amdgpu_rows,
-    amdgpu_shares,
-    amdgpu_types,
-    amdgpu_views,
-    hopper_gemm,
-    hopper_ring,
-    hopper_small,
-    ptx_bytes,
-    ptx_gemv,
-    ptx_last_arriving,
-    ptx_mma_stream,
-    ptx_persistent,
-    ptx_products,
-    ptx_rows,
-    ptx_split,
-    ptx_stream,
-    ptx_views,
-    ptx_wgmma,
-    ptx_wgmma_short,
-    ptx_wgmma_transposed,
-)
 from tests.emulate.mutations.mutation import CLEAN, WRONG_RESULT, Mutation, Program
 from tests.emulate.mutations.uncaught import UNCAUGHT
 from tests.emulate.ptx.ptxas import assemble
@@ -56,35 +34,19 @@ from tests.emulate.ptx.ptxas import assemble
 SEEDS = 8
 #: Turns of the loops of a PTX program before it is taken to run for ever.
 MOST_TURNS = 2000
+
+
+def modules(*rooms: str) -> tuple[ModuleType, ...]:
+    """Those of the rooms beside this file."""
+    return tuple(
+        import_module(f"tests.emulate.mutations.{room}.{path.stem}")
+        for room in rooms
+        for path in sorted(Path(__file__).with_name(room).glob("*.py"))
+    )
+
+
 #: By family: the modules of its kernels.
-FAMILIES: dict[str, tuple[ModuleType, ...]] = {
-    "ptx": (
-        ptx_products,
-        ptx_bytes,
-        ptx_gemv,
-        ptx_rows,
-        ptx_views,
-        ptx_split,
-        ptx_last_arriving,
-        ptx_stream,
-        ptx_mma_stream,
-        ptx_wgmma,
-        ptx_wgmma_short,
-        ptx_wgmma_transposed,
-        ptx_persistent,
-        hopper_gemm,
-        hopper_ring,
-        hopper_small,
-    ),
-    "amdgpu": (
-        amdgpu_products,
-        amdgpu_shares,
-        amdgpu_types,
-        amdgpu_rows,
-        amdgpu_views,
-        amdgpu_copies,
-    ),
-}
+FAMILIES = {"ptx": modules("ptx", "hopper"), "amdgpu": modules("amdgpu")}
 #: How many mutations of each family must have each outcome.
 AT_LEAST = 4
 #: Outcomes that a family has no mutations of, and why.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from tests.emulate.mutations import amdgpu_rows, hopper_gemm, ptx_products, ptx_rows
+from tests.emulate.mutations.amdgpu import rows as amdgpu_rows
+from tests.emulate.mutations.hopper import gemm
 from tests.emulate.mutations.mutation import CLEAN, Mutation
+from tests.emulate.mutations.ptx import products as ptx_products
+from tests.emulate.mutations.ptx import rows as ptx_rows
 
 UNCAUGHT = (
     Mutation(
@@ -33,7 +36,7 @@ UNCAUGHT = (
         why="no bug: the first lane's sum, the only one that is used, is the same",
     ),
     Mutation(
-        program=hopper_gemm.gemm,
+        program=gemm.gemm,
         name="too-few-registers",
         pattern=r"(setmaxnreg\.inc\.sync\.aligned\.u32 )232;",
         replacement=r"\g<1>48;",
@@ -41,7 +44,7 @@ UNCAUGHT = (
         why="how many registers the text needs is ptxas's to say, which refuses it or spills",
     ),
     Mutation(
-        program=hopper_gemm.gemm,
+        program=gemm.gemm,
         name="reads-and-writes-awaited",
         pattern=r"wait_group\.read 0;",
         replacement="wait_group 0;",

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from tests.emulate.mutations.hopper_small import PROXY_FENCE, program
+from tests.emulate.mutations.hopper.small import PROXY_FENCE, program
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 
 

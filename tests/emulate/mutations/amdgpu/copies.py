@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from kgen.emulate import Report, run
-from tests.emulate.mutations.amdgpu_products import ACQUIRE, BARRIER, RELEASE
+from tests.emulate.mutations.amdgpu.products import ACQUIRE, BARRIER, RELEASE
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 
 SOURCE = Path(__file__).parents[1] / "data" / "amd" / "copy_ring.ll"

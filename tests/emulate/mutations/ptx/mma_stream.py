@@ -7,7 +7,7 @@ from functools import cache
 
 from kgen.schedule import SplitMatmul
 from tests.emulate.mutations.mutation import WRONG_RESULT, Mutation, Program, bugs
-from tests.emulate.mutations.ptx_stream import FLAG_RACES, WAITS_FOR_ITSELF, WRONG_PARTS
+from tests.emulate.mutations.ptx.stream import FLAG_RACES, WAITS_FOR_ITSELF, WRONG_PARTS
 from tests.emulate.mutations.templates import rendered
 
 SCHEDULE = SplitMatmul(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from kgen.schedule import GpuRows
-from tests.emulate.mutations.amdgpu_products import RELEASE, SYNCHRONISE
+from tests.emulate.mutations.amdgpu.products import RELEASE, SYNCHRONISE
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 from tests.emulate.mutations.templates import rendered
 
