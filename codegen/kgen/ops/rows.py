@@ -1,7 +1,7 @@
 """Row-wise functions: one entry each, over reductions of whole rows.
 
 A row is what lies along the reduced axes. An expansion says what is folded and what comes of it;
-which lanes hold the row, and how often memory is read, is a plan's (`kgen.targets.row`). The
+which lanes hold the row, and how often memory is read, is a plan's (`kgen.targets.rows`). The
 reference computes the same functions from their definitions
 (:mod:`kgen_runtime.expressions.definitions`).
 """

@@ -7,7 +7,9 @@ from collections import Counter
 import pytest
 
 from kgen.spec import Rowwise
-from kgen.targets.row import RowPlan, maximum_of, widest_vector
+from kgen.targets.rows.parts import maximum_of
+from kgen.targets.rows.plan import RowPlan
+from kgen.targets.rows.split import widest_vector
 
 Shape = tuple[int, ...]
 

@@ -24,7 +24,8 @@ from kgen.targets.amdgpu.plan.rows.rowwise import vector_of
 from kgen.targets.amdgpu.schedule.cost_model import per_unit, predict
 from kgen.targets.amdgpu.schedule.filling import filled
 from kgen.targets.base import Candidate, Target
-from kgen.targets.row import RowPlan, interleaved_block, is_interleaved
+from kgen.targets.rows.plan import RowPlan
+from kgen.targets.rows.split import interleaved_block, is_interleaved
 from kgen.targets.stream import widest_vector
 
 #: (block_m, block_n, warp_m, warp_n), most in one block first.

@@ -95,7 +95,7 @@ class CpuFamily(Family):
                 from kgen.targets.cpu.plan.kernels.rows.interleaved import plan_interleaved
                 from kgen.targets.cpu.plan.kernels.rows.rowwise import plan_rowwise
                 from kgen.targets.cpu.plan.kernels.rows.split import plan_split_rows
-                from kgen.targets.row import is_interleaved
+                from kgen.targets.rows.split import is_interleaved
 
                 if isinstance(schedule, CpuSplitRows):
                     return plan_split_rows(spec, target, schedule)

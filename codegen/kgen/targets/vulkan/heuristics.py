@@ -13,7 +13,8 @@ from kgen.schedule import (
 )
 from kgen.spec import DType, Elementwise, Matmul, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.row import RowPlan, interleaved_block
+from kgen.targets.rows.plan import RowPlan
+from kgen.targets.rows.split import interleaved_block
 from kgen.targets.vulkan.limits import DOT_PRODUCT
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.elementwise import vector_of

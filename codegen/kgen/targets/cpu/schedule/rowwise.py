@@ -13,7 +13,7 @@ from kgen.targets.cpu.plan.base import LINE_BYTES, leaves_caches
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, takes_rows
 from kgen.targets.cpu.plan.kernels.rows.rowwise import may_pass_caches, plan_rowwise
 from kgen.targets.cpu.plan.kernels.rows.split import may_be_split
-from kgen.targets.row import is_interleaved
+from kgen.targets.rows.split import is_interleaved
 from kgen.targets.stream import StreamPlan
 
 #: Elements per task.

@@ -58,7 +58,7 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
         case Rowwise(), GpuRows():
             from kgen.targets.cuda.plan.interleaved import plan_interleaved
             from kgen.targets.cuda.plan.rowwise import plan_rowwise
-            from kgen.targets.row import is_interleaved
+            from kgen.targets.rows.split import is_interleaved
 
             beside = is_interleaved(spec) and schedule.rows_per_block > 1
             return (plan_interleaved if beside else plan_rowwise)(spec, target, schedule)

@@ -12,7 +12,7 @@ from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.rowwise import PARTIAL_BYTES, RowwisePlan, check, planned
-from kgen.targets.row import Fold
+from kgen.targets.rows.parts import Fold
 from kgen_runtime.values import frozen
 
 #: Threads of a row: each reads what all of them have folded.

@@ -12,7 +12,8 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.expressions import PtxRenderer, RegisterType, renderer_of
 from kgen.targets.cuda.plan.constants import CONSTANTS
 from kgen.targets.expressions import Rendered
-from kgen.targets.row import Fold, Phase, Piece, RowInput, RowPlan
+from kgen.targets.rows.parts import Fold, Phase, Piece, RowInput
+from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import StreamInput
 from kgen_runtime.values import frozen
 

@@ -14,16 +14,9 @@ from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.header import counted
-from kgen.targets.row import (
-    Fold,
-    RowInput,
-    RowOutput,
-    RowPlan,
-    is_interleaved,
-    maximum_of,
-    walked_itemsize,
-    widest_vector,
-)
+from kgen.targets.rows.parts import Fold, RowInput, RowOutput, maximum_of
+from kgen.targets.rows.plan import RowPlan
+from kgen.targets.rows.split import is_interleaved, walked_itemsize, widest_vector
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 

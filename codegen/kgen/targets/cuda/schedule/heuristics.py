@@ -9,7 +9,8 @@ from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.base import power_of_two
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.rowwise import MAX_CLUSTER, vector_of
-from kgen.targets.row import RowPlan, interleaved_block, is_interleaved
+from kgen.targets.rows.plan import RowPlan
+from kgen.targets.rows.split import interleaved_block, is_interleaved
 from kgen.targets.stream import widest_vector
 
 #: CTAs that run at once on a GPU of ordinary size. Only speed depends on it.

@@ -8,7 +8,7 @@ from kgen.errors import TargetError
 from kgen.schedule import CooperativeMatmul, FmaMatmul, GpuRows, GpuStream, Schedule, UnstagedMatmul
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
-from kgen.targets.row import is_interleaved
+from kgen.targets.rows.split import is_interleaved
 from kgen.targets.vulkan.limits import OPTIONS
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise

@@ -17,7 +17,8 @@ from kgen.targets.amdgpu.plan.rows.pointers import Move, coordinate, moved, move
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import FloatType
-from kgen.targets.row import Fold, Phase, Piece, RowInput, RowOutput, RowPlan
+from kgen.targets.rows.parts import Fold, Phase, Piece, RowInput, RowOutput
+from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import Dimension, StreamInput
 from kgen_runtime.values import frozen
 

@@ -25,15 +25,9 @@ from kgen.targets.amdgpu.plan.rows.pointers import Move
 from kgen.targets.base import Target
 from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
-from kgen.targets.row import (
-    Fold,
-    Phase,
-    RowInput,
-    RowPlan,
-    is_interleaved,
-    walked_itemsize,
-    widest_vector,
-)
+from kgen.targets.rows.parts import Fold, Phase, RowInput
+from kgen.targets.rows.plan import RowPlan
+from kgen.targets.rows.split import is_interleaved, walked_itemsize, widest_vector
 from kgen.targets.stream import Dimension
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen

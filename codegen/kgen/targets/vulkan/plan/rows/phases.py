@@ -10,7 +10,8 @@ from functools import cached_property
 
 from kgen.ops import Expression
 from kgen.ops.expression import node, unknown, variable
-from kgen.targets.row import Fold, Phase, RowInput, RowOutput, RowPlan
+from kgen.targets.rows.parts import Fold, Phase, RowInput, RowOutput
+from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import Dimension
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
 from kgen.targets.vulkan.plan.base import Tensor

@@ -10,7 +10,8 @@ from kgen.schedule import GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.header import counted
-from kgen.targets.row import RowPlan, walked_itemsize, widest_vector
+from kgen.targets.rows.plan import RowPlan
+from kgen.targets.rows.split import walked_itemsize, widest_vector
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
 from kgen.targets.vulkan.limits import SHUFFLE
 from kgen.targets.vulkan.plan.base import (

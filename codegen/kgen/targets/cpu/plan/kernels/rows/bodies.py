@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from kgen.targets.cpu.plan.base import Run
-from kgen.targets.row import Fold, Phase
+from kgen.targets.rows.parts import Fold, Phase
 from kgen_runtime.values import frozen
 
 

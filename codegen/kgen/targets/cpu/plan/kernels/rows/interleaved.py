@@ -21,7 +21,9 @@ from kgen.targets.cpu.plan.kernels.rows.bodies import Fetch
 from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan
 from kgen.targets.cpu.plan.vectors import Vector
-from kgen.targets.row import Fold, RowInput, RowOutput, RowPlan, split
+from kgen.targets.rows.parts import Fold, RowInput, RowOutput
+from kgen.targets.rows.plan import RowPlan
+from kgen.targets.rows.split import split
 from kgen.targets.stream import Dimension
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen

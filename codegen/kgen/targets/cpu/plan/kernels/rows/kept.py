@@ -11,7 +11,8 @@ from collections.abc import Collection, Sequence
 
 from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
-from kgen.targets.row import Phase, RowPlan
+from kgen.targets.rows.parts import Phase
+from kgen.targets.rows.plan import RowPlan
 from kgen_runtime.values import frozen
 
 #: They take as long as a dozen others; calls are of exponentials.

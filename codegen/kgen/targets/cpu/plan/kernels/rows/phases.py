@@ -34,7 +34,8 @@ from kgen.targets.cpu.plan.kernels.rows.online import (
     online_of,
 )
 from kgen.targets.cpu.plan.kernels.rows.shifted import head_of, in_head
-from kgen.targets.row import Fold, Phase, RowOutput, RowPlan
+from kgen.targets.rows.parts import Fold, Phase, RowOutput
+from kgen.targets.rows.plan import RowPlan
 from kgen_runtime.values import frozen
 
 #: A product added to what there is.

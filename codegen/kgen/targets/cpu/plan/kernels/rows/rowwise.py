@@ -33,7 +33,9 @@ from kgen.targets.cpu.plan.math.flushes import may_be_flushed
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.llvm_ir import FloatType
-from kgen.targets.row import RowInput, RowOutput, RowPlan, is_interleaved, line_length
+from kgen.targets.rows.parts import RowInput, RowOutput
+from kgen.targets.rows.plan import RowPlan
+from kgen.targets.rows.split import is_interleaved, line_length
 from kgen.targets.stream import Dimension
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen

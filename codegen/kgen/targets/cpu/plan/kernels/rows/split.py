@@ -24,7 +24,8 @@ from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, plan_rowwise
 from kgen.targets.cpu.plan.kernels.rows.shifted import head_of
 from kgen.targets.cpu.plan.vectors import Vector
-from kgen.targets.row import Phase, RowOutput, is_interleaved, line_length
+from kgen.targets.rows.parts import Phase, RowOutput
+from kgen.targets.rows.split import is_interleaved, line_length
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
 

@@ -19,116 +19,18 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar
 
-from kgen.ops import COORDINATES, REDUCTIONS, Expression, Primitive, Reduction, steps
-from kgen.ops.expression import infix, node, reduce, unknown, variable, with_arguments
-from kgen.ops.patterns import bound
-from kgen.ops.views import has_views
+from kgen.ops import COORDINATES, Expression, Primitive, steps
+from kgen.ops.expression import infix, unknown, variable, with_arguments
 from kgen.spec import DType, Rowwise
 from kgen.spec.formula import Shape, packed
-from kgen.targets.stream import Dimension, StreamInput, coordinates, merge
+from kgen.targets.rows.parts import Fold, Phase, Piece, RowInput, RowOutput
+from kgen.targets.rows.split import Split, is_interleaved, split
+from kgen.targets.stream import Dimension, StreamInput, coordinates
 from kgen_runtime.values import frozen
 
 #: What a comment may say of a fold.
 TITLE_CHARACTERS = 70
-#: Interleaved rows of a block: those of a warp, which read 64 bytes of f16 at once.
-INTERLEAVED_ROWS = 32
-#: What a lane of an interleaved row has at least, so that more lanes are worth their exchange.
-COLUMNS_PER_LANE = 4
-
-
-@frozen
-class Fold:
-    """A reduction over the row: `name` is that of its value; `title` says what it is, for a
-    comment. `relative_to` names the fold of the same phase that an online one is relative to."""
-
-    name: str
-    step: Expression
-    title: str
-    relative_to: str = ""
-
-    @property
-    def before(self) -> str:
-        """What an online sum's maximum was."""
-        return f"{self.relative_to}_before"
-
-    @property
-    def rescaled(self) -> Expression:
-        """An online sum in the maximum as it is now."""
-        (power,) = self.argument.arguments
-        distance = variable(self.before) - variable(self.relative_to)
-        factor = with_arguments(power, (distance, power.arguments[1]))
-        return variable(self.name) * with_arguments(self.argument, (factor,))
-
-    @property
-    def reduction(self) -> Reduction:
-        return REDUCTIONS[self.step.name]
-
-    @property
-    def argument(self) -> Expression:
-        """What is folded."""
-        return self.step.arguments[0]
-
-
-@frozen
-class Phase:
-    """`row_values` are computed once for the row, from the folds of the phases before; then the
-    folds' arguments, or in the last phase the results, element by element."""
-
-    number: int
-    folds: tuple[Fold, ...]
-    wanted: tuple[Expression, ...]
-    row_values: tuple[Expression, ...] = ()
-    inputs: tuple[str, ...] = ()
-
-    @property
-    def online(self) -> tuple[Fold, ...]:
-        """Those that are relative to another fold of this phase."""
-        return tuple(fold for fold in self.folds if fold.relative_to)
-
-    @property
-    def name(self) -> str:
-        return "_".join(fold.name for fold in self.folds) or "out"
-
-
-@frozen
-class Piece:
-    """A vector of a lane: `offset` vectors behind its first. `partial`: some lanes have none."""
-
-    index: int
-    offset: int
-    partial: bool
-
-
-@frozen
-class RowInput:
-    """Where an operand lies in its `tensor`. `row_terms`: (coordinate of the row, stride) whose
-    products sum to the row's first element, counted from `offset`; `columns` is where the row's
-    elements are from there, None if one element is the whole row's."""
-
-    name: str
-    tensor: str
-    offset: int
-    row_terms: tuple[tuple[int, int], ...]
-    columns: StreamInput | None
-
-
-@frozen
-class RowOutput:
-    """Where an output lies: as an input does, or `row_stride` from row to row where that is all.
-    `columns` is None if it has one element for a row."""
-
-    name: str
-    result: Expression
-    row_stride: int
-    row_terms: tuple[tuple[int, int], ...]
-    columns: StreamInput | None
-    offset: ClassVar[int] = 0
-
-    @property
-    def tensor(self) -> str:
-        return self.name
 
 
 @frozen
@@ -401,106 +303,3 @@ class RowPlan:
             Piece(index=i, offset=offset, partial=offset + self.lanes > self.row_vectors)
             for i, offset in enumerate(range(0, self.row_vectors, self.lanes))
         )
-
-
-@frozen
-class Split:
-    """Sizes of the rows' dimensions and of the columns', those merged that all operands and outputs
-    walk alike; and the strides of each in both, by name."""
-
-    rows: Shape
-    cols: Shape
-    strides: Mapping[str, tuple[Shape, Shape]]
-
-    @property
-    def rows_are_near(self) -> bool:
-        """Elements of neighbouring rows are next to one another, or one."""
-        return all(outer[-1] in (0, 1) for outer, _ in self.strides.values())
-
-    @property
-    def columns_are_near(self) -> bool:
-        """Those of neighbouring columns are."""
-        return all(inner[-1] in (0, 1) for _, inner in self.strides.values())
-
-
-def split(spec: Rowwise) -> Split:
-    """Where a vector of columns is not of neighbouring elements, there is an innermost dimension of
-    one, so that no vector has several."""
-    found = _merged(spec)
-    if is_interleaved(spec) or found.columns_are_near:
-        return found
-    strides = {name: (outer, (*inner, 0)) for name, (outer, inner) in found.strides.items()}
-    return Split(rows=found.rows, cols=(*found.cols, 1), strides=strides)
-
-
-def _merged(spec: Rowwise) -> Split:
-    whole = {read.name: read.strides for read in spec.reads.reads}
-    whole |= {name: spec.output_strides(name) for name in spec.outputs}
-    (rows, outer), (cols, inner) = (
-        merge([spec.domain[a] for a in axes], [[s[a] for a in axes] for s in whole.values()])
-        for axes in (spec.kept, spec.axes)
-    )
-    pairs = zip(outer, inner, strict=True)
-    return Split(rows=rows, cols=cols, strides=dict(zip(whole, pairs, strict=True)))
-
-
-def is_interleaved(spec: Rowwise) -> bool:
-    """The innermost axis along which there is something is kept; through views, rows lie next to
-    one another and columns do not."""
-    if has_views(*spec.formula_calls):
-        found = _merged(spec)
-        return found.rows_are_near and not found.columns_are_near
-    last = len(spec.domain) - 1
-    inner = max((a for a, n in enumerate(spec.domain) if n > 1), default=last)
-    return not {inner, last} & set(spec.axes)
-
-
-def interleaved_block(spec: Rowwise, threads: int) -> tuple[int, int]:
-    """Rows of a block that are next to one another, and lanes for each of them: as many rows as
-    read whole sectors of memory at once, and lanes while each has a few columns."""
-    rows, lanes = 1, 1
-    while rows < min(INTERLEAVED_ROWS, spec.rows):
-        rows *= 2
-    while 2 * lanes * rows <= threads and 2 * lanes * COLUMNS_PER_LANE <= spec.cols:
-        lanes *= 2
-    return rows, lanes
-
-
-def line_length(spec: Rowwise) -> int:
-    """Columns one after the other in which no input begins again: those of a row, unless an input
-    broadcasts along some of its axes, or other axes lie between."""
-    return split(spec).cols[-1]
-
-
-def walked_itemsize(spec: Rowwise) -> int:
-    """Bytes of the widest element of what is walked by vectors: not of outputs of which a row has
-    one element."""
-    whole = [name for name in spec.outputs if not spec.reduced[name]]
-    return max(spec.dtype_of(name).itemsize for name in (*spec.inputs, *whole))
-
-
-_X, _C = variable("x"), variable("c")
-_EXPONENTIALS = reduce("sum", node(Primitive.EXP2, (_X - reduce("maxnum", _X)) * _C))
-
-
-def maximum_of(step: Expression) -> Expression | None:
-    """The row's maximum M of a sum over the row of exp2((x - M) c), M = maxnum(x), c a constant."""
-    found = bound(_EXPONENTIALS, step)
-    if found is None or found["c"].primitive is not Primitive.CONSTANT:
-        return None
-    return reduce("maxnum", found["x"])
-
-
-def widest_vector(spec: Rowwise, most: int) -> int:
-    """The most elements, a power of two up to `most`, that a vector of every tensor can have."""
-    if is_interleaved(spec):
-        return 1
-    found = split(spec)
-    lengths = [found.cols[-1], *(read.offset for read in spec.reads.reads)]
-    for outer, inner in found.strides.values():
-        # A vector stays in its row, and rows of a tensor that is walked by vectors start at one.
-        lengths += [s for s in (*outer, *inner[:-1]) if inner[-1] and s]
-    vector = most
-    while any(length % vector for length in lengths):
-        vector //= 2
-    return vector

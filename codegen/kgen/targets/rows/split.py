@@ -1,0 +1,112 @@
+"""How a row-wise kernel's tensors lie: the dimensions of rows and of columns, and what a vector can
+be of.
+
+Where the innermost axis is kept (the sums of a matrix' columns, softmax over the channels of NCHW),
+rows are *interleaved*: elements next to one another are of rows next to one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgen.ops.views import has_views
+from kgen.spec import Rowwise
+from kgen.spec.formula import Shape
+from kgen.targets.stream import merge
+from kgen_runtime.values import frozen
+
+#: Interleaved rows of a block: those of a warp, which read 64 bytes of f16 at once.
+INTERLEAVED_ROWS = 32
+#: What a lane of an interleaved row has at least, so that more lanes are worth their exchange.
+COLUMNS_PER_LANE = 4
+
+
+@frozen
+class Split:
+    """Sizes of the rows' dimensions and of the columns', those merged that all operands and outputs
+    walk alike; and the strides of each in both, by name."""
+
+    rows: Shape
+    cols: Shape
+    strides: Mapping[str, tuple[Shape, Shape]]
+
+    @property
+    def rows_are_near(self) -> bool:
+        """Elements of neighbouring rows are next to one another, or one."""
+        return all(outer[-1] in (0, 1) for outer, _ in self.strides.values())
+
+    @property
+    def columns_are_near(self) -> bool:
+        """Those of neighbouring columns are."""
+        return all(inner[-1] in (0, 1) for _, inner in self.strides.values())
+
+
+def split(spec: Rowwise) -> Split:
+    """Where a vector of columns is not of neighbouring elements, there is an innermost dimension of
+    one, so that no vector has several."""
+    found = _merged(spec)
+    if is_interleaved(spec) or found.columns_are_near:
+        return found
+    strides = {name: (outer, (*inner, 0)) for name, (outer, inner) in found.strides.items()}
+    return Split(rows=found.rows, cols=(*found.cols, 1), strides=strides)
+
+
+def _merged(spec: Rowwise) -> Split:
+    whole = {read.name: read.strides for read in spec.reads.reads}
+    whole |= {name: spec.output_strides(name) for name in spec.outputs}
+    (rows, outer), (cols, inner) = (
+        merge([spec.domain[a] for a in axes], [[s[a] for a in axes] for s in whole.values()])
+        for axes in (spec.kept, spec.axes)
+    )
+    pairs = zip(outer, inner, strict=True)
+    return Split(rows=rows, cols=cols, strides=dict(zip(whole, pairs, strict=True)))
+
+
+def is_interleaved(spec: Rowwise) -> bool:
+    """The innermost axis along which there is something is kept; through views, rows lie next to
+    one another and columns do not."""
+    if has_views(*spec.formula_calls):
+        found = _merged(spec)
+        return found.rows_are_near and not found.columns_are_near
+    last = len(spec.domain) - 1
+    inner = max((a for a, n in enumerate(spec.domain) if n > 1), default=last)
+    return not {inner, last} & set(spec.axes)
+
+
+def interleaved_block(spec: Rowwise, threads: int) -> tuple[int, int]:
+    """Rows of a block that are next to one another, and lanes for each of them: as many rows as
+    read whole sectors of memory at once, and lanes while each has a few columns."""
+    rows, lanes = 1, 1
+    while rows < min(INTERLEAVED_ROWS, spec.rows):
+        rows *= 2
+    while 2 * lanes * rows <= threads and 2 * lanes * COLUMNS_PER_LANE <= spec.cols:
+        lanes *= 2
+    return rows, lanes
+
+
+def line_length(spec: Rowwise) -> int:
+    """Columns one after the other in which no input begins again: those of a row, unless an input
+    broadcasts along some of its axes, or other axes lie between."""
+    return split(spec).cols[-1]
+
+
+def walked_itemsize(spec: Rowwise) -> int:
+    """Bytes of the widest element of what is walked by vectors: not of outputs of which a row has
+    one element."""
+    whole = [name for name in spec.outputs if not spec.reduced[name]]
+    return max(spec.dtype_of(name).itemsize for name in (*spec.inputs, *whole))
+
+
+def widest_vector(spec: Rowwise, most: int) -> int:
+    """The most elements, a power of two up to `most`, that a vector of every tensor can have."""
+    if is_interleaved(spec):
+        return 1
+    found = split(spec)
+    lengths = [found.cols[-1], *(read.offset for read in spec.reads.reads)]
+    for outer, inner in found.strides.values():
+        # A vector stays in its row, and rows of a tensor that is walked by vectors start at one.
+        lengths += [s for s in (*outer, *inner[:-1]) if inner[-1] and s]
+    vector = most
+    while any(length % vector for length in lengths):
+        vector //= 2
+    return vector
