@@ -28,8 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help="bundle to write (named like the model)"
     )
     parser.add_argument(
-        "--shape", action="append", default=[], metavar="NAME=1x128",
-        help="an input's shape, where the model leaves it open; again for another input",
+        "--shape", action="append", default=[], metavar="NAME=1x128,...",
+        help="shapes of inputs that the model leaves open",
     )  # fmt: skip
     parser.add_argument(
         "--state", action="append", default=[], metavar="PAST=PRESENT",
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
 def shapes_of(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """Inputs' shapes by name. Raises GraphError."""
     found: dict[str, tuple[int, ...]] = {}
-    for text in texts:
+    for text in (part.strip() for text in texts for part in text.split(",")):
         name, equals, sizes = text.rpartition("=")
         parts = sizes.lower().split("x") if sizes else []
         if not equals or not name or not all(part.isdecimal() and int(part) for part in parts):
