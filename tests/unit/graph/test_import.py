@@ -156,3 +156,16 @@ def test_what_is_computed_from_shapes_is_folded() -> None:
     found = imported(m.model(m.add("Reshape", x, sizes)), {"x": (3, 4)}, OPERATORS)
     assert [node.operator for node in found.nodes] == ["Reshape"]
     assert found.tensors[found.outputs[0]].shape == (3, 2, 2)
+
+
+def test_a_matrix_that_nodes_give_on_is_one_matrix() -> None:
+    """By many Identity nodes: as torch.onnx.export writes weights that layers share."""
+    m = Maker()
+    weights = m.constant(np.ones((2048, 2048), np.float32))  # 16 MiB, of which 256 may be made.
+    x = m.input("x", (1, 2048))
+    for _ in range(30):
+        x = m.add("MatMul", x, m.add("Identity", weights))
+    found = imported(m.model(x), {}, OPERATORS)
+    assert [node.operator for node in found.nodes] == ["MatMul"] * 30
+    arrays = [found.constants[node.inputs[1]] for node in found.nodes]
+    assert all(np.shares_memory(array, arrays[0]) for array in arrays)

@@ -44,6 +44,7 @@ def test_written_out(written: str, name: str) -> None:
         "x * 0.5 * (1.001 + erf(x / 1.4142135381698608))",
         "mean(x * x) + x",
         "where(logical_not(less(x, 0)), 1, 0)",
+        "where(logical_not(x), 1, 0)",  # A truth value that is an input.
         "1 / (1 + sqrt(x))",
     ],
 )

@@ -300,6 +300,10 @@ class _Walk:
             or not all(v in typed or node.op_type in OF_DATA for v in node.output if v)
         ):
             return False
+        if node.op_type == "Identity":
+            # Exporters give one matrix to several layers by many: they stay one.
+            self._keep(node.output[0], self.constants[given[0]])
+            return True
         elements = sum(math.prod(_dims(kind)) for kind in typed.values())
         if node.op_type in SLOW and elements > MOST_SLOW:
             return False

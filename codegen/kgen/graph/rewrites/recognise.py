@@ -98,7 +98,7 @@ def _value(whole: Expression, part: Expression, x: float) -> float:
 
     try:
         found = value(whole)
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, ValueError, TypeError):  # the last where the part is a truth value
         return math.nan
     return float(found)  # type: ignore[arg-type]
 
