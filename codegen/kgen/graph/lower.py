@@ -133,11 +133,11 @@ class _Lowering:
         return self.buffers.setdefault(name, Buffer(id=name, dtype=dtype, elements=elements))
 
     def outputs(self) -> dict[str, str]:
-        """Two outputs of one value are two buffers."""
+        """Two outputs of one value are two buffers, and what is an input or a constant is copied."""
         found: dict[str, str] = {}
         for name, root in self.fused.outputs.items():
-            if root in found.values():
-                value = self.values[root]
+            value = self.values[root]
+            if root in found.values() or isinstance(value.operation, Source):
                 leaf = Leaf(root=root, layout=Layout.of((math.prod(value.shape),)))
                 root = self.copied(leaf, leaf.layout.shape, value.dtype, fresh=True)
             found[name] = root

@@ -79,17 +79,19 @@ def test_states_of_a_prefill_go_on(program: Any, exact: Any) -> None:
 
 
 def counter(order: str) -> onnx.ModelProto:
-    """y = x + s, and s of the next run: s + x where nothing reads s behind it; else y * s, made
-    before y is."""
+    """y = x + s, and s of the next run: s + x where nothing reads s behind it, or s as it is; else
+    y * s, made before y is."""
     m = Maker()
     x, s = m.input("x", (4, 6)), m.input("s", (4, 6))
+    if order == "as it was":
+        return m.model(m.add("Add", x, s), m.add("Identity", s))
     if order == "in place":
         return m.model(m.add("Softmax", x), m.add("Add", m.add("Mul", s, m.constant(0.5)), x))
     new = m.add("Add", m.add("Softmax", m.add("Mul", s, x)), m.constant(1.0))
     return m.model(m.add("Mul", m.add("Softmax", m.add("Add", new, s)), new), new)
 
 
-@pytest.mark.parametrize(("order", "steps"), [("in place", 2), ("copied", 3)])
+@pytest.mark.parametrize(("order", "steps"), [("in place", 2), ("copied", 3), ("as it was", 2)])
 def test_a_state_that_is_read_later_is_copied_at_the_end(
     order: str, steps: int, tmp_path: Path
 ) -> None:

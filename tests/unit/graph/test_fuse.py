@@ -158,6 +158,7 @@ def test_outputs_of_every_kind() -> None:
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     values = run(found, {"x": array})
     assert len(set(found.outputs.values())) == 6
+    assert {*found.outputs.values()} <= {buffer for call in found.calls for buffer in call.writes}
     np.testing.assert_array_equal(values[outputs[0]], array.reshape(-1))
     np.testing.assert_array_equal(values[outputs[1]], [1.0, 2.0])
     np.testing.assert_array_equal(values[outputs[2]], -array.T.reshape(-1))
