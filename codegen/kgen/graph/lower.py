@@ -133,7 +133,7 @@ class _Lowering:
         return self.buffers.setdefault(name, Buffer(id=name, dtype=dtype, elements=elements))
 
     def outputs(self) -> dict[str, str]:
-        """Two outputs of one value are two buffers, and what is an input or a constant is copied."""
+        """Two outputs of one value are two buffers; what is an input or a constant is copied."""
         found: dict[str, str] = {}
         for name, root in self.fused.outputs.items():
             value = self.values[root]

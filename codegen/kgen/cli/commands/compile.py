@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
 def shapes_of(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """Inputs' shapes by name. Raises GraphError."""
     found: dict[str, tuple[int, ...]] = {}
-    for text in (part.strip() for text in texts for part in text.split(",")):
+    for text in (part.strip() for several in texts for part in several.split(",")):
         name, equals, sizes = text.rpartition("=")
         parts = sizes.lower().split("x") if sizes else []
         if not equals or not name or not all(part.isdecimal() and int(part) for part in parts):
