@@ -11,6 +11,7 @@ from kgen.check.static.hot_loop import Work
 from kgen.check.static.vulkan import compiled as static_vulkan
 from kgen.check.static.vulkan.compiled import Compiled, compiled
 from kgen.check.verify.run import opened
+from kgen.spec import Layout
 from kgen.spec.text import parse
 from tests import needs
 from tests.device.vulkan.vulkan_support import build
@@ -56,13 +57,16 @@ def test_the_hot_loop_of_a_product() -> None:
     assert radv.loads["buffer_load_b128"] == 3 and radv.metrics["shared_memory"] <= 32768
 
 
-def test_cooperative_matrices() -> None:
-    """Each driver compiles the module of its own shape to its matrix instruction."""
-    radv, nvk = made_of(KERNELS[1], "vulkan1.3+coopmat")
+@pytest.mark.parametrize("layout", Layout)
+def test_cooperative_matrices(layout: Layout) -> None:
+    """Each driver compiles the module of its own shape to its matrix instruction; at most eight
+    others stand beside each, since a lane's part of a matrix is contiguous whatever the layout."""
+    radv, nvk = made_of(f"{KERNELS[1]} layout={layout}", "vulkan1.3+coopmat")
+    assert not any("16" in load for load in radv.loads)
     for found, opcode in ((radv, "v_wmma_f32_16x16x16_f16"), (nvk, "hmma.m16n8k16.f32")):
         assert found.loop is not None and found.loop.kind is Work.MATRIX
         assert found.loop.opcodes[opcode] == found.metrics["matrix_instructions"] >= 16
-        assert found.metrics["spills"] == 0
+        assert found.metrics["spills"] == 0 and found.metrics["others_per_matrix"] <= 8
 
 
 @pytest.mark.parametrize(

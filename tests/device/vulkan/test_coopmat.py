@@ -45,8 +45,8 @@ print("all exact")
 """
 
 #: What is wrong with the modules for 8x8x8 on purpose, and that the check above sees it: a barrier,
-#: zeros beyond K, a layout, a guard; where words of a matrix of bytes and matrices of the output
-#: begin, and a number of the epilogue.
+#: zeros beyond K, a layout, the order and the place of what is transposed, a guard; where words of
+#: a matrix of bytes and matrices of the output begin, and a number of the epilogue.
 WRONG = """
 import dataclasses
 from kgen.spec import Matmul
@@ -60,8 +60,12 @@ for spec, mutations in (
         Matmul(m=70, n=72, k=40),
         (
             ("OpControlBarrier %uint_2 %uint_2 %uint_24840", "OpNop"),
-            ("%first_a0_inside = OpULessThan", "%first_a0_inside = OpUGreaterThanEqual"),
-            ("%matrix_b %b0_0_ptr %uint_0", "%matrix_b %b0_0_ptr %uint_1"),
+            ("%first_a0_row0_inside = OpULessThan", "%first_a0_row0_inside = OpUGreaterThanEqual"),
+            ("%next_b0_row1_inside = OpULessThan", "%next_b0_row1_inside = OpUGreaterThanEqual"),
+            ("%matrix_b %b0_0_ptr %uint_1", "%matrix_b %b0_0_ptr %uint_0"),
+            ("%f16vec2 %transpose_0_0 %transpose_1_0", "%f16vec2 %transpose_1_0 %transpose_0_0"),
+            ("%b_word0 = OpBitwiseAnd %uint %b_outer %uint_3",
+             "%b_word0 = OpBitwiseAnd %uint %b_outer %uint_1"),
             ("%row_first %uint_70", "%row_first %uint_64"),
         ),
     ),
@@ -104,4 +108,4 @@ def test_products_are_exact_and_without_races(tmp_path: Path) -> None:
 
 def test_mutations_are_seen() -> None:
     out = LAVAPIPE.python("-c", WRONG).stdout
-    assert out.count("seen:") == 8, out
+    assert out.count("seen:") == 11, out

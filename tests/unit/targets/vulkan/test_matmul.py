@@ -31,8 +31,8 @@ def copied(o: StagedOperand) -> dict[tuple[int, int], int]:
     for thread in range(o.num_threads):
         if o.idle and thread >= o.accesses:
             continue
-        inner = thread & o.inner_mask
-        outer = (thread >> o.inner_log2) & o.outer_mask
+        inner = thread & o.first_mask
+        outer = (thread >> o.first_log2) & o.outer_mask
         for copy in o.copies:
             along = {"edge": o.edge_place(copy), "k": o.k_place(copy)}
             if m.k_inner:

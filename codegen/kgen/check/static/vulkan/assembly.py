@@ -13,6 +13,8 @@ from kgen_runtime.values import frozen
 Line = tuple[str, str] | str
 
 _RADV_LABEL = re.compile(r"^(BB\d+):")
+#: What stands for an instruction that the LLVM beside the driver cannot print.
+_UNKNOWN = "(invalid instruction)"
 _NVK_BLOCK = re.compile(r"^block\S* \d+ (L\d+) \[(.*?)\]")
 #: Results and predicate before the opcode.
 _NVK_CODE = re.compile(r"^\s+(?:@\S+\s+)?(?:[\w. ]+?\s+=\s+)?([a-z][\w.]*)\S*(?:\s+(.*))?$")
@@ -31,6 +33,8 @@ def _radv_lines(text: str) -> Iterator[Line]:
     for line in text.splitlines():
         if (label := _RADV_LABEL.match(line)) is not None:
             yield label[1]
+        elif line.startswith(_UNKNOWN):
+            yield "unknown", ""
         elif line.startswith("\t"):
             for part in line.partition(";")[0].split("::"):
                 opcode, _, operands = part.strip().partition(" ")

@@ -22,7 +22,14 @@ VECTOR_WIDTHS = (4, 2, 1)
 #: Bytes of the scalars that workgroup memory holds.
 WORD = 4
 
-_VECTORS = {"float": "vec", "half": "f16vec", "uint": "uvec", "ushort": "u16vec", "uchar": "u8vec"}
+_VECTORS = {
+    "float": "vec",
+    "half": "f16vec",
+    "bfloat16": "bf16vec",
+    "uint": "uvec",
+    "ushort": "u16vec",
+    "uchar": "u8vec",
+}
 _BYTES = {"float": 4, "uint": 4, "uvec2": 8, "ushort": 2, "half": 2, "uchar": 1}
 #: What scalars of fewer than 32 bits take: the capability, and the device's feature.
 _NARROW = {

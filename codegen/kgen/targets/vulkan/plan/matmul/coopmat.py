@@ -14,7 +14,13 @@ from kgen.schedule import CooperativeMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import BFLOAT16
-from kgen.targets.vulkan.plan.base import Shared, VulkanPlan, check_powers_of_two, check_threads
+from kgen.targets.vulkan.plan.base import (
+    Shared,
+    VulkanPlan,
+    check_powers_of_two,
+    check_threads,
+    vector_type,
+)
 from kgen.targets.vulkan.plan.matmul.base import (
     MatmulPlan,
     check_grid,
@@ -33,7 +39,8 @@ from kgen.targets.vulkan.plan.matmul.coopmat_output import (
     is_direct,
 )
 from kgen.targets.vulkan.plan.matmul.coopmat_types import TYPES, CooperativeTypes, Size
-from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, is_k_inner, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.operand import Transpose
 from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, Side
 from kgen_runtime.values import frozen
 
@@ -44,6 +51,9 @@ FEATURES = (
     "subgroupSizeControl",
     "computeFullSubgroups",
 )
+
+#: The function that transposes elements of a word.
+TRANSPOSE = "transpose_elements"
 
 
 @frozen
@@ -67,7 +77,7 @@ class MatrixLoad:
 
     @property
     def word(self) -> int:
-        return self.operand.word(self.edge, self.k)
+        return self.operand.word(self.k)
 
 
 @frozen
@@ -165,9 +175,20 @@ class CooperativePlan(MatmulPlan):
 
     @property
     def by_word(self) -> bool:
-        """Rows of a matrix are shorter than an access, so that some begin within one."""
-        size = self.size
-        return min(size.m, size.n, size.k) * self.spec.dtype.itemsize < WIDEST
+        """Rows of a matrix are shorter than an element of workgroup memory, so that some begin
+        within one."""
+        return self.size.k * self.spec.dtype.itemsize < WIDEST
+
+    @property
+    def transpose(self) -> Transpose:
+        """Of the elements of steps of k that share a word."""
+        number = WORD // self.spec.dtype.itemsize
+        return Transpose(
+            name=TRANSPOSE,
+            number=number,
+            element=self.types.element,
+            vector=vector_type(self.types.element, number),
+        )
 
     @property
     def loads(self) -> tuple[MatrixLoad, ...]:
@@ -254,7 +275,7 @@ def plan_cooperative(spec: Matmul, target: Target, schedule: CooperativeMatmul) 
 
 
 def _subgroups(spec: Matmul, schedule: CooperativeMatmul, size: Size) -> Subgroups:
-    return Subgroups(schedule=schedule, size=size, access=WIDEST // spec.dtype.itemsize)
+    return Subgroups(schedule=schedule, size=size)
 
 
 def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size) -> CooperativePlan:
@@ -269,6 +290,8 @@ def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size)
     subgroups = _subgroups(spec, schedule, size)
     direct = None
     functions = epilogue.functions(buffers)
+    transposes = a.transposed or b.transposed
+    functions = (TRANSPOSE, *functions) if transposes else functions
     sums = StagedSums(subgroups=subgroups, outputs=outputs).elements
     if is_direct(spec, size, outputs, epilogue):
         direct = DirectSums(subgroups=subgroups, outputs=outputs, epilogue=epilogue)
@@ -279,7 +302,7 @@ def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size)
         scalar="uint",
         vector=ELEMENT // WORD,
         length=max(schedule.num_stages * (a.elements + b.elements), sums),
-        by_component=min(size.m, size.n, size.k) * spec.dtype.itemsize < WIDEST,
+        by_component=transposes or size.k * spec.dtype.itemsize < WIDEST,
     )
     plan = CooperativePlan(
         spec=spec,
@@ -307,8 +330,14 @@ def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size)
 def _operand(
     spec: Matmul, schedule: CooperativeMatmul, name: str, side: Side, start: int
 ) -> CooperativeOperand:
+    """With accesses of 16 bytes; of what is transposed, the widest of which each invocation has
+    as many as a word has elements."""
+    most = WIDEST // spec.dtype.itemsize
+    if not is_k_inner(spec, name):
+        each = side.block * schedule.block_k // schedule.num_threads
+        most = min(most, each * spec.dtype.itemsize // WORD)
     return CooperativeOperand(
-        matrix=plan_matrix(spec, name, WIDEST // spec.dtype.itemsize),
+        matrix=plan_matrix(spec, name, most),
         side=side,
         block_k=schedule.block_k,
         num_threads=schedule.num_threads,

@@ -19,12 +19,10 @@ WIDTH = ELEMENT // WORD
 
 @frozen
 class Subgroups:
-    """How the subgroups of a workgroup share its block tile, and which matrices each has. `access`:
-    elements of A or B in one."""
+    """How the subgroups of a workgroup share its block tile, and which matrices each has."""
 
     schedule: CooperativeMatmul
     size: Size
-    access: int
 
     @property
     def number(self) -> int:
@@ -50,14 +48,10 @@ class Subgroups:
 
     @property
     def fits(self) -> bool:
-        """Each subgroup has whole matrices, which begin with a whole access."""
+        """Each subgroup has whole matrices."""
         if self.schedule.num_threads < self.size.lanes or self.schedule.block_k % self.size.k:
             return False
-        if (
-            min(self.warp_m, self.warp_n) == 0
-            or self.warp_m % self.access
-            or self.warp_n % self.access
-        ):
+        if min(self.warp_m, self.warp_n) == 0:
             return False
         return self.warp_m % self.size.m == self.warp_n % self.size.n == 0
 

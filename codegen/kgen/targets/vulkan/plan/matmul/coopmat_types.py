@@ -25,10 +25,12 @@ class Size:
 @frozen
 class CooperativeTypes:
     """The component of A and B in SPIR-V, that of sums, and what they take of a module and of a
-    device. `signs`: the operands of a multiply-add that say which components are signed. `sizes`
-    are those that devices have, the one to take first."""
+    device. `element`: the component in a vector, where its sign does not matter. `signs`: the
+    operands of a multiply-add that say which components are signed. `sizes` are those that devices
+    have, the one to take first."""
 
     component: str
+    element: str
     sums: str
     signs: str = ""
     capabilities: tuple[str, ...]
@@ -60,6 +62,7 @@ SIZES_8BIT = (
 TYPES = {
     DType.F16: CooperativeTypes(
         component="half",
+        element="half",
         sums="float",
         capabilities=("Float16",),
         features=("shaderFloat16",),
@@ -67,6 +70,7 @@ TYPES = {
     ),
     DType.BF16: CooperativeTypes(
         component="bfloat16",
+        element="bfloat16",
         sums="float",
         capabilities=("BFloat16TypeKHR", "BFloat16CooperativeMatrixKHR"),
         extensions=("SPV_KHR_bfloat16",),
@@ -75,6 +79,7 @@ TYPES = {
     ),
     DType.S8: CooperativeTypes(
         component="char",
+        element="uchar",
         sums="int",
         signs="MatrixASignedComponentsKHR|MatrixBSignedComponentsKHR|MatrixCSignedComponentsKHR"
         "|MatrixResultSignedComponentsKHR",

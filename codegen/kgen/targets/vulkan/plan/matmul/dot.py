@@ -22,6 +22,7 @@ from kgen.targets.vulkan.plan.matmul.base import (
 )
 from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD, DotOperand
 from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, is_k_inner, output_width, plan_matrix
+from kgen.targets.vulkan.plan.matmul.operand import Transpose
 from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, Side
 from kgen_runtime.values import frozen
 
@@ -124,6 +125,11 @@ class DotPlan(MatmulPlan):
     def bytes(self) -> tuple[Byte, ...]:
         """Those of a quad."""
         return tuple(Byte(number=number) for number in range(QUAD))
+
+    @property
+    def transpose(self) -> Transpose:
+        """Of four steps' bytes, a quad."""
+        return Transpose(name="transpose_bytes", number=QUAD)
 
     # Sums
 

@@ -21,29 +21,9 @@ class DotOperand(GroupedOperand):
     # A copy
 
     @property
-    def wide(self) -> bool:
-        """Accesses are of whole words."""
-        return self.matrix.width > 1
-
-    @property
-    def words(self) -> range:
-        """Numbers of the words of an access."""
-        return range(self.matrix.tensor.vector)
-
-    @property
-    def is_vector(self) -> bool:
-        """An access is of several words."""
-        return len(self.words) > 1
-
-    @property
     def along_k(self) -> bool:
         """An access is whole quads."""
         return self.wide and self.matrix.k_inner
-
-    @property
-    def transposed(self) -> bool:
-        """An access is of four neighbours along the edge."""
-        return self.wide and not self.matrix.k_inner
 
     @property
     def quads(self) -> range:
@@ -52,17 +32,7 @@ class DotOperand(GroupedOperand):
 
     @property
     def rows(self) -> range:
-        """Numbers of the steps of k that a copy loads one by one."""
         return range(1 if self.along_k else QUAD)
-
-    def row_distance(self, row: int) -> int:
-        """From the first of these to another, in the buffer."""
-        return row * (1 if self.matrix.k_inner else self.matrix.outer_stride)
-
-    @property
-    def k_places(self) -> int:
-        """Places along k of a copy's access: accesses, or steps."""
-        return 1 if self.along_k else QUAD
 
     # Which copies an invocation has
 
@@ -71,10 +41,6 @@ class DotOperand(GroupedOperand):
         if self.matrix.k_inner:
             return self.block_k // (QUAD * len(self.quads))
         return super().inner_block
-
-    @property
-    def outer_block(self) -> int:
-        return self.side.block if self.matrix.k_inner else self.block_k // QUAD
 
     def distance(self, inner: int, outer: int) -> int:
         """In groups."""
@@ -93,12 +59,6 @@ class DotOperand(GroupedOperand):
     def quad_distance(self, quad: int) -> int:
         """Groups from a copy's first quad to another."""
         return quad * self.pitch
-
-    @property
-    def zero(self) -> str:
-        """The id of an access of zeros."""
-        vector = self.matrix.tensor.vector
-        return "uint_0" if vector == 1 else f"uvec{vector}_zero"
 
     @property
     def shared(self) -> Shared:

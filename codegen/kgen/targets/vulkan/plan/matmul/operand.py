@@ -53,6 +53,26 @@ class Operand:
 
 
 @frozen
+class Transpose:
+    """The function `name` of a module: as many words as one has elements, by columns instead of
+    rows. `vector`: the type of a word's elements, if they are taken out of it as such."""
+
+    name: str
+    number: int
+    element: str = ""
+    vector: str = ""
+
+    @property
+    def type(self) -> str:
+        """Of the words."""
+        return f"uvec{self.number}"
+
+    @property
+    def numbers(self) -> range:
+        return range(self.number)
+
+
+@frozen
 class Copy:
     """One of an invocation's copies per K-tile, by number: its distance from the first along the
     contiguous dimension and along the other, in copies, and in workgroup memory."""
@@ -66,9 +86,52 @@ class Copy:
 @frozen
 class CopiedOperand(Operand):
     """A or B, of which all invocations of a workgroup together copy each K-tile to workgroup
-    memory: neighbours take what is contiguous."""
+    memory. Neighbours take what is contiguous, or, if `outer_first`, what is not."""
 
     num_threads: int
+
+    # A copy
+
+    @property
+    def rows(self) -> range:
+        """Numbers of the steps of k that a copy loads one by one."""
+        return range(1)
+
+    def row_distance(self, row: int) -> int:
+        """From the first of these to another, in the buffer."""
+        return row * (1 if self.matrix.k_inner else self.matrix.outer_stride)
+
+    @property
+    def words(self) -> range:
+        """Numbers of the words of an access."""
+        return range(self.matrix.tensor.vector)
+
+    @property
+    def is_vector(self) -> bool:
+        """An access is of several words."""
+        return len(self.words) > 1
+
+    @property
+    def wide(self) -> bool:
+        """Accesses are of whole words."""
+        return self.matrix.width > 1
+
+    @property
+    def transposed(self) -> bool:
+        """What a copy loads are elements along the edge of several steps of k, and what it stores
+        are words of these steps."""
+        return self.wide and not self.matrix.k_inner and len(self.rows) > 1
+
+    @property
+    def zero(self) -> str:
+        """The id of an access of zeros."""
+        return f"uvec{len(self.words)}_zero" if self.is_vector else "uint_0"
+
+    # Which copies an invocation has
+
+    @property
+    def outer_first(self) -> bool:
+        return False
 
     @property
     def inner_block(self) -> int:
@@ -79,25 +142,30 @@ class CopiedOperand(Operand):
     @property
     def outer_block(self) -> int:
         """Those along the other one."""
-        return self.side.block if self.matrix.k_inner else self.block_k
+        return self.side.block if self.matrix.k_inner else self.block_k // len(self.rows)
 
     @property
     def inner_step(self) -> int:
         """Invocations side by side along the contiguous dimension."""
+        if self.outer_first:
+            return max(1, self.num_threads // self.outer_block)
         return min(self.inner_block, self.num_threads)
 
     @property
     def outer_step(self) -> int:
+        if self.outer_first:
+            return min(self.outer_block, self.num_threads)
         return max(1, self.num_threads // self.inner_block)
 
     @property
-    def inner_mask(self) -> int:
-        """An invocation's first copy along the contiguous dimension is its number and this."""
-        return self.inner_step - 1
+    def first_mask(self) -> int:
+        """An invocation's first copy along the dimension that neighbours share is its number and
+        this."""
+        return (1 << self.first_log2) - 1
 
     @property
-    def inner_log2(self) -> int:
-        return log2(self.inner_step)
+    def first_log2(self) -> int:
+        return log2(self.outer_step if self.outer_first else self.inner_step)
 
     def distance(self, inner: int, outer: int) -> int:
         """In workgroup memory, from an invocation's first copy to another."""
