@@ -50,27 +50,30 @@ def irees(problem: Problem) -> Iterator[Compiled]:
         yield compiled_module(name, module, launch)
 
 
+def table_row(problem: str, whose: str, each: Compiled) -> list[str]:
+    """What one compiler makes of a kernel, under :data:`HEAD`."""
+    if each.reason is not None:
+        return [problem, whose, each.compiler, *["–"] * 6, each.reason]
+    numbers = each.metrics
+    cells = (
+        f"{numbers[name]:.3g}" if name in numbers else "–"
+        for name in (
+            "registers",
+            "occupancy",
+            "spills",
+            "matrix_share",
+            "others_per_matrix",
+            "scalar_loads",
+        )
+    )
+    loads = ", ".join(f"{n} {op}" for op, n in each.loads.most_common(4))
+    return [problem, whose, each.compiler, *cells, loads]
+
+
 def rows() -> Iterator[list[str]]:
     for problem, target in PROBLEMS:
         for whose, found in (("kgen", ours(problem, target)), ("IREE", tuple(irees(problem)))):
-            for each in found:
-                if each.reason is not None:
-                    yield [problem.name, whose, each.compiler, *["–"] * 6, each.reason]
-                    continue
-                numbers = each.metrics
-                cells = (
-                    f"{numbers[name]:.3g}" if name in numbers else "–"
-                    for name in (
-                        "registers",
-                        "occupancy",
-                        "spills",
-                        "matrix_share",
-                        "others_per_matrix",
-                        "scalar_loads",
-                    )
-                )
-                loads = ", ".join(f"{n} {op}" for op, n in each.loads.most_common(4))
-                yield [problem.name, whose, each.compiler, *cells, loads]
+            yield from (table_row(problem.name, whose, each) for each in found)
 
 
 HEAD = (

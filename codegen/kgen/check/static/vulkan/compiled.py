@@ -127,10 +127,12 @@ def compiled(reader: Reader, entry: KernelEntry) -> tuple[Compiled, ...]:
     return tuple(_compiled(compiler, request) for compiler in COMPILERS) if modules else ()
 
 
-def compiled_module(name: str, module: bytes, launch: Launch) -> Compiled:
-    """What the driver of this name makes of a module of anybody's."""
+def compiled_module(
+    name: str, module: bytes, launch: Launch, features: Sequence[str] = ()
+) -> Compiled:
+    """What the driver of this name makes of a module of anybody's that needs these features."""
     (compiler,) = (compiler for compiler in COMPILERS if compiler.name == name)
-    return _compiled(compiler, _request([launch], [(module, {})]))
+    return _compiled(compiler, _request([launch], [(module, {"features": list(features)})]))
 
 
 def _request(
