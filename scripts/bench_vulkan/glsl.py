@@ -2,9 +2,9 @@
 
     python -m scripts.bench_vulkan.glsl FOLDER [--glslang PROGRAM] [--write]
 
-FOLDER is ggml-vulkan/vulkan-shaders of a checkout of llama.cpp or ggml, whose products are mul_mm.comp;
-PROGRAM is glslangValidator 13 or newer (Debian's glslang-tools from trixie on). The shader's tiles
-are those that ggml-vulkan.cpp chooses for the largest products on each GPU.
+FOLDER is ggml-vulkan/vulkan-shaders of a checkout of llama.cpp or ggml, whose products are
+mul_mm.comp; PROGRAM is glslangValidator 13 or newer (Debian's glslang-tools from trixie on). The
+shader's tiles are those that ggml-vulkan.cpp chooses for the largest products on each GPU.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ FEATURES = ("shaderFloat16", "cooperativeMatrix", "vulkanMemoryModel", "storageB
 
 @dataclass(frozen=True)
 class Case:
-    """`specialised`: the shader's specialisation constants, in their order: invocations, BM, BN, BK,
-    WM, WN, WMITER, TM, TN, TK, lanes of a subgroup, and that matrices are whole tiles."""
+    """`specialised`: the shader's specialisation constants, in their order: invocations, BM, BN,
+    BK, WM, WN, WMITER, TM, TN, TK, lanes of a subgroup, and that matrices are whole tiles."""
 
     problem: str
     compiler: str
