@@ -26,6 +26,7 @@ BLOCKS = (
     ("docs/performance.md", "make bench-triton"),
     ("docs/performance.md", "make bench-vulkan"),
     ("docs/performance.md", "make bench-vulkan, compiled"),
+    ("docs/performance.md", "python -m scripts.bench_vulkan.glsl"),
     *(
         ("docs/performance.md", f"{family}, {kind}")
         for family in FAMILIES
