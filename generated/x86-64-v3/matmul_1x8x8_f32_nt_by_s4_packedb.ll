@@ -25,7 +25,7 @@ enter:
   %e.p0.size = and <8 x i32> %e.p0.bits, splat (i32 2147483647)
   %e.p0.most = call <8 x i32> @llvm.umax.v8i32(<8 x i32> %e.p0.size, <8 x i32> zeroinitializer)
   %e.most = call i32 @llvm.vector.reduce.umax.v8i32(<8 x i32> %e.p0.most)
-  ; integers are at most 127 * (1 + 2^8 + 2^16); their unit is 2^(exponent - 149), but 2^-85 at least
+  ; an integer is at most 127 in each of its bytes; their unit is 22 powers of two under the exponent's, which is 64 at least
   %e.exponent.bits = add i32 %e.most, 66048
   %e.exponent = lshr i32 %e.exponent.bits, 23
   %e.exponent.kept = call i32 @llvm.umax.i32(i32 %e.exponent, i32 64)
@@ -41,20 +41,18 @@ enter:
   %e.l2 = getelementptr i8, ptr %limbs, i64 64
   %e.p0.units = fmul <8 x float> %e.p0, %e.per
   %e.p0.rounded = call <8 x float> @llvm.roundeven.v8f32(<8 x float> %e.p0.units)
-  %e.p0.l0.left = fptosi <8 x float> %e.p0.rounded to <8 x i32>
-  %e.p0.l0 = trunc <8 x i32> %e.p0.l0.left to <8 x i8>
+  %e.p0.integers = fptosi <8 x float> %e.p0.rounded to <8 x i32>
+  %e.p0.more = add <8 x i32> %e.p0.integers, splat (i32 8421504)
+  %e.p0.signed = xor <8 x i32> %e.p0.more, splat (i32 8421504)
+  %e.p0.limbs = bitcast <8 x i32> %e.p0.signed to <32 x i8>
+  %e.p0.l0 = trunc <8 x i32> %e.p0.signed to <8 x i8>
   store <8 x i8> %e.p0.l0, ptr %limbs, align 1
-  %e.p0.l0.wide = sext <8 x i8> %e.p0.l0 to <8 x i32>
-  %e.p0.l0.others = sub <8 x i32> %e.p0.l0.left, %e.p0.l0.wide
-  %e.p0.l1.left = ashr exact <8 x i32> %e.p0.l0.others, splat (i32 8)
-  %e.p0.l1 = trunc <8 x i32> %e.p0.l1.left to <8 x i8>
+  %e.p0.l1.low = lshr <8 x i32> %e.p0.signed, splat (i32 8)
+  %e.p0.l1 = trunc <8 x i32> %e.p0.l1.low to <8 x i8>
   store <8 x i8> %e.p0.l1, ptr %e.l1, align 1
-  %e.p0.l1.wide = sext <8 x i8> %e.p0.l1 to <8 x i32>
-  %e.p0.l1.others = sub <8 x i32> %e.p0.l1.left, %e.p0.l1.wide
-  %e.p0.l2.left = ashr exact <8 x i32> %e.p0.l1.others, splat (i32 8)
-  %e.p0.l2 = trunc <8 x i32> %e.p0.l2.left to <8 x i8>
+  %e.p0.l2.low = lshr <8 x i32> %e.p0.signed, splat (i32 16)
+  %e.p0.l2 = trunc <8 x i32> %e.p0.l2.low to <8 x i8>
   store <8 x i8> %e.p0.l2, ptr %e.l2, align 1
-  %e.p0.l2.wide = sext <8 x i8> %e.p0.l2 to <8 x i32>
   %e.p8.l0.to = getelementptr i8, ptr %limbs, i64 8
   %e.p8.l1.to = getelementptr i8, ptr %e.l1, i64 8
   %e.p8.l2.to = getelementptr i8, ptr %e.l2, i64 8
@@ -73,19 +71,25 @@ enter:
   store <8 x i8> zeroinitializer, ptr %e.p24.l0.to, align 1
   store <8 x i8> zeroinitializer, ptr %e.p24.l1.to, align 1
   store <8 x i8> zeroinitializer, ptr %e.p24.l2.to, align 1
-  %e.start_l0.p0 = add <8 x i32> zeroinitializer, %e.p0.l0.wide
-  %e.start_l0.sum = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %e.start_l0.p0)
-  %e.start_l0 = mul i32 %e.start_l0.sum, -8
+  %e.start_l0.p0.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> bitcast (<8 x i32> splat (i32 8) to <32 x i8>), <32 x i8> %e.p0.limbs)
+  %e.start_l0.p0 = add <16 x i16> zeroinitializer, %e.start_l0.p0.pairs
+  %e.start_l0.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %e.start_l0.p0, <16 x i16> splat (i16 1))
+  %e.start_l0.sum = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %e.start_l0.wide)
+  %e.start_l0 = sub i32 0, %e.start_l0.sum
   %e.start_l0.at = getelementptr i8, ptr %blocks, i64 4
   store i32 %e.start_l0, ptr %e.start_l0.at, align 4
-  %e.start_l1.p0 = add <8 x i32> zeroinitializer, %e.p0.l1.wide
-  %e.start_l1.sum = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %e.start_l1.p0)
-  %e.start_l1 = mul i32 %e.start_l1.sum, -8
+  %e.start_l1.p0.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> bitcast (<8 x i32> splat (i32 2048) to <32 x i8>), <32 x i8> %e.p0.limbs)
+  %e.start_l1.p0 = add <16 x i16> zeroinitializer, %e.start_l1.p0.pairs
+  %e.start_l1.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %e.start_l1.p0, <16 x i16> splat (i16 1))
+  %e.start_l1.sum = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %e.start_l1.wide)
+  %e.start_l1 = sub i32 0, %e.start_l1.sum
   %e.start_l1.at = getelementptr i8, ptr %blocks, i64 8
   store i32 %e.start_l1, ptr %e.start_l1.at, align 4
-  %e.start_l2.p0 = add <8 x i32> zeroinitializer, %e.p0.l2.wide
-  %e.start_l2.sum = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %e.start_l2.p0)
-  %e.start_l2 = mul i32 %e.start_l2.sum, -8
+  %e.start_l2.p0.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> bitcast (<8 x i32> splat (i32 524288) to <32 x i8>), <32 x i8> %e.p0.limbs)
+  %e.start_l2.p0 = add <16 x i16> zeroinitializer, %e.start_l2.p0.pairs
+  %e.start_l2.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %e.start_l2.p0, <16 x i16> splat (i16 1))
+  %e.start_l2.sum = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %e.start_l2.wide)
+  %e.start_l2 = sub i32 0, %e.start_l2.sum
   %e.start_l2.at = getelementptr i8, ptr %blocks, i64 12
   store i32 %e.start_l2, ptr %e.start_l2.at, align 4
   %all.most = call i32 @llvm.umax.i32(i32 0, i32 %e.most)

@@ -6,10 +6,10 @@
 ; schedule:  mainloop=limbs,mr=1,nr=16,mc=1,kc=64,nc=32,pack_a=1,pack_b=0 (user)
 ; launch:    1 task of 1 x 32 outputs: 1 x 1 blocks
 ; method:    products of bytes with vpdpbusd: A in block floating point, each 64 of K integers of one exponent in
-;              3 signed bytes; a task is an mc x nc block of out, in panels of nr columns of B times mr rows of A
-; memory:    stack, 400 B
-;            %limbs: s8 [mc][3][K], 256 B a row, zero past K
-;            %blocks: [mc][K / 64] of f32 its unit and s32[3] where its limbs' sums start, 16 B a row
+;              4 signed bytes; a task is an mc x nc block of out, in panels of nr columns of B times mr rows of A
+; memory:    stack, 468 B
+;            %limbs: s8 [mc][4][K], 320 B a row, zero past K
+;            %blocks: [mc][K / 64] of f32 its unit and s32[4] where its limbs' sums start, 20 B a row
 ;            %acc: float [mc][nc], 128 B a row
 ; arguments: a: input f32[1, 24], strides [24, 1]
 ;            b: input s8[2, 16, 16, 4], strides [1024, 64, 4, 1], prepacked: (k, n) at [n / 16][k / 4][n % 16][k
@@ -30,85 +30,99 @@ enter:
   %e.p16.size = and <16 x i32> %e.p16.bits, splat (i32 2147483647)
   %e.p16.most = call <16 x i32> @llvm.umax.v16i32(<16 x i32> %e.p16.size, <16 x i32> %e.p0.most)
   %e.most = call i32 @llvm.vector.reduce.umax.v16i32(<16 x i32> %e.p16.most)
-  ; integers are at most 127 * (1 + 2^8 + 2^16); their unit is 2^(exponent - 149), but 2^-85 at least
+  ; an integer is at most 127 in each of its bytes; their unit is 30 powers of two under the exponent's, which is 64 at least
   %e.exponent.bits = add i32 %e.most, 66048
   %e.exponent = lshr i32 %e.exponent.bits, 23
   %e.exponent.kept = call i32 @llvm.umax.i32(i32 %e.exponent, i32 64)
-  %e.unit.exponent = sub i32 %e.exponent.kept, 22
+  %e.unit.exponent = sub i32 %e.exponent.kept, 30
   %e.unit = shl i32 %e.unit.exponent, 23
   store i32 %e.unit, ptr %blocks, align 4
-  %e.per.exponent = sub i32 276, %e.exponent.kept
+  %e.per.exponent = sub i32 284, %e.exponent.kept
   %e.per.bits = shl i32 %e.per.exponent, 23
   %e.per.one = bitcast i32 %e.per.bits to float
   %e.per.first = insertelement <16 x float> poison, float %e.per.one, i32 0
   %e.per = shufflevector <16 x float> %e.per.first, <16 x float> poison, <16 x i32> zeroinitializer
   %e.l1 = getelementptr i8, ptr %limbs, i64 64
   %e.l2 = getelementptr i8, ptr %limbs, i64 128
+  %e.l3 = getelementptr i8, ptr %limbs, i64 192
   %e.p0.units = fmul <16 x float> %e.p0, %e.per
   %e.p0.rounded = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %e.p0.units)
-  %e.p0.l0.left = fptosi <16 x float> %e.p0.rounded to <16 x i32>
-  %e.p0.l0 = trunc <16 x i32> %e.p0.l0.left to <16 x i8>
+  %e.p0.integers = fptosi <16 x float> %e.p0.rounded to <16 x i32>
+  %e.p0.more = add <16 x i32> %e.p0.integers, splat (i32 2155905152)
+  %e.p0.signed = xor <16 x i32> %e.p0.more, splat (i32 2155905152)
+  %e.p0.limbs = bitcast <16 x i32> %e.p0.signed to <64 x i8>
+  %e.p0.l0 = trunc <16 x i32> %e.p0.signed to <16 x i8>
   store <16 x i8> %e.p0.l0, ptr %limbs, align 1
-  %e.p0.l0.wide = sext <16 x i8> %e.p0.l0 to <16 x i32>
-  %e.p0.l0.others = sub <16 x i32> %e.p0.l0.left, %e.p0.l0.wide
-  %e.p0.l1.left = ashr exact <16 x i32> %e.p0.l0.others, splat (i32 8)
-  %e.p0.l1 = trunc <16 x i32> %e.p0.l1.left to <16 x i8>
+  %e.p0.l1.low = lshr <16 x i32> %e.p0.signed, splat (i32 8)
+  %e.p0.l1 = trunc <16 x i32> %e.p0.l1.low to <16 x i8>
   store <16 x i8> %e.p0.l1, ptr %e.l1, align 1
-  %e.p0.l1.wide = sext <16 x i8> %e.p0.l1 to <16 x i32>
-  %e.p0.l1.others = sub <16 x i32> %e.p0.l1.left, %e.p0.l1.wide
-  %e.p0.l2.left = ashr exact <16 x i32> %e.p0.l1.others, splat (i32 8)
-  %e.p0.l2 = trunc <16 x i32> %e.p0.l2.left to <16 x i8>
+  %e.p0.l2.low = lshr <16 x i32> %e.p0.signed, splat (i32 16)
+  %e.p0.l2 = trunc <16 x i32> %e.p0.l2.low to <16 x i8>
   store <16 x i8> %e.p0.l2, ptr %e.l2, align 1
-  %e.p0.l2.wide = sext <16 x i8> %e.p0.l2 to <16 x i32>
+  %e.p0.l3.low = lshr <16 x i32> %e.p0.signed, splat (i32 24)
+  %e.p0.l3 = trunc <16 x i32> %e.p0.l3.low to <16 x i8>
+  store <16 x i8> %e.p0.l3, ptr %e.l3, align 1
   %e.p16.l0.to = getelementptr i8, ptr %limbs, i64 16
   %e.p16.l1.to = getelementptr i8, ptr %e.l1, i64 16
   %e.p16.l2.to = getelementptr i8, ptr %e.l2, i64 16
+  %e.p16.l3.to = getelementptr i8, ptr %e.l3, i64 16
   %e.p16.units = fmul <16 x float> %e.p16, %e.per
   %e.p16.rounded = call <16 x float> @llvm.roundeven.v16f32(<16 x float> %e.p16.units)
-  %e.p16.l0.left = fptosi <16 x float> %e.p16.rounded to <16 x i32>
-  %e.p16.l0 = trunc <16 x i32> %e.p16.l0.left to <16 x i8>
+  %e.p16.integers = fptosi <16 x float> %e.p16.rounded to <16 x i32>
+  %e.p16.more = add <16 x i32> %e.p16.integers, splat (i32 2155905152)
+  %e.p16.signed = xor <16 x i32> %e.p16.more, splat (i32 2155905152)
+  %e.p16.limbs = bitcast <16 x i32> %e.p16.signed to <64 x i8>
+  %e.p16.l0 = trunc <16 x i32> %e.p16.signed to <16 x i8>
   store <16 x i8> %e.p16.l0, ptr %e.p16.l0.to, align 1
-  %e.p16.l0.wide = sext <16 x i8> %e.p16.l0 to <16 x i32>
-  %e.p16.l0.others = sub <16 x i32> %e.p16.l0.left, %e.p16.l0.wide
-  %e.p16.l1.left = ashr exact <16 x i32> %e.p16.l0.others, splat (i32 8)
-  %e.p16.l1 = trunc <16 x i32> %e.p16.l1.left to <16 x i8>
+  %e.p16.l1.low = lshr <16 x i32> %e.p16.signed, splat (i32 8)
+  %e.p16.l1 = trunc <16 x i32> %e.p16.l1.low to <16 x i8>
   store <16 x i8> %e.p16.l1, ptr %e.p16.l1.to, align 1
-  %e.p16.l1.wide = sext <16 x i8> %e.p16.l1 to <16 x i32>
-  %e.p16.l1.others = sub <16 x i32> %e.p16.l1.left, %e.p16.l1.wide
-  %e.p16.l2.left = ashr exact <16 x i32> %e.p16.l1.others, splat (i32 8)
-  %e.p16.l2 = trunc <16 x i32> %e.p16.l2.left to <16 x i8>
+  %e.p16.l2.low = lshr <16 x i32> %e.p16.signed, splat (i32 16)
+  %e.p16.l2 = trunc <16 x i32> %e.p16.l2.low to <16 x i8>
   store <16 x i8> %e.p16.l2, ptr %e.p16.l2.to, align 1
-  %e.p16.l2.wide = sext <16 x i8> %e.p16.l2 to <16 x i32>
+  %e.p16.l3.low = lshr <16 x i32> %e.p16.signed, splat (i32 24)
+  %e.p16.l3 = trunc <16 x i32> %e.p16.l3.low to <16 x i8>
+  store <16 x i8> %e.p16.l3, ptr %e.p16.l3.to, align 1
   %e.p32.l0.to = getelementptr i8, ptr %limbs, i64 32
   %e.p32.l1.to = getelementptr i8, ptr %e.l1, i64 32
   %e.p32.l2.to = getelementptr i8, ptr %e.l2, i64 32
+  %e.p32.l3.to = getelementptr i8, ptr %e.l3, i64 32
   store <16 x i8> zeroinitializer, ptr %e.p32.l0.to, align 1
   store <16 x i8> zeroinitializer, ptr %e.p32.l1.to, align 1
   store <16 x i8> zeroinitializer, ptr %e.p32.l2.to, align 1
+  store <16 x i8> zeroinitializer, ptr %e.p32.l3.to, align 1
   %e.p48.l0.to = getelementptr i8, ptr %limbs, i64 48
   %e.p48.l1.to = getelementptr i8, ptr %e.l1, i64 48
   %e.p48.l2.to = getelementptr i8, ptr %e.l2, i64 48
+  %e.p48.l3.to = getelementptr i8, ptr %e.l3, i64 48
   store <16 x i8> zeroinitializer, ptr %e.p48.l0.to, align 1
   store <16 x i8> zeroinitializer, ptr %e.p48.l1.to, align 1
   store <16 x i8> zeroinitializer, ptr %e.p48.l2.to, align 1
-  %e.start_l0.p0 = add <16 x i32> zeroinitializer, %e.p0.l0.wide
-  %e.start_l0.p16 = add <16 x i32> %e.start_l0.p0, %e.p16.l0.wide
+  store <16 x i8> zeroinitializer, ptr %e.p48.l3.to, align 1
+  %e.start_l0.p0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> zeroinitializer, <64 x i8> bitcast (<16 x i32> splat (i32 128) to <64 x i8>), <64 x i8> %e.p0.limbs)
+  %e.start_l0.p16 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %e.start_l0.p0, <64 x i8> bitcast (<16 x i32> splat (i32 128) to <64 x i8>), <64 x i8> %e.p16.limbs)
   %e.start_l0.sum = call i32 @llvm.vector.reduce.add.v16i32(<16 x i32> %e.start_l0.p16)
-  %e.start_l0 = mul i32 %e.start_l0.sum, -128
+  %e.start_l0 = sub i32 0, %e.start_l0.sum
   %e.start_l0.at = getelementptr i8, ptr %blocks, i64 4
   store i32 %e.start_l0, ptr %e.start_l0.at, align 4
-  %e.start_l1.p0 = add <16 x i32> zeroinitializer, %e.p0.l1.wide
-  %e.start_l1.p16 = add <16 x i32> %e.start_l1.p0, %e.p16.l1.wide
+  %e.start_l1.p0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> zeroinitializer, <64 x i8> bitcast (<16 x i32> splat (i32 32768) to <64 x i8>), <64 x i8> %e.p0.limbs)
+  %e.start_l1.p16 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %e.start_l1.p0, <64 x i8> bitcast (<16 x i32> splat (i32 32768) to <64 x i8>), <64 x i8> %e.p16.limbs)
   %e.start_l1.sum = call i32 @llvm.vector.reduce.add.v16i32(<16 x i32> %e.start_l1.p16)
-  %e.start_l1 = mul i32 %e.start_l1.sum, -128
+  %e.start_l1 = sub i32 0, %e.start_l1.sum
   %e.start_l1.at = getelementptr i8, ptr %blocks, i64 8
   store i32 %e.start_l1, ptr %e.start_l1.at, align 4
-  %e.start_l2.p0 = add <16 x i32> zeroinitializer, %e.p0.l2.wide
-  %e.start_l2.p16 = add <16 x i32> %e.start_l2.p0, %e.p16.l2.wide
+  %e.start_l2.p0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> zeroinitializer, <64 x i8> bitcast (<16 x i32> splat (i32 8388608) to <64 x i8>), <64 x i8> %e.p0.limbs)
+  %e.start_l2.p16 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %e.start_l2.p0, <64 x i8> bitcast (<16 x i32> splat (i32 8388608) to <64 x i8>), <64 x i8> %e.p16.limbs)
   %e.start_l2.sum = call i32 @llvm.vector.reduce.add.v16i32(<16 x i32> %e.start_l2.p16)
-  %e.start_l2 = mul i32 %e.start_l2.sum, -128
+  %e.start_l2 = sub i32 0, %e.start_l2.sum
   %e.start_l2.at = getelementptr i8, ptr %blocks, i64 12
   store i32 %e.start_l2, ptr %e.start_l2.at, align 4
+  %e.start_l3.p0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> zeroinitializer, <64 x i8> bitcast (<16 x i32> splat (i32 2147483648) to <64 x i8>), <64 x i8> %e.p0.limbs)
+  %e.start_l3.p16 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %e.start_l3.p0, <64 x i8> bitcast (<16 x i32> splat (i32 2147483648) to <64 x i8>), <64 x i8> %e.p16.limbs)
+  %e.start_l3.sum = call i32 @llvm.vector.reduce.add.v16i32(<16 x i32> %e.start_l3.p16)
+  %e.start_l3 = sub i32 0, %e.start_l3.sum
+  %e.start_l3.at = getelementptr i8, ptr %blocks, i64 16
+  store i32 %e.start_l3, ptr %e.start_l3.at, align 4
   %all.most = call i32 @llvm.umax.i32(i32 0, i32 %e.most)
   %exponent.bits = add i32 %all.most, 66048
   %exponent = lshr i32 %exponent.bits, 23
@@ -133,7 +147,7 @@ block.body:
   %block.k = mul nuw i64 %block, 64
   %block.b.offset = mul nuw i64 %block, 1024
   %block.b = getelementptr i8, ptr %b, i64 %block.b.offset
-  %block.data.offset = mul nuw i64 %block, 16
+  %block.data.offset = mul nuw i64 %block, 20
   %block.data = getelementptr i8, ptr %blocks, i64 %block.data.offset
   %block.limbs = getelementptr i8, ptr %limbs, i64 %block.k
   %m0.unit.one = load float, ptr %block.data, align 4
@@ -153,6 +167,11 @@ block.body:
   %m0.l2.start.one = load i32, ptr %m0.l2.start.at, align 4
   %m0.l2.start.first = insertelement <16 x i32> poison, i32 %m0.l2.start.one, i32 0
   %m0.l2.start = shufflevector <16 x i32> %m0.l2.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %m0.l3 = getelementptr i8, ptr %block.limbs, i64 192
+  %m0.l3.start.at = getelementptr i8, ptr %block.data, i64 16
+  %m0.l3.start.one = load i32, ptr %m0.l3.start.at, align 4
+  %m0.l3.start.first = insertelement <16 x i32> poison, i32 %m0.l3.start.one, i32 0
+  %m0.l3.start = shufflevector <16 x i32> %m0.l3.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
   br label %at.enter
 at.enter:
   br label %at.head
@@ -161,6 +180,7 @@ at.head:
   %m0_v0.l0 = phi <16 x i32> [ %m0.l0.start, %at.enter ], [ %m0_v0.l0.next, %at.latch ]
   %m0_v0.l1 = phi <16 x i32> [ %m0.l1.start, %at.enter ], [ %m0_v0.l1.next, %at.latch ]
   %m0_v0.l2 = phi <16 x i32> [ %m0.l2.start, %at.enter ], [ %m0_v0.l2.next, %at.latch ]
+  %m0_v0.l3 = phi <16 x i32> [ %m0.l3.start, %at.enter ], [ %m0_v0.l3.next, %at.latch ]
   %at.more = icmp ult i64 %at, 1024
   br i1 %at.more, label %at.body, label %at.done
 at.body:
@@ -169,6 +189,7 @@ at.body:
   %m0.l0.turn = getelementptr i8, ptr %block.limbs, i64 %at.k
   %m0.l1.turn = getelementptr i8, ptr %m0.l1, i64 %at.k
   %m0.l2.turn = getelementptr i8, ptr %m0.l2, i64 %at.k
+  %m0.l3.turn = getelementptr i8, ptr %m0.l3, i64 %at.k
   %v0.b0 = load <64 x i8>, ptr %v0.turn, align 1
   %v0.f0 = xor <64 x i8> %v0.b0, splat (i8 -128)
   %m0.l0.f0.group = load i32, ptr %m0.l0.turn, align 4
@@ -186,6 +207,11 @@ at.body:
   %m0.l2.f0.all = shufflevector <16 x i32> %m0.l2.f0.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l2.f0 = bitcast <16 x i32> %m0.l2.f0.all to <64 x i8>
   %m0_v0.l2.f0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l2, <64 x i8> %v0.f0, <64 x i8> %m0.l2.f0)
+  %m0.l3.f0.group = load i32, ptr %m0.l3.turn, align 4
+  %m0.l3.f0.all.first = insertelement <16 x i32> poison, i32 %m0.l3.f0.group, i32 0
+  %m0.l3.f0.all = shufflevector <16 x i32> %m0.l3.f0.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %m0.l3.f0 = bitcast <16 x i32> %m0.l3.f0.all to <64 x i8>
+  %m0_v0.l3.f0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l3, <64 x i8> %v0.f0, <64 x i8> %m0.l3.f0)
   %v0.b1.at = getelementptr i8, ptr %v0.turn, i64 64
   %v0.b1 = load <64 x i8>, ptr %v0.b1.at, align 1
   %v0.f1 = xor <64 x i8> %v0.b1, splat (i8 -128)
@@ -207,6 +233,12 @@ at.body:
   %m0.l2.f1.all = shufflevector <16 x i32> %m0.l2.f1.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l2.f1 = bitcast <16 x i32> %m0.l2.f1.all to <64 x i8>
   %m0_v0.l2.f1 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l2.f0, <64 x i8> %v0.f1, <64 x i8> %m0.l2.f1)
+  %m0.l3.f1.at = getelementptr i8, ptr %m0.l3.turn, i64 4
+  %m0.l3.f1.group = load i32, ptr %m0.l3.f1.at, align 4
+  %m0.l3.f1.all.first = insertelement <16 x i32> poison, i32 %m0.l3.f1.group, i32 0
+  %m0.l3.f1.all = shufflevector <16 x i32> %m0.l3.f1.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %m0.l3.f1 = bitcast <16 x i32> %m0.l3.f1.all to <64 x i8>
+  %m0_v0.l3.f1 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l3.f0, <64 x i8> %v0.f1, <64 x i8> %m0.l3.f1)
   %v0.b2.at = getelementptr i8, ptr %v0.turn, i64 128
   %v0.b2 = load <64 x i8>, ptr %v0.b2.at, align 1
   %v0.f2 = xor <64 x i8> %v0.b2, splat (i8 -128)
@@ -228,6 +260,12 @@ at.body:
   %m0.l2.f2.all = shufflevector <16 x i32> %m0.l2.f2.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l2.f2 = bitcast <16 x i32> %m0.l2.f2.all to <64 x i8>
   %m0_v0.l2.f2 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l2.f1, <64 x i8> %v0.f2, <64 x i8> %m0.l2.f2)
+  %m0.l3.f2.at = getelementptr i8, ptr %m0.l3.turn, i64 8
+  %m0.l3.f2.group = load i32, ptr %m0.l3.f2.at, align 4
+  %m0.l3.f2.all.first = insertelement <16 x i32> poison, i32 %m0.l3.f2.group, i32 0
+  %m0.l3.f2.all = shufflevector <16 x i32> %m0.l3.f2.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %m0.l3.f2 = bitcast <16 x i32> %m0.l3.f2.all to <64 x i8>
+  %m0_v0.l3.f2 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l3.f1, <64 x i8> %v0.f2, <64 x i8> %m0.l3.f2)
   %v0.b3.at = getelementptr i8, ptr %v0.turn, i64 192
   %v0.b3 = load <64 x i8>, ptr %v0.b3.at, align 1
   %v0.f3 = xor <64 x i8> %v0.b3, splat (i8 -128)
@@ -249,16 +287,24 @@ at.body:
   %m0.l2.f3.all = shufflevector <16 x i32> %m0.l2.f3.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l2.f3 = bitcast <16 x i32> %m0.l2.f3.all to <64 x i8>
   %m0_v0.l2.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l2.f2, <64 x i8> %v0.f3, <64 x i8> %m0.l2.f3)
+  %m0.l3.f3.at = getelementptr i8, ptr %m0.l3.turn, i64 12
+  %m0.l3.f3.group = load i32, ptr %m0.l3.f3.at, align 4
+  %m0.l3.f3.all.first = insertelement <16 x i32> poison, i32 %m0.l3.f3.group, i32 0
+  %m0.l3.f3.all = shufflevector <16 x i32> %m0.l3.f3.all.first, <16 x i32> poison, <16 x i32> zeroinitializer
+  %m0.l3.f3 = bitcast <16 x i32> %m0.l3.f3.all to <64 x i8>
+  %m0_v0.l3.next = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %m0_v0.l3.f2, <64 x i8> %v0.f3, <64 x i8> %m0.l3.f3)
   br label %at.latch
 at.latch:
   %at.after = add nuw i64 %at, 256
   br label %at.head
 at.done:
-  %m0_v0.l2.up = shl <16 x i32> %m0_v0.l2, splat (i32 8)
-  %m0_v0.upper = add <16 x i32> %m0_v0.l2.up, %m0_v0.l1
+  %m0_v0.l3.up = shl <16 x i32> %m0_v0.l3, splat (i32 8)
+  %m0_v0.upper = add <16 x i32> %m0_v0.l3.up, %m0_v0.l2
+  %m0_v0.l1.up = shl <16 x i32> %m0_v0.l1, splat (i32 8)
+  %m0_v0.lower = add <16 x i32> %m0_v0.l1.up, %m0_v0.l0
   %m0_v0.upper.float = sitofp <16 x i32> %m0_v0.upper to <16 x float>
-  %m0_v0.lower.float = sitofp <16 x i32> %m0_v0.l0 to <16 x float>
-  %m0_v0.float = call <16 x float> @llvm.fma.v16f32(<16 x float> %m0_v0.upper.float, <16 x float> splat (float 0x4070000000000000), <16 x float> %m0_v0.lower.float)
+  %m0_v0.lower.float = sitofp <16 x i32> %m0_v0.lower to <16 x float>
+  %m0_v0.float = call <16 x float> @llvm.fma.v16f32(<16 x float> %m0_v0.upper.float, <16 x float> splat (float 0x40F0000000000000), <16 x float> %m0_v0.lower.float)
   %m0_v0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %m0_v0.float, <16 x float> %m0.unit, <16 x float> %m0_v0)
   br label %block.latch
 block.latch:
@@ -347,8 +393,8 @@ m.done:
 define void @matmul_1x20x24_f32_nn_by_s8_packedb(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
   %acc = alloca [128 x i8], align 64
-  %limbs = alloca [256 x i8], align 64
-  %blocks = alloca [16 x i8], align 64
+  %limbs = alloca [320 x i8], align 64
+  %blocks = alloca [20 x i8], align 64
   br label %task.enter
 task.enter:
   br label %task.head
@@ -371,9 +417,9 @@ row.head:
 row.body:
   %row.a.offset = mul nuw i64 %row, 96
   %row.a = getelementptr i8, ptr %a, i64 %row.a.offset
-  %row.limbs.offset = mul nuw i64 %row, 256
+  %row.limbs.offset = mul nuw i64 %row, 320
   %row.limbs = getelementptr i8, ptr %limbs, i64 %row.limbs.offset
-  %row.blocks.offset = mul nuw i64 %row, 16
+  %row.blocks.offset = mul nuw i64 %row, 20
   %row.blocks = getelementptr i8, ptr %blocks, i64 %row.blocks.offset
   %row.fits = call i1 @limbs_of_row(ptr %row.a, ptr %row.limbs, ptr %row.blocks)
   %fit.next = and i1 %fit, %row.fits
@@ -408,9 +454,9 @@ p.i.head:
   %p.i.more = icmp ult i64 %p.i, 1
   br i1 %p.i.more, label %p.i.body, label %p.i.done
 p.i.body:
-  %p.w.limbs.offset = mul nuw i64 %p.i, 256
+  %p.w.limbs.offset = mul nuw i64 %p.i, 320
   %p.w.limbs = getelementptr i8, ptr %limbs, i64 %p.w.limbs.offset
-  %p.w.blocks.offset = mul nuw i64 %p.i, 16
+  %p.w.blocks.offset = mul nuw i64 %p.i, 20
   %p.w.blocks = getelementptr i8, ptr %blocks, i64 %p.w.blocks.offset
   %p.w.acc.offset = mul nuw i64 %p.i, 128
   %p.w.acc = getelementptr i8, ptr %p.acc, i64 %p.w.acc.offset
@@ -435,9 +481,9 @@ r.i.head:
   %r.i.more = icmp ult i64 %r.i, 1
   br i1 %r.i.more, label %r.i.body, label %r.i.done
 r.i.body:
-  %r.w.limbs.offset = mul nuw i64 %r.i, 256
+  %r.w.limbs.offset = mul nuw i64 %r.i, 320
   %r.w.limbs = getelementptr i8, ptr %limbs, i64 %r.w.limbs.offset
-  %r.w.blocks.offset = mul nuw i64 %r.i, 16
+  %r.w.blocks.offset = mul nuw i64 %r.i, 20
   %r.w.blocks = getelementptr i8, ptr %blocks, i64 %r.w.blocks.offset
   %r.w.acc.offset = mul nuw i64 %r.i, 128
   %r.w.acc = getelementptr i8, ptr %r.acc, i64 %r.w.acc.offset

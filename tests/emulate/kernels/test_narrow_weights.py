@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from onnx import numpy_helper
 
 import kgen
 from kgen.check.model.narrow import ROUNDED, products_of, weights_of
@@ -20,7 +21,7 @@ from kgen.spec import Layout, Matmul
 from kgen.spec.choices import WIDENED, BType
 from kgen_runtime import blocks
 from tests.device.vulkan.vulkan_support import open_vulkan
-from tests.onnx_models import EXPORTED, Maker, mlp
+from tests.onnx_models import DECODER, DECODER_STATES, EXPORTED, Maker, mlp
 from tests.open_devices import verify
 
 #: Tiles of either order with odd rows, which go by single bytes, and NVIDIA's few rows.
@@ -103,6 +104,30 @@ def test_other_weights_are_not_what_a_model_computes(model: Path) -> None:
 @pytest.mark.parametrize("weights", ["s8", "s4"])
 def test_an_encoder_with_narrow_weights(weights: str) -> None:
     (found,) = verified(EXPORTED["dynamo"], weights, ["native"])
+    assert found.passed, (found.first_wrong, found.outputs, found.reason)
+
+
+#: How much larger one channel of activations is than the others.
+OUTLIER = 256.0
+#: Products whose input is such a norm.
+READING = [["q"], ["k"], ["v"], ["gate"], ["up"]]
+
+
+def test_a_decoder_with_outliers(tmp_path: Path) -> None:
+    """A channel whose activations are far larger, as models of language have, and which no weight
+    takes: the others keep their digits beside it."""
+    proto = onnx.load(DECODER["step"])
+    for tensor in proto.graph.initializer:
+        array = numpy_helper.to_array(tensor).copy()
+        if "norm" in tensor.name:
+            array[5] *= OUTLIER
+        elif tensor.name == "permute":
+            array[5] = 0.0
+        elif tensor.name.split(".")[-2:-1] in READING:
+            array[:, 5] = 0.0
+        tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+    onnx.save(proto, tmp_path / "step.onnx")
+    (found,) = verified(tmp_path / "step.onnx", "s8", ["native"], states=DECODER_STATES)
     assert found.passed, (found.first_wrong, found.outputs, found.reason)
 
 

@@ -153,9 +153,7 @@ class CpuFamily(Family):
         inner = uses_inner(spec, target)
         product, dot = tile_product(spec.dtype, target), dot_for(spec.dtype, target)
         if uses_limbs(spec, target):
-            reason = (
-                "A as integers of 24 bits, one exponent for each block of k; sums in s32 and f32"
-            )
+            reason = "A as integers, one exponent for each block of k; sums in s32 and f32"
         elif product and not inner and not in_place(spec, target):
             reason = product.reason
         elif dot and (inner or uses_dot(spec, target)):

@@ -6,7 +6,7 @@ from kgen.schedule import LimbsMatmul
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.kernels.limb_parts import (
-    LIMBS,
+    limb_count,
     limb_dot,
     limb_registers,
     limbs_scratch,
@@ -16,8 +16,9 @@ from kgen.targets.cpu.schedule.block_sizes import balanced
 
 #: Rows of a tile at most: each further one saves less of what unpacking B costs.
 ROWS = 4
-#: Vectors of sums that hide the latency of the instruction: 5 cycles, two in each.
-CHAINS = 10
+#: Vectors of sums of a tile. Their limbs' chains hide the latency of the instruction, 5 cycles, two
+#: in each; a row's four panels are read side by side.
+SUMS = 4
 #: Columns of a task at least: what A's limbs cost is a thirtieth of its products.
 COLUMNS = 512
 #: Tasks that keep the cores of a common machine busy to the end.
@@ -32,12 +33,12 @@ def limbs_matmul(spec: Matmul, target: Target) -> LimbsMatmul:
     """Rows of A in even tiles, as many vectors of columns as their sums need; all of K."""
     registers, stack = target.limits["vector_registers"], target.limits["stack_bytes"]
     lanes = target.limits["vector_bytes"] // 4
-    row = limbs_scratch(spec)
-    fits = max(r for r in range(1, ROWS + 1) if limb_registers(r, 1) <= registers)
+    row, limbs = limbs_scratch(spec), limb_count(spec)
+    fits = max(r for r in range(1, ROWS + 1) if limb_registers(limbs, r, 1) <= registers)
     least = COLUMNS * spec.accumulate.itemsize
     mr = balanced(spec.m, min(fits, max(stack // (row + least), 1)), 1)
-    widths = range(1, min(-(-CHAINS // (LIMBS * mr)), -(-spec.n // lanes)) + 1)
-    nr = lanes * max(v for v in widths if limb_registers(mr, v) <= registers)
+    widths = range(1, min(-(-SUMS // mr), -(-spec.n // lanes)) + 1)
+    nr = lanes * max(v for v in widths if limb_registers(limbs, mr, v) <= registers)
     nc = balanced(spec.n, max(COLUMNS, -(-spec.n // ENOUGH_TASKS)), nr)
     room = (stack - mr * row) // (mr * spec.accumulate.itemsize)
     nc = min(nc, max(room // nr * nr, nr))

@@ -11,8 +11,14 @@ from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen_runtime.blocks import BLOCK
 from kgen_runtime.values import frozen
 
-#: Signed bytes of an integer, and its K in a group that an instruction adds up.
-LIMBS, GROUP = 3, 4
+#: Signed bytes of an integer. Four hold each f32 as it is that is within 2^-7 of the largest one of
+#: its block: a model's activations have outliers, which the others of a block must not vanish
+#: beside. A block of s4 is shorter, and has fewer bytes to read while its limbs are multiplied.
+LIMBS, LIMBS_OF_S4 = 4, 3
+#: The longest K of which a row of limbs fits a thread's stack.
+MOST_K = 49152
+#: K in a group that an instruction adds up.
+GROUP = 4
 #: K that shares an exponent, where B has no blocks of its own.
 SHARED_K = 64
 #: Bytes of a block's scale, and of its numbers in a vector's lane.
@@ -21,9 +27,8 @@ SCALE_BYTES, RUN = 2, 4
 TURN = 4
 #: What is added to s8, so that its numbers are from 0 on.
 HALF_OF_BYTES = 128
-#: Bytes of what the kernel keeps of a block of A: its unit, and what its limbs' sums start from.
+#: Bytes of a block's unit, and of what the sums of a limb of it start from.
 UNIT_BYTES = 4
-BLOCK_OF_A = UNIT_BYTES * (1 + LIMBS)
 
 
 @frozen
@@ -67,6 +72,8 @@ def limb_dot(spec: Matmul, target: Target) -> LimbDot | None:
     """The instruction for a constant B of few bits and an A whose K lies side by side."""
     if Operand.B not in spec.constant or spec.a_strides[2] != 1 or spec.dtype is not DType.F32:
         return None
+    if spec.k > MOST_K and not spec.has_blocks:
+        return None
     return next(
         (dot for feature, dot, types in LIMB_DOTS if target.has(feature) and spec.b_dtype in types),
         None,
@@ -102,14 +109,15 @@ class Factor:
 
 @frozen
 class Limb:
-    """The bytes of an integer, from the least significant one: `plane` bytes from a row's first
-    limbs to these, `start` bytes in a block of A to what their sums start from. What is left of the
-    integer goes into the `next` one, if there is one."""
+    """A byte of each integer, `bits` from its least significant one: `plane` bytes from a row's
+    first limbs to these, `start` bytes in a block of A to what their sums start from. `zero` is an
+    integer with nothing but this byte: what is added to the numbers of B."""
 
     name: str
+    bits: int
     plane: int
     start: int
-    next: str
+    zero: int
 
 
 @frozen
@@ -145,10 +153,14 @@ class LimbTile:
         return tuple(f"{m.name}_{v.name}" for m in self.rows for v in self.columns)
 
 
-def limb_registers(rows: int, vectors: int) -> int:
+def limb_count(spec: Matmul) -> int:
+    return LIMBS_OF_S4 if spec.has_blocks else LIMBS
+
+
+def limb_registers(limbs: int, rows: int, vectors: int) -> int:
     """Of a tile: sums of limbs and of floats, both halves of a vector of B for each, a limb of A,
     and a constant."""
-    return (LIMBS + 1) * rows * vectors + 2 * vectors + 2
+    return (limbs + 1) * rows * vectors + 2 * vectors + 2
 
 
 def shared_k(spec: Matmul) -> int:
@@ -156,7 +168,13 @@ def shared_k(spec: Matmul) -> int:
     return BLOCK if spec.has_blocks else SHARED_K
 
 
+def block_of_a(spec: Matmul) -> int:
+    """Bytes of what the kernel keeps of a block of A: its unit, and what its limbs' sums start
+    from."""
+    return UNIT_BYTES * (1 + limb_count(spec))
+
+
 def limbs_scratch(spec: Matmul) -> int:
     """Bytes of a row of A."""
     kc = shared_k(spec)
-    return -(-spec.k // kc) * (LIMBS * kc + BLOCK_OF_A) + LINE_BYTES
+    return -(-spec.k // kc) * (limb_count(spec) * kc + block_of_a(spec)) + LINE_BYTES

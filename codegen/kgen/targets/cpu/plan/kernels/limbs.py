@@ -1,11 +1,11 @@
 """The plan of matmul_limbs.ll.j2: f32 by weights of 8 or 4 bits, multiplied as bytes.
 
-A is taken in block floating point: the numbers of each block of K are integers of 24 bits that
-share an exponent, and each integer is three signed bytes, its limbs. So the weights need not become
-floats, one by one, before they are multiplied: an instruction adds products of bytes, for each limb
-by itself, and what becomes a float is a block's sum. An integer is within 2^-24 of the largest
-number of its block, relative to that; rows with NaN, an infinity, or nothing but tiny numbers are
-multiplied in f32, slowly.
+A is taken in block floating point: the numbers of each block of K are integers that share an
+exponent, and each integer is four signed bytes, its limbs, or three where B is of 4 bits. So the
+weights need not become floats, one by one, before they are multiplied: an instruction adds products
+of bytes, for each limb by itself, and what becomes a float is a block's sum. An integer of four
+limbs is within 2^-31 of its number, relative to the largest one of its block, and of three within
+2^-23; rows with NaN, an infinity, or nothing but tiny numbers are multiplied in f32, slowly.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, access
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.kernels.limb_parts import (
-    BLOCK_OF_A,
     GROUP,
     HALF_OF_BYTES,
-    LIMBS,
     RUN,
     SCALE_BYTES,
     TURN,
@@ -32,6 +30,8 @@ from kgen.targets.cpu.plan.kernels.limb_parts import (
     LimbRow,
     LimbTile,
     Piece,
+    block_of_a,
+    limb_count,
     limb_dot,
     limb_registers,
     shared_k,
@@ -77,15 +77,32 @@ class LimbsPlan(MatmulPlan):
         return self.compute.of("i8")
 
     @property
+    def halves(self) -> int:
+        """Half of a byte's numbers, in each limb of an integer."""
+        return sum(HALF_OF_BYTES << limb.bits for limb in self.limbs)
+
+    @property
+    def unit_below(self) -> int:
+        """Powers of two from the unit of a block's integers to its exponent: they have a sign, and
+        the exponent's power is half of one that is above the largest number."""
+        return 8 * len(self.limbs) - 2
+
+    @property
+    def per_unit(self) -> int:
+        """Biased exponents of a power of two and of what it is one of, added."""
+        return 2 * 127 + self.unit_below
+
+    @property
     def limbs(self) -> tuple[Limb, ...]:
         return tuple(
             Limb(
                 name=f"l{i}",
+                bits=8 * i,
                 plane=i * self.plane_bytes,
                 start=(i + 1) * UNIT_BYTES,
-                next=f"l{i + 1}" if i + 1 < LIMBS else "",
+                zero=self.zero << 8 * i,
             )
-            for i in range(LIMBS)
+            for i in range(limb_count(self.spec))
         )
 
     # -- B ----------------------------------------------------------------------------------
@@ -230,15 +247,15 @@ class LimbsPlan(MatmulPlan):
     @property
     def limb_row(self) -> int:
         """Of a row's limbs; rows begin in different cache sets."""
-        return LIMBS * self.plane_bytes + LINE_BYTES
+        return len(self.limbs) * self.plane_bytes + LINE_BYTES
 
     @property
     def block_of_a_bytes(self) -> int:
-        return BLOCK_OF_A
+        return block_of_a(self.spec)
 
     @property
     def blocks_row(self) -> int:
-        return self.blocks * BLOCK_OF_A
+        return self.blocks * self.block_of_a_bytes
 
     @property
     def a_m(self) -> int:
@@ -347,9 +364,9 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
-        kept = f"f32 its unit and s32[{LIMBS}] where its limbs' sums start"
+        kept = f"f32 its unit and s32[{len(self.limbs)}] where its limbs' sums start"
         return (
-            f"%limbs: s8 [mc][{LIMBS}][K], {self.limb_row} B a row, zero past K",
+            f"%limbs: s8 [mc][{len(self.limbs)}][K], {self.limb_row} B a row, zero past K",
             f"%blocks: [mc][K / {self.schedule.kc}] of {kept}, {self.blocks_row} B a row",
             f"%acc: float [mc][nc], {self.acc_row} B a row",
         )
@@ -358,8 +375,8 @@ class LimbsPlan(MatmulPlan):
     def notes(self) -> tuple[str, ...]:
         return (
             f"products of bytes with {self.dot.mnemonic}: A in block floating point, each "
-            f"{self.schedule.kc} of K integers of one exponent in {LIMBS} signed bytes; a task is "
-            "an mc x nc block of out, in panels of nr columns of B times mr rows of A",
+            f"{self.schedule.kc} of K integers of one exponent in {len(self.limbs)} signed bytes; "
+            "a task is an mc x nc block of out, in panels of nr columns of B times mr rows of A",
         )
 
     @property
@@ -390,7 +407,7 @@ def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan
         )
     lanes = target.limits["vector_bytes"] // 4
     check_multiple(schedule, "nr", lanes, "the columns of a vector")
-    needed = limb_registers(schedule.mr, schedule.nr // lanes)
+    needed = limb_registers(limb_count(spec), schedule.mr, schedule.nr // lanes)
     limit = target.limits["vector_registers"]
     if needed > limit:
         raise ScheduleError(
