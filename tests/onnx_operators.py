@@ -145,6 +145,63 @@ def gathered_nd(constant: bool) -> Make:
     return make
 
 
+def first_largest(m: Maker, x: str) -> str:
+    """A place that depends on data: of the largest number of the first column."""
+    column = m.add("Slice", x, *(m.constant(v, np.int64) for v in ([0], [1], [1])))
+    return str(m.add("ArgMax", column, axis=0, keepdims=1))
+
+
+def scattered_rows(turned: bool) -> Make:
+    """A row at a place that depends on data, in a tensor that is read later too; turned, a column
+    of it as exporters write one."""
+
+    def make(m: Maker) -> str:
+        x = m.input("x", (5, 4))
+        at = first_largest(m, x)
+        y = m.add("Exp", x)
+        if not turned:
+            row = m.add("Neg", m.add("Gather", x, m.constant([1], np.int64)))
+            return str(m.add("Add", m.add("ScatterND", y, at, row), m.add("Softmax", y)))
+        row = m.add("Slice", x, *(m.constant(v, np.int64) for v in ([2], [3], [1])))
+        y = m.add("ScatterND", m.add("Transpose", y), at, m.add("Transpose", row))
+        return str(m.add("Transpose", y))
+
+    return make
+
+
+def scattered_elements(m: Maker) -> str:
+    x = m.add("Tanh", m.input("x", (4, 6)))
+    at = m.add("ArgMax", x, axis=1, keepdims=1)
+    both = m.add("Concat", at, m.add("Sub", m.constant([[-1]] * 4, np.int64), at), axis=1)
+    known = m.add("ScatterND", m.weight(6), m.constant([[-1], [2]], np.int64), m.weight(2))
+    y = m.add("ScatterElements", x, m.add("Mod", both, m.constant(6, np.int64)), both_of(m), axis=1)
+    return str(m.add("Mul", y, known))
+
+
+def both_of(m: Maker) -> str:
+    return str(m.add("Exp", m.weight(4, 2)))
+
+
+def scattered_places(m: Maker) -> str:
+    x = m.input("x", (2, 3))
+    at = m.constant([[1, 2], [0, -1]], np.int64)
+    return str(m.add("ScatterND", m.add("Exp", x), at, m.weight(2)))
+
+
+def written_cache(**attributes: Any) -> Make:
+    """Two rows of a cache with heads first."""
+
+    def make(m: Maker) -> str:
+        x = m.input("x", (6, 4))
+        at = m.add("Reshape", first_largest(m, x), m.constant([1], np.int64))
+        at = m.add("Min", at, m.constant([4], np.int64))
+        shown = m.add("Reshape", m.add("Exp", x), m.constant([1, 1, 6, 4], np.int64))
+        cache = m.add("Concat", shown, m.add("Neg", shown), axis=1)
+        return str(m.add("TensorScatter", cache, m.weight(1, 2, 2, 4), at, **attributes))
+
+    return make
+
+
 def depth(operator: str, **attributes: Any) -> Make:
     def make(m: Maker) -> str:
         shape = (2, 8, 2, 3) if operator == "DepthToSpace" else (2, 3, 4, 6)
@@ -253,6 +310,8 @@ CASES: dict[str, Make] = {
     "Einsum, outer": einsum("i,j", (3,), 4),
     "ArgMax": place("ArgMax", 1), "ArgMin": place("ArgMin", 0),
     "GatherND": gathered_nd(True), "GatherND, data": gathered_nd(False),
+    "ScatterND": scattered_rows(False), "ScatterND, turned": scattered_rows(True),
+    "ScatterND, places": scattered_places, "ScatterElements": scattered_elements,
     "DepthToSpace": depth("DepthToSpace"), "DepthToSpace, CRD": depth("DepthToSpace", mode="CRD"),
     "SpaceToDepth": depth("SpaceToDepth"),
     "If": branches,

@@ -1,4 +1,5 @@
-"""Views, copies and gathers on all four families: verified with poison around every input."""
+"""Views, copies, gathers and scatters on all four families: verified with poison around every
+input."""
 
 from __future__ import annotations
 
@@ -45,6 +46,13 @@ GATHERS: tuple[tuple[str, Shapes], ...] = (
     ("concat(gather(table, index), y, 0)", ((11, 8), (5,), (3, 8))),
     ("gather(gather(table, rows), columns, axis=-1)", ((11, 9), (5,), (3,))),
 )
+#: Rows that are next to one another in their table, and rows that are not; elements.
+SCATTERS: tuple[tuple[str, Shapes], ...] = (
+    ("scatter(table, index, rows)", ((12, 3, 8), (1,), (3, 8))),
+    ("scatter(table, index, silu(rows) * scale, axis=1)", ((3, 20, 8), (1,), (3, 1, 8), (8,))),
+    ("scatter(table, index, slice(rows, 0, 1, 10), 1)", ((9, 7), (4,), (11, 4))),
+    ("scatter(table, index, transpose(rows), -2)", ((2, 31, 33), (2, 3), (33, 3))),
+)
 #: Outputs that share what they read, or take views of one another.
 SEVERAL: tuple[tuple[str, Shapes], ...] = (
     ("h = x + transpose(r); out = silu(h) * slice(y, 0, 1, inf)", ((5, 33), (33, 5), (6, 33))),
@@ -79,6 +87,13 @@ def test_views_and_copies(target: str) -> None:
 @pytest.mark.parametrize("target", FAMILIES)
 def test_gathers(target: str) -> None:
     check(gathers(), target, schedules=1)
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+def test_scatters(target: str) -> None:
+    """A table keeps what no index says, and nothing is written where one is out of range."""
+    check(specs(SCATTERS, DTYPES), target, schedules=1)
+    check(specs(SCATTERS[1:2], DTYPES[1:]), target, schedules=1)
 
 
 @pytest.mark.parametrize("target", FAMILIES)

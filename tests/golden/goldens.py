@@ -77,6 +77,11 @@ STREAMS = (
         expression="concat(transpose(x), gather(table, index), 0)", shapes=((12, 5), (9, 12), (3,)),
         dtype=DType.F32,
     ),
+    # A row of each head of a cache.
+    Elementwise(
+        expression="scatter(cache, pos, rows, 1)", shapes=((2, 12, 8), (1,), (2, 1, 8)),
+        dtype=DType.F32, index_dtype=DType.S64,
+    ),
 )  # fmt: skip
 #: Rows that stay in registers, some lanes of which lack the last vector, and rows that are read
 #: again; weights of columns.

@@ -90,7 +90,7 @@ def profile_kernel(
     artifact = next(a for a in entry.artifacts if a.format in LANGUAGES)
     source = reader.read(artifact).decode()
     data = next(inputs.data_sets(entry, seed))
-    buffers = data.buffers | inputs.output_buffers(entry)
+    buffers = data.buffers | inputs.output_buffers(entry, data.buffers)
     workgroups = None if sample is None else sample.workgroups
     executor = EmulatorExecutor(entry, artifact.format, source)
     try:

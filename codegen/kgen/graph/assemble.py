@@ -45,7 +45,7 @@ def lives(lowered: Lowered) -> dict[str, Life]:
     found: dict[str, Life] = {}
     for number, call in enumerate(lowered.calls):
         for binding in call.bindings.values():
-            name = binding.buffer
+            name = lowered.memory_of(binding.buffer)
             if name in kept:
                 continue
             buffer = lowered.buffers[name]
@@ -145,6 +145,7 @@ class _Assembly:
         return Step(kernel=self.plans[number].spec.key, bindings=bindings, nodes=call.nodes)
 
     def place(self, buffer: str, param: TensorParam) -> Place:
+        buffer = self.lowered.memory_of(buffer)
         if buffer in self.states:
             return Place(kind="state", name=self.states[buffer])
         if buffer in self.inputs:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from kgen import building, bundle, pipeline, targets
 from kgen.cache import kernel_cache
@@ -25,7 +26,9 @@ from kgen.graph.rewrites.normalizations import folded
 from kgen.graph.rewrites.rounded import TYPES, product_nodes, rounded
 from kgen.graph.rewrites.siblings import merged
 from kgen.graph.rewrites.tied import tied
+from kgen.graph.rewrites.written_rows import written_rows
 from kgen.graph.states import states_of, with_states
+from kgen.graph.tables import with_tables
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.members import member
 from kgen.targets.base import Plan, Target
@@ -51,12 +54,14 @@ def load(
     shapes: Mapping[str, Shape],
     weights: BType | None = None,
     products: DType | None = None,
+    states: Mapping[str, str] | None = None,
 ) -> Fused:
     """A model's fused graph, with its products' weights, or both of their operands, in a narrow
     type. Raises GraphError."""
     with no_misfits(path):
         model = folded(imported(read(path), shapes, OPERATORS))
-        graph = merged(graph_of(model))
+        graph = graph_of(model)
+        graph = merged(written_rows(graph, states_of(graph, states or {})))
         if weights is not None:
             graph = narrowed(graph, weights, weights_of(model))
         if products is not None:
@@ -76,14 +81,17 @@ def no_misfits(path: str | os.PathLike[str]) -> Iterator[None]:
         ) from error
 
 
-def lowered_for(fused: Fused, target: Target, states: Iterable[str] = ()) -> Lowered:
+def lowered_for(
+    fused: Fused, target: Target, states: Mapping[str, str] = MappingProxyType({})
+) -> Lowered:
     """The calls that a target has kernels for; of outputs that are `states`, which are written in
     place, each by its own. Raises GraphError for what has none."""
     try:
         found = lower(fused)
     except SpecError as error:
         raise GraphError(f"target={target.name}: {error}") from None
-    return with_further_outputs(found, {found.outputs[name] for name in states})
+    found = with_further_outputs(found, {found.outputs[name] for name in states.values()})
+    return with_tables(found, states)
 
 
 def compile_model(
@@ -126,10 +134,10 @@ def compile_model(
                 f"weights={wanted} is not one that {target.name} has; it has {', '.join(known)}"
             )
     progress(f"reading {path}")
-    fused = load(path, shapes or {}, wanted, multiplied)
+    fused = load(path, shapes or {}, wanted, multiplied, states)
     kept = states_of(fused.graph, states or {})
     with no_misfits(path):
-        lowered = {t.name: lowered_for(fused, t, kept.values()) for t in found}
+        lowered = {t.name: lowered_for(fused, t, kept) for t in found}
     # All is planned before anything is assembled, so that what cannot be done fails at once.
     plans = {}
     for target in found:

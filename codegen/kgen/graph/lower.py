@@ -16,7 +16,7 @@ from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.norms import normalized
 from kgen.graph.rewrites.recognise import recognised
 from kgen.graph.rewrites.tied import FEW
-from kgen.ops import reduces
+from kgen.ops import OUT, reduces
 from kgen.ops.expression import (
     Expression,
     Primitive,
@@ -31,6 +31,7 @@ from kgen.ops.expression import (
 from kgen.ops.views import has_views
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
+from kgen.spec.views import is_scatter
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -74,6 +75,14 @@ class Lowered:
     outputs: Mapping[str, str]
     #: Outputs by the inputs in whose place they are written, for the next run.
     states: Mapping[str, str] = field(default_factory=dict)
+    #: Buffers by those that have to lie in their memory.
+    within: Mapping[str, str] = field(default_factory=dict)
+
+    def memory_of(self, buffer: str) -> str:
+        """The buffer in whose memory one lies."""
+        while buffer in self.within:
+            buffer = self.within[buffer]
+        return buffer
 
 
 def lower(fused: Fused) -> Lowered:
@@ -184,17 +193,21 @@ class _Lowering:
             dtypes.append(buffer.dtype)
             shown = seen(layouts[name], buffer.elements, f"x{number}")
             assert shown is not None, leaf
-            found = shown.formula
-            if has_views(expression) and shown.shape != (layouts[name].shape or (1,)):
+            found, shape = shown.formula, shown.shape
+            if is_scatter(expression) and expression.arguments[0].name == name:
+                # It is written, and so looked at as it lies.
+                assert leaf.layout.is_packed and leaf.layout.size == buffer.elements, leaf
+                shape = leaf.layout.shape
+            elif has_views(expression) and shape != (layouts[name].shape or (1,)):
                 found = view("expand", (found, *layouts[name].shape))
             formulas[name] = found
-            shapes.append(shown.shape)
+            shapes.append(shape)
             bindings[f"x{number}"] = Binding(buffer=leaf.root)
         expression = substituted(expression, formulas)
         if expression.primitive is Primitive.INPUT:
             expression = call("cast", (expression,))
         spec = elementwise(expression, shapes, tuple(dtypes), value.dtype)
-        if math.prod(spec.domain) < math.prod(domain):
+        if math.prod(spec.output_shape(OUT)) < math.prod(domain):
             whole = view("expand", (expression, *domain))
             spec = elementwise(whole, shapes, tuple(dtypes), value.dtype)
         self.call(spec, bindings, into or value.id, nodes)

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 from kgen import suggest
 from kgen.errors import GraphError
 from kgen.graph.ir import Graph, Source
-from kgen.graph.lower import Binding, Call, Lowered, elementwise
+from kgen.graph.lower import Call, Lowered
+from kgen.graph.tables import copy_of
 from kgen.graph.upon import may_lie_upon
-from kgen.ops.expression import variable
-from kgen.ops.registry import call_of
 
 if TYPE_CHECKING:
     from kgen.targets.base import Plan
@@ -62,22 +61,12 @@ def with_states(lowered: Lowered, states: Mapping[str, str], plans: Mapping[int,
     calls = list(lowered.calls)
     buffers = dict(lowered.buffers)
     outputs = dict(lowered.outputs)
-    copied = call_of("cast", variable("x0"))
     for past, present in states.items():
         before, after = lowered.inputs[past], outputs[present]
-        if not _is_in_place(calls, before, after, plans):
+        if not _is_in_place(lowered, before, after, plans):
             apart = f"{after}.next"
             buffers[apart] = dataclasses.replace(buffers[after], id=apart)
-            size = (buffers[after].elements,)
-            dtype = buffers[after].dtype
-            calls.append(
-                Call(
-                    spec=elementwise(copied, (size,), (dtype,), dtype),
-                    bindings={"x0": Binding(buffer=after), "out": Binding(buffer=apart)},
-                    writes=(apart,),
-                    nodes=calls[_writer(calls, after)].nodes,
-                )
-            )
+            calls.append(copy_of(buffers[after], apart, calls[_writer(calls, after)].nodes))
             outputs[present] = apart
     return dataclasses.replace(
         lowered, calls=tuple(calls), buffers=buffers, outputs=outputs, states=dict(states)
@@ -88,10 +77,11 @@ def _writer(calls: Sequence[Call], buffer: str) -> int:
     return next(n for n, call in enumerate(calls) if buffer in call.writes)
 
 
-def _is_in_place(calls: Sequence[Call], before: str, after: str, plans: Mapping[int, Plan]) -> bool:
-    """Whether the call that writes `after` may write it where `before` lies: nothing reads that
-    behind it, and itself only element upon element."""
-    number = _writer(calls, after)
+def _is_in_place(lowered: Lowered, before: str, after: str, plans: Mapping[int, Plan]) -> bool:
+    """Whether the first call that writes the memory of `after` may write it where `before` lies:
+    nothing reads that behind it, and itself only element upon element."""
+    calls = lowered.calls
+    number = next(n for n, c in enumerate(calls) if after in map(lowered.memory_of, c.writes))
     reads = [n for n, c in enumerate(calls) if any(b.buffer == before for b in c.bindings.values())]
     if any(n > number for n in reads):
         return False

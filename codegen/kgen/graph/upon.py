@@ -31,12 +31,13 @@ def together(
     found = dict(lives)
     for number, call in enumerate(lowered.calls):
         made, *more = call.writes
+        made = lowered.memory_of(made)
         if more or made not in lives or lives[made].first != number:
             continue
         names = may_lie_upon(plans[number])
         for name, binding in call.bindings.items():
-            under = binding.buffer
-            users = [n for n, b in call.bindings.items() if b.buffer == under]
+            under = lowered.memory_of(binding.buffer)
+            users = [n for n, b in call.bindings.items() if lowered.memory_of(b.buffer) == under]
             if (
                 under in lives
                 and lives[under].last == number

@@ -28,7 +28,8 @@ class View:
     @property
     def parameters(self) -> tuple[str, ...]:
         """How it is called, for messages."""
-        tensors = ("x", "y", "...") if self.tensors == 0 else ("table", "index")[: self.tensors]
+        named = ("table", "index", "rows")[: self.tensors]
+        tensors = ("x", "y", "...") if self.tensors == 0 else named
         more = (f"{self.more}...",) if self.more else ()
         return (*(("x",) if self.tensors == 1 else tensors), *self.numbers, *more)
 
@@ -49,7 +50,12 @@ VIEWS: Mapping[str, View] = {
     ),
     "concat": View(example="concat(x, y, axis=0)", tensors=0, numbers=("axis",)),
     "gather": View(example="gather(table, index)", tensors=2, numbers=("axis",), defaults=(0.0,)),
+    "scatter": View(
+        example="scatter(table, index, rows)", tensors=3, numbers=("axis",), defaults=(0.0,)
+    ),
 }
+#: Those whose second tensor says places along an axis of the first.
+INDEXED = frozenset({"gather", "scatter"})
 #: Numbers that need not be whole: what is put where there is no element, and no end of a slice.
 ANY_NUMBER = frozenset({"value"})
 ENDS = frozenset({"start", "stop"})

@@ -67,7 +67,7 @@ class Elementwise(Viewed):
             object.__setattr__(self, "index_dtype", indices.pop())
 
     def output_shape(self, name: str) -> Shape:
-        return self.domain
+        return self.domain if self.scatter is None else self.shapes_of[self.table]
 
     @cached_property
     def index_inputs(self) -> frozenset[str]:

@@ -6,10 +6,11 @@ import math
 from functools import cached_property
 
 from kgen.errors import SpecError, Unfit
-from kgen.ops import Expression
+from kgen.ops import OUT, Expression
+from kgen.ops.expression import Primitive, infix, steps
 from kgen.ops.views import has_views
 from kgen.spec.formula import MAX_RANK, Formula, Shape
-from kgen.spec.views import Reads, Shapes, reads_of
+from kgen.spec.views import Reads, Shapes, is_scatter, reads_of
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
@@ -23,16 +24,50 @@ class Viewed(Formula):
     def domain(self) -> Shape:
         if not has_views(*self.formula_calls):
             return super().domain
-        found = Shapes(self.shapes_of, self.coordinates).broadcast(self.formula_calls)
+        shapes = Shapes(self.shapes_of, self.coordinates)
+        found = shapes.broadcast(self.formula_calls)
+        if self.scatter is not None:
+            found = shapes.rows(self.scatter)
         if len(found) > MAX_RANK:
             raise SpecError(f"the output has {len(found)} dimensions; {MAX_RANK} is the limit")
         return found
 
+    @property
+    def scatter(self) -> Expression | None:
+        """The expression that writes rows into a table and leaves the rest of it; its domain is
+        that of the rows."""
+        return next(filter(is_scatter, self.formula_calls), None)
+
+    @property
+    def table(self) -> str:
+        """The input that a scatter writes upon; "" of any other expression."""
+        return "" if self.scatter is None else self.scatter.arguments[0].name
+
     def _check_expression(self) -> None:
         super()._check_expression()
+        self._check_scatter()
         for name in self.inputs:
-            if all(read.tensor != name for read in self.reads.reads):
+            if name != self.table and all(read.tensor != name for read in self.reads.reads):
                 raise Unfit(name, f"no element of input {name} is in the output; leave it out")
+
+    def _check_scatter(self) -> None:
+        found = [step for step in steps(*self.formula_calls) if is_scatter(step)]
+        if not found:
+            return
+        table = found[0].arguments[0]
+        users = [s for s in steps(*self.formula_calls) for a in s.arguments if a is table]
+        if (
+            self.scatter is not found[0]
+            or len(self.formula_calls) > 1
+            or table.primitive is not Primitive.INPUT
+            or len(users) > 1
+            or self.out is not self.dtype_of(table.name)
+        ):
+            raise Unfit(
+                "scatter",
+                f"{infix(found[0])} writes into its table; it is all of the expression, and its "
+                "table an input of the output's type that nothing else reads",
+            )
 
     @property
     def shapes_of(self) -> dict[str, Shape]:
@@ -57,7 +92,11 @@ class Viewed(Formula):
             for p in self.parameters
             if p.role == "input"
         )
-        return super().bytes_moved - unread
+        found = super().bytes_moved - unread
+        if self.scatter is not None:
+            # Of the table rows are written.
+            found -= (math.prod(self.output_shape(OUT)) - self.elements) * self.out.itemsize
+        return found
 
     def _elements_read(self, of: TensorParam) -> int:
         """The most elements of an input that the output may take."""

@@ -24,6 +24,7 @@ from kgen.ops.expression import (
     variable,
     with_arguments,
 )
+from kgen.ops.views import INDEXED
 from kgen.spec.formula import Shape, packed
 from kgen_runtime.values import frozen
 
@@ -68,11 +69,13 @@ class Condition:
 @frozen
 class Reads:
     """Expressions without views, one for each output: their operands are `reads` and
-    `conditions`."""
+    `conditions`. `write` is where a scatter's output is written; others are, in order, as a whole.
+    """
 
     expressions: tuple[Expression, ...]
     reads: tuple[Read, ...]
     conditions: tuple[Condition, ...]
+    write: Read | None = None
 
     def read(self, name: str) -> Read:
         return next(r for r in self.reads if r.name == name)
@@ -97,7 +100,8 @@ At = tuple[Coordinate, ...]
 
 
 def input_uses(*expressions: Expression) -> tuple[frozenset[str], frozenset[str]]:
-    """Inputs whose elements are numbers of them, and those by which others are gathered."""
+    """Inputs whose elements are numbers of them, and those by which others are gathered or
+    scattered."""
     values: set[str] = set()
     indices: set[str] = set()
     seen: set[tuple[Expression, bool]] = set()
@@ -108,9 +112,9 @@ def input_uses(*expressions: Expression) -> tuple[frozenset[str], frozenset[str]
         seen.add((node, is_index))
         if node.primitive is Primitive.INPUT:
             (indices if is_index else values).add(node.name)
-        gathers = node.primitive is Primitive.VIEW and node.name == "gather"
+        indexed = node.primitive is Primitive.VIEW and node.name in INDEXED
         for i, argument in enumerate(node.arguments):
-            visit(argument, is_index or (gathers and i == 1))
+            visit(argument, is_index or (indexed and i == 1))
 
     for expression in expressions:
         visit(expression, False)
@@ -161,6 +165,9 @@ class Shapes:
             case "gather":
                 axis = self.axis(node, shapes[0], numbers[0])
                 return (*shapes[0][:axis], *shapes[1], *shapes[0][axis + 1 :])
+            case "scatter":
+                self.rows(node)
+                return shapes[0]
         return self._expanded(node, shapes[0], numbers)
 
     def broadcast(self, arguments: Sequence[Expression]) -> Shape:
@@ -176,6 +183,19 @@ class Shapes:
                     f"{infix(argument)} of shape {by_x(given)} does not broadcast to "
                     f"{by_x(found)}; a size is that of the output, or 1",
                 )
+        return found
+
+    def rows(self, node: Expression) -> Shape:
+        """The shape of what a scatter writes."""
+        (table, index, rows), numbers = parts(node)
+        shape = self[table]
+        axis = self.axis(node, shape, numbers[0])
+        found = (*shape[:axis], *self[index], *shape[axis + 1 :])
+        behind = found[len(found) - len(self[rows]) :]
+        if len(self[rows]) > len(found) or any(
+            n not in (1, m) for n, m in zip(self[rows], behind, strict=True)
+        ):
+            _refuse(node, f"writes rows of shape {by_x(self[rows])}; they are {by_x(found)}")
         return found
 
     def _concatenated(self, node: Expression, shapes: list[Shape], number: float) -> Shape:
@@ -238,6 +258,10 @@ class Shapes:
         return found.start, len(found), step
 
 
+def is_scatter(node: Expression) -> bool:
+    return node.primitive is Primitive.VIEW and node.name == "scatter"
+
+
 def parts(node: Expression) -> tuple[tuple[Expression, ...], tuple[float, ...]]:
     """A view's tensors and its numbers."""
     tensors = tuple(a for a in node.arguments if a.primitive is not Primitive.CONSTANT)
@@ -285,6 +309,9 @@ class _Reader:
 
     def all(self) -> Reads:
         at = tuple(Coordinate(step=1, axis=axis) for axis in range(len(self.out)))
+        for name, e in self.formulas.items():
+            if is_scatter(e):
+                return self.scattered(name, e, at)
         found = tuple(self.expression(e, self.shared(e, at), ()) for e in self.formulas.values())
         return Reads(
             expressions=found,
@@ -381,6 +408,22 @@ class _Reader:
             return True
         return self.condition(Condition(name="", axis=c.axis, low=low, high=high))
 
+    def scattered(self, name: str, node: Expression, at: At) -> Reads:
+        """The rows of a scatter at their own coordinates; and where its index says that they are
+        written, unless it is no place of the table."""
+        (table, index, rows), numbers = parts(node)
+        axis, rank = self.shapes.axis(node, self.shapes[table], numbers[0]), len(self.shapes[index])
+        place = self.place(node, index, at[axis : axis + rank], ())
+        held = self.condition(Condition(name="", index=place, high=self.shapes[table][axis]))
+        inner = (*at[:axis], Coordinate(step=1, index=held), *at[axis + rank :])
+        found = self.expression(rows, self.shared(rows, at), ())
+        return Reads(
+            expressions=(found,),
+            reads=tuple(self.reads.values()),
+            conditions=tuple(self.conditions.values()),
+            write=self.placed(name, self.shapes[table], inner, (held,)),
+        )
+
     def gathered(self, node: Expression, at: At, guards: tuple[str, ...]) -> Expression:
         (table, index), numbers = parts(node)
         shape, rank = self.shapes[table], len(self.shapes[index])
@@ -405,7 +448,10 @@ class _Reader:
         return self.expression(index, at, guards).name
 
     def read(self, node: Expression, at: At, guards: tuple[str, ...]) -> Read:
-        shape = self.inputs[node.name]
+        return self.known(self.placed(node.name, self.inputs[node.name], at, guards))
+
+    def placed(self, tensor: str, shape: Shape, at: At, guards: tuple[str, ...]) -> Read:
+        """A tensor's elements at coordinates, without a name yet."""
         offset, strides, indices = 0, [0] * len(self.out), []
         for n, stride, c in zip(shape, packed(shape), at, strict=True):
             if n == 1:
@@ -415,16 +461,14 @@ class _Reader:
                 indices.append((c.index, stride * c.step))
             elif c.step:
                 strides[c.axis] += stride * c.step
-        return self.known(
-            Read(
-                name="",
-                tensor=node.name,
-                offset=offset,
-                strides=tuple(strides),
-                indices=tuple(indices),
-                guards=guards,
-                is_index=node.name in self.index_inputs,
-            )
+        return Read(
+            name=tensor if tensor in self.formulas else "",
+            tensor=tensor,
+            offset=offset,
+            strides=tuple(strides),
+            indices=tuple(indices),
+            guards=guards,
+            is_index=tensor in self.index_inputs,
         )
 
     def known(self, read: Read) -> Read:

@@ -1,7 +1,8 @@
 """The plan of an element-wise kernel that all families share: vectors, and where inputs lie.
 
-The output is packed, so its elements are one line. It is cut into vectors of `vector` elements;
-what is left behind the last whole vector is `rest`. An input is read where the output's coordinates
+The output is packed, so its elements are one line; of a scatter, its rows are looked at as such a
+line. It is cut into vectors of `vector` elements; what is left behind the last whole vector is
+`rest`. An input is read where the output's coordinates
 say: dimensions that every tensor walks alike are first made one, so that most kernels have a single
 dimension, in which an input either is as long as the output or is one element.
 """
@@ -13,7 +14,9 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 from kgen.spec import Elementwise
+from kgen.spec.views import Read
 from kgen.targets.header import counted
+from kgen_runtime.manifest import Tile
 from kgen_runtime.values import frozen
 
 
@@ -126,32 +129,37 @@ class StreamPlan:
     @cached_property
     def inputs(self) -> tuple[StreamOperand, ...]:
         """The operands in the order of the parameters, those that are indices first."""
-        sizes = self.sizes
-        packed = tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
-        found = []
-        for read, steps in zip(self.spec.reads.reads, self.merged.strides, strict=True):
-            inner = steps[-1]
-            plain = not (read.offset or read.indices or read.guards)
-            places = (read.offset, *steps[:-1], *(stride for _, stride in read.indices))
-            found.append(
-                StreamOperand(
-                    name=read.name,
-                    tensor=read.tensor,
-                    offset=read.offset,
-                    strides=(*steps[:-1], inner * self.vector),
-                    lane=inner,
-                    linear=plain and steps == packed,
-                    single=inner == 0,
-                    whole=self.vector == 1
-                    or (inner in (0, 1) and not any(n % self.vector for n in places if inner)),
-                    indices=read.indices,
-                    guards=read.guards,
-                    is_index=read.is_index,
-                    spare=max(0, -inner * (self.vector - 1)),
-                )
-            )
+        reads = self.spec.reads.reads
+        found = [self._operand(*pair) for pair in zip(reads, self.merged.strides, strict=False)]
         order = {name: i for i, name in enumerate(self.spec.inputs)}
         return tuple(sorted(found, key=lambda i: (not i.is_index, order[i.tensor])))
+
+    @cached_property
+    def write(self) -> StreamOperand | None:
+        """Where a scatter's output is written, if its guards hold; None of one that is `linear`."""
+        write = self.spec.reads.write
+        return None if write is None else self._operand(write, self.merged.strides[-1])
+
+    def _operand(self, read: Read, steps: tuple[int, ...]) -> StreamOperand:
+        sizes, inner = self.sizes, steps[-1]
+        packed = tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
+        plain = not (read.offset or read.indices or read.guards)
+        places = (read.offset, *steps[:-1], *(stride for _, stride in read.indices))
+        return StreamOperand(
+            name=read.name,
+            tensor=read.tensor,
+            offset=read.offset,
+            strides=(*steps[:-1], inner * self.vector),
+            lane=inner,
+            linear=plain and steps == packed,
+            single=inner == 0,
+            whole=self.vector == 1
+            or (inner in (0, 1) and not any(n % self.vector for n in places if inner)),
+            indices=read.indices,
+            guards=read.guards,
+            is_index=read.is_index,
+            spare=max(0, -inner * (self.vector - 1)),
+        )
 
     @cached_property
     def conditions(self) -> tuple[StreamCondition, ...]:
@@ -194,14 +202,16 @@ class StreamPlan:
     def coordinates(self, counts: tuple[int, ...]) -> tuple[Dimension, ...]:
         """How a number gives its coordinates in these dimensions, those that something needs."""
         needed = {d for i in self.inputs if not i.linear for d, _ in i.terms}
+        needed |= {d for d, _ in self.write.terms} if self.write else set()
         needed |= {c.dimension for c in self.conditions if not c.index}
         return coordinates(counts, needed)
 
 
 @frozen
 class Merged:
-    """The output's `sizes` and each operand's `strides`, in as few dimensions as there can be, and
-    the dimension that each of the output's axes has become part of."""
+    """The output's `sizes` and each operand's `strides`, and behind these those of a scatter's
+    output, in as few dimensions as there can be, and the dimension that each of the output's axes
+    has become part of."""
 
     sizes: tuple[int, ...]
     strides: tuple[tuple[int, ...], ...]
@@ -209,14 +219,17 @@ class Merged:
 
 
 def merged_of(spec: Elementwise) -> Merged:
-    """Dimensions that a condition is about stay apart. Where indices differ from element to element
-    there is an innermost dimension of one element, so that no vector has several."""
+    """Dimensions that a condition is about stay apart. Where indices differ from element to
+    element, or a scatter's elements are not neighbours, there is an innermost dimension of one
+    element, so that no vector has several."""
     reads = spec.reads
-    strides = [read.strides for read in reads.reads]
+    accesses = [*reads.reads, *([reads.write] if reads.write else [])]
+    strides = [access.strides for access in accesses]
     apart = {c.axis for c in reads.conditions}
     sizes, columns, dimension_of = merge_apart(spec.domain, strides, apart)
-    of = zip(reads.reads, columns, strict=True)
-    if any(read.is_index and steps[-1] for read, steps in of):
+    of = list(zip(accesses, columns, strict=True))
+    apart_in_rows = any(access.is_index and steps[-1] for access, steps in of)
+    if apart_in_rows or (reads.write and of[-1][1][-1] not in (0, 1)):
         sizes = (*sizes, 1)
         columns = tuple((*steps, 0) for steps in columns)
     return Merged(sizes=sizes, strides=columns, dimension_of=dimension_of)
@@ -260,16 +273,29 @@ def coordinates(counts: Sequence[int], needed: Collection[int]) -> tuple[Dimensi
     )
 
 
+def tile_of(spec: Elementwise, extent: int) -> Tile | None:
+    """What a workgroup writes; where a scatter does is known when it runs."""
+    if spec.scatter is not None:
+        return None
+    return Tile(shape=(spec.elements,), extent=(extent,), axes=(0,))
+
+
 def widest_vector(spec: Elementwise, most: int) -> int:
     """The most elements, a power of two up to `most`, that a vector of every tensor can have."""
     stream = StreamPlan(spec=spec, vector=1)
     sizes = stream.sizes
-    if all(i.linear or i.is_constant for i in stream.inputs):
+    if stream.write is None and all(i.linear or i.is_constant for i in stream.inputs):
         return most
     vector = most
     # A vector stays in its row, and a condition holds for all of it or for none.
     inner = len(sizes) - 1
     ends = [end for c in stream.conditions if c.dimension == inner for end in (c.low, c.high)]
-    while any(length % vector for length in (sizes[-1], *ends)):
+    while any(length % vector for length in (sizes[-1], *ends)) or not _writes_whole(spec, vector):
         vector //= 2
     return vector
+
+
+def _writes_whole(spec: Elementwise, vector: int) -> bool:
+    """Whether a scatter writes vectors that are aligned in its table."""
+    write = StreamPlan(spec=spec, vector=vector).write
+    return write is None or write.whole

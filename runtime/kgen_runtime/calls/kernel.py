@@ -17,6 +17,7 @@ from kgen_runtime.calls.packed import PackedOperand
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.memory import dlpack
+from kgen_runtime.schema.scattered import lies_upon
 
 
 class Kernel:
@@ -40,6 +41,9 @@ class Kernel:
         #: The operand that calls are given packed, None if there is none.
         self.packed = next((PackedOperand(s, backend) for s in self._inputs if s.is_packed), None)
         self._outputs = tuple(Slot(entry.key, param, backend) for param in entry.outputs)
+        table = lies_upon(entry.spec)
+        #: The input that the output lies upon, where a kernel writes a part of it.
+        self._table = next((slot for slot in self._inputs if slot.name == table), None)
         self.on_host = backend.memory == dlpack.HOST
         self._has_addresses = backend.memory is not None
         self._workspaces = entry.workspaces
@@ -81,6 +85,7 @@ class Kernel:
         `Array` among them makes it an `Array`. Inputs that lie in memory otherwise than the kernel
         expects (transposed, strided, misaligned) are copied first. On other devices arguments are
         `Array`s or DLPack arrays of that device, and the call may return before the kernel is done.
+        A scatter writes into its table, and gives that.
         bf16 and 8-bit floats are arrays of `ml_dtypes` or their bits as uint16 and uint8. `stream`
         is a handle of the driver, for backends with streams.
 
@@ -178,6 +183,10 @@ class Kernel:
             buffers.append(found)
         if out is not None:
             self._check_outputs(written, buffers)
+        if self._table is not None and buffers[self._inputs.index(self._table)] != written[0]:
+            raise ArgumentError(
+                f"{self.key}: writes rows of {self._table.name}; give out= that, or no out="
+            )
         buffers += written
         buffers += loaded.stored
         for workspace in self._workspaces:
@@ -244,13 +253,15 @@ class Kernel:
         return f"{self.key}: takes {len(self._inputs)} arguments ({names}), got {count}"
 
     def _new_outputs(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        if self._table is not None:
+            return (arguments[self._inputs.index(self._table)],)
         if self.on_host and Array not in map(type, arguments):
             return tuple([output.empty() for output in self._outputs])
         params = (output.param for output in self._outputs)
         return tuple(Array.empty(self._backend, p.dtype, p.shape, p.strides) for p in params)
 
     def _check_overlap(self, output: Slot, own: Any, slot: Slot, buffer: Any) -> None:
-        if output.overlaps(own, slot, buffer):
+        if slot is not self._table and output.overlaps(own, slot, buffer):
             raise ArgumentError(
                 f"{self.key}: {output.name} overlaps {slot.name}; pass memory of its own"
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -24,7 +25,10 @@ TENSORS = {
     "pad": 1,
     "concat": 0,
     "gather": 2,
+    "scatter": 3,
 }
+#: Those whose second tensor says places along an axis of the first.
+INDEXED = frozenset({"gather", "scatter"})
 
 Shape = tuple[int, ...]
 Index = tuple[int, ...]
@@ -47,13 +51,22 @@ def parts(at: ast.expr) -> tuple[str, list[ast.expr], list[float]]:
     return name, at.args[:count], [number(n) for n in at.args[count:]]
 
 
+def table_of(formulas: Formulas) -> str | None:
+    """The input that a scatter writes rows into; None of all other expressions."""
+    for at in formulas.values():
+        if is_view(at) and parts(at)[0] == "scatter":
+            table = parts(at)[1][0]
+            return table.id if isinstance(table, ast.Name) else None
+    return None
+
+
 def gathers(formulas: Formulas) -> Iterator[tuple[ast.expr, ast.expr, float]]:
-    """The table, index and axis of each gather."""
+    """The table, index and axis of each gather, and of each scatter."""
     for at in formulas.values():
         for part in ast.walk(at):
             if isinstance(part, ast.Call) and is_view(part):
                 name, tensors, numbers = parts(part)
-                if name == "gather":
+                if name in INDEXED:
                     yield tensors[0], tensors[1], numbers[0]
 
 
@@ -104,9 +117,14 @@ def shape_of(at: ast.expr, inputs: Mapping[str, Shape]) -> Shape:
         if broadcast([tuple(shape), sizes]) != sizes:
             raise ValueError(f"{ast.unparse(at)} of {shape}")
         return sizes
-    axis = axis_of(numbers[-1] if name in ("concat", "gather") else numbers[0], len(shape))
-    if name == "gather":
-        return (*shape[:axis], *shapes[1], *shape[axis + 1 :])
+    axis = axis_of(numbers[-1] if name in ("concat", *INDEXED) else numbers[0], len(shape))
+    if name in INDEXED:
+        rows = (*shape[:axis], *shapes[1], *shape[axis + 1 :])
+        if name == "gather":
+            return rows
+        if broadcast([rows, shapes[2]]) != rows:
+            raise ValueError(f"{ast.unparse(at)} of {shapes}")
+        return tuple(shape)
     if name == "slice":
         shape[axis] = len(taken(numbers, shape[axis]))
     elif name == "pad":
@@ -243,9 +261,11 @@ class Elements:
             for i, axis in zip(index, permutation(name, len(shape), numbers), strict=True):
                 found[axis] = i
             return self.value(tensors[0], tuple(found))
-        axis = axis_of(numbers[-1] if name in ("concat", "gather") else numbers[0], len(shape))
+        axis = axis_of(numbers[-1] if name in ("concat", *INDEXED) else numbers[0], len(shape))
         if name == "gather":
             return self.gathered(tensors, axis, index)
+        if name == "scatter":
+            return self.scattered(tensors, axis, index)
         if name == "slice":
             index[axis] = taken(numbers, shape[axis])[index[axis]]
             return self.value(tensors[0], tuple(index))
@@ -270,3 +290,12 @@ class Elements:
             return 0.0
         row = int(place) if place >= 0 else int(place) + size
         return self.value(table, (*index[:axis], row, *index[axis + rank :]))
+
+    def scattered(self, tensors: list[ast.expr], axis: int, index: list[int]) -> Any:
+        """The row whose index says this place, else what the table has there."""
+        table, by, rows = tensors
+        size, coordinate = self.shape(table)[axis], index[axis]
+        for at in itertools.product(*map(range, self.shape(by))):
+            if self.value(by, at) in (coordinate, coordinate - size):
+                return self.shared(rows, (*index[:axis], *at, *index[axis + 1 :]))
+        return self.value(table, tuple(index))

@@ -17,6 +17,7 @@ from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.schema.kernel_check import MAX_BYTES, check_tensor
 from kgen_runtime.schema.program import Place, Program, Step, Value, weight_file
+from kgen_runtime.schema.scattered import lies_upon
 
 #: What a tensor's first byte is a multiple of, at least, by the family of the target: CUDA and HIP
 #: kernels load 16 bytes at once; of storage buffers 256 is the most that Vulkan devices ask for.
@@ -136,6 +137,13 @@ def _steps(program: Program, entries: Mapping[str, KernelEntry]) -> None:
             problem = _misfit(param, value, ALIGNMENTS.get(kernel.target.family, 1))
             if problem is not None:
                 raise BundleError(f"{_shown(number, step)}: {name} is {value.name}, {problem}")
+        table = lies_upon(kernel.spec)
+        outs = [step.bindings[p.name] for p in kernel.outputs]
+        if table and any(values[out].place != values[step.bindings[table]].place for out in outs):
+            raise BundleError(
+                f"{_shown(number, step)}: it writes rows of {table}, which its output does not lie "
+                "upon"
+            )
         if late := [n for n in step.after if not 0 <= n < number]:
             raise BundleError(
                 f"{_shown(number, step)}: it waits for step {late[:1]}, which is not earlier"

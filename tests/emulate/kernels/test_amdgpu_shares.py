@@ -95,7 +95,7 @@ def test_results_do_not_depend_on_who_comes_last() -> None:
     data = next(data for data in inputs.data_sets(entry, seed=0) if not data.whole)
     found = []
     for seed in range(4):
-        buffers = dict(data.buffers) | inputs.output_buffers(entry)
+        buffers = dict(data.buffers) | inputs.output_buffers(entry, data.buffers)
         EmulatorExecutor(entry, "llvm-ir", kernel.source.text).reports(buffers, None, seed=seed)
         found.append(bytes(buffers[entry.output.name]))
     assert len(set(found)) == 1

@@ -87,7 +87,7 @@ def test_each_task_writes_what_its_launch_says(case: str) -> None:
     prepared = [[(x, 0, 0) for x in range(earlier.grid[0])] for earlier in before]
     for task in range(launch.grid[0]):
         buffers = {name: buffer.copy() for name, buffer in data.buffers.items()}
-        buffers |= inputs.output_buffers(entry)
+        buffers |= inputs.output_buffers(entry, data.buffers)
         executor.run(buffers, [*prepared, [(task, 0, 0)]])
         bits = oracle.in_coordinates(entry, tensors.strided_bits(buffers["out"], entry.output))
         said = np.zeros(bits.shape, np.bool_)

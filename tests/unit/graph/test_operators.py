@@ -15,6 +15,7 @@ from kgen.errors import GraphError
 from kgen.graph.operators import OPERATORS
 from tests.onnx_models import Maker, lowered, reference, run
 from tests.onnx_operators import CASES as WINDOWS
+from tests.onnx_operators import written_cache
 
 Make = Callable[[Maker], str]
 
@@ -265,6 +266,7 @@ CASES: dict[str, Make] = {
     "CumSum": cumulative(), "CumSum, back": cumulative(reverse=1, exclusive=1),
     "Slice": slices, "Split": split, "Concat": rotated, "Pad": padded, "Tile": tiled,
     "Expand": expanded, "Gather": gathered, "old softmax": old_softmax, "Conv": conv,
+    "TensorScatter": written_cache(), "TensorScatter round": written_cache(mode="circular"),
     "Conv plain": conv_2d(), "Conv padded": conv_2d(pads=[1, 0, 2, 1]),
     "Conv strided": conv_2d(strides=[2, 3], dilations=[2, 1], pads=[1, 1, 1, 1]),
     "Conv same": conv_2d(auto_pad="SAME_UPPER", strides=[2, 1]),
@@ -272,6 +274,7 @@ CASES: dict[str, Make] = {
 }  # fmt: skip
 #: Opsets of operators that are newer than 17.
 NEWER = {"Mish": 18, "Gelu": 20, "Swish": 24, "RMSNormalization": 23, "Concat": 18}
+NEWER |= dict.fromkeys(("TensorScatter", "TensorScatter round"), 24)
 #: What onnx's reference gets wrong: axes of old Softmax.
 DEFINED: dict[str, Callable[[Any], Any]] = {
     "old softmax": lambda x: np.exp(x) / np.exp(x).sum((1, 2), keepdims=True),

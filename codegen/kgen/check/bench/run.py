@@ -28,6 +28,7 @@ from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, TensorParam
+from kgen_runtime.schema.scattered import lies_upon
 from kgen_runtime.values import frozen
 
 
@@ -197,9 +198,14 @@ def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable
         host = bits if param.dtype.storage == bits.dtype else bits.view(param.dtype.storage)
         return host if kernels.device.backend == "cpu" else kernels.to_device(host, param.dtype)
 
+    names = [param.name for param in kernel.entry.arguments]
     arguments = [array(param, data[param.name]) for param in kernel.entry.arguments]
-    poison = inputs.output_buffers(kernel.entry)
-    outs = tuple(array(param, poison[param.name]) for param in kernel.entry.outputs)
+    table = lies_upon(kernel.entry.spec)
+    poison = inputs.output_buffers(kernel.entry, data)
+    outs = tuple(
+        array(param, poison[param.name]) if table is None else arguments[names.index(table)]
+        for param in kernel.entry.outputs
+    )
     out: Any = outs if len(outs) > 1 else outs[0]
     call = kernel.prepare(*arguments, out=out)
     if kernels.device.backend == "cpu":

@@ -28,6 +28,7 @@ from kgen.graph.rewrites.orders import order_in
 from kgen.graph.rewrites.siblings import BESIDE
 from kgen_runtime.dtypes import DType
 from kgen_runtime.schema.program import Program, Step, Value, Weight
+from kgen_runtime.schema.scattered import lies_upon
 from kgen_runtime.values import frozen
 
 Array = npt.NDArray[Any]
@@ -183,7 +184,7 @@ class _Machine:
         outputs = [p.name for p in entry.outputs]
         buffers = {
             p.name: self.bytes_of(step, p.name, p.nbytes).copy()
-            if p.name not in outputs
+            if p.name not in outputs or lies_upon(entry.spec)
             else np.full(p.nbytes, POISON_BYTE, np.uint8)
             for p in entry.parameters
         }

@@ -25,7 +25,7 @@ from kgen_runtime.dtypes import DType
 from kgen_runtime.expressions.definitions import DEFINITIONS
 from kgen_runtime.expressions.evaluators import Evaluator, Integers
 from kgen_runtime.expressions.formulas import Formulas, behind
-from kgen_runtime.expressions.views import TENSORS, is_view, parts
+from kgen_runtime.expressions.views import INDEXED, TENSORS, is_view, parts
 from kgen_runtime.manifest import Tolerance
 
 ERF, ERFC = (np.vectorize(f, otypes=[np.float64]) for f in (math.erf, math.erfc))
@@ -156,8 +156,8 @@ class Bounded(Evaluator):
         """A view: errors go where their values do, an index goes with either."""
         tensors, numbers = views.split(name, values)
         moved_errors, number_errors = views.split(name, errors)
-        if name == "gather":
-            moved_errors = [moved_errors[0], tensors[1]]
+        if name in INDEXED:
+            moved_errors = [moved_errors[0], tensors[1], *moved_errors[2:]]
         number_errors = [*numbers[:3], number_errors[3]] if name == "pad" else numbers
         return viewed(name, tensors, numbers), viewed(name, moved_errors, number_errors)
 

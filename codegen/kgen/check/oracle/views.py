@@ -42,6 +42,13 @@ def viewed(name: str, tensors: Sequence[Array], numbers: Sequence[float]) -> Arr
     index = tensors[1]
     size = x.shape[axis]
     held = (index >= -size) & (index < size)
+    if name == "scatter":
+        axis %= x.ndim
+        made = np.moveaxis(x, axis, 0).copy()
+        rows = np.broadcast_to(tensors[2], (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]))
+        inner = np.moveaxis(rows, range(axis, axis + index.ndim), range(index.ndim))
+        made[index[held].astype(np.int64)] = inner[held]
+        return np.moveaxis(made, 0, axis)
     found = np.take(x, np.where(held, index, 0).astype(np.int64), axis=axis)
     behind = (1,) * (x.ndim - axis % x.ndim - 1)
     return np.where(held.reshape(*held.shape, *behind), found, np.zeros((), x.dtype))

@@ -31,6 +31,7 @@ from kgen_runtime.dtypes import DType
 from kgen_runtime.expressions import views
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.memory import packing
+from kgen_runtime.schema.scattered import lies_upon
 from kgen_runtime.values import frozen
 
 #: NaNs that no arithmetic makes: quiet, with a payload of alternating bits or, of 8 bits, a sign.
@@ -119,13 +120,14 @@ Maker = Callable[[np.random.Generator, TensorParam], Floats]
 
 def _fill(entry: KernelEntry, name: str, seed: int, make: Maker, whole: bool = False) -> DataSet:
     generator = np.random.default_rng([seed, zlib.crc32(f"{entry.key} {name}".encode())])
-    places = index_places(entry)
+    places, table = index_places(entry), lies_upon(entry.spec)
     buffers = {}
     for param in entry.inputs:
         buffer = poisoned(param.nbytes, param.dtype, INPUT_POISON)
         bits = strided_bits(buffer, param)
         if param.name in places:
-            bits[...] = _indices(generator, param, places[param.name])
+            draw = _distinct_indices if table else _indices
+            bits[...] = draw(generator, param, places[param.name], whole)
         elif param.name == "b" and entry.spec.get("b_dtype") == "s4":
             bits[...] = _blocks(generator, entry, param, make, whole)
         else:
@@ -164,15 +166,37 @@ def index_places(entry: KernelEntry) -> dict[str, set[int]]:
     return views.index_places(formulas_of(entry), shapes)
 
 
-def _indices(generator: np.random.Generator, param: TensorParam, places: set[int]) -> Bits:
+def _no_places(param: TensorParam, largest: int) -> list[int]:
+    """The ends of an index' type and, of 64 bits, what 32 of them would take for a place."""
+    info = np.iinfo(param.dtype.storage)
+    found = [info.min, info.max]
+    if param.dtype is DType.S64:
+        found += [2**32, 2**32 + largest - 1, -(2**32), -(2**32) - 1, 2**63 - largest]
+    return found
+
+
+def _distinct_indices(
+    generator: np.random.Generator, param: TensorParam, places: set[int], most_are_none: bool
+) -> Bits:
+    """Places of a scatter's table, each once, from the start and from the end, and numbers that are
+    none: half of them, or one less or more."""
+    (n,) = places
+    values = np.full(math.prod(param.shape), n, np.int64)
+    found = generator.permutation(n)[: values.size]
+    values[: found.size] = np.where(generator.random(found.size) < 0.5, found, found - n)
+    none = generator.permutation(np.array([-n - 1, n, *_no_places(param, n)], np.int64))
+    others = np.resize(none, (values.size + most_are_none) // 2)
+    values[: others.size] = others
+    values = generator.permutation(values).reshape(param.shape)
+    return np.asarray(values.astype(param.dtype.storage)).view(BITS[param.dtype.itemsize])
+
+
+def _indices(generator: np.random.Generator, param: TensorParam, places: set[int], _: bool) -> Bits:
     """Mostly places of the tensor, from the start and from the end; among them the first ones that
-    are none, the ends of the type and, of 64 bits, what 32 of them would take for a place."""
+    are none."""
     largest = max(places)
     ends = [e for n in places for e in (-n - 1, -n, -1, 0, n - 1, n)]
-    info = np.iinfo(param.dtype.storage)
-    ends += [info.min, info.max]
-    if param.dtype is DType.S64:
-        ends += [2**32, 2**32 + largest - 1, -(2**32), -(2**32) - 1, 2**63 - largest]
+    ends += _no_places(param, largest)
     values = generator.integers(-largest, largest, param.shape, np.int64)
     # As many of them as there are, each as often as any other, in up to half of the places.
     others = np.resize(generator.permutation(np.array(ends, np.int64)), (values.size + 1) // 2)
@@ -190,8 +214,14 @@ def as_taken(entry: KernelEntry, buffers: Mapping[str, Bytes]) -> dict[str, Byte
     return taken
 
 
-def output_buffers(entry: KernelEntry) -> dict[str, Bytes]:
-    """Outputs full of poison, by name."""
+def output_buffers(entry: KernelEntry, taken: Mapping[str, Bytes]) -> dict[str, Bytes]:
+    """Outputs full of poison, by name; one that lies upon an input holds that."""
+    table = lies_upon(entry.spec)
+    if table is not None:
+        found = {p.name: empty_buffer(p.nbytes) for p in entry.outputs}
+        for buffer in found.values():
+            buffer[:] = taken[table]
+        return found
     return {p.name: poisoned(p.nbytes, p.dtype, OUTPUT_POISON) for p in entry.outputs}
 
 

@@ -347,7 +347,9 @@ def run(
 
 def _buffers(entry: KernelEntry, taken: Mapping[str, Bytes]) -> dict[str, Bytes]:
     """Fresh copies of what the kernel takes, and outputs full of poison."""
-    return {name: buffer.copy() for name, buffer in taken.items()} | inputs.output_buffers(entry)
+    return {name: buffer.copy() for name, buffer in taken.items()} | inputs.output_buffers(
+        entry, taken
+    )
 
 
 def _check_strays(entry: KernelEntry, bits: Bits, chosen: Mask) -> None:

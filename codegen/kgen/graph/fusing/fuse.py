@@ -26,7 +26,8 @@ from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
 from kgen.graph.layout import Layout, ViewStep, replayed, seen
 from kgen.graph.reading.model import Shape
 from kgen.ops.expression import Expression, Primitive, inputs, steps, substituted, variable, view
-from kgen.ops.views import has_views
+from kgen.ops.views import INDEXED, has_views
+from kgen.spec.views import is_scatter
 from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.values import frozen
 
@@ -87,7 +88,7 @@ class _Fusion:
         used = reachable(graph)
         self.order = [v for v in graph.values.values() if v.id in used]
         self.epilogues = Epilogues(graph, self.order, uses_of(graph, used))
-        self.roots = set(self.epilogues.roots)
+        self.roots = set(self.epilogues.roots) | {v.id for v in self.order if is_scattered(v)}
         self.lazies: dict[str, Lazy] = {}
         self.leaves: dict[str, Leaf] = {}
         self.names: dict[Leaf, str] = {}
@@ -161,6 +162,8 @@ class _Fusion:
         exact, rooted = _special(operation.expression)
         for name in rooted:
             self.root_itself(name)
+        if is_scattered(value):
+            self.root_all(operation.expression.arguments[0].name)
         taken = {name: self.taken(value, name) for name in operation.operands}
         for name in exact:
             if not taken[name].inlined and self.is_deeper(taken[name]):
@@ -196,6 +199,13 @@ class _Fusion:
             # A view of rows is no row kernel: it would be a copy.
             self.roots.add(at)
         if at not in self.roots or (views and not self.is_packed(at, views)):
+            self.roots.add(name)
+
+    def root_all(self, name: str) -> None:
+        """A value in memory of its own, as it is, for who writes into it."""
+        at, views = self.origin(name)
+        leaf = self.leaf(at, views) if at in self.roots else None
+        if leaf is None or not self.is_all(at, leaf.layout):
             self.roots.add(name)
 
     def is_packed(self, root: str, views: tuple[ViewStep, ...]) -> bool:
@@ -413,9 +423,15 @@ class _Fusion:
         )
 
 
+def is_scattered(value: Value) -> bool:
+    """It is written into another value, by a kernel of its own."""
+    return isinstance(value.operation, Formula) and is_scatter(value.operation.expression)
+
+
 def _special(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:
     """Operands of views in a formula, which have to have their own shape; and of these the tables
-    and indices of gathers, and what is looked at in several ways, which have to be in memory."""
+    and indices of gathers and scatters, and what is looked at in several ways, which have to be in
+    memory."""
     exact: set[str] = set()
     rooted: set[str] = set()
     looks: dict[Expression, dict[str, int]] = {}
@@ -429,16 +445,16 @@ def _special(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:
                 looks[step][name] = looks[step].get(name, 0) + count
         if step.primitive is Primitive.VIEW:
             exact.update(inputs(step))
-            if step.name == "gather":
-                rooted.update(inputs(step))
+            if step.name in INDEXED:
+                rooted.update(inputs(step.arguments[0]) + inputs(step.arguments[1]))
     rooted.update(name for name in exact if looks[expression][name] > 1)
     return frozenset(exact), frozenset(rooted)
 
 
 def index_inputs(expression: Expression) -> frozenset[str]:
-    """Variables by which others are gathered."""
+    """Variables by which others are gathered or scattered."""
     found: set[str] = set()
     for step in steps(expression):
-        if step.primitive is Primitive.VIEW and step.name == "gather":
+        if step.primitive is Primitive.VIEW and step.name in INDEXED:
             found.update(inputs(step.arguments[1]))
     return frozenset(found)

@@ -47,6 +47,8 @@ def _maker(calls: Sequence[Call], call: Call) -> int | None:
     first = calls[number].spec
     if not isinstance(first, Elementwise | Rowwise) or len(first.outputs) == MOST_OUTPUTS:
         return None
+    if first.scatter is not None:
+        return None
     name = next(n for n, b in calls[number].bindings.items() if b == read)
     # A name stands for the value as it is computed: it is read so only where nothing was rounded.
     fits = first.dtype_of(name) is first.compute is spec.compute is DType.F32

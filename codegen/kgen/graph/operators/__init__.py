@@ -14,6 +14,7 @@ from kgen.graph.operators import (
     recurrent,
     resampling,
     rows,
+    scatters,
     views,
 )
 from kgen.graph.operators.registry import Operator
@@ -33,6 +34,7 @@ OPERATORS: Mapping[str, Operator] = {
         *poolings.OPERATORS,
         *resampling.OPERATORS,
         *recurrent.OPERATORS,
+        *scatters.OPERATORS,
     )
 }
 

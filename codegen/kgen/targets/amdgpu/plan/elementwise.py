@@ -23,8 +23,8 @@ from kgen.targets.base import Target
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import ELEMENT, FloatType
-from kgen.targets.stream import StreamOperand, StreamPlan, widest_vector
-from kgen_runtime.manifest import Launch, Tile
+from kgen.targets.stream import StreamOperand, StreamPlan, tile_of, widest_vector
+from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 
@@ -191,7 +191,7 @@ def plan(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwiseP
         grid=grid,
         block=(schedule.num_threads, 1, 1),
         arguments=tuple(p.name for p in spec.parameters),
-        tile=Tile(shape=(spec.elements,), extent=(schedule.block_elements,), axes=(0,)),
+        tile=tile_of(spec, schedule.block_elements),
     )
     return ElementwisePlan(
         spec=spec,

@@ -20,9 +20,10 @@ from kgen.targets.stream import (
     StreamCondition,
     StreamOperand,
     StreamPlan,
+    tile_of,
     widest_vector,
 )
-from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 #: Bytes of a register that may hold two elements.
@@ -70,12 +71,14 @@ class Condition:
 
 @frozen
 class Store:
-    """An access' elements of an output, `nbytes` from the thread's first: registers without %."""
+    """An access' elements of an output, `nbytes` from the thread's first, or `at` a place of their
+    own if its guards hold: registers without %."""
 
     name: str
     dtype: DType
     registers: tuple[str, ...]
     nbytes: int
+    at: Load | None
 
 
 @frozen
@@ -165,7 +168,8 @@ class ElementwisePlan(base.FormulaPlan):
         CTA's vectors, and their names."""
         found: dict[int, list[str]] = {}
         linear = [i.tensor for i in self.stream.inputs if i.linear]
-        for name in (*linear, *self.spec.outputs):
+        written = () if self.stream.write else self.spec.outputs
+        for name in (*linear, *written):
             nbytes = self.schedule.vector * self.dtype(name).itemsize
             found.setdefault(nbytes, []).append(name)
         return tuple((n, n * self.block_vectors, tuple(names)) for n, names in found.items())
@@ -196,6 +200,7 @@ class ElementwisePlan(base.FormulaPlan):
                     dtype=self.dtype(name),
                     registers=tuple(e.results[i].removeprefix("%") for e in elements),
                     nbytes=vectors * self.schedule.vector * self.dtype(name).itemsize,
+                    at=self._load(self.stream.write, index, 0) if self.stream.write else None,
                 )
                 for i, name in enumerate(self.spec.outputs)
             ),
@@ -308,7 +313,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         grid=(blocks, 1, 1),
         block=(schedule.num_threads, 1, 1),
         arguments=tuple(p.name for p in spec.parameters),
-        tile=Tile(shape=(spec.elements,), extent=(schedule.block_elements,), axes=(0,)),
+        tile=tile_of(spec, schedule.block_elements),
     )
     features = ["max_nan"] if target.has("max_nan") else []
     return ElementwisePlan(

@@ -14,6 +14,7 @@ from kgen.targets.stream import (
     StreamCondition,
     StreamOperand,
     StreamPlan,
+    tile_of,
     widest_vector,
 )
 from kgen.targets.vulkan.expressions import (
@@ -32,7 +33,7 @@ from kgen.targets.vulkan.plan.base import (
     fold_grid,
 )
 from kgen.targets.vulkan.plan.index import Index, coordinate_names, index_of
-from kgen_runtime.manifest import Launch, Tile
+from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 
@@ -159,9 +160,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         grid=grid,
         block=(schedule.num_threads, 1, 1),
         arguments=tuple(p.name for p in spec.parameters),
-        tile=None
-        if folded
-        else Tile(shape=(spec.elements,), extent=(schedule.block_elements,), axes=(0,)),
+        tile=None if folded else tile_of(spec, schedule.block_elements),
     )
     buffers = tuple(_buffers(spec, schedule.vector))
     renderer = renderer_for(spec)

@@ -32,8 +32,8 @@ from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import ELEMENT, FloatType
-from kgen.targets.stream import Dimension, StreamCondition, StreamOperand, StreamPlan
-from kgen_runtime.manifest import Launch, Tile
+from kgen.targets.stream import Dimension, StreamCondition, StreamOperand, StreamPlan, tile_of
+from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
 
@@ -446,7 +446,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
         entry_point=spec.key,
         grid=(tasks, 1, 1),
         arguments=tuple(p.name for p in spec.parameters),
-        tile=Tile(shape=(spec.elements,), extent=(extent,), axes=(0,)),
+        tile=tile_of(spec, extent),
     )
     return ElementwisePlan(
         spec=spec,

@@ -1,0 +1,108 @@
+"""Operators that write rows into a tensor, at places that an index says: each is a scatter along an
+axis of the tensor, or of its elements in one line."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from kgen.graph.ir import Builder, Formula, Value
+from kgen.graph.operators.registry import Operator, one, optional
+from kgen.graph.reading.model import Node
+from kgen.graph.rewrites.orders import inverse
+from kgen.ops.expression import Expression, view
+from kgen_runtime.dtypes import DType
+
+
+def scattered(b: Builder, x: Value, index: Value, rows: Value, axis: int) -> Value:
+    """x with rows in the places of `axis` that an index, of one axis, says. Of a permutation it is
+    one itself, so that x is written as it lies."""
+    if order := b.order_of(x):
+        back = inverse(order)
+        found = scattered(b, b.permute(x, back), index, b.permute(rows, back), order[axis])
+        return b.permute(found, order)
+    terms = (b.tensor(x), b.tensor(index), b.tensor(rows), axis)
+    return b.add(Formula(expression=view("scatter", terms)), x.shape, x.dtype)
+
+
+def place(b: Builder, at: Value, n: int, none: int) -> Expression:
+    """A place of n by an index, of which negative ones count from the end; `none` for what is no
+    such place."""
+    outside = b.call("logical_or", b.call("less", at, -float(n)), b.call("less", n - 1.0, at))
+    wrapped = b.call("where", b.call("less", at, 0.0), b.call("add", at, float(n)), at)
+    return b.call("where", outside, float(none), wrapped)
+
+
+def check_plain(b: Builder, node: Node) -> None:
+    if (reduction := node.attribute("reduction", "none")) != "none":
+        raise b.refusal(f"has reduction={reduction}; kgen has none")
+
+
+def scatter_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    """By the number of an element, or of a part, among all that the index can name."""
+    check_plain(b, node)
+    x, index, rows = (one(given, i) for i in range(3))
+    depth = index.shape[-1]
+    count, named, left = math.prod(index.shape[:-1]), x.shape[:depth], x.shape[depth:]
+    rows = b.reshape(rows, (count, *left))
+    if depth == 1:
+        return scattered(b, x, b.reshape(index, (count,)), rows, 0)
+    size, total = math.prod(named), None
+    for axis, n in enumerate(named):
+        at = b.reshape(b.slice(index, index.rank - 1, axis, 1), (count,))
+        # Any part that is no place makes the sum one that is none.
+        step = math.prod(named[axis + 1 :])
+        term = b.call("mul", place(b, at, n, 2 * size), float(step))
+        total = term if total is None else b.call("add", total, term)
+    assert total is not None
+    flat = b.formula(total, (count,), index.dtype)
+    found = scattered(b, b.reshape(x, (size, *left)), flat, rows, 0)
+    return b.reshape(found, x.shape)
+
+
+def scatter_elements(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    """By the numbers of elements in one line."""
+    check_plain(b, node)
+    x, index, rows = (one(given, i) for i in range(3))
+    axis = node.attribute("axis", 0) % x.rank
+    b.check_table(math.prod(index.shape))
+    grid = np.indices(index.shape, np.int64)
+    steps = [math.prod(x.shape[i + 1 :]) for i in range(x.rank)]
+    others = sum(grid[i] * step for i, step in enumerate(steps) if i != axis)
+    size = math.prod(x.shape)
+    first = b.made("places", np.asarray(others, index.dtype.storage), index.dtype)
+    # What is no place along the axis is none of the line either.
+    at = b.call("mul", place(b, index, x.shape[axis], size), float(steps[axis]))
+    flat = b.formula(b.call("add", at, first), index.shape, index.dtype)
+    count = math.prod(index.shape)
+    line = b.reshape(x, (size,))
+    found = scattered(b, line, b.reshape(flat, (count,)), b.reshape(rows, (count,)), 0)
+    return b.reshape(found, x.shape)
+
+
+def tensor_scatter(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    """A cache's next places, from where an index says on."""
+    x, rows, first = one(given), one(given, 1), optional(given, 2)
+    axis = node.attribute("axis", -2) % x.rank
+    n, count = x.shape[axis], rows.shape[axis]
+    if first is not None and x.shape[0] != 1:
+        raise b.refusal(f"writes into a batch of {x.shape[0]}; kgen has 1")
+    behind = b.made("places", np.arange(count), DType.S64)
+    index = behind
+    if first is not None:
+        at = b.call("add", b.reshape(first, (1,)), behind)
+        if node.attribute("mode", "linear") == "circular":
+            at = b.call("mod", b.formula(at, (count,), DType.S64), float(n))
+        index = b.formula(at, (count,), DType.S64)
+    return scattered(b, x, index, rows, axis)
+
+
+OPERATORS: tuple[Operator, ...] = tuple(
+    Operator(name=name, family="copy", becomes="scatter", lower=lower, limits=limits)
+    for name, lower, limits in (
+        ("ScatterND", scatter_nd, "reduction=none"),
+        ("ScatterElements", scatter_elements, "reduction=none"),
+        ("TensorScatter", tensor_scatter, "batch of 1"),
+    )
+)

@@ -1,0 +1,127 @@
+"""States of which one place along an axis is new: `where(places == position, row, state)`.
+
+A decoder's caches are states, of which a step writes the row of its token. As a `where` it reads
+and writes all of a cache; as a scatter it writes that row, into the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kgen.graph.ir import Formula, Graph, Source, Value, View
+from kgen.graph.layout import ViewStep
+from kgen.graph.reading.model import Array
+from kgen.graph.rewrites.rewriting import Rewriting
+from kgen.ops.expression import Expression, Primitive, constant, variable, view
+from kgen.ops.registry import call_of
+from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
+
+INDICES = (DType.S32, DType.S64)
+
+
+def written_rows(graph: Graph, states: Mapping[str, str]) -> Graph:
+    """The graph with scatters in place of such choices, of outputs by the inputs that they are in
+    the next run."""
+    found = {}
+    sources = {
+        v.operation.name: v for v in graph.values.values() if isinstance(v.operation, Source)
+    }
+    for past, present in states.items():
+        value = graph.values[graph.outputs[present]]
+        row = _row_of(graph, value, sources[past])
+        if row is not None:
+            found[value.id] = row
+    return _Rewriting(graph, found).all() if found else graph
+
+
+@frozen
+class _Row:
+    """What is written into a state, at the place along an axis that a `position` says."""
+
+    state: str
+    row: str
+    position: str
+    axis: int
+
+
+def _row_of(graph: Graph, value: Value, state: Value) -> _Row | None:
+    operation = value.operation
+    if not isinstance(operation, Formula) or operation.expression.name != "where":
+        return None
+    chosen, row, old = operation.expression.arguments
+    if old.name != state.id or row.primitive is not Primitive.INPUT:
+        return None
+    found = _place_of(graph, chosen, value)
+    new = graph.values[row.name]
+    if found is None or new.dtype is not value.dtype or new.id == state.id:
+        return None
+    position, axis = found
+    behind = value.rank - axis
+    if new.rank >= behind and new.shape[-behind] != 1:
+        return None
+    return _Row(state=state.id, row=row.name, position=position, axis=axis)
+
+
+def _place_of(graph: Graph, chosen: Expression, value: Value) -> tuple[str, int] | None:
+    """The position that a truth value compares the places along an axis of a value with."""
+    steps: list[ViewStep] = []
+    while chosen.primitive is Primitive.INPUT:
+        operation = graph.values[chosen.name].operation
+        if isinstance(operation, View):
+            steps.insert(0, operation.step)
+            chosen = variable(operation.of)
+        elif isinstance(operation, Formula):
+            chosen, shape = operation.expression, graph.values[chosen.name].shape
+        else:
+            return None
+    if chosen.name == "not_equal" and chosen.arguments[1] == constant(0.0):
+        return _place_of(graph, chosen.arguments[0], value) if not steps else None
+    if chosen.name != "equal" or any(a.primitive is not Primitive.INPUT for a in chosen.arguments):
+        return None
+    for places, position in (chosen.arguments, chosen.arguments[::-1]):
+        known, at = _elements(graph, graph.values[places.name]), graph.values[position.name]
+        if known is None or at.dtype not in INDICES or at.rank > 1 or at.shape not in ((), (1,)):
+            continue
+        for step in steps:
+            known = step.of_array(np.broadcast_to(known, shape) if step is steps[0] else known)
+        axes = [axis for axis, n in enumerate(known.shape) if n > 1]
+        if len(axes) == 1:
+            axis = axes[0] + value.rank - known.ndim
+            if np.array_equal(known.reshape(-1), np.arange(value.shape[axis])):
+                return position.name, axis
+    return None
+
+
+def _elements(graph: Graph, value: Value) -> Array | None:
+    """A constant's, or those of a view of one."""
+    operation = value.operation
+    if isinstance(operation, View):
+        known = _elements(graph, graph.values[operation.of])
+        return None if known is None else operation.step.of_array(known)
+    if isinstance(operation, Source) and operation.kind == "constant":
+        return graph.constants[operation.name]
+    return None
+
+
+class _Rewriting(Rewriting):
+    def __init__(self, graph: Graph, rows: Mapping[str, _Row]) -> None:
+        super().__init__(graph)
+        self.rows = rows
+
+    def visit(self, value: Value) -> None:
+        found = self.rows.get(value.id)
+        if found is None:
+            return self.copy(value)
+        b = self.builder
+        size = value.shape[found.axis]
+        position = b.reshape(b.values[self.ids[found.position]], (1,))
+        # Places are compared: a negative one is none, and does not count from the end.
+        at = variable(position.id)
+        place = call_of("where", call_of("less", at, constant(0.0)), constant(float(size)), at)
+        index = b.add(Formula(expression=place), (1,), position.dtype, value.nodes)
+        state, row = self.ids[found.state], self.ids[found.row]
+        terms = (variable(state), variable(index.id), variable(row), found.axis)
+        self.take(value, self.add(Formula(expression=view("scatter", terms)), value))

@@ -1,0 +1,87 @@
+"""Scatters: rows that are written into a table, by programs and by calls of a kernel; an index out
+of range writes nothing, and a kernel without that rule does not pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen import pipeline, targets
+from kgen.bundle import pack
+from kgen.check.verify.run import verify
+from kgen.errors import SpecError
+from kgen.spec import Elementwise
+from kgen_runtime.errors import ArgumentError
+
+Array = np.ndarray[Any, Any]
+CACHE = Elementwise(
+    expression="scatter(cache, pos, rows, 1)",
+    shapes=((2, 12, 8), (1,), (2, 1, 8)),
+    dtype="f32",
+    index_dtype="s64",
+)
+#: What is changed in a kernel: the store whatever the condition says.
+UNBOUNDED = {
+    "native": (r"br i1 %within_1\.holds, label (%row\.do), label %row\.done", r"br label \1"),
+    "sm_80": (r"@%within_1_0 (st\.)", r"\1"),
+    "gfx942": (r"br i1 %v0\.within_1\.holds, label (%v0\.write), .*", r"br label \1"),
+}
+
+
+@pytest.mark.parametrize("target", UNBOUNDED)
+def test_verify_sees_a_write_that_is_out_of_range(target: str) -> None:
+    found = targets.find(target)
+    kernel = pipeline.kernel(pipeline.for_target(CACHE, found, {}), found)
+    assert verify(pack([kernel])).passed
+    text, count = re.subn(*UNBOUNDED[target], kernel.source.text)
+    assert count, kernel.source.text
+    source = dataclasses.replace(kernel.source, text=text)
+    assembled = targets.family(found.family).assemble(source, kernel.plan)
+    changed = dataclasses.replace(kernel, source=source, assembled=assembled)
+    assert not verify(pack([changed])).passed
+
+
+@pytest.mark.parametrize("device", ["cpu", "vulkan"])
+def test_a_call_writes_into_its_table(device: str, tmp_path: Path) -> None:
+    made = kgen.build(CACHE, targets=[{"cpu": "native", "vulkan": "vulkan1.3"}[device]])
+    rng = np.random.default_rng(0)
+    cache, row = (rng.standard_normal(s, np.float32) for s in (CACHE.shapes[0], CACHE.shapes[2]))
+    with kgen_runtime.load(made.save(tmp_path / "m.kgen"), device=device) as kernels:
+        kernel = kernels[next(iter(kernels))]
+
+        def there(array: Array) -> Any:
+            return array if device == "cpu" else kernels.to_device(array)
+
+        table, rows = there(cache.copy()), there(row)
+        expected = cache.copy()
+        for pos in (3, -1, 12, -13, 1 << 40):
+            if -12 <= pos < 12:
+                expected[:, [pos]] = row
+            found = kernel(table, there(np.array([pos])), rows)
+            assert found is table
+            np.testing.assert_array_equal(found if device == "cpu" else found.numpy(), expected)
+        assert kernel(table, there(np.array([0])), rows, out=table) is table
+        with pytest.raises(ArgumentError, match="writes rows of cache; give out= that, or no out="):
+            kernel(table, there(np.array([0])), rows, out=there(cache.copy()))
+
+
+@pytest.mark.parametrize(
+    ("expression", "shapes", "message"),
+    [
+        ("scatter(t, i, r) + 1", ((4, 3), (1,), (3,)), "it is all of the expression"),
+        ("scatter(t, i, r + slice(t, 0, 1, 2))", ((4, 3), (1,), (3,)), "nothing else reads"),
+        ("scatter(transpose(t), i, r)", ((4, 3), (1,), (4,)), "an input of the output's type"),
+        ("scatter(t, i, r)", ((4, 3), (2,), (3, 3)), "writes rows of shape 3x3; they are 2x3"),
+        ("scatter(t, i, 0)", ((4, 3), (1,)), "takes a tensor of numbers here"),
+    ],
+)
+def test_what_is_no_scatter(expression: str, shapes: Any, message: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(message)):
+        Elementwise(expression=expression, shapes=shapes, dtype="f32")
