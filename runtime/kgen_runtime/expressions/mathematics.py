@@ -75,7 +75,10 @@ class Scalars:
         return math.nan if x < 0.0 else math.sqrt(x)
 
     def pow(self, x: float, y: float) -> float:
-        """math.pow has IEEE 754's special values, and raises where it divides by zero."""
+        """math.pow has IEEE 754's special values, and raises where it divides by zero. Of integers
+        all digits count, since what overflows wraps around."""
+        if isinstance(x, int) and isinstance(y, int):
+            return x**y
         odd = math.isfinite(y) and y == int(y) and int(y) % 2 == 1
         if x == 0.0 and y < 0.0:
             return math.copysign(math.inf, x) if odd else math.inf

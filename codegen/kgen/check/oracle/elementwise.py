@@ -61,6 +61,10 @@ class WholeArrays(Arrays):
     """That of arrays of int64, which wrap around."""
 
     @staticmethod
+    def pow(x: Values, y: Any) -> Values:  # type: ignore[override]
+        return np.asarray(np.power(x, int64_of(y)))
+
+    @staticmethod
     def mod(x: Values, y: Values) -> Values:
         return np.asarray(np.mod(x, y))
 

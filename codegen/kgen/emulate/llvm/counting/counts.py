@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kgen.emulate.counting.instructions import Executed
-from kgen.emulate.llvm.counting.classes import class_of, matrix_name
 from kgen.emulate.llvm.frontend.program import Program
 
 
@@ -14,9 +13,8 @@ def executed(
 ) -> list[Executed]:
     """The counts of every instruction that does something, from those of segments."""
     return [
-        Executed(ins.line, class_, matrix_name(ins), waves[segment], lanes[segment])
+        Executed(line, class_, matrix, waves[segment], lanes[segment])
         for program in programs
         for segment in program.segments
-        for ins in segment.instructions
-        if (class_ := class_of(ins)) is not None
+        for line, class_, matrix in segment.counted
     ]

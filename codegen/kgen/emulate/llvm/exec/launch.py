@@ -72,7 +72,7 @@ def run(source: str, request: Request) -> Report:
         )
     if function.kernel:
         limits = amdgpu_limits(request.arch or function.attributes.get("target-cpu", ""))
-        usage = Usage(static_shared_memory=static_lds(module, function))
+        usage = Usage(static_shared_memory=static_lds(module, entry))
         check_launch(request, limits, usage)
     launch = _Launch(module, function, request)
     selected = request.in_order()
@@ -146,7 +146,7 @@ class _Launch:
         """These are the workgroups that will run, in this order."""
         if not self.checks or not self.function.kernel:
             return
-        written = written_by(self.module, self.function)
+        written = written_by(self.module, self.function.name)
         buffers = self.memory.buffers
         clocks = DeviceClocks(self.lanes, self.wave, len(coordinates))
         self.races = GlobalShadow(

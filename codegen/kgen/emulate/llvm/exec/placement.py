@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -70,13 +71,15 @@ def _initialised(variable: Global, memory: GlobalMemory, placement: Placement) -
     return memory.add(Buffer(name=f"@{variable.name}", symbol=variable.name, data=data))
 
 
-def static_lds(module: Module, kernel: Function) -> int:
+@lru_cache(maxsize=8)
+def static_lds(module: Module, name: str) -> int:
     """Bytes of the LDS arrays that a kernel, or what it calls, names: what it has on a device.
 
     Arrays of other kernels are left out, and so are the gaps between those that are placed here.
+    The last few are kept, as the parser keeps modules.
     """
     named: set[str] = set()
-    reached, ahead = {kernel.name}, [kernel]
+    reached, ahead = {name}, [module.functions[name]]
     while ahead:
         for ins in _instructions(ahead.pop()):
             named.update(name for operand in ins.operands for name in _globals(operand))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from kgen.emulate.llvm.frontend.module import Instruction, Module
 from kgen.emulate.llvm.types import BUFFER_RESOURCE, Pointer, Type
@@ -12,8 +13,10 @@ _LARGEST = 16
 _BUFFER_PART = 4
 
 
-def granule(module: Module, spaces: Collection[int]) -> int:
-    """The largest power of two of which every access to the address spaces is a whole number."""
+@lru_cache(maxsize=16)
+def granule(module: Module, spaces: tuple[int, ...]) -> int:
+    """The largest power of two of which every access to the address spaces is a whole number. The
+    last few are kept, as the parser keeps modules."""
     smallest = _LARGEST
     for function in module.functions.values():
         for block in function.blocks:

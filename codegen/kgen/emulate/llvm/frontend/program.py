@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from kgen.emulate.llvm.counting.classes import class_of, matrix_name
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.types import Array
@@ -49,6 +51,15 @@ class Segment:
     """Whether lanes wait for their workgroup before they take the (only) edge."""
     instructions: tuple[Instruction, ...]
     """All but phis, the terminator last."""
+
+    @cached_property
+    def counted(self) -> tuple[tuple[int, str, str | None], ...]:
+        """Line, class and matrix name of every instruction that does something."""
+        return tuple(
+            (ins.line, class_, matrix_name(ins))
+            for ins in self.instructions
+            if (class_ := class_of(ins)) is not None
+        )
 
 
 @frozen

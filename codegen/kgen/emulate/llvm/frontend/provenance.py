@@ -7,6 +7,8 @@ may point anywhere.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kgen.emulate.llvm.frontend.module import Constant, Function, Instruction, Module, Operand
 from kgen.emulate.llvm.types import Pointer
 
@@ -18,8 +20,11 @@ _PASSES = frozenset(
 )
 
 
-def written_by(module: Module, kernel: Function) -> frozenset[str] | None:
-    """Names of the kernel's parameters and of globals that it may write; None for any memory."""
+@lru_cache(maxsize=8)
+def written_by(module: Module, name: str) -> frozenset[str] | None:
+    """Names of a kernel's parameters and of globals that it may write; None for any memory. The
+    last few are kept, as the parser keeps modules."""
+    kernel = module.functions[name]
     if any(ins.callee in module.functions for ins in _instructions(kernel)):
         return None
     origins = _origins(kernel)
