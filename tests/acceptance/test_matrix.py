@@ -108,19 +108,6 @@ def test_other_targets(tmp_path: Path, target: str, dtype: DType) -> None:
     prove(tmp_path, Matmul(m=127, n=131, k=113, dtype=dtype), target)
 
 
-@pytest.mark.parametrize(
-    ("target", "dtype"),
-    [(t, d) for t in ("gfx942", "gfx1100", "gfx1201") for d in claimed(t) if d.itemsize == 1],
-    ids=str,
-)
-def test_amd_bytes(tmp_path: Path, target: str, dtype: DType) -> None:
-    prove(
-        tmp_path,
-        Matmul(m=65, n=67, k=131, dtype=dtype, epilogue=("relu",), out_dtype="f32"),
-        target,
-    )
-
-
 ODD: dict[str, Any] = {"m": 65, "n": 66, "k": 67}
 VARIANTS: dict[str, Matmul] = {
     **{layout.value: Matmul(**ODD, layout=layout) for layout in Layout},

@@ -78,7 +78,7 @@ class Scalars:
         """math.pow has IEEE 754's special values, and raises where it divides by zero. Of integers
         all digits count, since what overflows wraps around."""
         if isinstance(x, int) and isinstance(y, int):
-            return x**y
+            return int(x**y)
         odd = math.isfinite(y) and y == int(y) and int(y) % 2 == 1
         if x == 0.0 and y < 0.0:
             return math.copysign(math.inf, x) if odd else math.inf

@@ -61,7 +61,7 @@ class WholeArrays(Arrays):
     """That of arrays of int64, which wrap around."""
 
     @staticmethod
-    def pow(x: Values, y: Any) -> Values:  # type: ignore[override]
+    def pow(x: Values, y: Any) -> Values:
         return np.asarray(np.power(x, int64_of(y)))
 
     @staticmethod

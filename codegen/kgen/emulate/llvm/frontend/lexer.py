@@ -6,10 +6,11 @@ import re
 
 from kgen.errors import EmulationError
 
+#: Blanks and comments, then a token; at the end of the text an empty one.
 _TOKEN = re.compile(
     r"""
-    (?P<space>[ \t\r]+|;[^\n]*|\#dbg_[^\n]*)
-  | (?P<newline>\n)
+    (?:[ \t\r]|;[^\n]*|\#dbg_[^\n]*)*
+    (?:(?P<newline>\n)
   | (?P<label>(?:[-a-zA-Z$._0-9]+|"[^"\n]*"):(?!:))
   | (?P<string>c?"[^"]*")
   | (?P<local>%(?:[-a-zA-Z$._0-9]+|"[^"]*"))
@@ -19,6 +20,7 @@ _TOKEN = re.compile(
   | (?P<number>[-+]?\d+\.\d*(?:[eE][-+]?\d+)?|[fsu]?0x[KLMHR]?[0-9A-Fa-f]+|[-+]?\d+)
   | (?P<word>[a-zA-Z_$][-a-zA-Z$._0-9]*)
   | (?P<punctuation>\.\.\.|[(){}\[\]<>,=*|^:])
+  | (?P<end>\Z))
     """,
     re.VERBOSE,
 )
@@ -35,6 +37,7 @@ class Tokens:
         self._read(source)
 
     def _read(self, source: str) -> None:
+        kinds, texts, lines = self.kinds, self.texts, self.lines
         line = 1
         position = 0
         for match in _TOKEN.finditer(source):
@@ -44,18 +47,16 @@ class Tokens:
             kind = match.lastgroup
             if kind == "newline":
                 line += 1
-            elif kind != "space":
-                assert kind is not None
-                text = match[0]
-                self.kinds.append(kind)
-                self.texts.append(text)
-                self.lines.append(line)
+                continue
+            assert kind is not None
+            text = match[kind]
+            kinds.append(kind)
+            texts.append(text)
+            lines.append(line)
+            if kind == "string":
                 line += text.count("\n")
-        if position != len(source):
+        if self.kinds[-1:] != ["end"]:
             raise EmulationError(f"line {line}: cannot read {source[position : position + 20]!r}")
-        self.kinds.append("end")
-        self.texts.append("")
-        self.lines.append(line)
 
     @property
     def text(self) -> str:

@@ -1,0 +1,173 @@
+"""The support table's lines as small specs: each operation, type, layout and kind of edge.
+
+They come from the table itself and from the registries of functions, views and steps: what is new
+there is here. Where a type lacks a function, the spec says so, and the line is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count, cycle, islice, product
+from typing import Any, TypeVar
+
+from kgen.errors import SpecError
+from kgen.ops import VIEWS, Function, functions
+from kgen.ops.parse import MOST_OUTPUTS
+from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Rowwise, Spec
+from kgen.spec.choices import steps_known
+from tests.unit.ops.ops_in_numpy import call_of
+
+#: One row of :func:`kgen.support.support_table`.
+Row = Mapping[str, Any]
+Shapes = tuple[tuple[int, ...], ...]
+T = TypeVar("T")
+S = TypeVar("S", bound=Spec)
+
+#: No side is a whole number of vectors or tiles.
+ODD: dict[str, Any] = {"m": 17, "n": 19, "k": 37}
+#: Every side is; one row, one column, one product.
+OTHERS: tuple[dict[str, Any], ...] = (
+    {"m": 32, "n": 32, "k": 64},
+    {"m": 1, "n": 20, "k": 33},
+    {"m": 18, "n": 1, "k": 40},
+    {"m": 1, "n": 1, "k": 1},
+)
+#: A vector and a remainder of every type; and inputs that serve many rows, or many columns.
+ELEMENTS: tuple[Shapes, ...] = (((3, 35),), ((5, 16), (16,)), ((5, 1), (1, 19)), ((259,),))
+#: Contiguous rows, interleaved ones, and long ones: shape and axes.
+ROWS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((33, 37), (-1,)),
+    ((3, 29, 11), (1,)),
+    ((17, 256), (-1,)),
+)
+#: Inputs of views: the first that a view's example fits to.
+VIEWED: tuple[Shapes, ...] = (((12, 19),), ((12, 19), (3, 19)), ((12, 19), (5,)), ((8, 1),))
+#: A function that is computed in f32 has the same steps in every type: one in so many types, of
+#: which the floats, the first three, have one.
+TYPES_APART = 3
+
+
+def types(row: Row, op: str) -> list[DType]:
+    return list(map(DType, row["ops"][op]))
+
+
+def products(row: Row) -> Iterator[Spec]:
+    """Each type in each layout, with remainders: plain, with every step behind the sums, with
+    batches that share B, and with rows that are not packed, of all types of output by turns. Whole
+    tiles and narrow products; other ways to multiply f32, and narrower types of B."""
+    turns = cycle(DType)
+    others = ((OTHERS[i % 4], tuple(Layout)[(i + i // 4) % 4]) for i in count())
+    for dtype in types(row, "matmul"):
+        more: tuple[dict[str, Any], ...] = (
+            {},
+            {"epilogue": tuple(Epilogue), "alpha": 0.5, "beta": 2.0},
+            {"batch": 2, "batch_stride_b": 0, "epilogue": ("bias", "relu")},
+            {"lda": 40, "ldb": 48, "ldc": 24, "epilogue": ("silu", "residual")},
+        )
+        for number, layout in enumerate(Layout):
+            fields = {**ODD, "dtype": dtype, "layout": layout, **more[number]}
+            outs = (fields if number == 0 else {**fields, "out_dtype": out} for out in turns)
+            yield next(spec for each in outs for spec in _built(Matmul, **each))
+        for sides, layout in islice(others, 2):
+            yield Matmul(**sides, dtype=dtype, layout=layout)
+    for math, layout in product(row["math"], Layout):
+        yield Matmul(**ODD, dtype="f32", math=math, layout=layout)
+    for narrow, layout in zip(row["narrow"], cycle((Layout.NN, Layout.NT)), strict=False):
+        yield Matmul(**ODD, dtype="f32", b_dtype=narrow, layout=layout)
+
+
+def epilogues(row: Row) -> Iterator[Spec]:
+    """Every step that a product may end in, a few in a row."""
+    dtypes = types(row, "matmul")
+    steps = [step for step in steps_known() if step not in tuple(Epilogue)]
+    for dtype, chain in zip(dtypes, _parts(steps, len(dtypes)), strict=True):
+        fields = {**ODD, "dtype": dtype, "epilogue": ("bias", *chain)}
+        outs = (fields, {**fields, "out_dtype": DType.F32})
+        yield next(spec for each in outs for spec in _built(Matmul, **each))
+
+
+def elements(row: Row) -> Iterator[Spec]:
+    """Each function of elements, several to a kernel, each an output of its own; each type."""
+    found = [function for function in functions().values() if not function.rowwise]
+    shapes = cycle(ELEMENTS)
+    for turn, dtype in enumerate(types(row, "elementwise")):
+        for calls in islice(_alike(found, dtype), turn % TYPES_APART, None, TYPES_APART):
+            formula = "; ".join(f"o{i} = {call}" for i, call in enumerate(calls))
+            inputs = len(_element(calls[0], dtype, ELEMENTS[0]).inputs)
+            yield _element(formula, dtype, next(s for s in shapes if len(s) in (1, inputs)))
+
+
+def conversions(row: Row) -> Iterator[Spec]:
+    """Each type to each."""
+    dtypes = types(row, "elementwise")
+    for dtype, part in product(dtypes, _parts(dtypes, -(-len(dtypes) // MOST_OUTPUTS))):
+        formula = "; ".join(f"o{i} = x" for i in range(len(part)))
+        yield Elementwise(expression=formula, shapes=((259,),), dtype=dtype, out_dtypes=part)
+
+
+def views(row: Row) -> Iterator[Spec]:
+    """Each view, and each type."""
+    found = product(types(row, "elementwise"), VIEWS.values())
+    for dtype, view in islice(found, 0, None, TYPES_APART):
+        fitting = (
+            spec
+            for shapes in VIEWED
+            for spec in _built(Elementwise, expression=view.example, shapes=shapes, dtype=dtype)
+        )
+        yield next(fitting)
+
+
+def rows(row: Row) -> Iterator[Spec]:
+    """Each function of rows, and each type; contiguous, interleaved and long rows by turns. Rows of
+    s64 are folded in f32, beside an input of that type."""
+    found = [function for function in functions().values() if function.rowwise]
+    for turn, dtype in enumerate(types(row, "rowwise")):
+        for number, function in enumerate(found):
+            shape, axes = ROWS[(turn + number // TYPES_APART) % len(ROWS)]
+            if (turn + number) % TYPES_APART:
+                continue
+            dtypes = (dtype, DType.F32) if dtype is DType.S64 else (dtype,)
+            yield from _built(
+                Rowwise,
+                expression=f"{function.name}({' * '.join('xy'[: len(dtypes)])})",
+                shapes=(shape,) * len(dtypes),
+                dtypes=dtypes,
+                axes=axes,
+            )
+
+
+LINES: Mapping[str, Callable[[Row], Iterator[Spec]]] = {
+    each.__name__: each for each in (products, epilogues, elements, conversions, views, rows)
+}
+
+
+def _built(spec: type[S], **fields: Any) -> Iterator[S]:
+    """The spec, unless there is none of these types."""
+    try:
+        yield spec(**fields)
+    except SpecError:
+        return
+
+
+def _element(expression: str, dtype: DType, shapes: Shapes) -> Elementwise:
+    return Elementwise(expression=expression, shapes=shapes, dtype=dtype)
+
+
+def _alike(found: Iterable[Function], dtype: DType) -> Iterator[Sequence[str]]:
+    """Calls that make one kernel: those that have the same inputs, give truths or numbers, and are
+    exact or not, so that they are computed as each alone."""
+    alike: dict[object, list[str]] = {}
+    for function in found:
+        try:
+            alone = _element(call_of(function.name), dtype, ELEMENTS[0])
+        except SpecError:
+            continue
+        alike.setdefault((alone.inputs, alone.out, alone.is_exact), []).append(
+            str(alone.expression)
+        )
+    for calls in alike.values():
+        yield from _parts(calls, -(-len(calls) // MOST_OUTPUTS))
+
+
+def _parts(found: Sequence[T], number: int) -> Iterator[tuple[T, ...]]:
+    return (tuple(found[first::number]) for first in range(number))
