@@ -61,41 +61,48 @@ r.body:
   %has.tail = icmp ult i64 0, 12
   br i1 %has.tail, label %t.do, label %t.done
 t.do:
-  %t.x.s0 = load float, ptr %x.row, align 4
-  %t.x.v1 = insertelement <16 x float> zeroinitializer, float %t.x.s0, i32 0
-  %t.x.p1 = getelementptr i8, ptr %x.row, i64 20
-  %t.x.s1 = load float, ptr %t.x.p1, align 4
-  %t.x.v2 = insertelement <16 x float> %t.x.v1, float %t.x.s1, i32 1
-  %t.x.p2 = getelementptr i8, ptr %x.row, i64 40
-  %t.x.s2 = load float, ptr %t.x.p2, align 4
-  %t.x.v3 = insertelement <16 x float> %t.x.v2, float %t.x.s2, i32 2
-  %t.x.p3 = getelementptr i8, ptr %x.row, i64 60
-  %t.x.s3 = load float, ptr %t.x.p3, align 4
-  %t.x.v4 = insertelement <16 x float> %t.x.v3, float %t.x.s3, i32 3
-  %t.x.p4 = getelementptr i8, ptr %x.row, i64 80
-  %t.x.s4 = load float, ptr %t.x.p4, align 4
-  %t.x.v5 = insertelement <16 x float> %t.x.v4, float %t.x.s4, i32 4
-  %t.x.p5 = getelementptr i8, ptr %x.row, i64 100
-  %t.x.s5 = load float, ptr %t.x.p5, align 4
-  %t.x.v6 = insertelement <16 x float> %t.x.v5, float %t.x.s5, i32 5
-  %t.x.p6 = getelementptr i8, ptr %x.row, i64 120
-  %t.x.s6 = load float, ptr %t.x.p6, align 4
-  %t.x.v7 = insertelement <16 x float> %t.x.v6, float %t.x.s6, i32 6
-  %t.x.p7 = getelementptr i8, ptr %x.row, i64 140
-  %t.x.s7 = load float, ptr %t.x.p7, align 4
-  %t.x.v8 = insertelement <16 x float> %t.x.v7, float %t.x.s7, i32 7
-  %t.x.p8 = getelementptr i8, ptr %x.row, i64 160
-  %t.x.s8 = load float, ptr %t.x.p8, align 4
-  %t.x.v9 = insertelement <16 x float> %t.x.v8, float %t.x.s8, i32 8
-  %t.x.p9 = getelementptr i8, ptr %x.row, i64 180
-  %t.x.s9 = load float, ptr %t.x.p9, align 4
-  %t.x.v10 = insertelement <16 x float> %t.x.v9, float %t.x.s9, i32 9
-  %t.x.p10 = getelementptr i8, ptr %x.row, i64 200
-  %t.x.s10 = load float, ptr %t.x.p10, align 4
-  %t.x.v11 = insertelement <16 x float> %t.x.v10, float %t.x.s10, i32 10
-  %t.x.p11 = getelementptr i8, ptr %x.row, i64 220
-  %t.x.s11 = load float, ptr %t.x.p11, align 4
-  %t.x = insertelement <16 x float> %t.x.v11, float %t.x.s11, i32 11
+  br label %t.x.enter
+t.x.enter:
+  br i1 %within_3.holds, label %t.x.do, label %t.x.done
+t.x.do:
+  %t.x.read.s0 = load float, ptr %x.row, align 4
+  %t.x.read.v1 = insertelement <16 x float> zeroinitializer, float %t.x.read.s0, i32 0
+  %t.x.read.p1 = getelementptr i8, ptr %x.row, i64 20
+  %t.x.read.s1 = load float, ptr %t.x.read.p1, align 4
+  %t.x.read.v2 = insertelement <16 x float> %t.x.read.v1, float %t.x.read.s1, i32 1
+  %t.x.read.p2 = getelementptr i8, ptr %x.row, i64 40
+  %t.x.read.s2 = load float, ptr %t.x.read.p2, align 4
+  %t.x.read.v3 = insertelement <16 x float> %t.x.read.v2, float %t.x.read.s2, i32 2
+  %t.x.read.p3 = getelementptr i8, ptr %x.row, i64 60
+  %t.x.read.s3 = load float, ptr %t.x.read.p3, align 4
+  %t.x.read.v4 = insertelement <16 x float> %t.x.read.v3, float %t.x.read.s3, i32 3
+  %t.x.read.p4 = getelementptr i8, ptr %x.row, i64 80
+  %t.x.read.s4 = load float, ptr %t.x.read.p4, align 4
+  %t.x.read.v5 = insertelement <16 x float> %t.x.read.v4, float %t.x.read.s4, i32 4
+  %t.x.read.p5 = getelementptr i8, ptr %x.row, i64 100
+  %t.x.read.s5 = load float, ptr %t.x.read.p5, align 4
+  %t.x.read.v6 = insertelement <16 x float> %t.x.read.v5, float %t.x.read.s5, i32 5
+  %t.x.read.p6 = getelementptr i8, ptr %x.row, i64 120
+  %t.x.read.s6 = load float, ptr %t.x.read.p6, align 4
+  %t.x.read.v7 = insertelement <16 x float> %t.x.read.v6, float %t.x.read.s6, i32 6
+  %t.x.read.p7 = getelementptr i8, ptr %x.row, i64 140
+  %t.x.read.s7 = load float, ptr %t.x.read.p7, align 4
+  %t.x.read.v8 = insertelement <16 x float> %t.x.read.v7, float %t.x.read.s7, i32 7
+  %t.x.read.p8 = getelementptr i8, ptr %x.row, i64 160
+  %t.x.read.s8 = load float, ptr %t.x.read.p8, align 4
+  %t.x.read.v9 = insertelement <16 x float> %t.x.read.v8, float %t.x.read.s8, i32 8
+  %t.x.read.p9 = getelementptr i8, ptr %x.row, i64 180
+  %t.x.read.s9 = load float, ptr %t.x.read.p9, align 4
+  %t.x.read.v10 = insertelement <16 x float> %t.x.read.v9, float %t.x.read.s9, i32 9
+  %t.x.read.p10 = getelementptr i8, ptr %x.row, i64 200
+  %t.x.read.s10 = load float, ptr %t.x.read.p10, align 4
+  %t.x.read.v11 = insertelement <16 x float> %t.x.read.v10, float %t.x.read.s10, i32 10
+  %t.x.read.p11 = getelementptr i8, ptr %x.row, i64 220
+  %t.x.read.s11 = load float, ptr %t.x.read.p11, align 4
+  %t.x.read = insertelement <16 x float> %t.x.read.v11, float %t.x.read.s11, i32 11
+  br label %t.x.done
+t.x.done:
+  %t.x = phi <16 x float> [ %t.x.read, %t.x.do ], [ zeroinitializer, %t.x.enter ]
   %t.table = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %table.row, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
   %t.result_select = select <16 x i1> %within_2.all, <16 x float> %t.table, <16 x float> splat (float 0x0000000000000000)
   %t.result = select <16 x i1> %within_3.all, <16 x float> %t.x, <16 x float> %t.result_select

@@ -250,6 +250,22 @@ class ElementwisePlan(FormulaPlan):
         """Conditions without which an operand has no such row."""
         return tuple(c.name for c in self.row_conditions if c.name in of.guards)
 
+    def branches(self, of: StreamOperand) -> bool:
+        """It is read element by element, and only in rows where its guards hold: a row is of one
+        part of a concatenation, as of one place of a convolution's window."""
+        return of.lane != 1 and not of.single and bool(self.row_guards(of))
+
+    def guards_together(self, of: StreamOperand) -> tuple[tuple[str, str, str], ...]:
+        """Of several guards: one or those before, the next, and what both give."""
+        holds = [f"%{name}.holds" for name in self.row_guards(of)]
+        both = [holds[0], *(f"%{of.name}.holds{i}" for i in range(1, len(holds)))]
+        return tuple(zip(both, holds[1:], both[1:], strict=False))
+
+    def holds(self, of: StreamOperand) -> str:
+        """Whether all its guards hold."""
+        together = self.guards_together(of)
+        return together[-1][-1] if together else f"%{self.row_guards(of)[0]}.holds"
+
     def is_plain(self, of: StreamOperand) -> bool:
         """It begins at the first element of its tensor, or of a row of it."""
         return not (of.offset or of.indices or of.guards) and min(of.strides) >= 0
