@@ -31,8 +31,11 @@ def enabled(features: frozenset[str]) -> frozenset[str]:
 CACHE_HOME = "XDG_CACHE_HOME"
 #: Kgen's own folder in its place, and whether anything is kept there.
 CACHE_DIR, CACHE = "KGEN_CACHE_DIR", "KGEN_CACHE"
-#: How long a Vulkan device may be without an answer.
+#: How long a Vulkan or WebGPU device may be without an answer.
 VULKAN_SECONDS = "KGEN_VULKAN_SECONDS"
+#: And how long a GPU may be where that says nothing; systems stop one kernel after 2 to 10 s. A
+#: driver that computes on the CPU may take as long as it takes.
+GPU_SECONDS = 60.0
 
 
 def cache_folder() -> Path | None:

@@ -24,7 +24,8 @@ from kgen.check.verify.inputs import data_sets
 from kgen.errors import KgenError
 from kgen.spec import Matmul, Spec
 from kgen.spec.text import parse
-from kgen_runtime.backend import Code, choose_code
+from kgen.targets.base import Kernel
+from kgen_runtime.backend import Backend, Code, choose_code
 from kgen_runtime.backends.vulkan import VulkanBackend
 
 FLOATS = ("f32", "f16", "bf16")
@@ -75,30 +76,34 @@ def specs() -> list[Spec]:
     return [parse(line) for line in lines()]
 
 
+def executed(backend: Backend, kernel: Kernel) -> dict[str, Any]:
+    """What was wrong of the kernel, run by run, or why the device does not run it."""
+    bundle = pack([kernel])
+    (entry,) = bundle.manifest.kernels
+    chosen, reason = choose_code(backend, entry)
+    if not chosen:
+        return {"refused": reason}
+    code = {m: Code(artifact=a, data=bundle.files[a.file]) for m, a in chosen.items()}
+    executor = DeviceExecutor(backend, entry, code)
+    wrong = []
+    for data in data_sets(entry, 1):
+        try:
+            compared = verification.run(executor, entry, data, None, 1)
+            if not compared.passed:
+                wrong.append(verification.describe(entry, data, compared))
+        except KgenError as error:
+            wrong.append(f"{data.name} data: {error}")
+    executor.close()
+    return {"wrong": wrong}
+
+
 def main(names: str, log: str = "") -> None:
     backend, seen = VulkanBackend(), 0
     for name, spec in product(names.split(","), specs()):
         if name.endswith("+cpu") and not isinstance(spec, Matmul):
             continue  # those are the same as without
-        bundle = pack([pipeline.kernel(spec, targets.find(name))])
-        (entry,) = bundle.manifest.kernels
-        found: dict[str, Any] = {"kernel": f"{name}/{spec.key}"}
-        chosen, reason = choose_code(backend, entry)
-        if chosen:
-            code = {m: Code(artifact=a, data=bundle.files[a.file]) for m, a in chosen.items()}
-            executor = DeviceExecutor(backend, entry, code)
-            wrong = []
-            for data in data_sets(entry, 1):
-                try:
-                    compared = verification.run(executor, entry, data, None, 1)
-                    if not compared.passed:
-                        wrong.append(verification.describe(entry, data, compared))
-                except KgenError as error:
-                    wrong.append(f"{data.name} data: {error}")
-            executor.close()
-            found |= {"wrong": wrong}
-        else:
-            found |= {"refused": reason}
+        kernel = pipeline.kernel(spec, targets.find(name))
+        found = {"kernel": f"{name}/{spec.key}", **executed(backend, kernel)}
         messages = Path(log).read_text().count("Validation Error") if Path(log).is_file() else 0
         print(json.dumps(found | {"messages": messages - seen}))
         seen = messages

@@ -29,13 +29,8 @@ def test_on_lavapipe(tmp_path: Path) -> None:
 
 
 def test_on_swiftshader(tmp_path: Path) -> None:
-    """It has no memory of 16 or 8 bits: what needs it is refused by its name. Its exp2(NaN) is 0:
-    rows with NaN are wrong in softmax of f32. Everything else is right."""
+    """All are executed, and right. It has no memory of 16 or 8 bits, so that elements share words;
+    its own exp2(NaN) is 0, and its log2(0) is -127."""
     runs = executed(SWIFTSHADER, "vulkan1.1,vulkan1.3+cpu", tmp_path)
-    assert [run for run in runs if run["messages"]] == []
-    refused = [run["refused"] for run in runs if "refused" in run]
-    assert all("BitAccess, which the device lacks" in reason for reason in refused), refused
-    wrong = {run["kernel"]: run["wrong"] for run in runs if run.get("wrong")}
-    assert all("/softmax_" in kernel for kernel in wrong)
-    assert all("special-value data" in each for found in wrong.values() for each in found)
-    assert len(runs) - len(refused) > len(specs()) / 2
+    assert len(runs) > len(specs())
+    assert [run for run in runs if run["messages"] or run.get("wrong") != []] == []

@@ -31,8 +31,8 @@ OPCODES: Mapping[P, str] = {
     P.MAXNUM: "OpExtInst %float %glsl FMax",
     P.SQRT: "OpExtInst %float %glsl Sqrt",
     P.RECIPROCAL: "OpFDiv %float %float_1",
-    P.EXP2: "OpExtInst %float %glsl Exp2",
-    P.LOG2: "OpExtInst %float %glsl Log2",
+    P.EXP2: "OpFunctionCall %float %exp2",
+    P.LOG2: "OpFunctionCall %float %log2",
     P.FLOOR: "OpExtInst %float %glsl Floor",
     P.ROUND: "OpExtInst %float %glsl RoundEven",
     P.LESS: "OpFOrdLessThan %bool",
@@ -93,6 +93,9 @@ class SpirvRenderer(Renderer):
         found = self.steps(expressions)
         if any(step.name == "relu" for step in found):
             yield "relu"
+        for primitive in (P.EXP2, P.LOG2):
+            if any(step.primitive is primitive for step in found):
+                yield primitive.value
         for primitive, dtype in NARROW.items():
             if any(step.primitive is primitive for step in found):
                 yield from (f"narrow_{dtype}", f"widen_{dtype}")
@@ -145,11 +148,7 @@ WHOLE_OPCODES: Mapping[P, str] = {
     P.ADD: "OpIAdd %uint",
     P.SUB: "OpISub %uint",
     P.MUL: "OpIMul %uint",
-    P.QUOTIENT: "OpSDiv %uint",
-    P.NEG: "OpSNegate %uint",
-    P.ABS: "OpExtInst %uint %glsl SAbs",
-    P.MIN: "OpExtInst %uint %glsl SMin",
-    P.MAX: "OpExtInst %uint %glsl SMax",
+    P.NEG: "OpISub %uint %uint_0",
     P.LESS: "OpSLessThan %bool",
     P.LESS_EQUAL: "OpSLessThanEqual %bool",
     P.EQUAL: "OpIEqual %bool",
@@ -159,7 +158,8 @@ WHOLE_OPCODES: Mapping[P, str] = {
 
 
 class SpirvWholeRenderer(Renderer):
-    """On s32 in ids of unsigned integers, whose sign is what an instruction takes it for."""
+    """On s32 in ids of unsigned integers, whose sign is what an instruction takes it for; naga does
+    so in comparisons alone."""
 
     scalar: ClassVar[str] = "uint"
     suffix: ClassVar[str] = "_whole"
@@ -173,7 +173,33 @@ class SpirvWholeRenderer(Renderer):
         return f"%uint_0x{bits:x}" if bits else "%uint_0"
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
-        return [f"{result} = {WHOLE_OPCODES[step.primitive]} {' '.join(operands)}"]
+        p, x = step.primitive, operands[0]
+        if p is P.ABS:
+            opposite = f"{result}_opposite"
+            return [self._line(P.NEG, opposite, x), *self._larger(result, x, opposite)]
+        if p is P.MIN:
+            less = self._line(P.LESS, f"{result}_less", *operands)
+            return [less, self._line(P.SELECT, result, f"{result}_less", *operands)]
+        if p is P.MAX:
+            return self._larger(result, *operands)
+        if p is P.QUOTIENT:
+            return [
+                *(
+                    f"{result}_{n} = OpBitcast %int {x}"
+                    for n, x in zip("xy", operands, strict=True)
+                ),
+                f"{result}_int = OpSDiv %int {result}_x {result}_y",
+                f"{result} = OpBitcast %uint {result}_int",
+            ]
+        return [self._line(p, result, *operands)]
+
+    def _larger(self, result: str, x: str, y: str) -> list[str]:
+        less = self._line(P.LESS, f"{result}_less", x, y)
+        return [less, self._line(P.SELECT, result, f"{result}_less", y, x)]
+
+    def _line(self, primitive: P, result: str, *operands: str) -> str:
+        """One instruction."""
+        return f"{result} = {WHOLE_OPCODES[primitive]} {' '.join(operands)}"
 
     def functions(self, *expressions: Expression) -> Iterator[str]:
         """None."""
@@ -217,31 +243,20 @@ class SpirvPairRenderer(SpirvWholeRenderer):
         return f"%{pair_name(int(number))}"
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
-        p, x = step.primitive, operands[0]
-        if p is P.NEG:
-            return [self._called(P.SUB, result, self.constant(0), x)]
-        if p is P.ABS:
-            opposite = self._called(P.SUB, f"{result}_opposite", self.constant(0), x)
-            return [opposite, *self._larger(result, x, f"{result}_opposite")]
-        if p is P.MIN:
-            less = self._called(P.LESS, f"{result}_less", *operands)
-            return [less, self._called(P.SELECT, result, f"{result}_less", *operands)]
-        if p is P.MAX:
-            return self._larger(result, *operands)
-        if p is P.LESS_EQUAL:
-            above = self._called(P.LESS, f"{result}_above", operands[1], x)
+        if step.primitive is P.LESS_EQUAL:
+            above = self._line(P.LESS, f"{result}_above", operands[1], operands[0])
             return [above, f"{result} = OpLogicalNot %bool {result}_above"]
-        if p in PAIR_FUNCTIONS:
-            return [self._called(p, result, *operands)]
+        if step.primitive is P.QUOTIENT:
+            return [self._line(P.QUOTIENT, result, *operands)]
         return super().instruction(step, result, operands)
 
-    def _called(self, primitive: P, result: str, *operands: str) -> str:
+    def _line(self, primitive: P, result: str, *operands: str) -> str:
+        if primitive is P.NEG:
+            return self._line(P.SUB, result, self.constant(0), *operands)
+        if primitive not in PAIR_FUNCTIONS:
+            return super()._line(primitive, result, *operands)
         name, type_ = PAIR_FUNCTIONS[primitive]
         return f"{result} = OpFunctionCall %{type_} %{name} {' '.join(operands)}"
-
-    def _larger(self, result: str, x: str, y: str) -> list[str]:
-        less = self._called(P.LESS, f"{result}_less", x, y)
-        return [less, self._called(P.SELECT, result, f"{result}_less", y, x)]
 
     def functions(self, *expressions: Expression) -> Iterator[str]:
         found = {step.primitive for step in self.steps(expressions)}

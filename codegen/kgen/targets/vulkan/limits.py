@@ -34,6 +34,8 @@ DOT_PRODUCT = "integer-dot-product"
 ROUNDS_F16 = "float-controls"
 #: Lanes of a subgroup, of any size, read one another's numbers.
 SHUFFLE = "subgroup-shuffle"
+#: Devices may have memory of 16 and 8 bits.
+NARROW_STORAGE = "narrow-storage"
 #: Cooperative matrices of bf16.
 BFLOAT16 = "coopmat-bf16"
 #: Features that every device with Vulkan 1.3 has.
@@ -54,7 +56,7 @@ def _target(api: str, spirv: tuple[int, int], suffix: str = "", *words: str) -> 
         name=f"vulkan{api}{suffix}",
         family="vulkan",
         arch=f"spirv{spirv[0]}.{spirv[1]}",
-        features=frozenset((*lists_all, *words)),
+        features=frozenset((*lists_all, NARROW_STORAGE, *words)),
         limits={
             "api_major": int(api[0]),
             "api_minor": int(api[2]),

@@ -36,7 +36,7 @@ from kgen_runtime.backends.vulkan.queue import Queue
 from kgen_runtime.backends.vulkan.recording import Dispatch, KernelRecordings, Recorder, Recording
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceLost, LaunchError, OutOfMemory
 from kgen_runtime.launch_limits import Limits, vulkan_limits
-from kgen_runtime.settings import vulkan_seconds
+from kgen_runtime.settings import GPU_SECONDS, vulkan_seconds
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 #: Copies to and from memory that the host does not see go through a block of this many bytes.
 STAGING_BYTES = 32 * 2**20
-#: How long a GPU may be without an answer; systems stop one kernel after 2 to 10 s. A driver that
-#: computes on the CPU may take as long as it takes.
-SECONDS = 60.0
 
 
 #: A child of it may hang in the driver even with devices of its own.
@@ -111,7 +108,7 @@ class VulkanBackend(Backend):
             physical = found[index]
             self.info = _describe(self._instance, index, physical)
             if seconds is None:
-                seconds = vulkan_seconds(None if self.info.kind == "software" else SECONDS)
+                seconds = vulkan_seconds(None if self.info.kind == "software" else GPU_SECONDS)
             self._device = Device(physical, self.info.capabilities["features"])
             undo.callback(self._device.destroy)
             mapped = host_memory_is_device_memory(physical) if mapped is None else mapped

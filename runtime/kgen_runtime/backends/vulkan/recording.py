@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kgen_runtime.backends.vulkan.memory import Block, Buffer
     from kgen_runtime.backends.vulkan.pipelines import Device, Pipeline
 
+WORD = 4
 #: Recordings of a kernel that are kept, each for other buffers.
 MOST_RECORDINGS = 64
 
@@ -140,7 +141,8 @@ class Recorder:
             for name in step.pipeline.arguments:
                 buffer, info = step.buffers[name], recording.infos[at]
                 info.buffer, info.offset = buffer.block.handle, buffer.offset
-                info.range = buffer.nbytes
+                # Kernels may read the word that the last bytes are in; it is nobody else's.
+                info.range = -(-buffer.nbytes // WORD) * WORD
                 at += 1
         lib.vkUpdateDescriptorSets(self._device, len(steps), recording.writes, 0, self._null)
         check("vkBeginCommandBuffer", lib.vkBeginCommandBuffer(commands, self._begin))

@@ -9,10 +9,10 @@ from kgen.schedule import CooperativeMatmul, FmaMatmul, GpuRows, GpuStream, Sche
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.rows.split import is_interleaved
-from kgen.targets.vulkan.limits import OPTIONS
+from kgen.targets.vulkan.limits import NARROW_STORAGE, OPTIONS
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.elementwise import plan_elementwise
-from kgen.targets.vulkan.plan.matmul.coopmat import plan_cooperative
+from kgen.targets.vulkan.plan.matmul.coopmat import CooperativePlan, plan_cooperative
 from kgen.targets.vulkan.plan.matmul.dot import plan_dot
 from kgen.targets.vulkan.plan.matmul.fma import plan_fma
 from kgen.targets.vulkan.plan.matmul.unstaged import plan_unstaged
@@ -21,14 +21,23 @@ from kgen.targets.vulkan.plan.rows.rowwise import RowwisePlan, plan_rowwise
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
-    """With the plan for devices that lack the target's options as its fallback. Raises
-    ScheduleError if the schedule does not fit."""
+    """With its fallbacks: the plan for devices that lack the target's options, and that for devices
+    which have no memory of 16 and 8 bits either. Raises ScheduleError if the schedule does not fit.
+    """
+
+    def fallback(name: str, *options: str) -> VulkanPlan:
+        less = replace(target, features=target.features - {*options})
+        return replace(_plan(spec, less, schedule), fallback_name=name)
+
     found = _plan(spec, target, schedule)
-    if not found.uses_options:
-        return found
-    plain = replace(target, features=target.features - {*OPTIONS})
-    fallback = replace(_plan(spec, plain, schedule), is_fallback=True)
-    return replace(found, fallback=fallback)
+    if isinstance(found, CooperativePlan):
+        return found  # devices with its matrices have what it needs
+    fallbacks = []
+    if found.uses_options:
+        fallbacks.append(fallback("plain", *OPTIONS))
+    if found.narrow and not target.has("msl"):
+        fallbacks.append(fallback("words", *OPTIONS, NARROW_STORAGE))
+    return replace(found, fallbacks=tuple(fallbacks))
 
 
 def _plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:

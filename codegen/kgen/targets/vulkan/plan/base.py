@@ -8,10 +8,16 @@ from typing import Any
 
 from kgen.errors import ScheduleError
 from kgen.schedule import Schedule
-from kgen.spec import DType, Spec
+from kgen.spec import DType
 from kgen.targets.base import Plan, Target
 from kgen.targets.header import times
-from kgen.targets.vulkan.limits import CEILING, ROUNDS_F16, STORAGE_8BIT, STORAGE_16BIT
+from kgen.targets.vulkan.limits import (
+    CEILING,
+    NARROW_STORAGE,
+    ROUNDS_F16,
+    STORAGE_8BIT,
+    STORAGE_16BIT,
+)
 from kgen.targets.vulkan.plan import declarations
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED, Limits, vulkan_limits
 from kgen_runtime.manifest import Extent3, Launch
@@ -59,7 +65,7 @@ API_8BIT, SPIRV_8BIT = (1, 2), (1, 5)
 @frozen
 class Part:
     """Element `number` of an access lies in its scalar `word`, `bits` from `bit` on, behind `place`
-    others there; it `is_last` if there is no other behind it."""
+    others there; it `is_last` if there is no other of the access behind it."""
 
     number: int
     word: int
@@ -79,7 +85,8 @@ class Tensor:
 
     `scalar` is the SPIR-V type that memory holds: float, half, or uint, ushort or uchar for bits;
     uvec2 for those of 64 bits, the lower word first. `packed` elements of fewer than 32 bits share
-    a scalar that is a uint, the first one in its lowest bits.
+    a scalar that is a uint, the first one in its lowest bits; accesses of fewer than 32 bits share
+    it too, `per_word` of them.
     """
 
     name: str
@@ -88,6 +95,7 @@ class Tensor:
     scalar: str
     vector: int = 1
     packed: int = 1
+    per_word: int = 1
     read_only: bool
 
     @property
@@ -103,23 +111,46 @@ class Tensor:
     @property
     def width(self) -> int:
         """Elements of the tensor in one access."""
-        return self.vector * self.packed
+        return self.vector * self.packed // self.per_word
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """Where each element of an access lies in it."""
-        bits = 8 * WORD // self.packed
+        bits, together = 8 * WORD // self.packed, self.packed // self.per_word
         return tuple(
             Part(
                 number=n,
-                word=n // self.packed,
-                place=n % self.packed,
-                bit=n % self.packed * bits,
+                word=n // together,
+                place=n % together,
+                bit=n % together * bits,
                 bits=bits,
-                is_last=n % self.packed == self.packed - 1,
+                is_last=n % together == together - 1,
             )
             for n in range(self.width)
         )
+
+    @property
+    def shares_words(self) -> bool:
+        """A word has several accesses, which several invocations may have."""
+        return self.per_word > 1
+
+    @property
+    def per_word_log2(self) -> int:
+        return log2(self.per_word)
+
+    @property
+    def place_mask(self) -> int:
+        """The bits of an access's index that tell its place in a word."""
+        return self.per_word - 1
+
+    @property
+    def access_bits(self) -> int:
+        """Of an access that shares a word."""
+        return 8 * WORD // self.per_word
+
+    @property
+    def access_bits_log2(self) -> int:
+        return log2(self.access_bits)
 
     @property
     def as_computed(self) -> bool:
@@ -149,6 +180,11 @@ class Tensor:
     @property
     def components(self) -> range:
         return range(self.vector)
+
+    @property
+    def numbers(self) -> range:
+        """Of the tensor's elements in an access."""
+        return range(self.width)
 
     @property
     def element_bytes(self) -> int:
@@ -190,8 +226,8 @@ class Shared:
 class VulkanPlan(Plan):
     """`functions` names the helper functions of the module, in the order of their definition.
 
-    `constants` are floating-point constants of this kernel by name, as literals. `fallback` is the
-    plan for devices that lack the options of the target that this one uses.
+    `constants` are floating-point constants of this kernel by name, as literals. `fallbacks` are
+    the plans for devices that lack what this one uses of the target's options, each with a name.
     """
 
     num_threads: int
@@ -199,8 +235,8 @@ class VulkanPlan(Plan):
     shared: tuple[Shared, ...] = ()
     functions: tuple[str, ...] = ()
     constants: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    fallback: VulkanPlan | None = None
-    is_fallback: bool = False
+    fallbacks: tuple[VulkanPlan, ...] = ()
+    fallback_name: str = ""
 
     @property
     def shared_bytes(self) -> int:
@@ -238,7 +274,7 @@ class VulkanPlan(Plan):
     @property
     def extension(self) -> str:
         """That of the module's file."""
-        return "plain.spv" if self.is_fallback else "spv"
+        return f"{self.fallback_name}.spv" if self.fallback_name else "spv"
 
     @property
     def rounds_f16(self) -> bool:
@@ -253,12 +289,12 @@ class VulkanPlan(Plan):
 
     @property
     def uses_options(self) -> bool:
-        """Whether it asks for what some devices lack, and others need not."""
+        """Whether it asks for instructions that some devices lack, and others need not."""
         return self.rounds_f16 or self.shuffles
 
     @property
     def variants(self) -> tuple[VulkanPlan, ...]:
-        return () if self.fallback is None else (self.fallback,)
+        return self.fallbacks
 
     @property
     def execution_modes(self) -> tuple[str, ...]:
@@ -376,18 +412,18 @@ def bits_of(dtype: DType) -> str:
     return {1: "uchar", 2: "ushort", WORD: "uint", 2 * WORD: "uvec2"}[dtype.itemsize]
 
 
-def tensors(spec: Spec, scalars: Mapping[str, str], vector: int = 1) -> tuple[Tensor, ...]:
-    """The spec's parameters as buffers; `scalars` gives the SPIR-V type of each by name."""
-    return tuple(
-        Tensor(
-            name=p.name,
-            binding=binding,
-            dtype=p.dtype,
-            scalar=scalars[p.name],
-            vector=vector,
-            read_only=p.role == "input",
-        )
-        for binding, p in enumerate(spec.parameters)
+def stored(tensor: Tensor, target: Target) -> Tensor:
+    """A tensor of fewer than 32 bits as words if its accesses are whole ones, or if devices of the
+    target need not have other memory."""
+    access = tensor.element_bytes
+    if not tensor.is_narrow or (access % WORD and target.has(NARROW_STORAGE)):
+        return tensor
+    return dataclasses.replace(
+        tensor,
+        scalar="uint",
+        vector=max(1, access // WORD),
+        packed=WORD // tensor.dtype.itemsize,
+        per_word=max(1, WORD // access),
     )
 
 

@@ -30,6 +30,7 @@ TYPES = {
     "uvec2": "OpTypeVector %uint 2",
     "uvec3": "OpTypeVector %uint 3",
     "uvec4": "OpTypeVector %uint 4",
+    "ivec4": "OpTypeVector %int 4",
     "bvec2": "OpTypeVector %bool 2",
     "bvec4": "OpTypeVector %bool 4",
     "u16vec2": "OpTypeVector %ushort 2",
@@ -50,8 +51,6 @@ TYPES = {
     "uvec2_from_2_uvec2": "OpTypeFunction %uvec2 %uvec2 %uvec2",
     "uvec2_from_bool_2_uvec2": "OpTypeFunction %uvec2 %bool %uvec2 %uvec2",
     "bool_from_2_uvec2": "OpTypeFunction %bool %uvec2 %uvec2",
-    # Both words of a product.
-    "uint_pair": "OpTypeStruct %uint %uint",
 }
 
 #: Zeros, by the type that they have.

@@ -31,6 +31,7 @@ from kgen.targets.vulkan.plan.base import (
     check_powers_of_two,
     check_threads,
     fold_grid,
+    stored,
 )
 from kgen.targets.vulkan.plan.index import Index, coordinate_names, index_of
 from kgen_runtime.manifest import Launch
@@ -75,11 +76,11 @@ class ElementwisePlan(VulkanPlan):
         at = f"at{access}"
         buffer = self.tensor(of.tensor)
         if of.linear:
-            return index_of(f"{of.name}{access}_at", [(at, self.schedule.vector // buffer.vector)])
+            return index_of(f"{of.name}{access}_at", [(at, self.schedule.vector // buffer.width)])
         names = coordinate_names(at, self.stream.dimensions)
 
         def counted(elements: int) -> int:
-            return elements * words_of(buffer) // buffer.vector % 2**32
+            return elements * words_of(buffer) // buffer.width % 2**32
 
         terms = [(names[d], counted(stride)) for d, stride in of.terms]
         terms += [(f"{name}_{access}_place", counted(stride)) for name, stride in of.indices]
@@ -93,7 +94,7 @@ class ElementwisePlan(VulkanPlan):
 
     def apart(self, of: StreamOperand) -> tuple[tuple[int, int], ...]:
         """Scalars of a vector that are read one by one, and how far from the first each is."""
-        if of.single or self.tensor(of.tensor).vector > 1 or self.schedule.vector == 1:
+        if of.single or self.tensor(of.tensor).width > 1 or self.schedule.vector == 1:
             return ()
         return tuple((c, c * of.lane % 2**32) for c in self.components)
 
@@ -162,7 +163,7 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
         arguments=tuple(p.name for p in spec.parameters),
         tile=None if folded else tile_of(spec, schedule.block_elements),
     )
-    buffers = tuple(_buffers(spec, schedule.vector))
+    buffers = tuple(_buffers(spec, target, schedule.vector))
     renderer = renderer_for(spec)
     read = [b for b in buffers if b.name not in spec.index_inputs]
     needed = [each.name for buffer in read for each in conversions(buffer, renderer)]
@@ -243,13 +244,13 @@ def words_of(buffer: Tensor) -> int:
     return 2 if buffer.dtype is DType.S64 and buffer.scalar == "uint" else 1
 
 
-def _buffers(spec: Elementwise, vector: int) -> Iterator[Tensor]:
+def _buffers(spec: Elementwise, target: Target, vector: int) -> Iterator[Tensor]:
     """Tensors of bits; one of which an element serves a vector, or whose elements are apart or not
     aligned as a vector's, is read by scalars."""
     operands = StreamPlan(spec=spec, vector=vector).inputs
     scalars = {i.tensor for i in operands if i.single or not i.whole}
     for binding, p in enumerate(spec.parameters):
-        yield Tensor(
+        tensor = Tensor(
             name=p.name,
             binding=binding,
             dtype=p.dtype,
@@ -257,3 +258,4 @@ def _buffers(spec: Elementwise, vector: int) -> Iterator[Tensor]:
             vector=1 if p.name in scalars else vector,
             read_only=p.role == "input",
         )
+        yield stored(tensor, target)

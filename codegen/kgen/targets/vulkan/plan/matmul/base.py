@@ -87,9 +87,12 @@ def plan_epilogue(spec: Matmul) -> Epilogue:
     return Epilogue(fused=FusedEpilogue(spec=spec))
 
 
-def matmul_tensors(spec: Matmul, a: Tensor, b: Tensor, width: int) -> tuple[Tensor, ...]:
+def matmul_tensors(
+    spec: Matmul, target: Target, a: Tensor, b: Tensor, width: int
+) -> tuple[Tensor, ...]:
     """All buffers; those of the epilogue are accessed `width` columns at a time."""
-    rest = (tensor(spec, name, each) for name, each in epilogue_widths(spec, width).items())
+    widths = epilogue_widths(spec, width)
+    rest = (tensor(spec, target, name, each) for name, each in widths.items())
     return tuple(sorted((a, b, *rest), key=lambda t: t.binding))
 
 

@@ -105,11 +105,6 @@ class CooperativePlan(MatmulPlan):
         return super().rounds_f16 and self.size.rounds_f16
 
     @property
-    def uses_options(self) -> bool:
-        """Devices with these matrices have what their modules need."""
-        return False
-
-    @property
     def extension(self) -> str:
         return f"{self.size.text}.spv"
 
@@ -256,7 +251,7 @@ def is_cooperative(spec: Matmul, target: Target) -> bool:
     if spec.dtype is DType.BF16 and not target.has(BFLOAT16):
         return False
     width = WIDEST // spec.dtype.itemsize
-    return all(plan_matrix(spec, name, width).width == width for name in "ab")
+    return all(plan_matrix(spec, target, name, width).width == width for name in "ab")
 
 
 def plan_cooperative(spec: Matmul, target: Target, schedule: CooperativeMatmul) -> CooperativePlan:
@@ -282,10 +277,10 @@ def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size)
     n = Side(size=spec.n, block=schedule.block_n, per_thread=MAX_GROUP)
     rows = schedule.num_threads // n.threads
     m = Side(size=spec.m, block=schedule.block_m, per_thread=schedule.block_m // rows)
-    a = _operand(spec, schedule, "a", m, 0)
-    b = _operand(spec, schedule, "b", n, a.elements)
+    a = _operand(spec, target, schedule, "a", m, 0)
+    b = _operand(spec, target, schedule, "b", n, a.elements)
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
-    buffers = matmul_tensors(spec, a.matrix.tensor, b.matrix.tensor, outputs.width)
+    buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
     epilogue = plan_epilogue(spec)
     subgroups = _subgroups(spec, schedule, size)
     direct = None
@@ -328,7 +323,7 @@ def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size)
 
 
 def _operand(
-    spec: Matmul, schedule: CooperativeMatmul, name: str, side: Side, start: int
+    spec: Matmul, target: Target, schedule: CooperativeMatmul, name: str, side: Side, start: int
 ) -> CooperativeOperand:
     """With accesses of 16 bytes; of what is transposed, the widest of which each invocation has
     as many as a word has elements."""
@@ -337,7 +332,7 @@ def _operand(
         each = side.block * schedule.block_k // schedule.num_threads
         most = min(most, each * spec.dtype.itemsize // WORD)
     return CooperativeOperand(
-        matrix=plan_matrix(spec, name, most),
+        matrix=plan_matrix(spec, target, name, most),
         side=side,
         block_k=schedule.block_k,
         num_threads=schedule.num_threads,

@@ -157,9 +157,9 @@ def plan_dot(spec: Matmul, target: Target, schedule: FmaMatmul) -> DotPlan:
     _check(spec, target, schedule)
     m = Side(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
     n = Side(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
-    a, b = _operand(spec, schedule, "a", m), _operand(spec, schedule, "b", n)
+    a, b = _operand(spec, target, schedule, "a", m), _operand(spec, target, schedule, "b", n)
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
-    buffers = matmul_tensors(spec, a.matrix.tensor, b.matrix.tensor, outputs.width)
+    buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
     finished = tuple(t for t in buffers if t.name not in "ab")
     epilogue = plan_epilogue(spec)
     own = ["transpose_bytes"] if a.transposed or b.transposed else []
@@ -184,12 +184,14 @@ def plan_dot(spec: Matmul, target: Target, schedule: FmaMatmul) -> DotPlan:
     return plan
 
 
-def _operand(spec: Matmul, schedule: FmaMatmul, name: str, side: Side) -> DotOperand:
+def _operand(
+    spec: Matmul, target: Target, schedule: FmaMatmul, name: str, side: Side
+) -> DotOperand:
     """With the widest accesses that leave a copy for each invocation."""
 
     def operand(most: int) -> DotOperand:
         return DotOperand(
-            matrix=plan_matrix(spec, name, most),
+            matrix=plan_matrix(spec, target, name, most),
             side=side,
             block_k=schedule.block_k,
             num_threads=schedule.num_threads,

@@ -61,7 +61,7 @@ class Epilogue:
         names = [
             f"{'widen' if t.read_only else 'narrow'}_{t.dtype}"
             for t in tensors
-            if t.scalar in ("ushort", "uchar") or (t.packed > 1 and not t.read_only)
+            if (t.is_narrow and t.scalar != "half") or (t.packed > 1 and not t.read_only)
         ]
         if self.fused.changes:
             names += [*self.renderer.functions(self.fused.expression), FUNCTION]

@@ -107,9 +107,9 @@ def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     _check(spec, target, schedule)
     m = Side(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
     n = Side(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
-    a, b = _operand(spec, schedule, "a", m), _operand(spec, schedule, "b", n)
+    a, b = _operand(spec, target, schedule, "a", m), _operand(spec, target, schedule, "b", n)
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
-    buffers = matmul_tensors(spec, a.matrix.tensor, b.matrix.tensor, outputs.width)
+    buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
     epilogue = plan_epilogue(spec)
     plan = FmaPlan(
         spec=spec,
@@ -131,12 +131,14 @@ def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     return plan
 
 
-def _operand(spec: Matmul, schedule: FmaMatmul, name: str, side: Side) -> StagedOperand:
+def _operand(
+    spec: Matmul, target: Target, schedule: FmaMatmul, name: str, side: Side
+) -> StagedOperand:
     # As wide as leaves an access for each invocation.
     each = side.block * schedule.block_k // schedule.num_threads
     contiguous = schedule.block_k if is_k_inner(spec, name) else side.block
     return StagedOperand(
-        matrix=plan_matrix(spec, name, min(contiguous, max(each, 1))),
+        matrix=plan_matrix(spec, target, name, min(contiguous, max(each, 1))),
         side=side,
         block_k=schedule.block_k,
         num_threads=schedule.num_threads,

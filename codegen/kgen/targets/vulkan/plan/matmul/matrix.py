@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
 from kgen.targets.batch import BatchTerm, batch_terms
 from kgen.targets.epilogue import FusedEpilogue
-from kgen.targets.vulkan.plan.base import WORD, Tensor, bits_of
+from kgen.targets.vulkan.plan.base import WORD, Tensor, bits_of, stored
 from kgen_runtime.values import frozen
 
 #: Bytes of the widest access.
@@ -90,21 +91,19 @@ def widest(dtype: DType, dividing: tuple[int, ...], most: int) -> int:
     )
 
 
-def tensor(spec: Matmul, name: str, width: int) -> Tensor:
+def tensor(spec: Matmul, target: Target, name: str, width: int) -> Tensor:
     """A parameter as a buffer that is accessed `width` elements at a time."""
     p = spec.parameter(name)
-    packed = WORD // p.dtype.itemsize
     single = _SCALARS.get(p.dtype, bits_of(p.dtype)) if name in "ab" else _stored(p.dtype)
-    is_packed = width > 1 and packed > 1
-    return Tensor(
+    found = Tensor(
         name=p.name,
         binding=[q.name for q in spec.parameters].index(name),
         dtype=p.dtype,
-        scalar="uint" if is_packed else single,
-        vector=width // packed if is_packed else width,
-        packed=packed if is_packed else 1,
+        scalar=single,
+        vector=width,
         read_only=p.role == "input",
     )
+    return stored(found, target)
 
 
 def _stored(dtype: DType) -> str:
@@ -116,7 +115,7 @@ def is_k_inner(spec: Matmul, name: str) -> bool:
     return spec.layout.b_transposed if name == "b" else not spec.layout.a_transposed
 
 
-def plan_matrix(spec: Matmul, name: str, most: int) -> Matrix:
+def plan_matrix(spec: Matmul, target: Target, name: str, most: int) -> Matrix:
     """A or B, in the widest accesses of up to `most` elements."""
     k_inner = is_k_inner(spec, name)
     _, rows, columns = spec.a_strides if name == "a" else spec.b_strides
@@ -128,7 +127,7 @@ def plan_matrix(spec: Matmul, name: str, most: int) -> Matrix:
     dividing = (spec.k if k_inner else size, outer_stride, *(t.stride for t in terms))
     width = widest(spec.parameter(name).dtype, dividing, most)
     return Matrix(
-        tensor=tensor(spec, name, width),
+        tensor=tensor(spec, target, name, width),
         edge="m" if name == "a" else "n",
         size=size,
         k=spec.k,

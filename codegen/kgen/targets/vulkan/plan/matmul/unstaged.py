@@ -246,9 +246,9 @@ def plan_unstaged(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> Uns
     _check(spec, target, schedule)
     m = Side(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
     n = Side(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
-    a, b = _operand(spec, schedule, "a", m), _operand(spec, schedule, "b", n)
+    a, b = _operand(spec, target, schedule, "a", m), _operand(spec, target, schedule, "b", n)
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
-    buffers = matmul_tensors(spec, a.matrix.tensor, b.matrix.tensor, outputs.width)
+    buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
     epilogue = plan_epilogue(spec)
     partials = Shared(
         name="partials",
@@ -276,10 +276,12 @@ def plan_unstaged(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> Uns
     return plan
 
 
-def _operand(spec: Matmul, schedule: UnstagedMatmul, name: str, side: Side) -> UnstagedOperand:
+def _operand(
+    spec: Matmul, target: Target, schedule: UnstagedMatmul, name: str, side: Side
+) -> UnstagedOperand:
     most = schedule.block_k if is_k_inner(spec, name) else side.group
     return UnstagedOperand(
-        matrix=plan_matrix(spec, name, most), side=side, block_k=schedule.block_k
+        matrix=plan_matrix(spec, target, name, most), side=side, block_k=schedule.block_k
     )
 
 

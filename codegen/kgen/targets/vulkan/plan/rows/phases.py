@@ -155,7 +155,7 @@ class RowPhases:
 
     def _start(self, of: RowInput | RowOutput) -> Index:
         names = coordinate_names(self.row_read, self.row.row_dimensions)
-        scalars = self.tensors[of.tensor].vector
+        scalars = self.tensors[of.tensor].width
         if isinstance(of, RowOutput) and of.row_stride:
             return index_of(f"{of.name}_first", [("row", of.row_stride // scalars)])
         terms = [(names[d], stride // scalars) for d, stride in of.row_terms]
@@ -188,7 +188,7 @@ class RowPhases:
         if of.columns.linear:
             terms.append((number, 1))
         else:
-            terms += [(names[d], stride // tensor.vector) for d, stride in of.columns.terms]
+            terms += [(names[d], stride // tensor.width) for d, stride in of.columns.terms]
         return index_of(f"{of.name}_{vector.name}_at", terms)
 
     @cached_property

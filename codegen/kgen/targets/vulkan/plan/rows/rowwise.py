@@ -25,6 +25,7 @@ from kgen.targets.vulkan.plan.base import (
     check_threads,
     fold_grid,
     log2,
+    stored,
 )
 from kgen.targets.vulkan.plan.elementwise import Conversion, conversions
 from kgen.targets.vulkan.plan.rows.phases import (
@@ -188,7 +189,7 @@ def plan_rowwise(
         arguments=tuple(p.name for p in spec.parameters),
         tile=None if folded else tile,
     )
-    buffers = tuple(_buffers(row))
+    buffers = tuple(_buffers(row, target))
     needed = [each.name for buffer in buffers for each in conversions(buffer, renderer)]
     exchange = tuple(
         Shared(name=f"exchange{i}", scalar=renderer.scalar, length=schedule.num_threads)
@@ -228,12 +229,12 @@ def fewest_lanes(row: RowPlan) -> int:
     return 2 if folds and alone else 1
 
 
-def _buffers(row: RowPlan) -> Iterator[Tensor]:
+def _buffers(row: RowPlan, target: Target) -> Iterator[Tensor]:
     """Tensors of bits; one of which a row or a vector has a single element is taken by scalars."""
     single = {i.tensor for i in row.inputs if i.columns is None or i.columns.single}
     single |= {of.name for of in row.reduced_outputs}
     for binding, p in enumerate(row.spec.parameters):
-        yield Tensor(
+        tensor = Tensor(
             name=p.name,
             binding=binding,
             dtype=p.dtype,
@@ -241,6 +242,7 @@ def _buffers(row: RowPlan) -> Iterator[Tensor]:
             vector=1 if p.name in single else row.vector,
             read_only=p.role == "input",
         )
+        yield stored(tensor, target)
 
 
 def _check(row: RowPlan, target: Target, schedule: GpuRows) -> None:

@@ -6,12 +6,10 @@ bundle's Vulkan code, what has 32-bit words in memory runs here.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import cache
+from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,8 +17,18 @@ from kgen_runtime.backend import Backend, Code, DeviceInfo
 from kgen_runtime.backends.forks import OneProcess
 from kgen_runtime.backends.vulkan import requirements
 from kgen_runtime.backends.vulkan.modules import malformed
-from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
+from kgen_runtime.backends.webgpu.package import (
+    LIMITS,
+    adapters,
+    describe,
+    errors,
+    wgpu,
+    without_complaints,
+)
+from kgen_runtime.backends.webgpu.waits import Waits
+from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.launch_limits import Limits, vulkan_limits
+from kgen_runtime.settings import GPU_SECONDS, vulkan_seconds
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
@@ -29,51 +37,10 @@ if TYPE_CHECKING:
 
 #: Copies and bindings are of whole words.
 WORD = 4
-#: What naga reads: modules of every version that kgen writes.
-API = (1, 3)
-#: Limits that artifacts' requirements are checked against, by Vulkan's names and WebGPU's.
-LIMITS = {
-    "maxComputeSharedMemorySize": "max-compute-workgroup-storage-size",
-    "maxComputeWorkGroupCount": "max-compute-workgroups-per-dimension",
-    "maxComputeWorkGroupInvocations": "max-compute-invocations-per-workgroup",
-    "maxComputeWorkGroupSize": "max-compute-workgroup-size-x",
-    "maxPerStageDescriptorStorageBuffers": "max-storage-buffers-per-shader-stage",
-    "maxStorageBufferRange": "max-storage-buffer-binding-size",
-}
 #: Sets of buffers whose bindings a kernel keeps.
 MOST_BINDINGS = 64
 
 PROCESS = OneProcess("webgpu")
-
-
-@cache
-def wgpu() -> Any:
-    """The package. Raises DeviceError, in one line, if it is missing."""
-    try:
-        import wgpu as package
-        from wgpu.backends.wgpu_native.extras import set_instance_extras
-    except ImportError:
-        raise DeviceError("the package wgpu is missing; pip install wgpu") from None
-    except (OSError, RuntimeError) as error:
-        raise DeviceError(f"the package wgpu does not load: {error}") from None
-    with suppress(RuntimeError):  # somebody else's use of the package has chosen already
-        set_instance_extras(backends=["Primary"])
-    return package
-
-
-@contextmanager
-def errors(what: str) -> Iterator[None]:
-    """The package's errors as ours, in one line that begins with `what`."""
-    package = wgpu()
-    try:
-        yield
-    except package.GPUOutOfMemoryError:
-        raise OutOfMemory(f"webgpu: {what}: out of memory; free arrays or use less") from None
-    except (package.GPUError, RuntimeError, ValueError) as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise DeviceError(
-            f"webgpu: {what}: {lines[-1] if lines else type(error).__name__}"
-        ) from None
 
 
 class Buffer:
@@ -115,17 +82,22 @@ class WebgpuBackend(Backend):
     @classmethod
     def devices(cls) -> tuple[DeviceInfo, ...]:
         PROCESS.check()
-        return tuple(_describe(i, adapter) for i, adapter in enumerate(_adapters()))
+        return tuple(describe(i, adapter) for i, adapter in enumerate(adapters()))
 
-    def __init__(self, index: int = 0) -> None:
+    def __init__(self, index: int = 0, *, seconds: float | None = None) -> None:
+        """`seconds`: the longest wait for the device; by default $KGEN_VULKAN_SECONDS, or 60 for a
+        GPU."""
         PROCESS.start()
         self._lock = threading.RLock()
-        found = _adapters()
+        found = adapters()
         if index not in range(len(found)):
             raise DeviceError(f"webgpu:{index} does not exist; here are {len(found)} devices")
-        self.info = _describe(index, found[index])
+        self.info = describe(index, found[index])
+        if seconds is None:
+            seconds = vulkan_seconds(None if self.info.kind == "software" else GPU_SECONDS)
+        self._waits = Waits(seconds)
         limits = {name: found[index].limits[name] for name in LIMITS.values()}
-        with errors("the device cannot be opened"), _without_complaints():
+        with errors("the device cannot be opened"), without_complaints():
             self._device = found[index].request_device_sync(required_limits=limits)
             self._word = self._device.create_buffer(size=WORD, usage=wgpu().BufferUsage.COPY_SRC)
         self._closed = False
@@ -134,7 +106,8 @@ class WebgpuBackend(Backend):
         if self._closed or PROCESS.lost:
             return
         self._closed = True
-        self._device.destroy()
+        if self._waits.lost is None:  # else what may still run must not be destroyed
+            self._device.destroy()
 
     refusal = staticmethod(requirements.refusal)
     rank = staticmethod(requirements.rank)
@@ -153,7 +126,7 @@ class WebgpuBackend(Backend):
         return Buffer(handle, 0, nbytes)
 
     def free(self, buffer: Buffer) -> None:
-        if PROCESS.lost or self._closed:
+        if PROCESS.lost or self._closed or self._waits.lost is not None:
             return
         with self._lock:
             buffer.handle.destroy()
@@ -181,7 +154,9 @@ class WebgpuBackend(Backend):
 
         if first == last:
             return np.empty(0, np.uint8)
-        found = self._device.queue.read_buffer(buffer.handle, first, last - first)
+        found = self._waits.until(
+            lambda: self._device.queue.read_buffer(buffer.handle, first, last - first)
+        )
         return np.frombuffer(found, np.uint8).copy()
 
     # Kernels
@@ -283,60 +258,15 @@ class WebgpuBackend(Backend):
         with self._turn("waiting"):
             # A read waits for all that was submitted before. The package's own call for that raises
             # TypeError in version 0.32.
-            self._device.queue.read_buffer(self._word, 0, WORD)
+            self._waits.until(lambda: self._device.queue.read_buffer(self._word, 0, WORD))
 
     @contextmanager
     def _turn(self, what: str) -> Iterator[None]:
         """One thread's turn at the device, with errors that begin with `what`."""
         PROCESS.check()
         with self._lock, errors(what):
+            self._waits.check()
             yield
-
-
-@contextmanager
-def _without_complaints() -> Iterator[None]:
-    """Nothing is printed by Mesa's layer that chooses devices: where there is no desktop, it says
-    so four times on standard error."""
-    try:
-        saved = os.dup(2)
-    except OSError:  # there is none
-        yield
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(nowhere)
-        os.close(saved)
-
-
-def _adapters() -> list[Any]:
-    """Every device once: of those that several APIs offer, by Vulkan, Metal or Direct3D 12."""
-    with errors("no device can be listed"), _without_complaints():
-        found = wgpu().gpu.enumerate_adapters_sync()
-    native = [a for a in found if a.info["backend_type"] in ("Vulkan", "Metal", "D3D12")]
-    if not native:
-        raise DeviceError("no WebGPU device here; apt install mesa-vulkan-drivers")
-    return native
-
-
-def _describe(index: int, adapter: Any) -> DeviceInfo:
-    info, is_software = adapter.info, adapter.info["adapter_type"] == "CPU"
-    types = {"CPU": "cpu", "DiscreteGPU": "discrete", "IntegratedGPU": "integrated"}
-    return DeviceInfo(
-        backend="webgpu",
-        index=index,
-        name=f"{info['device']} ({info['backend_type']})",
-        kind="software" if is_software else "gpu",
-        capabilities={
-            "api": list(API),
-            "limits": {ours: int(adapter.limits[theirs]) for ours, theirs in LIMITS.items()},
-            "features": [],
-            "device_type": types.get(info["adapter_type"], "other"),
-        },
-    )
 
 
 def _words(nbytes: int) -> int:
