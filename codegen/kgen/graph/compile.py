@@ -21,7 +21,7 @@ from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.reading.importer import MISFITS, imported
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.reading.onnx_file import read
-from kgen.graph.rewrites.narrow import WEIGHTS, narrowed, weights_of
+from kgen.graph.rewrites.narrow import WEIGHTS, convolutions_of, narrowed, weights_of
 from kgen.graph.rewrites.normalizations import folded
 from kgen.graph.rewrites.rounded import TYPES, product_nodes, rounded
 from kgen.graph.rewrites.siblings import merged
@@ -63,7 +63,7 @@ def load(
         graph = graph_of(model)
         graph = merged(written_rows(graph, states_of(graph, states or {})))
         if weights is not None:
-            graph = narrowed(graph, weights, weights_of(model))
+            graph = narrowed(graph, weights, weights_of(model), convolutions_of(model))
         if products is not None:
             graph = rounded(graph, products, product_nodes(model))
         return fuse(tied(graph))

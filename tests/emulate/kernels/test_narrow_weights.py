@@ -107,6 +107,33 @@ def test_an_encoder_with_narrow_weights(weights: str) -> None:
     assert found.passed, (found.first_wrong, found.outputs, found.reason)
 
 
+def convolutions(rows: int) -> onnx.ModelProto:
+    """Of one place, of several, of channels by themselves; and two with a normalization behind
+    them, of which one is folded, and one is an output, too."""
+    m = Maker()
+    x = m.input("x", (1, 8, rows, 64))
+    x = m.add("Relu", m.add("Conv", x, m.weight(16, 8, 3, 3), m.weight(16), pads=[1, 1, 1, 1]))
+    y = m.add("Conv", x, m.weight(16, 1, 3, 3), group=16, pads=[1, 1, 1, 1])
+    x = m.add("Add", m.add("Conv", y, m.weight(16, 16, 1, 1)), x)
+    x = m.add("Conv", x, m.weight(8, 16, 1, 2), strides=[1, 2])
+    norm = [m.constant(np.abs(m.rng.standard_normal(8)) + 0.5) for _ in range(4)]
+    x = m.add("BatchNormalization", x, *norm)
+    x = m.add("Conv", x, m.weight(8, 8, 1, 1))
+    return m.model(x, m.add("BatchNormalization", x, *norm))
+
+
+@pytest.mark.parametrize(("weights", "rows"), [("bf16", 5), ("s8", 5), ("s8", 200)])
+def test_convolutions(tmp_path: Path, weights: str, rows: int) -> None:
+    """Those that are products are narrow; of many rows there is a product for each of the kernel's,
+    with the scales of all of them."""
+    onnx.save(convolutions(rows), tmp_path / "m.onnx")
+    targets = ["native"] if rows > 5 else ["native", "sm_80", "gfx942"]
+    for found in verified(tmp_path / "m.onnx", weights, targets):
+        assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)
+        narrow = sum(f"by_{weights}" in step.kernel for step in found.steps)
+        assert narrow == (4 if rows > 5 else 2), [step.kernel for step in found.steps]
+
+
 #: How much larger one channel of activations is than the others.
 OUTLIER = 256.0
 #: Products whose input is such a norm.

@@ -14,11 +14,14 @@ import numpy.typing as npt
 import onnx
 from onnx.reference.op_run import OpRun
 
+from kgen.check.model.definitions import Conv as PlainConv
 from kgen_runtime.manifest import KernelEntry
 
 Array = npt.NDArray[Any]
 #: Types of 16 bits that products round both operands to.
 HALVES = ("bf16", "f16")
+#: Types that weights of convolutions are rounded to.
+OF_CONVOLUTIONS = ("bf16", "s8")
 #: Bits of a number of bf16, the leading one among them.
 BF16_BITS = 8
 #: The largest number of s8 that weights become, and the least scale of a column.
@@ -41,7 +44,7 @@ def operators(
     model: onnx.ModelProto, weights: str | None, products: str | None = None
 ) -> list[type[OpRun]]:
     """Products that round those of their second operands that are constant matrices, or both
-    operands."""
+    operands; convolutions that round constant weights."""
     if weights is None and products is None:
         return []
     known = constants_of(model)
@@ -70,7 +73,19 @@ def operators(
             found = found if c is None else found + beta * c
             return (found.astype(a.dtype),)
 
-    return [MatMul, Gemm]
+    normalized = {n.input[0] for n in model.graph.node if n.op_type == "BatchNormalization"}
+
+    class Conv(PlainConv):
+        """Of all channels together, and with none of a BatchNormalization's factors to come."""
+
+        def _run(self, x: Array, w: Array, *given: Any, **attributes: Any) -> tuple[Array]:
+            node = self.onnx_node
+            alone = (attributes.get("group") or 1) == 1 and node.output[0] not in normalized
+            if weights in OF_CONVOLUTIONS and alone and node.input[1] in known:
+                w = rounded(w.reshape(len(w), -1), weights, axis=1).reshape(w.shape)
+            return super()._run(x, w, *given, **attributes)
+
+    return [MatMul, Gemm, Conv]
 
 
 def constants_of(model: onnx.ModelProto) -> set[str]:

@@ -170,7 +170,8 @@ def _values(
     weights: str | None = None,
     products: str | None = None,
 ) -> dict[str, Array]:
-    own = [*OPERATORS, *operators(model, weights, products)]
+    # Of two that are of one name the first is taken.
+    own = [*operators(model, weights, products), *OPERATORS]
     try:
         with np.errstate(all="ignore"):
             found = ReferenceEvaluator(model, new_ops=own).run(

@@ -2,10 +2,13 @@
 for each block of 32 (:mod:`kgen_runtime.blocks`).
 
 Each number becomes the nearest one that the narrow type has. The largest of a column of s8 is 127
-scales; the scales go into the product's epilogue.
+scales; the scales go into the product's epilogue. Convolutions that are products have columns too,
+one for each output channel, in bf16 and s8.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -23,6 +26,8 @@ from kgen_runtime.dtypes import DType
 WEIGHTS = (BType.BF16, BType.S8, BType.S4)
 #: Operators whose second operands are weights.
 PRODUCTS = ("MatMul", "Gemm")
+#: What a convolution calls the matrix of its weights, behind its own name and a colon.
+FOLDED = "folded"
 #: What the largest number of a column of s8 becomes.
 LARGEST = 127.0
 
@@ -33,18 +38,41 @@ def weights_of(model: Model) -> frozenset[str]:
     return frozenset(used & model.constants.keys())
 
 
-def narrowed(graph: Graph, dtype: BType, weights: frozenset[str]) -> Graph:
-    """The graph with products by these constants, if they are matrices of f32, of narrow ones.
+def convolutions_of(model: Model) -> dict[str, Array]:
+    """The largest weight of each output channel, by the names of the convolutions that are products
+    by constants. Not of those with a normalization behind them, whose weights are not the model's.
+    """
+    normalized = {n.inputs[0] for n in model.nodes if n.operator == "BatchNormalization"}
+    return {
+        node.name: np.abs(weights).reshape(len(weights), -1).max(axis=1)
+        for node in model.nodes
+        if node.operator == "Conv" and node.attribute("group", 1) == 1 and not node.others
+        if (weights := model.constants.get(node.inputs[1])) is not None and weights.size
+        if node.outputs[0] not in normalized
+    }
+
+
+def narrowed(
+    graph: Graph, dtype: BType, weights: frozenset[str], convolutions: Mapping[str, Array]
+) -> Graph:
+    """The graph with products by these constants, if they are matrices of f32, of narrow ones, and
+    with these convolutions, but for s4.
 
     Raises GraphError for weights that are not finite, which s8 and s4 have no numbers for.
     """
-    return _Narrowing(graph, dtype, weights).all()
+    return _Narrowing(graph, dtype, weights, {} if dtype is BType.S4 else convolutions).all()
 
 
 class _Narrowing(Rewriting):
-    def __init__(self, graph: Graph, dtype: BType, weights: frozenset[str]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        dtype: BType,
+        weights: frozenset[str],
+        convolutions: Mapping[str, Array],
+    ) -> None:
         super().__init__(graph)
-        self.dtype, self.weights = dtype, weights
+        self.dtype, self.weights, self.convolutions = dtype, weights, convolutions
 
     def visit(self, value: Value) -> None:
         operation = value.operation
@@ -64,10 +92,19 @@ class _Narrowing(Rewriting):
             return None if found is None else (f"{found[0]}{TRANSPOSED}", found[1].T)
         if not isinstance(operation, Source) or operation.kind != "constant" or value.rank != 2:
             return None
-        parts = {part.removesuffix(TRANSPOSED) for part in operation.name.split(BESIDE)}
-        if value.dtype is not DType.F32 or not parts <= self.weights:
+        known = all(
+            part.removesuffix(TRANSPOSED) in self.weights or self.largest(part) is not None
+            for part in operation.name.split(BESIDE)
+        )
+        if value.dtype is not DType.F32 or not known:
             return None
         return operation.name, self.graph.constants[operation.name]
+
+    def largest(self, name: str) -> Array | None:
+        """Of each column of a convolution's weights, all rows of its kernel together; None for
+        what are none."""
+        node, _, what = name.rpartition(":")
+        return self.convolutions.get(node) if what.partition(".")[0] == FOLDED else None
 
     def multiply(self, value: Value, operation: Product, name: str, array: Array) -> None:
         b = self.builder
@@ -84,7 +121,10 @@ class _Narrowing(Rewriting):
         if self.dtype is BType.S4:
             weights = self.blocks(shown, array)
             return self.take(value, self.add(Product(a=a, b=weights.id), value))
-        numbers, scales = in_s8(array)
+        columns = [self.largest(part) for part in name.split(BESIDE)]
+        found = [column for column in columns if column is not None]
+        whole = len(found) == len(columns)
+        numbers, scales = in_s8(array, np.concatenate(found) if whole else None)
         weights = self.constant(shown, numbers, DType.S8)
         factors = self.constant(f"{shown}:scale", scales, DType.F32)
         product = self.add(Product(a=a, b=weights.id), value)
@@ -111,9 +151,12 @@ def in_bf16(array: Array) -> Array:
     return array.astype(ml_dtypes.bfloat16)
 
 
-def in_s8(array: Array) -> tuple[Array, Array]:
-    """Whole numbers, and what each column of them is multiplied by, no subnormal number."""
-    largest = np.abs(array).max(axis=0).astype(np.float64)
-    scales = np.maximum(largest / LARGEST, DType.F32.smallest_normal).astype(np.float32)
+def in_s8(array: Array, largest: Array | None = None) -> tuple[Array, Array]:
+    """Whole numbers, and what each column of them is multiplied by, no subnormal number. `largest`
+    are the columns' numbers that become 127, where others than these have them."""
+    if largest is None:
+        largest = np.abs(array).max(axis=0)
+    scales = np.maximum(largest.astype(np.float64) / LARGEST, DType.F32.smallest_normal)
+    scales = scales.astype(np.float32)
     numbers = np.rint(array.astype(np.float64) / scales.astype(np.float64))
     return np.clip(numbers, -LARGEST, LARGEST).astype(np.int8), scales
