@@ -59,14 +59,15 @@ def test_the_hot_loop_of_a_product() -> None:
 
 @pytest.mark.parametrize("layout", Layout)
 def test_cooperative_matrices(layout: Layout) -> None:
-    """Each driver compiles the module of its own shape to its matrix instruction; at most eight
-    others stand beside each, since a lane's part of a matrix is contiguous whatever the layout."""
+    """Each driver compiles the module of its own shape to its matrix instruction. RADV has at most
+    eight others for each, since a lane's part of a matrix is contiguous whatever the layout."""
     radv, nvk = made_of(f"{KERNELS[1]} layout={layout}", "vulkan1.3+coopmat")
     assert not any("16" in load for load in radv.loads)
     for found, opcode in ((radv, "v_wmma_f32_16x16x16_f16"), (nvk, "hmma.m16n8k16.f32")):
         assert found.loop is not None and found.loop.kind is Work.MATRIX
         assert found.loop.opcodes[opcode] == found.metrics["matrix_instructions"] >= 16
-        assert found.metrics["spills"] == 0 and found.metrics["others_per_matrix"] <= 8
+        assert found.metrics["spills"] == 0
+    assert radv.metrics["others_per_matrix"] <= 8
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ for spec in (
     Matmul(m=64, n=64, k=72),
     Matmul(m=70, n=72, k=40, layout=Layout.NT, epilogue=epilogue),
     Matmul(m=72, n=200, k=104, layout=Layout.TN, beta=1.0, batch=2),
+    Matmul(m=72, n=80, k=40, beta=0.5, ldc=88, epilogue=(*epilogue, Epilogue.RESIDUAL)),
     Matmul(m=136, n=72, k=264, layout=Layout.TT, out_dtype=DType.F32),
     Matmul(m=136, n=72, k=40, out_dtype=DType.F32, beta=2.0, batch=2, epilogue=epilogue),
     Matmul(m=64, n=64, k=64, dtype=DType.S8),
@@ -84,6 +85,13 @@ for spec, mutations in (
              "%finish_next = OpIAdd %uint %finish_number %uint_2"),
         ),
     ),
+    (
+        Matmul(m=72, n=72, k=40, epilogue=("bias",)),
+        (
+            ("%bias_0_0_ptr %uint_0 %uint_0", "%bias_0_0_ptr %uint_0 %uint_2"),
+            ("%half %finish_halves 0", "%half %finish_halves 1"),
+        ),
+    ),
 ):
     kernel = build(spec, "vulkan1.3+coopmat")
     *_, machine, source = kernel.assembled.artifacts
@@ -108,4 +116,4 @@ def test_products_are_exact_and_without_races(tmp_path: Path) -> None:
 
 def test_mutations_are_seen() -> None:
     out = LAVAPIPE.python("-c", WRONG).stdout
-    assert out.count("seen:") == 11, out
+    assert out.count("seen:") == 13, out

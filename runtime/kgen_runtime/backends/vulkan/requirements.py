@@ -3,7 +3,8 @@
 `api`, the lowest version of the API as text ("1.3"); `features`, names of features.py; `limits`,
 the least value of limits by Vulkan's names, where a kernel needs more than Vulkan guarantees;
 `device`, the only type of device that it suits; `cooperative_matrix`, the shape and types of its
-product; `subgroup_size`, that of its subgroups, and `full_subgroups` if no lane may be missing.
+product, and `cooperative_matrix_out`, a product whose sums have the type of its output's matrices;
+`subgroup_size`, that of its subgroups, and `full_subgroups` if no lane may be missing.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ KNOWN_REQUIREMENTS = frozenset(
         "limits",
         "device",
         "cooperative_matrix",
+        "cooperative_matrix_out",
         "subgroup_size",
         "full_subgroups",
     )
@@ -37,9 +39,10 @@ def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | N
             f"it needs Vulkan {requires['api']}, here is {'.'.join(map(str, api))}; build for "
             "vulkan1.1, or upgrade the driver"
         )
-    if (matrix := requires.get("cooperative_matrix")) is not None:
+    for name in ("cooperative_matrix", "cooperative_matrix_out"):
+        matrix = requires.get(name)
         offered = capabilities.get("cooperative_matrices", ())
-        if not any(matrix.items() <= product.items() for product in offered):
+        if matrix is not None and not any(matrix.items() <= product.items() for product in offered):
             return (
                 f"it needs cooperative matrices of {_product(matrix)}, the device has "
                 f"{', '.join(map(_product, offered)) or 'none'}; build for vulkan1.3"

@@ -99,6 +99,14 @@ def test_a_device_without_cooperative_matrices_is_told_so() -> None:
     refusal = VulkanBackend.refusal(needs_matrix, CAPABILITIES)
     assert refusal is not None
     assert "16x16x16 f16 to f32" in refusal and refusal.endswith("build for vulkan1.3")
+    capable = CAPABILITIES | {"cooperative_matrices": [matrix]}
+    of_f16 = {"cooperative_matrix": matrix, "cooperative_matrix_out": matrix | {"c": "f16"}}
+    refusal = VulkanBackend.refusal(artifact(**of_f16), capable)
+    assert refusal is not None and "16x16x16 f16 to f16" in refusal
+    both = [matrix, matrix | {"c": "f16"}]
+    assert (
+        VulkanBackend.refusal(artifact(**of_f16), capable | {"cooperative_matrices": both}) is None
+    )
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,20 +129,20 @@ class CooperativePlan(MatmulPlan):
 
     @property
     def further_requirements(self) -> dict[str, object]:
-        dtype, sums, size = self.spec.dtype, self.spec.accumulate, self.size
-        return {
+        found = {
             "features": [*FEATURES, *self.types.features],
-            "cooperative_matrix": {
-                "m": size.m,
-                "n": size.n,
-                "k": size.k,
-                "a": dtype.value,
-                "b": dtype.value,
-                "c": sums.value,
-                "result": sums.value,
-            },
-            "subgroup_size": size.lanes,
+            "cooperative_matrix": self._product(self.spec.accumulate),
+            "subgroup_size": self.size.lanes,
         }
+        if self.direct and self.direct.has_halves:
+            found["cooperative_matrix_out"] = self._product(DType.F16)
+        return found
+
+    def _product(self, sums: DType) -> dict[str, object]:
+        """A product of these matrices that a device may list."""
+        dtype, size = self.spec.dtype.value, self.size
+        shape = {"m": size.m, "n": size.n, "k": size.k}
+        return shape | {"a": dtype, "b": dtype, "c": sums.value, "result": sums.value}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -290,7 +290,7 @@ def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size)
     sums = StagedSums(subgroups=subgroups, outputs=outputs).elements
     if is_direct(spec, size, outputs, epilogue):
         direct = DirectSums(subgroups=subgroups, outputs=outputs, epilogue=epilogue)
-        functions = (*functions, "finish_matrix") if direct.changes else functions
+        functions = tuple(dict.fromkeys((*functions, *direct.functions)))
         sums = 0
     tiles = Shared(
         name="tiles",

@@ -4,7 +4,8 @@ a whole matrix lies inside the output or outside, else row by row through workgr
 from __future__ import annotations
 
 from kgen.schedule import CooperativeMatmul
-from kgen.spec import Extent, Matmul
+from kgen.spec import DType, Extent, Matmul
+from kgen.targets.batch import batch_terms
 from kgen.targets.vulkan.plan.base import log2
 from kgen.targets.vulkan.plan.matmul.coopmat_types import Size
 from kgen.targets.vulkan.plan.matmul.epilogue import Epilogue
@@ -118,6 +119,26 @@ class StagedSums:
 
 
 @frozen
+class Component:
+    """What a matrix of the output's shape is made of: SPIR-V's scalar, and its matrix type."""
+
+    scalar: str
+    matrix: str
+
+    @property
+    def is_half(self) -> bool:
+        return self.scalar == "half"
+
+
+#: Components of matrices that are stored or read beside the sums. Conversions are the module's own.
+COMPONENTS = {
+    DType.F32: Component(scalar="float", matrix="matrix_sums"),
+    DType.S32: Component(scalar="int", matrix="matrix_sums"),
+    DType.F16: Component(scalar="half", matrix="matrix_halves"),
+}
+
+
+@frozen
 class MatrixArgument:
     """A tensor of the epilogue, as a matrix for each of the sums': `index` is the id of its first
     access, `stride` the distance between its rows (0: all are one), or columns by `layout`. Names
@@ -127,6 +148,7 @@ class MatrixArgument:
     stem: str
     extent: Extent
     row_stride: int
+    component: Component
 
     @property
     def is_number(self) -> bool:
@@ -150,13 +172,13 @@ class MatrixArgument:
 
     @property
     def type(self) -> str:
-        return "float" if self.is_number else "matrix_sums"
+        return "float" if self.is_number else self.component.matrix
 
 
 @frozen
 class DirectSums:
     """Matrices of sums to the output as they are, or each component through the epilogue, whose
-    arguments are matrices too (a row of numbers is one of stride 0)."""
+    arguments are matrices too (a row of numbers is one of stride 0), and rounded."""
 
     subgroups: Subgroups
     outputs: Outputs
@@ -176,14 +198,39 @@ class DirectSums:
         return self.subgroups.warp_n // WIDTH
 
     @property
+    def out(self) -> Component:
+        return COMPONENTS[self.outputs.spec.out]
+
+    @property
     def changes(self) -> bool:
+        """What is stored are not the sums."""
+        return self.epilogue.fused.changes or self.out.is_half
+
+    @property
+    def has_epilogue(self) -> bool:
         return self.epilogue.fused.changes
+
+    @property
+    def has_halves(self) -> bool:
+        return self.out.is_half or any(a.component.is_half for a in self.matrices)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Those of the module besides the epilogue's, callees first."""
+        widens = ("widen_f16",) if any(a.component.is_half for a in self.matrices) else ()
+        return (*widens, "finish_matrix") if self.changes else ()
 
     @property
     def arguments(self) -> tuple[MatrixArgument, ...]:
         stride = self.outputs.row_stride
         return tuple(
-            MatrixArgument(name=a.name, stem=a.stem, extent=a.extent, row_stride=stride)
+            MatrixArgument(
+                name=a.name,
+                stem=a.stem,
+                extent=a.extent,
+                row_stride=stride,
+                component=COMPONENTS[a.dtype],
+            )
             for a in self.epilogue.fused.arguments
         )
 
@@ -197,9 +244,13 @@ class DirectSums:
 
 
 def is_direct(spec: Matmul, size: Size, outputs: Outputs, epilogue: Epilogue) -> bool:
-    """Whether sums are stored from the accumulators: what is stored and read has their type, no
-    matrix crosses the edge of the output, and accesses are of 16 bytes, to which a matrix in memory
-    is aligned (Vulkan's environment for SPIR-V, OpCooperativeMatrixStoreKHR)."""
+    """Whether sums are stored from the accumulators: what is stored and read has their type, or is
+    f16 where sums of f16 may be, too; no matrix crosses the edge of the output, and accesses are of
+    16 bytes, to which a matrix in memory is aligned (Vulkan's environment for SPIR-V,
+    OpCooperativeMatrixStoreKHR)."""
     whole = spec.m % size.m == spec.n % size.n == 0 and outputs.width == WIDTH
     types = {spec.out, *(a.dtype for a in epilogue.fused.arguments)}
+    if spec.dtype is DType.F16 and types <= {DType.F16, DType.F32}:
+        strides = (spec.out_strides[1], *(t.stride for t in batch_terms(spec, "c")))
+        return whole and all(stride * DType.F16.itemsize % ELEMENT == 0 for stride in strides)
     return whole and types == {spec.accumulate}
