@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from kgen.graph.operators import OPERATORS
@@ -18,6 +20,7 @@ from tests.onnx_models import DECODER
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "models.md"
+DATA = ROOT / "tests" / "data"
 BEGIN, END = "<!-- table of operators -->\n", "<!-- end of table -->"
 
 
@@ -50,6 +53,22 @@ def test_the_python_and_the_commands_run(tmp_path: Path) -> None:
         subprocess.run(
             [sys.executable, "-m", "kgen", *words], check=True, cwd=tmp_path, capture_output=True
         )
+
+
+@pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
+def test_an_exported_module_runs(
+    exporter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page's module as PyTorch 2.15 exported it, and what that computes: the lines behind the
+    export that need no PyTorch."""
+    shutil.copy(DATA / f"module_{exporter}.onnx", tmp_path / "module.onnx")
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, Any] = {}
+    lines = [line for line in python_blocks()[2].splitlines() if "torch" not in line]
+    exec("\n".join(lines), scope)
+    with np.load(DATA / "module.npz") as arrays:
+        y = scope["program"].run(x=arrays["x"])
+        np.testing.assert_allclose(y, arrays["y"], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.slow
