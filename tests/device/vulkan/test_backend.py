@@ -16,8 +16,7 @@ import kgen
 import kgen_runtime
 from kgen.spec import DType, Matmul
 from kgen_runtime.backend import Code, SequenceStep
-from kgen_runtime.backends.vulkan import VulkanBackend
-from kgen_runtime.backends.vulkan import backend as backend_module
+from kgen_runtime.backends.vulkan import VulkanBackend, transfers
 from kgen_runtime.backends.vulkan.pipelines import Device
 from kgen_runtime.backends.vulkan.recording import Recorder
 from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
@@ -51,7 +50,7 @@ def test_copies_round_trip(vulkan: VulkanBackend, nbytes: int) -> None:
 
 
 def test_large_copies_go_in_pieces(vulkan: VulkanBackend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend_module, "STAGING_BYTES", 1000)
+    monkeypatch.setattr(transfers, "STAGING_BYTES", 1000)
     test_copies_round_trip(vulkan, 12345)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -14,10 +12,8 @@ from kgen_runtime.backend import (
     Code,
     DeviceInfo,
     LaunchSequence,
-    PreparedSequence,
     SequenceStep,
 )
-from kgen_runtime.backends.forks import OneProcess
 from kgen_runtime.backends.vulkan import features, requirements
 from kgen_runtime.backends.vulkan.driver import (
     NEWEST_API,
@@ -34,6 +30,9 @@ from kgen_runtime.backends.vulkan.pipeline_cache import PipelineCache
 from kgen_runtime.backends.vulkan.pipelines import Device, Pipeline
 from kgen_runtime.backends.vulkan.queue import Queue
 from kgen_runtime.backends.vulkan.recording import Dispatch, KernelRecordings, Recorder, Recording
+from kgen_runtime.backends.vulkan.replays import RecordedSequence, Replay
+from kgen_runtime.backends.vulkan.transfers import Transfers
+from kgen_runtime.backends.vulkan.turn import PROCESS, Turn
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceLost, LaunchError, OutOfMemory
 from kgen_runtime.launch_limits import Limits, vulkan_limits
 from kgen_runtime.settings import GPU_SECONDS, vulkan_seconds
@@ -41,28 +40,6 @@ from kgen_runtime.settings import GPU_SECONDS, vulkan_seconds
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.manifest import KernelEntry
-
-#: Copies to and from memory that the host does not see go through a block of this many bytes.
-STAGING_BYTES = 32 * 2**20
-
-
-#: A child of it may hang in the driver even with devices of its own.
-PROCESS = OneProcess("vulkan")
-
-
-class _Turn:
-    """One thread's turn at a device, which may take turns within it; in a forked child, where the
-    lock may be held for ever by a thread that is not there, none."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-
-    def __enter__(self) -> None:
-        PROCESS.check()
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,7 +55,7 @@ class VulkanBackend(Backend):
 
     name: ClassVar[str] = "vulkan"
     formats: ClassVar[tuple[str, ...]] = ("spirv",)
-    _closed = True
+    _lock = Turn()
 
     @classmethod
     def devices(cls) -> tuple[DeviceInfo, ...]:
@@ -96,9 +73,9 @@ class VulkanBackend(Backend):
     ) -> None:
         """`mapped`: whether buffers are memory that the host sees; by default where that is as
         fast for the device as any other. `seconds`: how long the device may be without an answer;
-        by default what $KGEN_VULKAN_SECONDS says, else `SECONDS` on a GPU."""
+        by default what $KGEN_VULKAN_SECONDS says, else `GPU_SECONDS` on a GPU."""
         PROCESS.start()
-        self._lock = _Turn()
+        self._lock = Turn()
         self._instance = create_instance()
         with ExitStack() as undo:
             undo.callback(driver().vkDestroyInstance, self._instance, None)
@@ -121,34 +98,29 @@ class VulkanBackend(Backend):
             undo.callback(self._recorder.destroy)
             self._queue = Queue(self._device, seconds)
             undo.pop_all()
+        self._transfers = Transfers(self._memory, self._recorder, self._queue)
         self._kernels: set[VulkanKernel] = set()
         #: Recordings that somebody replays, and those that nobody does but may be under way.
         self._prepared: set[Recording] = set()
         self._forgotten: list[Recording] = []
-        #: Memory that copies go through, and the recording of a copy; made by the first one.
-        self._staging: dict[Kind, Block] = {}
-        self._copies: Recording | None = None
-        self._closed = False
+        self._lock.is_open = True
 
     def close(self) -> None:
-        if self._closed or PROCESS.lost:
-            return
-        with self._lock:
-            if self._closed:
+        with self._lock.if_open() as is_open:
+            if not is_open:
                 return
-            self._closed = True
+            self._lock.is_open = False
             with suppress(DeviceError):  # then nothing is under way any more, or hangs
                 self._queue.wait()
-            if self._queue.is_lost and self._queue.done < self._queue.submitted:
+            if self._queue.hangs:
                 return  # what may still run must not be destroyed
             for kernel in tuple(self._kernels):
                 self._destroy(kernel)
-            copies = [] if self._copies is None else [self._copies]
-            for recording in (*self._prepared, *self._forgotten, *copies):
+            for recording in (*self._prepared, *self._forgotten):
                 self._recorder.forget(recording)
-            for block in (*self._staging.values(), *self._memory.blocks):
+            self._transfers.destroy()
+            for block in tuple(self._memory.blocks):
                 self._memory.release(block)
-            self._memory.blocks.clear()
             self._queue.destroy()
             self._recorder.destroy()
             self._cache.destroy()
@@ -176,13 +148,11 @@ class VulkanBackend(Backend):
     def free(self, buffer: Buffer) -> None:
         """Launches that use it may be under way: those that are given the memory next come after
         them, and the host waits before it touches any."""
-        if PROCESS.lost:
-            return
-        with self._lock:
-            if self._closed:
-                return
-            self._memory.give(buffer)
-            self._release(self._memory.too_much_unused())
+        with self._lock.if_open() as is_open:
+            if is_open:
+                self._memory.give(buffer)
+            if is_open and not self._queue.is_lost:
+                self._release(self._memory.too_much_unused())
 
     def _release(self, blocks: Sequence[Block]) -> bool:
         """Give blocks back to the driver; whether there were any."""
@@ -199,42 +169,11 @@ class VulkanBackend(Backend):
 
     def copy_to_device(self, buffer: Buffer, host: HostBytes) -> None:
         with self._lock:
-            self._queue.wait()
-            if (mapped := buffer.host) is not None:
-                mapped[: host.nbytes] = host
-                return
-            block, staging = self._stage(Kind.UPLOAD)
-            for start in range(0, host.nbytes, STAGING_BYTES):
-                piece = host[start : start + STAGING_BYTES]
-                staging[: piece.nbytes] = piece
-                self._copy(block, buffer.block, (0, buffer.offset + start, piece.nbytes))
+            self._transfers.to_device(buffer, host)
 
     def copy_from_device(self, host: HostBytes, buffer: Buffer) -> None:
         with self._lock:
-            self._queue.wait()
-            if (mapped := buffer.host) is not None:
-                host[:] = mapped[: host.nbytes]
-                return
-            block, staging = self._stage(Kind.DOWNLOAD)
-            for start in range(0, host.nbytes, STAGING_BYTES):
-                piece = host[start : start + STAGING_BYTES]
-                self._copy(buffer.block, block, (buffer.offset + start, 0, piece.nbytes))
-                piece[:] = staging[: piece.nbytes]
-
-    def _stage(self, kind: Kind) -> tuple[Block, HostBytes]:
-        if kind not in self._staging:
-            self._staging[kind] = self._memory.new_block(STAGING_BYTES, kind)
-        block = self._staging[kind]
-        assert block.host is not None
-        return block, block.host
-
-    def _copy(self, source: Block, target: Block, region: tuple[int, int, int]) -> None:
-        """Copy (from, to, nbytes) and wait."""
-        if self._copies is None:
-            self._copies = self._recorder.new(())
-        self._recorder.write_copy(self._copies, source, target, region)
-        self._queue.submit(self._copies)
-        self._queue.wait()
+            self._transfers.from_device(host, buffer)
 
     # Kernels
 
@@ -296,10 +235,8 @@ class VulkanBackend(Backend):
         return kernel
 
     def unload(self, kernel: VulkanKernel) -> None:
-        if PROCESS.lost or self._closed:
-            return
-        with self._lock:
-            if kernel in self._kernels:
+        with self._lock.if_open() as is_open:
+            if is_open and kernel in self._kernels and not self._queue.is_lost:
                 self._queue.wait()
                 self._destroy(kernel)
 
@@ -389,56 +326,24 @@ class VulkanBackend(Backend):
     def forget(self, recording: Recording) -> None:
         """The caller replays it no more. It is destroyed when it is done, for which nobody waits
         here: this may be the garbage collector's call."""
-        if PROCESS.lost or self._closed:
-            return
-        with self._lock:
-            if recording in self._prepared:
+        with self._lock.if_open() as is_open:
+            if is_open and recording in self._prepared:
                 self._prepared.remove(recording)
                 self._forgotten.append(recording)
 
     def _forget_what_is_done(self) -> None:
-        done = [r for r in self._forgotten if r.number <= self._queue.done]
-        self._forgotten = [r for r in self._forgotten if r.number > self._queue.done]
-        for recording in done:
-            self._recorder.forget(recording)
+        # The garbage collector may add to them meanwhile.
+        forgotten, self._forgotten = self._forgotten, []
+        for recording in forgotten:
+            if recording.number <= self._queue.done:
+                self._recorder.forget(recording)
+            else:
+                self._forgotten.append(recording)
 
     def synchronize(self, stream: int | None = None) -> None:
         _no_stream(stream)
         with self._lock:
             self._queue.wait()
-
-
-class Replay:
-    """Launches that were recorded, as something to call; the recording goes with it."""
-
-    __slots__ = ("_backend", "_recording")
-
-    def __init__(self, backend: VulkanBackend, recording: Recording) -> None:
-        self._backend, self._recording = backend, recording
-
-    def __call__(self) -> None:
-        self._backend.replay(self._recording)
-
-    def __del__(self) -> None:
-        if hasattr(self, "_recording") and not sys.is_finalizing():
-            with suppress(DeviceError):
-                self._backend.forget(self._recording)
-
-
-class RecordedSequence(LaunchSequence):
-    """Launches in one recording. Timed, they are made one by one."""
-
-    def __init__(
-        self, backend: VulkanBackend, steps: Sequence[SequenceStep], replay: Replay
-    ) -> None:
-        self._backend, self._steps = backend, steps
-        self._replay = replay
-
-    def run(self) -> None:
-        self._replay()
-
-    def timed(self) -> list[float]:
-        return PreparedSequence(self._backend, self._steps).timed()
 
 
 def _describe(instance: Any, index: int, device: Any) -> DeviceInfo:

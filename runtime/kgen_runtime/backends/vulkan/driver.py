@@ -78,6 +78,8 @@ def create_instance() -> Any:
         return vk.vkCreateInstance(info, None)
     except vk.VkErrorIncompatibleDriver:
         raise DeviceError("no Vulkan driver here; apt install mesa-vulkan-drivers") from None
+    except (vk.VkError, vk.VkException) as error:
+        raise _error("vkCreateInstance", error) from None
 
 
 def physical_devices(instance: Any) -> list[Any]:

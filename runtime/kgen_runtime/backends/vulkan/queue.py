@@ -43,6 +43,8 @@ class Queue:
         self._fences: list[Any] = []
         #: What every later call says of a device that is lost.
         self._lost: DeviceLost | None = None
+        #: Whether what was submitted may still run, after a wait that has run out.
+        self.hangs = False
 
     @property
     def is_lost(self) -> bool:
@@ -50,7 +52,7 @@ class Queue:
 
     def destroy(self) -> None:
         """Nothing may be under way any more."""
-        for fence in self._fences:
+        for fence in (*self._fences, *(fence for _, fence in self._marks)):
             driver().vkDestroyFence(self._device, fence, None)
 
     def submit(self, recording: Recording) -> None:
@@ -79,6 +81,9 @@ class Queue:
         if not self._fences:
             info = driver().VkFenceCreateInfo()
             self._fences.append(call("vkCreateFence", self._device, info, None))
+        vk = driver()
+        fences = vk.ffi.new("VkFence[1]", [self._fences[-1]])
+        self._check(vk.lib.vkResetFences(self._device, 1, fences), "vkResetFences")
         self._check(self._vk_submit(self._handle, 0, self._none, self._fences[-1]))
         self._marked = self.submitted
         self._marks.append((self._marked, self._fences.pop()))
@@ -94,6 +99,7 @@ class Queue:
             if status != TIMEOUT:
                 break
             if self._seconds is not None and time.monotonic() - started > self._seconds:
+                self.hangs = True
                 self._lost = DeviceLost(
                     f"vulkan: a launch was not done after {self._seconds:g} s, and the device is "
                     "not used any more; open it again, or restart the process"
@@ -104,7 +110,6 @@ class Queue:
                 )
         self._check(status, "vkWaitForFences")
         self._marks.popleft()
-        check("vkResetFences", vk.lib.vkResetFences(self._device, 1, fences))
         self._fences.append(fence)
         self.done = number
 

@@ -265,6 +265,8 @@ class WebgpuBackend(Backend):
         """One thread's turn at the device, with errors that begin with `what`."""
         PROCESS.check()
         with self._lock, errors(what):
+            if self._closed:
+                raise DeviceError("webgpu: the device was closed; open it again")
             self._waits.check()
             yield
 

@@ -1,0 +1,48 @@
+"""Launches that were recorded, to be made again and again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from kgen_runtime.backend import LaunchSequence, PreparedSequence, SequenceStep
+from kgen_runtime.backends.vulkan.recording import Recording
+from kgen_runtime.errors import DeviceError
+
+if TYPE_CHECKING:
+    from kgen_runtime.backends.vulkan.backend import VulkanBackend
+
+
+class Replay:
+    """Launches that were recorded, as something to call; the recording goes with it."""
+
+    __slots__ = ("_backend", "_recording")
+
+    def __init__(self, backend: VulkanBackend, recording: Recording) -> None:
+        self._backend, self._recording = backend, recording
+
+    def __call__(self) -> None:
+        self._backend.replay(self._recording)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_recording") and not sys.is_finalizing():
+            with suppress(DeviceError):
+                self._backend.forget(self._recording)
+
+
+class RecordedSequence(LaunchSequence):
+    """Launches in one recording. Timed, they are made one by one."""
+
+    def __init__(
+        self, backend: VulkanBackend, steps: Sequence[SequenceStep], replay: Replay
+    ) -> None:
+        self._backend, self._steps = backend, steps
+        self._replay = replay
+
+    def run(self) -> None:
+        self._replay()
+
+    def timed(self) -> list[float]:
+        return PreparedSequence(self._backend, self._steps).timed()

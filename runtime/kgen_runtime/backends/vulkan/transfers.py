@@ -1,0 +1,69 @@
+"""Copies between the host and a Vulkan device, by way of memory that both see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kgen_runtime.backends.vulkan.memory import Block, Buffer, Kind, Memory
+from kgen_runtime.backends.vulkan.queue import Queue
+from kgen_runtime.backends.vulkan.recording import Recorder, Recording
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
+
+#: Copies to and from memory that the host does not see go through a block of this many bytes.
+STAGING_BYTES = 32 * 2**20
+
+
+class Transfers:
+    """Copies of one device; each waits until it is done. Not safe for threads: the backend holds a
+    lock."""
+
+    def __init__(self, memory: Memory, recorder: Recorder, queue: Queue) -> None:
+        self._memory, self._recorder, self._queue = memory, recorder, queue
+        #: Memory that copies go through, and the recording of a copy; made by the first one.
+        self._staging: dict[Kind, Block] = {}
+        self._recording: Recording | None = None
+
+    def destroy(self) -> None:
+        if self._recording is not None:
+            self._recorder.forget(self._recording)
+        for block in self._staging.values():
+            self._memory.release(block)
+
+    def to_device(self, buffer: Buffer, host: HostBytes) -> None:
+        self._queue.wait()
+        if (mapped := buffer.host) is not None:
+            mapped[: host.nbytes] = host
+            return
+        block, staging = self._stage(Kind.UPLOAD)
+        for start in range(0, host.nbytes, STAGING_BYTES):
+            piece = host[start : start + STAGING_BYTES]
+            staging[: piece.nbytes] = piece
+            self._copy(block, buffer.block, (0, buffer.offset + start, piece.nbytes))
+
+    def from_device(self, host: HostBytes, buffer: Buffer) -> None:
+        self._queue.wait()
+        if (mapped := buffer.host) is not None:
+            host[:] = mapped[: host.nbytes]
+            return
+        block, staging = self._stage(Kind.DOWNLOAD)
+        for start in range(0, host.nbytes, STAGING_BYTES):
+            piece = host[start : start + STAGING_BYTES]
+            self._copy(buffer.block, block, (buffer.offset + start, 0, piece.nbytes))
+            piece[:] = staging[: piece.nbytes]
+
+    def _stage(self, kind: Kind) -> tuple[Block, HostBytes]:
+        if kind not in self._staging:
+            self._staging[kind] = self._memory.new_block(STAGING_BYTES, kind)
+        block = self._staging[kind]
+        assert block.host is not None
+        return block, block.host
+
+    def _copy(self, source: Block, target: Block, region: tuple[int, int, int]) -> None:
+        """Copy (from, to, nbytes) and wait."""
+        if self._recording is None:
+            self._recording = self._recorder.new(())
+        self._recorder.write_copy(self._recording, source, target, region)
+        self._queue.submit(self._recording)
+        self._queue.wait()
