@@ -5,14 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from kgen_runtime.backend import LaunchSequence, PreparedSequence, SequenceStep
+from kgen_runtime.backend import Backend, LaunchSequence, PreparedSequence, SequenceStep
 from kgen_runtime.backends.vulkan.recording import Recording
 from kgen_runtime.errors import DeviceError
 
-if TYPE_CHECKING:
-    from kgen_runtime.backends.vulkan.backend import VulkanBackend
+
+class Replayer(Protocol):
+    """What a recording is replayed by."""
+
+    def replay(self, recording: Recording) -> None: ...
+
+    def forget(self, recording: Recording) -> None: ...
 
 
 class Replay:
@@ -20,7 +25,7 @@ class Replay:
 
     __slots__ = ("_backend", "_recording")
 
-    def __init__(self, backend: VulkanBackend, recording: Recording) -> None:
+    def __init__(self, backend: Replayer, recording: Recording) -> None:
         self._backend, self._recording = backend, recording
 
     def __call__(self) -> None:
@@ -35,9 +40,7 @@ class Replay:
 class RecordedSequence(LaunchSequence):
     """Launches in one recording. Timed, they are made one by one."""
 
-    def __init__(
-        self, backend: VulkanBackend, steps: Sequence[SequenceStep], replay: Replay
-    ) -> None:
+    def __init__(self, backend: Backend, steps: Sequence[SequenceStep], replay: Replay) -> None:
         self._backend, self._steps = backend, steps
         self._replay = replay
 
