@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
@@ -235,6 +236,38 @@ def branches(m: Maker) -> str:
     return str(m.add("Sub", found, m.add("Neg", swapped)))
 
 
+def chosen(m: Maker) -> str:
+    """An If that asks for data, in one branch of another; each has a product of its own, and names
+    are used in several."""
+    x, first, second = m.input("x", (2, 3)), m.weight(3, 4), m.weight(3, 4)
+    zero = m.constant(0.0)
+
+    def branch(name: str, *nodes: onnx.NodeProto) -> onnx.GraphProto:
+        outs = [helper.make_tensor_value_info("y", T.FLOAT, None)]
+        outs.append(helper.make_tensor_value_info("n", T.INT64, None))
+        k = numpy_helper.from_array(np.float32(len(name)), f"k{name}")
+        return helper.make_graph(nodes, name, [], outs, [k])
+
+    def product(name: str, weight: str) -> onnx.GraphProto:
+        scaled = helper.make_node("Mul", [x, f"k{name}"], ["h"])
+        made = helper.make_node("MatMul", ["h", weight], ["y"])
+        return branch(name, scaled, made, helper.make_node("ArgMax", ["y"], ["n"], axis=1))
+
+    inner = helper.make_node(
+        "If", ["is_large"], ["y", "n"], name="inner",
+        then_branch=product("a", first), else_branch=product("bc", second),
+    )  # fmt: skip
+    large = helper.make_node("ReduceMax", [x], ["largest"], keepdims=1)
+    large = [large, helper.make_node("Greater", ["largest", "kd"], ["is_large2"])]
+    large.append(helper.make_node("Reshape", ["is_large2", m.constant([], np.int64)], ["is_large"]))
+    condition = m.add("Greater", m.add("ReduceSum", x, keepdims=0), zero)
+    y, n = m.add(
+        "If", condition, outputs=2,
+        then_branch=branch("d", *large, inner), else_branch=product("efg", second),
+    )  # fmt: skip
+    return str(m.add("Softmax", m.add("Mul", y, m.add("Cast", n, to=T.FLOAT))))
+
+
 #: By what is tested; the operator is in front of the comma.
 CASES: dict[str, Make] = {
     "MaxPool": pool("MaxPool", [2, 2], (1, 3, 6, 5), strides=[2, 2]),
@@ -314,5 +347,5 @@ CASES: dict[str, Make] = {
     "ScatterND, places": scattered_places, "ScatterElements": scattered_elements,
     "DepthToSpace": depth("DepthToSpace"), "DepthToSpace, CRD": depth("DepthToSpace", mode="CRD"),
     "SpaceToDepth": depth("SpaceToDepth"),
-    "If": branches,
+    "If": branches, "If, data": chosen,
 }  # fmt: skip

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 pytest.importorskip("onnx")
@@ -186,10 +187,31 @@ def test_layers_that_are_not_taken(
         lowered(m, found[0])
 
 
-def test_a_condition_from_data_is_named() -> None:
+@pytest.mark.parametrize("scale", [3.0, 0.1, -1.0])
+def test_a_condition_from_data_takes_either_branch(scale: float) -> None:
+    """Of the inner If one, the other, and neither."""
     m = Maker()
-    condition = m.add("Greater", m.add("ReduceSum", m.input("x", (2, 3))), m.constant(0.0))
-    branch = helper.make_graph([], "b", [], [helper.make_tensor_value_info("x", T.FLOAT, None)])
-    output = m.add("If", condition, then_branch=branch, else_branch=branch)
-    with pytest.raises(GraphError, match="operators that kgen lacks: If: /If2"):
+    calls, model = lowered(m, CASES["If, data"](m))
+    x = (np.abs(m.rng.standard_normal((2, 3))) * scale).astype(np.float32)
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    (found,) = run(calls, {"x": x}).values()
+    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=3e-6, atol=3e-6)
+
+
+def test_branches_of_two_shapes_are_refused() -> None:
+    m = Maker()
+    x = m.input("x", (2, 3))
+    condition = m.add("Greater", m.add("ReduceSum", x), m.constant(0.0))
+
+    def branch(*nodes: onnx.NodeProto) -> onnx.GraphProto:
+        return helper.make_graph(
+            nodes, "b", [], [helper.make_tensor_value_info("y", T.FLOAT, None)]
+        )
+
+    then = branch(helper.make_node("Neg", [x], ["y"]))
+    other = branch(helper.make_node("Transpose", [x], ["y"]))
+    output = m.add("If", condition, then_branch=then, else_branch=other)
+    with pytest.raises(
+        GraphError, match=r"node /If2 \(If\) makes if2_0, 2x3 of FLOAT in one branch"
+    ):
         lowered(m, output)

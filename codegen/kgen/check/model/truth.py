@@ -21,7 +21,7 @@ from onnx.reference import ReferenceEvaluator
 from kgen.check.model.definitions import OPERATORS
 from kgen.check.model.narrow import operators
 from kgen.errors import GraphError
-from kgen.graph.reading.branches import branch_of
+from kgen.graph.reading.branches import taken_branch
 from kgen.graph.reading.onnx_file import read
 from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen
@@ -133,8 +133,7 @@ def flattened(
             return found
         node = nodes[number]
         known = _values(_before(found, node.input[0]), inputs, path)[node.input[0]]
-        taken = {name for other in nodes for name in other.output}
-        tensors, inner = branch_of(node, bool(known.reshape(-1)[0]), taken)
+        tensors, inner = taken_branch(node, bool(known.reshape(-1)[0]))
         found.graph.initializer.extend(tensors)
         _replace(found.graph, [*nodes[:number], *inner, *nodes[number + 1 :]])
     raise GraphError(f"model={path}: it takes more than {MOST_BRANCHES} branches")

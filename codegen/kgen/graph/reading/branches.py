@@ -1,50 +1,91 @@
-"""The branch of an If whose condition is known, in place of the If."""
+"""The branches of an If in its place: the one that is taken where the condition is known, else
+both, and a choice between their results."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import onnx
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from kgen.errors import GraphError
 
+#: Of an If whose condition is not known, for an error in one of its branches.
+NEEDED = (
+    "asks for data, so that both of its branches are computed; make its condition constant if only "
+    "one of them fits"
+)
 #: Graphs within graphs.
 MOST_NESTED = 16
 
 
 def branch_of(
-    node: onnx.NodeProto, condition: bool, taken: Container[str]
-) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto]]:
-    """The constants and nodes of the branch that is taken, which make the If's results. Values of
-    the branch whose names are taken get others."""
+    node: onnx.NodeProto, condition: bool
+) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto], list[str]]:
+    """The constants and nodes of a branch, and the names of its results. What it makes is named
+    after the If and the branch, so that no name is there twice."""
     wanted = "then_branch" if condition else "else_branch"
     graph = next((a.g for a in node.attribute if a.name == wanted), None)
     if graph is None or len(graph.output) != len(node.output):
         raise GraphError(f"node {node.name} (If) has no {wanted} with its results")
-    outputs = [value.name for value in graph.output]
+    prefix = f"{node.name or node.output[0]}/{wanted}"
     made = {name for inner in graph.node for name in inner.output if name}
-    own = made | {tensor.name for tensor in graph.initializer}
-    names: dict[str, str] = {}
-    for name, result in zip(outputs, node.output, strict=True):
-        if name in made and name not in names and result:
-            names[name] = result
-    prefix = node.name or node.output[0]
-    for name in own:
-        if name not in names and name in taken:
-            names[name] = f"{prefix}/{name}"
+    names = {name: f"{prefix}/{name}" for name in made | {t.name for t in graph.initializer}}
     nodes = [_renamed(inner, names, 0) for inner in graph.node]
+    for inner in nodes:
+        if inner.name:
+            inner.name = f"{prefix}/{inner.name}"
     tensors = []
     for tensor in graph.initializer:
         copied = onnx.TensorProto()
         copied.CopyFrom(tensor)
-        copied.name = names.get(tensor.name, tensor.name)
+        copied.name = names[tensor.name]
         tensors.append(copied)
-    # What is no branch's own value, or is a result twice.
-    for name, result in zip(outputs, node.output, strict=True):
-        if result and names.get(name, name) != result:
-            nodes.append(helper.make_node("Identity", [names.get(name, name)], [result]))
+    return tensors, nodes, [names.get(value.name, value.name) for value in graph.output]
+
+
+def taken_branch(
+    node: onnx.NodeProto, condition: bool
+) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto]]:
+    """The constants and nodes that make an If's results where its condition is known."""
+    tensors, nodes, results = branch_of(node, condition)
+    pairs = [(one, other) for one, other in zip(results, node.output, strict=True) if other]
+    return tensors, nodes + [helper.make_node("Identity", [one], [other]) for one, other in pairs]
+
+
+def choices(
+    node: onnx.NodeProto, shape: Sequence[int], ones: Sequence[str], others: Sequence[str]
+) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto]]:
+    """The constants and nodes that choose an If's results from those of its branches, by a
+    condition of a shape, which has one element."""
+    (condition,), name = node.input, node.name or node.output[0]
+    tensors, nodes = [], []
+    if shape:
+        # A number alone chooses between results of any shape.
+        whole, condition = condition, f"{name}/condition"
+        empty = numpy_helper.from_array(np.zeros(0, np.int64), f"{condition}/shape")
+        tensors.append(empty)
+        nodes.append(helper.make_node("Reshape", [whole, empty.name], [condition]))
+    for one, other, result in zip(ones, others, node.output, strict=True):
+        if result:
+            nodes.append(helper.make_node("Where", [condition, one, other], [result], name=name))
     return tensors, nodes
+
+
+def check_alike(node: onnx.NodeProto, result: str, *kinds: onnx.TypeProto) -> None:
+    """Raises GraphError for a result that is not of one type and shape in both branches."""
+    tensors = [kind.tensor_type for kind in kinds]
+    one, other = (
+        f"{'x'.join(str(dim.dim_value) for dim in t.shape.dim) or 'one number'} of "
+        f"{onnx.TensorProto.DataType.Name(t.elem_type)}"
+        for t in tensors
+    )
+    if one != other:
+        raise GraphError(
+            f"node {node.name} (If) makes {result}, {one} in one branch and {other} in the other; "
+            "which one is taken depends on data, so make them alike, or the condition constant"
+        )
 
 
 def _renamed(node: onnx.NodeProto, names: Mapping[str, str], depth: int) -> onnx.NodeProto:

@@ -18,7 +18,14 @@ from onnx import defs, helper, numpy_helper, shape_inference
 from onnx.reference import ReferenceEvaluator
 
 from kgen.errors import GraphError
-from kgen.graph.reading.branches import MOST_NESTED, branch_of
+from kgen.graph.reading.branches import (
+    MOST_NESTED,
+    NEEDED,
+    branch_of,
+    check_alike,
+    choices,
+    taken_branch,
+)
 from kgen.graph.reading.model import Array, Model, Node, Shape, Tensor
 from kgen.graph.reading.tensors import graphs_of
 from kgen_runtime.dtypes import DType
@@ -208,8 +215,8 @@ class _Walk:
                 raise GraphError(f"node {name} ({node.op_type}) makes {value}, which is made twice")
         known = all(not v or v in self.constants for v in node.input)
         is_onnx = node.domain in DOMAINS
-        if is_onnx and node.op_type == "If" and known:
-            self._branch(node, depth)
+        if is_onnx and node.op_type == "If":
+            self._branches(node, depth)
             return
         if is_onnx and node.op_type in ("Shape", "Size") and node.input[0] in self.types:
             self._keep(node.output[0], self._shape_of(node))
@@ -238,15 +245,40 @@ class _Walk:
             )
         )
 
-    def _branch(self, node: onnx.NodeProto, depth: int) -> None:
-        """The branch of an If whose condition is known."""
+    def _branches(self, node: onnx.NodeProto, depth: int) -> None:
+        """The branch of an If whose condition is known; else both of them, which change nothing but
+        their results, and a choice between these."""
         if depth > MOST_NESTED:
             raise GraphError(f"graphs are nested more than {MOST_NESTED} deep; export without them")
-        condition = self.constants[node.input[0]]
-        if condition.size != 1:
-            raise GraphError(f"node {node.name} (If) has a condition of {condition.size} elements")
-        taken = self.types.keys() | self.open
-        tensors, nodes = branch_of(node, bool(condition.reshape(-1)[0]), taken)
+        (condition,) = node.input
+        shape = _dims(self.types[condition]) if condition in self.types else (0,)
+        if math.prod(shape) != 1:
+            raise GraphError(
+                f"node {node.name} (If) has a condition of {math.prod(shape)} elements"
+            )
+        if condition in self.constants:
+            taken = bool(self.constants[condition].reshape(-1)[0])
+            self._inlined(*taken_branch(node, taken), depth)
+            return
+        results = []
+        for branch in (True, False):
+            tensors, nodes, made = branch_of(node, branch)
+            try:
+                self._inlined(tensors, nodes, depth)
+            except GraphError as error:
+                why = str(error) if NEEDED in str(error) else f"{error}; {node.name} (If) {NEEDED}"
+                raise GraphError(why) from None
+            results.append(made)
+        ones, others = results
+        for one, another, result in zip(ones, others, node.output, strict=True):
+            kinds = [self.types[name] for name in (one, another) if name in self.types]
+            if result and len(kinds) == 2:
+                check_alike(node, result, *kinds)
+        self._inlined(*choices(node, shape, ones, others), depth)
+
+    def _inlined(
+        self, tensors: Sequence[onnx.TensorProto], nodes: Sequence[onnx.NodeProto], depth: int
+    ) -> None:
         for tensor in tensors:
             self._keep(tensor.name, array_of(tensor))
         for number, inner in enumerate(nodes):
