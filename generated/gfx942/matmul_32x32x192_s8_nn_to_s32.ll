@@ -40,7 +40,8 @@ entry:
   %a.c0.row.chunk = udiv i32 %thread, 4
   %a.c0.line = mul nuw nsw i32 %a.c0.row.chunk, 192
   %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
-  %a.c0.offset = zext i32 %a.c0.narrow to i64
+  %a.c0.units = udiv i32 %a.c0.narrow, 2
+  %a.c0.offset = zext i32 %a.c0.units to i64
   %a.c0.lds_line = udiv i32 %a.c0.k, 16
   %a.c0.slot.scaled = shl i32 %a.c0.lds_line, 1
   %a.c0.slot.low = and i32 %a.c0.slot.scaled, 7
@@ -58,13 +59,17 @@ entry:
   %b.c0.k = mul nuw nsw i32 %b.c0.k.part, 4
   %b.c0.line = mul nuw nsw i32 %b.c0.k, 32
   %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.row
-  %b.c0.offset = zext i32 %b.c0.narrow to i64
+  %b.c0.units = udiv i32 %b.c0.narrow, 2
+  %b.c0.offset = zext i32 %b.c0.units to i64
   %b.c0.l1.narrow = add nuw nsw i32 %b.c0.narrow, 32
-  %b.c0.l1.offset = zext i32 %b.c0.l1.narrow to i64
+  %b.c0.l1.units = udiv i32 %b.c0.l1.narrow, 2
+  %b.c0.l1.offset = zext i32 %b.c0.l1.units to i64
   %b.c0.l2.narrow = add nuw nsw i32 %b.c0.narrow, 64
-  %b.c0.l2.offset = zext i32 %b.c0.l2.narrow to i64
+  %b.c0.l2.units = udiv i32 %b.c0.l2.narrow, 2
+  %b.c0.l2.offset = zext i32 %b.c0.l2.units to i64
   %b.c0.l3.narrow = add nuw nsw i32 %b.c0.narrow, 96
-  %b.c0.l3.offset = zext i32 %b.c0.l3.narrow to i64
+  %b.c0.l3.units = udiv i32 %b.c0.l3.narrow, 2
+  %b.c0.l3.offset = zext i32 %b.c0.l3.units to i64
   %b.c0.lds_line = udiv i32 %b.c0.k, 16
   %b.c0.element = urem i32 %b.c0.k, 16
   ; of every 32 rows each 2-th lies together
@@ -112,15 +117,15 @@ entry:
   %b.t1.swizzled = xor i32 %b.t1.position, %b.t1.swizzled.low
 
 ; ---- prologue: the first tile
-  %a.first.c0.l0.at = getelementptr i8, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
+  %a.first.c0.l0.at = getelementptr [2 x i8], ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
   %a.first.c0.l0 = load <16 x i8>, ptr addrspace(1) %a.first.c0.l0.at, align 1
-  %b.first.c0.l0.at = getelementptr i8, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
+  %b.first.c0.l0.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
   %b.first.c0.l0 = load <4 x i8>, ptr addrspace(1) %b.first.c0.l0.at, align 1
-  %b.first.c0.l1.at = getelementptr i8, ptr addrspace(1) %b.tile.first, i64 %b.c0.l1.offset
+  %b.first.c0.l1.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.first, i64 %b.c0.l1.offset
   %b.first.c0.l1 = load <4 x i8>, ptr addrspace(1) %b.first.c0.l1.at, align 1
-  %b.first.c0.l2.at = getelementptr i8, ptr addrspace(1) %b.tile.first, i64 %b.c0.l2.offset
+  %b.first.c0.l2.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.first, i64 %b.c0.l2.offset
   %b.first.c0.l2 = load <4 x i8>, ptr addrspace(1) %b.first.c0.l2.at, align 1
-  %b.first.c0.l3.at = getelementptr i8, ptr addrspace(1) %b.tile.first, i64 %b.c0.l3.offset
+  %b.first.c0.l3.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.first, i64 %b.c0.l3.offset
   %b.first.c0.l3 = load <4 x i8>, ptr addrspace(1) %b.first.c0.l3.at, align 1
   %a.first.c0.s0.at = getelementptr [2 x [4 x [32 x [16 x i8]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
   store <16 x i8> %a.first.c0.l0, ptr addrspace(3) %a.first.c0.s0.at, align 16
@@ -174,15 +179,15 @@ loop:
   %acc.m0.n0.start = phi <4 x i32> [ zeroinitializer, %entry ], [ %acc.m0.n0.loop.second, %loop.second ]
   %acc.m0.n1.start = phi <4 x i32> [ zeroinitializer, %entry ], [ %acc.m0.n1.loop.second, %loop.second ]
   %a.tile.loop = getelementptr i8, ptr addrspace(1) %a.tile.start, i64 64
-  %a.loop.c0.l0.at = getelementptr i8, ptr addrspace(1) %a.tile.loop, i64 %a.c0.offset
+  %a.loop.c0.l0.at = getelementptr [2 x i8], ptr addrspace(1) %a.tile.loop, i64 %a.c0.offset
   %a.loop.c0.l0 = load <16 x i8>, ptr addrspace(1) %a.loop.c0.l0.at, align 1
-  %b.loop.c0.l0.at = getelementptr i8, ptr addrspace(1) %b.tile.loop, i64 %b.c0.offset
+  %b.loop.c0.l0.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.loop, i64 %b.c0.offset
   %b.loop.c0.l0 = load <4 x i8>, ptr addrspace(1) %b.loop.c0.l0.at, align 1
-  %b.loop.c0.l1.at = getelementptr i8, ptr addrspace(1) %b.tile.loop, i64 %b.c0.l1.offset
+  %b.loop.c0.l1.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.loop, i64 %b.c0.l1.offset
   %b.loop.c0.l1 = load <4 x i8>, ptr addrspace(1) %b.loop.c0.l1.at, align 1
-  %b.loop.c0.l2.at = getelementptr i8, ptr addrspace(1) %b.tile.loop, i64 %b.c0.l2.offset
+  %b.loop.c0.l2.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.loop, i64 %b.c0.l2.offset
   %b.loop.c0.l2 = load <4 x i8>, ptr addrspace(1) %b.loop.c0.l2.at, align 1
-  %b.loop.c0.l3.at = getelementptr i8, ptr addrspace(1) %b.tile.loop, i64 %b.c0.l3.offset
+  %b.loop.c0.l3.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.loop, i64 %b.c0.l3.offset
   %b.loop.c0.l3 = load <4 x i8>, ptr addrspace(1) %b.loop.c0.l3.at, align 1
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
@@ -249,15 +254,15 @@ loop:
   br label %loop.second
 loop.second:
   %a.tile.loop.second = getelementptr i8, ptr addrspace(1) %a.tile.loop, i64 64
-  %a.loop.second.c0.l0.at = getelementptr i8, ptr addrspace(1) %a.tile.loop.second, i64 %a.c0.offset
+  %a.loop.second.c0.l0.at = getelementptr [2 x i8], ptr addrspace(1) %a.tile.loop.second, i64 %a.c0.offset
   %a.loop.second.c0.l0 = load <16 x i8>, ptr addrspace(1) %a.loop.second.c0.l0.at, align 1
-  %b.loop.second.c0.l0.at = getelementptr i8, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.offset
+  %b.loop.second.c0.l0.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.offset
   %b.loop.second.c0.l0 = load <4 x i8>, ptr addrspace(1) %b.loop.second.c0.l0.at, align 1
-  %b.loop.second.c0.l1.at = getelementptr i8, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.l1.offset
+  %b.loop.second.c0.l1.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.l1.offset
   %b.loop.second.c0.l1 = load <4 x i8>, ptr addrspace(1) %b.loop.second.c0.l1.at, align 1
-  %b.loop.second.c0.l2.at = getelementptr i8, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.l2.offset
+  %b.loop.second.c0.l2.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.l2.offset
   %b.loop.second.c0.l2 = load <4 x i8>, ptr addrspace(1) %b.loop.second.c0.l2.at, align 1
-  %b.loop.second.c0.l3.at = getelementptr i8, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.l3.offset
+  %b.loop.second.c0.l3.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.l3.offset
   %b.loop.second.c0.l3 = load <4 x i8>, ptr addrspace(1) %b.loop.second.c0.l3.at, align 1
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on

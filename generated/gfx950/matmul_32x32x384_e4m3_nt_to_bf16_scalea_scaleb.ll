@@ -45,7 +45,8 @@ entry:
   %a.c0.row.chunk = udiv i32 %thread, 8
   %a.c0.line = mul nuw nsw i32 %a.c0.row.chunk, 384
   %a.c0.narrow = add nuw nsw i32 %a.c0.line, %a.c0.k
-  %a.c0.offset = zext i32 %a.c0.narrow to i64
+  %a.c0.units = udiv i32 %a.c0.narrow, 2
+  %a.c0.offset = zext i32 %a.c0.units to i64
   %a.c0.lds_line = udiv i32 %a.c0.k, 16
   %a.c0.slot.scaled = shl i32 %a.c0.lds_line, 1
   %a.c0.slot.low = and i32 %a.c0.slot.scaled, 15
@@ -59,7 +60,8 @@ entry:
   %b.c0.row.chunk = udiv i32 %thread, 8
   %b.c0.line = mul nuw nsw i32 %b.c0.row.chunk, 384
   %b.c0.narrow = add nuw nsw i32 %b.c0.line, %b.c0.k
-  %b.c0.offset = zext i32 %b.c0.narrow to i64
+  %b.c0.units = udiv i32 %b.c0.narrow, 2
+  %b.c0.offset = zext i32 %b.c0.units to i64
   %b.c0.lds_line = udiv i32 %b.c0.k, 16
   %b.c0.slot.scaled = shl i32 %b.c0.lds_line, 1
   %b.c0.slot.low = and i32 %b.c0.slot.scaled, 15
@@ -93,9 +95,9 @@ entry:
   %b.t0.slot4 = xor i32 %b.fragment, %b.t0.slot4.low
 
 ; ---- prologue: the first tile
-  %a.first.c0.l0.at = getelementptr i8, ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
+  %a.first.c0.l0.at = getelementptr [2 x i8], ptr addrspace(1) %a.tile.first, i64 %a.c0.offset
   %a.first.c0.l0 = load <16 x i8>, ptr addrspace(1) %a.first.c0.l0.at, align 1
-  %b.first.c0.l0.at = getelementptr i8, ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
+  %b.first.c0.l0.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.first, i64 %b.c0.offset
   %b.first.c0.l0 = load <16 x i8>, ptr addrspace(1) %b.first.c0.l0.at, align 1
   %a.first.c0.s0.at = getelementptr [2 x [8 x [32 x [16 x i8]]]], ptr addrspace(3) @a_tile, i32 0, i32 0, i32 %a.c0.lds_line, i32 %a.c0.slot, i32 0
   store <16 x i8> %a.first.c0.l0, ptr addrspace(3) %a.first.c0.s0.at, align 16
@@ -114,9 +116,9 @@ loop:
   %acc.m0.n0.start = phi <4 x float> [ zeroinitializer, %entry ], [ %acc.m0.n0.loop.second, %loop.second ]
   %a.tile.loop = getelementptr i8, ptr addrspace(1) %a.tile.start, i64 128
   %b.tile.loop = getelementptr i8, ptr addrspace(1) %b.tile.start, i64 128
-  %a.loop.c0.l0.at = getelementptr i8, ptr addrspace(1) %a.tile.loop, i64 %a.c0.offset
+  %a.loop.c0.l0.at = getelementptr [2 x i8], ptr addrspace(1) %a.tile.loop, i64 %a.c0.offset
   %a.loop.c0.l0 = load <16 x i8>, ptr addrspace(1) %a.loop.c0.l0.at, align 1
-  %b.loop.c0.l0.at = getelementptr i8, ptr addrspace(1) %b.tile.loop, i64 %b.c0.offset
+  %b.loop.c0.l0.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.loop, i64 %b.c0.offset
   %b.loop.c0.l0 = load <16 x i8>, ptr addrspace(1) %b.loop.c0.l0.at, align 1
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on
@@ -143,9 +145,9 @@ loop:
 loop.second:
   %a.tile.loop.second = getelementptr i8, ptr addrspace(1) %a.tile.loop, i64 128
   %b.tile.loop.second = getelementptr i8, ptr addrspace(1) %b.tile.loop, i64 128
-  %a.loop.second.c0.l0.at = getelementptr i8, ptr addrspace(1) %a.tile.loop.second, i64 %a.c0.offset
+  %a.loop.second.c0.l0.at = getelementptr [2 x i8], ptr addrspace(1) %a.tile.loop.second, i64 %a.c0.offset
   %a.loop.second.c0.l0 = load <16 x i8>, ptr addrspace(1) %a.loop.second.c0.l0.at, align 1
-  %b.loop.second.c0.l0.at = getelementptr i8, ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.offset
+  %b.loop.second.c0.l0.at = getelementptr [2 x i8], ptr addrspace(1) %b.tile.loop.second, i64 %b.c0.offset
   %b.loop.second.c0.l0 = load <16 x i8>, ptr addrspace(1) %b.loop.second.c0.l0.at, align 1
   call void @llvm.amdgcn.sched.barrier(i32 0)
   ; depths from 0 on

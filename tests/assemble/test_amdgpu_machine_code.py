@@ -130,6 +130,7 @@ def test_waits(code: str, what: str, arch: str) -> None:
 
 
 MFMA = "v_mfma_f32_32x32x8_f16 v[0:15], v[16:17], v[18:19], v[0:15]"
+F8F6F4 = "v_mfma_f32_32x32x64_f8f6f4 v[0:15], v[16:23], v[24:31], v[0:15]"
 
 
 @pytest.mark.parametrize(
@@ -160,6 +161,13 @@ MFMA = "v_mfma_f32_32x32x8_f16 v[0:15], v[16:17], v[18:19], v[0:15]"
             "gfx90a",
         ),
         ("v_mfma_f32_16x16x4_f32 v[4:7], v16, v18, v[0:3]; ds_read_b32 v0, v20", "", "gfx950"),
+        # 16 passes of 8-bit floats.
+        (f"{F8F6F4}; s_nop 15; s_nop 3; v_mov_b32_e32 v40, v0", "", "gfx950"),
+        (
+            f"{F8F6F4}; s_nop 15; s_nop 2; v_mov_b32_e32 v40, v0",
+            "v0 needs 20 wait states, has 19",
+            "gfx950",
+        ),
         (
             "v_mov_b32_e32 v1, 0; s_nop 0; v_add_f32_dpp v2, v1, v1 row_mirror row_mask:0xf",
             "v1 needs 2 wait states, has 1",

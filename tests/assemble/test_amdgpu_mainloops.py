@@ -19,28 +19,41 @@ from kgen.check.static.amdgpu import check
 from kgen.schedule import PingPongMatmul, SharedMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.amdgpu.assemble import assembly
-from kgen.targets.amdgpu.heuristics import DIRECT, PING_PONG
+from kgen.targets.amdgpu.heuristics import DIRECT, PING_PONG, as_deep
 from tests.assemble.test_amdgpu_hot_loop import MATRIX, hot_loop, loops
 from tests.emulate.halves import alternate
 
 #: Cycles of a SIMD for a matrix instruction (AMD's matrix instruction calculator).
-CYCLES = {"gfx90a": {"32x32x8": 64}, "gfx942": {"32x32x8": 32}, "gfx950": {"32x32x16": 32}}
-#: The products of a K-tile, of one wave.
+CYCLES = {
+    "gfx90a": {"32x32x8": 64},
+    "gfx942": {"32x32x8": 32, "32x32x16": 32},
+    "gfx950": {"32x32x16": 32, "32x32x32": 32, "32x32x64": 64},
+}
+#: The products of a K-tile, of one wave; gfx90a multiplies bytes no faster.
 CYCLES_OF_A_TILE = {"gfx90a": 4096, "gfx942": 2048, "gfx950": 1024}
+SLOW_BYTES = ("gfx90a", DType.S8)
 #: Bytes that a CU moves in a clock: reads of LDS, writes to it, loads from L1.
 BYTES = {"gfx90a": (128, 128, 64), "gfx942": (128, 128, 64), "gfx950": (256, 128, 64)}
-#: By target and main loop: K-tiles of a trip, instructions for each of them in nt and nn, and the
-#: most registers.
-BARS: dict[tuple[str, PingPongMatmul], tuple[int, dict[Layout, int], int]] = {
-    ("gfx90a", PING_PONG): (1, {Layout.NT: 140, Layout.NN: 155}, 240),
-    ("gfx942", PING_PONG): (1, {Layout.NT: 140, Layout.NN: 155}, 240),
-    ("gfx950", PING_PONG): (1, {Layout.NT: 108, Layout.NN: 123}, 240),
-    ("gfx950", DIRECT): (2, {Layout.NT: 101, Layout.NN: 109}, 228),
+F16, S8, E4M3 = DType.F16, DType.S8, DType.E4M3
+#: By target, type and main loop: K-tiles of a trip, instructions for each of them in nt and nn, and
+#: the most registers.
+BARS: dict[tuple[str, DType, PingPongMatmul], tuple[int, dict[Layout, int], int]] = {
+    ("gfx90a", F16, PING_PONG): (1, {Layout.NT: 140, Layout.NN: 155}, 240),
+    ("gfx942", F16, PING_PONG): (1, {Layout.NT: 140, Layout.NN: 155}, 240),
+    ("gfx950", F16, PING_PONG): (1, {Layout.NT: 108, Layout.NN: 123}, 240),
+    ("gfx950", F16, DIRECT): (2, {Layout.NT: 101, Layout.NN: 109}, 228),
+    ("gfx90a", S8, PING_PONG): (1, {Layout.NT: 204, Layout.NN: 243}, 242),
+    ("gfx942", S8, PING_PONG): (1, {Layout.NT: 140, Layout.NN: 175}, 242),
+    ("gfx942", DType.E4M3FNUZ, PING_PONG): (1, {Layout.NT: 140, Layout.NN: 175}, 242),
+    ("gfx950", S8, PING_PONG): (1, {Layout.NT: 108, Layout.NN: 143}, 246),
+    ("gfx950", S8, DIRECT): (2, {Layout.NT: 101, Layout.NN: 109}, 228),
+    ("gfx950", E4M3, PING_PONG): (1, {Layout.NT: 92, Layout.NN: 127}, 246),
+    ("gfx950", E4M3, DIRECT): (2, {Layout.NT: 85, Layout.NN: 93}, 228),
 }
 #: Cycles of LDS and of L1 for each of the matrix cores.
 BUSY = {"gfx90a": (0.25, 0.13), "gfx942": (0.50, 0.25), "gfx950": (0.63, 0.50)}
 each_loop = pytest.mark.parametrize(
-    ("name", "schedule"), BARS, ids=[f"{name}-{s.mainloop}" for name, s in BARS]
+    ("name", "dtype", "schedule"), BARS, ids=[f"{name}-{d}-{s.mainloop}" for name, d, s in BARS]
 )
 each_layout = pytest.mark.parametrize("layout", tuple(Layout))
 LANES = 64
@@ -51,13 +64,15 @@ ACCESS = re.compile(r"ds_|global_load|buffer_load")
 
 
 @cache
-def text(name: str, schedule: PingPongMatmul, layout: Layout, *, plain: bool = True) -> str:
-    spec = Matmul(m=4096, n=4096, k=4096, layout=layout)
+def text(
+    name: str, schedule: PingPongMatmul, layout: Layout, *, dtype: DType = F16, plain: bool = True
+) -> str:
+    spec = Matmul(m=4096, n=4096, k=4096, dtype=dtype, layout=layout)
     if not plain:
-        spec = dataclasses.replace(
-            spec, dtype=DType.BF16, out_dtype=DType.BF16, epilogue=tuple(Epilogue)
-        )
+        dtype = DType.BF16 if dtype is F16 else dtype
+        spec = dataclasses.replace(spec, dtype=dtype, out_dtype=dtype, epilogue=tuple(Epilogue))
     target = targets.find(name)
+    schedule = as_deep(schedule, spec)
     return assembly(pipeline.source(pipeline.plan(spec, target, schedule)).text, target)
 
 
@@ -79,12 +94,39 @@ def moved(loop: list[str], *kinds: str) -> int:
     return sum(width(line) * LANES * WAVES[1] for line in loop if line.startswith(kinds))
 
 
-@pytest.mark.parametrize("name", ["gfx90a", "gfx942", "gfx950"])
-def test_these_are_the_chosen_loops(name: str) -> None:
-    chosen = pipeline.schedule_for(Matmul(m=4096, n=4096, k=4096), targets.find(name), {})
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        *((name, dtype) for name in ("gfx942", "gfx950") for dtype in (F16, S8)),
+        ("gfx90a", F16),
+        ("gfx942", DType.E5M2FNUZ),
+        ("gfx950", E4M3),
+    ],
+)
+def test_these_are_the_chosen_loops(name: str, dtype: DType) -> None:
+    spec = Matmul(m=4096, n=4096, k=4096, dtype=dtype)
+    chosen = pipeline.schedule_for(spec, targets.find(name), {})
     assert isinstance(chosen, SharedMatmul)
     alone = dataclasses.replace(chosen, group_m=1, num_xcds=1, num_workgroups=0)
-    assert alone == (DIRECT if name == "gfx950" else PING_PONG)
+    assert alone == as_deep(DIRECT if name == "gfx950" else PING_PONG, spec)
+
+
+@pytest.mark.parametrize("layout", [Layout.NN, Layout.TT])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("gfx90a", S8), ("gfx942", S8), ("gfx950", S8), ("gfx950", E4M3)]
+)
+def test_no_chosen_loop_of_bytes_spills(name: str, dtype: DType, layout: Layout) -> None:
+    """With a remainder of m, n and k, and a whole epilogue. Nor is a hazard
+    missed: of 8-bit floats on gfx950 LLVM looks less far back than results take."""
+    target = targets.find(name)
+    for m, n, k in ((4080, 4112, 4096), (4080, 4112, 4144)):
+        spec = Matmul(
+            m=m, n=n, k=k, dtype=dtype, layout=layout, out_dtype=dtype, epilogue=tuple(Epilogue)
+        )
+        schedule = pipeline.schedule_for(spec, target, {})
+        made = assembly(pipeline.source(pipeline.plan(spec, target, schedule)).text, target)
+        assert fact(made, "vgpr_spill_count") == fact(made, "private_segment_fixed_size") == 0
+        assert check(made, target.arch) == []
 
 
 @pytest.mark.parametrize(
@@ -105,17 +147,18 @@ def test_shares_of_k_leave_the_loop_as_it_is(name: str, layout: Layout, plain: b
 
 @pytest.mark.parametrize("layout", [Layout.NT, Layout.NN])
 @each_loop
-def test_trip(name: str, schedule: PingPongMatmul, layout: Layout) -> None:
-    loop = hot_loop(text(name, schedule, layout))
-    tiles, instructions, _ = BARS[name, schedule]
+def test_trip(name: str, dtype: DType, schedule: PingPongMatmul, layout: Layout) -> None:
+    loop = hot_loop(text(name, schedule, layout, dtype=dtype))
+    tiles, instructions, _ = BARS[name, dtype, schedule]
     assert len(loop) <= tiles * instructions[layout]
-    products = Counter(re.findall(r"mfma_f32_(\d+x\d+x\d+)", "\n".join(loop)))
+    products = Counter(re.findall(r"mfma_[fi]32_(\d+x\d+x\d+)", "\n".join(loop)))
     cycles = WAVES[0] * sum(CYCLES[name][shape] * count for shape, count in products.items())
-    assert cycles == tiles * WAVES[0] * CYCLES_OF_A_TILE[name]
+    slower = 2 if (name, dtype) == SLOW_BYTES else 1
+    assert cycles == tiles * WAVES[0] * CYCLES_OF_A_TILE[name] * slower
     read, write, l1 = BYTES[name]
     loaded = moved(loop, "global_load", "buffer_load")
     stored = loaded if schedule is DIRECT else moved(loop, "ds_write")
-    lds_busy, l1_busy = BUSY[name]
+    lds_busy, l1_busy = (part / slower for part in BUSY[name])
     assert moved(loop, "ds_read") / read + stored / write <= lds_busy * cycles
     assert loaded / l1 <= l1_busy * cycles
     # Addresses are scalars and offsets that stay.
@@ -135,10 +178,10 @@ def registers(made: str) -> int:
 
 @each_layout
 @each_loop
-def test_registers(name: str, schedule: PingPongMatmul, layout: Layout) -> None:
-    *_, most = BARS[name, schedule]
+def test_registers(name: str, dtype: DType, schedule: PingPongMatmul, layout: Layout) -> None:
+    *_, most = BARS[name, dtype, schedule]
     more = 0 if layout in (Layout.NT, Layout.NN) else 2
-    assert registers(text(name, schedule, layout)) <= most + more
+    assert registers(text(name, schedule, layout, dtype=dtype)) <= most + more
 
 
 @pytest.mark.parametrize(("name", "schedule"), [("gfx942", PING_PONG), ("gfx950", DIRECT)])
@@ -148,10 +191,13 @@ def test_registers_of_a_whole_epilogue(name: str, schedule: PingPongMatmul) -> N
 
 @each_layout
 @each_loop
-def test_the_halves_alternate(name: str, schedule: PingPongMatmul, layout: Layout) -> None:
+def test_the_halves_alternate(
+    name: str, dtype: DType, schedule: PingPongMatmul, layout: Layout
+) -> None:
     """Between two barriers a half multiplies or moves data, never both, in the code as in its text;
     it multiplies with raised priority, and waits for memory once for each K-tile."""
-    loop, tiles = hot_loop(text(name, schedule, layout)), BARS[name, schedule][0]
+    loop = hot_loop(text(name, schedule, layout, dtype=dtype))
+    tiles, *_ = BARS[name, dtype, schedule]
     assert sum("s_barrier" in line for line in loop) == 8 * tiles
     assert alternate(loop, PRODUCT, ACCESS)
     assert [line.split()[1] for line in loop if "s_setprio" in line] == ["1", "0"] * 4 * tiles
@@ -162,6 +208,6 @@ def test_the_halves_alternate(name: str, schedule: PingPongMatmul, layout: Layou
 @each_layout
 @each_loop
 def test_no_wait_and_no_hazard_is_missed(
-    name: str, schedule: PingPongMatmul, layout: Layout
+    name: str, dtype: DType, schedule: PingPongMatmul, layout: Layout
 ) -> None:
-    assert check(text(name, schedule, layout), targets.find(name).arch) == []
+    assert check(text(name, schedule, layout, dtype=dtype), targets.find(name).arch) == []

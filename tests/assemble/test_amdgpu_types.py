@@ -26,8 +26,8 @@ BARS = (
     ("gfx942", F32, Math.EXACT, (121, 145), 4096),
     ("gfx950", F32, Math.EXACT, (229, 265), 8192),
     ("gfx942", F32, Math.TF32, (89, 113), 1024),
-    ("gfx942", DType.E4M3FNUZ, Math.EXACT, (95, 156), 1024),
-    ("gfx942", DType.E5M2FNUZ, Math.EXACT, (95, 156), 1024),
+    ("gfx942", DType.E4M3FNUZ, Math.EXACT, (91, 146), 1024),
+    ("gfx942", DType.E5M2FNUZ, Math.EXACT, (91, 146), 1024),
 )
 #: Of a line of slots on gfx1030: the dot products of 8 x 8 sums of a lane, and all instructions.
 PRODUCTS, LINE = 256, 305

@@ -34,6 +34,17 @@ SPECS = (
     Matmul(m=64, n=72, k=128, layout=Layout.NT, batch=3, alpha=0.5, beta=2.0, lda=136),
 )
 FULL = Matmul(m=256, n=256, k=192)
+#: Bytes, and 8-bit floats of gfx950, whose two MMA tiles are multiplied in a phase each.
+BYTES = PingPongMatmul(block_m=64, block_n=128, block_k=128, warp_m=32, warp_n=32)
+FLOATS = PingPongMatmul(block_m=128, block_n=128, block_k=128, warp_m=64, warp_n=32)
+LARGE_BYTES = PingPongMatmul(block_m=256, block_n=256, block_k=128, warp_m=128, warp_n=64)
+OF_BYTES = (
+    ("gfx90a", Matmul(m=61, n=40, k=300, dtype=DType.S8), BYTES),
+    ("gfx942", Matmul(m=65, n=130, k=300, dtype=DType.S8, layout=Layout.TT), BYTES),
+    ("gfx942", Matmul(m=64, n=72, k=384, dtype=DType.E4M3FNUZ, layout=Layout.NT), BYTES),
+    ("gfx950", Matmul(m=65, n=130, k=300, dtype=DType.E4M3), FLOATS),
+    ("gfx950", Matmul(m=61, n=50, k=256, dtype=DType.S8, layout=Layout.TN), BYTES),
+)
 
 PRODUCT = re.compile(r"amdgcn\.mfma")
 ACCESS = re.compile(r"= load |^ *store ")
@@ -77,9 +88,29 @@ def test_the_tile_of_large_products(layout: Layout) -> None:
         assert_nothing_wasted(pipeline.plan(spec, targets.find(name), PING_PONG))
 
 
+def test_bytes_are_right() -> None:
+    kernels = [pipeline.kernel(spec, targets.find(name), s) for name, spec, s in OF_BYTES]
+    assert not failures(kernels)
+    assert not failures([optimised(kernel) for kernel in kernels])
+
+
+@pytest.mark.parametrize("layout", tuple(Layout))
+@pytest.mark.parametrize(("name", "dtype"), [("gfx942", DType.S8), ("gfx950", DType.E4M3)])
+def test_bytes_waste_no_access(name: str, dtype: DType, layout: Layout) -> None:
+    spec = Matmul(m=256, n=256, k=256, dtype=dtype, layout=layout)
+    assert_nothing_wasted(pipeline.plan(spec, targets.find(name), LARGE_BYTES))
+
+
+PROGRAMS = {
+    "f16": ("matmul 64x128x256 f16 layout=nt", "gfx942", SMALL),
+    "s8": ("matmul 64x128x512 s8 layout=nt", "gfx942", BYTES),
+    "e4m3": ("matmul 128x128x512 e4m3 layout=nt", "gfx950", FLOATS),
+}
+
+
 @cache
-def program() -> Program:
-    return rendered("matmul 64x128x256 f16 layout=nt", "gfx942", SMALL)
+def program(dtype: str = "f16") -> Program:
+    return rendered(*PROGRAMS[dtype])
 
 
 def loop_of(text: str) -> tuple[str, str, str]:
@@ -93,23 +124,25 @@ def alternates(loop: str) -> bool:
     return alternate(loop.splitlines(), PRODUCT, ACCESS)
 
 
-def test_the_halves_alternate() -> None:
-    assert alternates(loop_of(program().source)[1])
-    assert program().outcome(program().source, seed=1) == CLEAN
+@pytest.mark.parametrize("dtype", PROGRAMS)
+def test_the_halves_alternate(dtype: str) -> None:
+    assert alternates(loop_of(program(dtype).source)[1])
+    assert program(dtype).outcome(program(dtype).source, seed=1) == CLEAN
 
 
 @pytest.mark.parametrize("number", range(8))
-def test_each_barrier_is_missed(number: int) -> None:
+@pytest.mark.parametrize("dtype", PROGRAMS)
+def test_each_barrier_is_missed(dtype: str, number: int) -> None:
     """Without one of the first four, the halves only stop alternating, as the text shows. Without
     one of the others, a half stores to LDS where the other still loads."""
-    before, loop, behind = loop_of(program().source)
+    before, loop, behind = loop_of(program(dtype).source)
     parts = loop.split(BARRIER)
     assert len(parts) == 9
     parts[number : number + 2] = ["".join(parts[number : number + 2])]
     changed = BARRIER.join(parts)
     assert not alternates(changed)
     if number >= 4:
-        assert program().outcome(before + changed + behind) == "race"
+        assert program(dtype).outcome(before + changed + behind) == "race"
 
 
 def test_the_first_half_waits_for_the_second_behind_the_loop() -> None:

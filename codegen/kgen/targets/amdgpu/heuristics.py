@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule import (
@@ -28,6 +30,8 @@ from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import interleaved_block, is_interleaved
 from kgen.targets.stream import widest_vector
 
+P = TypeVar("P", bound=PingPongMatmul)
+
 #: (block_m, block_n, warp_m, warp_n), most in one block first.
 MMA_TILES = (
     (128, 128, 64, 64),
@@ -45,7 +49,7 @@ MMA_TILES = (
     (32, 16, 16, 16),
     (16, 16, 16, 16),
 )
-#: With two waves on each SIMD.
+#: With two waves on each SIMD, of types of 16 bits.
 PING_PONG = PingPongMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, warp_n=64)
 DIRECT = DirectMatmul(block_m=256, block_n=256, block_k=64, warp_m=128, warp_n=64)
 #: In waves of 32, where a lane has twice as much of it, and twice the depth of 8-bit types besides.
@@ -100,12 +104,16 @@ def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]
 def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
     """The fastest schedule of each main loop that the target has for a product."""
     found = [each.schedule for each in candidates(spec, target)]
-    if matrix.available(target, spec.dtype) and spec.dtype.itemsize > 1:
-        two_bytes = spec.dtype.itemsize == 2
-        ping_pong = [PING_PONG] if two_bytes and target.has("mfma") else []
-        ping_pong += [DIRECT] if two_bytes and target.has("global-load-lds-16") else []
-        fma = min(map(partial(_predicted, spec, target), _fma(spec)), key=_seconds)
-        found += [*ping_pong, fma.schedule]
+    if matrix.available(target, spec.dtype):
+        narrow = spec.dtype.itemsize <= 2
+        if narrow and target.has("mfma"):
+            found.append(as_deep(PING_PONG, spec))
+        if narrow and target.has("global-load-lds-16"):
+            found.append(as_deep(DIRECT, spec))
+        if spec.dtype.itemsize > 1:
+            found.append(
+                min(map(partial(_predicted, spec, target), _fma(spec)), key=_seconds).schedule
+            )
     fastest: dict[str, Schedule] = {}
     for schedule in found:
         fastest.setdefault(schedule.mainloop, schedule)
@@ -114,11 +122,17 @@ def main_loops(spec: Matmul, target: Target) -> tuple[Schedule, ...]:
 
 def _halves(spec: Matmul, target: Target) -> PingPongMatmul:
     """The ping-pong loop with copies straight to LDS, where they can be."""
+    copying = as_deep(DIRECT, spec)
     try:
-        direct.plan(spec, target, DIRECT)
+        direct.plan(spec, target, copying)
     except ScheduleError:
-        return PING_PONG
-    return DIRECT
+        return as_deep(PING_PONG, spec)
+    return copying
+
+
+def as_deep(schedule: P, spec: Matmul) -> P:
+    """A schedule of 16-bit types with K-tiles of as many bytes."""
+    return replace(schedule, block_k=schedule.block_k * 2 // spec.dtype.itemsize)
 
 
 def _predicted(spec: Matmul, target: Target, schedule: GpuMatmul) -> Candidate[GpuMatmul]:
@@ -142,7 +156,9 @@ def _seconds(candidate: Candidate[GpuMatmul]) -> float:
 
 def _with_matrices(spec: Matmul, target: Target) -> Iterator[GpuMatmul]:
     for tiling in _tilings(spec, target):
-        yield from filled(spec, target, tiling, per_unit(spec, target, tiling))
+        for schedule in filled(spec, target, tiling, per_unit(spec, target, tiling)):
+            if has_registers(spec, schedule):
+                yield schedule
 
 
 def _tilings(spec: Matmul, target: Target) -> Iterator[SharedMatmul]:
@@ -180,18 +196,29 @@ def _fma(spec: Matmul) -> Iterator[GpuMatmul]:
 
 
 def suits_ping_pong(spec: Matmul, target: Target) -> bool:
-    """MFMA on 16 bits, K-tiles for some trips, and rows of memory that are whole vectors: narrower
-    loads need more registers than such a tile leaves."""
+    """MFMA on 8 or 16 bits, K-tiles for some trips, and rows of memory that are whole vectors:
+    narrower loads need more registers than such a tile leaves."""
     vector = WIDEST // spec.dtype.itemsize
     a_row = spec.m if spec.layout.a_transposed else spec.k
     b_row = spec.k if spec.layout.b_transposed else spec.n
     whole = a_row % vector == 0 and b_row % vector == 0
     return (
         target.has("mfma")
-        and spec.dtype.itemsize == 2
+        and spec.dtype.itemsize <= 2
         and whole
-        and spec.k >= 4 * PING_PONG.block_k
+        and spec.k >= 4 * as_deep(PING_PONG, spec).block_k
     )
+
+
+def has_registers(spec: Matmul, schedule: SharedMatmul) -> bool:
+    """The ping-pong loop that transposes bytes in registers has none left for a partial K-tile, nor
+    for parts of sums."""
+    in_registers = isinstance(schedule, PingPongMatmul) and not isinstance(schedule, DirectMatmul)
+    transposes = spec.layout.a_transposed or not spec.layout.b_transposed
+    if not (in_registers and transposes and spec.dtype.itemsize == 1):
+        return True
+    shares = schedule.num_workgroups > 0 or schedule.split_k > 1
+    return spec.k % schedule.block_k == 0 and not shares
 
 
 def _with_whole_sectors(

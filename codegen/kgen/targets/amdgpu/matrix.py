@@ -57,6 +57,9 @@ class MatrixInstruction:
     #: A dot product of every lane: rows of A go by l // N.
     by_lane: bool = False
     math: Math = Math.EXACT
+    #: Wait states after which others may read D, if LLVM does not look so many back: 19 (LLVM 22,
+    #: GCNHazardRecognizer.cpp, checkMAIVALUHazards).
+    late_by: int = 0
     lane_rows: int
     register_rows: tuple[int, ...]
 
@@ -215,6 +218,7 @@ def _mfma_f8f6f4(dtype: DType, size: int, k: int) -> MatrixInstruction:
         packed=4,
         intrinsic=f"llvm.amdgcn.mfma.scale.f32.{size}x{size}x{k}.f8f6f4.v8i32.v8i32",
         modifiers=f", i32 {kind}, i32 {kind}, i32 0, i32 0, i32 0, i32 0",
+        late_by=20 if size == 32 else 0,
     )
 
 

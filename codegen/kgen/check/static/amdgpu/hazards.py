@@ -127,6 +127,6 @@ def _passes(opcode: str, arch: str) -> int:
         return work // 128
     if kind == "xf32":
         return work // 512
-    if kind in ("i8", "fp8", "bf8", "f8f6f4") and arch != "gfx90a":
+    if kind in ("i8", "fp8", "bf8", "f8") and arch != "gfx90a":
         rate *= 2
     return work // rate if kind != "f64" else 16

@@ -131,6 +131,8 @@ class MatmulPlan(AmdgpuPlan):
             found.append("void @llvm.amdgcn.s.barrier()")
         if self.k_loop.has_loop and self.moved_each_trip:
             found.append("ptr addrspace(1) @llvm.launder.invariant.group.p1(ptr addrspace(1))")
+        if self.a.has_far_loads or self.b.has_far_loads:
+            found.append("ptr addrspace(3) @llvm.launder.invariant.group.p3(ptr addrspace(3))")
         if self.a.transposes_bytes or self.b.transposes_bytes:
             found.append("i32 @llvm.amdgcn.perm(i32, i32, i32)")
         for s in (self.a, self.b):

@@ -9,9 +9,9 @@ from __future__ import annotations
 from kgen.errors import ScheduleError
 from kgen.schedule import DirectMatmul
 from kgen.spec import Matmul
-from kgen.targets.amdgpu.plan.matmul.mma import plan_of
-from kgen.targets.amdgpu.plan.matmul.pingpong import PHASES, PingPongPlan, check_waves
-from kgen.targets.amdgpu.plan.staging.direct import BLOCK_DEPTHS, BLOCK_ROWS, DirectTile
+from kgen.targets.amdgpu.plan.matmul.mma import Slice, plan_of
+from kgen.targets.amdgpu.plan.matmul.pingpong import PingPongPlan, check_waves
+from kgen.targets.amdgpu.plan.staging.direct import BLOCK_ROWS, DirectTile
 from kgen.targets.base import Target
 from kgen_runtime.values import frozen
 
@@ -22,9 +22,9 @@ WAIT_FOR_LDS = 0x3F & 0xF | (0x3F >> 4) << 14 | 0x7 << 4
 
 @frozen
 class DirectPhase:
-    """What a half moves before it multiplies the group of fragments of this number."""
+    """What a half moves before it multiplies a slice."""
 
-    number: int
+    slice: Slice
     #: The operands whose next K-tile it asks for.
     copies: tuple[DirectTile, ...] = ()
     #: It waits for all of its copies.
@@ -34,9 +34,9 @@ class DirectPhase:
     def line(self) -> str:
         """For the rendered loop."""
         steps = [f"copy the next tile of {tile.name.upper()} to LDS" for tile in self.copies]
-        steps.append(f"load fragments {self.number} from LDS")
+        steps.append(f"load fragments {self.slice.number} from LDS")
         steps += ["wait for the copies"] * self.waits
-        return f"phase {self.number}: {', '.join(steps)}; then multiply them"
+        return f"phase {self.slice.number}: {', '.join(steps)}; then multiply them"
 
 
 @frozen
@@ -79,11 +79,12 @@ class DirectPlan(PingPongPlan):
     def copying_phases(self) -> tuple[DirectPhase, ...]:
         """Copies are asked for early, and awaited a step of both halves later."""
         a, b = self.tiles_in_lds
+        first, second, third, last = self.slices
         return (
-            DirectPhase(number=0, copies=(a,)),
-            DirectPhase(number=1, copies=(b,)),
-            DirectPhase(number=2),
-            DirectPhase(number=PHASES - 1, waits=True),
+            DirectPhase(slice=first, copies=(a,)),
+            DirectPhase(slice=second, copies=(b,)),
+            DirectPhase(slice=third),
+            DirectPhase(slice=last, waits=True),
         )
 
     @property
@@ -145,10 +146,10 @@ class DirectPlan(PingPongPlan):
         """Of transposing loads, side by side in an MMA tile."""
         return self.instruction.m // BLOCK_ROWS
 
-    def block_starts(self, group: int) -> tuple[int, ...]:
-        """Depths at which the blocks of a group begin, in the first lanes."""
-        first = group * self.schedule.block_k // len(self.groups)
-        return tuple(range(first, first + self.instruction.elements, BLOCK_DEPTHS))
+    def block_starts(self, line: int) -> tuple[int, ...]:
+        """Depths at which the blocks of a lane's slot begin, in the first lanes."""
+        first, slot_k = line * self.instruction.slot_k, self.instruction.slot_k
+        return tuple(range(first, first + slot_k, self.block_depths))
 
     @property
     def block_rows(self) -> int:
@@ -156,17 +157,25 @@ class DirectPlan(PingPongPlan):
 
     @property
     def block_depths(self) -> int:
-        return BLOCK_DEPTHS
+        """Depths of a block, as many as a lane's 8 bytes have: half a slot."""
+        return self.instruction.slot_k // 2
+
+    @property
+    def depth_lanes(self) -> int:
+        """Lanes that load a depth of a block, with as many rows each as the block has depths."""
+        return BLOCK_ROWS // self.block_depths
 
     @property
     def half_type(self) -> str:
         """What a transposing load gives."""
-        return f"<{BLOCK_DEPTHS} x {self.instruction.element}>"
+        return f"<{self.block_depths // self.instruction.packed} x {self.instruction.element}>"
 
     @property
     def transposing_load(self) -> str:
-        suffix = self.instruction.element.replace("half", "f16").replace("bfloat", "bf16")
-        return f"llvm.amdgcn.ds.read.tr16.b64.v{BLOCK_DEPTHS}{suffix}"
+        name = {"half": "f16", "bfloat": "bf16"}.get(element := self.instruction.element, element)
+        lanes = self.block_depths // self.instruction.packed
+        bits = 8 * self.spec.dtype.itemsize
+        return f"llvm.amdgcn.ds.read.tr{bits}.b64.v{lanes}{name}"
 
     @property
     def declarations(self) -> tuple[str, ...]:

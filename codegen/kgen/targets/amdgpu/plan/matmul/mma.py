@@ -28,6 +28,9 @@ from kgen.targets.batch import batch_terms
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
 
+#: Wait states of the longest S_NOP.
+MOST_NOPS = 16
+
 
 @frozen
 class Step:
@@ -40,6 +43,17 @@ class Step:
     @property
     def before(self) -> int:
         return self.number - 1
+
+
+@frozen
+class Slice:
+    """Products of a K-tile that are made together: those of a group of fragments in these rows of
+    MMA tiles. `columns`: the columns whose fragments are loaded for it; the others are there."""
+
+    number: int
+    group: int
+    rows: range
+    columns: range
 
 
 @frozen
@@ -116,9 +130,13 @@ class MmaPlan(MatmulPlan):
         return "%lane_group" if self.instruction.by_lane else "%lane_row"
 
     @property
+    def slot_lanes(self) -> int:
+        """Elements of a slot in the instruction's words."""
+        return self.instruction.slot_k // self.instruction.packed
+
+    @property
     def slot_type(self) -> str:
-        i = self.instruction
-        return f"<{i.slot_k // i.packed} x {i.element}>"
+        return f"<{self.slot_lanes} x {self.instruction.element}>"
 
     @property
     def lane_lines(self) -> int:
@@ -151,6 +169,18 @@ class MmaPlan(MatmulPlan):
         """A slot feeds more than one matrix instruction."""
         return len(self.parts) > 1
 
+    @property
+    def slices(self) -> tuple[Slice, ...]:
+        """A K-tile's, in their order."""
+        rows, columns = range(self.tiles_m), range(self.tiles_n)
+        return tuple(
+            Slice(number=group, group=group, rows=rows, columns=columns)
+            for group in range(len(self.groups))
+        )
+
+    def tiles_of(self, part: Slice) -> tuple[tuple[int, int], ...]:
+        return tuple((m, n) for m in part.rows for n in range(self.tiles_n))
+
     def step(self, group: int, part: int) -> Step:
         """Of the part of the fragments of the group-th lines."""
         number, steps = group * len(self.parts) + part, len(self.groups) * len(self.parts)
@@ -177,10 +207,18 @@ class MmaPlan(MatmulPlan):
         return tuple(range(i * several, (i + 1) * several) for i in range(len(self.columns)))
 
     @property
+    def late_products(self) -> tuple[int, ...]:
+        """S_NOPs behind the last products: each waits one state more than its number."""
+        states = self.instruction.late_by
+        return tuple(min(MOST_NOPS, states - first) - 1 for first in range(0, states, MOST_NOPS))
+
+    @property
     def declarations(self) -> tuple[str, ...]:
         i = self.instruction
+        late = ("void @llvm.amdgcn.s.nop(i16 immarg)",) if self.late_products else ()
         return (
             *super().declarations,
+            *late,
             "i32 @llvm.amdgcn.readfirstlane.i32(i32)",
             f"{i.accumulator} @{i.intrinsic}({i.signature})",
         )

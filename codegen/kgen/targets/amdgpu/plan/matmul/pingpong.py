@@ -10,12 +10,12 @@ from __future__ import annotations
 from kgen.errors import ScheduleError
 from kgen.schedule import PingPongMatmul
 from kgen.spec import Matmul
-from kgen.targets.amdgpu.plan.matmul.mma import MmaPlan, plan_of
+from kgen.targets.amdgpu.plan.matmul.mma import MmaPlan, Slice, plan_of
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen_runtime.values import frozen
 
-#: Of a K-tile: one for each group of fragments.
+#: Of a K-tile: one for each slice of its products.
 PHASES = 4
 #: A wave of each half for each of the four SIMDs of a CU.
 WAVES = 8
@@ -23,13 +23,13 @@ WAVES = 8
 
 @frozen
 class Phase:
-    """What a half moves between two of its products, and the group that it then multiplies."""
+    """What a half moves between two of its products, and the slice that it then multiplies."""
 
-    number: int
+    slice: Slice
     #: The operands of which it loads the next K-tile from memory.
     loads: tuple[Staging, ...] = ()
-    #: The groups of fragments that it loads from LDS.
-    fragments: tuple[int, ...] = ()
+    #: The slices whose fragments it loads from LDS.
+    fragments: tuple[Slice, ...] = ()
     #: It stores the next K-tile to LDS, of which no wave has anything left to load.
     stores: bool = False
 
@@ -38,10 +38,12 @@ class Phase:
         """For the rendered loop."""
         steps = [f"the next tile of {s.name.upper()} from memory" for s in self.loads]
         if self.fragments:
-            steps.append(f"fragments {', '.join(map(str, self.fragments))} from LDS")
+            numbers = ", ".join(str(each.number) for each in self.fragments)
+            steps.append(f"fragments {numbers} from LDS")
         if self.stores:
             steps.append("the next tile to LDS")
-        return f"phase {self.number}: {', '.join(steps)}; then multiply fragments {self.number}"
+        number = self.slice.number
+        return f"phase {number}: {', '.join(steps)}; then multiply fragments {number}"
 
 
 @frozen
@@ -54,24 +56,48 @@ class PingPongPlan(MmaPlan):
         return self.schedule.num_warps // 2
 
     @property
+    def slices(self) -> tuple[Slice, ...]:
+        """A group of fragments each; of fragments of two slots, half of the rows of a group."""
+        parts = self.slices_of_group
+        rows = self.tiles_m // parts
+        return tuple(
+            Slice(
+                number=number,
+                group=number // parts,
+                rows=range(number % parts * rows, (number % parts + 1) * rows),
+                columns=range(0 if number % parts else self.tiles_n),
+            )
+            for number in range(parts * len(self.groups))
+        )
+
+    @property
+    def slices_of_group(self) -> int:
+        return 2 if self.joined else 1
+
+    @property
     def phases(self) -> tuple[Phase, ...]:
-        """The last group is loaded early: in its phase LDS is filled anew."""
-        first, second, third, last = range(PHASES)
+        """The last fragments are loaded early: in their phase LDS is filled anew."""
+        first, second, third, last = self.slices
         return (
-            Phase(number=first, loads=(self.a,), fragments=(first,)),
-            Phase(number=second, loads=(self.b,), fragments=(second,)),
-            Phase(number=third, fragments=(third, last)),
-            Phase(number=last, stores=True),
+            Phase(slice=first, loads=(self.a,), fragments=(first,)),
+            Phase(slice=second, loads=(self.b,), fragments=(second,)),
+            Phase(slice=third, fragments=(third, last)),
+            Phase(slice=last, stores=True),
         )
 
     def check_phases(self) -> None:
-        """Raises ScheduleError if the fragments of a K-tile are no group for each phase."""
-        block_k = self.schedule.block_k
-        if len(self.groups) != PHASES:
+        """Raises ScheduleError if the products of a K-tile are no slice for each phase."""
+        block_k, parts = self.schedule.block_k, self.slices_of_group
+        if (slices := parts * len(self.groups)) != PHASES:
             raise ScheduleError(
-                f"block_k={block_k} is multiplied in {len(self.groups)} groups of fragments; the "
-                f"ping-pong loop has {PHASES} phases, one for each; "
-                f"try block_k={block_k // len(self.groups) * PHASES}"
+                f"block_k={block_k} is multiplied in {slices} slices of {self.instruction.name}; "
+                f"the ping-pong loop has {PHASES} phases, one for each; "
+                f"try block_k={block_k * PHASES // slices}"
+            )
+        if self.tiles_m % parts:
+            raise ScheduleError(
+                f"warp_m={self.schedule.warp_m} is not cut in {parts} slices by "
+                f"{self.instruction.name}; try warp_m={2 * self.schedule.warp_m}"
             )
 
     @property

@@ -7,7 +7,7 @@ line.
 
 A line is what lies side by side in memory: the depths of a row, or the rows at a depth. In the
 second case fragments are loaded by ds_read_b64_tr_b16, which transposes blocks of 4 depths by 16
-rows (CDNA4 ISA, "DS_READ_B64_TR_B16").
+rows, or ds_read_b64_tr_b8, of 8 depths by 16 rows (CDNA4 ISA, "DS_READ_B64_TR_B16").
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.llvm_ir import ELEMENT
 from kgen_runtime.values import frozen
 
-#: Rows that lie side by side are copied in lines of at least all banks of LDS, 256 bytes.
-LEAST_LINE = 128
-#: Of one transposing load: the rows of a block, and the depths that each lane gets.
-BLOCK_ROWS, BLOCK_DEPTHS = 16, 4
+#: Rows that lie side by side are copied in lines of at least all banks of LDS, in bytes.
+LEAST_LINE = 256
+#: Rows of a block that a transposing load turns.
+BLOCK_ROWS = 16
 
 
 @frozen
@@ -65,14 +65,16 @@ class DirectTile:
         """The rows of the block, or so many more that copies of all threads fill whole lines."""
         rows = self.staging.block_rows
         if self.transposes:
-            return max(LEAST_LINE, 1 << (rows - 1).bit_length())
+            return max(LEAST_LINE // self.staging.memory.itemsize, 1 << (rows - 1).bit_length())
         at_once = self.threads // self.line_chunks
         return -(-rows // at_once) * at_once
 
     @property
     def swizzle(self) -> Swizzle:
-        """Eight lanes that load 16 bytes of as many rows, or the four depths of a block, reach
-        different banks."""
+        """Eight lanes that load 16 bytes of as many rows reach different banks, as do the depths of
+        a block, four of 64 bytes in neighbouring blocks or eight of 32."""
+        if self.transposes and self.staging.memory.itemsize == 1:
+            return Swizzle(line_mask=14, line_scale=1)
         if self.transposes:
             return Swizzle(line_mask=12, line_scale=2)
         return Swizzle(line_mask=7, line_shift=1)

@@ -65,6 +65,7 @@ def make(
             k_rest=k_rest,
             chunk=chunk,
             piece=min(piece, chunk.vector),
+            reach=target.limits["load_offset"],
         )
         for chunk in shapes(
             widest,

@@ -67,6 +67,8 @@ class Staging:
     chunk: Shape
     #: Elements of a load of the partial tile, each wholly inside or outside of the matrix.
     piece: int
+    #: The most bytes that a load adds to its address itself.
+    reach: int
     #: The load transposes among as many lanes as a vector has elements, of which each gives a depth
     #: and gets a row (RDNA4 ISA, "GLOBAL_LOAD_TR_B128").
     transposing_load: bool = False
@@ -314,6 +316,27 @@ class Staging:
     def wide_offsets(self) -> bool:
         """Offsets inside a tile need 64 bits."""
         return self.block_rows * self.row_stride + self.block_k * self.k_stride > NARROW_OFFSETS
+
+    def is_far(self, load: Load) -> bool:
+        """The load cannot reach from the chunk's first element, by a constant of its own."""
+        return load.offset * self.memory.itemsize > self.reach
+
+    @property
+    def has_far_loads(self) -> bool:
+        return not self.wide_offsets and any(map(self.is_far, self.loads))
+
+    @property
+    def unit(self) -> int:
+        """Elements that a load's offset counts. In bytes it would be a lane's 64-bit value, which
+        code generation adds to the tile's pointer; twice one of 32 bits it keeps as it is, and the
+        load adds it to a scalar."""
+        even = self.vector % 2 == 0 and self.slow_stride % 2 == 0 and not self.in_pieces
+        return 2 if self.memory.itemsize == 1 and even and not self.wide_offsets else 1
+
+    @property
+    def unit_type(self) -> str:
+        element = self.load_type.element
+        return f"[{self.unit} x {element}]" if self.unit > 1 else element
 
     @property
     def offset_type(self) -> str:
