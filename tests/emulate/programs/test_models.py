@@ -152,7 +152,8 @@ def test_a_wrong_plan_of_memory_is_found() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    ["Conv, block", "ConvTranspose, padded", "Resize, linear", "LSTM, both", "ScatterND", "If, data"]
+    ["Conv, block", "ConvTranspose, padded", "Resize, linear", "LSTM, both", "ScatterND",
+     "If, data"],
 )  # fmt: skip
 def test_operators_on_every_family(name: str, tmp_path: Path) -> None:
     m, file = Maker(), tmp_path / "case.onnx"
