@@ -29,6 +29,7 @@ from kgen.spec import (
     Math,
     Matmul,
     Operand,
+    Rowwise,
     Scale,
     Spec,
     text,
@@ -88,11 +89,18 @@ def matmul(rng: random.Random, dtype: DType, target: Target) -> Matmul:
 
 def spec_for(rng: random.Random, target: Target) -> Spec:
     family = targets.family(target.family)
-    op = rng.choices(("matmul", "softmax", "relu"), weights=(8, 1, 1))[0]
-    dtype = rng.choice(family.dtypes(op, target))
-    if op == "matmul":
+    kind: type[Matmul | Rowwise | Elementwise]
+    kind = rng.choices((Matmul, Rowwise, Elementwise), weights=(8, 1, 1))[0]
+    dtype = rng.choice(
+        [
+            d
+            for d in family.dtypes(kind.op, target)
+            if kind is Matmul or not (d.is_integer or d is DType.BOOL)
+        ]
+    )
+    if kind is Matmul:
         return matmul(rng, dtype, target)
-    if op == "softmax":
+    if kind is Rowwise:
         cols = rng.choice((dimension(rng), rng.randint(1, 20000)))
         name = "log_softmax" if rng.random() < 0.3 else "softmax"
         return text.parse(f"{name} {rng.randint(1, 40)}x{cols} {dtype}")

@@ -119,15 +119,61 @@ i.body:
   %last.out.column = mul nuw i64 %last.column0, 2
   %last.out.corner = add nuw i64 %last.out.row, %last.out.column
   %last.out = getelementptr i8, ptr %out, i64 %last.out.corner
+  call void @llvm.x86.tileloadd64(i8 6, ptr %part, i64 64)
+  call void @llvm.x86.tileloaddt164(i8 4, ptr %i.a, i64 256)
+  call void @llvm.x86.tilestored64(i8 0, ptr %last, i64 128)
   call void @llvm.x86.tilezero(i8 0)
+  call void @llvm.x86.tdpbf16ps(i8 0, i8 4, i8 6)
+  %s.first.b.t7 = getelementptr i8, ptr %part, i64 4096
+  call void @llvm.x86.tileloadd64(i8 7, ptr %s.first.b.t7, i64 64)
+  %s.first.to1 = getelementptr i8, ptr %last, i64 64
+  call void @llvm.x86.tilestored64(i8 1, ptr %s.first.to1, i64 128)
   call void @llvm.x86.tilezero(i8 1)
+  call void @llvm.x86.tdpbf16ps(i8 1, i8 4, i8 7)
+  %s.first.a.t5 = getelementptr i8, ptr %i.a, i64 4096
+  call void @llvm.x86.tileloaddt164(i8 5, ptr %s.first.a.t5, i64 256)
+  %s.first.to2 = getelementptr i8, ptr %last, i64 2048
+  call void @llvm.x86.tilestored64(i8 2, ptr %s.first.to2, i64 128)
   call void @llvm.x86.tilezero(i8 2)
+  call void @llvm.x86.tdpbf16ps(i8 2, i8 5, i8 6)
+  %s.first.to3 = getelementptr i8, ptr %last, i64 2112
+  call void @llvm.x86.tilestored64(i8 3, ptr %s.first.to3, i64 128)
   call void @llvm.x86.tilezero(i8 3)
+  call void @llvm.x86.tdpbf16ps(i8 3, i8 5, i8 7)
+  br label %s.first.pack.g.enter
+s.first.pack.g.enter:
+  br label %s.first.pack.g.head
+s.first.pack.g.head:
+  %s.first.pack.g = phi i64 [ 0, %s.first.pack.g.enter ], [ %s.first.pack.g.after, %s.first.pack.g.latch ]
+  %s.first.pack.g.more = icmp ult i64 %s.first.pack.g, 8
+  br i1 %s.first.pack.g.more, label %s.first.pack.g.body, label %s.first.pack.g.done
+s.first.pack.g.body:
+  %s.first.pack.g.from.offset = mul nuw i64 %s.first.pack.g, 256
+  %s.first.pack.g.from = getelementptr i8, ptr %i.pack.from, i64 %s.first.pack.g.from.offset
+  %s.first.pack.g.to.offset = mul nuw i64 %s.first.pack.g, 64
+  %s.first.pack.g.to = getelementptr i8, ptr %i.pack.to, i64 %s.first.pack.g.to.offset
+  %s.first.pack.c0.k0 = load <16 x i16>, ptr %s.first.pack.g.from, align 2
+  %s.first.pack.c0.k1.from = getelementptr i8, ptr %s.first.pack.g.from, i64 128
+  %s.first.pack.c0.k1 = load <16 x i16>, ptr %s.first.pack.c0.k1.from, align 2
+  %s.first.pack.c0 = shufflevector <16 x i16> %s.first.pack.c0.k0, <16 x i16> %s.first.pack.c0.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
+  store <32 x i16> %s.first.pack.c0, ptr %s.first.pack.g.to, align 64
+  %s.first.pack.c1.from = getelementptr i8, ptr %s.first.pack.g.from, i64 32
+  %s.first.pack.c1.k0 = load <16 x i16>, ptr %s.first.pack.c1.from, align 2
+  %s.first.pack.c1.k1.from = getelementptr i8, ptr %s.first.pack.c1.from, i64 128
+  %s.first.pack.c1.k1 = load <16 x i16>, ptr %s.first.pack.c1.k1.from, align 2
+  %s.first.pack.c1 = shufflevector <16 x i16> %s.first.pack.c1.k0, <16 x i16> %s.first.pack.c1.k1, <32 x i32> <i32 0, i32 16, i32 1, i32 17, i32 2, i32 18, i32 3, i32 19, i32 4, i32 20, i32 5, i32 21, i32 6, i32 22, i32 7, i32 23, i32 8, i32 24, i32 9, i32 25, i32 10, i32 26, i32 11, i32 27, i32 12, i32 28, i32 13, i32 29, i32 14, i32 30, i32 15, i32 31>
+  %s.first.pack.c1.to = getelementptr i8, ptr %s.first.pack.g.to, i64 4096
+  store <32 x i16> %s.first.pack.c1, ptr %s.first.pack.c1.to, align 64
+  br label %s.first.pack.g.latch
+s.first.pack.g.latch:
+  %s.first.pack.g.after = add nuw i64 %s.first.pack.g, 1
+  br label %s.first.pack.g.head
+s.first.pack.g.done:
   br label %s.enter
 s.enter:
   br label %s.head
 s.head:
-  %s = phi i64 [ 0, %s.enter ], [ %s.after, %s.latch ]
+  %s = phi i64 [ 1, %s.enter ], [ %s.after, %s.latch ]
   %s.more = icmp ult i64 %s, 4
   br i1 %s.more, label %s.body, label %s.done
 s.body:
@@ -179,19 +225,23 @@ s.pack.g.latch:
   br label %s.pack.g.head
 s.pack.g.done:
   ; finish rows of the register tile before
-  %s.finishes = icmp ult i64 %s, %last.open
+  %s.turn = sub nuw i64 %s, 1
+  %s.finishes = icmp ult i64 %s.turn, %last.open
   br i1 %s.finishes, label %s.finish.do, label %s.finish.done
 s.finish.do:
-  %s.f.first.even = mul nuw i64 %s, 8
+  %s.f.first.even = mul nuw i64 %s.turn, 11
+  ; the last rows overlap those before
+  %s.f.first.less = icmp ult i64 %s.f.first.even, 21
+  %s.f.first = select i1 %s.f.first.less, i64 %s.f.first.even, i64 21
   br label %s.f.i.enter
 s.f.i.enter:
   br label %s.f.i.head
 s.f.i.head:
   %s.f.i = phi i64 [ 0, %s.f.i.enter ], [ %s.f.i.after, %s.f.i.latch ]
-  %s.f.i.more = icmp ult i64 %s.f.i, 8
+  %s.f.i.more = icmp ult i64 %s.f.i, 11
   br i1 %s.f.i.more, label %s.f.i.body, label %s.f.i.done
 s.f.i.body:
-  %s.f.row = add nuw i64 %s.f.first.even, %s.f.i
+  %s.f.row = add nuw i64 %s.f.first, %s.f.i
   %s.f.sums.offset = mul nuw i64 %s.f.row, 128
   %s.f.sums = getelementptr i8, ptr %last, i64 %s.f.sums.offset
   %s.f.out.offset = mul nuw i64 %s.f.row, 128
@@ -218,14 +268,7 @@ s.latch:
   %s.after = add nuw i64 %s, 1
   br label %s.head, !llvm.loop !0
 s.done:
-  call void @llvm.x86.tilestored64(i8 0, ptr %last, i64 128)
-  %i.to.t1 = getelementptr i8, ptr %last, i64 64
-  call void @llvm.x86.tilestored64(i8 1, ptr %i.to.t1, i64 128)
-  %i.to.t2 = getelementptr i8, ptr %last, i64 2048
-  call void @llvm.x86.tilestored64(i8 2, ptr %i.to.t2, i64 128)
-  %i.to.t3 = getelementptr i8, ptr %last, i64 2112
-  call void @llvm.x86.tilestored64(i8 3, ptr %i.to.t3, i64 128)
-  store i64 4, ptr %last.steps, align 8
+  store i64 3, ptr %last.steps, align 8
   store i64 %i, ptr %last.m, align 8
   store i64 %j, ptr %last.n, align 8
   br label %i.latch
@@ -240,6 +283,13 @@ j.latch:
 j.done:
 
   ; ---- epilogue of the last register tile
+  call void @llvm.x86.tilestored64(i8 0, ptr %last, i64 128)
+  %rest.to1 = getelementptr i8, ptr %last, i64 64
+  call void @llvm.x86.tilestored64(i8 1, ptr %rest.to1, i64 128)
+  %rest.to2 = getelementptr i8, ptr %last, i64 2048
+  call void @llvm.x86.tilestored64(i8 2, ptr %rest.to2, i64 128)
+  %rest.to3 = getelementptr i8, ptr %last, i64 2112
+  call void @llvm.x86.tilestored64(i8 3, ptr %rest.to3, i64 128)
   %rest.row0 = load i64, ptr %last.m, align 8
   %rest.column0 = load i64, ptr %last.n, align 8
   %rest.out.row = mul nuw i64 %rest.row0, 128

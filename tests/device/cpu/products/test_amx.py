@@ -93,7 +93,7 @@ def test_copies_that_leave_the_stack() -> None:
     check(spec, AMX, schedule)
 
 
-@pytest.mark.parametrize(("m", "mc"), [(64, 64), (90, 96), (160, 160), (128, 64)])
+@pytest.mark.parametrize(("m", "mc"), [(64, 64), (90, 96), (160, 160), (128, 128)])
 def test_b_is_packed_beside_the_products(m: int, mc: int) -> None:
     """By two to five register tiles, K in one block and in several, tasks with fewer columns."""
     for k, nc in ((64, 96), (64, 64), (192, 64)):
@@ -117,6 +117,8 @@ def test_b_is_not_packed_beside_the_products_where_some_would_be_left_out() -> N
         (bf16(64, 32, 64), {"nc": 32}),
         (bf16(100, 64, 64), {}),
         (bf16(32, 64, 64), {}),
+        # Each block of rows would pack all of it.
+        (bf16(128, 96, 64), {"nc": 96}),
         (bf16(64, 64, 64, constant=(Operand.B,)), {"pack_b": 0}),
     ):
         assert not planned(spec, TILES.override(**fields)).packs_b_between
@@ -176,7 +178,9 @@ def test_a_large_b_is_fetched_a_panel_ahead(mc: int) -> None:
     assert fetched == {
         tile + line for tile in (0, 16 * plan.column_bytes) for line in range(0, TILE_BYTES, 64)
     }
-    assert pipeline.source(plan).text.count("call void @llvm.prefetch") == len(plan.fetched_lines)
+    # In the first step and in the others.
+    fetches = pipeline.source(plan).text.count("call void @llvm.prefetch")
+    assert fetches == 2 * len(plan.fetched_lines)
     check(spec, small_caches, schedule)
 
 

@@ -148,11 +148,14 @@ def test_the_emulator_gives_what_the_cpu_gives(name: str) -> None:
 
 
 def test_several_threads() -> None:
-    spec, found = product(60, 70, 80), here("native")
-    a = np.arange(60 * 80).astype(np.int8).reshape(60, 80)
-    b = np.arange(80 * 70).astype(np.int8).reshape(80, 70)
-    out = np.zeros((60, 70), np.int32)
-    schedule = FAMILY.choose(spec, found).override(mc=12, mr=2)
+    spec, found = product(64, 64, 128), here("native")
+    a = np.arange(64 * 128).astype(np.int8).reshape(64, 128)
+    b = np.arange(128 * 64).astype(np.int8).reshape(128, 64)
+    out = np.zeros((64, 64), np.int32)
+    schedule = FAMILY.choose(spec, found)
+    # Tiles of AMX have 16 rows.
+    tasks = {"nc": 32} if isinstance(schedule, AmxMatmul) else {"mc": 12, "mr": 2}
+    schedule = schedule.override(**tasks)
     load(spec, found, schedule, num_threads=3).run(addresses({"a": a, "b": b, "out": out}))
     assert np.array_equal(out, a.astype(np.int32) @ b.astype(np.int32))
 

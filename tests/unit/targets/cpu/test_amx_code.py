@@ -36,8 +36,18 @@ def steps(plan: AmxPlan) -> list[list[str]]:
     loops = re.findall(
         r"Inner Loop Header.*?(?=\n[^\n]*(?:Inner Loop Header|Parent Loop|retq))", body, re.DOTALL
     )
-    found = [re.findall(r"^\t([a-z]\w+)", loop, re.MULTILINE) for loop in loops]
+    found = [re.findall(r"^\t([a-z]\w+)", once(loop), re.MULTILINE) for loop in loops]
     return [loop for loop in found if any(name.startswith("tdp") for name in loop)]
+
+
+def once(loop: str) -> str:
+    """The loop's text without what follows it: another first step, which loads a tile again, or
+    stores of sums, from the first four registers."""
+    loads = [*re.finditer(r"^\ttileload\w+\t.*(%tmm\d)$", loop, re.MULTILINE)]
+    names = [load[1] for load in loads]
+    again = (load.start() for i, load in enumerate(loads) if load[1] in names[:i])
+    stores = (m.start() for m in re.finditer(r"^\ttilestored\t%tmm[0-3]", loop, re.MULTILINE))
+    return loop[: min((*again, *stores), default=len(loop))]
 
 
 CASES: dict[str, tuple[int, int, int, dict[str, Any]]] = {
@@ -61,11 +71,31 @@ def test_a_step_hides_behind_its_products(name: str) -> None:
         tiles = [name for name in loop if name.startswith(("tile", "tdp"))]
         assert sum(name.startswith("tdp") for name in tiles) == 4
         assert sum(name.startswith("tileloadd") for name in tiles) == 4
-        # Copies of two tiles of A, and behind the loop those of the sums.
+        # Copies of two tiles of A.
         stores = tiles.count("tilestored")
-        assert stores <= 2 + 4
+        assert stores <= 2
         lines = (4 + stores) * TILE_LINES
         assert len(loop) + lines <= 4 * PRODUCT * PER_CYCLE
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_sums_are_stored_one_by_one(name: str) -> None:
+    """Each tile of the register tile before, right before the first step needs its register: four
+    stores at once hold up the products."""
+    m, n, k, fields = CASES[name]
+    plan = planned(m, n, k, **fields)
+    calls = re.findall(
+        r"call void @llvm\.x86\.(tilestored|tilezero|tileloadd|tdp)\w*\(i8 ([0-3])[,)]",
+        pipeline.source(plan).text,
+    )
+    begins = "tileloadd" if plan.k_blocked else "tilezero"
+    first = [
+        call for tile in "0123" for call in (("tilestored", tile), (begins, tile), ("tdp", tile))
+    ]
+    firsts = [i for i in range(len(calls)) if calls[i : i + len(first)] == first]
+    assert len(firsts) == 1 + plan.copies_a
+    # And behind the last register tile.
+    assert [name for name, _ in calls].count("tilestored") == 4 * (len(firsts) + 1)
 
 
 def test_the_model_counts_no_less_than_the_products() -> None:
@@ -76,7 +106,7 @@ def test_the_model_counts_no_less_than_the_products() -> None:
             least = product_cycles(spec)
             assert least <= cycles(spec, AMX, amx_matmul(spec, AMX))
     packed = Matmul(m=512, n=512, k=512, dtype=DType.BF16, constant=(Operand.B,))
-    assert least_share(packed) > 0.85
+    assert 0.7 < least_share(packed) < 0.85
 
 
 def least_share(spec: Matmul) -> float:

@@ -11,11 +11,15 @@ from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Elementwise, Layout, Matmul, Operand, text
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.schedule.amx_blocks import CLOCK
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.cost_model import predict
 
 NAMES = ("x86-64", "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "x86-64-amx", "aarch64-neon")
 SHAPES = ((33, 70, 40), (64, 256, 784), (100, 1000, 1001), (128, 768, 3072), (512, 512, 512))
+
+
+TERMS_OF_TILES = ("a", "b", "packing", "out", "tasks")
 
 
 def product(m: int, n: int, k: int, dtype: DType = DType.F32, **fields: object) -> Matmul:
@@ -56,7 +60,9 @@ def test_seconds_are_those_of_the_terms() -> None:
             total = sum(candidate.terms.values()) / core_of(target(name)).clock
             assert candidate.seconds == pytest.approx(total)
     tiles = FAMILY.candidates(product(256, 256, 256, DType.BF16), target("x86-64-amx"))
-    assert tiles and set(tiles[0].terms) == {"products", "besides"}
+    assert tiles and set(tiles[0].terms) == {"products", "tiles", *TERMS_OF_TILES}
+    for candidate in tiles:
+        assert candidate.seconds == pytest.approx(sum(candidate.terms.values()) / CLOCK)
 
 
 def test_what_no_model_ranks() -> None:

@@ -12,14 +12,15 @@ from kgen_runtime.values import frozen
 
 
 def packs_between(spec: Matmul, target: Target, schedule: AmxMatmul) -> bool:
-    """B is packed beside the products: no row of A or B, and no block, is cut that would leave some
-    of it out, there are register tiles enough to share the work, and the stack has room."""
+    """B is packed beside the products: once, as a block has all rows; no row of B, and no block, is
+    cut that would leave some of it out, there are register tiles enough to share the work, and the
+    stack has room."""
     whole = spec.k % schedule.kc == 0 and spec.n % schedule.nr == 0 and spec.n > schedule.nr
-    even = spec.m <= schedule.mc or spec.m % schedule.mc == 0
+    once = spec.m <= schedule.mc
     enough = min(spec.m, schedule.mc) > schedule.mr
     parts = 2 * schedule.nr * schedule.kc * spec.dtype.itemsize
     fits = parts <= target.limits["stack_bytes"] // 2
-    return schedule.pack_b and not spec.layout.b_transposed and whole and even and enough and fits
+    return schedule.pack_b and not spec.layout.b_transposed and whole and once and enough and fits
 
 
 @frozen

@@ -142,10 +142,19 @@ class AmxPlan(TileScratchPlan):
     # -- the epilogue, a few rows with each step ------------------------------------------------
 
     @property
+    def steps_that_finish(self) -> int:
+        """Of the next register tile: all but the first, which stores the sums."""
+        return min(self.k_steps - self.last_steps0, self.kc_steps, self.k_steps) - 1
+
+    @property
+    def finishes_at_once(self) -> bool:
+        """There are none: all rows are finished with the first step, once their sums are stored."""
+        return self.steps_that_finish == 0
+
+    @property
     def finished_rows(self) -> int:
         """Rows of the last register tile that are finished with each step of this one."""
-        fewest = min(self.k_steps - self.last_steps0, self.kc_steps, self.k_steps)
-        return -(-self.block_rows // fewest)
+        return -(-self.block_rows // max(1, self.steps_that_finish))
 
     @property
     def finishing_steps(self) -> int:
