@@ -23,7 +23,9 @@ for spec in (
     Matmul(m=72, n=80, k=40, beta=0.5, ldc=88, epilogue=(*epilogue, Epilogue.RESIDUAL)),
     Matmul(m=136, n=72, k=264, layout=Layout.TT, out_dtype=DType.F32),
     Matmul(m=136, n=72, k=40, out_dtype=DType.F32, beta=2.0, batch=2, epilogue=epilogue),
+    Matmul(m=12, n=136, k=72),
     Matmul(m=64, n=64, k=64, dtype=DType.S8),
+    Matmul(m=1, n=80, k=144, dtype=DType.S8),
     Matmul(m=80, n=80, k=80, dtype=DType.S8, layout=Layout.TN),
     Matmul(m=72, n=80, k=112, dtype=DType.S8, out_dtype=DType.F32, layout=Layout.NT, alpha=0.5),
     Matmul(m=80, n=80, k=112, dtype=DType.S8, out_dtype=DType.F16, layout=Layout.TT, batch=2,
@@ -33,11 +35,14 @@ for spec in (
     assert kernel.plan.schedule.mainloop == "coopmat"
     check_exact(vulkan, spec, kernel)
 shapes = {"each": "mx1", "one": "1"}
-spec = Matmul(m=72, n=72, k=40, out_dtype="f32", epilogue="x * each + one", epilogue_shapes=shapes)
-inputs = whole_numbers(spec)
-wanted = inputs["a"].reshape(72, 40).astype("f8") @ inputs["b"].reshape(40, 72)
-wanted = wanted * inputs["each"][:, None] + inputs["one"]
-assert (run(vulkan, build(spec, "vulkan1.3+coopmat"), inputs) == wanted.reshape(-1)).all()
+for out in ("f32", "f16"):
+    spec = Matmul(
+        m=72, n=72, k=40, out_dtype=out, epilogue="x * each + one", epilogue_shapes=shapes
+    )
+    inputs = whole_numbers(spec)
+    wanted = inputs["a"].reshape(72, 40).astype("f8") @ inputs["b"].reshape(40, 72)
+    wanted = (wanted * inputs["each"][:, None] + inputs["one"]).astype(out.replace("f", "float"))
+    assert (run(vulkan, build(spec, "vulkan1.3+coopmat"), inputs) == wanted.reshape(-1)).all()
 large = build(Matmul(m=128, n=64, k=96), "vulkan1.3+coopmat")
 schedule = large.plan.schedule.override(block_m=128, block_n=64)
 check_exact(vulkan, large.plan.spec, build(large.plan.spec, "vulkan1.3+coopmat", schedule))

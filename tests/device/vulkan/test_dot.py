@@ -43,6 +43,7 @@ VARIANTS = {
     "bf16": Matmul(**ODD, out_dtype=DType.BF16, alpha=1 / 64, lda=80, ldb=84),
     "one": Matmul(m=1, n=1, k=1, dtype=DType.S8),
     "skinny": Matmul(m=1, n=300, k=260, dtype=DType.S8, layout=Layout.NT),
+    "tall": Matmul(m=300, n=1, k=260, dtype=DType.S8, layout=Layout.TN),
     "f32-to-s8": Matmul(m=33, n=36, k=35, dtype=DType.F32, out_dtype=DType.S8, alpha=1 / 64),
 }
 

@@ -3,6 +3,8 @@ but for rows of more than 8 million columns that are no whole number of vectors.
 
 from __future__ import annotations
 
+import math
+
 from kgen.schedule import (
     CooperativeMatmul,
     FmaMatmul,
@@ -38,14 +40,17 @@ FMA_TILES = (
 #: With the largest tile, two stages of so many steps are what every device has room for.
 MAX_BLOCK_K = 8
 STAGES = 2
-#: The same of products of s8, whose K-tiles are words of four steps.
-DOT_TILES = ((128, 64, 8, 8), (64, 64, 8, 4), (32, 32, 4, 4))
+#: The same of products of s8, whose K-tiles are words of four steps; the last two are for a few
+#: rows or columns.
+DOT_TILES = ((128, 64, 8, 8), (64, 64, 8, 4), (32, 32, 4, 4), (8, 128, 4, 4), (128, 8, 4, 4))
 DOT_BLOCK_K = 32
 #: (block_m, block_n) of products by cooperative matrices: four subgroups of 32 lanes have whole
 #: matrices of all sizes in the larger ones.
 COOPERATIVE_TILES = ((128, 64), (64, 64), (32, 32))
-#: Bytes of a K-tile's rows there.
-COOPERATIVE_K_BYTES = 64
+#: The same of up to so many rows: subgroups stand side by side.
+FEW_ROWS = (16, 64)
+#: Bytes of a K-tile's rows, so that each invocation has 16 to copy of an operand.
+COOPERATIVE_K_BYTES, FEW_ROWS_K_BYTES = 64, 128
 #: Workgroups that run at once on a middling GPU; only the balance of tiles depends on it.
 TYPICAL_UNITS = 64
 #: Copying one row or column of a K-tile counts as much as multiplying this many of its elements.
@@ -96,19 +101,20 @@ def _cooperative(spec: Matmul, target: Target) -> CooperativeMatmul:
     """The largest tile of which there are enough for all units."""
     limit = target.limits["maxComputeWorkGroupCount"]
 
-    def tiles(tile: tuple[int, int]) -> int:
-        return -(-spec.m // tile[0]) * -(-spec.n // tile[1]) * spec.batch
+    def tiles(tile: tuple[int, int]) -> tuple[int, int]:
+        return -(-spec.m // tile[0]), -(-spec.n // tile[1])
 
-    # Of bytes, a subgroup of 8 lanes has whole accesses in the larger ones.
-    suiting = COOPERATIVE_TILES[:-1] if spec.dtype.itemsize == 1 else COOPERATIVE_TILES
-    enough = [tile for tile in suiting if tiles(tile) >= TYPICAL_UNITS]
-    block_m, block_n = enough[0] if enough else suiting[-1]
-    if -(-max(spec.m, spec.n) // suiting[-1][0]) > limit:
-        block_m, block_n = suiting[0]
+    few = spec.m <= FEW_ROWS[0]
+    suiting = (FEW_ROWS,) if few else COOPERATIVE_TILES
+    enough = [tile for tile in suiting if math.prod(tiles(tile)) * spec.batch >= TYPICAL_UNITS]
+    found = enough[0] if enough else suiting[-1]
+    if max(tiles(found)) > limit:
+        few, found = False, COOPERATIVE_TILES[0]
+    block_m, block_n = found
     return CooperativeMatmul(
         block_m=block_m,
         block_n=block_n,
-        block_k=COOPERATIVE_K_BYTES // spec.dtype.itemsize,
+        block_k=(FEW_ROWS_K_BYTES if few else COOPERATIVE_K_BYTES) // spec.dtype.itemsize,
         num_stages=STAGES,
         num_threads=THREADS,
     )

@@ -30,13 +30,15 @@ class Subgroups:
         return self.schedule.num_threads // self.size.lanes
 
     @property
-    def n(self) -> int:
-        """Subgroups along n."""
-        return 1 << (log2(self.number) // 2)
+    def m(self) -> int:
+        """Subgroups along m: as many as along n or twice, where the block tile has matrices for
+        them."""
+        most = max(1, self.schedule.block_m // self.size.m)
+        return min(self.number >> log2(self.number) // 2, 1 << most.bit_length() - 1)
 
     @property
-    def m(self) -> int:
-        return self.number // self.n
+    def n(self) -> int:
+        return self.number // self.m
 
     @property
     def warp_m(self) -> int:
