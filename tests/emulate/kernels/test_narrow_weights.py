@@ -16,7 +16,7 @@ from kgen.check.model.steps import ProgramResult, verify_program
 from kgen.check.model.truth import truth
 from kgen.check.verify.run import opened
 from kgen.cli.main import main
-from kgen.graph.rewrites.narrow import in_s8
+from kgen.graph.rewrites.narrow import in_bf16, in_s8
 from kgen.spec import Layout, Matmul
 from kgen.spec.choices import WIDENED, BType
 from kgen_runtime import blocks
@@ -132,6 +132,33 @@ def test_convolutions(tmp_path: Path, weights: str, rows: int) -> None:
         assert found.passed, (found.target, found.first_wrong, found.outputs, found.reason)
         narrow = sum(f"by_{weights}" in step.kernel for step in found.steps)
         assert narrow == (4 if rows > 5 else 2), [step.kernel for step in found.steps]
+
+
+@pytest.mark.parametrize("weights", ["bf16", "s8"])
+def test_a_tied_table(tmp_path: Path, weights: str) -> None:
+    """A decoder's table of embeddings lies in its bundle once, narrow, and its last product reads
+    it as it lies."""
+    proto = onnx.load(DECODER["step"])
+    tensors = {t.name: t for t in proto.graph.initializer}
+    table = numpy_helper.to_array(tensors["embed.weight"])
+    tensors["permute"].CopyFrom(numpy_helper.from_array(table.T.copy(), "permute"))
+    onnx.save(proto, tmp_path / "step.onnx")
+    path, states = tmp_path / "step.onnx", DECODER_STATES
+    (found,) = verified(path, weights, ["native"], states=states)
+    assert found.passed, (found.first_wrong, found.outputs, found.reason)
+    bundle = kgen.compile_model(path, ["native"], weights=weights, states=states).bundle  # type: ignore[arg-type]
+    (program,) = bundle.manifest.programs
+    uses: dict[str, list[str]] = {}
+    for step in program.steps:
+        for name in step.bindings.values():
+            place = program.by_name[name].place
+            if place.kind == "weights" and program.by_name[name].shape == (50, 48):
+                uses.setdefault(place.name, []).append(step.kernel.partition("_")[0])
+    ((reads, others),) = uses.values()
+    assert others == "matmul" and reads != "matmul"
+    data = b"".join(array.tobytes() for array in bundle.weights.values())
+    narrow = in_bf16(table) if weights == "bf16" else in_s8(table.T)[0].T
+    assert data.count(narrow.tobytes()) == 1 and table.tobytes() not in data
 
 
 #: How much larger one channel of activations is than the others.

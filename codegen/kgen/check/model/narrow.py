@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
+from onnx import numpy_helper
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_gather import Gather as PlainGather
 
 from kgen.check.model.definitions import Conv as PlainConv
 from kgen_runtime.manifest import KernelEntry
@@ -20,8 +22,8 @@ from kgen_runtime.manifest import KernelEntry
 Array = npt.NDArray[Any]
 #: Types of 16 bits that products round both operands to.
 HALVES = ("bf16", "f16")
-#: Types that weights of convolutions are rounded to.
-OF_CONVOLUTIONS = ("bf16", "s8")
+#: Types that weights of convolutions, and tables of embeddings, are rounded to.
+OF_OTHERS = ("bf16", "s8")
 #: Bits of a number of bf16, the leading one among them.
 BF16_BITS = 8
 #: The largest number of s8 that weights become, and the least scale of a column.
@@ -81,11 +83,44 @@ def operators(
         def _run(self, x: Array, w: Array, *given: Any, **attributes: Any) -> tuple[Array]:
             node = self.onnx_node
             alone = (attributes.get("group") or 1) == 1 and node.output[0] not in normalized
-            if weights in OF_CONVOLUTIONS and alone and node.input[1] in known:
+            if weights in OF_OTHERS and alone and node.input[1] in known:
                 w = rounded(w.reshape(len(w), -1), weights, axis=1).reshape(w.shape)
             return super()._run(x, w, *given, **attributes)
 
-    return [MatMul, Gemm, Conv]
+    tied = tied_tables(model) if weights in OF_OTHERS else set()
+
+    class Gather(PlainGather):  # type: ignore[misc]
+        """Of a table that a product rounds the transpose of: each row as that column."""
+
+        def _run(self, x: Array, indices: Array, axis: int | None = None) -> tuple[Array]:
+            if weights is not None and not axis and self.onnx_node.input[0] in tied:
+                x = rounded(x, weights, axis=1)
+            return super()._run(x, indices, axis=axis or 0)  # type: ignore[no-any-return]
+
+    return [MatMul, Gemm, Conv, Gather]
+
+
+def tied_tables(model: onnx.ModelProto) -> set[str]:
+    """Constant matrices whose transposes products of the model multiply by."""
+    arrays = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer if len(t.dims) == 2}
+    for node in model.graph.node:
+        if node.op_type == "Transpose" and node.input[0] in arrays:
+            arrays[node.output[0]] = arrays[node.input[0]].T
+    rows = [
+        arrays[node.input[1]] if transposes_b(node) else arrays[node.input[1]].T
+        for node in model.graph.node
+        if node.op_type in ("MatMul", "Gemm") and node.input[1] in arrays
+    ]
+    return {
+        node.input[0]
+        for node in model.graph.node
+        if node.op_type == "Gather" and node.input[0] in arrays
+        if any(np.array_equal(arrays[node.input[0]], found) for found in rows)
+    }
+
+
+def transposes_b(gemm: onnx.NodeProto) -> bool:
+    return any(a.name == "transB" and a.i for a in gemm.attribute)
 
 
 def constants_of(model: onnx.ModelProto) -> set[str]:

@@ -3,12 +3,14 @@ for each block of 32 (:mod:`kgen_runtime.blocks`).
 
 Each number becomes the nearest one that the narrow type has. The largest of a column of s8 is 127
 scales; the scales go into the product's epilogue. Convolutions that are products have columns too,
-one for each output channel, in bf16 and s8.
+one for each output channel, in bf16 and s8. A table of embeddings that a product has the transpose
+of is looked up in as the product has it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 
@@ -17,7 +19,8 @@ from kgen.graph.ir import TRANSPOSED, Formula, Graph, Product, Source, Value, Vi
 from kgen.graph.reading.model import Array, Model
 from kgen.graph.rewrites.rewriting import Rewriting
 from kgen.graph.rewrites.siblings import BESIDE
-from kgen.ops.expression import call, variable
+from kgen.graph.rewrites.tied import gathered_tables
+from kgen.ops.expression import Expression, Primitive, call, rebuilt, variable, view
 from kgen.spec.choices import BType
 from kgen_runtime import blocks
 from kgen_runtime.dtypes import DType
@@ -73,15 +76,60 @@ class _Narrowing(Rewriting):
     ) -> None:
         super().__init__(graph)
         self.dtype, self.weights, self.convolutions = dtype, weights, convolutions
+        #: Numbers, and scales if they have some, of tables that are narrow, by their copies' ids.
+        self.tables: dict[str, tuple[Value, ...]] = {}
+        self.tied = frozenset() if dtype is BType.S4 else self.tied_tables()
+
+    def tied_tables(self) -> frozenset[str]:
+        """Those that products are to have narrow transposes of."""
+        tables, found = gathered_tables(self.graph), set()
+        for value in self.graph.values.values() if tables else ():
+            if isinstance(value.operation, Product) and value.dtype is DType.F32:
+                _, array = self.matrix(value.operation.b) or ("", None)
+                table = None if array is None else tables.get(array.shape[::-1])
+                if array is not None and table is not None:
+                    rows = self.graph.constants[cast(Source, table.operation).name]
+                    found |= {table.id} if np.array_equal(rows.T, array) else set()
+        return frozenset(found)
 
     def visit(self, value: Value) -> None:
         operation = value.operation
+        if value.id in self.tied:
+            self.copy(value)
+            return self.narrow_table(value, cast(Source, operation).name)
+        if isinstance(operation, Formula) and self.tables:
+            looked_up = rebuilt(cast(Formula, self.moved(operation)).expression, self.look_up)
+            made = Formula(expression=looked_up, axes=operation.axes)
+            return self.take(value, self.add(made, value))
         if not isinstance(operation, Product) or value.dtype is not DType.F32:
             return self.copy(value)
         matrix = self.matrix(operation.b)
         if matrix is None:
             return self.copy(value)
         self.multiply(value, operation, *matrix)
+
+    def narrow_table(self, value: Value, name: str) -> None:
+        """A table's rows, as the columns of its transpose are."""
+        array, shown = self.graph.constants[name], f"{name}:{self.dtype}"
+        if self.dtype is BType.BF16:
+            numbers = self.constant(shown, in_bf16(array), DType.BF16)
+            self.tables[self.ids[value.id]] = (numbers,)
+            return
+        found, scales = in_s8(self.finite(name, array).T)
+        self.tables[self.ids[value.id]] = (
+            self.constant(shown, found.T, DType.S8),
+            self.constant(f"{shown}:scales", scales[:, None], DType.F32),
+        )
+
+    def look_up(self, step: Expression) -> Expression:
+        """The rows of a narrow table in place of those of a table."""
+        if step.primitive is not Primitive.VIEW or step.name != "gather":
+            return step
+        table, index, axis = step.arguments
+        if table.name not in self.tables or axis.number:
+            return step
+        parts = [view("gather", (variable(p.id), index, axis)) for p in self.tables[table.name]]
+        return parts[0] if len(parts) == 1 else call("mul", parts)
 
     def matrix(self, name: str) -> tuple[str, Array] | None:
         """The name and the elements, K x N, of a matrix that is to be narrowed."""
@@ -113,11 +161,7 @@ class _Narrowing(Rewriting):
         if self.dtype is BType.BF16:
             weights = self.constant(shown, in_bf16(array), DType.BF16)
             return self.take(value, self.add(Product(a=a, b=weights.id), value))
-        if not np.isfinite(array).all():
-            raise GraphError(
-                f"weights {name} hold NaN or infinity, which {self.dtype} lacks; leave --weights "
-                "out, or take bf16"
-            )
+        array = self.finite(name, array)
         if self.dtype is BType.S4:
             weights = self.blocks(shown, array)
             return self.take(value, self.add(Product(a=a, b=weights.id), value))
@@ -130,6 +174,14 @@ class _Narrowing(Rewriting):
         product = self.add(Product(a=a, b=weights.id), value)
         scaled = call("mul", (variable(product.id), variable(factors.id)))
         self.take(value, b.add(Formula(expression=scaled), value.shape, value.dtype, value.nodes))
+
+    def finite(self, name: str, array: Array) -> Array:
+        if not np.isfinite(array).all():
+            raise GraphError(
+                f"weights {name} hold NaN or infinity, which {self.dtype} lacks; leave --weights "
+                "out, or take bf16"
+            )
+        return array
 
     def blocks(self, name: str, array: Array) -> Value:
         """A matrix whose columns are rows of blocks; its memory is theirs."""

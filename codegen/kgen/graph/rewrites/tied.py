@@ -21,11 +21,11 @@ FEW = 4
 
 def tied(graph: Graph) -> Graph:
     """The graph with the products of few rows by transposes of gathered tables by the tables."""
-    tables = _tables(graph)
+    tables = gathered_tables(graph)
     return _Rewriting(graph, tables).all() if tables else graph
 
 
-def _tables(graph: Graph) -> dict[tuple[int, ...], Value]:
+def gathered_tables(graph: Graph) -> dict[tuple[int, ...], Value]:
     """Constant matrices that rows are gathered of, by their shapes."""
     found = {}
     for value in graph.values.values():
