@@ -169,3 +169,12 @@ def test_a_matrix_that_nodes_give_on_is_one_matrix() -> None:
     assert [node.operator for node in found.nodes] == ["MatMul"] * 30
     arrays = [found.constants[node.inputs[1]] for node in found.nodes]
     assert all(np.shares_memory(array, arrays[0]) for array in arrays)
+
+
+def test_a_shape_that_only_an_operators_definition_gives() -> None:
+    """GreaterOrEqual of opset 13 is Greater or Equal, and has no rule for shapes of its own."""
+    m = Maker(opset=13)
+    output = m.add("GreaterOrEqual", m.input("x", (2, 3)), m.constant(0.5))
+    found = imported(m.model(m.add("Cast", output, to=int(T.FLOAT))), {}, OPERATORS)
+    assert [node.operator for node in found.nodes] == ["GreaterOrEqual", "Cast"]
+    assert found.tensors[found.outputs[0]].shape == (2, 3)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import defs, helper, numpy_helper, shape_inference
+from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from kgen.errors import GraphError
@@ -26,6 +26,7 @@ from kgen.graph.reading.branches import (
     choices,
     taken_branch,
 )
+from kgen.graph.reading.inference import dims_of, inferred, nbytes_of
 from kgen.graph.reading.model import Array, Model, Node, Shape, Tensor
 from kgen.graph.reading.tensors import graphs_of
 from kgen_runtime.dtypes import DType
@@ -251,7 +252,7 @@ class _Walk:
         if depth > MOST_NESTED:
             raise GraphError(f"graphs are nested more than {MOST_NESTED} deep; export without them")
         (condition,) = node.input
-        shape = _dims(self.types[condition]) if condition in self.types else (0,)
+        shape = dims_of(self.types[condition]) if condition in self.types else (0,)
         if math.prod(shape) != 1:
             raise GraphError(
                 f"node {node.name} (If) has a condition of {math.prod(shape)} elements"
@@ -285,7 +286,7 @@ class _Walk:
             self.visit(inner, shown_name(inner, number), depth + 1)
 
     def _shape_of(self, node: onnx.NodeProto) -> Array:
-        shape = _dims(self.types[node.input[0]])
+        shape = dims_of(self.types[node.input[0]])
         if node.op_type == "Size":
             return np.asarray(math.prod(shape), np.int64)
         bounds = {a.name: a.i for a in node.attribute}
@@ -295,32 +296,14 @@ class _Walk:
         """The types of what a node makes; none of them where that cannot be said."""
         if any(value in self.open for value in node.input):
             return {}
-        opset = self.opsets.get("", 1)
-        try:
-            schema = defs.get_schema(node.op_type, opset, "")
-        except defs.SchemaError:
-            return {}
-        small = {
-            v: numpy_helper.from_array(self.constants[v], v)
-            for v in node.input
-            if v in self.constants and self.constants[v].size <= 4096
-        }
-        types = {v: self.types[v] for v in node.input if v}
-        try:
-            found = shape_inference.infer_node_outputs(
-                schema, node, types, small, opset_imports=[helper.make_opsetid("", opset)]
-            )
-        except Exception as error:
-            raise GraphError(
-                f"node {name} ({node.op_type}) does not fit its inputs: {error}"
-            ) from None
-        return {
-            value: kind
-            for value, kind in found.items()
-            if kind.HasField("tensor_type")
-            and kind.tensor_type.HasField("shape")
-            and all(dim.HasField("dim_value") for dim in kind.tensor_type.shape.dim)
-        }
+        given = [value for value in node.input if value]
+        return inferred(
+            node,
+            name,
+            {value: self.types[value] for value in given},
+            {value: self.constants[value] for value in given if value in self.constants},
+            self.opsets.get("", 1),
+        )
 
     def _fold(self, node: onnx.NodeProto, name: str, typed: Mapping[str, onnx.TypeProto]) -> bool:
         """Computes a node whose inputs are known; says whether that was possible. Loops, which may
@@ -336,14 +319,14 @@ class _Walk:
             # Exporters give one matrix to several layers by many: they stay one.
             self._keep(node.output[0], self.constants[given[0]])
             return True
-        elements = sum(math.prod(_dims(kind)) for kind in typed.values())
+        elements = sum(math.prod(dims_of(kind)) for kind in typed.values())
         if node.op_type in SLOW and elements > MOST_SLOW:
             return False
-        nbytes = sum(map(_nbytes, typed.values()))
+        nbytes = sum(map(nbytes_of, typed.values()))
         if node.op_type in OF_DATA:
             nbytes = sum(8 * max(1, array.ndim) * array.size for array in self._given(given))
         if nbytes > self.left:
-            shapes = ", ".join("x".join(map(str, _dims(kind))) or "1" for kind in typed.values())
+            shapes = ", ".join("x".join(map(str, dims_of(kind))) or "1" for kind in typed.values())
             raise GraphError(
                 f"node {name} ({node.op_type}) makes a constant of shape {shapes}, of "
                 f"{nbytes} bytes; {self.left} are left of the {MOST_FOLDED >> 20} MiB that may be "
@@ -418,7 +401,7 @@ class _Walk:
                 raise GraphError(
                     f"constant {name} has a type that no kernel takes; export it as f32"
                 )
-            tensors[name] = Tensor(dtype=DTYPES[kind.elem_type], shape=_dims(self.types[name]))
+            tensors[name] = Tensor(dtype=DTYPES[kind.elem_type], shape=dims_of(self.types[name]))
         return Model(
             name=self.proto.graph.name or "main",
             inputs=tuple(i.name for i in self.inputs),
@@ -436,16 +419,6 @@ MOST_NAMES = 5
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return ", ".join(names[:MOST_NAMES]) + more
-
-
-def _dims(kind: onnx.TypeProto) -> Shape:
-    return tuple(dim.dim_value for dim in kind.tensor_type.shape.dim)
-
-
-def _nbytes(kind: onnx.TypeProto) -> int:
-    """Of a tensor; texts count as pointers."""
-    dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
-    return math.prod(_dims(kind)) * int(dtype.itemsize)
 
 
 def array_of(tensor: onnx.TensorProto) -> Array:

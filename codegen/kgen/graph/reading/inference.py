@@ -1,0 +1,83 @@
+"""Types of what a node makes, by onnx's own inference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import onnx
+from onnx import defs, helper, numpy_helper, shape_inference
+
+from kgen.errors import GraphError
+from kgen.graph.reading.model import Array, Shape
+
+#: Elements of a constant whose values inference is told: those of a shape, not of weights.
+MOST_TOLD = 4096
+
+
+def inferred(
+    node: onnx.NodeProto,
+    name: str,
+    types: Mapping[str, onnx.TypeProto],
+    constants: Mapping[str, Array],
+    opset: int,
+) -> dict[str, onnx.TypeProto]:
+    """Of the tensors whose shapes are known by the inputs' types and by what is constant of them.
+
+    Raises GraphError, which calls the node `name`, if it does not fit its inputs.
+    """
+    try:
+        schema = defs.get_schema(node.op_type, opset, "")
+    except defs.SchemaError:
+        return {}
+    told = {
+        value: numpy_helper.from_array(array, value)
+        for value, array in constants.items()
+        if array.size <= MOST_TOLD
+    }
+    imports = [helper.make_opsetid("", opset)]
+    try:
+        found = shape_inference.infer_node_outputs(
+            schema, node, dict(types), told, opset_imports=imports
+        )
+    except Exception as error:
+        raise GraphError(f"node {name} ({node.op_type}) does not fit its inputs: {error}") from None
+    if schema.has_function and not all(map(_is_known, found.values())):
+        found = _by_body(node, types, imports)
+    return {value: kind for value, kind in found.items() if _is_known(kind)}
+
+
+def _by_body(
+    node: onnx.NodeProto,
+    types: Mapping[str, onnx.TypeProto],
+    imports: list[onnx.OperatorSetIdProto],
+) -> dict[str, onnx.TypeProto]:
+    """Of an operator that ONNX defines by others, and by nothing else: GreaterOrEqual was, before
+    opset 16. Inference looks into a body only as a part of a model."""
+    alone = helper.make_graph(
+        [node],
+        "body",
+        [onnx.ValueInfoProto(name=value, type=kind) for value, kind in types.items()],
+        [onnx.ValueInfoProto(name=value) for value in node.output if value],
+    )
+    model = helper.make_model(alone, opset_imports=imports)
+    return {o.name: o.type for o in shape_inference.infer_shapes(model).graph.output}
+
+
+def _is_known(kind: onnx.TypeProto) -> bool:
+    """A tensor of a shape whose sizes are all given."""
+    return (
+        kind.HasField("tensor_type")
+        and kind.tensor_type.HasField("shape")
+        and all(dim.HasField("dim_value") for dim in kind.tensor_type.shape.dim)
+    )
+
+
+def dims_of(kind: onnx.TypeProto) -> Shape:
+    return tuple(dim.dim_value for dim in kind.tensor_type.shape.dim)
+
+
+def nbytes_of(kind: onnx.TypeProto) -> int:
+    """Of a tensor; texts count as pointers."""
+    dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
+    return math.prod(dims_of(kind)) * int(dtype.itemsize)
