@@ -124,6 +124,11 @@ REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
         "block_k=256 needs 67584 B of workgroup memory; vulkan1.3 allows 32768; try block_k=64",
     ),
     (
+        Matmul(m=64, n=64, k=1024, dtype=DType.S8),
+        {"block_k": 1024},
+        "block_k=1024 of a is not shared out evenly among 64 invocations; try block_k=512",
+    ),
+    (
         Matmul(m=1, n=4096, k=4096, dtype=DType.F32),
         {"slices": 64, "block_n": 256, "thread_n": 32},
         "slices=64 needs 65536 B of workgroup memory; vulkan1.3 allows 32768; try slices=32",

@@ -201,9 +201,12 @@ def _operand(
     widths = (WIDEST, WIDEST // 2, QUAD, 1) if is_k_inner(spec, name) else (QUAD, 1)
     found = next((o for o in map(operand, widths) if o.is_shared_out), None)
     if found is None:
+        # The narrowest accesses along k are the most.
+        too_long = operand(1).inner_block > schedule.num_threads
+        fitting = schedule.block_k // 2 if too_long else 2 * schedule.block_k
         raise ScheduleError(
-            f"block_k={schedule.block_k} leaves some of {schedule.num_threads} invocations without "
-            f"a part of {name} to copy; try block_k={2 * schedule.block_k}"
+            f"block_k={schedule.block_k} of {name} is not shared out evenly among "
+            f"{schedule.num_threads} invocations; try block_k={fitting}"
         )
     return found
 
