@@ -169,6 +169,36 @@ def test_trip(name: str, dtype: DType, schedule: PingPongMatmul, layout: Layout)
     assert ("ds_write" in "".join(loop)) == (schedule is not DIRECT)
 
 
+@pytest.mark.parametrize(("dtype", "n"), [(F16, 2560), (S8, 4096), (S8, 5120)])
+def test_lanes_keep_their_offsets(dtype: DType, n: int) -> None:
+    """Whatever the distance of rows in memory, no address is computed in the loop; LLVM would, of
+    those that are a constant it knows apart."""
+    spec, target = Matmul(m=4096, n=n, k=4096, dtype=dtype), targets.find("gfx942")
+    source = pipeline.source(pipeline.plan(spec, target, as_deep(PING_PONG, spec))).text
+    launder = (
+        r"call ptr addrspace\(3\) @llvm\.launder\.invariant\.group\.p3\(ptr addrspace\(3\) (\S+)\)"
+    )
+    known = re.sub(launder, r"getelementptr i8, ptr addrspace(3) \1, i32 0", source)
+    arithmetic = [
+        [x for x in hot_loop(assembly(each, target)) if x.startswith(("v_add", "v_lshl"))]
+        for each in (source, known)
+    ]
+    assert not arithmetic[0] and arithmetic[1]
+
+
+def test_results_of_8_bit_floats_are_awaited() -> None:
+    spec = Matmul(m=4080, n=4112, k=4096, dtype=E4M3, out_dtype=E4M3, epilogue=tuple(Epilogue))
+    target = targets.find("gfx950")
+    source = pipeline.source(pipeline.plan(spec, target, as_deep(DIRECT, spec))).text
+    hasty = re.sub(r".*call void @llvm\.amdgcn\.s\.nop.*\n", "", source)
+    twice = 2 * "  call void @llvm.amdgcn.sched.barrier(i32 0)\n"
+    assert twice in hasty and twice not in source
+    hasty = hasty.replace(twice, "")
+    assert check(assembly(source, target), target.arch) == []
+    (found, *_) = check(assembly(hasty, target), target.arch)
+    assert "needs 20 wait states, has 19" in found.what
+
+
 def registers(made: str) -> int:
     """Of a kernel of which two waves fit a SIMD, and that spills none."""
     assert fact(made, "vgpr_spill_count") == fact(made, "private_segment_fixed_size") == 0
