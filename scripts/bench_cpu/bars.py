@@ -26,6 +26,7 @@ from scripts.bench_cpu.tables import (
     ROOF,
     ROWS,
     THREADED,
+    TILES_ROOF,
     TRANSCENDENTAL,
     Table,
     streams,
@@ -68,7 +69,7 @@ def _bars() -> Iterator[Bar]:
         title = f"s8{', weights packed' if packed else ''}, against oneDNN"
         yield _bar(
             title, f"s8{packed}", LEAST, 1.1,
-            against=peer, ceilings=ROOF, note=SAME_INSTRUCTION,
+            against=peer, ceilings=TILES_ROOF, note=SAME_INSTRUCTION,
         )  # fmt: skip
     yield from _calls()
 
@@ -120,7 +121,7 @@ def _f32() -> Iterator[Bar]:
 
 
 def _bf16() -> Iterator[Bar]:
-    packed = partial(_bar, table="bf16-packed", ceilings=ROOF)
+    packed = partial(_bar, table="bf16-packed", ceilings=TILES_ROOF)
     torch = "bf16, weights packed, against PyTorch packed"
     against = {"against": "torch-onednn", "note": SAME_INSTRUCTION}
     yield packed(torch, statistic=LEAST, threshold=1.3, **against)
@@ -130,10 +131,12 @@ def _bf16() -> Iterator[Bar]:
     yield packed(title, statistic=LEAST, threshold=1.1, **against)
     yield _bar(
         "bf16, packing counted, against torch.mm", "bf16", LEAST, 1.3,
-        against="torch", ceilings=ROOF, note=SAME_INSTRUCTION,
+        against="torch", ceilings=TILES_ROOF, note=SAME_INSTRUCTION,
     )  # fmt: skip
     title, middle = "bf16, of the peak, 256^3 to 1024^3", _cubes(256, 512, 1000, 1024)
-    yield _bar(title, "bf16-packed", LEAST, 0.65, of="peak", rows=middle)
+    yield _bar(
+        title, "bf16-packed", LEAST, 0.65, of="peak", rows=middle, ceilings=("peak", "tiles"),
+    )  # fmt: skip
 
 
 def _fused(dtype: str) -> Iterator[Bar]:

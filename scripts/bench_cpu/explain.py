@@ -12,6 +12,7 @@ from scripts.bench_cpu.judge import Standing, Statistic, Verdict
 #: What a ceiling is in a sentence.
 CEILINGS = {
     "peak": "arithmetic at the measured peak",
+    "tiles": "arithmetic on tiles that are loaded",
     "read": "reading at the measured bandwidth",
     "copy": "copying at the measured bandwidth",
     "convert": "widening, one multiplication and rounding",

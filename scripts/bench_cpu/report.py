@@ -22,7 +22,7 @@ MISSED = """
 In brackets what a kernel at the ceiling would have. *Out of reach*: even that is beyond the bar.
 """
 #: Ceilings that are rates.
-RATES = ("peak", "read", "copy", "convert")
+RATES = ("peak", "tiles", "read", "copy", "convert")
 
 
 def table_lines(table: Table, rows: Sequence[Row]) -> list[str]:
@@ -128,7 +128,7 @@ def ceiling_lines(results: Results, tables: Sequence[Table]) -> list[str]:
         rows = () if table.name.startswith("fused") else results.tables.get(table.name, ())
         for row in rows:
             for ceiling in table.ceilings:
-                rate = row.gflops if ceiling == "peak" else row.gbytes
+                rate = row.gflops if ceiling in ("peak", "tiles") else row.gbytes
                 fraction = row.ratios.get(ceiling)
                 if ceiling in RATES and rate is not None and fraction is not None:
                     name = _ceiling_name(ceiling, row.kernel)
@@ -147,6 +147,8 @@ def _ceiling_name(ceiling: str, kernel: str) -> str:
         return f"{verb} {sizes} of {words[-1]}, GB/s{both}"
     if ceiling == "peak":
         return f"multiply-adds of {words[2]}, GFLOP/s"
+    if ceiling == "tiles":
+        return f"multiply-adds of {words[2]} on tiles that are loaded, GFLOP/s"
     _, columns, depth = sizes.split("x")
     return f"reading what few rows times a B of {depth}x{columns} of {words[2]} read, GB/s"
 

@@ -13,6 +13,7 @@ from kgen.ops.expression import inputs
 from kgen.ops.parse import parse
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Spec, text
 from kgen.spec.choices import BType
+from kgen.targets.cpu.plan.amx.tiles import tile_product
 from scripts.bench_cpu.models import PRODUCTS
 
 CUBES = tuple((n, n, n) for n in (16, 32, 64, 128, 256, 512, 1024, 2048))
@@ -47,6 +48,8 @@ QUICK = 2**24
 THREADED = 20e6
 #: A product takes as long as the slower of these at least.
 ROOF = ("peak", "read")
+#: On AMX tiles, which are loaded; where there are none, none are measured.
+TILES_ROOF = (*ROOF, "tiles")
 #: What products of models are held against, with weights as they lie and prepacked.
 MODELS = ("numpy", "torch", "onednn")
 MODELS_PACKED = ("torch-mkl", "torch-onednn", "onednn-packed")
@@ -147,6 +150,10 @@ def _products() -> Iterator[Table]:
             ceilings=ROOF,
         )
     claimed = targets.family("cpu").dtypes(Matmul.op, native)
+
+    def roof(dtype: DType) -> Sequence[str]:
+        return TILES_ROOF if tile_product(dtype, native) else ROOF
+
     for dtype, libraries in peers.items():
         if dtype in claimed:
             yield Table(
@@ -154,7 +161,7 @@ def _products() -> Iterator[Table]:
                 title=f"matmul {dtype}",
                 specs=_matmuls(SHAPES, dtype=dtype),
                 peers=libraries,
-                ceilings=ROOF,
+                ceilings=roof(dtype),
             )
     for dtype, libraries in packed.items():
         if dtype in claimed:
@@ -163,7 +170,7 @@ def _products() -> Iterator[Table]:
                 title=f"matmul {dtype}, prepacked B",
                 specs=_matmuls(SHAPES, dtype=dtype, constant=(Operand.B,)),
                 peers=libraries,
-                ceilings=ROOF,
+                ceilings=roof(dtype),
             )
 
 

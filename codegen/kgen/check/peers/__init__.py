@@ -31,6 +31,7 @@ COMPARED = 64
 
 CEILINGS: Mapping[str, PeerMaker] = {
     "peak": ceilings.peak,
+    "tiles": ceilings.tiles,
     "read": ceilings.read,
     "copy": ceilings.copy,
     "convert": ceilings.convert,

@@ -2,7 +2,8 @@
 converting.
 
 Each is a peer that runs in one thread: `peak` does as many multiply-adds as the kernel, by the best
-instruction that this CPU has for its type, on registers alone; `read` reads as many bytes as the
+instruction that this CPU has for its type, on registers alone; `tiles` as many on AMX tiles that
+are loaded, as those of a product must be; `read` reads as many bytes as the
 inputs have; `copy` copies as many bytes as the output has; `convert` copies
 them as numbers of 16 bits that are multiplied in f32. A kernel's ratio to one of them is the
 fraction of that ceiling that it reaches.
@@ -45,6 +46,9 @@ from kgen_runtime.values import frozen
 CHAINS = {32: 24, 16: 12, 15: 12}
 #: Sums of the template of tiles.
 TILES = 4
+#: What the template loads: 16 steps of two tiles of B, 256 of A. Numbers change with every step, as
+#: those of a product do: a core that multiplies such lowers its clock. `SPREAD` is of bytes.
+TILES_BYTES, SPREAD = 16 * 2048 + 256 * 2048, 30
 
 
 class Walk(NamedTuple):
@@ -107,6 +111,31 @@ def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
     memory[:] = 0
     code = assembled(found.template, found.values, pointers=1)
     return Peer(name="peak", run=partial(code, rounds, memory.ctypes.data), keep=memory)
+
+
+def tiles(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+    """As many multiply-adds as the product has, on AMX tiles of numbers that are loaded.
+
+    Raises DeviceError where there are none.
+    """
+    if device.backend != "cpu" or entry.op != "matmul":
+        raise DeviceError("tiles are measured for products on CPUs; take read or copy")
+    dtype = entry.inputs[0].dtype
+    if not tile_product(dtype, find("native")):
+        raise DeviceError(f"this CPU has no tiles of {dtype}; take peak")
+    found = arithmetic(dtype, find("native"))
+    total = math.prod(entry.spec[name] for name in ("m", "n", "k", "batch"))
+    rounds = max(1, round(total / found.multiply_adds / found.count))
+    memory = empty_buffer(TILES_BYTES)
+    numbers = np.random.default_rng(0).standard_normal(TILES_BYTES // dtype.itemsize)
+    if dtype.is_integer:
+        memory[:] = (numbers * SPREAD).astype(np.int8).view(np.uint8)
+    elif dtype is DType.BF16:
+        memory.view(np.uint16)[:] = numbers.astype(np.float32).view(np.uint32) >> 16
+    else:
+        memory.view(np.float16)[:] = numbers
+    code = assembled(found.template, {**found.values, "loaded": True}, pointers=1)
+    return Peer(name="tiles", run=partial(code, rounds, memory.ctypes.data), keep=memory)
 
 
 def epilogue_multiply_adds(entry: KernelEntry, target: Target) -> int:
@@ -213,7 +242,7 @@ def arithmetic(dtype: DType, target: Target) -> Arithmetic:
             multiply_adds=TILE_ROWS * TILE_ROWS * tile_k(dtype),
             count=TILES,
             template="cpu/ceiling_tiles.ll.j2",
-            values={"instruction": product.mnemonic},
+            values={"instruction": product.mnemonic, "loaded": False},
         )
     width = target.limits["vector_bytes"]
     dot = dot_for(dtype, target)
