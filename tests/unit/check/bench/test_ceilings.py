@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import ml_dtypes
@@ -17,6 +18,7 @@ from kgen.errors import DeviceError
 from kgen.spec import DType, Epilogue, Matmul
 from kgen.targets import find
 from kgen.targets.cpu.assemble import assembly
+from kgen.targets.cpu.plan.amx.tiles import TILE_BYTES
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry
 from tests.specs import relu_of
@@ -59,6 +61,39 @@ def test_the_loop_of_a_peak_is_multiply_adds_and_its_counter(
     )
     assert work > 0 and work % count == 0  # LLVM may unroll the loop.
     assert len(body) <= work + 3
+
+
+@pytest.mark.parametrize("dtype", [DType.BF16, DType.S8])
+def test_the_loop_on_tiles_that_are_loaded(dtype: DType) -> None:
+    """Four products of tiles of which each is loaded in the round; the last step of both operands
+    ends where the memory does."""
+    here = find("x86-64-amx")
+    found = ceilings.arithmetic(dtype, here)
+    text = render.text(found.template, {"arch": here.arch, **found.values, "loaded": True})
+    loop = text[text.index("loop:") : text.index("end:")]
+    calls = re.findall(r"call void @llvm\.x86\.(tileload|tdp)", loop)
+    assert calls.count("tileload") == 4
+    assert calls.count("tdp") == found.count == 4
+    masks = [int(mask) for mask in re.findall(r"and i64 %round, (\d+)", loop)]
+    assert sum(2 * TILE_BYTES * (mask + 1) for mask in masks) == ceilings.TILES_BYTES
+
+
+def test_tiles_are_of_cpus_that_have_them(entry_for: EntryFor) -> None:
+    entry = entry_for(Matmul(m=8, n=8, k=8, dtype=DType.F32))
+    with pytest.raises(DeviceError, match="this CPU has no tiles of f32; take peak"):
+        peers.make("tiles", entry, {}, CPU)
+    with pytest.raises(DeviceError, match="tiles are measured for products on CPUs"):
+        peers.make("tiles", entry_for(relu_of((8,))), {}, CPU)
+
+
+@pytest.mark.parametrize("dtype", [DType.BF16, DType.S8])
+def test_tiles_run_where_the_cpu_has_them(dtype: DType, entry_for: EntryFor) -> None:
+    if not find("native").has("amx_tile"):
+        pytest.skip("this CPU has no AMX tiles")
+    entry = entry_for(Matmul(m=512, n=512, k=512, dtype=dtype))
+    peer = peers.make("tiles", entry, {}, CPU)
+    assert peer.name == "tiles" and peer.run is not None
+    peer.run()
 
 
 def test_a_peak_does_its_rounds() -> None:
