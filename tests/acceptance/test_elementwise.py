@@ -94,12 +94,14 @@ def check(
     assert not wrong and len(report.kernels) == len(specs)
 
 
-def of_several_outputs(calls: Iterable[str], dtype: DType) -> list[Elementwise]:
+def of_several_outputs(
+    calls: Iterable[str], dtype: DType, shape: tuple[int, ...] = ODD
+) -> list[Elementwise]:
     """As few kernels as there can be with an output for each call. A kernel's calls have the same
     inputs, give bool or numbers, and are exact or not, so that they are computed as each alone."""
     alike: dict[object, list[str]] = {}
     for call in calls:
-        alone = Elementwise(expression=call, shapes=(ODD,), dtype=dtype)
+        alone = Elementwise(expression=call, shapes=(shape,), dtype=dtype)
         alike.setdefault((alone.inputs, alone.out, alone.is_exact), []).append(call)
     parts = (
         found[first : first + MOST_OUTPUTS]
@@ -107,7 +109,7 @@ def of_several_outputs(calls: Iterable[str], dtype: DType) -> list[Elementwise]:
         for first in range(0, len(found), MOST_OUTPUTS)
     )
     formulas = ("; ".join(f"o{i} = {call}" for i, call in enumerate(part)) for part in parts)
-    return [Elementwise(expression=text, shapes=(ODD,), dtype=dtype) for text in formulas]
+    return [Elementwise(expression=text, shapes=(shape,), dtype=dtype) for text in formulas]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

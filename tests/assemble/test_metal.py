@@ -9,20 +9,20 @@ import pytest
 
 import kgen
 import kgen_runtime
+from kgen.bundle import pack
 from kgen.errors import AssembleError
-from kgen.spec.text import parse
 from kgen.targets.vulkan import msl
 from tests import needs
-from tests.device.vulkan.support_table import lines
+from tests.device.vulkan.support_table import specs
+from tests.device.vulkan.vulkan_support import build
 from tests.specs import relu_of
 
 
 def test_every_module_is_translated(tmp_path: Path) -> None:
-    """A part of the support table: a kernel's entry point, with its arguments as the first buffers
-    in their order; its threadgroup stands in the manifest."""
+    """The support table: a kernel's entry point, with its arguments as the first buffers in their
+    order; its threadgroup stands in the manifest."""
     needs.program("spirv-cross", "spirv-cross")
-    specs = [parse(line) for line in list(lines())[::4]]
-    bundle = kgen.build(specs, targets=["metal3"])
+    bundle = pack([build(spec, "metal3") for spec in specs()])
     for entry in bundle.manifest.kernels:
         (code,) = (a for a in entry.artifacts if a.format == "msl")
         text = bundle.files[code.file].decode()
@@ -35,6 +35,17 @@ def test_every_module_is_translated(tmp_path: Path) -> None:
     path = bundle.save(tmp_path / "x.kgen")
     with pytest.raises(kgen_runtime.KgenError, match="no kernel of this bundle"):
         kgen_runtime.load(path, device="cpu")
+
+
+def test_modules_whose_elements_share_words_are_translated() -> None:
+    """They change a word by an atomic instruction, which MSL has."""
+    needs.program("spirv-cross", "spirv-cross")
+    atomic = 0
+    for spec in specs()[::3]:
+        artifacts = build(spec, "vulkan1.1").assembled.artifacts
+        for module in (a for a in artifacts if a.extension == "words.spv"):
+            atomic += b"atomic_fetch_xor_explicit" in msl.translate(module.data, spec.key)
+    assert atomic > 10
 
 
 def test_the_program_is_missing_or_refuses(monkeypatch: pytest.MonkeyPatch) -> None:

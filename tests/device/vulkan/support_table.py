@@ -1,4 +1,5 @@
-"""The support table's kernels for Vulkan, tiny: each operation, type, layout and kind of edge.
+"""The support table's kernels for Vulkan, tiny: each operation, type, layout, function and kind of
+edge, as the family and the scalar language list them.
 
     python -m tests.device.vulkan.support_table TARGET,... [LOG]
 
@@ -21,26 +22,35 @@ from kgen.bundle import pack
 from kgen.check.execute.device import DeviceExecutor
 from kgen.check.verify import run as verification
 from kgen.check.verify.inputs import data_sets
-from kgen.errors import KgenError
-from kgen.spec import Matmul, Spec
+from kgen.errors import KgenError, SpecError
+from kgen.ops import functions
+from kgen.spec import DType, Elementwise, Layout, Matmul, Rowwise, Spec
 from kgen.spec.text import parse
 from kgen.targets.base import Kernel
 from kgen_runtime.backend import Backend, Code, choose_code
 from kgen_runtime.backends.vulkan import VulkanBackend
+from tests.acceptance.test_elementwise import of_several_outputs
+from tests.unit.ops.ops_in_numpy import call_of
 
-FLOATS = ("f32", "f16", "bf16")
-TYPES = (*FLOATS, "s64", "s32", "s8", "u8", "bool")
-LAYOUTS = ("nn", "nt", "tn", "tt")
+FAMILY = targets.family("vulkan")
+TARGET = targets.find("vulkan1.1")
+MULTIPLIED, ELEMENTS, ROWS = (
+    FAMILY.dtypes(op, TARGET) for op in (Matmul.op, Elementwise.op, Rowwise.op)
+)
+FLOATS = tuple(dtype for dtype in ELEMENTS if not dtype.is_integer)
+#: Types that are computed in; the others become one of these when they are read.
+COMPUTED = (DType.F32, DType.S32, DType.S64)
+LAYOUTS = tuple(Layout)
 #: Whole tiles and vectors; a remainder in each dimension; few rows, few columns, one of each.
 SIZES = ("32x32x16", "17x19x13", "1x20x33", "18x2x40", "1x1x1")
 
 
 def lines() -> Iterator[str]:
     """The specs in one line each (:mod:`kgen.spec.text`)."""
-    for dtype, size in product((*FLOATS, "s8"), SIZES):
+    for dtype, size in product(MULTIPLIED, SIZES):
         for layout in LAYOUTS if size in SIZES[:2] else LAYOUTS[1:2]:
             yield f"matmul {size} {dtype} layout={layout}"
-    for narrow, layout in product(("bf16", "f16", "s8"), ("nn", "nt")):
+    for narrow, layout in product(FAMILY.narrow(TARGET), LAYOUTS):
         yield f"matmul 17x20x16 f32 layout={layout} b_dtype={narrow}"
     for dtype in FLOATS:
         yield f"matmul 9x10x8 {dtype} batch=2 alpha=0.5 beta=1 +bias+relu"
@@ -50,17 +60,17 @@ def lines() -> Iterator[str]:
         yield f"matmul 9x10x8 s8 out={dtype} batch=2 alpha=0.5 beta=1 +bias+relu"
     # 16 bytes in a row: by cooperative matrices where the target has them.
     yield "matmul 32x32x64 s8"
-    for dtype, size in product(TYPES, ("64", "3x21")):
+    for dtype, size in product(ELEMENTS, ("64", "3x21")):
         yield f"{'x+y' if dtype != 'bool' else 'where(x,y,x)'} {size},{size} {dtype}"
     for dtype in FLOATS:
         yield f"gelu(x)*y 3x21,21 {dtype}"
         yield f"relu(x) 4x5 {dtype} out={'bf16' if dtype == 'f16' else 'f16'}"
-    for dtype in TYPES:
+    for dtype in ELEMENTS:
         yield f"where(mask,x,y) 7x6,7x6,6 bool,{dtype},{dtype}"
     for dtype, cols in product(FLOATS, (32, 37, 1100)):
         yield f"softmax(x) 3x{cols} {dtype}"
         yield f"layer_norm(x,scale,shift) 3x{cols},{cols},{cols} {dtype}"
-    for dtype, size in product(TYPES, ("5x33", "3x1030")):
+    for dtype, size in product(ROWS, ("5x33", "3x1030")):
         # Rows are folded in f32 or s32; an s64 takes part element by element.
         yield (
             f"amax(x) {size} {dtype}"
@@ -70,19 +80,43 @@ def lines() -> Iterator[str]:
     for dtype in FLOATS:
         yield f"sum(x) 6x5x7 {dtype} axes=1"
         yield f"argmax(x) 5x33 {dtype}"
+    for name, function in functions().items():
+        if function.rowwise and name not in ("softmax", "layer_norm", "amax", "argmax"):
+            yield f"{call_of(name)} 5x33{',33' * (function.fewest - 1)} f32"
+
+
+def elementwise() -> Iterator[Spec]:
+    """Every function in each type that is computed in, several of them to a kernel."""
+    for dtype in COMPUTED:
+        calls = [call_of(name) for name, f in functions().items() if not f.rowwise]
+        yield from of_several_outputs([c for c in calls if is_of(c, dtype)], dtype, (3, 7))
+
+
+def is_of(call: str, dtype: DType) -> bool:
+    """Some functions are none of integers, or leave them for f32."""
+    try:
+        return Elementwise(expression=call, shapes=((3,),), dtype=dtype).compute is dtype
+    except SpecError:
+        return False
 
 
 def specs() -> list[Spec]:
-    return [parse(line) for line in lines()]
+    return [*map(parse, lines()), *elementwise()]
 
 
-def executed(backend: Backend, kernel: Kernel) -> dict[str, Any]:
-    """What was wrong of the kernel, run by run, or why the device does not run it."""
+def executed(
+    backend: Backend, kernel: Kernel, before: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """What was wrong of the kernel, run by run, or why the device does not run it, or of which
+    kernel `before` it is the same program."""
     bundle = pack([kernel])
     (entry,) = bundle.manifest.kernels
     chosen, reason = choose_code(backend, entry)
     if not chosen:
         return {"refused": reason}
+    text = program(bundle.files[f"{chosen['main'].file}asm"].decode())
+    if before is not None and before.setdefault(text, entry.name) != entry.name:
+        return {"as": before[text]}
     code = {m: Code(artifact=a, data=bundle.files[a.file]) for m, a in chosen.items()}
     executor = DeviceExecutor(backend, entry, code)
     wrong = []
@@ -97,13 +131,17 @@ def executed(backend: Backend, kernel: Kernel) -> dict[str, Any]:
     return {"wrong": wrong}
 
 
+def program(text: str) -> str:
+    """A module's instructions, without what the versions of SPIR-V list in the entry point."""
+    lines = (line.partition(";")[0].strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith("OpEntryPoint"))
+
+
 def main(names: str, log: str = "") -> None:
-    backend, seen = VulkanBackend(), 0
+    backend, seen, before = VulkanBackend(), 0, dict[str, str]()
     for name, spec in product(names.split(","), specs()):
-        if name.endswith("+cpu") and not isinstance(spec, Matmul):
-            continue  # those are the same as without
         kernel = pipeline.kernel(spec, targets.find(name))
-        found = {"kernel": f"{name}/{spec.key}", **executed(backend, kernel)}
+        found = {"kernel": f"{name}/{spec.key}", **executed(backend, kernel, before)}
         messages = Path(log).read_text().count("Validation Error") if Path(log).is_file() else 0
         print(json.dumps(found | {"messages": messages - seen}))
         seen = messages

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.device.vulkan.support_table import specs
+from kgen.ops import functions, steps
+from kgen.spec import Elementwise, Matmul, Rowwise
+from tests.device.vulkan.support_table import FAMILY, specs
 from tests.drivers import LAVAPIPE, LAYER_LOG, SWIFTSHADER, Driver
 
 pytestmark = pytest.mark.slow
@@ -21,16 +23,35 @@ def executed(driver: Driver, targets: str, layer: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
+def check(driver: Driver, names: str, layer: Path) -> None:
+    """All are executed, and right, or the same program as one that was; without a message."""
+    runs = executed(driver, names, layer)
+    assert len(runs) == len(specs()) * len(names.split(","))
+    wrong = [r for r in runs if r["messages"] or not ("as" in r or r.get("wrong") == [])]
+    assert wrong == []
+    assert len([run for run in runs if "as" not in run]) > len(specs())
+
+
 def test_on_lavapipe(tmp_path: Path) -> None:
-    """All are executed, and right; products of f16 by cooperative matrices."""
-    runs = executed(LAVAPIPE, "vulkan1.3+coopmat,vulkan1.3+cpu", tmp_path)
-    assert len(runs) > len(specs())
-    assert [run for run in runs if run["messages"] or run.get("wrong") != []] == []
+    """Products of f16 and s8 by cooperative matrices, and without; lanes shuffle, and do not."""
+    check(LAVAPIPE, "vulkan1.3+coopmat,vulkan1.3+cpu,vulkan1.1", tmp_path)
 
 
 def test_on_swiftshader(tmp_path: Path) -> None:
-    """All are executed, and right. It has no memory of 16 or 8 bits, so that elements share words;
-    its own exp2(NaN) is 0, and its log2(0) is -127."""
-    runs = executed(SWIFTSHADER, "vulkan1.1,vulkan1.3+cpu", tmp_path)
-    assert len(runs) > len(specs())
-    assert [run for run in runs if run["messages"] or run.get("wrong") != []] == []
+    """It has no memory of 16 or 8 bits, so that elements share words; its own exp2(NaN) is 0, and
+    its log2(0) is -127."""
+    check(SWIFTSHADER, "vulkan1.1,vulkan1.3,vulkan1.3+cpu", tmp_path)
+
+
+def test_the_table_is_all_of_it() -> None:
+    """Each cell of `kgen targets`: each operation in each of its types, on each target."""
+    covered = {(spec.op, dtype) for spec in specs() for dtype in spec.needed_dtypes}
+    narrow = {spec.b_dtype for spec in specs() if isinstance(spec, Matmul)}
+    for target in FAMILY.targets:
+        operations = [operation.spec.op for operation in FAMILY.operations]
+        cells = {(op, dtype) for op in operations for dtype in FAMILY.dtypes(op, target)}
+        assert cells <= covered
+        assert {*FAMILY.narrow(target)} <= narrow
+    others = [spec for spec in specs() if isinstance(spec, Elementwise | Rowwise)]
+    called = {step.name for spec in others for step in steps(*spec.result_calls)}
+    assert {*functions()} <= called

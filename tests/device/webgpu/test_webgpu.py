@@ -19,7 +19,7 @@ from kgen_runtime.backend import Code, choose_code
 from kgen_runtime.backends.webgpu import WebgpuBackend, package
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError
 from tests import needs
-from tests.device.vulkan.support_table import executed, lines
+from tests.device.vulkan.support_table import executed, specs
 from tests.device.vulkan.test_runtime import check_that_a_wait_ends
 from tests.device.vulkan.vulkan_support import build, loadable, run
 from tests.specs import relu_of
@@ -78,11 +78,11 @@ def test_a_bundle(webgpu: WebgpuBackend, tmp_path: Path) -> None:
 def test_naga_takes_every_module_of_words(webgpu: WebgpuBackend, target: str) -> None:
     """Each kernel of the support table has one, and it becomes a pipeline. Of the other targets a
     part is enough."""
-    for line in list(lines())[:: 1 if target == "vulkan1.3" else 5]:
-        bundle = pack([build(parse(line), target)])
+    for spec in specs()[:: 1 if target == "vulkan1.3" else 5]:
+        bundle = pack([build(spec, target)])
         (entry,) = bundle.manifest.kernels
         chosen, reason = choose_code(webgpu, entry)
-        assert chosen, f"{line}: {reason}"
+        assert chosen, f"{spec.key}: {reason}"
         code = {m: Code(artifact=a, data=bundle.files[a.file]) for m, a in chosen.items()}
         webgpu.unload(webgpu.load(entry, code))
 

@@ -108,7 +108,8 @@ class Vulkan(Family):
             return "translated (spirv-cross), not executed"
         if target.has(BFLOAT16):
             return "as vulkan1.3+coopmat; bf16 products compiled (RADV), not executed"
-        return "executed (lavapipe 26)" if target.has("coopmat") else "executed (lavapipe)"
+        others = "executed (lavapipe, SwiftShader)"
+        return "executed (lavapipe 26)" if target.has("coopmat") else others
 
     def capabilities(self, target: Target) -> Mapping[str, Any]:
         return {

@@ -178,8 +178,8 @@ class SpirvWholeRenderer(Renderer):
             opposite = f"{result}_opposite"
             return [self._line(P.NEG, opposite, x), *self._larger(result, x, opposite)]
         if p is P.MIN:
-            less = self._line(P.LESS, f"{result}_less", *operands)
-            return [less, self._line(P.SELECT, result, f"{result}_less", *operands)]
+            less = self._line(P.LESS, f"{result}_compared", *operands)
+            return [less, self._line(P.SELECT, result, f"{result}_compared", *operands)]
         if p is P.MAX:
             return self._larger(result, *operands)
         if p is P.QUOTIENT:
@@ -194,8 +194,8 @@ class SpirvWholeRenderer(Renderer):
         return [self._line(p, result, *operands)]
 
     def _larger(self, result: str, x: str, y: str) -> list[str]:
-        less = self._line(P.LESS, f"{result}_less", x, y)
-        return [less, self._line(P.SELECT, result, f"{result}_less", y, x)]
+        less = self._line(P.LESS, f"{result}_compared", x, y)
+        return [less, self._line(P.SELECT, result, f"{result}_compared", y, x)]
 
     def _line(self, primitive: P, result: str, *operands: str) -> str:
         """One instruction."""
