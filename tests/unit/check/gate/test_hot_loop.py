@@ -68,6 +68,14 @@ def test_peeled_products_do_not_hide_a_loop() -> None:
     assert (loop.unrolled, loop.instructions, loop.work) == (False, 3, 1)
 
 
+def test_a_loop_over_shares_does_not_hide_the_one_inside() -> None:
+    """Stream-k: around the main loop is one that has the remainder's products too, and behind it
+    one that adds up parts."""
+    shares = [FFMA, HMMA, HMMA, HMMA, branch(1), HMMA, HMMA, FFMA, FFMA, branch(7), branch(0)]
+    loop = hot(shares)
+    assert (loop.body, loop.work) == (range(1, 5), 3)
+
+
 def test_a_loop_may_be_all_that_there_is() -> None:
     loop = hot([HMMA, FFMA, branch(0)])
     assert (loop.unrolled, loop.instructions) == (False, 3)

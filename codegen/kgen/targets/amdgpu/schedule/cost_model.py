@@ -204,15 +204,15 @@ def _memory_clocks(
 ) -> Iterator[tuple[str, float]]:
     """What a round of workgroups brings from L2, into it and from DRAM, over their rates."""
     asked = held * (schedule.block_m + schedule.block_n) * spec.k * spec.dtype.itemsize
-    missed, new = (
-        traffic.die_bytes(spec, schedule, held, device.dies),
-        traffic.device_bytes(spec, schedule, held),
-    )
+    missed = traffic.die_bytes(spec, schedule, held, device.dies)
+    new = traffic.device_bytes(spec, schedule, held)
     if cut is not None:
-        # Each has its share of k, at a depth that no other is at.
-        asked = asked * cut.tiles * schedule.block_k // spec.k
-        missed = asked
-        new = min(new, asked)
+        # Each has its share of k, at a depth that no other is at; behind it whole block tiles.
+        whole = cut.whole * asked
+        shared = asked * cut.tiles * schedule.block_k // spec.k - whole
+        asked = whole + shared
+        missed = cut.whole * missed + shared
+        new = cut.whole * new + min(new, shared)
     if device.rates.l2:
         yield "l2", asked * device.clock / device.rates.l2
     if device.fabric:
@@ -224,20 +224,23 @@ def _memory_clocks(
 
 @frozen
 class Cut:
-    """Workgroups that share k have at most `tiles` of K-tiles each, and leave `parts` in all, of
-    `nbytes` each, `together` of a block tile."""
+    """Workgroups that share k have at most `tiles` of K-tiles each, those of `whole` block tiles
+    among them, and leave `parts` in all, of `nbytes` each, `together` of a block tile."""
 
     workgroups: int
     tiles: int
+    whole: int
     parts: int
     together: int
     nbytes: int
 
     def clocks(self, device: Device, held: int, on_one: float) -> float:
-        """To store parts, and to load them for the sums: by one CU, or by all of them."""
+        """To store parts, and to load them for the sums: by one CU, or by all of them. Shares are
+        alike and end together, each with a part; a part before it ends when no other does."""
         share = held / self.workgroups
         of_one = on_one * (self.parts / self.workgroups + self.together) * self.nbytes
-        of_all = 2 * share * self.parts * self.nbytes / (device.fabric or device.dram)
+        at_once = min(self.parts, self.workgroups) + self.parts
+        of_all = share * at_once * self.nbytes / (device.fabric or device.dram)
         fences = 4 * MEMORY_LATENCY + (L2_FENCE_CLOCKS if device.dies > 1 else 0)
         return max(of_one / L1_BYTES_PER_CLOCK, of_all * device.clock) + fences
 
@@ -257,6 +260,7 @@ def _cut(spec: Matmul, schedule: GpuMatmul, blocks: int) -> Cut | None:
     return Cut(
         workgroups=workgroups,
         tiles=-(-steps // workgroups) * each,
+        whole=(blocks - shared) // workgroups,
         parts=parts,
         together=-(-parts // shared),
         nbytes=schedule.block_m * schedule.block_n * SUM_BYTES,
