@@ -1,6 +1,9 @@
-"""Count the instructions of fused formulas beside those of Triton's kernels; no GPU is needed.
+"""Count instructions beside those of Triton's kernels; no GPU is needed.
 
     make bench-triton
+
+Fused formulas: those that a thread executes. Products of AMD targets: those of the main loop
+(products.py).
 
 Both compilers' kernels are assembled and taken apart again. Every instruction counts but NOP;
 kernels with loops are left out, so the count times the threads is what is executed. The bar
@@ -27,8 +30,9 @@ from kgen.check.static.machine_code import Instruction, instructions, parse_asse
 from kgen.check.verify.run import opened
 from kgen.spec import Formula, text
 from scripts import documents
+from scripts.bench_triton import products
 
-KERNELS = Path(__file__).with_name("kernels.py")
+KERNELS, MATMULS = (Path(__file__).with_name(f"{name}.py") for name in ("kernels", "matmuls"))
 TARGETS = ("sm_80", "gfx942")
 #: Triton's kernels, and the same formulas in kgen's words: as budgets name them.
 FORMULAS = {
@@ -123,21 +127,28 @@ def rows(found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"| {' | '.join(cells)} | {fewest.element:.2f} ({fewest.block}) |"
 
 
+def made_by(triton: str, program: Path) -> Any:
+    """What a program writes that Triton's interpreter runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "kernels.json")
+        subprocess.run([triton, str(program), str(output)], check=True)
+        return json.loads(output.read_text())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--triton", required=True, help="the Python interpreter that has Triton")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder, "kernels.json")
-        subprocess.run([arguments.triton, str(KERNELS), str(output)], check=True)
-        found = json.loads(output.read_text())
+    found, matmuls = (made_by(arguments.triton, program) for program in (KERNELS, MATMULS))
     lines = [
         "",
         f"Triton {found[0]['triton']}, kgen {kgen.__version__}. "
         + documents.measured([documents.moment()]),
         "",
         *rows(found),
+        "",
+        *products.rows(matmuls),
         "",
     ]
     print("\n".join(lines))

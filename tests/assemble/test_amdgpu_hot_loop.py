@@ -31,7 +31,7 @@ BARS = {
 }
 #: The same for an odd N, in nn.
 ODD = {"gfx90a": 140, "gfx942": 140, "gfx950": 224, "gfx1100": 300, "gfx1201": 226}
-#: One workgroup for each block tile: a loop over shares of k has products of its own behind this one.
+#: One workgroup for each block tile: around shares of k is a loop that has other products as well.
 TILE: Overrides = {"mainloop": "mma", "block_m": 128, "block_n": 128, "num_workgroups": 0}
 TRANSPOSED = {Layout.NT: 0, Layout.NN: 1, Layout.TT: 1, Layout.TN: 2}
 #: What Triton 3.9 makes of 4096x4096x4096 f16 in layouts nt and nn: instructions, matrix cycles.

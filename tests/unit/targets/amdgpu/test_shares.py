@@ -73,12 +73,19 @@ def test_what_is_refused(spec: tuple[int, int, int], fields: dict[str, int], mes
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.NT])
 @pytest.mark.parametrize("target", FAMILY.targets, ids=lambda t: t.name)
 def test_the_device_is_full_at_4096(target: Target, layout: Layout) -> None:
-    """The bar: 95 % of CUs have work, by arithmetic, as `kgen build --explain` shows it."""
+    """The bar: 95 % of CUs have work, by arithmetic, as `kgen build --explain` shows it. Bytes on
+    gfx942, 256 block tiles for 304 CUs, are faster with 84 %: what idle CUs would multiply takes
+    less time than parts of sums, as large as those of 16 bits, to be stored and loaded."""
     for dtype in FAMILY.dtypes("matmul", target):
         spec = Matmul(m=4096, n=4096, k=4096, dtype=dtype, layout=layout)
-        best, *_ = candidates(spec, target)
+        best, *others = candidates(spec, target)
         busy = predict(spec, target, best.schedule).busy
-        assert best.notes["busy CUs"] == busy >= 0.95, dtype
+        assert best.notes["busy CUs"] == busy
+        if dtype.itemsize == 1 and target.name == "gfx942":
+            shared = next(each for each in others if each.notes["busy CUs"] == 1.0)
+            assert busy == 256 / 304 and shared.terms["parts"] > 0
+        else:
+            assert busy >= 0.95, dtype
 
 
 def test_bytes_of_whole_block_tiles_behind_shares() -> None:

@@ -24,7 +24,7 @@ from kgen.targets.base import Target
 GROUPS = (1, 2, 4, 8, 16)
 SPLITS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 #: The part of CUs with work from which on there is nothing to fill.
-FULL = 0.97
+FULL = 0.95
 #: The part of the bytes by which another order must be better.
 WORTH = 0.95
 
