@@ -136,16 +136,22 @@ class Golden:
     target: str
     spec: Spec
     schedule: Mapping[str, int | str] = field(default_factory=dict)
+    #: The name of another module of the kernel.
+    variant: str = ""
 
     @property
     def path(self) -> Path:
         family = targets.family(targets.find(self.target).family)
-        return ROOT / self.target / f"{self.spec.key}.{family.extension}"
+        variant = f".{self.variant}" if self.variant else ""
+        return ROOT / self.target / f"{self.spec.key}{variant}.{family.extension}"
 
     def text(self) -> str:
         target = targets.find(self.target)
         schedule = pipeline.schedule_for(self.spec, target, self.schedule)
-        return pipeline.source(pipeline.plan(self.spec, target, schedule)).text
+        plan = pipeline.plan(self.spec, target, schedule)
+        if self.variant:
+            (plan,) = (v for v in plan.variants if getattr(v, "fallback_name", "") == self.variant)
+        return pipeline.source(plan).text
 
 
 def goldens() -> Iterator[Golden]:
@@ -253,6 +259,8 @@ def goldens() -> Iterator[Golden]:
         yield Golden(target=target, spec=text.parse(kept))
     # 64 bits as pairs of words.
     yield Golden(target="vulkan1.1", spec=text.parse("x//y 64 s64 out=f16"))
+    # Halves that share words, for devices without 16-bit storage.
+    yield Golden(target="vulkan1.3", spec=text.parse("relu(x) 3x333 f16"), variant="words")
     # No F16C: f16 is widened and rounded by integer operations.
     yield Golden(target="x86-64", spec=text.parse("softmax 3x100 f16"))
     # Two readings of a row in parts, and places of extremes.

@@ -12,6 +12,7 @@ PAGES = {
     "how-it-works.md": (
         "vulkan1.3+coopmat/matmul_64x64x128_f16_nn.spvasm",
         "vulkan1.3+coopmat/matmul_64x64x64_f16_nn_to_f32_bias_relu.spvasm",
+        "vulkan1.3/relu_3x333_f16.words.spvasm",
         "sm_80/matmul_64x64x128_f16_nn.ptx",
         "sm_90a/matmul_128x64x256_f16_nn.ptx",
         "sm_90a/matmul_128x16x320_f16_nt.ptx",
