@@ -73,14 +73,14 @@ class Layer(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor]:
         c, (rows, _) = self.c, x.shape
         h = self.attn_norm(x)
-        q, k, v = (f(h).view(rows, -1, c.head) for f in (self.q, self.k, self.v))
+        q, k, v = (f(h).view(rows, -1, c.head).transpose(0, 1) for f in (self.q, self.k, self.v))
         q, k = rotated(q, cos, sin), rotated(k, cos, sin)
         if past:
             k, v = (torch.where(at, new, old) for new, old in zip((k, v), past, strict=True))
-        # Heads first; each head of the caches serves several of the queries.
+        # Each head of the caches serves several of the queries.
         groups = c.heads // c.kv_heads
-        keys, values = (t.transpose(0, 1).repeat_interleave(groups, dim=0) for t in (k, v))
-        scores = q.transpose(0, 1) @ keys.transpose(1, 2) * c.head**-0.5
+        keys, values = (t.repeat_interleave(groups, dim=0) for t in (k, v))
+        scores = q @ keys.transpose(1, 2) * c.head**-0.5
         shares = torch.softmax(scores + mask, -1)
         x = x + self.o((shares @ values).transpose(0, 1).reshape(rows, c.width))
         h = self.ffn_norm(x)
@@ -89,7 +89,7 @@ class Layer(nn.Module):
 
 class Decoder(nn.Module):
     """`ids` (1 x tokens) to the next token's logits. A step takes one token, its position and the
-    caches of all layers (keys and values, cache x kv_heads x head), and gives them with its row; a
+    caches of all layers (keys and values, kv_heads x cache x head), and gives them with its row; a
     prefill takes tokens from position 0 on, and gives the caches of these."""
 
     def __init__(self, c: Config) -> None:
@@ -104,14 +104,14 @@ class Decoder(nn.Module):
     def forward(self, ids: Tensor, pos: Tensor | None = None, *past: Tensor) -> tuple[Tensor, ...]:
         x, at = self.embed(ids[0]), torch.arange(self.c.cache)
         if pos is None:
-            cos, sin = self.cos[: len(x), None], self.sin[: len(x), None]
+            cos, sin = self.cos[: len(x)], self.sin[: len(x)]
             mask = torch.full((len(x), len(x)), -torch.inf).triu(1)
         else:
-            cos, sin = (t.index_select(0, pos)[:, None] for t in (self.cos, self.sin))
+            cos, sin = (t.index_select(0, pos) for t in (self.cos, self.sin))
             mask = torch.where(at <= pos, 0.0, -torch.inf)
         caches: list[Tensor] = []
         for i, layer in enumerate(self.layers):
-            row = None if pos is None else (at == pos)[:, None, None]
+            row = None if pos is None else (at == pos)[:, None]
             x, k, v = layer(x, cos, sin, mask, past[2 * i : 2 * i + 2], row)
             caches += [k, v]
         return (self.norm(x[-1:]) @ self.embed.weight.T, *caches)
@@ -149,7 +149,7 @@ def export(model: Decoder, path: str, prefill: int = 0) -> None:
             input_names=["ids"], output_names=outputs, external_data=False,
         )  # fmt: skip
         return
-    caches = [torch.zeros(c.cache, c.kv_heads, c.head) for _ in names]
+    caches = [torch.zeros(c.kv_heads, c.cache, c.head) for _ in names]
     ids, pos = torch.zeros(1, 1, dtype=torch.long), torch.zeros(1, dtype=torch.long)
     torch.onnx.export(
         model, (ids, pos, *caches), path, dynamo=True, external_data=False,

@@ -24,7 +24,7 @@ from kgen.errors import GraphError
 from kgen.graph.layout import ViewStep
 from kgen.graph.reading.model import Array, Node, Shape, Tensor
 from kgen.graph.rewrites.orders import Operand, common_order, inverse, reordered, squeezed
-from kgen.ops.expression import Expression, Number, constant, inputs, substituted, variable
+from kgen.ops.expression import Expression, Number, constant, inputs, substituted, variable, view
 from kgen.ops.registry import call_of
 from kgen.ops.views import has_views
 from kgen_runtime.dtypes import DType
@@ -227,6 +227,13 @@ class Builder:
     def tensor(self, value: Value) -> Expression:
         """A value in a view, which a number cannot be."""
         return variable(value.id)
+
+    def scatter(self, table: Value, index: Value, rows: Value, axis: int) -> Expression:
+        """Rows, which may be computed in another order than the table's, in places of a table."""
+        term = self.tensor(rows)
+        if isinstance(rows.operation, View) and (order := self.order_of(rows)):
+            term = view("permute", (variable(rows.operation.of), *order))
+        return view("scatter", (self.tensor(table), self.tensor(index), term, axis))
 
     def call(self, name: str, *terms: Value | Number) -> Expression:
         return call_of(name, *map(self.term, terms))

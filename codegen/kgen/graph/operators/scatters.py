@@ -11,7 +11,7 @@ from kgen.graph.ir import Builder, Formula, Value
 from kgen.graph.operators.registry import Operator, one, optional
 from kgen.graph.reading.model import Node
 from kgen.graph.rewrites.orders import inverse
-from kgen.ops.expression import Expression, view
+from kgen.ops.expression import Expression
 from kgen_runtime.dtypes import DType
 
 
@@ -22,8 +22,7 @@ def scattered(b: Builder, x: Value, index: Value, rows: Value, axis: int) -> Val
         back = inverse(order)
         found = scattered(b, b.permute(x, back), index, b.permute(rows, back), order[axis])
         return b.permute(found, order)
-    terms = (b.tensor(x), b.tensor(index), b.tensor(rows), axis)
-    return b.add(Formula(expression=view("scatter", terms)), x.shape, x.dtype)
+    return b.add(Formula(expression=b.scatter(x, index, rows, axis)), x.shape, x.dtype)
 
 
 def place(b: Builder, at: Value, n: int, none: int) -> Expression:

@@ -14,7 +14,7 @@ from kgen.graph.ir import Formula, Graph, Source, Value, View
 from kgen.graph.layout import ViewStep
 from kgen.graph.reading.model import Array
 from kgen.graph.rewrites.rewriting import Rewriting
-from kgen.ops.expression import Expression, Primitive, constant, variable, view
+from kgen.ops.expression import Expression, Primitive, constant, variable
 from kgen.ops.registry import call_of
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
@@ -122,6 +122,6 @@ class _Rewriting(Rewriting):
         at = variable(position.id)
         place = call_of("where", call_of("less", at, constant(0.0)), constant(float(size)), at)
         index = b.add(Formula(expression=place), (1,), position.dtype, value.nodes)
-        state, row = self.ids[found.state], self.ids[found.row]
-        terms = (variable(state), variable(index.id), variable(row), found.axis)
-        self.take(value, self.add(Formula(expression=view("scatter", terms)), value))
+        state, row = (b.values[self.ids[name]] for name in (found.state, found.row))
+        made = Formula(expression=b.scatter(state, index, row, found.axis))
+        self.take(value, self.add(made, value))
