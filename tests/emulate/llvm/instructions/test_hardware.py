@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kgen.emulate.report import EmulationFault, UnknownInstruction
+from kgen.errors import EmulationError
 from tests.emulate.llvm.llvm_kernels import (
     LANE,
     OTHERS,
@@ -139,6 +140,18 @@ def test_8_bit_floats_are_other_ones_on_gfx942(cpu: str, kind: str, one_is: int)
     pair = f"declare <2 x float> @llvm.amdgcn.cvt.pk.f32.{kind}(i32, i1 immarg)"
     lanewise(body, [words], out, cpu=cpu, declarations=pair)
     assert (out == 2).all()
+
+
+def test_8_bit_floats_need_a_processor() -> None:
+    """A text with the size of its waves alone may be run, but not with what no processor says."""
+    with pytest.raises(EmulationError, match=r'what fp8 means .*"target-cpu"='):
+        one_call(
+            "float @llvm.amdgcn.cvt.f32.fp8(i32 %a, i32 0)",
+            "float @llvm.amdgcn.cvt.f32.fp8(i32, i32 immarg)",
+            [WORDS],
+            np.float32,
+            cpu='" "target-features"="+wavefrontsize64',
+        )
 
 
 def nearest_codes(numbers: Array, values: dict[int, float], beyond: int, nan: int) -> list[int]:

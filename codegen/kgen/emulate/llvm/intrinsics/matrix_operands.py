@@ -15,6 +15,7 @@ from kgen.emulate.floats import bf16_to_f32
 from kgen.emulate.llvm.numbers import widen
 from kgen.emulate.llvm.types import HALF, Array
 from kgen.emulate.minifloat import VALUES
+from kgen.errors import EmulationError
 
 if TYPE_CHECKING:
     from kgen.emulate.llvm.exec.machine import Machine
@@ -82,4 +83,9 @@ def minifloats(m: Machine, kind: str) -> Array:
 
 def minifloat_name(m: Machine, kind: str) -> str:
     """The format that the processor means by fp8 or bf8."""
+    if not m.processor:
+        raise EmulationError(
+            f"{m.entry}: what {kind} means depends on the processor, which the text does not name; "
+            'give it an attribute "target-cpu"="gfx..."'
+        )
     return _MINIFLOATS[kind] + ("fnuz" if m.processor == "gfx942" else "")
