@@ -247,9 +247,9 @@ def prepared(plan: Plan) -> Call:
     kernel = backend.load(
         entry, {"main": Code(artifact=artifact, data=packed.files[artifact.file])}
     )
-    buffers = {p.name: backend.alloc(p.nbytes) for p in entry.parameters}
-    for p in entry.parameters:
-        bytes_at(buffers[p.name], p.nbytes)[:] = np.uint8(INPUT)
+    buffers = {name: backend.alloc(nbytes) for name, nbytes in entry.sizes.items()}
+    for name, nbytes in entry.sizes.items():
+        bytes_at(buffers[name], nbytes)[:] = np.uint8(INPUT)
     call = backend.prepare(kernel, buffers)
 
     def run(_alive: object = (backend, kernel)) -> None:

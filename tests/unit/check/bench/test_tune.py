@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import kgen
-from kgen import pipeline, render
+from kgen import bundle, pipeline, render
 from kgen.check.bench import tune
 from kgen.check.bench.tune import Tuner
 from kgen.cli.main import main
 from kgen.errors import TargetError
-from kgen.schedule import CpuMatmul, CpuStream, Origin
+from kgen.schedule import CpuMatmul, CpuSplitMatmul, CpuStream, Origin
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets import find
 from kgen.targets.base import Plan
@@ -53,8 +53,10 @@ def test_a_search_goes_on_to_the_best_and_is_remembered(
     assert (found.mr, found.origin) == (1, Origin.TUNED)
     steps = len(fast_mr_is_1)
     assert steps > 1
-    # mr = 6 has taken 6 times the time of mr = 1, with the fake clock.
-    assert tuner.found == [tune.Found(kernel=SPEC.key, steps=steps, gain=6.0)]
+    # A tile of so many rows has taken as many times the time of mr = 1, with the fake clock.
+    begun = plan().schedule
+    assert isinstance(begun, CpuMatmul)
+    assert tuner.found == [tune.Found(kernel=SPEC.key, steps=steps, gain=float(begun.mr))]
     assert shown[0] == f"tuning {SPEC.key}, step 1 of at most 8 [{'-' * tune.BAR}]"
     assert "#" in shown[-1] and len({len(line) for line in shown}) == 1
     assert Tuner(path=path)(plan()).schedule == found
@@ -123,6 +125,21 @@ def test_every_plan_has_neighbours(spec: Spec) -> None:
     assert found and here.schedule not in found
     assert len(found) == len(set(found)) <= len(list(neighbours(here)))
     assert all(type(s) is type(here.schedule) and s.origin is Origin.TUNED for s in found)
+
+
+def test_a_kernel_with_a_workspace_is_run() -> None:
+    """Split-k adds up its slices in one."""
+    begun = plan(Matmul(m=4, n=64, k=64, dtype=DType.F32))
+    assert isinstance(begun.schedule, CpuMatmul)
+    blocks = {n: getattr(begun.schedule, n) for n in ("mr", "nr", "pack_a", "pack_b")}
+    whole = CpuSplitMatmul(**blocks, mc=4 * begun.schedule.mr, nc=64, kc=16, split_k=2)
+    split = pipeline.plan(begun.spec, begun.target, whole)
+    assert (
+        bundle.pack([pipeline.kernel(split.spec, split.target, whole)])
+        .manifest.kernels[0]
+        .workspaces
+    )
+    tune.prepared(split)()
 
 
 def test_a_race_takes_the_least_time() -> None:

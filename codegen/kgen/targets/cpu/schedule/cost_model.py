@@ -34,6 +34,9 @@ from kgen.targets.cpu.schedule.core import Core, core_of
 from kgen.targets.cpu.schedule.cycles import Cycles
 from kgen_runtime.values import frozen
 
+#: Bytes of a way of the first- and the second-level cache, 64 and 2048 lines: addresses a multiple
+#: of so many apart meet in a set.
+CACHE_WAYS = {"l1_bytes": 4096, "l2_bytes": 1 << 17}
 #: Distances of rows of A that meet in a cache set: a quarter of the sets or fewer hold all of them.
 ALIAS_BYTES = 2048
 #: Bytes of a page, and pages that a first-level TLB holds at least (64 to 96 on the cores here).
@@ -167,16 +170,54 @@ class _Blocks:
         in_place = not (self.schedule.pack_b or self.spec.constant)
         return in_place and stride % self.target.limits["vector_bytes"] != 0
 
-    @property
-    def packs_b_once(self) -> bool:
-        return self.schedule.pack_b and self.deep == 1
+    @cached_property
+    def keeps_b(self) -> bool:
+        """Blocks of rows follow each other down the same columns of B, packed once for all."""
+        schedule = self.schedule
+        if not self.cycles.counts_sets:
+            return schedule.pack_b and self.deep == 1
+        fits = schedule.kc * schedule.nc * self.itemsize <= self.target.limits["stack_bytes"]
+        several = self.down > 1 and not (schedule.pack_a and self.across > 1)
+        return schedule.pack_b and self.deep == 1 and fits and several
+
+    @cached_property
+    def panel_level(self) -> int:
+        """Of the cache that a panel of B stays in."""
+        rows = self.schedule.nr * self.itemsize
+        if self.schedule.pack_b or self.spec.constant:
+            return self.level(self.panel_bytes)
+        stride = self.spec.b_strides[1] * self.spec.b_type.itemsize
+        return self.level_of_rows(self.depth, max(rows, LINE_BYTES), stride)
+
+    @cached_property
+    def a_level(self) -> int:
+        """Of the cache that what a task reads of A stays in, beside a panel of B."""
+        rows = min(self.schedule.mc, self.spec.m)
+        if self.keeps_b and self.cycles.counts_sets:
+            rows = self.spec.m
+        length = self.depth * self.itemsize
+        stride = length if self.schedule.pack_a else self.spec.a_strides[1] * self.itemsize
+        return self.level_of_rows(rows, length, stride, self.panel_bytes)
+
+    @cached_property
+    def a_leaves(self) -> bool:
+        """A task's rows of A leave the second-level cache before the next pass over them."""
+        held = min(self.schedule.mc, self.spec.m) * self.spec.k * self.itemsize
+        return not self.keeps_b and self.level(held) == len(CACHE_WAYS)
 
     def level(self, nbytes: float) -> int:
         """Of the caches: 0 the first, 1 the second, 2 the last."""
-        limits = self.target.limits
-        if nbytes <= self.cycles.share * limits["l1_bytes"]:
-            return 0
-        return 1 if nbytes <= self.cycles.share * limits["l2_bytes"] else 2
+        return self.level_of_rows(1, nbytes, 1)
+
+    def level_of_rows(self, rows: int, length: float, stride: int, beside: float = 0) -> int:
+        """Of the cache with room for rows of so many bytes, `stride` bytes apart, beside others.
+        Rows that begin at few places of a way leave the sets between them unused."""
+        for level, (name, way) in enumerate(CACHE_WAYS.items()):
+            spread = math.gcd(stride, way) if self.cycles.counts_sets else 0
+            taken = rows * max(length, spread)
+            if taken + beside <= self.cycles.share[level] * self.target.limits[name]:
+                return level
+        return len(CACHE_WAYS)
 
 
 def _products(blocks: _Blocks, core: Core) -> float:
@@ -207,22 +248,19 @@ def _tiles(blocks: _Blocks) -> float:
 
 def _a(blocks: _Blocks) -> float:
     spec, schedule = blocks.spec, blocks.schedule
-    held = min(schedule.mc, spec.m) * blocks.depth * blocks.itemsize
-    level = blocks.level(held + blocks.panel_bytes)
+    further = (blocks.across - 1) * blocks.a_leaves * (blocks.cycles.a_again * blocks.a_lines)
+    level = blocks.a_level
     if level == 0:
-        return 0.0
+        return further
     stride = spec.a_strides[1] * spec.dtype.itemsize
     meets = not schedule.pack_a and stride % ALIAS_BYTES == 0
-    return (
-        (blocks.cycles.a_lines[level] + blocks.cycles.a_alias * meets)
-        * blocks.a_lines
-        * blocks.panels
-    )
+    line = blocks.cycles.a_lines[level] + blocks.cycles.a_alias * meets
+    return further + line * blocks.a_lines * blocks.panels
 
 
 def _b(blocks: _Blocks) -> float:
     cycles = blocks.cycles
-    level = blocks.level(blocks.panel_bytes)
+    level = blocks.panel_level
     again = sum(down for _, down in blocks.heights) - blocks.down
     if blocks.schedule.pack_b or blocks.spec.constant:
         longer = cycles.b_prepacked * (bool(blocks.spec.constant) and level > 0)
@@ -238,7 +276,7 @@ def _b(blocks: _Blocks) -> float:
 
 def _memory(blocks: _Blocks) -> float:
     cycles, lines = blocks.cycles, blocks.given_lines
-    further = 0 if blocks.packs_b_once else blocks.down - 1
+    further = 0 if blocks.keeps_b else blocks.down - 1
     if blocks.fetches_panels:
         return lines * (cycles.next_panel + further * cycles.once_more)
     if blocks.spec.constant:
@@ -248,13 +286,14 @@ def _memory(blocks: _Blocks) -> float:
         spills = 2 * block > blocks.target.limits["l2_bytes"]
         first = (cycles.ahead + cycles.spill * spills) * lines
         first += cycles.ahead_run * blocks.spec.k * blocks.across
-        return first + further * cycles.once_more * lines
+        again = cycles.pack_again if blocks.schedule.pack_b else cycles.once_more
+        return first + further * again * lines
     line, run = (cycles.far, cycles.far_run) if blocks.is_far else (cycles.near, cycles.near_run)
     return (1 + further) * (line * lines + run * blocks.spec.k * blocks.panels)
 
 
 def _packing(blocks: _Blocks) -> float:
-    times = 1 if blocks.packs_b_once else blocks.down
+    times = 1 if blocks.keeps_b else blocks.down
     found = blocks.schedule.pack_b * times * blocks.cycles.pack_b * blocks.b_lines
     return found + blocks.schedule.pack_a * blocks.across * blocks.cycles.pack_a * blocks.a_lines
 
@@ -263,6 +302,8 @@ def _sums(blocks: _Blocks) -> float:
     if blocks.deep == 1:
         return 0.0
     spec, schedule = blocks.spec, blocks.schedule
-    held = min(schedule.mc, spec.m) * blocks.columns * blocks.itemsize
+    rows = min(schedule.mc, spec.m)
+    passing = (rows + blocks.columns) * blocks.depth * blocks.cycles.counts_sets
+    held = (rows * blocks.columns + passing) * blocks.itemsize
     lines = spec.m * spec.n * blocks.itemsize / LINE_BYTES
     return blocks.cycles.sum_lines[blocks.level(held)] * lines * blocks.deep

@@ -22,6 +22,8 @@ class Cycles:
     #: A line of A, by the cache that holds a task's, and more where its rows meet in a cache set.
     a_lines: tuple[float, float, float]
     a_alias: float
+    #: A line of A that another pass over its rows reads from beyond the second-level cache.
+    a_again: float
     #: A line of B read again: of a packed panel, by the cache that holds it; more of one that came
     #: packed and leaves the first-level cache; of rows far apart in the second-level cache, and
     #: where B leaves that.
@@ -49,6 +51,8 @@ class Cycles:
     spill: float
     #: A line that another task reads after the first one, which finds it in the last-level cache.
     once_more: float
+    #: The same of one that is packed again, from rows far apart.
+    pack_again: float
     #: A line that is packed, of B by the tile that reads it, of A by itself.
     pack_b: float
     pack_a: float
@@ -56,8 +60,11 @@ class Cycles:
     sum_lines: tuple[float, float, float]
     #: A task.
     task: float
-    #: The part of a cache that one operand of several has to itself.
-    share: float
+    #: The parts of the first- and the second-level cache that one operand of several has to itself.
+    share: tuple[float, float]
+    #: Whether these were fitted with what meets in a cache's sets, or passes through a cache beside
+    #: an operand, counted as taking room.
+    counts_sets: bool = False
 
 
 #: By 1800 schedules of 58 products with AVX-512 and AVX2 (f32, one thread, 2026-11-22).
@@ -67,6 +74,7 @@ ZEN_4 = Cycles(
     sum=0.5,
     a_lines=(0.0, 0.8, 1.5),
     a_alias=0.8,
+    a_again=0.0,
     b_again=(0.0, 0.5, 1.5),
     b_prepacked=0.0,
     b_strided=0.4,
@@ -83,70 +91,79 @@ ZEN_4 = Cycles(
     next_panel=3.0,
     spill=1.0,
     once_more=2.0,
+    pack_again=2.0,
     pack_b=3.0,
     pack_a=3.0,
     sum_lines=(0.5, 2.5, 14.0),
     task=800.0,
-    share=0.6,
+    share=(0.6, 0.6),
 )
-#: Fitted to 1100 schedules of 25 products with AVX-512, and to 700 of 21 with AVX2, on Emerald
-#: Rapids (f32, one thread, 2026-11-23): the schedule that they rank first takes 2 to 4 % longer
-#: than the fastest, in the geometric mean of products that a fit had not seen.
+#: Fitted to 2200 schedules of 33 products with AVX-512, and to 1300 of 26 with AVX2, on Sapphire
+#: Rapids (f32, one thread, B packed inside the call and before, 2026-11-23): the schedule that they
+#: rank first takes 4 and 6 % longer than the fastest of some 30, which is a lucky one, in the
+#: geometric mean of products that a fit had not seen. A line of A or B that is read again was
+#: measured by itself.
 GOLDEN_COVE_WIDE = Cycles(
-    step=0.33,
+    step=0.35,
     tile=0.0,
-    sum=0.73,
-    a_lines=(0.14, 0.3, 3.2),
-    a_alias=0.027,
-    b_again=(0.066, 0.18, 0.91),
-    b_prepacked=0.15,
-    b_strided=0.0,
-    b_strided_far=0.099,
-    b_alias=0.18,
-    b_page=0.19,
-    b_crosses=0.15,
-    near=0.0,
-    near_run=0.0,
-    far=2.5,
-    far_run=0.0,
-    ahead=1.1,
-    ahead_run=3.0,
-    next_panel=1.3,
-    spill=3.8,
-    once_more=1.6,
-    pack_b=0.0,
-    pack_a=2.2,
-    sum_lines=(0.16, 0.47, 3.3),
+    sum=2.0,
+    a_lines=(0.14, 2.0, 3.1),
+    a_alias=0.24,
+    a_again=30.0,
+    b_again=(0.26, 0.6, 0.91),
+    b_prepacked=0.024,
+    b_strided=0.37,
+    b_strided_far=0.35,
+    b_alias=0.29,
+    b_page=0.55,
+    b_crosses=0.19,
+    near=0.18,
+    near_run=0.047,
+    far=6.6,
+    far_run=0.0038,
+    ahead=2.2,
+    ahead_run=2.8,
+    next_panel=4.5,
+    spill=4.4,
+    once_more=0.51,
+    pack_again=8.0,
+    pack_b=0.026,
+    pack_a=3.7,
+    sum_lines=(0.16, 0.61, 7.0),
     task=0.0,
-    share=0.8,
+    share=(0.8, 0.8),
+    counts_sets=True,
 )
 GOLDEN_COVE_NARROW = Cycles(
-    step=0.51,
-    tile=0.05,
-    sum=0.31,
-    a_lines=(0.14, 0.17, 1.9),
-    a_alias=0.042,
-    b_again=(0.053, 0.078, 0.91),
-    b_prepacked=0.15,
-    b_strided=0.018,
-    b_strided_far=0.05,
-    b_alias=0.22,
-    b_page=0.042,
+    step=0.35,
+    tile=0.052,
+    sum=0.56,
+    a_lines=(0.14, 0.41, 1.9),
+    a_alias=0.063,
+    a_again=30.0,
+    b_again=(0.075, 0.13, 0.91),
+    b_prepacked=0.14,
+    b_strided=0.1,
+    b_strided_far=0.24,
+    b_alias=0.45,
+    b_page=0.23,
     b_crosses=0.05,
-    near=0.048,
-    near_run=0.048,
-    far=4.1,
-    far_run=2.3,
-    ahead=4.8,
+    near=0.057,
+    near_run=0.059,
+    far=6.8,
+    far_run=3.2,
+    ahead=9.3,
     ahead_run=1.4,
-    next_panel=1.8,
-    spill=5.0,
-    once_more=2.3,
-    pack_b=0.79,
-    pack_a=1.7,
-    sum_lines=(0.47, 0.05, 13.0),
+    next_panel=5.1,
+    spill=5.1,
+    once_more=2.5,
+    pack_again=8.0,
+    pack_b=1.0,
+    pack_a=2.0,
+    sum_lines=(0.46, 0.06, 15.0),
     task=170.0,
-    share=0.8,
+    share=(0.8, 0.65),
+    counts_sets=True,
 )
 #: By the bytes of a vector.
 ZEN: Mapping[int, Cycles] = dict.fromkeys((16, 32, 64), ZEN_4)

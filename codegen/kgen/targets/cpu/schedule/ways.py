@@ -47,8 +47,6 @@ NARROW_COLUMNS, NARROW_STREAM = (192, 256, 384, 512, 1024), (1024, 512, 256)
 NARROW_ROWS = 132
 #: Rows up to which a B narrower than A is widened wherever it is multiplied; for more, once.
 NARROW_IN_PLACE = 16
-#: What the model must promise to leave the first way: less is its error.
-CLEARLY = 1.03
 #: Slices of a stream that is cut along K, each of so many blocks at least; and multiply-adds from
 #: which one is: a launch more takes a microsecond or two.
 SLICES, SLICE_BLOCKS, SLICED_WORK = 4, 4, 1 << 22
@@ -91,11 +89,11 @@ def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
         for found in [predict(spec, target, way)]
     )
     others.sort(key=lambda candidate: candidate.seconds)
-    if not others or others[0].seconds * CLEARLY > first.seconds:
+    grid = core_of(target).grid
+    faster = [c for c in others if c.seconds * grid.clearly <= first.seconds]
+    if not faster:
         return (first, *others)
-    best = spread(
-        spec, core_of(target).grid, [c for c in others if c.seconds * CLEARLY <= first.seconds]
-    )
+    best = spread(spec, grid, faster)
     rest = sorted((c for c in (first, *others) if c is not best), key=lambda c: c.seconds)
     return (best, *rest)
 
@@ -153,6 +151,7 @@ def matmuls_in_blocks(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
     widened = spec.dtype is not spec.accumulate
     fits = width in grid.in_place or not is_large(spec, target)
     in_place = grid.is_whole and fits and not widened
+    block_rows, most = blocks_compared(spec, grid, width)
     for packs_a, packs_b, vectors in itertools.product(
         (True,) if widened or spec.layout.a_transposed else (False, True),
         (False,) if spec.constant else (True, False) if in_place else (True,),
@@ -162,7 +161,7 @@ def matmuls_in_blocks(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
         mr, nr = register_tile(spec, target, packing, widths=[vectors])
         unit = packing.unit(spec, target, mr)
         for kc, rows, columns in itertools.product(
-            depths(spec, grid, width, packing.k_unit), grid.rows, grid.parts
+            depths(spec, grid, most, packing.k_unit), block_rows, grid.parts
         ):
             mc = balanced(spec.m, rows, unit)
             nc = rounded_up(-(-spec.n // columns), nr)
@@ -180,12 +179,22 @@ def in_grid(spec: Matmul, target: Target, grid: Grid) -> bool:
     large = is_large(spec, target)
     counts = grid.is_whole or (large and may_sum_in_out(spec))
     least = STREAM_ROWS if large else grid.rows_least
-    return counts and least < spec.m <= grid.rows_most
+    return counts and least < spec.m and (spec.m <= grid.rows_most or grid.tall is not None)
 
 
-def depths(spec: Matmul, grid: Grid, width: int, unit: int) -> list[int]:
+def blocks_compared(
+    spec: Matmul, grid: Grid, width: int
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Rows and K of blocks, at most."""
+    if grid.tall and spec.m > grid.rows_most and not spec.constant:
+        rows, depth = grid.tall
+        return (rows,), (depth,)
+    return grid.rows, grid.depths[width]
+
+
+def depths(spec: Matmul, grid: Grid, wanted: Sequence[int], unit: int) -> list[int]:
     """K of a block; sums between blocks may have to pass through out."""
-    found = [balanced(spec.k, most, unit) for most in grid.depths[width] if may_sum_in_out(spec)]
+    found = [balanced(spec.k, most, unit) for most in wanted if may_sum_in_out(spec)]
     return [*(kc for kc in dict.fromkeys(found) if kc < spec.k), *([spec.k] * grid.is_whole)]
 
 
