@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 KGEN := $(BIN)/kgen
 BENCH := .venv-bench
 AVX2_TABLES := models-f32,models-f32-packed,f32,gemv,bf16,s8,threads
+AVX512_TABLES := models-f32,models-f32-packed,f32,gemv,threads
 LIBRARIES := torch iree-base-compiler iree-base-runtime
 VULKAN_LIBRARIES := ncnn iree-base-compiler iree-base-runtime
 MODEL_LIBRARIES := onnx onnxscript onnxruntime openvino gguf safetensors
@@ -14,7 +15,7 @@ SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 PYTHON_FILES := codegen runtime tests scripts examples
 
-.PHONY: help setup drivers demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton runtime-wheel fuzz flagships figures gpu clean
+.PHONY: help setup drivers demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton runtime-wheel fuzz flagships figures gpu clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -79,7 +80,11 @@ bench: setup ## time the demo's kernels that run here against numpy
 
 bench-cpu: $(BENCH)/installed ## time the CPU kernels against libraries, write docs/performance.md
 	$(BENCH)/bin/python -m scripts.bench_cpu --write $(ARGS)
+	@test -n "$(ARGS)" || ! grep -qw amx_tile /proc/cpuinfo || $(MAKE) bench-cpu-avx512
 	@test -n "$(ARGS)" || ! grep -qw avx512f /proc/cpuinfo || $(MAKE) bench-cpu-avx2
+
+bench-cpu-avx512: $(BENCH)/installed ## the same, products of f32 alone, as on a CPU with AVX-512 and no AMX
+	scripts/as-avx512.sh $(BENCH)/bin/python -m scripts.bench_cpu --write --only $(AVX512_TABLES) $(ARGS)
 
 bench-cpu-avx2: $(BENCH)/installed ## the same, products alone, as on a CPU with AVX2 and no more
 	scripts/as-avx2.sh $(BENCH)/bin/python -m scripts.bench_cpu --write --only $(AVX2_TABLES) $(ARGS)

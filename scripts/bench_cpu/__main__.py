@@ -79,7 +79,7 @@ def main() -> None:
     args = parser.parse_args()
     now = documents.moment()
     if args.tune_gap:
-        lines = tune_gap.lines(tune_gap.tune_gaps(args.tune_gap, args.quick))
+        lines = tune_gap.lines(tune_gap.tune_gaps(args.tune_gap, args.quick, args.resume))
         print("\n".join(lines))
         if args.write:
             lines += [documents.measured([now]), ""]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kgen import pipeline
 from kgen.check.bench.tune import Tuner, prepared, race
 from kgen.spec import DType, Matmul
 from kgen.targets import find
+from scripts.bench_cpu.kinds import kind_here
 from scripts.bench_cpu.models import PRODUCTS
 from scripts.bench_cpu.tables import QUICK
 
@@ -20,22 +22,36 @@ DTYPES = (DType.F32,)
 Gaps = Mapping[DType, Mapping[str, float]]
 
 
-def tune_gaps(cache: Path, quick: bool) -> Gaps:
-    """The model's least time over that of the tuned schedule; `cache` is the tuner's file."""
-    return {dtype: dict(_gaps(cache, dtype, quick)) for dtype in DTYPES}
+def tune_gaps(cache: Path, quick: bool, resume: bool = False) -> Gaps:
+    """The model's least time over that of the tuned schedule; `cache` is the tuner's file, beside
+    which each is kept for this kind of CPU: with `resume` those that are there are not timed
+    again."""
+    path = cache.with_suffix(".gaps.json")
+    kept: dict[str, dict[str, dict[str, float]]] = {}
+    if path.exists():
+        kept = json.loads(path.read_text())
+    known = kept.get(kind_here(), {}) if resume else {}
+    kept[kind_here()] = known
+    for dtype in DTYPES:
+        found = known.setdefault(dtype, {})
+        for shape, gap in _gaps(cache, dtype, quick, found):
+            found[shape] = gap
+            path.write_text(json.dumps(kept, indent=1) + "\n")
+    return {dtype: known[dtype] for dtype in DTYPES}
 
 
-def _gaps(cache: Path, dtype: DType, quick: bool) -> list[tuple[str, float]]:
+def _gaps(
+    cache: Path, dtype: DType, quick: bool, known: Mapping[str, float]
+) -> Iterator[tuple[str, float]]:
     """Each pair is timed anew, in turn, so that a lucky moment of the search does not count."""
-    found = []
     for m, n, k in PRODUCTS:
-        if quick and m * n * k > QUICK:
+        shape = f"{m}x{n}x{k}"
+        if shape in known or (quick and m * n * k > QUICK):
             continue
         model = pipeline.plan(Matmul(m=m, n=n, k=k, dtype=dtype), find("native"))
         ours, tuned = race([prepared(model), prepared(Tuner(path=cache)(model))])
-        found.append((f"{m}x{n}x{k}", ours / tuned))
-        print(f"{model.spec.key}: {found[-1][1]:.3f}", flush=True)
-    return found
+        print(f"{model.spec.key}: {ours / tuned:.3f}", flush=True)
+        yield shape, ours / tuned
 
 
 def lines(gaps: Gaps) -> list[str]:

@@ -295,6 +295,36 @@ def test_two_cores_are_done_in_half_the_time_at_best(monkeypatch: pytest.MonkeyP
     assert all(0 < row.ratios["one core"] < 4 for row in found)
 
 
+def test_gaps_that_were_timed_are_kept_and_not_timed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timed: list[int] = []
+
+    def race(calls: list[object]) -> list[float]:
+        timed.append(len(calls))
+        if len(timed) == 3:
+            raise KeyboardInterrupt
+        return [3.0, 2.0]
+
+    monkeypatch.setattr(tune_gap, "PRODUCTS", ((64, 64, 64), (64, 64, 32), (64, 32, 32)))
+    monkeypatch.setattr(tune_gap, "Tuner", lambda path: lambda plan: plan)
+    monkeypatch.setattr(tune_gap, "prepared", lambda plan: plan)
+    monkeypatch.setattr(tune_gap, "race", race)
+    path = tmp_path / "tuned.json"
+    with pytest.raises(KeyboardInterrupt):
+        tune_gap.tune_gaps(path, quick=False)
+    shapes = ["64x64x64", "64x64x32", "64x32x32"]
+    for resume, again in ((True, 1), (False, 3)):
+        timed[:] = [0] * 3
+        assert tune_gap.tune_gaps(path, quick=False, resume=resume) == {
+            DType.F32: dict.fromkeys(shapes, 1.5)
+        }
+        assert len(timed) == 3 + again
+    monkeypatch.setattr(tune_gap, "kind_here", lambda: f"{AVX2}, Zen 3")
+    tune_gap.tune_gaps(path, quick=False, resume=True)
+    assert len(timed) == 6 + 3
+
+
 def test_the_gap_to_tuned_schedules_is_a_table_with_means() -> None:
     gaps = {DType.F32: {"1x2x3": 1.0, "4x5x6": 1.21}, DType.BF16: {"1x2x3": 1.05, "4x5x6": 1.05}}
     assert tune_gap.lines(gaps)[1:-1] == [
