@@ -57,7 +57,7 @@ def test_streams_on_this_cpu(name: str) -> None:
 INNER = [
     Matmul(m=1, n=37, k=300, dtype=DType.F32, layout=Layout.NT, batch=2, ldb=303),
     Matmul(m=5, n=70, k=129, dtype=DType.F16, layout=Layout.NT, epilogue=(Epilogue.BIAS,)),
-    Matmul(m=16, n=33, k=1, dtype=DType.BF16, layout=Layout.NT, out_dtype=DType.F32),
+    Matmul(m=8, n=33, k=1, dtype=DType.BF16, layout=Layout.NT, out_dtype=DType.F32),
     Matmul(m=3, n=17, k=95, dtype=DType.BF16, layout=Layout.NT, epilogue=(Epilogue.GELU,)),
     Matmul(m=90, n=2, k=61, dtype=DType.F64, layout=Layout.NT, beta=1.0),
     Matmul(m=700, n=1, k=900, dtype=DType.F32),

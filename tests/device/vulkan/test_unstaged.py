@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from kgen.schedule import UnstagedMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
-from tests.device.vulkan.test_matmul import check_exact, with_module
-from tests.device.vulkan.vulkan_support import build
+from tests.device.vulkan.test_matmul import check_exact, expected, whole_numbers, with_module
+from tests.device.vulkan.vulkan_support import build, run
 
 SCHEDULES = (
     UnstagedMatmul(block_m=1, block_n=64, block_k=4, thread_m=1, thread_n=4, slices=8),
@@ -52,6 +53,17 @@ def test_what_the_heuristics_choose_for_few_rows(vulkan: VulkanBackend, spec: Ma
     kernel = build(spec)
     assert isinstance(kernel.plan.schedule, UnstagedMatmul) and kernel.plan.schedule.slices > 1
     check_exact(vulkan, spec, kernel)
+
+
+def test_a_number_is_added_to_the_whole_sum(vulkan: VulkanBackend) -> None:
+    """And not to that of a slice, to which a driver that may adds it: sums are whole numbers, of
+    which each part is exact, so that the addition alone rounds."""
+    spec = Matmul(m=1, n=30, k=128, dtype=DType.F32, epilogue="x - 0.6245977282524109")
+    kernel = build(spec)
+    inputs = whole_numbers(spec)
+    sums = expected(Matmul(m=1, n=30, k=128, dtype=DType.F32), inputs).reshape(-1)
+    wanted = sums.astype(np.float32) - np.float32(0.6245977282524109)
+    np.testing.assert_array_equal(run(vulkan, kernel, inputs), wanted)
 
 
 @pytest.mark.parametrize(

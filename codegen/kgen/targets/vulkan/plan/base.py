@@ -302,6 +302,13 @@ class VulkanPlan(Plan):
         return tuple(f"{mode} 16" for mode in FLOAT_MODES) if self.rounds_f16 else ()
 
     @property
+    def uncontracted(self) -> tuple[str, ...]:
+        """Results, ids without %, of additions that a driver must do as they stand: without
+        NoContraction it may add a constant to another summand first (Vulkan 1.3, "Precision and
+        Operation of SPIR-V Instructions")."""
+        return ()
+
+    @property
     def further_requirements(self) -> Mapping[str, Any]:
         """What a main loop needs of a device besides memory and tensors."""
         return {}

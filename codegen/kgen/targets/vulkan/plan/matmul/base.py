@@ -36,6 +36,11 @@ class MatmulPlan(VulkanPlan):
         return self.spec.out is DType.S32
 
     @property
+    def uncontracted(self) -> tuple[str, ...]:
+        """The epilogue's: what is added to a sum would go into one of its parts otherwise."""
+        return self.epilogue.additions if self.epilogue.fused.changes else ()
+
+    @property
     def sum_type(self) -> str:
         """The type of a sum in the epilogue: integers are converted before it."""
         return "uint" if self.stores_sums else "float"
