@@ -34,8 +34,7 @@ WIDENED_FEW, WIDENED_K = 8, 32
 #: by panel, in blocks of so much K: 8 x 2304 x 768 takes 280 us instead of 405, 8 x 768 x 3072 375
 #: instead of 430, but 8 x 4096 x 4096 twice as long (Golden Cove, AVX-512).
 PANELS_ROWS, PANELS_B, PANELS_COLUMNS, PANELS_K = 8, 5 << 19, 2304, 128
-#: Vectors of such a tile: the most that hold all rows (6 x 1024 x 1024: 4 instead of 2, 1.2 times as
-#: fast).
+#: Vectors of such a tile: the most that hold all rows (6 x 1024 x 1024: 173 us with 4, 205 with 2).
 PANELS_VECTORS = 4
 #: A of more rows than this is packed even if it need not be, lest its rows meet in a cache set.
 STREAM_A_ROWS = 4
