@@ -51,7 +51,13 @@ CASES: dict[str, tuple[str, Matmul, dict[str, Any] | OuterMatmul]] = {
             mr=3, nr=32, mc=3, kc=64, nc=64, pack_a=False, pack_b=False, origin=Origin.USER, parts=4
         ),
     ),
+    # One block of all rows packs B beside its products, several have it packed before.
     "tiles": (
+        "x86-64-amx",
+        Matmul(m=64, n=256, k=64, dtype=DType.BF16),
+        {"mainloop": "amx", "mr": 32, "nr": 32, "mc": 64, "nc": 32, "kc": 32, "pack_a": 1},
+    ),
+    "tiles-of-blocks-packed-before": (
         "x86-64-amx",
         Matmul(m=128, n=160, k=64, dtype=DType.BF16),
         {"mainloop": "amx", "mr": 32, "nr": 32, "mc": 64, "nc": 32, "kc": 32, "pack_a": 1},
@@ -138,7 +144,7 @@ def test_a_sample_of_a_right_kernel(case: str, monkeypatch: pytest.MonkeyPatch) 
         # What the task before has packed is taken for this one's, though its columns are others.
         ("rows-fastest", r"(%packs\.next = icmp eq i64 %block\.m, )0", r"\g<1>9"),
         ("columns-fastest", r"(%block\.m = urem i64 %task\.m, )3", r"\g<1>2"),
-        ("tiles", r"(%task\.isleft = icmp eq i64 %block\.n, )0", r"\g<1>9"),
+        ("tiles-of-blocks-packed-before", r"(%task\.isleft = icmp eq i64 %block\.n, )0", r"\g<1>9"),
     ],
     ids=["packs-once", "last-block-left-out", "copies-once"],
 )

@@ -75,9 +75,9 @@ MUTATIONS = [mutation for module in MODULES for mutation in module.MUTATIONS]
 
 def name(item: Mutation | Callable[[], Program]) -> str:
     program = item.program if isinstance(item, Mutation) else item
-    family = program.__module__.rpartition(".")[2].partition("_")[0]
+    room = program.__module__.split(".")[-2]
     bug = [item.name] if isinstance(item, Mutation) else []
-    return "-".join([family, program.__name__, *bug])
+    return "-".join([room, program.__name__, *bug])
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +124,7 @@ def test_compilers_take_the_bug(mutation: Mutation) -> None:
 
 
 def test_a_fault_names_the_instruction_and_its_line() -> None:
-    for mutation in MUTATIONS[:5]:
+    for mutation in [m for m in MUTATIONS if m.expected in FAULTS][:5]:
         text = mutation.apply()
         with pytest.raises(EmulationFault) as caught:
             mutation.program().execute(text, 0)

@@ -11,7 +11,7 @@ from kgen.emulate import Report, run
 from tests.emulate.mutations.amdgpu.products import ACQUIRE, BARRIER, RELEASE
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 
-SOURCE = Path(__file__).parents[1] / "data" / "amd" / "copy_ring.ll"
+SOURCE = Path(__file__).parents[2] / "data" / "amd" / "copy_ring.ll"
 
 
 @cache
