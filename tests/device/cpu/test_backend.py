@@ -35,9 +35,7 @@ def test_many_threads_share_one_kernel() -> None:
     generator = np.random.default_rng(0)
     a, b = (generator.integers(0, 0x3F00, n, dtype=np.uint16) for n in (512 * 300, 300))
     expected = np.zeros(512, np.uint16)
-    load(spec, plain, schedule, num_threads=1).run(
-        addresses({"a": a, "b": b, "out": expected})
-    )
+    load(spec, plain, schedule, num_threads=1).run(addresses({"a": a, "b": b, "out": expected}))
 
     def call(_: int) -> bool:
         out = np.full(512, 0xFFFF, np.uint16)
