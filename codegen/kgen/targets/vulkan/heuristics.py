@@ -21,6 +21,8 @@ from kgen.targets.vulkan.limits import DOT_PRODUCT
 from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.elementwise import vector_of
 from kgen.targets.vulkan.plan.matmul.coopmat import is_cooperative
+from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD
+from kgen.targets.vulkan.plan.matmul.matrix import plan_matrix
 from kgen.targets.vulkan.plan.rows.rowwise import fewest_lanes
 from kgen.targets.vulkan.plan.rows.rowwise import vector_of as vector_of_row
 
@@ -132,9 +134,8 @@ def _staged(spec: Matmul, target: Target) -> FmaMatmul:
         return (max(rows, cols) > limit, work)
 
     dots = spec.dtype is DType.S8
-    # Bytes that are taken out of their words hold four times the registers.
-    dot_tiles = DOT_TILES if target.has(DOT_PRODUCT) else DOT_TILES[1:]
-    block_m, block_n, thread_m, thread_n = min(dot_tiles if dots else FMA_TILES, key=cost)
+    tiles = _dot_tiles(spec, target) if dots else FMA_TILES
+    block_m, block_n, thread_m, thread_n = min(tiles, key=cost)
     return FmaMatmul(
         block_m=block_m,
         block_n=block_n,
@@ -143,6 +144,23 @@ def _staged(spec: Matmul, target: Target) -> FmaMatmul:
         thread_m=thread_m,
         thread_n=thread_n,
     )
+
+
+def _dot_tiles(spec: Matmul, target: Target) -> list[tuple[int, int, int, int]]:
+    """Those of which a line of a K-tile, byte by byte where rows are no whole words, has at most a
+    byte for each invocation."""
+    # Bytes that are taken out of their words hold four times the registers.
+    tiles = DOT_TILES if target.has(DOT_PRODUCT) else DOT_TILES[1:]
+    bytewise = [plan_matrix(spec, target, name, QUAD).width == 1 for name in "ab"]
+    across = (spec.layout.a_transposed, not spec.layout.b_transposed)
+
+    def fits(tile: tuple[int, int, int, int]) -> bool:
+        block_m, block_n, thread_m, thread_n = tile
+        invocations = block_m // thread_m * (block_n // thread_n)
+        sides = zip((block_m, block_n), across, bytewise, strict=True)
+        return all(block <= invocations for block, *whether in sides if all(whether))
+
+    return [tile for tile in tiles if fits(tile)]
 
 
 def _few(spec: Matmul, target: Target) -> UnstagedMatmul:
