@@ -79,10 +79,25 @@ def _given(texts: Sequence[str], inputs: Sequence[Value]) -> dict[str, Array]:
     return found
 
 
-def print_results(results: Sequence[ProgramResult], *, json: bool = False) -> None:
+def print_steps(result: ProgramResult) -> None:
+    """Every step of a program, with the error of the value that comes nearest to its bound."""
+    print(f"{result.target}/{result.program}, error of each step as a part of its bound:")
+    rows = [
+        (s.number + 1, "passed" if s.passed else "failed", s.error, s.kernel, " ".join(s.nodes))
+        for s in result.steps
+    ]
+    print_table(("step", "result", "of bound", "kernel", "nodes"), rows)
+
+
+def print_results(
+    results: Sequence[ProgramResult], *, json: bool = False, nodes: bool = False
+) -> None:
     if json:
         print_json({"programs": [result.to_json() for result in results]})
         return
+    for result in results:
+        if nodes and result.steps:
+            print_steps(result)
     rows = []
     for result in results:
         worst = max((s.error for s in result.steps if s.error is not None), default=None)

@@ -89,6 +89,14 @@ def test_on_the_command_line(
     assert main(["verify", str(bundle), *given, "--json"]) == 0
     (program,) = json.loads(capsys.readouterr().out)["programs"]
     assert program["passed"] and program["steps"] == 3
+    assert program["wrong"] == [] and "nodes" not in program
+    assert main(["verify", str(bundle), *given, "--nodes", "--json"]) == 0
+    (program,) = json.loads(capsys.readouterr().out)["programs"]
+    assert [step["nodes"] for step in program["nodes"]][1] == ["/MatMul3", "/Add4"]
+    assert main(["verify", str(bundle), *given, "--nodes"]) == 0
+    assert capsys.readouterr().out.count("passed") == 3 + 3 + 1  # Kernels, steps, the program.
+    assert main(["verify", str(bundle), "--nodes"]) == 2
+    assert "give --model with it" in capsys.readouterr().err
     np.save(tmp_path / "x.npy", np.ones((4, 13), np.float32))
     assert main(["verify", str(bundle), *given]) == 2
     assert "x.npy is 4x13 float32; expected 5x13 f32" in capsys.readouterr().err

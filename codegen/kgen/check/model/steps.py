@@ -61,6 +61,16 @@ class StepResult:
     def passed(self) -> bool:
         return not self.reason and (self.error is None or self.error <= 1.0)
 
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "step": self.number,
+            "kernel": self.kernel,
+            "nodes": self.nodes,
+            "value": self.value,
+            "error": self.error,
+            "reason": self.reason,
+        }
+
 
 @frozen
 class ProgramResult:
@@ -84,22 +94,21 @@ class ProgramResult:
     def first_wrong(self) -> StepResult | None:
         return next((step for step in self.steps if not step.passed), None)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, *, nodes: bool = False) -> dict[str, Any]:
+        """The steps that are wrong, and with `nodes` all of them."""
+        listed = {"nodes": [step.to_json() for step in self.steps]} if nodes else {}
         return {
             "program": self.program,
             "target": self.target,
             "executed_on": self.on,
             "passed": self.passed,
             "steps": len(self.steps),
-            "wrong": [
-                {"step": s.number, "kernel": s.kernel, "nodes": s.nodes, "value": s.value,
-                 "error": s.error, "reason": s.reason}
-                for s in self.steps if not s.passed
-            ],
+            "wrong": [step.to_json() for step in self.steps if not step.passed],
+            **listed,
             "outputs": dict(self.outputs),
             "reason": self.reason,
             "deviation": dict(self.deviation),
-        }  # fmt: skip
+        }
 
 
 def verify_program(

@@ -65,6 +65,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="programs: also run every step, and the whole, against this model in f64",
     )
     parser.add_argument(
+        "--nodes",
+        action="store_true",
+        help="with --model: every step, with the nodes that it stands for",
+    )
+    parser.add_argument(
         "--input",
         action="append",
         default=[],
@@ -92,6 +97,8 @@ def run(args: argparse.Namespace) -> int:
         raise SpecError("--profile counts in the emulator; give --on emulator with it")
     if args.input and args.model is None:
         raise SpecError(f"--input {args.input[0]} is given to a model; give --model with it")
+    if args.nodes and args.model is None:
+        raise SpecError("--nodes shows steps that are held against a model; give --model with it")
     schedules = SCHEDULES if args.seeds is None else whole("seeds", args.seeds, 1)
     emulation = Emulation(schedules=schedules, strict=args.strict)
     with BundleFile(args.file) as bundle:
@@ -107,7 +114,9 @@ def run(args: argparse.Namespace) -> int:
             results = _against_model(bundle, args, executor)
         profiles = profile(bundle, seed=args.seed, progress=progress) if args.profile else ()
         if args.json:
-            programs = {"programs": [r.to_json() for r in results]} if args.model else {}
+            programs = (
+                {"programs": [r.to_json(nodes=args.nodes) for r in results]} if args.model else {}
+            )
             print_json(report.to_json() | _profiles_json(profiles, args) | programs)
         else:
             end_progress()
@@ -116,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
                 end_progress()
                 print_kernel_profile(kernel, source=args.source)
             if args.model:
-                print_results(results)
+                print_results(results, nodes=args.nodes)
         end_progress()
     return 0 if report.passed and all(result.passed for result in results) else 1
 

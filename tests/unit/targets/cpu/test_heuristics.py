@@ -231,6 +231,18 @@ def test_two_cores_share_few_rows_and_one_reads_them_whole(m: int, n: int) -> No
     assert columns >= n or m * (columns + schedule.nc) * 4 > 32768
 
 
+@pytest.mark.parametrize(("m", "nr"), [(5, 64), (6, 64), (7, 48), (8, 48)])
+def test_panels_of_few_rows_are_as_wide_as_registers_hold_all_rows(m: int, nr: int) -> None:
+    """Of 32 registers two are not for sums and vectors of B."""
+    target = FAMILY.find("x86-64-v4")
+    assert target is not None
+    wide = dataclasses.replace(target, device="Golden Cove")
+    schedule = FAMILY.choose(Matmul(m=m, n=1024, k=1024, dtype=DType.F32), wide)
+    assert isinstance(schedule, CpuMatmul)
+    assert (schedule.mr, schedule.nr, schedule.mc) == (m, nr, m)
+    assert schedule.pack_a and schedule.pack_b
+
+
 @pytest.mark.parametrize("constant", [(), ("b",)])
 def test_bf16_is_widened_where_pairs_gain_nothing(constant: tuple[Literal["b"], ...]) -> None:
     """The core decides: two rows still go in pairs, and so does what is too narrow."""

@@ -70,7 +70,8 @@ PAIRED_COLUMNS, PAIRED_ROWS = 512, 16
 #: are on their way (4 rows by 4096 x 4096 in f32: 28 GB/s instead of 24, Zen 4).
 PREFETCH = 2
 #: Bytes of the sums of all rows on cores that find rows of B by themselves, which are best read
-#: from end to end (1 x 4096 x 4096 in s8: 566 us, 720 in two blocks of columns; Golden Cove).
+#: from end to end (1 x 4096 x 4096 in s8: 566 us, 720 in two blocks of columns; Golden Cove). Two
+#: thirds of its first-level cache: 4 x 2048 x 2048 in f32 takes 588 us, with 18432 bytes 665.
 FOUND_SUMS = 32768
 #: Of f32 in vectors of half a line, which take longer for the rows of B than the sums do: 2 rows by
 #: 4096 x 4096 on AVX2 read 23.1 GB/s with blocks of 2048 columns, 21.6 with 688 (Zen 4).
@@ -166,12 +167,11 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
         kc = kc if spec.m > STREAM_A_ROWS else _for_rows(spec, LANES_K)
     vectors = max(widths, key=lambda v: (rows(v), v))
     if packs_a and rows(1) == spec.m and walks_panels(spec, target):
-        vectors = max(v for v in range(1, PANELS_VECTORS + 1) if rows(v) == spec.m)
+        nr = vector * max(v for v in range(1, PANELS_VECTORS + 1) if rows(v) == spec.m)
+        nc = paired(spec.n, spec.n, nr)
+        return CpuMatmul(mr=spec.m, nr=nr, mc=spec.m, kc=PANELS_K, nc=nc, pack_a=True, pack_b=True)
     mr, nr = rows(vectors), vectors * vector
     mc = rounded_up(spec.m, mr)
-    if packs_a and mr == spec.m and walks_panels(spec, target):
-        nc = paired(spec.n, spec.n, nr)
-        return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=PANELS_K, nc=nc, pack_a=True, pack_b=True)
     if packs_a or (spec.dtype is DType.S8 and spec.k % kc):
         kc = rounded_up(kc, LINE_BYTES // spec.dtype.itemsize if dot else vector)
     itemsize = spec.accumulate.itemsize
