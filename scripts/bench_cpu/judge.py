@@ -13,6 +13,10 @@ from enum import StrEnum
 from scripts.bench_cpu.kinds import INSTRUCTIONS
 from scripts.bench_cpu.results import Row
 
+#: A kernel that is up to so many times as fast as a ceiling is at it: reads from memory and from
+#: the last-level cache differ by as much between two measurements on a shared machine.
+AT_CEILING = 1.15
+
 
 class Statistic(StrEnum):
     """What of the rows is held against a threshold."""
@@ -132,8 +136,8 @@ def _values(bar: Bar, rows: Sequence[Row]) -> Iterator[tuple[Row, float]]:
 
 def _standing(bar: Bar, row: Row, value: float) -> Standing:
     known = {name: row.ratios[name] for name in bar.ceilings if name in row.ratios}
-    # What a kernel is faster than is no ceiling, unless there is no other.
-    fractions = {name: known[name] for name in known if known[name] <= 1} or known
+    # What a kernel is much faster than is no ceiling, unless there is no other.
+    fractions = {name: min(f, 1.0) for name, f in known.items() if f <= AT_CEILING} or known
     binds = max(fractions, key=lambda name: fractions[name], default=None)
     return Standing(
         kernel=row.kernel,

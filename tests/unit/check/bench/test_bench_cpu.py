@@ -100,6 +100,13 @@ def test_what_a_kernel_is_faster_than_binds_only_where_nothing_else_does() -> No
     assert (found.at_ceiling, found.standings[0].binds) == (0.6, "peak")
 
 
+def test_a_kernel_a_little_faster_than_a_ceiling_is_at_it() -> None:
+    rows = [row("matmul_a_f32", torch=1.1, peak=0.3, read=1.05)]
+    found = judge(bar(LEAST, 1.2, "peak", "read"), rows)
+    assert (found.at_ceiling, found.standings[0].binds) == (1.1, "read")
+    assert found.out_of_reach
+
+
 def test_a_miss_within_the_noise_is_said_to_be_one() -> None:
     found = judge(bar(LEAST, 1.0), [row("matmul_a_f32", torch=0.99, peak=0.9, noise=0.02)])
     assert not found.reached
