@@ -22,12 +22,14 @@ from kgen_runtime.values import frozen
 @frozen
 class Rendered:
     """Instructions, one a line, and what holds the results. `numbers` and `truths` are the names
-    that they define, for instruction sets that declare registers."""
+    that they define, for instruction sets that declare registers; `ordered` are the results that
+    :meth:`Renderer.is_ordered` is about."""
 
     lines: tuple[str, ...]
     results: tuple[str, ...]
     numbers: tuple[str, ...]
     truths: tuple[str, ...]
+    ordered: tuple[str, ...]
 
     @property
     def result(self) -> str:
@@ -75,6 +77,10 @@ class Renderer(ABC):
         """The lines that give `result` the value of a primitive, or of a call of a native
         function; more values than that have names that start with `result`."""
 
+    def is_ordered(self, step: Expression) -> bool:
+        """A primitive that must be done as it stands, for instruction sets that have to be told."""
+        return False
+
     def lowered(self, expression: Expression) -> Expression:
         """An expression in primitives and in calls of native functions."""
         return expand(expression, self.native, compute=self.computes_in)
@@ -114,6 +120,7 @@ class Renderer(ABC):
         counts: Counter[str] = Counter()
         lines: list[str] = []
         defined: dict[bool, list[str]] = {False: [], True: []}
+        ordered: list[str] = []
         for step in unknown(wanted, known):
             if step.primitive is P.CONSTANT:
                 known[step] = self.constant(step.number)
@@ -124,12 +131,14 @@ class Renderer(ABC):
             name = (names or {}).get(step) or f"{prefix}_{word}{number}"
             lines += self.instruction(step, name, [known[a] for a in step.arguments])
             defined[step.truth].append(name)
+            ordered += [name] if self.is_ordered(step) else []
             known[step] = name
         return Rendered(
             lines=tuple(lines),
             results=tuple(known[each] for each in wanted),
             numbers=tuple(defined[False]),
             truths=tuple(defined[True]),
+            ordered=tuple(ordered),
         )
 
 

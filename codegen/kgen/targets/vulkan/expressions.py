@@ -4,6 +4,12 @@ Vulkan 1.3, "Precision and Operation of SPIR-V Instructions": division 2.5 ulp, 
 InverseSqrt (2 ulp), Exp2 3 + 2 |x| ulp, Log2 3 ulp or 2^-21 absolute next to 1. NaN and infinity
 are what drivers keep, but promise only with float controls; so NaN is told by its bits, that of
 x - x too, which drivers take for 0.
+
+A driver may move a constant from one addition to another ("NoContraction"): Mesa computes
+c + (x - y) as (c + x) - y, whose error is that of c + x however near x and y are, and more than
+the tolerance of the formula. So additions and subtractions of formulas are `ordered`, which a
+module says by NoContraction. Those that fold a row are not: nothing is promised of their order, and
+a term that is an addition is itself ordered.
 """
 
 from __future__ import annotations
@@ -71,7 +77,7 @@ class SpirvRenderer(Renderer):
             return _is_nan(result, operands[0])
         if step.primitive in (P.MIN, P.MAX):
             return _choose(step.primitive, result, operands)
-        if step.primitive is P.SUB and operands[0] == operands[1]:
+        if step.primitive is P.SUB and not self.is_ordered(step):
             return _less_itself(result, operands[0])
         if step.primitive in NARROW:
             dtype = NARROW[step.primitive]
@@ -87,6 +93,12 @@ class SpirvRenderer(Renderer):
                 f"{result} = OpFDiv %float %float_1 {result}_root",
             ]
         return [f"{result} = {OPCODES[step.primitive]} {joined}"]
+
+    def is_ordered(self, step: Expression) -> bool:
+        """Additions and subtractions, but of a number from itself."""
+        if step.primitive is P.SUB:
+            return step.arguments[0] is not step.arguments[1]
+        return step.primitive is P.ADD
 
     def functions(self, *expressions: Expression) -> Iterator[str]:
         """Helper functions of the module that expressions in calls take."""

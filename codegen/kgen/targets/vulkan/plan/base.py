@@ -302,10 +302,9 @@ class VulkanPlan(Plan):
         return tuple(f"{mode} 16" for mode in FLOAT_MODES) if self.rounds_f16 else ()
 
     @property
-    def uncontracted(self) -> tuple[str, ...]:
-        """Results, ids without %, of additions that a driver must do as they stand: without
-        NoContraction it may add a constant to another summand first (Vulkan 1.3, "Precision and
-        Operation of SPIR-V Instructions")."""
+    def ordered(self) -> tuple[str, ...]:
+        """Results of additions that a driver must do as they stand: NoContraction (Vulkan 1.3,
+        "Precision and Operation of SPIR-V Instructions")."""
         return ()
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -124,6 +125,11 @@ class ElementwisePlan(VulkanPlan):
     def scalar_type(self) -> str:
         """The type of what is computed with."""
         return self.renderer.scalar
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        each = itertools.product(range(self.schedule.unroll), self.components)
+        return tuple(name for at in each for name in self.element(*at).ordered)
 
     def element(self, access: int, component: int) -> Rendered:
         """The expressions of one scalar; the results are %<output><access>_<component> and the

@@ -36,9 +36,9 @@ class MatmulPlan(VulkanPlan):
         return self.spec.out is DType.S32
 
     @property
-    def uncontracted(self) -> tuple[str, ...]:
+    def ordered(self) -> tuple[str, ...]:
         """The epilogue's: what is added to a sum would go into one of its parts otherwise."""
-        return self.epilogue.additions if self.epilogue.fused.changes else ()
+        return self.epilogue.rendered.ordered if self.epilogue.fused.changes else ()
 
     @property
     def sum_type(self) -> str:

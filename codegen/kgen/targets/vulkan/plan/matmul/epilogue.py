@@ -41,16 +41,6 @@ class Epilogue:
         values = dict(zip(names, (f"%{p}" for p in self.parameters), strict=True))
         return self.renderer.render(self.fused.expression, values, f"%{FUNCTION}_result")
 
-    @property
-    def additions(self) -> tuple[str, ...]:
-        """The ids of what is added or subtracted, without %."""
-        found = (line.partition(" = ") for line in self.rendered.lines)
-        return tuple(
-            result.removeprefix("%")
-            for result, _, instruction in found
-            if instruction.startswith(("OpFAdd ", "OpFSub "))
-        )
-
     def index(self, argument: Argument, store: Store) -> str:
         """The id of the index of an argument's values for an access."""
         return {

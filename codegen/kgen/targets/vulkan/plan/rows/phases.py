@@ -10,6 +10,7 @@ from functools import cached_property
 
 from kgen.ops import Expression
 from kgen.ops.expression import node, unknown, variable
+from kgen.targets.expressions import Rendered
 from kgen.targets.rows.parts import Fold, Phase, RowInput, RowOutput
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import Dimension
@@ -70,12 +71,13 @@ class Store:
 
 @frozen
 class Body:
-    """What a phase does with one of a lane's vectors: `lines` compute and fold; `stores` are what
-    the last phase writes."""
+    """What a phase does with one of a lane's vectors: `lines` compute and fold, of which `ordered`
+    are results; `stores` are what the last phase writes."""
 
     vector: Vector
     loads: tuple[Load, ...]
     lines: tuple[str, ...]
+    ordered: tuple[str, ...]
     stores: tuple[Store, ...]
 
 
@@ -120,7 +122,7 @@ class PhasePlan:
 
     phase: Phase
     after: str
-    row_lines: tuple[str, ...]
+    row_values: Rendered
     row_stores: tuple[Store, ...]
     bodies: tuple[Body, ...]
     carried: tuple[Carried, ...]
@@ -130,6 +132,11 @@ class PhasePlan:
     @property
     def title(self) -> str:
         return ", ".join(fold.title for fold in self.phase.folds)
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        of_bodies = (result for body in self.bodies for result in body.ordered)
+        return (*self.row_values.ordered, *of_bodies)
 
 
 @frozen
@@ -287,7 +294,7 @@ class RowPhases:
             yield PhasePlan(
                 phase=phase,
                 after=after,
-                row_lines=row_values.lines,
+                row_values=row_values,
                 row_stores=row_stores,
                 bodies=tuple(bodies),
                 carried=carried,
@@ -313,9 +320,12 @@ class RowPhases:
                     scalar = 0 if of.columns.single else c
                     element[variable(of.name)] = f"%{load.name}_{scalar}{self.renderer.suffix}"
         lines: list[str] = []
+        ordered: list[str] = []
         for c, element in enumerate(known):
             prefix = f"%{phase.name}_{vector.name}_{c}"
-            lines += self.renderer.compute(phase.wanted, element, prefix).lines
+            rendered = self.renderer.compute(phase.wanted, element, prefix)
+            lines += rendered.lines
+            ordered += rendered.ordered
         for fold in phase.folds:
             values = [element[fold.argument] for element in known]
             lines += self._fold(fold, values, vector, lane)
@@ -323,6 +333,7 @@ class RowPhases:
             vector=vector,
             loads=tuple(loads),
             lines=tuple(lines),
+            ordered=tuple(ordered),
             stores=() if phase.folds else tuple(self._stores(vector, known)),
         )
 

@@ -163,6 +163,10 @@ class RowwisePlan(VulkanPlan):
     def phases(self) -> tuple[PhasePlan, ...]:
         return self.row_phases.made
 
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        return tuple(result for each in self.phases for result in each.ordered)
+
 
 def plan_rowwise(
     spec: Rowwise, target: Target, schedule: GpuRows, kind: type[RowwisePlan] = RowwisePlan
