@@ -8,6 +8,7 @@ pytest.importorskip("onnx")
 from kgen.graph.rewrites.norms import normalized
 from kgen.graph.rewrites.recognise import recognised
 from kgen.ops import parse
+from kgen.ops.expression import call, variable
 
 #: Constants as f32 has them.
 ROOT2, ROOT_2_PI, CUBE = 1.4142135381698608, 0.7978845834732056, 0.044714998453855515
@@ -44,12 +45,21 @@ def test_written_out(written: str, name: str) -> None:
         "x * 0.5 * (1.001 + erf(x / 1.4142135381698608))",
         "mean(x * x) + x",
         "where(logical_not(less(x, 0)), 1, 0)",
-        "where(logical_not(x), 1, 0)",  # A truth value that is an input.
+        "where(logical_not(x), 1, 0)",
         "1 / (1 + sqrt(x))",
     ],
 )
 def test_others_stay(other: str) -> None:
     assert recognised(parse(other)) is parse(other)
+
+
+def test_truth_values_that_are_inputs() -> None:
+    """An importer's inputs are numbers until they are typed."""
+    condition = call("logical_not", [variable("c")], truth=True)
+    chosen = call("where", [condition, 1.0, 0.0])
+    assert recognised(chosen) is chosen
+    twice = call("where", [variable("c"), call("neg", [chosen]), chosen])
+    assert recognised(twice) is twice
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ however it is written. A function has its own accuracy and, on some targets, its
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
 
 from kgen.ops.expression import Expression, Primitive, steps, with_arguments
@@ -74,7 +75,16 @@ def _waists(whole: Expression) -> list[Expression]:
             break
         front.remove(last)
         front |= {a for a in last.arguments if a.primitive is not Primitive.CONSTANT}
-    return [part for part in inner if not part.truth and _depth(whole, part) > 1]
+    truths = {truth for step in number for truth in _truths(step)}
+    return [part for part in inner if part not in truths and _depth(whole, part) > 1]
+
+
+def _truths(step: Expression) -> Iterator[Expression]:
+    """The arguments that a function takes as truth values, which an input need not say of itself."""
+    if step.primitive is Primitive.CALL:
+        function = functions()[step.name]
+        each = zip(function.parameters, step.arguments, strict=False)
+        yield from (argument for parameter, argument in each if parameter in function.truths)
 
 
 def _depth(whole: Expression, part: Expression) -> int:
@@ -98,7 +108,7 @@ def _value(whole: Expression, part: Expression, x: float) -> float:
 
     try:
         found = value(whole)
-    except (ArithmeticError, ValueError, TypeError):  # the last where the part is a truth value
+    except (ArithmeticError, ValueError):
         return math.nan
     return float(found)  # type: ignore[arg-type]
 
