@@ -14,6 +14,7 @@ from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.schedule.amx_blocks import CLOCK
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.cost_model import predict
+from kgen.targets.cpu.schedule.ways import busiest
 
 NAMES = ("x86-64", "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "x86-64-amx", "aarch64-neon")
 SHAPES = ((33, 70, 40), (64, 256, 784), (100, 1000, 1001), (128, 768, 3072), (512, 512, 512))
@@ -52,6 +53,30 @@ def test_the_first_candidate_is_chosen_and_all_fit(name: str) -> None:
                 assert ranked[0].seconds <= 1.14 * least
                 for candidate in ranked:
                     FAMILY.plan(spec, target(name), candidate.schedule)
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+def test_two_cores_have_as_much_to_do(name: str) -> None:
+    """Where it costs one of them little: blocks of rows come out as 30 and 20, or as one."""
+    for shape in ((50, 768, 768), (49, 512, 2048), (197, 768, 768), (256, 3072, 768)):
+        spec = product(*shape)
+        schedule = FAMILY.candidates(spec, target(name))[0].schedule
+        assert isinstance(schedule, CpuMatmul)
+        assert busiest(spec, schedule, 2) <= 0.54
+
+
+def test_the_busiest_core_takes_the_next_task_when_it_is_done() -> None:
+    def part(mc: int, nc: int, cores: int) -> float:
+        schedule = CpuMatmul(mr=6, nr=16, mc=mc, kc=64, nc=nc, pack_a=False, pack_b=True)
+        return busiest(product(50, 768, 64), schedule, cores)
+
+    assert part(54, 768, 1) == part(54, 768, 2) == 1
+    assert part(30, 768, 2) == 0.6
+    assert part(54, 384, 2) == part(54, 192, 2) == 0.5
+    assert part(54, 192, 3) == 0.5
+    # 30 x 384, twice; then 20 x 384, twice
+    assert part(30, 384, 2) == 0.5
+    assert part(30, 384, 3) == 0.4
 
 
 def test_seconds_are_those_of_the_terms() -> None:

@@ -11,7 +11,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING, may_sum_in_out
-from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up
+from kgen.targets.cpu.schedule.block_sizes import balanced, parts, rounded_up
 from kgen.targets.cpu.schedule.blocking import (
     ENOUGH_TASKS,
     WIDENED_COLUMNS,
@@ -52,6 +52,8 @@ NARROW_IN_PLACE = 16
 SLICES, SLICE_BLOCKS, SLICED_WORK = 4, 4, 1 << 22
 #: Seconds under which a task is not cut for the sake of more.
 TASK_SECONDS = 100e-6
+#: As many products, each of several tasks, or more come out even.
+EVEN_BATCH = 8
 
 
 def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
@@ -93,6 +95,8 @@ def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
     faster = [c for c in others if c.seconds * grid.clearly <= first.seconds]
     if not faster:
         return (first, *others)
+    if not any(is_even(spec, grid, c) for c in faster):
+        faster = [c for c in others if c.seconds <= first.seconds]
     best = spread(spec, grid, faster)
     rest = sorted((c for c in (first, *others) if c is not best), key=lambda c: c.seconds)
     return (best, *rest)
@@ -102,7 +106,7 @@ def spread(
     spec: Matmul, grid: Grid, candidates: Sequence[Candidate[CpuMatmul]]
 ) -> Candidate[CpuMatmul]:
     """Of those that cost one core little more than the best, the one whose tasks keep more cores
-    busy; a second task may cost more than further ones."""
+    busy; tasks that two cores have as much to do with may cost more than further ones."""
     least = candidates[0].seconds
     wanted = min(ENOUGH_TASKS, max(1, int(least / TASK_SECONDS)))
 
@@ -111,10 +115,32 @@ def spread(
         count = spec.batch * -(-spec.m // schedule.mc) * -(-spec.n // schedule.nc)
         return min(count, wanted)
 
-    several = [c for c in candidates if tasks(c) > 1 and c.seconds <= least * grid.second_cost]
-    pool = several or list(candidates)
+    def suits(candidate: Candidate[CpuMatmul]) -> bool:
+        return wanted > 1 and is_even(spec, grid, candidate)
+
+    even = [c for c in candidates if c.seconds <= least * grid.second_cost and suits(c)]
+    pool = even or list(candidates)
     most = max(pool[0].seconds, least * grid.tasks_cost)
-    return max((c for c in pool if c.seconds <= most), key=lambda c: (tasks(c), -c.seconds))
+    near = [c for c in candidates if c.seconds <= most]
+    return max(near, key=lambda c: (suits(c), tasks(c), -c.seconds))
+
+
+def is_even(spec: Matmul, grid: Grid, candidate: Candidate[CpuMatmul]) -> bool:
+    """Two cores have as much to do."""
+    return busiest(spec, candidate.schedule, 2) <= grid.even
+
+
+def busiest(spec: Matmul, schedule: CpuMatmul, cores: int) -> float:
+    """The part of the work that the busiest of so many cores has, each of which takes the next task
+    when it is done with one."""
+    busy = [0] * cores
+    rows, columns = (
+        [size for size, count in parts(extent, part) for _ in range(count)]
+        for extent, part in ((spec.m, schedule.mc), (spec.n, schedule.nc))
+    )
+    for width, height in itertools.product(columns * min(spec.batch, EVEN_BATCH), rows):
+        busy[busy.index(min(busy))] += height * width
+    return max(busy) / sum(busy)
 
 
 def ways(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
