@@ -28,6 +28,7 @@ from scripts.bench_cpu.tables import (
     THREADED,
     TILES_ROOF,
     TRANSCENDENTAL,
+    TWO_CORES,
     Table,
     streams,
 )
@@ -193,11 +194,11 @@ def _threads() -> Iterator[Bar]:
     two = partial(_bar, table="threads", statistic=LEAST, against="one thread")
     yield two(
         "two threads, against one, from 512^3", threshold=1.8,
-        rows=_large, ceilings=("two cores",),
+        rows=_large, ceilings=TWO_CORES,
     )  # fmt: skip
     yield two(
         "two threads, against one, over 20 MFLOP", threshold=1.8,
-        rows=_over_threaded, ceilings=("two cores",),
+        rows=_over_threaded, ceilings=TWO_CORES,
     )  # fmt: skip
     yield two("two threads, against one, every shape", threshold=1.0)
 

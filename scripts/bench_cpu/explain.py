@@ -17,6 +17,7 @@ CEILINGS = {
     "copy": "copying at the measured bandwidth",
     "convert": "widening, one multiplication and rounding",
     "two cores": "what two cores gained on arithmetic alone",
+    "two cores reading": "reading by two cores at once",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 from collections.abc import Collection, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import kgen
@@ -13,7 +14,7 @@ from kgen import spec as specs
 from kgen.check.bench import run as bench
 from kgen.check.bench import timing
 from kgen.check.verify import inputs
-from kgen.spec import Spec
+from kgen.spec import Matmul, Spec
 from scripts.bench_cpu import calls, cores
 from scripts.bench_cpu.results import Row
 from scripts.bench_cpu.tables import Table
@@ -65,24 +66,28 @@ def _against(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
 
 def _two_threads(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
     """Two threads against one, of the same kernel on the same data, and against what two cores give
-    at that time: times of a moment in which they give little are taken again."""
-    one_thread, two_cores = table.beside(spec)
+    at that time, which also read as much together where reading may take longest: times of a moment
+    in which they give little are taken again."""
+    assert isinstance(spec, Matmul)
+    one_thread, two_cores, *reading = table.beside(spec)
     with (
         kgen_runtime.load(path, device="cpu", num_threads=1) as one,
         kgen_runtime.load(path, device="cpu", num_threads=2) as two,
         cores.alone_and_both() as alone_and_both,
+        ExitStack() as stack,
     ):
+        read = [stack.enter_context(cores.alone_and_both("read", spec))[-1] for _ in reading]
         (entry,) = (kernel.entry for kernel in one.values())
         data = next(iter(inputs.data_sets(entry, 0))).buffers
         runs = [bench.caller(kernels, next(iter(kernels.values())), data) for kernels in (two, one)]
         taken = timing.quiet_samples(
-            [*runs, *alone_and_both],
+            [*runs, *alone_and_both, *read],
             rounds,
             LIMIT,
             attempts=ATTEMPTS,
-            unrest=lambda times: CORES / cores.gain(times[2:]),
+            unrest=lambda times: CORES / cores.gain(times[2:4]),
         ).times
-    double, single = taken[:2]
+    double, single, *both = taken
     seconds = statistics.median(double)
     ratio = statistics.median(single) / seconds
     problem = specs.from_json(entry.spec)
@@ -91,6 +96,7 @@ def _two_threads(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
         seconds=seconds,
         gflops=problem.flops / seconds / 1e9,
         gbytes=problem.bytes_moved / seconds / 1e9,
-        ratios={one_thread: ratio, two_cores: ratio / cores.gain(taken[2:])},
+        ratios={one_thread: ratio, two_cores: ratio / cores.gain(both[:2])}
+        | {name: statistics.median(both[2]) / cores.REPEATS / seconds for name in reading},
         noise={one_thread: timing.ratio_noise(double, single)},
     )

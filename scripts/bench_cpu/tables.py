@@ -48,6 +48,9 @@ QUICK = 2**24
 THREADED = 20e6
 #: A product takes as long as the slower of these at least.
 ROOF = ("peak", "read")
+#: What limits two threads: what two cores gain in registers, and how fast they read together.
+TWO_CORES = ("two cores", "two cores reading")
+READING = ("read", "two cores reading")
 #: On AMX tiles, which are loaded; where there are none, none are measured.
 TILES_ROOF = (*ROOF, "tiles")
 #: What products of models are held against, with weights as they lie and prepacked.
@@ -73,10 +76,8 @@ class Table:
     def beside(self, spec: Spec) -> list[str]:
         """What is timed beside a kernel. Products but those of few rows and many columns spend more
         time on arithmetic than on reading, however fast they are."""
-        ceilings = list(self.ceilings)
-        if "read" in ceilings and isinstance(spec, Matmul) and not _has_few_rows(spec):
-            ceilings.remove("read")
-        return [*self.peers, *ceilings]
+        reads = not isinstance(spec, Matmul) or _has_few_rows(spec)
+        return [*self.peers, *(c for c in self.ceilings if reads or c not in READING)]
 
 
 def _has_few_rows(spec: Matmul) -> bool:
@@ -99,7 +100,7 @@ def tables(quick: bool = False) -> list[Table]:
                 for m, n, k in (CUBES[:3] + OTHERS[:1] if quick else _threaded(dtype))
             ],
             peers=("one thread",),
-            ceilings=("two cores",),
+            ceilings=TWO_CORES,
         ),
         Table(name="cores", title="Two cores at once, half of the work each"),
         Table(name="calls", title="What a call costs"),

@@ -24,7 +24,7 @@ from scripts.bench_cpu.kinds import (
 from scripts.bench_cpu.measure import measure
 from scripts.bench_cpu.models import PRODUCTS
 from scripts.bench_cpu.results import Results, Row
-from scripts.bench_cpu.tables import Table, tables
+from scripts.bench_cpu.tables import TWO_CORES, Table, tables
 
 
 def row(kernel: str, seconds: float = 1e-3, noise: float = 0.0, **ratios: float) -> Row:
@@ -277,7 +277,7 @@ def test_figures_say_when_each_of_them_was_measured() -> None:
 def test_kernels_are_timed_on_one_thread_and_on_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scripts.bench_cpu.measure.ATTEMPTS", 1)
     spec = Matmul(m=16, n=16, k=16, dtype=DType.F32)
-    for name, peers in (("f32", ("numpy", "peak")), ("threads", ("one thread", "two cores"))):
+    for name, peers in (("f32", ("numpy", "peak")), ("threads", ("one thread", *TWO_CORES))):
         table = Table(name=name, title="t", specs=[spec], peers=peers)
         (found,) = measure(table, 2)
         assert found.kernel == spec.key
@@ -291,6 +291,10 @@ def test_reading_is_timed_beside_few_rows_only() -> None:
     beside = {spec.key: table.beside(spec) for spec in table.specs}
     assert "read" in beside["matmul_8x4096x4096_f32_nn"]
     assert "read" not in beside["matmul_128x384x384_f32_nn"]
+    table = next(table for table in tables() if table.name == "threads")
+    read = [spec.key for spec in table.specs if "two cores reading" in table.beside(spec)]
+    assert "matmul_8x4096x4096_f32_nn" in read and "matmul_1x4096x4096_bf16_nn" in read
+    assert "matmul_128x384x384_f32_nn" not in read
 
 
 def test_two_cores_are_done_in_half_the_time_at_best(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,9 +28,9 @@ class Grid:
     with B in place as well, with all of K, and of a B that fits in the second-level cache; of a
     larger one in place only with vectors of as many bytes as `in_place` has. `counts_passes`: tasks
     that one thread takes as one pass count as one, as was measured. `tasks_cost` and `second_cost`:
-    what it may cost one core to have more tasks, and to have two that are even: of which the busier
-    of two cores does at most this part of the work. `clearly`: what the model must promise to leave
-    the rule's way: less is its error.
+    what it may cost one core to have more tasks, and to have even ones, of which the busier of two
+    cores does at most the part `even`. `clearly`: what the model must promise to leave the rule's
+    way: less is its error.
     """
 
     vectors: Mapping[int, tuple[int, ...]]
