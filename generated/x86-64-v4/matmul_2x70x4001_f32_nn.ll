@@ -3,12 +3,12 @@
 ; computes:  out = A @ B, summed in f32
 ; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
 ;              movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=outer,mr=2,nr=32,mc=2,kc=256,nc=96,pack_a=0,pack_b=0,parts=4,prefetch=2,together=1 (model)
+; schedule:  mainloop=outer,mr=2,nr=32,mc=2,kc=256,nc=96,pack_a=0,pack_b=0,parts=4,prefetch=0,together=21 (model)
 ; launch:    1 task of 2 x 96 outputs: 1 x 1 blocks
 ; method:    outer-product GEMV: a task is a block of nc columns for all rows of A, and walks each block of kc of
 ;              B by 4 rows at once, from one end to the other
-; memory:    stack, 4992 B
-;            %acc: float [mc][nc], 448 B a row, 896 B, half a page from B's lower bits
+; memory:    stack, 4864 B
+;            %acc: float [mc][nc], 384 B a row, 768 B, half a page from B's lower bits
 ; arguments: a: input f32[2, 4001], strides [4001, 1]
 ;            b: input f32[4001, 70], strides [70, 1]
 ;            out: output f32[2, 70], strides [70, 1]
@@ -80,39 +80,23 @@ n.body:
   %n_n0.b = mul nuw i64 %n, 4
   %n_n0_m0 = getelementptr float, ptr %acc, i64 %n
   %n_n0_m0_v0.x0 = load <16 x float>, ptr %n_n0_m0, align 64
-  %n_n0_m1.row = getelementptr i8, ptr %acc, i64 448
+  %n_n0_m1.row = getelementptr i8, ptr %acc, i64 384
   %n_n0_m1 = getelementptr float, ptr %n_n0_m1.row, i64 %n
   %n_n0_m1_v0.x0 = load <16 x float>, ptr %n_n0_m1, align 64
   %n_n0_bk0_v0.at = getelementptr i8, ptr %b, i64 %n_n0.b
   %n_n0_bk0_v0 = load <16 x float>, ptr %n_n0_bk0_v0.at, align 4
-  %n_n0_bk0_v0.next1 = getelementptr i8, ptr %n_n0_bk0_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %n_n0_bk0_v0.next1, i32 0, i32 2, i32 1)
-  %n_n0_bk0_v0.next2 = getelementptr i8, ptr %n_n0_bk0_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %n_n0_bk0_v0.next2, i32 0, i32 2, i32 1)
   %n_n0_m0_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k0, <16 x float> %n_n0_bk0_v0, <16 x float> %n_n0_m0_v0.x0)
   %n_n0_m1_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k0, <16 x float> %n_n0_bk0_v0, <16 x float> %n_n0_m1_v0.x0)
   %n_n0_bk1_v0.at = getelementptr i8, ptr %b.k1, i64 %n_n0.b
   %n_n0_bk1_v0 = load <16 x float>, ptr %n_n0_bk1_v0.at, align 4
-  %n_n0_bk1_v0.next1 = getelementptr i8, ptr %n_n0_bk1_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %n_n0_bk1_v0.next1, i32 0, i32 2, i32 1)
-  %n_n0_bk1_v0.next2 = getelementptr i8, ptr %n_n0_bk1_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %n_n0_bk1_v0.next2, i32 0, i32 2, i32 1)
   %n_n0_m0_v0.x2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k1, <16 x float> %n_n0_bk1_v0, <16 x float> %n_n0_m0_v0.x1)
   %n_n0_m1_v0.x2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k1, <16 x float> %n_n0_bk1_v0, <16 x float> %n_n0_m1_v0.x1)
   %n_n0_bk2_v0.at = getelementptr i8, ptr %b.k2, i64 %n_n0.b
   %n_n0_bk2_v0 = load <16 x float>, ptr %n_n0_bk2_v0.at, align 4
-  %n_n0_bk2_v0.next1 = getelementptr i8, ptr %n_n0_bk2_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %n_n0_bk2_v0.next1, i32 0, i32 2, i32 1)
-  %n_n0_bk2_v0.next2 = getelementptr i8, ptr %n_n0_bk2_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %n_n0_bk2_v0.next2, i32 0, i32 2, i32 1)
   %n_n0_m0_v0.x3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k2, <16 x float> %n_n0_bk2_v0, <16 x float> %n_n0_m0_v0.x2)
   %n_n0_m1_v0.x3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k2, <16 x float> %n_n0_bk2_v0, <16 x float> %n_n0_m1_v0.x2)
   %n_n0_bk3_v0.at = getelementptr i8, ptr %b.k3, i64 %n_n0.b
   %n_n0_bk3_v0 = load <16 x float>, ptr %n_n0_bk3_v0.at, align 4
-  %n_n0_bk3_v0.next1 = getelementptr i8, ptr %n_n0_bk3_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %n_n0_bk3_v0.next1, i32 0, i32 2, i32 1)
-  %n_n0_bk3_v0.next2 = getelementptr i8, ptr %n_n0_bk3_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %n_n0_bk3_v0.next2, i32 0, i32 2, i32 1)
   %n_n0_m0_v0.x4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k3, <16 x float> %n_n0_bk3_v0, <16 x float> %n_n0_m0_v0.x3)
   %n_n0_m1_v0.x4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k3, <16 x float> %n_n0_bk3_v0, <16 x float> %n_n0_m1_v0.x3)
   store <16 x float> %n_n0_m0_v0.x4, ptr %n_n0_m0, align 64
@@ -121,39 +105,23 @@ n.body:
   %n_n16.b = mul nuw i64 %n_n16.n, 4
   %n_n16_m0 = getelementptr float, ptr %acc, i64 %n_n16.n
   %n_n16_m0_v0.x0 = load <16 x float>, ptr %n_n16_m0, align 64
-  %n_n16_m1.row = getelementptr i8, ptr %acc, i64 448
+  %n_n16_m1.row = getelementptr i8, ptr %acc, i64 384
   %n_n16_m1 = getelementptr float, ptr %n_n16_m1.row, i64 %n_n16.n
   %n_n16_m1_v0.x0 = load <16 x float>, ptr %n_n16_m1, align 64
   %n_n16_bk0_v0.at = getelementptr i8, ptr %b, i64 %n_n16.b
   %n_n16_bk0_v0 = load <16 x float>, ptr %n_n16_bk0_v0.at, align 4
-  %n_n16_bk0_v0.next1 = getelementptr i8, ptr %n_n16_bk0_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %n_n16_bk0_v0.next1, i32 0, i32 2, i32 1)
-  %n_n16_bk0_v0.next2 = getelementptr i8, ptr %n_n16_bk0_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %n_n16_bk0_v0.next2, i32 0, i32 2, i32 1)
   %n_n16_m0_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k0, <16 x float> %n_n16_bk0_v0, <16 x float> %n_n16_m0_v0.x0)
   %n_n16_m1_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k0, <16 x float> %n_n16_bk0_v0, <16 x float> %n_n16_m1_v0.x0)
   %n_n16_bk1_v0.at = getelementptr i8, ptr %b.k1, i64 %n_n16.b
   %n_n16_bk1_v0 = load <16 x float>, ptr %n_n16_bk1_v0.at, align 4
-  %n_n16_bk1_v0.next1 = getelementptr i8, ptr %n_n16_bk1_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %n_n16_bk1_v0.next1, i32 0, i32 2, i32 1)
-  %n_n16_bk1_v0.next2 = getelementptr i8, ptr %n_n16_bk1_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %n_n16_bk1_v0.next2, i32 0, i32 2, i32 1)
   %n_n16_m0_v0.x2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k1, <16 x float> %n_n16_bk1_v0, <16 x float> %n_n16_m0_v0.x1)
   %n_n16_m1_v0.x2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k1, <16 x float> %n_n16_bk1_v0, <16 x float> %n_n16_m1_v0.x1)
   %n_n16_bk2_v0.at = getelementptr i8, ptr %b.k2, i64 %n_n16.b
   %n_n16_bk2_v0 = load <16 x float>, ptr %n_n16_bk2_v0.at, align 4
-  %n_n16_bk2_v0.next1 = getelementptr i8, ptr %n_n16_bk2_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %n_n16_bk2_v0.next1, i32 0, i32 2, i32 1)
-  %n_n16_bk2_v0.next2 = getelementptr i8, ptr %n_n16_bk2_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %n_n16_bk2_v0.next2, i32 0, i32 2, i32 1)
   %n_n16_m0_v0.x3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k2, <16 x float> %n_n16_bk2_v0, <16 x float> %n_n16_m0_v0.x2)
   %n_n16_m1_v0.x3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k2, <16 x float> %n_n16_bk2_v0, <16 x float> %n_n16_m1_v0.x2)
   %n_n16_bk3_v0.at = getelementptr i8, ptr %b.k3, i64 %n_n16.b
   %n_n16_bk3_v0 = load <16 x float>, ptr %n_n16_bk3_v0.at, align 4
-  %n_n16_bk3_v0.next1 = getelementptr i8, ptr %n_n16_bk3_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %n_n16_bk3_v0.next1, i32 0, i32 2, i32 1)
-  %n_n16_bk3_v0.next2 = getelementptr i8, ptr %n_n16_bk3_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %n_n16_bk3_v0.next2, i32 0, i32 2, i32 1)
   %n_n16_m0_v0.x4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k3, <16 x float> %n_n16_bk3_v0, <16 x float> %n_n16_m0_v0.x3)
   %n_n16_m1_v0.x4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k3, <16 x float> %n_n16_bk3_v0, <16 x float> %n_n16_m1_v0.x3)
   store <16 x float> %n_n16_m0_v0.x4, ptr %n_n16_m0, align 64
@@ -165,39 +133,23 @@ n.latch:
 n.done:
   %e_n0_m0 = getelementptr float, ptr %acc, i64 64
   %e_n0_m0_v0.x0 = load <16 x float>, ptr %e_n0_m0, align 64
-  %e_n0_m1.row = getelementptr i8, ptr %acc, i64 448
+  %e_n0_m1.row = getelementptr i8, ptr %acc, i64 384
   %e_n0_m1 = getelementptr float, ptr %e_n0_m1.row, i64 64
   %e_n0_m1_v0.x0 = load <16 x float>, ptr %e_n0_m1, align 64
   %e_n0_bk0_v0.at = getelementptr i8, ptr %b, i64 256
   %e_n0_bk0_v0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %e_n0_bk0_v0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
-  %e_n0_bk0_v0.next1 = getelementptr i8, ptr %e_n0_bk0_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %e_n0_bk0_v0.next1, i32 0, i32 2, i32 1)
-  %e_n0_bk0_v0.next2 = getelementptr i8, ptr %e_n0_bk0_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %e_n0_bk0_v0.next2, i32 0, i32 2, i32 1)
   %e_n0_m0_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k0, <16 x float> %e_n0_bk0_v0, <16 x float> %e_n0_m0_v0.x0)
   %e_n0_m1_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k0, <16 x float> %e_n0_bk0_v0, <16 x float> %e_n0_m1_v0.x0)
   %e_n0_bk1_v0.at = getelementptr i8, ptr %b.k1, i64 256
   %e_n0_bk1_v0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %e_n0_bk1_v0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
-  %e_n0_bk1_v0.next1 = getelementptr i8, ptr %e_n0_bk1_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %e_n0_bk1_v0.next1, i32 0, i32 2, i32 1)
-  %e_n0_bk1_v0.next2 = getelementptr i8, ptr %e_n0_bk1_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %e_n0_bk1_v0.next2, i32 0, i32 2, i32 1)
   %e_n0_m0_v0.x2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k1, <16 x float> %e_n0_bk1_v0, <16 x float> %e_n0_m0_v0.x1)
   %e_n0_m1_v0.x2 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k1, <16 x float> %e_n0_bk1_v0, <16 x float> %e_n0_m1_v0.x1)
   %e_n0_bk2_v0.at = getelementptr i8, ptr %b.k2, i64 256
   %e_n0_bk2_v0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %e_n0_bk2_v0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
-  %e_n0_bk2_v0.next1 = getelementptr i8, ptr %e_n0_bk2_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %e_n0_bk2_v0.next1, i32 0, i32 2, i32 1)
-  %e_n0_bk2_v0.next2 = getelementptr i8, ptr %e_n0_bk2_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %e_n0_bk2_v0.next2, i32 0, i32 2, i32 1)
   %e_n0_m0_v0.x3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k2, <16 x float> %e_n0_bk2_v0, <16 x float> %e_n0_m0_v0.x2)
   %e_n0_m1_v0.x3 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k2, <16 x float> %e_n0_bk2_v0, <16 x float> %e_n0_m1_v0.x2)
   %e_n0_bk3_v0.at = getelementptr i8, ptr %b.k3, i64 256
   %e_n0_bk3_v0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %e_n0_bk3_v0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
-  %e_n0_bk3_v0.next1 = getelementptr i8, ptr %e_n0_bk3_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %e_n0_bk3_v0.next1, i32 0, i32 2, i32 1)
-  %e_n0_bk3_v0.next2 = getelementptr i8, ptr %e_n0_bk3_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %e_n0_bk3_v0.next2, i32 0, i32 2, i32 1)
   %e_n0_m0_v0.x4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k3, <16 x float> %e_n0_bk3_v0, <16 x float> %e_n0_m0_v0.x3)
   %e_n0_m1_v0.x4 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k3, <16 x float> %e_n0_bk3_v0, <16 x float> %e_n0_m1_v0.x3)
   store <16 x float> %e_n0_m0_v0.x4, ptr %e_n0_m0, align 64
@@ -225,15 +177,11 @@ n.body:
   %n_n0.b = mul nuw i64 %n, 4
   %n_n0_m0 = getelementptr float, ptr %acc, i64 %n
   %n_n0_m0_v0.x0 = load <16 x float>, ptr %n_n0_m0, align 64
-  %n_n0_m1.row = getelementptr i8, ptr %acc, i64 448
+  %n_n0_m1.row = getelementptr i8, ptr %acc, i64 384
   %n_n0_m1 = getelementptr float, ptr %n_n0_m1.row, i64 %n
   %n_n0_m1_v0.x0 = load <16 x float>, ptr %n_n0_m1, align 64
   %n_n0_bk0_v0.at = getelementptr i8, ptr %b, i64 %n_n0.b
   %n_n0_bk0_v0 = load <16 x float>, ptr %n_n0_bk0_v0.at, align 4
-  %n_n0_bk0_v0.next1 = getelementptr i8, ptr %n_n0_bk0_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %n_n0_bk0_v0.next1, i32 0, i32 2, i32 1)
-  %n_n0_bk0_v0.next2 = getelementptr i8, ptr %n_n0_bk0_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %n_n0_bk0_v0.next2, i32 0, i32 2, i32 1)
   %n_n0_m0_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k0, <16 x float> %n_n0_bk0_v0, <16 x float> %n_n0_m0_v0.x0)
   %n_n0_m1_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k0, <16 x float> %n_n0_bk0_v0, <16 x float> %n_n0_m1_v0.x0)
   store <16 x float> %n_n0_m0_v0.x1, ptr %n_n0_m0, align 64
@@ -242,15 +190,11 @@ n.body:
   %n_n16.b = mul nuw i64 %n_n16.n, 4
   %n_n16_m0 = getelementptr float, ptr %acc, i64 %n_n16.n
   %n_n16_m0_v0.x0 = load <16 x float>, ptr %n_n16_m0, align 64
-  %n_n16_m1.row = getelementptr i8, ptr %acc, i64 448
+  %n_n16_m1.row = getelementptr i8, ptr %acc, i64 384
   %n_n16_m1 = getelementptr float, ptr %n_n16_m1.row, i64 %n_n16.n
   %n_n16_m1_v0.x0 = load <16 x float>, ptr %n_n16_m1, align 64
   %n_n16_bk0_v0.at = getelementptr i8, ptr %b, i64 %n_n16.b
   %n_n16_bk0_v0 = load <16 x float>, ptr %n_n16_bk0_v0.at, align 4
-  %n_n16_bk0_v0.next1 = getelementptr i8, ptr %n_n16_bk0_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %n_n16_bk0_v0.next1, i32 0, i32 2, i32 1)
-  %n_n16_bk0_v0.next2 = getelementptr i8, ptr %n_n16_bk0_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %n_n16_bk0_v0.next2, i32 0, i32 2, i32 1)
   %n_n16_m0_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k0, <16 x float> %n_n16_bk0_v0, <16 x float> %n_n16_m0_v0.x0)
   %n_n16_m1_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k0, <16 x float> %n_n16_bk0_v0, <16 x float> %n_n16_m1_v0.x0)
   store <16 x float> %n_n16_m0_v0.x1, ptr %n_n16_m0, align 64
@@ -262,15 +206,11 @@ n.latch:
 n.done:
   %e_n0_m0 = getelementptr float, ptr %acc, i64 64
   %e_n0_m0_v0.x0 = load <16 x float>, ptr %e_n0_m0, align 64
-  %e_n0_m1.row = getelementptr i8, ptr %acc, i64 448
+  %e_n0_m1.row = getelementptr i8, ptr %acc, i64 384
   %e_n0_m1 = getelementptr float, ptr %e_n0_m1.row, i64 64
   %e_n0_m1_v0.x0 = load <16 x float>, ptr %e_n0_m1, align 64
   %e_n0_bk0_v0.at = getelementptr i8, ptr %b, i64 256
   %e_n0_bk0_v0 = call <16 x float> @llvm.masked.load.v16f32.p0(ptr align 4 %e_n0_bk0_v0.at, <16 x i1> <i1 1, i1 1, i1 1, i1 1, i1 1, i1 1, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0, i1 0>, <16 x float> zeroinitializer)
-  %e_n0_bk0_v0.next1 = getelementptr i8, ptr %e_n0_bk0_v0.at, i64 280
-  call void @llvm.prefetch.p0(ptr %e_n0_bk0_v0.next1, i32 0, i32 2, i32 1)
-  %e_n0_bk0_v0.next2 = getelementptr i8, ptr %e_n0_bk0_v0.at, i64 560
-  call void @llvm.prefetch.p0(ptr %e_n0_bk0_v0.next2, i32 0, i32 2, i32 1)
   %e_n0_m0_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a0_k0, <16 x float> %e_n0_bk0_v0, <16 x float> %e_n0_m0_v0.x0)
   %e_n0_m1_v0.x1 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a1_k0, <16 x float> %e_n0_bk0_v0, <16 x float> %e_n0_m1_v0.x0)
   store <16 x float> %e_n0_m0_v0.x1, ptr %e_n0_m0, align 64
@@ -280,7 +220,7 @@ n.done:
 
 define void @matmul_2x70x4001_f32_nn(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
-  %acc.room = alloca [4992 x i8], align 64
+  %acc.room = alloca [4864 x i8], align 64
   br label %task.enter
 task.enter:
   br label %task.head
@@ -303,7 +243,7 @@ acc.clear.enter:
   br label %acc.clear.head
 acc.clear.head:
   %acc.clear = phi i64 [ 0, %acc.clear.enter ], [ %acc.clear.after, %acc.clear.latch ]
-  %acc.clear.more = icmp ult i64 %acc.clear, 896
+  %acc.clear.more = icmp ult i64 %acc.clear, 768
   br i1 %acc.clear.more, label %acc.clear.body, label %acc.clear.done
 acc.clear.body:
   %acc.clear.at = getelementptr i8, ptr %acc, i64 %acc.clear
@@ -380,7 +320,7 @@ m.head:
   %m.more = icmp ult i64 %m, 2
   br i1 %m.more, label %m.body, label %m.done
 m.body:
-  %acc.offset = mul nuw i64 %m, 448
+  %acc.offset = mul nuw i64 %m, 384
   %acc.row = getelementptr i8, ptr %acc, i64 %acc.offset
   %out.offset = mul nuw i64 %m, 280
   %out.row = getelementptr i8, ptr %out, i64 %out.offset

@@ -27,6 +27,7 @@ from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.base import Plan
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
+from kgen.targets.cpu.plan.kernels.blis import BlisPlan
 from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
 from kgen.targets.cpu.plan.kernels.inner import InnerPlan
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
@@ -221,7 +222,7 @@ def test_two_cores_share_few_rows_and_one_reads_them_whole(m: int, n: int) -> No
     target = FAMILY.find("x86-64-v4+bf16")
     assert target is not None
     wide = dataclasses.replace(target, device="Golden Cove")
-    spec = Matmul(m=m, n=n, k=4096, dtype=DType.F32)
+    spec = Matmul(m=m, n=n, k=16384, dtype=DType.F32)
     schedule, before = FAMILY.choose(spec, wide), FAMILY.choose(spec, target)
     assert isinstance(schedule, OuterMatmul) and isinstance(before, OuterMatmul)
     assert (schedule.prefetch, before.prefetch, before.together) == (0, 2, 1)
@@ -229,6 +230,55 @@ def test_two_cores_share_few_rows_and_one_reads_them_whole(m: int, n: int) -> No
     columns = schedule.nc * schedule.together
     assert m * columns * 4 <= 32768
     assert columns >= n or m * (columns + schedule.nc) * 4 > 32768
+
+
+@pytest.mark.parametrize(
+    ("name", "m", "k", "way"),
+    [
+        # Rows of B at once, K of a block and rows fetched; nr of a strip; of a few rows of B.
+        ("x86-64-v4", 1, 768, (4, 256, 0)),
+        ("x86-64-v4", 2, 768, (4, 256, 0)),
+        ("x86-64-v4", 3, 768, 112),
+        ("x86-64-v4", 4, 768, 96),
+        ("x86-64-v4", 1, 1800, (4, 256, 1)),
+        ("x86-64-v4", 4, 1800, (4, 256, 1)),
+        ("x86-64-v4", 4, 2304, (4, 256, 2)),
+        ("x86-64-v3", 1, 768, (8, 8, 0)),
+        ("x86-64-v3", 2, 768, (6, 6, 0)),
+        ("x86-64-v3", 4, 768, "a stream"),
+        ("x86-64-v3", 4, 1800, "a stream"),
+        ("x86-64-v3", 4, 2304, (2, 128, 2)),
+    ],
+)
+def test_few_rows_by_where_b_lies(
+    name: str, m: int, k: int, way: tuple[int, int, int] | int | str
+) -> None:
+    """Of 2304 columns, in the last-level cache, in half of it, or in memory (Zen 4)."""
+    planned = plan(Matmul(m=m, n=2304, k=k, dtype=DType.F32), name)
+    schedule = planned.schedule
+    if isinstance(way, tuple):
+        assert isinstance(schedule, OuterMatmul)
+        assert (schedule.parts, schedule.kc, schedule.prefetch) == way
+        # A second core has a part; one reads rows of B from end to end where it may.
+        assert schedule.nc < 2304
+        assert schedule.prefetch or schedule.nc * max(schedule.together, 2) >= 2304
+    elif isinstance(way, int):
+        assert isinstance(schedule, CpuMatmul) and isinstance(planned, BlisPlan)
+        assert (schedule.nr, schedule.kc, schedule.pack_a, schedule.pack_b) == (
+            way,
+            k,
+            False,
+            False,
+        )
+        # Each line of a strip once, some rows ahead.
+        strip = max(planned.tiles, key=lambda tile: tile.width)
+        ahead = planned.lines_ahead(strip)
+        assert planned.fetches and len(ahead) == -(-way * 4 // 64)
+        assert min(ahead) == 8 * 2304 * 4
+    else:
+        assert isinstance(schedule, CpuMatmul) and isinstance(planned, BlisPlan)
+        assert planned.streams_b and not planned.fetches_rows
+        assert schedule.kc == 32
 
 
 @pytest.mark.parametrize(("m", "nr"), [(5, 64), (6, 64), (7, 48), (8, 48)])
@@ -292,7 +342,7 @@ def test_a_b_in_the_last_level_cache_is_taken_by_panels(
 
 
 def test_outer_products_that_do_not_fit() -> None:
-    spec = Matmul(m=4, n=100, k=64, dtype=DType.F32)
+    spec = Matmul(m=4, n=40000, k=64, dtype=DType.F32)
     good = OuterMatmul(mr=4, nr=32, mc=4, kc=64, nc=64, pack_a=False, pack_b=False)
     assert plan(spec, "x86-64-v4", good)
     for changed, message in (

@@ -27,7 +27,7 @@ T = TypeVar("T")
 STREAM_ROWS = 32
 #: Rows of B side by side, by rows of A at most, for elements of 32 bits or more and of 16: for few
 #: rows of A the streams bind, for more the sums' traffic (4096 x 4096 on Zen 4).
-STREAM_K = {2: (8, 16), 4: (8, 32), 8: (16, 64), STREAM_ROWS: (32, 64)}
+STREAM_K = {2: (8, 16), 4: (32, 32), 8: (16, 64), STREAM_ROWS: (32, 64)}
 #: The same of bf16 that is widened for so few rows: 5 take 1.75 ms, 2.25 with 64 (Golden Cove).
 WIDENED_FEW, WIDENED_K = 8, 32
 #: Rows of A, elements and columns of an f32 B, at most, that a tile of all those rows takes panel
@@ -56,6 +56,9 @@ STREAM_COLUMNS = 2048
 #: Rows of B that are multiplied at once, each in another part of OUTER_PART rows: four streams are
 #: followed best; pairs for more than two rows of A, where sums take as long, eight.
 OUTER_PARTS, OUTER_PARTS_PAIRS, OUTER_PAIRS_FEW, OUTER_PART = 4, 8, 2, 64
+#: The same of B near in vectors of half a line, of which there are twice as many: rows side by side
+#: (1 x 2304 x 768 in f32 on AVX2 takes 88 us, by four 64 rows apart 106, by eight 102; Zen 4).
+OUTER_PARTS_NEAR, OUTER_PART_NEAR = 8, 1
 #: Strips of a step, at most.
 OUTER_STRIPS = 2
 #: Bytes of a row of sums, by bytes of an element and rows of A at most: with what passes of B they
@@ -69,6 +72,14 @@ PAIRED_COLUMNS, PAIRED_ROWS = 512, 16
 #: Rows of B behind the current ones that are fetched: each twice, as prefetches are lost where many
 #: are on their way (4 rows by 4096 x 4096 in f32: 28 GB/s instead of 24, Zen 4).
 PREFETCH = 2
+#: The parts of the last-level cache that B may have for none to be fetched, and for one: from there
+#: the hardware is fast enough (Zen 4, f32: 1 x 768 x 3072 takes 108 us with none, 140 with one, 153
+#: with two; 2 x 2048 x 2048 530, 334 and 348).
+NEAR, HALF_NEAR = 3 / 8, 1 / 2
+#: Rows of A from which such a B is multiplied by tiles instead: of all of K if they are wide, whose
+#: sums stay in registers (4 x 2304 x 768 takes 128 us, 151 by rows of B), on AVX2 of a few rows
+#: (160 us, 184 by rows of B).
+TILES_FROM = 3
 #: Bytes of the sums of all rows on cores that find rows of B by themselves, which are best read
 #: from end to end (1 x 4096 x 4096 in s8: 566 us, 720 in two blocks of columns; Golden Cove). Two
 #: thirds of its first-level cache: 4 x 2048 x 2048 in f32 takes 588 us, with 18432 bytes 665.
@@ -86,14 +97,36 @@ def is_large(spec: Matmul, target: Target) -> bool:
 def streams(spec: Matmul, target: Target) -> bool:
     """B comes from memory, for so few rows that it is multiplied as it lies."""
     few = spec.m <= STREAM_ROWS and not spec.constant
-    return few and is_large(spec, target) and not spec.layout.b_transposed
+    large = is_large(spec, target) and not spec.layout.b_transposed
+    return few and large and not takes_strips(spec, target)
+
+
+def is_near(spec: Matmul, target: Target, part: float = NEAR) -> bool:
+    """B stays in the last-level cache from one call to the next, by all that is known, on a core
+    that does not find rows by itself in any case."""
+    size = spec.k * spec.n * spec.b_type.itemsize
+    near = size <= part * target.limits["l3_bytes"]
+    return near and spec.dtype is spec.b_type is DType.F32 and not core_of(target).finds_rows
+
+
+def takes_strips(spec: Matmul, target: Target) -> bool:
+    """A few rows of A times several lines of each row of B at once, along all of K."""
+    few = TILES_FROM <= spec.m <= STREAM_A_ROWS and not spec.constant
+    return few and target.limits["vector_bytes"] == LINE_BYTES and is_near(spec, target)
+
+
+def takes_blocks(spec: Matmul, target: Target) -> bool:
+    """The same with so few registers that a tile has one line, so that only some rows of B at once
+    are read as streams."""
+    few = spec.m >= TILES_FROM and target.limits["vector_bytes"] == LINE_BYTES // 2
+    return few and is_near(spec, target, HALF_NEAR)
 
 
 def is_outer(spec: Matmul, target: Target) -> bool:
     """A few rows of B at once pass by all rows of A; pairs of bf16 do so for two rows where they
     gain nothing over f32 (4 x 4096 x 4096: 2.2 ms, widened by tiles 1.55 ms; Golden Cove)."""
     few = spec.m <= max(_outer_sums(spec, target)) and streams(spec, target)
-    if not (few and has_outer(spec, target)):
+    if not (few and has_outer(spec, target)) or takes_blocks(spec, target):
         return False
     pairs = spec.dtype is DType.BF16 and _group(spec, target) > 1
     if pairs and spec.m > OUTER_PAIRS_FEW and not gains_by_pairs(target):
@@ -106,32 +139,40 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     """As many rows of B at once, and as wide steps, as the registers allow."""
     registers, group = target.limits["vector_registers"], _group(spec, target)
     pairs = group == 2 and spec.m > OUTER_PAIRS_FEW
+    near = is_near(spec, target)
+    side_by_side = near and target.limits["vector_bytes"] < LINE_BYTES
+    most_parts = OUTER_PARTS_PAIRS if pairs else OUTER_PARTS
+    part = OUTER_PART_NEAR if side_by_side else OUTER_PART
     # A step takes a whole line of a narrow B.
     most_strips = max(OUTER_STRIPS, spec.dtype.itemsize // spec.b_type.itemsize)
     parts, strips = next(
         (parts, strips)
-        for parts in range(OUTER_PARTS_PAIRS if pairs else OUTER_PARTS, 0, -group)
+        for parts in range(OUTER_PARTS_NEAR if side_by_side else most_parts, 0, -group)
         for strips in range(most_strips, 0, -1)
         if outer_registers(spec, target, parts, strips) <= registers
     )
     nr = strips * group * sums_of_outer(spec, target).count
     finds_rows = core_of(target).finds_rows
+    end_to_end = finds_rows or near
     sums = FOUND_SUMS // spec.m if finds_rows else _for_rows(spec, _outer_sums(spec, target))
-    if _outer_sums(spec, target) is OUTER_SUMS_NARROW and not finds_rows:
+    if near:
+        sums = target.limits["l1_bytes"] // 2 // spec.m
+    elif _outer_sums(spec, target) is OUTER_SUMS_NARROW and not finds_rows:
         sums = min(sums, -(-spec.n // 2) * spec.accumulate.itemsize)  # A task for a second core.
     columns = sums // spec.accumulate.itemsize
-    nc = (paired if finds_rows else balanced)(spec.n, columns, nr)
+    nc = (paired if end_to_end else balanced)(spec.n, columns, nr)
+    once = is_near(spec, target, HALF_NEAR)
     return OuterMatmul(
         mr=spec.m,
         nr=nr,
         mc=spec.m,
-        kc=parts * OUTER_PART,
+        kc=parts * part,
         nc=nc,
         pack_a=False,
         pack_b=False,
         parts=parts,
-        prefetch=0 if finds_rows else PREFETCH,
-        together=max(columns // nc, 1) if finds_rows else 1,
+        prefetch=0 if end_to_end else 1 if once else PREFETCH,
+        together=max(columns // nc, 1) if end_to_end else 1,
     )
 
 

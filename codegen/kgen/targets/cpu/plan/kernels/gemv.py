@@ -59,7 +59,7 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def panels_whole(self) -> str:
         """Columns of the block of sums, all in whole strips."""
-        columns = self.schedule.nc * self.schedule.together
+        columns = min(self.schedule.nc * self.schedule.together, self.spec.n)
         return str(-(-columns // self.strip) * self.strip)
 
     @property
@@ -230,9 +230,8 @@ class OuterPlan(StartsPlan, InterleavedPlan):
         return (*whole, self.left_products) if self.left else whole
 
     def fetches_row(self, strip: OuterStrip) -> bool:
-        """The strip fetches the rows behind: each, or the first of a line of a narrow B."""
-        size = self.spec.b_type.itemsize
-        return self.spec.b_dtype is None or strip.first * size % LINE_BYTES == 0
+        """The strip fetches the rows behind: the first of a line."""
+        return strip.first * self.spec.b_type.itemsize % LINE_BYTES == 0
 
     @property
     def fetch_offsets(self) -> tuple[int, ...]:

@@ -98,10 +98,15 @@ class TiledPlan(MatmulPlan):
         """Bytes in B, before it is packed, from one step of K to the next."""
         return self.k_depth * self.b_strides[1]
 
+    @property
+    def fetches_rows(self) -> bool:
+        """Tiles fetch the rows of B in place that they multiply some steps later."""
+        return False
+
     def lines_ahead(self, tile: Tile) -> tuple[int, ...]:
-        """Bytes from what a step of a tile that packs reads of B to the lines that it fetches."""
+        """Bytes from what a step of a tile reads of B as it lies to the lines that it fetches."""
         width = tile.width * self.spec.b_type.itemsize
-        is_short = self.k_depth == 1 and width <= LINE_BYTES
+        is_short = self.packs_in_tiles and self.k_depth == 1 and width <= LINE_BYTES
         steps = PACKING_AHEAD_NARROW if is_short else PACKING_AHEAD
         aligned = self.b_strides[1] % LINE_BYTES == 0
         last = () if aligned else (width - 1,)
@@ -114,7 +119,8 @@ class TiledPlan(MatmulPlan):
     @property
     def fetches(self) -> bool:
         """Some tile fetches lines that are read later."""
-        return self.fetches_ahead or self.packs_in_tiles or self.fetches_panels
+        in_tiles = self.packs_in_tiles or self.fetches_panels or self.fetches_rows
+        return self.fetches_ahead or in_tiles
 
     @property
     def fetches_panels(self) -> bool:
