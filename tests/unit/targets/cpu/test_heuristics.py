@@ -281,6 +281,18 @@ def test_few_rows_by_where_b_lies(
         assert schedule.kc == 32
 
 
+@pytest.mark.parametrize(("m", "kc"), [(1, 0), (2, 16), (3, 32), (4, 32)])
+def test_few_rows_of_pairs_by_a_b_in_the_last_level_cache(m: int, kc: int) -> None:
+    """One row in outer products without prefetches, more by tiles; by rows of B from memory."""
+    near = plan(Matmul(m=m, n=2304, k=768, dtype=DType.BF16), "x86-64-v4+bf16").schedule
+    far = plan(Matmul(m=m, n=4096, k=4096, dtype=DType.BF16), "x86-64-v4+bf16").schedule
+    assert isinstance(far, OuterMatmul) and far.prefetch == 2
+    if kc:
+        assert isinstance(near, DotMatmul) and (near.kc, near.pack_b) == (kc, False)
+    else:
+        assert isinstance(near, OuterMatmul) and near.prefetch == 0
+
+
 @pytest.mark.parametrize(("m", "nr"), [(5, 64), (6, 64), (7, 48), (8, 48)])
 def test_panels_of_few_rows_are_as_wide_as_registers_hold_all_rows(m: int, nr: int) -> None:
     """Of 32 registers two are not for sums and vectors of B."""

@@ -45,9 +45,9 @@ STREAM_VECTORS, STREAM_VECTORS_FEW = 2, 4
 STREAM_FEW = 2
 #: Of vectors whose rows of B are interleaved within lanes, what such a tile has at most.
 LANES_STRIPS = 2
-#: Rows of B side by side in that case, by rows of A. Their vectors cross lines of an array that is
-#: not aligned, which the next tile then reads again: few, lest a cache set has lost them (1 x 4096
-#: x 4096 of s8 in an array of numpy's: twice as fast as 64 rows, Zen 4).
+#: Rows of B side by side in that case, of s8, by rows of A. Their vectors cross lines of an
+#: array that is not aligned, which the next tile then reads again: few, lest a cache set has lost
+#: them (1 x 4096 x 4096 in an array of numpy's: twice as fast as 64 rows, Zen 4).
 LANES_K = {STREAM_FEW: 8, STREAM_A_ROWS: 16}
 #: Columns of a task of such a product, at most: enough of a row for the hardware to see a stream,
 #: and tasks for several threads (2048 of 4096 columns cost one thread 4 % and make two 1.4x as
@@ -78,8 +78,9 @@ PREFETCH = 2
 NEAR, HALF_NEAR = 3 / 8, 1 / 2
 #: Rows of A from which such a B is multiplied by tiles instead: of all of K if they are wide, whose
 #: sums stay in registers (4 x 2304 x 768 takes 128 us, 151 by rows of B), on AVX2 of a few rows
-#: (160 us, 184 by rows of B).
-TILES_FROM = 3
+#: (160 us, 184 by rows of B); and of pairs of bf16, the same (2 rows 54 us instead of 67, 3 rows
+#: 67 instead of 137).
+TILES_FROM, PAIRS_FROM = 3, 2
 #: Bytes of the sums of all rows on cores that find rows of B by themselves, which are best read
 #: from end to end (1 x 4096 x 4096 in s8: 566 us, 720 in two blocks of columns; Golden Cove). Two
 #: thirds of its first-level cache: 4 x 2048 x 2048 in f32 takes 588 us, with 18432 bytes 665.
@@ -106,19 +107,24 @@ def is_near(spec: Matmul, target: Target, part: float = NEAR) -> bool:
     that does not find rows by itself in any case."""
     size = spec.k * spec.n * spec.b_type.itemsize
     near = size <= part * target.limits["l3_bytes"]
-    return near and spec.dtype is spec.b_type is DType.F32 and not core_of(target).finds_rows
+    plain = spec.dtype is spec.b_type and spec.dtype in (DType.F32, DType.BF16)
+    return near and plain and not core_of(target).finds_rows
 
 
 def takes_strips(spec: Matmul, target: Target) -> bool:
     """A few rows of A times several lines of each row of B at once, along all of K."""
     few = TILES_FROM <= spec.m <= STREAM_A_ROWS and not spec.constant
-    return few and target.limits["vector_bytes"] == LINE_BYTES and is_near(spec, target)
+    wide = target.limits["vector_bytes"] == LINE_BYTES and spec.dtype is DType.F32
+    return few and wide and is_near(spec, target)
 
 
 def takes_blocks(spec: Matmul, target: Target) -> bool:
-    """The same with so few registers that a tile has one line, so that only some rows of B at once
-    are read as streams."""
-    few = spec.m >= TILES_FROM and target.limits["vector_bytes"] == LINE_BYTES // 2
+    """The same where a tile has one line, for want of registers, so that only some rows of B at
+    once are read as streams; and pairs, for which the sums' traffic is the more."""
+    if spec.dtype is DType.BF16:
+        few = spec.m >= PAIRS_FROM
+    else:
+        few = spec.m >= TILES_FROM and target.limits["vector_bytes"] == LINE_BYTES // 2
     return few and is_near(spec, target, HALF_NEAR)
 
 
@@ -205,7 +211,8 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
         kc = min(kc, WIDENED_K)
     if dot and (most := strip_vectors(spec, dot, vector, registers)):
         widths = range(most, most + 1)
-        kc = kc if spec.m > STREAM_A_ROWS else _for_rows(spec, LANES_K)
+        if spec.dtype is DType.S8 and spec.m <= STREAM_A_ROWS:
+            kc = _for_rows(spec, LANES_K)
     vectors = max(widths, key=lambda v: (rows(v), v))
     if packs_a and rows(1) == spec.m and walks_panels(spec, target):
         nr = vector * max(v for v in range(1, PANELS_VECTORS + 1) if rows(v) == spec.m)
