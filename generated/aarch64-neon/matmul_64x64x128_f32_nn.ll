@@ -160,7 +160,7 @@ k.done:
   ret void
 }
 
-define internal void @tile_4x16(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
+define internal void @tile_5x16(ptr noalias %a, ptr noalias %b, ptr noalias %out) #1 {
 enter:
   br label %k.enter
 k.enter:
@@ -183,6 +183,10 @@ k.head:
   %sum_m3_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n1.next, %k.latch ]
   %sum_m3_n2 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n2.next, %k.latch ]
   %sum_m3_n3 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m3_n3.next, %k.latch ]
+  %sum_m4_n0 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n0.next, %k.latch ]
+  %sum_m4_n1 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n1.next, %k.latch ]
+  %sum_m4_n2 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n2.next, %k.latch ]
+  %sum_m4_n3 = phi <4 x float> [ zeroinitializer, %k.enter ], [ %sum_m4_n3.next, %k.latch ]
   %k.more = icmp ult i64 %k, 128
   br i1 %k.more, label %k.body, label %k.done
 k.body:
@@ -228,6 +232,14 @@ k.body:
   %sum_m3_n1.next = call <4 x float> @llvm.fma.v4f32(<4 x float> %a_m3, <4 x float> %b_n1, <4 x float> %sum_m3_n1)
   %sum_m3_n2.next = call <4 x float> @llvm.fma.v4f32(<4 x float> %a_m3, <4 x float> %b_n2, <4 x float> %sum_m3_n2)
   %sum_m3_n3.next = call <4 x float> @llvm.fma.v4f32(<4 x float> %a_m3, <4 x float> %b_n3, <4 x float> %sum_m3_n3)
+  %a_m4.at = getelementptr i8, ptr %k.a, i64 2048
+  %a_m4.scalar = load float, ptr %a_m4.at, align 4
+  %a_m4.first = insertelement <4 x float> poison, float %a_m4.scalar, i32 0
+  %a_m4 = shufflevector <4 x float> %a_m4.first, <4 x float> poison, <4 x i32> zeroinitializer
+  %sum_m4_n0.next = call <4 x float> @llvm.fma.v4f32(<4 x float> %a_m4, <4 x float> %b_n0, <4 x float> %sum_m4_n0)
+  %sum_m4_n1.next = call <4 x float> @llvm.fma.v4f32(<4 x float> %a_m4, <4 x float> %b_n1, <4 x float> %sum_m4_n1)
+  %sum_m4_n2.next = call <4 x float> @llvm.fma.v4f32(<4 x float> %a_m4, <4 x float> %b_n2, <4 x float> %sum_m4_n2)
+  %sum_m4_n3.next = call <4 x float> @llvm.fma.v4f32(<4 x float> %a_m4, <4 x float> %b_n3, <4 x float> %sum_m4_n3)
   br label %k.latch
 k.latch:
   %k.after = add nuw i64 %k, 1
@@ -265,6 +277,14 @@ k.done:
   store <4 x float> %sum_m3_n2, ptr %sum_m3_n2.out.at, align 4
   %sum_m3_n3.out.at = getelementptr i8, ptr %out, i64 816
   store <4 x float> %sum_m3_n3, ptr %sum_m3_n3.out.at, align 4
+  %sum_m4_n0.out.at = getelementptr i8, ptr %out, i64 1024
+  store <4 x float> %sum_m4_n0, ptr %sum_m4_n0.out.at, align 4
+  %sum_m4_n1.out.at = getelementptr i8, ptr %out, i64 1040
+  store <4 x float> %sum_m4_n1, ptr %sum_m4_n1.out.at, align 4
+  %sum_m4_n2.out.at = getelementptr i8, ptr %out, i64 1056
+  store <4 x float> %sum_m4_n2, ptr %sum_m4_n2.out.at, align 4
+  %sum_m4_n3.out.at = getelementptr i8, ptr %out, i64 1072
+  store <4 x float> %sum_m4_n3, ptr %sum_m4_n3.out.at, align 4
   ret void
 }
 
@@ -298,7 +318,7 @@ p.i.enter:
   br label %p.i.head
 p.i.head:
   %p.i = phi i64 [ 0, %p.i.enter ], [ %p.i.after, %p.i.latch ]
-  %p.i.more = icmp ult i64 %p.i, 60
+  %p.i.more = icmp ult i64 %p.i, 54
   br i1 %p.i.more, label %p.i.body, label %p.i.done
 p.i.body:
   %p.w.a.offset = mul nuw i64 %p.i, 512
@@ -313,11 +333,26 @@ p.i.latch:
   %p.i.after = add nuw i64 %p.i, 6
   br label %p.i.head
 p.i.done:
-  %p.e.a = getelementptr i8, ptr %a, i64 30720
+  br label %p.low.enter
+p.low.enter:
+  br label %p.low.head
+p.low.head:
+  %p.low = phi i64 [ 54, %p.low.enter ], [ %p.low.after, %p.low.latch ]
+  %p.low.more = icmp ult i64 %p.low, 64
+  br i1 %p.low.more, label %p.low.body, label %p.low.done
+p.low.body:
+  %p.e.a.offset = mul nuw i64 %p.low, 512
+  %p.e.a = getelementptr i8, ptr %a, i64 %p.e.a.offset
+  %p.e.row = mul nuw i64 %p.low, 256
   %p.e.column = mul nuw i64 %j, 4
-  %p.e.corner = add nuw i64 15360, %p.e.column
+  %p.e.corner = add nuw i64 %p.e.row, %p.e.column
   %p.e.out = getelementptr i8, ptr %out, i64 %p.e.corner
-  call void @tile_4x16(ptr %p.e.a, ptr %p.b, ptr %p.e.out)
+  call void @tile_5x16(ptr %p.e.a, ptr %p.b, ptr %p.e.out)
+  br label %p.low.latch
+p.low.latch:
+  %p.low.after = add nuw i64 %p.low, 5
+  br label %p.low.head
+p.low.done:
   br label %j.latch
 j.latch:
   %j.after = add nuw i64 %j, 16

@@ -130,21 +130,34 @@ def test_what_is_no_pass_of_several_tasks() -> None:
     assert isinstance(plan, TiledPlan) and not plan.takes_several
 
 
-@pytest.mark.parametrize(("mc", "nr"), [(6, 16), (8, 32), (10, 24), (30, 32)])
+@pytest.mark.parametrize(
+    ("m", "mr", "mc", "nr"),
+    [
+        (64, 2, 6, 16),
+        (64, 2, 8, 32),
+        (64, 2, 10, 24),
+        (64, 2, 30, 32),
+        (10, 3, 12, 24),
+        (14, 4, 16, 16),
+    ],
+)
 @pytest.mark.parametrize("constant", [(), (Operand.B,)])
 def test_tiles_of_a_panel_fetch_all_lines_of_the_next(
-    mc: int, nr: int, constant: tuple[Operand, ...]
+    m: int, mr: int, mc: int, nr: int, constant: tuple[Operand, ...]
 ) -> None:
-    spec = product(m=64, n=192, k=256, constant=constant)
-    blocks = CpuMatmul(mr=2, nr=nr, mc=mc, kc=128, nc=192, pack_a=False, pack_b=False)
+    spec = product(m=m, n=192, k=256, constant=constant)
+    blocks = CpuMatmul(mr=mr, nr=nr, mc=mc, kc=128, nc=192, pack_a=False, pack_b=False)
     plan = pipeline.plan(spec, small_l2(target("x86-64-v3")), blocks)
     assert isinstance(plan, TiledPlan) and plan.fetches_next_panel
     step = plan.panel_line
     assert step == (8 * plan.b_strides[2] if constant else 64)
     fetched = set()
-    for row in range(0, mc, blocks.mr):
-        first = row * plan.panel_lines // plan.panel_rows * step
+    row = 0
+    while row < min(m, mc):
+        part = (row + plan.tile_number) // mr
+        first = part * plan.panel_lines // plan.row_tiles * step
         fetched |= {first + line for line in plan.ahead_lines}
+        row += mr if m > mc or row < int(plan.rows_whole) else plan.bottom_rows
     width = nr * plan.b_strides[2]
     assert fetched >= set(range(0, width, step))
     assert plan.ahead_stride == plan.b_strides[1]

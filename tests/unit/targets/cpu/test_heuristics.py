@@ -321,10 +321,11 @@ def test_bf16_is_widened_where_pairs_gain_nothing(constant: tuple[Literal["b"], 
 
 
 def test_streams_of_one_task_are_cut_along_k() -> None:
-    """Few rows by a B that leaves the second-level cache; not a batch, nor where there is little
-    work."""
-    target = FAMILY.find("x86-64-v4")
-    assert target is not None
+    """Few rows by a B that leaves the second-level cache, where the hardware follows its rows; not
+    a batch, nor where there is little work."""
+    found = FAMILY.find("x86-64-v4")
+    assert found is not None
+    target = dataclasses.replace(found, device="Golden Cove")
 
     def slices(m: int, n: int, k: int, batch: int = 1) -> int:
         spec = Matmul(m=m, n=n, k=k, batch=batch, dtype=DType.F32)
@@ -351,6 +352,38 @@ def test_a_b_in_the_last_level_cache_is_taken_by_panels(
     assert isinstance(schedule, CpuMatmul) and schedule.pack_b is walks
     if walks:
         assert (schedule.mr, schedule.kc, -(-n // schedule.nc)) == (m, 128, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "constant", "tile", "packs_b"),
+    [
+        ("x86-64-v4", (6, 1024, 1024), (), (6, 64), False),
+        ("x86-64-v4", (8, 2304, 768), (), (8, 48), False),
+        ("x86-64-v4", (16, 2048, 2048), (), (8, 48), False),
+        ("x86-64-v4", (31, 4096, 1024), ("b",), (8, 48), False),
+        ("x86-64-v3", (8, 2304, 768), (), (4, 16), False),
+        ("x86-64-v3", (31, 4096, 1024), (), (6, 16), True),
+        ("x86-64-v3", (31, 4096, 1024), ("b",), (6, 16), False),
+    ],
+)
+def test_panels_are_fetched_while_others_are_multiplied(
+    name: str,
+    shape: tuple[int, int, int],
+    constant: tuple[Literal["b"], ...],
+    tile: tuple[int, int],
+    packs_b: bool,
+) -> None:
+    """Where the hardware does not follow rows by itself, on all rows at once and in several tasks;
+    on a single tile of panels of a line, or from memory, B is a stream."""
+    m, n, k = shape
+    schedule = plan(Matmul(m=m, n=n, k=k, dtype=DType.F32, constant=constant), name).schedule
+    assert type(schedule) is CpuMatmul
+    assert (schedule.mr, schedule.nr, schedule.pack_b) == (*tile, packs_b)
+    assert schedule.mc >= m and n / 16 < schedule.nc < n
+    assert (schedule.kc == k) is bool(constant)
+    for other in ((6, 1024, 1024), (8, 4096, 4096)) if name == "x86-64-v3" else ():
+        stream = plan(Matmul(m=other[0], n=other[1], k=other[2], dtype=DType.F32), name).schedule
+        assert isinstance(stream, CpuMatmul) and stream.kc == 16
 
 
 def test_outer_products_that_do_not_fit() -> None:

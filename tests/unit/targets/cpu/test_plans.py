@@ -27,6 +27,7 @@ from kgen.targets.cpu.plan.packing.panel import (
     zip_stages,
 )
 from kgen.targets.cpu.plan.tiles.folds import folds
+from kgen.targets.cpu.plan.tiles.tile import tile_heights
 from kgen.targets.cpu.plan.vectors import Vector
 from tests.specs import relu_of, softmax_of
 
@@ -69,6 +70,27 @@ def test_each_edge_brings_its_own_code(
     body = text(Matmul(m=m, n=n, k=k, dtype=DType.F32), schedule=TILE)
     assert [word for word in present if word not in body] == []
     assert [word for word in absent if word in body] == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "mr", "heights"),
+    [
+        (12, 6, [(6, 2)]),
+        (31, 6, [(6, 1), (5, 5)]),
+        (32, 6, [(6, 2), (5, 4)]),
+        (16, 6, [(6, 1), (5, 2)]),
+        (31, 8, [(8, 3), (7, 1)]),
+        (13, 6, [(6, 2), (1, 1)]),
+        (15, 6, [(6, 2), (3, 1)]),
+        (5, 6, [(5, 1)]),
+        (3, 1, [(1, 3)]),
+    ],
+)
+def test_tiles_are_as_high_as_each_other_where_that_comes_out_even(
+    rows: int, mr: int, heights: list[tuple[int, int]]
+) -> None:
+    assert tile_heights(rows, mr) == heights
+    assert sum(height * count for height, count in heights) == rows
 
 
 def test_streams_have_a_tail_only_where_there_is_one() -> None:

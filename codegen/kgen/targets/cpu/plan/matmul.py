@@ -178,11 +178,6 @@ class MatmulPlan(BlockedPlan):
         return self.compute.count * self.b_strides[2] if self.b_is_packed else LINE_BYTES
 
     @property
-    def panel_rows(self) -> int:
-        """Rows of the tiles that share a panel, whole ones."""
-        return self.row_tiles * self.schedule.mr
-
-    @property
     def ahead_block(self) -> int:
         """Bytes to the next block of K."""
         return self.schedule.kc * self.b_strides[1]

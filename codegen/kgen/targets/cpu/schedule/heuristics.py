@@ -23,7 +23,7 @@ from kgen.targets.cpu.schedule.gemv import (
 from kgen.targets.cpu.schedule.inner import inner_matmul, uses_inner
 from kgen.targets.cpu.schedule.limbs import limbs_matmul, uses_limbs
 from kgen.targets.cpu.schedule.rowwise import elementwise_schedule, rowwise_schedule
-from kgen.targets.cpu.schedule.ways import blis_matmul, is_stream, ranked
+from kgen.targets.cpu.schedule.ways import blis_matmul, is_ranked, ranked
 
 #: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.
 DOT_ROWS, DOT_COLUMNS = 8, 8
@@ -72,7 +72,7 @@ def candidates(spec: Spec, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
     chosen = choose(spec, target)
     if isinstance(chosen, AmxMatmul):
         return ranked_on_tiles(spec, target)
-    if type(chosen) is CpuMatmul and not is_stream(spec, target):
+    if type(chosen) is CpuMatmul and is_ranked(spec, target):
         return ranked(spec, target)
     return ()
 

@@ -29,6 +29,7 @@ from kgen.targets.cpu.schedule.gemv import (
     stream_matmul,
     streams,
 )
+from kgen.targets.cpu.schedule.panels import panels_matmul, uses_panels
 
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).
@@ -57,8 +58,10 @@ EVEN_BATCH = 8
 
 
 def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
-    """The way that the model ranks first; where few rows make a large B a stream, no other one is
+    """The way that the model ranks first; where few rows use a large B, no other one is
     worth a comparison."""
+    if uses_panels(spec, target):
+        return panels_matmul(spec, target)
     if is_stream(spec, target):
         widened = spec.dtype is not spec.accumulate
         stream = stream_matmul(spec, target, packs_a=widened or spec.m > STREAM_A_ROWS)
@@ -76,6 +79,11 @@ def in_slices(spec: Matmul, stream: CpuMatmul) -> CpuMatmul:
         return stream
     fields = {field.name: getattr(stream, field.name) for field in dataclasses.fields(stream)}
     return CpuSplitMatmul(**fields, split_k=slices)
+
+
+def is_ranked(spec: Matmul, target: Target) -> bool:
+    """The model chooses."""
+    return not (uses_panels(spec, target) or is_stream(spec, target))
 
 
 def is_stream(spec: Matmul, target: Target) -> bool:

@@ -110,3 +110,15 @@ def tile(
             for v in range(-(-width // count))
         ),
     )
+
+
+def tile_heights(rows: int, mr: int) -> list[tuple[int, int]]:
+    """Rows of register tiles from the top to the bottom of so many, as (rows of one, how many): of
+    mr and, where that leaves no tile lower, of mr - 1; else of mr and what is left. A low tile's
+    multiply-adds wait for each other: 30 + 1 rows of B prepacked take 2.67 ms, 6 and five times 5
+    about as long as 30, 2.33 (6 x 16 on AVX2, N 4096, K 1024, Zen 4)."""
+    tiles = -(-rows // mr)
+    missing = tiles * mr - rows
+    if 0 < missing < tiles:
+        return [(mr, tiles - missing), (mr - 1, missing)]
+    return [(height, n) for height, n in ((mr, rows // mr), (rows % mr, 1)) if height and n]

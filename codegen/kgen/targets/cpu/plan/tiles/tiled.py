@@ -10,7 +10,7 @@ from kgen.spec import Extent
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import AHEAD_BYTES, LINE_BYTES
 from kgen.targets.cpu.plan.matmul import MatmulPlan
-from kgen.targets.cpu.plan.tiles.tile import Column, Tile, tile
+from kgen.targets.cpu.plan.tiles.tile import Column, Tile, tile, tile_heights
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
@@ -223,12 +223,40 @@ class TiledPlan(MatmulPlan):
     # -- register tiles ------------------------------------------------------------------------
 
     @property
+    def bottom(self) -> tuple[int, int]:
+        """Rows of each tile under the whole ones, and how many of them there are in a block."""
+        rows, mr = self.spec.m, self.schedule.mr
+        heights = [(rows % mr, 1)] if self.rows_vary else tile_heights(rows, mr)
+        return heights[-1]
+
+    @property
+    def bottom_rows(self) -> int:
+        return self.bottom[0]
+
+    @property
+    def has_bottoms(self) -> bool:
+        """Several tiles are lower than the others."""
+        return self.m_edge and self.bottom[1] > 1
+
+    @property
+    def rows_whole(self) -> str:
+        if not self.has_bottoms:
+            return super().rows_whole
+        height, count = self.bottom
+        return str(self.spec.m - height * count)
+
+    @property
+    def tile_number(self) -> int:
+        """What is added to a tile's first row, so that division by mr gives its number."""
+        return self.schedule.mr - 1 if self.has_bottoms else 0
+
+    @property
     def tile(self) -> Tile:
         return self._tile(self.schedule.mr, self.schedule.nr)
 
     @property
     def bottom_tile(self) -> Tile:
-        return self._tile(self.spec.m % self.schedule.mr, self.schedule.nr)
+        return self._tile(self.bottom_rows, self.schedule.nr)
 
     @property
     def right_tile(self) -> Tile:
@@ -236,7 +264,7 @@ class TiledPlan(MatmulPlan):
 
     @property
     def corner_tile(self) -> Tile:
-        return self._tile(self.spec.m % self.schedule.mr, self.spec.n % self.schedule.nr)
+        return self._tile(self.bottom_rows, self.spec.n % self.schedule.nr)
 
     @property
     def tiles(self) -> tuple[Tile, ...]:

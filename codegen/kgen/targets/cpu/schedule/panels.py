@@ -1,0 +1,86 @@
+"""The schedule of products of several rows, but few, whose B comes from the last-level cache.
+
+Panels of B are multiplied from top to bottom, each fetched while the one before it is multiplied.
+
+So few rows hide a line of B behind few multiply-adds, but still behind enough: with all of a panel
+on its way in time they are bound by arithmetic.
+"""
+
+from __future__ import annotations
+
+from kgen.schedule import CpuMatmul
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
+from kgen.targets.cpu.plan.kernels.blis import may_sum_in_out
+from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up, rows_in_cache
+from kgen.targets.cpu.schedule.blocking import PACK_UNIT
+from kgen.targets.cpu.schedule.core import core_of
+from kgen.targets.cpu.schedule.gemv import STREAM_A_ROWS, STREAM_ROWS, is_large, paired
+
+#: The part of the last-level cache that such a B may take; of a larger one, from memory, rows are
+#: read whole: 8 x 4096 x 4096 takes 2.8 ms so, 4.1 by panels (Zen 4).
+L3_SHARE = 0.5
+#: The part of the first-level cache that a panel of B may take.
+PANEL_SHARE = 0.75
+#: K of a block, at most, where B is multiplied in place: 16 x 2048 x 2048 takes 1.33 ms, with 64 of
+#: K 1.57, with 256 as long (3 vectors of AVX-512, Zen 4); rows a power of two apart leave few sets
+#: of the second-level cache for more.
+PANEL_K = 128
+#: Tiles above each other from which on panels of a single line pay for being packed: 31 x 4096 x
+#: 1024 takes 3.1 ms on AVX2 so, 3.6 in place, but 16 x 2048 x 2048 as long either way (Zen 4).
+PACKED_TILES = 4
+#: Columns of a task, at most, whose B comes packed: the last panel of one is not fetched ahead, and
+#: 31 x 4096 x 1024 takes 2.45 ms with 96, 2.28 with 528 to 4096 (AVX-512, Zen 4).
+PACKED_COLUMNS = 1056
+
+
+def uses_panels(spec: Matmul, target: Target) -> bool:
+    """Where the hardware does not follow rows of B by itself. A single tile in panels of a single
+    line is not as fast (6 x 1024 x 1024: 168 us, 150 as a stream; AVX2, Zen 4)."""
+    b_bytes = spec.k * spec.n * spec.b_type.itemsize
+    fits = b_bytes <= L3_SHARE * target.limits["l3_bytes"]
+    few = STREAM_A_ROWS < spec.m <= STREAM_ROWS and fits
+    f32 = spec.dtype is spec.b_type is DType.F32 and 2 * target.limits["vector_bytes"] >= LINE_BYTES
+    if not (few and f32 and is_large(spec, target)) or core_of(target).finds_rows:
+        return False
+    if spec.layout.a_transposed or (spec.layout.b_transposed and not spec.constant):
+        return False
+    if spec.constant:
+        return True
+    rows, vectors = _tile(spec, target)
+    single_line = vectors * target.limits["vector_bytes"] <= LINE_BYTES
+    return may_sum_in_out(spec) and not (single_line and rows == spec.m)
+
+
+def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
+    """In two tasks of columns, or more where B comes packed; then in a single block of K."""
+    mr, vectors = _tile(spec, target)
+    nr = vectors * vector_for(target, spec.accumulate, spec.n).count
+    mc = rounded_up(spec.m, mr)
+    if spec.constant:
+        nc = paired(spec.n, PACKED_COLUMNS, nr)
+        return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=spec.k, nc=nc, pack_a=False, pack_b=False)
+    row = nr * spec.accumulate.itemsize
+    packs = row <= LINE_BYTES and mc >= PACKED_TILES * mr
+    most = int(PANEL_SHARE * target.limits["l1_bytes"]) // row
+    kc = balanced(spec.k, most if packs else min(most, PANEL_K), PACK_UNIT)
+    nc = paired(spec.n, spec.n, nr)
+    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=packs)
+
+
+def _tile(spec: Matmul, target: Target) -> tuple[int, int]:
+    """Rows and vectors: the widest that has all rows, or whose panel stays in the first-level cache
+    from one tile to the next."""
+    registers, width = target.limits["vector_registers"], target.limits["vector_bytes"]
+    room = PANEL_SHARE * target.limits["l1_bytes"]
+    available = -(-spec.n // vector_for(target, spec.accumulate, spec.n).count)
+
+    def rows(vectors: int) -> int:
+        most = (registers - 2) // vectors - 1
+        return balanced(spec.m, min(most, rows_in_cache(spec)) if spec.constant else most, 1)
+
+    for vectors in range(min(registers // 8, available), 1, -1):
+        if rows(vectors) == spec.m or PANEL_K * vectors * width <= room:
+            return rows(vectors), vectors
+    return rows(1), 1

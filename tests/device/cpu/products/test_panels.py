@@ -1,0 +1,56 @@
+"""Products of several rows, but few, by panels of B; tiles that are as high as each other."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from kgen import pipeline
+from kgen.schedule import CpuMatmul
+from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
+from kgen.targets.cpu.schedule.panels import uses_panels
+from tests.device.cpu.cpu_support import check, here
+
+
+def product(m: int, n: int = 101, k: int = 277, **fields: Any) -> Matmul:
+    return Matmul(m=m, n=n, k=k, **({"dtype": DType.F32} | fields))
+
+
+def small_l2(found: Target) -> Target:
+    """A B of these sizes leaves it."""
+    return dataclasses.replace(found, limits={**found.limits, "l2_bytes": 65536})
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("constant", [(), (Operand.B,)])
+@pytest.mark.parametrize("m", [5, 7, 8, 9, 13, 16, 31, 32])
+def test_every_number_of_rows(name: str, constant: tuple[Operand, ...], m: int) -> None:
+    """Columns that no tile divides, alone and in several tasks; blocks of K of which the last is
+    shorter."""
+    found = small_l2(here(name))
+    for n, fields in ((101, {"epilogue": (Epilogue.BIAS,)}), (1031, {"batch": 2})):
+        spec = product(m, n, constant=constant, **fields)
+        assert uses_panels(spec, found) or (name, m, constant) == ("x86-64-v3", 5, ())
+        check(spec, found)
+
+
+@pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("layout", list(Layout), ids=lambda layout: layout.value)
+@pytest.mark.parametrize(("pack_a", "pack_b"), [(0, 1), (1, 1), (1, 0)])
+def test_low_tiles(name: str, layout: Layout, pack_a: int, pack_b: int) -> None:
+    """Two under two higher ones, in one block of K and in several, with what follows fetched."""
+    found = here(name)
+    for k, kc in ((77, 96), (300, 128), (300, 32)):
+        spec = product(14, k=k, layout=layout)
+        packs = {"pack_a": pack_a, "pack_b": pack_b or int(layout.b_transposed)}
+        schedule = CpuMatmul(mr=4, nr=16, mc=16, kc=kc, nc=112, pack_a=True, pack_b=True)
+        if not found.has("fma"):
+            schedule = schedule.override(nr=8)
+        schedule = schedule.override(**packs)
+        planned = pipeline.plan(spec, found, schedule)
+        assert isinstance(planned, TiledPlan) and planned.bottom == (3, 2)
+        check(spec, found, schedule)
