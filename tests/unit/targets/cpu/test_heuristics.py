@@ -494,3 +494,12 @@ def test_inner_products_do_not_spill(target: str) -> None:
         loop = re.search(r"Inner Loop Header.*?\s(jb|jne|b\.lo|b\.ne)\s", text, re.DOTALL)
         assert loop is not None
         assert "Spill" not in loop[0] and "Reload" not in loop[0]
+
+
+def test_many_blocks_of_columns_are_an_even_number() -> None:
+    """So that two cores have as much to do."""
+    for m in (1, 3):
+        spec = Matmul(m=m, n=5120, k=5120, dtype=DType.F32)
+        schedule = pipeline.plan(spec, FAMILY.find("x86-64-v4")).schedule
+        assert isinstance(schedule, OuterMatmul)
+        assert -(-spec.n // schedule.nc) % 2 == 0

@@ -86,8 +86,13 @@ TILES_FROM, PAIRS_FROM = 3, 2
 #: thirds of its first-level cache: 4 x 2048 x 2048 in f32 takes 588 us, with 18432 bytes 665.
 FOUND_SUMS = 32768
 #: Of f32 in vectors of half a line, which take longer for the rows of B than the sums do: 2 rows by
-#: 4096 x 4096 on AVX2 read 23.1 GB/s with blocks of 2048 columns, 21.6 with 688 (Zen 4).
-OUTER_SUMS_NARROW = {2: 8192, 4: 3072}
+#: 4096 x 4096 on AVX2 read 23.1 GB/s with blocks of 2048 columns, 21.6 with 688 (Zen 4). 1 x 5120 x
+#: 5120 in two of 2560 takes two threads 3.03 ms, 3.40 in three.
+OUTER_SUMS_NARROW = {2: 10240, 4: 3072}
+#: From so many blocks on, in vectors of a line, their number is even: 3 x 5120 x 2048 takes two
+#: threads 643 us in eight, 730 in seven, 1 x 5120 x 2048 829 in six, 1001 in five. Not of fewer: 4 x
+#: 2048 x 2048 takes one core 346 us in three, 502 in four (Zen 4).
+PAIRED_BLOCKS = 5
 
 
 def is_large(spec: Matmul, target: Target) -> bool:
@@ -160,13 +165,15 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     nr = strips * group * sums_of_outer(spec, target).count
     finds_rows = core_of(target).finds_rows
     end_to_end = finds_rows or near
+    is_narrow = _outer_sums(spec, target) is OUTER_SUMS_NARROW
     sums = FOUND_SUMS // spec.m if finds_rows else _for_rows(spec, _outer_sums(spec, target))
     if near:
         sums = target.limits["l1_bytes"] // 2 // spec.m
-    elif _outer_sums(spec, target) is OUTER_SUMS_NARROW and not finds_rows:
+    elif is_narrow and not finds_rows:
         sums = min(sums, -(-spec.n // 2) * spec.accumulate.itemsize)  # A task for a second core.
     columns = sums // spec.accumulate.itemsize
-    nc = (paired if end_to_end else balanced)(spec.n, columns, nr)
+    many = not is_narrow and spec.n > (PAIRED_BLOCKS - 1) * columns
+    nc = (paired if end_to_end or many else balanced)(spec.n, columns, nr)
     once = is_near(spec, target, HALF_NEAR)
     return OuterMatmul(
         mr=spec.m,
