@@ -80,7 +80,7 @@ def _waists(whole: Expression) -> list[Expression]:
 
 
 def _truths(step: Expression) -> Iterator[Expression]:
-    """The arguments that a function takes as truth values, which an input need not say of itself."""
+    """The arguments that a function takes as truth values; an input need not say that it is one."""
     if step.primitive is Primitive.CALL:
         function = functions()[step.name]
         each = zip(function.parameters, step.arguments, strict=False)
