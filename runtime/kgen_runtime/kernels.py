@@ -74,7 +74,8 @@ def load(
             selection.backend.close()
             raise
     by_key = [kernels[choice.entry.name] for choice in selection.choices]
-    return Kernels(backend, by_key, selection.skipped, programs)
+    every = [program.qualified_name for program in manifest.programs]
+    return Kernels(backend, by_key, selection.skipped, programs, every)
 
 
 @contextmanager
@@ -112,8 +113,10 @@ class Kernels(Operations, Mapping[str, Kernel]):
         kernels: Sequence[Kernel],
         skipped: Mapping[str, str],
         programs: Sequence[LoadedProgram] = (),
+        every_program: Sequence[str] = (),
     ) -> None:
         self.backend = backend
+        self._every_program = every_program
         self.skipped = skipped
         #: The bundle's programs that run on this device, by name.
         self.programs = {program.entry.name: program for program in programs}
@@ -136,9 +139,13 @@ class Kernels(Operations, Mapping[str, Kernel]):
                 f"the bundle has several programs; choose programs[name] of "
                 f"{', '.join(self.programs)}"
             )
-        reasons = [f"{n} was not taken: {r}" for n, r in self.skipped.items() if n not in self]
-        hint = reasons[0] if reasons else "make one with kgen compile"
-        raise ArgumentError(f"the bundle has no program that runs on {self.device.id}; {hint}")
+        if not self._every_program:
+            raise ArgumentError("the bundle has no program; kgen compile makes one")
+        name = self._every_program[0]
+        raise ArgumentError(
+            f"the bundle has no program that runs on {self.device.id}; "
+            f"{name} was not taken: {self.skipped[name]}"
+        )
 
     def __getitem__(self, key: str) -> Kernel:
         if key in self._kernels:

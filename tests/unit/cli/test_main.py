@@ -100,6 +100,8 @@ def build(**options: str) -> list[str]:
         (build(target="vulkan"), "target=vulkan is unknown; try vulkan1.1, vulkan1.3, vulkan1.3+"),
         (build(target="cpu"), "target=cpu is unknown; try x86-64, x86-64-v3"),
         (build(target=""), "target= is unknown; try native, sm_75"),
+        (["compile", "m.onnx", "--target", "sm_80,,"], "target= is unknown; try native, sm_75"),
+        (["compile", "m.onnx", "--target", "sm_80,sm_80"], "names sm_80 twice; name each once"),
         (
             [*build(target="x86-64-v3", tune_cache="nowhere/x.json"), "--tune"],
             "nowhere/x.json: nowhere is no directory; make it first",

@@ -64,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
     from kgen.graph.compile import compile_model
 
     targets = comma_list(args.target)
-    if len(set(targets)) < len(targets):
-        raise TargetError(f"--target {args.target} names one target twice; name each once")
+    if twice := [name for name in targets if name and targets.count(name) > 1]:
+        raise TargetError(f"--target {args.target} names {twice[0]} twice; name each once")
     output = check_output(args.output or f"{Path(args.model).stem}.kgen")
     start = time.perf_counter()
     shapes = shapes_of(args.shape)
