@@ -90,8 +90,8 @@ FOUND_SUMS = 32768
 #: 5120 in two of 2560 takes two threads 3.03 ms, 3.40 in three.
 OUTER_SUMS_NARROW = {2: 10240, 4: 3072}
 #: From so many blocks on, in vectors of a line, their number is even: 3 x 5120 x 2048 takes two
-#: threads 643 us in eight, 730 in seven, 1 x 5120 x 2048 829 in six, 1001 in five. Not of fewer: 4 x
-#: 2048 x 2048 takes one core 346 us in three, 502 in four (Zen 4).
+#: threads 643 us in eight, 730 in seven, 1 x 5120 x 2048 829 in six, 1001 in five. Not of fewer:
+#: 4 x 2048 x 2048 takes one core 346 us in three, 502 in four (Zen 4).
 PAIRED_BLOCKS = 5
 
 
