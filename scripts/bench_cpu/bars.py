@@ -14,7 +14,7 @@ from kgen.ops.parse import parse
 from kgen.spec import DType, Formula
 from scripts.bench_cpu import calls
 from scripts.bench_cpu.judge import Bar, Statistic
-from scripts.bench_cpu.kinds import AVX2
+from scripts.bench_cpu.kinds import AMX, AVX2, AVX512
 from scripts.bench_cpu.results import Row
 from scripts.bench_cpu.tables import (
     CHEAP,
@@ -124,7 +124,9 @@ def _f32() -> Iterator[Bar]:
 def _bf16() -> Iterator[Bar]:
     packed = partial(_bar, table="bf16-packed", ceilings=TILES_ROOF)
     torch = "bf16, weights packed, against PyTorch packed"
-    against = {"against": "torch-onednn", "note": SAME_INSTRUCTION}
+    # Libraries have no product of bf16 without its instructions.
+    able = {"note": SAME_INSTRUCTION, "instructions": (AVX512, AMX)}
+    against: dict[str, Any] = {"against": "torch-onednn"} | able
     yield packed(torch, statistic=LEAST, threshold=1.3, **against)
     yield packed(torch, statistic=MEAN, threshold=2.0, **against)
     against["against"] = "onednn-packed"
@@ -132,7 +134,7 @@ def _bf16() -> Iterator[Bar]:
     yield packed(title, statistic=LEAST, threshold=1.1, **against)
     yield _bar(
         "bf16, packing counted, against torch.mm", "bf16", LEAST, 1.3,
-        against="torch", ceilings=TILES_ROOF, note=SAME_INSTRUCTION,
+        against="torch", ceilings=TILES_ROOF, **able,
     )  # fmt: skip
     title, middle = "bf16, of the peak, 256^3 to 1024^3", _cubes(256, 512, 1000, 1024)
     yield _bar(
