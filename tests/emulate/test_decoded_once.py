@@ -12,7 +12,7 @@ import pytest
 
 from kgen.emulate import EmulationFault, Report
 from kgen.emulate.llvm.frontend import decode
-from kgen.emulate.ptx.exec import prepared
+from kgen.emulate.ptx.exec.launching import prepared
 from kgen.emulate.ptx.exec.operations import Step
 from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.syntax import Instruction

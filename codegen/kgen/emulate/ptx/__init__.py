@@ -16,9 +16,9 @@ import numpy as np
 from kgen.emulate.counting.instructions import report
 from kgen.emulate.limits import check_launch
 from kgen.emulate.ptx.chunk import Launch
-from kgen.emulate.ptx.exec.arguments import copies, place, restore
-from kgen.emulate.ptx.exec.dispatch import ctas_at_once
-from kgen.emulate.ptx.exec.prepared import keep, prepared
+from kgen.emulate.ptx.exec.launching.arguments import copies, place, restore
+from kgen.emulate.ptx.exec.launching.dispatch import ctas_at_once
+from kgen.emulate.ptx.exec.launching.prepared import keep, prepared
 from kgen.emulate.ptx.exec.scheduler import Scheduler, is_exchange
 from kgen.emulate.ptx.frontend.parser import parse
 from kgen.emulate.ptx.frontend.syntax import Kernel

@@ -11,7 +11,7 @@ import numpy as np
 
 from kgen.emulate.ptx.chunk import Violation
 from kgen.emulate.ptx.exec.machine import Machine
-from kgen.emulate.ptx.exec.released import Released, at_rank
+from kgen.emulate.ptx.exec.waiting.released import Released, at_rank
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
 from kgen.emulate.ptx.order.known import Known
 from kgen.emulate.ptx.types import Array, any_of

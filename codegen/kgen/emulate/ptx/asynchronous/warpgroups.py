@@ -15,7 +15,7 @@ import numpy as np
 from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.ctas import WARP, narrow
 from kgen.emulate.ptx.exec.machine import Machine
-from kgen.emulate.ptx.exec.released import Released
+from kgen.emulate.ptx.exec.waiting.released import Released
 from kgen.emulate.ptx.memory.accesses import Region
 from kgen.emulate.ptx.types import Array, any_of
 from kgen_runtime.values import frozen

@@ -1,1 +1,1 @@
-"""Running a chunk of CTAs in lockstep: the machine, the scheduler, barriers, warp collectives."""
+"""Running a chunk of CTAs in lockstep: the machine and the scheduler."""

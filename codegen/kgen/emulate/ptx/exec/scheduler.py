@@ -13,9 +13,7 @@ from collections.abc import Sequence
 
 from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.counting.counts import Counts
-from kgen.emulate.ptx.exec.barriers import Barriers
 from kgen.emulate.ptx.exec.faults import fault_of
-from kgen.emulate.ptx.exec.gathering import Gathering
 from kgen.emulate.ptx.exec.groups import Groups
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.masks import guarded, remainder
@@ -28,8 +26,10 @@ from kgen.emulate.ptx.exec.operations import (
     Step,
     Wait,
 )
-from kgen.emulate.ptx.exec.parked import Parked
 from kgen.emulate.ptx.exec.timers import DELAY, delays
+from kgen.emulate.ptx.exec.waiting.barriers import Barriers
+from kgen.emulate.ptx.exec.waiting.gathering import Gathering
+from kgen.emulate.ptx.exec.waiting.parked import Parked
 from kgen.emulate.ptx.frontend.syntax import Instruction
 from kgen.emulate.report import EmulationFault, Fault
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.emulate.ptx.chunk import SHARED_WINDOW, Mask, Violation
-from kgen.emulate.ptx.exec.clusters import ClusterBarrier
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation, Wait
+from kgen.emulate.ptx.exec.waiting.clusters import ClusterBarrier
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.frontend.words import Unsupported, Words

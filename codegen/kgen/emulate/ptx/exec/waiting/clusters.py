@@ -6,7 +6,7 @@ import numpy as np
 
 from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.machine import Machine
-from kgen.emulate.ptx.exec.released import Released
+from kgen.emulate.ptx.exec.waiting.released import Released
 from kgen.emulate.ptx.types import Array
 
 

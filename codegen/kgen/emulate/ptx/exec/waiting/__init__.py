@@ -1,0 +1,1 @@
+"""Lanes that wait: barriers of CTAs and clusters, warp collectives, asynchronous work."""
