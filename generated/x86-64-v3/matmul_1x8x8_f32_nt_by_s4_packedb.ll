@@ -7,9 +7,9 @@
 ; method:    products of bytes with vpmaddubsw: A in block floating point, each 32 of K integers of one exponent
 ;              in 3 signed bytes; a task is an mc x nc block of out, in panels of nr columns of B times mr rows
 ;              of A
-; memory:    stack, 208 B
-;            %limbs: s8 [mc][3][K], 160 B a row, zero past K
-;            %blocks: [mc][K / 32] of f32 its unit and s32[3] where its limbs' sums start, 16 B a row
+; memory:    stack, 200 B
+;            %limbs: s8 [mc][K / 32][3][32], 160 B a row, zero past K
+;            %blocks: [mc][K / 32] of f32 its unit and s32[1] where its limbs' sums start, 8 B a row
 ;            %acc: float [mc][nc], 32 B a row
 ; arguments: a: input f32[1, 8], strides [8, 1]
 ;            b: input u8[1, 1, 8, 18], strides [144, 144, 18, 1], prepacked: [n / 8][k / 18][runs of 2, 4, 4, 4,
@@ -44,7 +44,6 @@ enter:
   %e.p0.integers = fptosi <8 x float> %e.p0.rounded to <8 x i32>
   %e.p0.more = add <8 x i32> %e.p0.integers, splat (i32 8421504)
   %e.p0.signed = xor <8 x i32> %e.p0.more, splat (i32 8421504)
-  %e.p0.limbs = bitcast <8 x i32> %e.p0.signed to <32 x i8>
   %e.p0.l0 = trunc <8 x i32> %e.p0.signed to <8 x i8>
   store <8 x i8> %e.p0.l0, ptr %limbs, align 1
   %e.p0.l1.low = lshr <8 x i32> %e.p0.signed, splat (i32 8)
@@ -71,27 +70,11 @@ enter:
   store <8 x i8> zeroinitializer, ptr %e.p24.l0.to, align 1
   store <8 x i8> zeroinitializer, ptr %e.p24.l1.to, align 1
   store <8 x i8> zeroinitializer, ptr %e.p24.l2.to, align 1
-  %e.start_l0.p0.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> bitcast (<8 x i32> splat (i32 8) to <32 x i8>), <32 x i8> %e.p0.limbs)
-  %e.start_l0.p0 = add <16 x i16> zeroinitializer, %e.start_l0.p0.pairs
-  %e.start_l0.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %e.start_l0.p0, <16 x i16> splat (i16 1))
-  %e.start_l0.sum = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %e.start_l0.wide)
-  %e.start_l0 = sub i32 0, %e.start_l0.sum
+  %e.start_l0.p0 = add <8 x i32> zeroinitializer, %e.p0.integers
+  %e.start_l0.sum = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %e.start_l0.p0)
+  %e.start_l0 = mul i32 %e.start_l0.sum, -8
   %e.start_l0.at = getelementptr i8, ptr %blocks, i64 4
   store i32 %e.start_l0, ptr %e.start_l0.at, align 4
-  %e.start_l1.p0.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> bitcast (<8 x i32> splat (i32 2048) to <32 x i8>), <32 x i8> %e.p0.limbs)
-  %e.start_l1.p0 = add <16 x i16> zeroinitializer, %e.start_l1.p0.pairs
-  %e.start_l1.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %e.start_l1.p0, <16 x i16> splat (i16 1))
-  %e.start_l1.sum = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %e.start_l1.wide)
-  %e.start_l1 = sub i32 0, %e.start_l1.sum
-  %e.start_l1.at = getelementptr i8, ptr %blocks, i64 8
-  store i32 %e.start_l1, ptr %e.start_l1.at, align 4
-  %e.start_l2.p0.pairs = call <16 x i16> @llvm.x86.avx2.pmadd.ub.sw(<32 x i8> bitcast (<8 x i32> splat (i32 524288) to <32 x i8>), <32 x i8> %e.p0.limbs)
-  %e.start_l2.p0 = add <16 x i16> zeroinitializer, %e.start_l2.p0.pairs
-  %e.start_l2.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %e.start_l2.p0, <16 x i16> splat (i16 1))
-  %e.start_l2.sum = call i32 @llvm.vector.reduce.add.v8i32(<8 x i32> %e.start_l2.wide)
-  %e.start_l2 = sub i32 0, %e.start_l2.sum
-  %e.start_l2.at = getelementptr i8, ptr %blocks, i64 12
-  store i32 %e.start_l2, ptr %e.start_l2.at, align 4
   %all.most = call i32 @llvm.umax.i32(i32 0, i32 %e.most)
   %exponent.bits = add i32 %all.most, 66048
   %exponent = lshr i32 %exponent.bits, 23
@@ -113,12 +96,12 @@ block.head:
   %block.more = icmp ult i64 %block, 1
   br i1 %block.more, label %block.body, label %block.done
 block.body:
-  %block.k = mul nuw i64 %block, 32
+  %block.limbs.offset = mul nuw i64 %block, 96
   %block.b.offset = mul nuw i64 %block, 144
   %block.b = getelementptr i8, ptr %b, i64 %block.b.offset
-  %block.data.offset = mul nuw i64 %block, 16
+  %block.data.offset = mul nuw i64 %block, 8
   %block.data = getelementptr i8, ptr %blocks, i64 %block.data.offset
-  %block.limbs = getelementptr i8, ptr %limbs, i64 %block.k
+  %block.limbs = getelementptr i8, ptr %limbs, i64 %block.limbs.offset
   %v0.scale.bits = load <8 x i16>, ptr %block.b, align 2
   %v0.scale.half = bitcast <8 x i16> %v0.scale.bits to <8 x half>
   %v0.scale = fpext <8 x half> %v0.scale.half to <8 x float>
@@ -131,15 +114,7 @@ block.body:
   %m0.l0.start.first = insertelement <8 x i32> poison, i32 %m0.l0.start.one, i32 0
   %m0.l0.start = shufflevector <8 x i32> %m0.l0.start.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l1 = getelementptr i8, ptr %block.limbs, i64 32
-  %m0.l1.start.at = getelementptr i8, ptr %block.data, i64 8
-  %m0.l1.start.one = load i32, ptr %m0.l1.start.at, align 4
-  %m0.l1.start.first = insertelement <8 x i32> poison, i32 %m0.l1.start.one, i32 0
-  %m0.l1.start = shufflevector <8 x i32> %m0.l1.start.first, <8 x i32> poison, <8 x i32> zeroinitializer
   %m0.l2 = getelementptr i8, ptr %block.limbs, i64 64
-  %m0.l2.start.at = getelementptr i8, ptr %block.data, i64 12
-  %m0.l2.start.one = load i32, ptr %m0.l2.start.at, align 4
-  %m0.l2.start.first = insertelement <8 x i32> poison, i32 %m0.l2.start.one, i32 0
-  %m0.l2.start = shufflevector <8 x i32> %m0.l2.start.first, <8 x i32> poison, <8 x i32> zeroinitializer
   br label %at.enter
 at.enter:
   br label %at.head
@@ -353,16 +328,14 @@ at.latch:
   %at.after = add nuw i64 %at, 128
   br label %at.head
 at.done:
+  ; the last limb's 256 times, to be added to the one before
   %m0_v0.l0.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %m0_v0.l0, <16 x i16> splat (i16 1))
-  %m0_v0.l0.all = add <8 x i32> %m0_v0.l0.wide, %m0.l0.start
   %m0_v0.l1.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %m0_v0.l1, <16 x i16> splat (i16 1))
-  %m0_v0.l1.all = add <8 x i32> %m0_v0.l1.wide, %m0.l1.start
-  %m0_v0.l2.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %m0_v0.l2, <16 x i16> splat (i16 1))
-  %m0_v0.l2.all = add <8 x i32> %m0_v0.l2.wide, %m0.l2.start
-  %m0_v0.l2.up = shl <8 x i32> %m0_v0.l2.all, splat (i32 8)
-  %m0_v0.upper = add <8 x i32> %m0_v0.l2.up, %m0_v0.l1.all
+  %m0_v0.l2.wide = call <8 x i32> @llvm.x86.avx2.pmadd.wd(<16 x i16> %m0_v0.l2, <16 x i16> splat (i16 256))
+  %m0_v0.upper = add <8 x i32> %m0_v0.l2.wide, %m0_v0.l1.wide
+  %m0_v0.lower = add <8 x i32> %m0_v0.l0.wide, %m0.l0.start
   %m0_v0.upper.up = shl <8 x i32> %m0_v0.upper, splat (i32 8)
-  %m0_v0.units = add <8 x i32> %m0_v0.upper.up, %m0_v0.l0.all
+  %m0_v0.units = add <8 x i32> %m0_v0.upper.up, %m0_v0.lower
   %m0_v0.float = sitofp <8 x i32> %m0_v0.units to <8 x float>
   %m0_v0.scale = fmul <8 x float> %m0.unit, %v0.scale
   %m0_v0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %m0_v0.float, <8 x float> %m0_v0.scale, <8 x float> %m0_v0)
@@ -462,7 +435,7 @@ define void @matmul_1x8x8_f32_nt_by_s4_packedb(ptr %a, ptr %b, ptr %out, i64 %be
 entry:
   %acc = alloca [32 x i8], align 64
   %limbs = alloca [160 x i8], align 64
-  %blocks = alloca [16 x i8], align 64
+  %blocks = alloca [8 x i8], align 64
   br label %task.enter
 task.enter:
   br label %task.head
@@ -487,7 +460,7 @@ row.body:
   %row.a = getelementptr i8, ptr %a, i64 %row.a.offset
   %row.limbs.offset = mul nuw i64 %row, 160
   %row.limbs = getelementptr i8, ptr %limbs, i64 %row.limbs.offset
-  %row.blocks.offset = mul nuw i64 %row, 16
+  %row.blocks.offset = mul nuw i64 %row, 8
   %row.blocks = getelementptr i8, ptr %blocks, i64 %row.blocks.offset
   %row.fits = call i1 @limbs_of_row(ptr %row.a, ptr %row.limbs, ptr %row.blocks)
   %fit.next = and i1 %fit, %row.fits
@@ -524,7 +497,7 @@ p.i.head:
 p.i.body:
   %p.w.limbs.offset = mul nuw i64 %p.i, 160
   %p.w.limbs = getelementptr i8, ptr %limbs, i64 %p.w.limbs.offset
-  %p.w.blocks.offset = mul nuw i64 %p.i, 16
+  %p.w.blocks.offset = mul nuw i64 %p.i, 8
   %p.w.blocks = getelementptr i8, ptr %blocks, i64 %p.w.blocks.offset
   %p.w.acc.offset = mul nuw i64 %p.i, 32
   %p.w.acc = getelementptr i8, ptr %p.acc, i64 %p.w.acc.offset

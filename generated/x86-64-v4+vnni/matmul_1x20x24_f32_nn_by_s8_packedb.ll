@@ -7,9 +7,9 @@
 ; launch:    1 task of 1 x 32 outputs: 1 x 1 blocks
 ; method:    products of bytes with vpdpbusd: A in block floating point, each 64 of K integers of one exponent in
 ;              4 signed bytes; a task is an mc x nc block of out, in panels of nr columns of B times mr rows of A
-; memory:    stack, 468 B
-;            %limbs: s8 [mc][4][K], 320 B a row, zero past K
-;            %blocks: [mc][K / 64] of f32 its unit and s32[4] where its limbs' sums start, 20 B a row
+; memory:    stack, 460 B
+;            %limbs: s8 [mc][K / 64][4][64], 320 B a row, zero past K
+;            %blocks: [mc][K / 64] of f32 its unit and s32[2] where its limbs' sums start, 12 B a row
 ;            %acc: float [mc][nc], 128 B a row
 ; arguments: a: input f32[1, 24], strides [24, 1]
 ;            b: input s8[2, 16, 16, 4], strides [1024, 64, 4, 1], prepacked: (k, n) at [n / 16][k / 4][n % 16][k
@@ -50,7 +50,10 @@ enter:
   %e.p0.integers = fptosi <16 x float> %e.p0.rounded to <16 x i32>
   %e.p0.more = add <16 x i32> %e.p0.integers, splat (i32 2155905152)
   %e.p0.signed = xor <16 x i32> %e.p0.more, splat (i32 2155905152)
-  %e.p0.limbs = bitcast <16 x i32> %e.p0.signed to <64 x i8>
+  %e.p0.upper.more = add <16 x i32> %e.p0.integers, splat (i32 32896)
+  %e.p0.upper = ashr <16 x i32> %e.p0.upper.more, splat (i32 16)
+  %e.p0.upper.up = shl <16 x i32> %e.p0.upper, splat (i32 16)
+  %e.p0.lower = sub <16 x i32> %e.p0.integers, %e.p0.upper.up
   %e.p0.l0 = trunc <16 x i32> %e.p0.signed to <16 x i8>
   store <16 x i8> %e.p0.l0, ptr %limbs, align 1
   %e.p0.l1.low = lshr <16 x i32> %e.p0.signed, splat (i32 8)
@@ -71,7 +74,10 @@ enter:
   %e.p16.integers = fptosi <16 x float> %e.p16.rounded to <16 x i32>
   %e.p16.more = add <16 x i32> %e.p16.integers, splat (i32 2155905152)
   %e.p16.signed = xor <16 x i32> %e.p16.more, splat (i32 2155905152)
-  %e.p16.limbs = bitcast <16 x i32> %e.p16.signed to <64 x i8>
+  %e.p16.upper.more = add <16 x i32> %e.p16.integers, splat (i32 32896)
+  %e.p16.upper = ashr <16 x i32> %e.p16.upper.more, splat (i32 16)
+  %e.p16.upper.up = shl <16 x i32> %e.p16.upper, splat (i32 16)
+  %e.p16.lower = sub <16 x i32> %e.p16.integers, %e.p16.upper.up
   %e.p16.l0 = trunc <16 x i32> %e.p16.signed to <16 x i8>
   store <16 x i8> %e.p16.l0, ptr %e.p16.l0.to, align 1
   %e.p16.l1.low = lshr <16 x i32> %e.p16.signed, splat (i32 8)
@@ -99,30 +105,18 @@ enter:
   store <16 x i8> zeroinitializer, ptr %e.p48.l1.to, align 1
   store <16 x i8> zeroinitializer, ptr %e.p48.l2.to, align 1
   store <16 x i8> zeroinitializer, ptr %e.p48.l3.to, align 1
-  %e.start_l0.p0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> zeroinitializer, <64 x i8> bitcast (<16 x i32> splat (i32 128) to <64 x i8>), <64 x i8> %e.p0.limbs)
-  %e.start_l0.p16 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %e.start_l0.p0, <64 x i8> bitcast (<16 x i32> splat (i32 128) to <64 x i8>), <64 x i8> %e.p16.limbs)
+  %e.start_l0.p0 = add <16 x i32> zeroinitializer, %e.p0.lower
+  %e.start_l0.p16 = add <16 x i32> %e.start_l0.p0, %e.p16.lower
   %e.start_l0.sum = call i32 @llvm.vector.reduce.add.v16i32(<16 x i32> %e.start_l0.p16)
-  %e.start_l0 = sub i32 0, %e.start_l0.sum
+  %e.start_l0 = mul i32 %e.start_l0.sum, -128
   %e.start_l0.at = getelementptr i8, ptr %blocks, i64 4
   store i32 %e.start_l0, ptr %e.start_l0.at, align 4
-  %e.start_l1.p0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> zeroinitializer, <64 x i8> bitcast (<16 x i32> splat (i32 32768) to <64 x i8>), <64 x i8> %e.p0.limbs)
-  %e.start_l1.p16 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %e.start_l1.p0, <64 x i8> bitcast (<16 x i32> splat (i32 32768) to <64 x i8>), <64 x i8> %e.p16.limbs)
-  %e.start_l1.sum = call i32 @llvm.vector.reduce.add.v16i32(<16 x i32> %e.start_l1.p16)
-  %e.start_l1 = sub i32 0, %e.start_l1.sum
-  %e.start_l1.at = getelementptr i8, ptr %blocks, i64 8
-  store i32 %e.start_l1, ptr %e.start_l1.at, align 4
-  %e.start_l2.p0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> zeroinitializer, <64 x i8> bitcast (<16 x i32> splat (i32 8388608) to <64 x i8>), <64 x i8> %e.p0.limbs)
-  %e.start_l2.p16 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %e.start_l2.p0, <64 x i8> bitcast (<16 x i32> splat (i32 8388608) to <64 x i8>), <64 x i8> %e.p16.limbs)
+  %e.start_l2.p0 = add <16 x i32> zeroinitializer, %e.p0.upper
+  %e.start_l2.p16 = add <16 x i32> %e.start_l2.p0, %e.p16.upper
   %e.start_l2.sum = call i32 @llvm.vector.reduce.add.v16i32(<16 x i32> %e.start_l2.p16)
-  %e.start_l2 = sub i32 0, %e.start_l2.sum
-  %e.start_l2.at = getelementptr i8, ptr %blocks, i64 12
+  %e.start_l2 = mul i32 %e.start_l2.sum, -128
+  %e.start_l2.at = getelementptr i8, ptr %blocks, i64 8
   store i32 %e.start_l2, ptr %e.start_l2.at, align 4
-  %e.start_l3.p0 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> zeroinitializer, <64 x i8> bitcast (<16 x i32> splat (i32 2147483648) to <64 x i8>), <64 x i8> %e.p0.limbs)
-  %e.start_l3.p16 = call <16 x i32> @llvm.x86.avx512.vpdpbusd.512(<16 x i32> %e.start_l3.p0, <64 x i8> bitcast (<16 x i32> splat (i32 2147483648) to <64 x i8>), <64 x i8> %e.p16.limbs)
-  %e.start_l3.sum = call i32 @llvm.vector.reduce.add.v16i32(<16 x i32> %e.start_l3.p16)
-  %e.start_l3 = sub i32 0, %e.start_l3.sum
-  %e.start_l3.at = getelementptr i8, ptr %blocks, i64 16
-  store i32 %e.start_l3, ptr %e.start_l3.at, align 4
   %all.most = call i32 @llvm.umax.i32(i32 0, i32 %e.most)
   %exponent.bits = add i32 %all.most, 66048
   %exponent = lshr i32 %exponent.bits, 23
@@ -144,12 +138,12 @@ block.head:
   %block.more = icmp ult i64 %block, 1
   br i1 %block.more, label %block.body, label %block.done
 block.body:
-  %block.k = mul nuw i64 %block, 64
+  %block.limbs.offset = mul nuw i64 %block, 256
   %block.b.offset = mul nuw i64 %block, 1024
   %block.b = getelementptr i8, ptr %b, i64 %block.b.offset
-  %block.data.offset = mul nuw i64 %block, 20
+  %block.data.offset = mul nuw i64 %block, 12
   %block.data = getelementptr i8, ptr %blocks, i64 %block.data.offset
-  %block.limbs = getelementptr i8, ptr %limbs, i64 %block.k
+  %block.limbs = getelementptr i8, ptr %limbs, i64 %block.limbs.offset
   %m0.unit.one = load float, ptr %block.data, align 4
   %m0.unit.first = insertelement <16 x float> poison, float %m0.unit.one, i32 0
   %m0.unit = shufflevector <16 x float> %m0.unit.first, <16 x float> poison, <16 x i32> zeroinitializer
@@ -158,29 +152,21 @@ block.body:
   %m0.l0.start.first = insertelement <16 x i32> poison, i32 %m0.l0.start.one, i32 0
   %m0.l0.start = shufflevector <16 x i32> %m0.l0.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l1 = getelementptr i8, ptr %block.limbs, i64 64
-  %m0.l1.start.at = getelementptr i8, ptr %block.data, i64 8
-  %m0.l1.start.one = load i32, ptr %m0.l1.start.at, align 4
-  %m0.l1.start.first = insertelement <16 x i32> poison, i32 %m0.l1.start.one, i32 0
-  %m0.l1.start = shufflevector <16 x i32> %m0.l1.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l2 = getelementptr i8, ptr %block.limbs, i64 128
-  %m0.l2.start.at = getelementptr i8, ptr %block.data, i64 12
+  %m0.l2.start.at = getelementptr i8, ptr %block.data, i64 8
   %m0.l2.start.one = load i32, ptr %m0.l2.start.at, align 4
   %m0.l2.start.first = insertelement <16 x i32> poison, i32 %m0.l2.start.one, i32 0
   %m0.l2.start = shufflevector <16 x i32> %m0.l2.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
   %m0.l3 = getelementptr i8, ptr %block.limbs, i64 192
-  %m0.l3.start.at = getelementptr i8, ptr %block.data, i64 16
-  %m0.l3.start.one = load i32, ptr %m0.l3.start.at, align 4
-  %m0.l3.start.first = insertelement <16 x i32> poison, i32 %m0.l3.start.one, i32 0
-  %m0.l3.start = shufflevector <16 x i32> %m0.l3.start.first, <16 x i32> poison, <16 x i32> zeroinitializer
   br label %at.enter
 at.enter:
   br label %at.head
 at.head:
   %at = phi i64 [ 0, %at.enter ], [ %at.after, %at.latch ]
   %m0_v0.l0 = phi <16 x i32> [ %m0.l0.start, %at.enter ], [ %m0_v0.l0.next, %at.latch ]
-  %m0_v0.l1 = phi <16 x i32> [ %m0.l1.start, %at.enter ], [ %m0_v0.l1.next, %at.latch ]
+  %m0_v0.l1 = phi <16 x i32> [ zeroinitializer, %at.enter ], [ %m0_v0.l1.next, %at.latch ]
   %m0_v0.l2 = phi <16 x i32> [ %m0.l2.start, %at.enter ], [ %m0_v0.l2.next, %at.latch ]
-  %m0_v0.l3 = phi <16 x i32> [ %m0.l3.start, %at.enter ], [ %m0_v0.l3.next, %at.latch ]
+  %m0_v0.l3 = phi <16 x i32> [ zeroinitializer, %at.enter ], [ %m0_v0.l3.next, %at.latch ]
   %at.more = icmp ult i64 %at, 1024
   br i1 %at.more, label %at.body, label %at.done
 at.body:
@@ -394,7 +380,7 @@ define void @matmul_1x20x24_f32_nn_by_s8_packedb(ptr %a, ptr %b, ptr %out, i64 %
 entry:
   %acc = alloca [128 x i8], align 64
   %limbs = alloca [320 x i8], align 64
-  %blocks = alloca [20 x i8], align 64
+  %blocks = alloca [12 x i8], align 64
   br label %task.enter
 task.enter:
   br label %task.head
@@ -419,7 +405,7 @@ row.body:
   %row.a = getelementptr i8, ptr %a, i64 %row.a.offset
   %row.limbs.offset = mul nuw i64 %row, 320
   %row.limbs = getelementptr i8, ptr %limbs, i64 %row.limbs.offset
-  %row.blocks.offset = mul nuw i64 %row, 20
+  %row.blocks.offset = mul nuw i64 %row, 12
   %row.blocks = getelementptr i8, ptr %blocks, i64 %row.blocks.offset
   %row.fits = call i1 @limbs_of_row(ptr %row.a, ptr %row.limbs, ptr %row.blocks)
   %fit.next = and i1 %fit, %row.fits
@@ -456,7 +442,7 @@ p.i.head:
 p.i.body:
   %p.w.limbs.offset = mul nuw i64 %p.i, 320
   %p.w.limbs = getelementptr i8, ptr %limbs, i64 %p.w.limbs.offset
-  %p.w.blocks.offset = mul nuw i64 %p.i, 20
+  %p.w.blocks.offset = mul nuw i64 %p.i, 12
   %p.w.blocks = getelementptr i8, ptr %blocks, i64 %p.w.blocks.offset
   %p.w.acc.offset = mul nuw i64 %p.i, 128
   %p.w.acc = getelementptr i8, ptr %p.acc, i64 %p.w.acc.offset
@@ -483,7 +469,7 @@ r.i.head:
 r.i.body:
   %r.w.limbs.offset = mul nuw i64 %r.i, 320
   %r.w.limbs = getelementptr i8, ptr %limbs, i64 %r.w.limbs.offset
-  %r.w.blocks.offset = mul nuw i64 %r.i, 20
+  %r.w.blocks.offset = mul nuw i64 %r.i, 12
   %r.w.blocks = getelementptr i8, ptr %blocks, i64 %r.w.blocks.offset
   %r.w.acc.offset = mul nuw i64 %r.i, 128
   %r.w.acc = getelementptr i8, ptr %r.acc, i64 %r.w.acc.offset

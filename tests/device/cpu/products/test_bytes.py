@@ -160,6 +160,18 @@ def test_several_threads() -> None:
     assert np.array_equal(out, a.astype(np.int32) @ b.astype(np.int32))
 
 
+@pytest.mark.parametrize(
+    ("name", "m"), [("x86-64-v3", 3), ("x86-64-v3", 7), ("x86-64-v4", 13), ("x86-64-v4+vnni", 13)]
+)
+def test_streams_that_are_packed(name: str, m: int) -> None:
+    """Rows of B that meet in a cache set; rows and columns that are no multiple of a tile's, nor K
+    of a block's."""
+    on, spec = here(name), product(m, 1051, 1036, ldb=2048)
+    schedule = FAMILY.choose(spec, on)
+    assert isinstance(schedule, DotMatmul) and schedule.pack_b and schedule.kc < spec.k
+    check(spec, on)
+
+
 def test_refusals() -> None:
     spec, found = product(16, 16, 18), target("x86-64-v4+vnni")
     with pytest.raises(ScheduleError, match=r"pack_a=0 is for .* groups of 4 .* with k=18; try pa"):

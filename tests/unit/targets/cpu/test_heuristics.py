@@ -20,10 +20,12 @@ from kgen.schedule import (
     CpuStream,
     DotMatmul,
     InnerMatmul,
+    LimbsMatmul,
     OuterMatmul,
     Schedule,
 )
-from kgen.spec import DType, Layout, Matmul, Spec
+from kgen.spec import DType, Layout, Matmul, Operand, Spec
+from kgen.spec.choices import BType
 from kgen.targets.base import Plan
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
@@ -336,6 +338,56 @@ def test_streams_of_one_task_are_cut_along_k() -> None:
     assert slices(12, 768, 460) == 3
     assert slices(12, 768, 3072, batch=2) == 1
     assert slices(12, 4096, 3072) == slices(64, 768, 3072) == 1
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "name", "packs"),
+    [
+        (8, 4096, "x86-64-v3", True),
+        (3, 3072, "x86-64-v3", True),
+        (2, 4096, "x86-64-v3", False),
+        (8, 2304, "x86-64-v3", False),
+        (16, 4096, "x86-64-v4+vnni", True),
+        (8, 4096, "x86-64-v4+vnni", False),
+        (8, 4096, "x86-64", False),
+    ],
+)
+def test_a_stream_of_bytes_whose_rows_meet_in_a_cache_set_is_packed(
+    m: int, n: int, name: str, packs: bool
+) -> None:
+    """By tiles of fewer rows than A has; not on cores that find rows of B by themselves."""
+    target, spec = FAMILY.find(name), Matmul(m=m, n=n, k=4096, dtype=DType.S8)
+    assert target is not None
+    schedule = FAMILY.choose(spec, target)
+    assert isinstance(schedule, DotMatmul) and schedule.pack_b is packs
+    if packs:
+        assert schedule.mr < m <= schedule.mc
+    elsewhere = FAMILY.choose(spec, dataclasses.replace(target, device="Golden Cove"))
+    assert isinstance(elsewhere, DotMatmul) and not elsewhere.pack_b
+
+
+def test_widened_streams_read_half_lines_of_few_rows_at_once() -> None:
+    """Elements of 16 bits on AVX2: two vectors side by side and 8 of K for more than 5 rows."""
+    target = FAMILY.find("x86-64-v3")
+    assert target is not None
+    for dtype in (DType.BF16, DType.F16):
+        found = [FAMILY.choose(Matmul(m=m, n=4096, k=4096, dtype=dtype), target) for m in (1, 5, 8)]
+        tiles = [(s.mr, s.nr, s.kc) for s in found if isinstance(s, CpuMatmul)]
+        assert tiles == [(1, 32, 32), (5, 16, 64), (4, 16, 8)]
+
+
+def test_limbs_of_few_rows_by_several_panels() -> None:
+    """Two rows, or four on cores that follow several rows at once; one where products wait."""
+    packed = Matmul(
+        m=4, n=4096, k=4096, dtype=DType.F32, b_dtype=BType.S4, layout=Layout.NT,
+        constant=(Operand.B,),
+    )  # fmt: skip
+    rows = {("x86-64-v4+vnni", "Zen 4"): 2, ("x86-64-v4+vnni", "Golden Cove"): 4}
+    for (name, device), mr in {**rows, ("x86-64-v3", "Zen 3"): 1}.items():
+        target = FAMILY.find(name)
+        assert target is not None
+        schedule = FAMILY.choose(packed, dataclasses.replace(target, device=device))
+        assert isinstance(schedule, LimbsMatmul) and schedule.mr == mr
 
 
 @pytest.mark.parametrize(

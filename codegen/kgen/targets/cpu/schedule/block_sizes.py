@@ -13,7 +13,11 @@ CACHE_WAYS, CACHE_WAY_BYTES = 8, 4096
 
 def rows_in_cache(spec: Matmul) -> int:
     """Rows of an A that is not packed whose lines do not push each other out of the cache."""
-    stride = spec.a_strides[1] * spec.dtype.itemsize
+    return lines_in_cache(spec.a_strides[1] * spec.dtype.itemsize)
+
+
+def lines_in_cache(stride: int) -> int:
+    """Lines so many bytes apart that do not push each other out of the first-level cache."""
     return CACHE_WAYS * CACHE_WAY_BYTES // math.gcd(stride, CACHE_WAY_BYTES)
 
 

@@ -17,7 +17,12 @@ from kgen.targets.cpu.plan.kernels.gemv_strips import has_outer, outer_registers
 from kgen.targets.cpu.plan.matmul import SUMS_PADDING
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
-from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up, rows_in_cache
+from kgen.targets.cpu.schedule.block_sizes import (
+    balanced,
+    lines_in_cache,
+    rounded_up,
+    rows_in_cache,
+)
 from kgen.targets.cpu.schedule.core import core_of
 
 T = TypeVar("T")
@@ -30,6 +35,11 @@ STREAM_ROWS = 32
 STREAM_K = {2: (8, 16), 4: (32, 32), 8: (16, 64), STREAM_ROWS: (32, 64)}
 #: The same of bf16 that is widened for so few rows: 5 take 1.75 ms, 2.25 with 64 (Golden Cove).
 WIDENED_FEW, WIDENED_K = 8, 32
+#: And of 16 bits that are widened in vectors of half a line, by rows of A at most: two rows read
+#: whole lines, more read each several times, which a few rows of B alone survive that meet in a
+#: cache set. 2 x 4096 x 4096 in bf16 takes 1.30 ms with 32, 1.50 with 16; 8 x 4096 x 4096 in tiles
+#: of 4 x 16 3.7 ms with 8, 4.4 with 16, 4.6 with 64; 8 x 4160 x 4096 3.8, 3.3 and 3.8 (Zen 4).
+HALVES_K = {4: 32, 5: 64, STREAM_ROWS: 8}
 #: Rows of A, elements and columns of an f32 B, at most, that a tile of all those rows takes panel
 #: by panel, in blocks of so much K: 8 x 2304 x 768 takes 280 us instead of 405, 8 x 768 x 3072 375
 #: instead of 430, but 8 x 4096 x 4096 twice as long (Golden Cove, AVX-512).
@@ -49,6 +59,15 @@ LANES_STRIPS = 2
 #: array that is not aligned, which the next tile then reads again: few, lest a cache set has lost
 #: them (1 x 4096 x 4096 in an array of numpy's: twice as fast as 64 rows, Zen 4).
 LANES_K = {STREAM_FEW: 8, STREAM_A_ROWS: 16}
+#: Rows of A, by the bytes of a vector, from which a stream of s8 whose rows of B meet in a cache
+#: set is packed by the tiles of its first rows, in panels of so many vectors. A tile of all rows
+#: takes less than half a line of a row of B at once, and reads each line again from the
+#: second-level cache: 8 x 4096 x 4096 takes 2.7 ms packed, 5.9 in place, 3 x 4096 x 4096 1.9 and
+#: 3.1, but 2 rows 1.6 and 1.4, and 7 x 2304 x 3072, where no rows meet, 1.1 and 0.8 (AVX2); with
+#: AVX-512 16 x 4096 x 4096 takes 2.3 and 3.4, 8 rows 2.0 and 1.6 (Zen 4).
+PACKED_ROWS, PACKED_VECTORS = {32: 3, 64: 9}, 4
+#: Vectors' bytes of K in a block of it, and columns of a task at most: 512 cost up to 12 %.
+PACKED_DEPTH, PACKED_COLUMNS = 2, 1024
 #: Columns of a task of such a product, at most: enough of a row for the hardware to see a stream,
 #: and tasks for several threads (2048 of 4096 columns cost one thread 4 % and make two 1.4x as
 #: fast; 1024 cost 10 %).
@@ -216,6 +235,10 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     kc = narrow if spec.b_type.itemsize < 4 else wide
     if spec.dtype is DType.BF16 and spec.m <= WIDENED_FEW and not gains_by_pairs(target):
         kc = min(kc, WIDENED_K)
+    if dot is None and widens_halves(spec, target):
+        kc = _for_rows(spec, HALVES_K)
+        # One vector by all rows is less of a line: 8 x 4160 x 4096 takes 5.4 ms with 8 of K.
+        widths = widths[1:] or widths
     if dot and (most := strip_vectors(spec, dot, vector, registers)):
         widths = range(most, most + 1)
         if spec.dtype is DType.S8 and spec.m <= STREAM_A_ROWS:
@@ -236,6 +259,37 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     wide = spec.n >= STREAM_COLUMNS or spec.m > PAIRED_ROWS
     nc = (paired if wide else balanced)(spec.n, min(sums, STREAM_COLUMNS), nr)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
+
+
+def packs_stream(spec: Matmul, target: Target) -> bool:
+    """A stream of s8 is packed on the way; not on cores that find rows of B by themselves, where
+    that is not measured."""
+    width = target.limits["vector_bytes"]
+    if spec.dtype is not DType.S8 or spec.m < PACKED_ROWS.get(width, spec.m + 1):
+        return False
+    meets = lines_in_cache(spec.b_strides[1] * spec.b_type.itemsize) < PACKED_DEPTH * width
+    return meets and not core_of(target).finds_rows
+
+
+def packed_stream(spec: Matmul, target: Target, dot: Dot, *, packs_a: bool) -> CpuMatmul:
+    """Panels as wide as leave room for two rows, in short blocks of K; sums in scratch. No higher
+    than wide: 16 x 4096 x 4096 takes 2.28 ms, 2.57 by six rows at once (Zen 4)."""
+    nr = PACKED_VECTORS * vector_for(target, spec.accumulate, spec.n).count
+    registers = target.limits["vector_registers"] - dot.extra_registers - 1
+    fits = (registers - 1) // PACKED_VECTORS - 1
+    mr = balanced(spec.m, min(fits, PACKED_VECTORS), 1)
+    mc, kc = rounded_up(spec.m, mr), PACKED_DEPTH * target.limits["vector_bytes"]
+    copies = (packs_a * mc + nr) * (kc * 4 // dot.group + ROW_PADDING) + mc * SUMS_PADDING
+    sums = (target.limits["stack_bytes"] - copies) // (mc * spec.accumulate.itemsize)
+    nc = paired(spec.n, min(sums, PACKED_COLUMNS), nr)
+    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=True)
+
+
+def widens_halves(spec: Matmul, target: Target) -> bool:
+    """Elements of 16 bits become f32 in vectors of half a line; not on cores that find rows of B by
+    themselves, where that is not measured."""
+    halves = spec.dtype.itemsize == 2 and target.limits["vector_bytes"] == LINE_BYTES // 2
+    return halves and not core_of(target).finds_rows
 
 
 def walks_panels(spec: Matmul, target: Target) -> bool:

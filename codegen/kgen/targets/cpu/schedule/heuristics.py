@@ -17,6 +17,8 @@ from kgen.targets.cpu.schedule.gemv import (
     gains_by_pairs,
     is_outer,
     outer_matmul,
+    packed_stream,
+    packs_stream,
     stream_matmul,
     streams,
 )
@@ -82,6 +84,8 @@ def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:
     must_pack = must_pack_a(spec, dot)
     if streams(spec, target) and not must_pack_b(spec, dot):
         packs_a = must_pack or spec.m > STREAM_A_ROWS
+        if packs_stream(spec, target):
+            return in_groups(packed_stream(spec, target, dot, packs_a=packs_a))
         return in_groups(stream_matmul(spec, target, packs_a=packs_a))
     packs_b = not spec.constant and (must_pack_b(spec, dot) or spec.m > DOT_ROWS)
     packing = Packing(

@@ -109,15 +109,15 @@ class Factor:
 
 @frozen
 class Limb:
-    """A byte of each integer, `bits` from its least significant one: `plane` bytes from a row's
-    first limbs to these, `start` bytes in a block of A to what their sums start from. `zero` is an
-    integer with nothing but this byte: what is added to the numbers of B."""
+    """A byte of each integer, `bits` from its least significant one: `plane` bytes from a block's
+    first limbs to these. Their sums start from zero, or from what `starts` says of the integers and
+    is `start` bytes from a block's unit."""
 
     name: str
     bits: int
     plane: int
+    starts: str
     start: int
-    zero: int
 
 
 @frozen
@@ -168,10 +168,19 @@ def shared_k(spec: Matmul) -> int:
     return BLOCK if spec.has_blocks else SHARED_K
 
 
+def starts_of_limbs(spec: Matmul) -> tuple[tuple[str, int], ...]:
+    """For each limb the integers, of it and those above that are added to it before they become
+    floats, that its sums start from, or none, and the place of that among what is kept of a block:
+    three limbs become one float, four two."""
+    if spec.has_blocks:
+        return (("integers", 1), ("", 0), ("", 0))
+    return (("lower", 1), ("", 0), ("upper", 2), ("", 0))
+
+
 def block_of_a(spec: Matmul) -> int:
     """Bytes of what the kernel keeps of a block of A: its unit, and what its limbs' sums start
     from."""
-    return UNIT_BYTES * (1 + limb_count(spec))
+    return UNIT_BYTES * (1 + max(at for _, at in starts_of_limbs(spec)))
 
 
 def limbs_scratch(spec: Matmul) -> int:

@@ -35,6 +35,7 @@ from kgen.targets.cpu.plan.kernels.limb_parts import (
     limb_dot,
     limb_registers,
     shared_k,
+    starts_of_limbs,
 )
 from kgen.targets.cpu.plan.matmul import MatmulPlan, matmul_launch
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -93,17 +94,27 @@ class LimbsPlan(MatmulPlan):
         return 2 * 127 + self.unit_below
 
     @property
+    def lower_halves(self) -> int:
+        """Half of a byte's numbers, in each of the two lower limbs."""
+        return HALF_OF_BYTES << 8 | HALF_OF_BYTES
+
+    @property
     def limbs(self) -> tuple[Limb, ...]:
         return tuple(
             Limb(
                 name=f"l{i}",
                 bits=8 * i,
-                plane=i * self.plane_bytes,
-                start=(i + 1) * UNIT_BYTES,
-                zero=self.zero << 8 * i,
+                plane=i * self.schedule.kc,
+                starts=starts,
+                start=at * UNIT_BYTES,
             )
-            for i in range(limb_count(self.spec))
+            for i, (starts, at) in enumerate(starts_of_limbs(self.spec))
         )
+
+    @property
+    def starting_limbs(self) -> tuple[Limb, ...]:
+        """Those whose sums do not start from zero."""
+        return tuple(limb for limb in self.limbs if limb.starts)
 
     # -- B ----------------------------------------------------------------------------------
 
@@ -130,13 +141,9 @@ class LimbsPlan(MatmulPlan):
         return self.b_depth if self.has_blocks else self.schedule.kc
 
     @property
-    def zero(self) -> int:
-        """What is added to the numbers of B."""
-        return OFFSET if self.has_blocks else HALF_OF_BYTES
-
-    @property
     def minus_zero(self) -> int:
-        return -self.zero
+        """Minus what is added to the numbers of B."""
+        return -OFFSET if self.has_blocks else -HALF_OF_BYTES
 
     @property
     def lane_bytes(self) -> int:
@@ -200,7 +207,7 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def lanes_shift(self) -> int:
-        """Makes bytes of a plane of A of those of a panel of B."""
+        """Makes bytes of a limb of A of those of a panel of B."""
         return self.lanes.bit_length() - 1
 
     # -- A ----------------------------------------------------------------------------------
@@ -240,14 +247,14 @@ class LimbsPlan(MatmulPlan):
         return access(self.target, DType.F32, self.compute)
 
     @property
-    def plane_bytes(self) -> int:
-        """Of one limb of a row."""
-        return self.blocks * self.schedule.kc
+    def limb_block(self) -> int:
+        """Bytes of a row's limbs of a block, side by side: a tile reads a stream for each row."""
+        return len(self.limbs) * self.schedule.kc
 
     @property
     def limb_row(self) -> int:
         """Of a row's limbs; rows begin in different cache sets."""
-        return len(self.limbs) * self.plane_bytes + LINE_BYTES
+        return self.blocks * self.limb_block + LINE_BYTES
 
     @property
     def block_of_a_bytes(self) -> int:
@@ -285,10 +292,15 @@ class LimbsPlan(MatmulPlan):
 
     def chains(self, tile: LimbTile) -> tuple[tuple[str, str, str], ...]:
         """The sums of limbs of a block: what they start from, and what they become in a turn."""
+
+        def start(row: LimbRow, limb: Limb) -> str:
+            starts = limb.starts and not self.dot.widen
+            return f"%{row.name}.{limb.name}.start" if starts else "zeroinitializer"
+
         return tuple(
             (
                 f"%{m.name}_{v.name}.{limb.name}",
-                "zeroinitializer" if self.dot.widen else f"%{m.name}.{limb.name}.start",
+                start(m, limb),
                 f"%{m.name}_{v.name}.{limb.name}.next",
             )
             for m in tile.rows
@@ -364,9 +376,10 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
-        kept = f"f32 its unit and s32[{len(self.limbs)}] where its limbs' sums start"
+        kept = f"f32 its unit and s32[{len(self.starting_limbs)}] where its limbs' sums start"
         return (
-            f"%limbs: s8 [mc][{len(self.limbs)}][K], {self.limb_row} B a row, zero past K",
+            f"%limbs: s8 [mc][K / {self.schedule.kc}][{len(self.limbs)}][{self.schedule.kc}], "
+            f"{self.limb_row} B a row, zero past K",
             f"%blocks: [mc][K / {self.schedule.kc}] of {kept}, {self.blocks_row} B a row",
             f"%acc: float [mc][nc], {self.acc_row} B a row",
         )
