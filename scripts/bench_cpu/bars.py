@@ -125,8 +125,8 @@ def _bf16() -> Iterator[Bar]:
     packed = partial(_bar, table="bf16-packed", ceilings=TILES_ROOF)
     torch = "bf16, weights packed, against PyTorch packed"
     # Libraries have no product of bf16 without its instructions.
-    able = {"note": SAME_INSTRUCTION, "instructions": (AVX512, AMX)}
-    against: dict[str, Any] = {"against": "torch-onednn"} | able
+    able: dict[str, Any] = {"note": SAME_INSTRUCTION, "instructions": (AVX512, AMX)}
+    against = {"against": "torch-onednn"} | able
     yield packed(torch, statistic=LEAST, threshold=1.3, **against)
     yield packed(torch, statistic=MEAN, threshold=2.0, **against)
     against["against"] = "onednn-packed"
