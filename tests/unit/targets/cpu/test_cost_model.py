@@ -104,13 +104,14 @@ def test_terms_say_what_a_field_changes() -> None:
     """Each of these trades one term for another."""
     spec = product(128, 768, 3072)
     found = cycles(spec, SCHEDULE)
-    assert found["b"] == 0 and found["sums"] > 0
+    assert found["sums"] > 0
     whole = cycles(spec, SCHEDULE.override(kc=3072, nc=16))
-    assert whole["b"] > 0 and whole["sums"] == 0 and whole["tiles"] < found["tiles"]
+    assert whole["b"] > found["b"] and whole["sums"] == 0 and whole["tiles"] < found["tiles"]
     packed = cycles(spec, SCHEDULE.override(pack_a=True))
     assert packed["packing"] > found["packing"] and packed["a"] < found["a"]
-    narrow = cycles(spec, SCHEDULE.override(nc=192))
-    assert narrow["memory"] > found["memory"] and narrow["sums"] < found["sums"]
+    narrow = cycles(spec, SCHEDULE.override(kc=96, nc=96))
+    wide = cycles(spec, SCHEDULE.override(kc=96))
+    assert narrow["memory"] > wide["memory"] and narrow["sums"] < wide["sums"]
     halves = cycles(spec, SCHEDULE.override(mc=66))
     assert halves["packing"] > found["packing"] and halves["tasks"] == 2 * found["tasks"]
     other = product(128, 768, 3000)  # Rows of A that do not meet in a cache set.
@@ -197,6 +198,7 @@ def test_arithmetic_is_the_least_that_a_product_takes() -> None:
     [
         ((128, 768, 3072), "x86-64-v3"),  # 1.07 to 1.15 times as fast as all of K at once.
         ((197, 768, 3072), "x86-64-v3"),
+        # In place: 128 x 768 x 3072 takes 5.5 ms, 5.7 packed (Zen 4).
         ((128, 768, 3072), "x86-64-v4"),
         ((64, 2304, 768), "x86-64-v4"),
     ],
@@ -207,4 +209,4 @@ def test_long_k_is_cut_where_a_panel_leaves_the_first_cache(
     spec = product(*shape)
     schedule = FAMILY.candidates(spec, target(name))[0].schedule
     assert isinstance(schedule, CpuMatmul)
-    assert schedule.kc < spec.k and schedule.pack_b
+    assert schedule.kc < spec.k and schedule.pack_b == (name == "x86-64-v3")

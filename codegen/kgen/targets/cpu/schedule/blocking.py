@@ -142,8 +142,9 @@ def register_tile(
     whichever is most, and half a cycle for the loop. Of those that it cannot tell apart, the one
     with the fewest loads for its products.
     A row needs no more vectors than hide the latency, or than there are good streams; `widths`, in
-    vectors, takes the place of that.
+    vectors, takes the place of that, for blocks whose K is chosen besides.
     """
+    whole_k = widths is None
     vector = vector_for(target, spec.accumulate, COLUMNS if dot else spec.n).count
     registers = target.limits["vector_registers"] - packing.extra_registers
     if dot:
@@ -169,7 +170,7 @@ def register_tile(
             for width, across_count in across
         )
         depth = deepest(spec, target, rows, vectors * vector, packing)
-        return total * BLOCKED_K if packing.b and spec.k > depth else total
+        return total * BLOCKED_K if whole_k and packing.b and spec.k > depth else total
 
     vectors_most = STREAM_VECTORS_FEW if spec.constant else FMA_LATENCY * PER_CYCLE
     costs = {

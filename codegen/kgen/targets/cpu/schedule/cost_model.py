@@ -108,8 +108,7 @@ class _Blocks:
     @cached_property
     def columns(self) -> int:
         """Of a pass."""
-        counts = core_of(self.target).grid.counts_passes
-        several = tasks_together(self.spec, self.target, self.schedule) if counts else 1
+        several = tasks_together(self.spec, self.target, self.schedule)
         return min(self.schedule.nc * several, self.spec.n)
 
     @cached_property
@@ -174,8 +173,6 @@ class _Blocks:
     def keeps_b(self) -> bool:
         """Blocks of rows follow each other down the same columns of B, packed once for all."""
         schedule = self.schedule
-        if not self.cycles.counts_sets:
-            return schedule.pack_b and self.deep == 1
         fits = schedule.kc * schedule.nc * self.itemsize <= self.target.limits["stack_bytes"]
         several = self.down > 1 and not (schedule.pack_a and self.across > 1)
         return schedule.pack_b and self.deep == 1 and fits and several
@@ -193,7 +190,7 @@ class _Blocks:
     def a_level(self) -> int:
         """Of the cache that what a task reads of A stays in, beside a panel of B."""
         rows = min(self.schedule.mc, self.spec.m)
-        if self.keeps_b and self.cycles.counts_sets:
+        if self.keeps_b:
             rows = self.spec.m
         length = self.depth * self.itemsize
         stride = length if self.schedule.pack_a else self.spec.a_strides[1] * self.itemsize
@@ -213,8 +210,7 @@ class _Blocks:
         """Of the cache with room for rows of so many bytes, `stride` bytes apart, beside others.
         Rows that begin at few places of a way leave the sets between them unused."""
         for level, (name, way) in enumerate(CACHE_WAYS.items()):
-            spread = math.gcd(stride, way) if self.cycles.counts_sets else 0
-            taken = rows * max(length, spread)
+            taken = rows * max(length, math.gcd(stride, way))
             if taken + beside <= self.cycles.share[level] * self.target.limits[name]:
                 return level
         return len(CACHE_WAYS)
@@ -303,7 +299,7 @@ def _sums(blocks: _Blocks) -> float:
         return 0.0
     spec, schedule = blocks.spec, blocks.schedule
     rows = min(schedule.mc, spec.m)
-    passing = (rows + blocks.columns) * blocks.depth * blocks.cycles.counts_sets
+    passing = (rows + blocks.columns) * blocks.depth
     held = (rows * blocks.columns + passing) * blocks.itemsize
     lines = spec.m * spec.n * blocks.itemsize / LINE_BYTES
     return blocks.cycles.sum_lines[blocks.level(held)] * lines * blocks.deep

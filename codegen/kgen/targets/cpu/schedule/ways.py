@@ -37,15 +37,10 @@ PACK_ROWS = 256
 #: Of panels of a single line, whose rows no prefetcher follows, B pays for being packed from so
 #: many register tiles on: 256 x 256 x 256 in f32 on AVX2 gains 7 %, 64 x 64 x 64 nothing (Zen 4).
 NARROW_TILES = 3
-#: If such a B is large, and used by more rows than these and at most PACK_ROWS, all is packed in
-#: blocks of so much K, each fetched while the one before it is multiplied: 128 x 768 x 3072 takes
-#: 6.9 ms, 7.5 with B packed along all of K and 12.1 in place; 12 rows gain nothing (Zen 4).
-NARROW_LEAST, NARROW_K = 12, 64
-#: Columns of such a block: the rows of B cut short cost as much as 300 cycles each. And where there
-#: are so few rows that reading B is what takes the time.
-NARROW_COLUMNS, NARROW_STREAM = (192, 256, 384, 512, 1024), (1024, 512, 256)
-#: Rows of such a block at most, which leave room for the sums.
-NARROW_ROWS = 132
+#: If such a B is large, and used by more rows than these and at most STREAM_ROWS, all is packed in
+#: blocks of so much K and so many columns, each fetched while the one before it is multiplied: 12
+#: rows gain nothing (Zen 4).
+NARROW_LEAST, NARROW_K, NARROW_COLUMNS = 12, 64, (1024, 512, 256)
 #: Rows up to which a B narrower than A is widened wherever it is multiplied; for more, once.
 NARROW_IN_PLACE = 16
 #: Slices of a stream that is cut along K, each of so many blocks at least; and multiply-adds from
@@ -91,8 +86,8 @@ def is_stream(spec: Matmul, target: Target) -> bool:
 
 
 def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
-    """The ways of a blocked product: the first one, unless the model has a clearly faster one,
-    then the others."""
+    """The ways of a blocked product: the first one, unless the model has a faster one, then the
+    others."""
     first, *others = (
         Candidate(schedule=way, seconds=found.seconds, terms=found.terms)
         for way in dict.fromkeys(ways(spec, target))
@@ -100,11 +95,9 @@ def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
     )
     others.sort(key=lambda candidate: candidate.seconds)
     grid = core_of(target).grid
-    faster = [c for c in others if c.seconds * grid.clearly <= first.seconds]
+    faster = [c for c in others if c.seconds <= first.seconds]
     if not faster:
         return (first, *others)
-    if not any(is_even(spec, grid, c) for c in faster):
-        faster = [c for c in others if c.seconds <= first.seconds]
     best = spread(spec, grid, faster)
     rest = sorted((c for c in (first, *others) if c is not best), key=lambda c: c.seconds)
     return (best, *rest)
@@ -152,11 +145,11 @@ def busiest(spec: Matmul, schedule: CpuMatmul, cores: int) -> float:
 
 
 def ways(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
-    """Short blocks of K with sums in scratch, all of K, and longer blocks with sums in out, among
-    which a wider grid has short ones as well."""
-    grid = core_of(target).grid
-    if not (grid.is_whole and in_grid(spec, target, grid)):
+    """All of K and those of the grid; for few rows of a large B in panels of one line, short blocks
+    of K with sums in scratch."""
+    if has_short_blocks(spec, target):
         yield from narrow_matmuls(spec, target)
+        return
     yield unblocked_matmul(spec, target)
     yield from matmuls_in_blocks(spec, target)
 
@@ -184,7 +177,7 @@ def matmuls_in_blocks(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
         return
     widened = spec.dtype is not spec.accumulate
     fits = width in grid.in_place or not is_large(spec, target)
-    in_place = grid.is_whole and fits and not widened
+    in_place = fits and not widened
     block_rows, most = blocks_compared(spec, grid, width)
     for packs_a, packs_b, vectors in itertools.product(
         (True,) if widened or spec.layout.a_transposed else (False, True),
@@ -195,7 +188,7 @@ def matmuls_in_blocks(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
         mr, nr = register_tile(spec, target, packing, widths=[vectors])
         unit = packing.unit(spec, target, mr)
         for kc, rows, columns in itertools.product(
-            depths(spec, grid, most, packing.k_unit), block_rows, grid.parts
+            depths(spec, most, packing.k_unit), block_rows, grid.parts
         ):
             mc = balanced(spec.m, rows, unit)
             nc = rounded_up(-(-spec.n // columns), nr)
@@ -208,12 +201,10 @@ def matmuls_in_blocks(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
 def in_grid(spec: Matmul, target: Target, grid: Grid) -> bool:
     if spec.layout.b_transposed:
         return False
-    if grid.is_whole and spec.constant:
+    if spec.constant:
         return spec.m > grid.rows_least
-    large = is_large(spec, target)
-    counts = grid.is_whole or (large and may_sum_in_out(spec))
-    least = STREAM_ROWS if large else grid.rows_least
-    return counts and least < spec.m and (spec.m <= grid.rows_most or grid.tall is not None)
+    least = STREAM_ROWS if is_large(spec, target) else grid.rows_least
+    return least < spec.m and (spec.m <= grid.rows_most or grid.tall is not None)
 
 
 def blocks_compared(
@@ -226,10 +217,10 @@ def blocks_compared(
     return grid.rows, grid.depths[width]
 
 
-def depths(spec: Matmul, grid: Grid, wanted: Sequence[int], unit: int) -> list[int]:
+def depths(spec: Matmul, wanted: Sequence[int], unit: int) -> list[int]:
     """K of a block; sums between blocks may have to pass through out."""
     found = [balanced(spec.k, most, unit) for most in wanted if may_sum_in_out(spec)]
-    return [*(kc for kc in dict.fromkeys(found) if kc < spec.k), *([spec.k] * grid.is_whole)]
+    return [*(kc for kc in dict.fromkeys(found) if kc < spec.k), spec.k]
 
 
 def copied_a(spec: Matmul, packing: Packing, mc: int, kc: int) -> int:
@@ -247,21 +238,18 @@ def has_narrow_panels(target: Target) -> bool:
 
 def has_short_blocks(spec: Matmul, target: Target) -> bool:
     """Several register tiles use a large B, in panels of one line."""
-    few = NARROW_LEAST < spec.m <= PACK_ROWS and spec.k > NARROW_K and is_large(spec, target)
+    few = NARROW_LEAST < spec.m <= STREAM_ROWS and spec.k > NARROW_K and is_large(spec, target)
     as_it_lies = not (spec.constant or spec.layout.b_transposed)
     return few and as_it_lies and has_narrow_panels(target)
 
 
 def narrow_matmuls(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
     """All packed in short blocks of K, sums in scratch, for a large B in panels of one line."""
-    if not has_short_blocks(spec, target):
-        return
     packing = Packing(a=True, b=True, itemsize=spec.accumulate.itemsize)
     mr, nr = register_tile(spec, target, packing, widths=[2])
-    mc = balanced(spec.m, NARROW_ROWS, packing.unit(spec, target, mr))
+    mc = rounded_up(spec.m, packing.unit(spec, target, mr))
     copies = copied_a(spec, packing, mc, NARROW_K) + NARROW_K * nr * packing.itemsize
     room = target.limits["stack_bytes"] - copies
-    few_rows = spec.m <= STREAM_ROWS
-    for wanted in NARROW_STREAM if few_rows else NARROW_COLUMNS:
+    for wanted in NARROW_COLUMNS:
         most = min(room // (mc * packing.itemsize), wanted)
         yield CpuMatmul(mr=mr, nr=nr, mc=mc, kc=NARROW_K, nc=balanced(spec.n, most, nr))
