@@ -285,7 +285,9 @@ def _memory(blocks: _Blocks) -> float:
         again = cycles.pack_again if blocks.schedule.pack_b else cycles.once_more
         return first + further * again * lines
     line, run = (cycles.far, cycles.far_run) if blocks.is_far else (cycles.near, cycles.near_run)
-    return (1 + further) * (line * lines + run * blocks.spec.k * blocks.panels)
+    packs = blocks.schedule.pack_b and blocks.is_far
+    again = max(line, cycles.pack_again) if packs else line
+    return (line + further * again) * lines + (1 + further) * run * blocks.spec.k * blocks.panels
 
 
 def _packing(blocks: _Blocks) -> float:

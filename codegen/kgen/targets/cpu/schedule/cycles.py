@@ -67,9 +67,11 @@ class Cycles:
 #: Fitted to 1500 schedules of 36 products with AVX-512, and to 1240 of 36 with AVX2 (f32, one
 #: thread, B packed inside the call and before, 2026-11-23); what they hardly tell stays near a
 #: guess. The schedule that they rank first takes 2 and 3 % longer than the fastest of some 40, in
-#: the geometric mean of products that a fit had not seen. Two of AVX2 were set by themselves: a row
-#: of B cut short (128 x 768 x 3072 takes 140 us more in passes of 384 columns), and rows far
-#: apart (256 x 256 x 256 takes 300 us in place or packed, 450 and 390 beside a busy core).
+#: the geometric mean of products that a fit had not seen. Set by themselves: a row of B cut short
+#: (AVX2: 128 x 768 x 3072 takes 140 to 380 us more in passes of 384 columns), rows far apart
+#: (AVX2: 256 x 256 x 256 takes 300 us in place or packed, 450 and 390 beside a busy core), and what
+#: is packed again (AVX-512: 256 x 3072 x 768 takes 13.3 ms packed by three blocks of rows, 11.7 by
+#: one or in place).
 ZEN_4_WIDE = Cycles(
     step=0.16,
     tile=9.2,
@@ -93,7 +95,7 @@ ZEN_4_WIDE = Cycles(
     next_panel=0.0,
     spill=0.81,
     once_more=1.4,
-    pack_again=1.7,
+    pack_again=8.0,
     pack_b=0.26,
     pack_a=2.7,
     sum_lines=(0.3, 1.2, 2.8),
@@ -119,11 +121,11 @@ ZEN_4_NARROW = Cycles(
     far=2.4,
     far_run=2.4,
     ahead=1.4,
-    ahead_run=140.0,
+    ahead_run=300.0,
     next_panel=1.3,
     spill=1.2,
     once_more=2.2,
-    pack_again=3.2,
+    pack_again=5.0,
     pack_b=0.26,
     pack_a=1.4,
     sum_lines=(0.3, 0.99, 9.1),
