@@ -9,6 +9,8 @@ from kgen.spec import Matmul
 #: A first-level cache has this many lines for addresses a multiple of this many bytes apart (8
 #: ways of 64 lines: Intel SDM volume 3, table "Cache parameters"; AMD Zen the same).
 CACHE_WAYS, CACHE_WAY_BYTES = 8, 4096
+#: Columns from which two tasks are better than one.
+PAIRED_COLUMNS = 512
 
 
 def rows_in_cache(spec: Matmul) -> int:
@@ -39,3 +41,12 @@ def balanced(extent: int, most: int, unit: int) -> int:
     most = max(most // unit * unit, unit)
     blocks = -(-extent // most)
     return -(-extent // blocks // unit) * unit
+
+
+def paired(extent: int, most: int, unit: int) -> int:
+    """As `balanced`, but an even number of blocks, so that two cores have as much to do: 16 x 2048
+    x 2048 in f32 takes one core 4 to 10 % longer in two blocks than in one (Golden Cove)."""
+    if extent < PAIRED_COLUMNS:
+        return balanced(extent, most, unit)
+    blocks = -(-extent // max(most // unit * unit, unit))
+    return rounded_up(-(-extent // (blocks + blocks % 2)), unit)

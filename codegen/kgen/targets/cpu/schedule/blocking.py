@@ -17,7 +17,7 @@ from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.schedule.block_sizes import balanced, parts, rounded_up, rows_in_cache
-from kgen.targets.cpu.schedule.gemv import STREAM_VECTORS_FEW
+from kgen.targets.cpu.schedule.streams import STREAM_VECTORS_FEW
 from kgen_runtime.values import frozen
 
 #: Cycles from a fused multiply-add to the next that needs its result (Intel and AMD: 4).

@@ -53,7 +53,7 @@ ZEN_GRID = Grid(
     rows=(66, 132, 264),
     rows_least=32,
     rows_most=264,
-    # 128 x 2048 x 2048 takes 10.0 ms in place and 10.9 packed.
+    # Of some 80 schedules for 128 x 2048 x 2048 the fastest took 10.0 ms in place, 10.9 packed.
     in_place=(64,),
 )
 GOLDEN_COVE_GRID = Grid(

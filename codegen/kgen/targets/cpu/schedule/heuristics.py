@@ -12,19 +12,12 @@ from kgen.targets.cpu.plan.kernels.dot import GROUP_BYTES, must_pack_a, must_pac
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.schedule.amx_blocks import amx_matmul, in_place, ranked_on_tiles
 from kgen.targets.cpu.schedule.blocking import Packing, blocks, enough_tasks, register_tile
-from kgen.targets.cpu.schedule.gemv import (
-    STREAM_A_ROWS,
-    gains_by_pairs,
-    is_outer,
-    outer_matmul,
-    packed_stream,
-    packs_stream,
-    stream_matmul,
-    streams,
-)
+from kgen.targets.cpu.schedule.few_rows import STREAM_A_ROWS, gains_by_pairs, streams
 from kgen.targets.cpu.schedule.inner import inner_matmul, uses_inner
 from kgen.targets.cpu.schedule.limbs import limbs_matmul, uses_limbs
+from kgen.targets.cpu.schedule.outer import is_outer, outer_matmul
 from kgen.targets.cpu.schedule.rowwise import elementwise_schedule, rowwise_schedule
+from kgen.targets.cpu.schedule.streams import packed_stream, packs_stream, stream_matmul
 from kgen.targets.cpu.schedule.ways import blis_matmul, is_ranked, ranked
 
 #: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.

@@ -13,14 +13,16 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.kernels.blis import may_sum_in_out
-from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up, rows_in_cache
+from kgen.targets.cpu.schedule.block_sizes import balanced, paired, rounded_up, rows_in_cache
 from kgen.targets.cpu.schedule.blocking import PACK_UNIT
-from kgen.targets.cpu.schedule.core import core_of
-from kgen.targets.cpu.schedule.gemv import STREAM_A_ROWS, STREAM_ROWS, is_large, paired
+from kgen.targets.cpu.schedule.few_rows import (
+    HALF_NEAR,
+    STREAM_A_ROWS,
+    STREAM_ROWS,
+    is_large,
+    is_near,
+)
 
-#: The part of the last-level cache that such a B may take; of a larger one, from memory, rows are
-#: read whole: 8 x 4096 x 4096 takes 2.8 ms so, 4.1 by panels (Zen 4).
-L3_SHARE = 0.5
 #: The part of the first-level cache that a panel of B may take.
 PANEL_SHARE = 0.75
 #: K of a block, at most, where B is multiplied in place: 16 x 2048 x 2048 takes 1.33 ms, with 64 of
@@ -36,13 +38,13 @@ PACKED_COLUMNS = 1056
 
 
 def uses_panels(spec: Matmul, target: Target) -> bool:
-    """Where the hardware does not follow rows of B by itself. A single tile in panels of a single
-    line is not as fast (6 x 1024 x 1024: 168 us, 150 as a stream; AVX2, Zen 4)."""
-    b_bytes = spec.k * spec.n * spec.b_type.itemsize
-    fits = b_bytes <= L3_SHARE * target.limits["l3_bytes"]
-    few = STREAM_A_ROWS < spec.m <= STREAM_ROWS and fits
-    f32 = spec.dtype is spec.b_type is DType.F32 and 2 * target.limits["vector_bytes"] >= LINE_BYTES
-    if not (few and f32 and is_large(spec, target)) or core_of(target).finds_rows:
+    """Where B stays in the last-level cache, on cores that do not follow its rows by themselves;
+    of a larger one, from memory, rows are read whole: 8 x 4096 x 4096 takes 2.8 ms so, 4.1 by
+    panels (Zen 4). A single tile in panels of a single line is not as fast (6 x 1024 x 1024: 168
+    us, 150 as a stream; AVX2, Zen 4)."""
+    few = STREAM_A_ROWS < spec.m <= STREAM_ROWS and is_large(spec, target)
+    lines = 2 * target.limits["vector_bytes"] >= LINE_BYTES
+    if not (few and lines and spec.dtype is DType.F32 and is_near(spec, target, HALF_NEAR)):
         return False
     if spec.layout.a_transposed or (spec.layout.b_transposed and not spec.constant):
         return False

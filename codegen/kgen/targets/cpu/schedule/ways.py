@@ -22,14 +22,9 @@ from kgen.targets.cpu.schedule.blocking import (
 )
 from kgen.targets.cpu.schedule.core import Grid, core_of
 from kgen.targets.cpu.schedule.cost_model import predict
-from kgen.targets.cpu.schedule.gemv import (
-    STREAM_A_ROWS,
-    STREAM_ROWS,
-    is_large,
-    stream_matmul,
-    streams,
-)
+from kgen.targets.cpu.schedule.few_rows import STREAM_A_ROWS, STREAM_ROWS, is_large, streams
 from kgen.targets.cpu.schedule.panels import panels_matmul, uses_panels
+from kgen.targets.cpu.schedule.streams import stream_matmul
 
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).
