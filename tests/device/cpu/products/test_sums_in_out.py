@@ -165,7 +165,7 @@ def test_tiles_of_a_panel_fetch_all_lines_of_the_next(
 
 def test_a_large_b_that_many_rows_use_takes_it() -> None:
     for name in ("x86-64-v3", "x86-64-v4"):
-        plan = pipeline.plan(product(128, 768, 3072), target(name))
+        plan = pipeline.plan(product(197, 768, 3072), target(name))
         assert isinstance(plan, TiledPlan) and plan.sums_in_out, name
         plan = pipeline.plan(product(128, 128, 128), target(name))
         assert isinstance(plan, TiledPlan) and not plan.sums_in_out, name
