@@ -23,15 +23,6 @@ def lines_in_cache(stride: int) -> int:
     return CACHE_WAYS * CACHE_WAY_BYTES // math.gcd(stride, CACHE_WAY_BYTES)
 
 
-def parts(extent: int, part: int) -> list[tuple[int, int]]:
-    """`extent` cut into parts, as (size, how many)."""
-    return [
-        (size, count)
-        for size, count in ((part, extent // part), (extent % part, 1))
-        if size and count
-    ]
-
-
 def rounded_up(extent: int, unit: int) -> int:
     return -(-extent // unit) * unit
 

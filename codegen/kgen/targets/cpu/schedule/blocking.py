@@ -15,8 +15,9 @@ from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING
 from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.tiles.dots import Dot
+from kgen.targets.cpu.plan.tiles.tile import parts
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
-from kgen.targets.cpu.schedule.block_sizes import balanced, parts, rounded_up, rows_in_cache
+from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up, rows_in_cache
 from kgen.targets.cpu.schedule.streams import STREAM_VECTORS_FEW
 from kgen_runtime.values import frozen
 

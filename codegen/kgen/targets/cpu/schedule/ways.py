@@ -11,7 +11,8 @@ from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING, may_sum_in_out
-from kgen.targets.cpu.schedule.block_sizes import balanced, parts, rounded_up
+from kgen.targets.cpu.plan.tiles.tile import parts
+from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up
 from kgen.targets.cpu.schedule.blocking import (
     ENOUGH_TASKS,
     WIDENED_COLUMNS,

@@ -112,6 +112,15 @@ def tile(
     )
 
 
+def parts(extent: int, part: int) -> list[tuple[int, int]]:
+    """`extent` cut into parts, as (size, how many)."""
+    return [
+        (size, count)
+        for size, count in ((part, extent // part), (extent % part, 1))
+        if size and count
+    ]
+
+
 def tile_heights(rows: int, mr: int) -> list[tuple[int, int]]:
     """Rows of register tiles from the top to the bottom of so many, as (rows of one, how many): of
     mr and, where that leaves no tile lower, of mr - 1; else of mr and what is left. A low tile's
@@ -121,4 +130,4 @@ def tile_heights(rows: int, mr: int) -> list[tuple[int, int]]:
     missing = tiles * mr - rows
     if 0 < missing < tiles:
         return [(mr, tiles - missing), (mr - 1, missing)]
-    return [(height, n) for height, n in ((mr, rows // mr), (rows % mr, 1)) if height and n]
+    return parts(rows, mr)
