@@ -37,7 +37,8 @@ FLOATS = (DType.F32, DType.F16, DType.BF16)
 MAIN = ("sm_80", "sm_90a", "gfx942", "gfx1100", "gfx1201", "vulkan1.3", "native")
 EMULATED = MAIN[:5]
 FAMILY = ("sm_80", "gfx942", "vulkan1.3", "native")
-#: Cooperative matrices are executed on a driver of their own: tests/device/vulkan/test_coopmat.py.
+#: Cooperative matrices are executed on a driver of their own:
+#: tests/device/vulkan/kernels/test_coopmat.py.
 ELSEWHERE = ("vulkan1.3+coopmat",)
 #: Metal's text is translated and not executed.
 TRANSLATED = ("metal3",)

@@ -19,8 +19,8 @@ from kgen_runtime.backend import Code, choose_code
 from kgen_runtime.backends.webgpu import WebgpuBackend, package
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError
 from tests import needs
+from tests.device.vulkan.runtime.test_runtime import check_that_a_wait_ends
 from tests.device.vulkan.support_table import executed, specs
-from tests.device.vulkan.test_runtime import check_that_a_wait_ends
 from tests.device.vulkan.vulkan_support import build, loadable, run
 from tests.specs import relu_of
 

@@ -16,7 +16,7 @@ from kgen.targets import find
 from kgen.targets.cuda.plan.mma.fragments import PIECE, MmaOperand
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
 from kgen.targets.cuda.plan.mma.products import ZERO
-from tests.unit.targets.cuda.staging_addresses import run_address, unit_address
+from tests.unit.targets.cuda.staging.staging_addresses import run_address, unit_address
 
 EIGHT, LANES, LINE_BYTES = 8, range(32), 128
 each_layout = pytest.mark.parametrize("layout", tuple(Layout))

@@ -1,6 +1,6 @@
 """A program: work on a Vulkan device, during which one call of the driver fails, each in turn.
 
-    python -m tests.device.vulkan.failing_driver
+    python -m tests.device.vulkan.runtime.failing_driver
 
 One line of JSON for each call that was made to fail, and how: what the runtime raised, whether it
 was an error of ours in one line, what was created and not destroyed when all was closed, and what

@@ -9,7 +9,12 @@ from kgen.schedule import UnstagedMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
-from tests.device.vulkan.test_matmul import check_exact, expected, whole_numbers, with_module
+from tests.device.vulkan.kernels.test_matmul import (
+    check_exact,
+    expected,
+    whole_numbers,
+    with_module,
+)
 from tests.device.vulkan.vulkan_support import build, run
 
 SCHEDULES = (

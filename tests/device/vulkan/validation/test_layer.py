@@ -15,7 +15,7 @@ from tests.drivers import LAVAPIPE, LAYER_LOG, SWIFTSHADER, Driver
 def executed(driver: Driver, kind: str, layer: Path) -> list[dict[str, Any]]:
     """What `under_the_layer` found, one for each run."""
     log = layer / LAYER_LOG
-    program = ("-m", "tests.device.vulkan.under_the_layer", str(log), kind)
+    program = ("-m", "tests.device.vulkan.validation.under_the_layer", str(log), kind)
     lines = driver.python(*program, layer=layer).stdout.splitlines()
     return [json.loads(line) for line in lines if line.startswith("{")]
 

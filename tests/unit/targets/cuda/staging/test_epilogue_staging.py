@@ -12,7 +12,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.epilogue.staging import EpilogueStaging, Strip
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
-from tests.unit.targets.cuda.staging_addresses import run_address, unit_address
+from tests.unit.targets.cuda.staging.staging_addresses import run_address, unit_address
 
 SM_80 = {target.name: target for target in TARGETS}["sm_80"]
 BANK_BYTES, LINE_BYTES = 4, 128

@@ -17,7 +17,7 @@ from tests.specs import relu_of
 def test_each_call_of_the_driver_may_fail() -> None:
     """In each of three ways. The error is ours; nothing that was created is left when the device is
     closed; after want of memory the device goes on, and a lost one says so each time."""
-    lines = MOCK.python("-m", "tests.device.vulkan.failing_driver").stdout.splitlines()
+    lines = MOCK.python("-m", "tests.device.vulkan.runtime.failing_driver").stdout.splitlines()
     runs = [json.loads(line) for line in lines]
     assert len({run["call"] for run in runs}) > 20 and len(runs) > 150
     assert [run for run in runs if not run["clean"] or run["left"]] == []

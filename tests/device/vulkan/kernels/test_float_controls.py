@@ -15,7 +15,7 @@ from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
 from kgen_runtime.backends.vulkan.requirements import rank
 from tests import needs
-from tests.device.vulkan.test_matmul import check_exact
+from tests.device.vulkan.kernels.test_matmul import check_exact
 from tests.device.vulkan.vulkan_support import build, loadable, run
 
 KEEPS = "DenormPreserve"

@@ -9,7 +9,7 @@ import pytest
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
-from tests.device.vulkan.test_matmul import check_exact, with_module
+from tests.device.vulkan.kernels.test_matmul import check_exact, with_module
 from tests.device.vulkan.vulkan_support import build
 
 #: Accesses of 16, 8 and 4 bytes, and of single ones; all but the first have a remainder of K.

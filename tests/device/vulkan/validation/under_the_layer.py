@@ -1,6 +1,6 @@
 """A program: kernels, sound or with a line taken out, executed under the validation layer.
 
-    python -m tests.device.vulkan.under_the_layer LOG sound|barriers|guards
+    python -m tests.device.vulkan.validation.under_the_layer LOG sound|barriers|guards
 
 LOG is the file that the layer writes to. One line of JSON for each run: the kernel, what was taken
 out, how many messages the layer had, and whether the result was right.

@@ -24,7 +24,7 @@ from tests import needs
 from tests.device.vulkan.vulkan_support import build, loadable, open_vulkan, run
 from tests.specs import relu_of
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["mapped", "staged"])

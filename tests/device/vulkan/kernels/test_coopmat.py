@@ -10,7 +10,7 @@ from tests.drivers import LAVAPIPE, LAYER_LOG
 #: stored from the accumulators, and others.
 CORRECT = """
 from kgen.spec import DType, Epilogue, Layout, Matmul
-from tests.device.vulkan.test_matmul import check_exact, whole_numbers
+from tests.device.vulkan.kernels.test_matmul import check_exact, whole_numbers
 from tests.device.vulkan.vulkan_support import build, open_vulkan, run
 
 vulkan = open_vulkan()
@@ -57,7 +57,7 @@ WRONG = """
 import dataclasses
 from kgen.spec import Matmul
 from kgen.targets.vulkan.spirv import assemble
-from tests.device.vulkan.test_matmul import check_exact
+from tests.device.vulkan.kernels.test_matmul import check_exact
 from tests.device.vulkan.vulkan_support import build, open_vulkan
 
 vulkan = open_vulkan()
