@@ -10,7 +10,7 @@ import numpy as np
 
 from kgen.constants import stored
 from kgen.graph.ir import Graph
-from kgen.graph.lower import Call, Lowered
+from kgen.graph.lowering.calls import Call, Lowered
 from kgen.graph.memory import ALIGNMENT, Life, Plan, plan
 from kgen.graph.reading.model import Array
 from kgen.graph.upon import together

@@ -12,10 +12,12 @@ from kgen import building, bundle, pipeline, targets
 from kgen.cache import kernel_cache
 from kgen.errors import GraphError, KgenError, SpecError, TargetError
 from kgen.graph.assemble import assembled
-from kgen.graph.fusing.fuse import Fused, fuse
+from kgen.graph.fusing.formulas import Fused
+from kgen.graph.fusing.fuse import fuse
 from kgen.graph.fusing.outputs import with_further_outputs
 from kgen.graph.ir import Graph
-from kgen.graph.lower import Lowered, lower
+from kgen.graph.lowering.calls import Lowered
+from kgen.graph.lowering.lower import lower
 from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.reading.importer import MISFITS, imported

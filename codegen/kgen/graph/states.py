@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from kgen import suggest
 from kgen.errors import GraphError
 from kgen.graph.ir import Graph, Source
-from kgen.graph.lower import Call, Lowered
+from kgen.graph.lowering.calls import Call, Lowered
 from kgen.graph.tables import copy_of
 from kgen.graph.upon import may_lie_upon
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from kgen.graph.lower import Binding, Buffer, Call, Lowered, elementwise
+from kgen.graph.lowering.calls import Binding, Buffer, Call, Lowered
+from kgen.graph.lowering.lower import elementwise
 from kgen.ops.expression import variable
 from kgen.ops.registry import call_of
 from kgen.spec import Elementwise

@@ -15,7 +15,8 @@ from onnx.reference import ReferenceEvaluator
 
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.fusing.outputs import with_further_outputs
-from kgen.graph.lower import Lowered, lower
+from kgen.graph.lowering.calls import Lowered
+from kgen.graph.lowering.lower import lower
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.reading.importer import imported
 from kgen.graph.reading.onnx_file import read

@@ -19,59 +19,22 @@ import numpy as np
 
 from kgen.errors import GraphError
 from kgen.graph.fusing.epilogues import Epilogues
+from kgen.graph.fusing.formulas import (
+    Fused,
+    Lazy,
+    Leaf,
+    index_inputs,
+    is_scattered,
+    viewed_operands,
+)
 from kgen.graph.fusing.limits import CHEAP, MOST_OPERANDS, characters, is_too_long
 from kgen.graph.fusing.paths import origin, reachable, shape_behind, simplified, uses_of
 from kgen.graph.fusing.products import matrix
 from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
 from kgen.graph.layout import Layout, ViewStep, replayed, seen
 from kgen.graph.reading.model import Shape
-from kgen.ops.expression import Expression, Primitive, inputs, steps, substituted, variable, view
-from kgen.ops.views import INDEXED, has_views
-from kgen.spec.views import is_scatter
+from kgen.ops.expression import Expression, inputs, steps, substituted, variable, view
 from kgen_runtime.dtypes import DType, computed_in
-from kgen_runtime.values import frozen
-
-
-@frozen
-class Leaf:
-    """A root, and the layout that a formula reads it in."""
-
-    root: str
-    layout: Layout
-
-
-@frozen
-class Lazy:
-    """A value as a formula of leaves: its variables are theirs.
-
-    `axes` of `domain` are those of its row-wise functions; without them the domain is its shape.
-    `inlined` are the values that are in it.
-    """
-
-    value: Value
-    expression: Expression
-    domain: Shape
-    axes: tuple[int, ...] = ()
-    inlined: frozenset[str] = frozenset()
-
-    @property
-    def is_plain(self) -> bool:
-        return not has_views(self.expression)
-
-
-@frozen
-class Fused:
-    """`roots` that kernels write, in order, with their formulas; `products` by the root that has
-    them in its formula. `memory` is how a root's elements lie."""
-
-    graph: Graph
-    roots: tuple[str, ...]
-    formulas: Mapping[str, Lazy]
-    products: Mapping[str, str]
-    leaves: Mapping[str, Leaf]
-    memory: Mapping[str, Layout]
-    operands: Mapping[str, tuple[Leaf, Leaf]]
-    outputs: Mapping[str, str]
 
 
 def fuse(graph: Graph) -> Fused:
@@ -159,7 +122,7 @@ class _Fusion:
     def formula(self, value: Value) -> Lazy:
         operation = value.operation
         assert isinstance(operation, Formula)
-        exact, rooted = _special(operation.expression)
+        exact, rooted = viewed_operands(operation.expression)
         for name in rooted:
             self.root_itself(name)
         if is_scattered(value):
@@ -421,40 +384,3 @@ class _Fusion:
             operands=operands,
             outputs={name: self.origin(of)[0] for name, of in self.graph.outputs.items()},
         )
-
-
-def is_scattered(value: Value) -> bool:
-    """It is written into another value, by a kernel of its own."""
-    return isinstance(value.operation, Formula) and is_scatter(value.operation.expression)
-
-
-def _special(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:
-    """Operands of views in a formula, which have to have their own shape; and of these the tables
-    and indices of gathers and scatters, and what is looked at in several ways, which have to be in
-    memory."""
-    exact: set[str] = set()
-    rooted: set[str] = set()
-    looks: dict[Expression, dict[str, int]] = {}
-    for step in steps(expression):
-        if step.primitive is Primitive.INPUT:
-            looks[step] = {step.name: 1}
-            continue
-        looks[step] = {}
-        for argument in step.arguments:
-            for name, count in looks[argument].items():
-                looks[step][name] = looks[step].get(name, 0) + count
-        if step.primitive is Primitive.VIEW:
-            exact.update(inputs(step))
-            if step.name in INDEXED:
-                rooted.update(inputs(step.arguments[0]) + inputs(step.arguments[1]))
-    rooted.update(name for name in exact if looks[expression][name] > 1)
-    return frozenset(exact), frozenset(rooted)
-
-
-def index_inputs(expression: Expression) -> frozenset[str]:
-    """Variables by which others are gathered or scattered."""
-    found: set[str] = set()
-    for step in steps(expression):
-        if step.primitive is Primitive.VIEW and step.name in INDEXED:
-            found.update(inputs(step.arguments[1]))
-    return frozenset(found)

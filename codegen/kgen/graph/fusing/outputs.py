@@ -10,7 +10,7 @@ import dataclasses
 import math
 from collections.abc import Collection, Sequence
 
-from kgen.graph.lower import Binding, Call, Lowered
+from kgen.graph.lowering.calls import Binding, Call, Lowered
 from kgen.ops.expression import Expression, substituted
 from kgen.ops.parse import canonical
 from kgen.ops.views import has_views

@@ -18,11 +18,11 @@ from kgen.targets.base import Target
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import interleaved_block
 from kgen.targets.vulkan.limits import DOT_PRODUCT
-from kgen.targets.vulkan.plan.base import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.elementwise import vector_of
 from kgen.targets.vulkan.plan.matmul.coopmat import is_cooperative
 from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD
 from kgen.targets.vulkan.plan.matmul.matrix import plan_matrix
+from kgen.targets.vulkan.plan.memory import VECTOR_WIDTHS
 from kgen.targets.vulkan.plan.rows.rowwise import fewest_lanes
 from kgen.targets.vulkan.plan.rows.rowwise import vector_of as vector_of_row
 

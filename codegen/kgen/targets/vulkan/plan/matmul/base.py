@@ -10,10 +10,12 @@ from kgen.targets.batch import BatchCoordinate, batch_coordinates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import counted
 from kgen.targets.vulkan.limits import CEILING
-from kgen.targets.vulkan.plan.base import Tensor, VulkanPlan, check_blocks
+from kgen.targets.vulkan.plan.base import VulkanPlan
+from kgen.targets.vulkan.plan.checks import check_blocks
 from kgen.targets.vulkan.plan.matmul.epilogue import Epilogue
 from kgen.targets.vulkan.plan.matmul.matrix import epilogue_widths, tensor
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs, Store
+from kgen.targets.vulkan.plan.memory import Tensor
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
 

@@ -14,13 +14,8 @@ from kgen.schedule import CooperativeMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import BFLOAT16
-from kgen.targets.vulkan.plan.base import (
-    Shared,
-    VulkanPlan,
-    check_powers_of_two,
-    check_threads,
-    vector_type,
-)
+from kgen.targets.vulkan.plan.base import VulkanPlan
+from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.matmul.base import (
     MatmulPlan,
     check_grid,
@@ -42,6 +37,7 @@ from kgen.targets.vulkan.plan.matmul.coopmat_types import TYPES, CooperativeType
 from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, is_k_inner, output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
 from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, Side
+from kgen.targets.vulkan.plan.memory import Shared, vector_type
 from kgen_runtime.values import frozen
 
 #: Features that all modules need; lanes of a subgroup are counted on.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kgen.targets.vulkan.plan.base import WORD
 from kgen.targets.vulkan.plan.matmul.matrix import WIDEST
 from kgen.targets.vulkan.plan.matmul.operand import CopiedOperand
+from kgen.targets.vulkan.plan.memory import WORD
 from kgen_runtime.values import frozen
 
 

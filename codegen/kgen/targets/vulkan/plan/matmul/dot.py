@@ -11,7 +11,7 @@ from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import DOT_PRODUCT
-from kgen.targets.vulkan.plan.base import check_powers_of_two, check_threads
+from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.matmul.base import (
     MatmulPlan,
     check_grid,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kgen.targets.vulkan.plan.base import Shared
 from kgen.targets.vulkan.plan.matmul.operand import GroupedOperand
+from kgen.targets.vulkan.plan.memory import Shared
 from kgen_runtime.values import frozen
 
 #: Steps of k in a word, a byte each: a quad.

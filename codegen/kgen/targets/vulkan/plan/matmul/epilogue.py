@@ -9,8 +9,8 @@ from kgen.spec import Extent
 from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen.targets.vulkan.expressions import SpirvRenderer
-from kgen.targets.vulkan.plan.base import Tensor
 from kgen.targets.vulkan.plan.matmul.outputs import Store
+from kgen.targets.vulkan.plan.memory import Tensor
 from kgen_runtime.values import frozen
 
 #: Stems of ids: the function's, which those of its values begin with, and that of its first

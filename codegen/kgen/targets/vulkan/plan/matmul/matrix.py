@@ -8,7 +8,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchTerm, batch_terms
 from kgen.targets.epilogue import FusedEpilogue
-from kgen.targets.vulkan.plan.base import WORD, Tensor, bits_of, stored
+from kgen.targets.vulkan.plan.memory import WORD, Tensor, bits_of, stored
 from kgen_runtime.values import frozen
 
 #: Bytes of the widest access.

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from itertools import product
 
-from kgen.targets.vulkan.plan.base import log2
 from kgen.targets.vulkan.plan.matmul.matrix import Matrix
 from kgen.targets.vulkan.plan.matmul.outputs import Side
+from kgen.targets.vulkan.plan.memory import log2
 from kgen_runtime.values import frozen
 
 

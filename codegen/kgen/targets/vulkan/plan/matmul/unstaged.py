@@ -11,7 +11,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import UnstagedMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.vulkan.plan.base import Shared, check_powers_of_two, check_threads, log2
+from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.matmul.base import (
     MatmulPlan,
     check_grid,
@@ -23,6 +23,7 @@ from kgen.targets.vulkan.plan.matmul.base import (
 from kgen.targets.vulkan.plan.matmul.matrix import is_k_inner, output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Operand
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs, Side, Sum
+from kgen.targets.vulkan.plan.memory import Shared, log2
 from kgen_runtime.values import frozen
 
 

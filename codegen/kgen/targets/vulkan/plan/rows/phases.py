@@ -15,8 +15,8 @@ from kgen.targets.rows.parts import Fold, Phase, RowInput, RowOutput
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import Dimension
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
-from kgen.targets.vulkan.plan.base import Tensor
 from kgen.targets.vulkan.plan.index import Index, coordinate_names, index_of
+from kgen.targets.vulkan.plan.memory import Tensor
 from kgen_runtime.values import frozen
 
 RowRenderer = SpirvRenderer | SpirvWholeRenderer

@@ -14,20 +14,18 @@ from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import walked_itemsize, widest_vector
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
 from kgen.targets.vulkan.limits import SHUFFLE
-from kgen.targets.vulkan.plan.base import (
+from kgen.targets.vulkan.plan.base import VulkanPlan, fold_grid
+from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
+from kgen.targets.vulkan.plan.elementwise import Conversion, conversions
+from kgen.targets.vulkan.plan.memory import (
     VECTOR_WIDTHS,
     WORD,
     Shared,
     Tensor,
-    VulkanPlan,
     bits_of,
-    check_powers_of_two,
-    check_threads,
-    fold_grid,
     log2,
     stored,
 )
-from kgen.targets.vulkan.plan.elementwise import Conversion, conversions
 from kgen.targets.vulkan.plan.rows.phases import (
     EXCHANGE_BUFFERS,
     LaneFold,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 
 import numpy as np
 
-from kgen.graph.fusing.fuse import Fused, Lazy, Leaf
+from kgen.graph.fusing.formulas import Fused, Lazy, Leaf
 from kgen.graph.fusing.products import Batch, extent_of, matrix, product_extents
 from kgen.graph.ir import Product, Source, Value
 from kgen.graph.layout import Layout, seen
+from kgen.graph.lowering.calls import Binding, Buffer, Call, Lowered
+from kgen.graph.lowering.domains import are_near, coalesced, own_sizes
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.norms import normalized
 from kgen.graph.rewrites.recognise import recognised
@@ -33,56 +34,6 @@ from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
 from kgen.spec.views import is_scatter
 from kgen_runtime.dtypes import DType
-from kgen_runtime.values import frozen
-
-
-@frozen
-class Buffer:
-    """Memory of so many elements: a source's, or what a call writes."""
-
-    id: str
-    dtype: DType
-    elements: int
-
-
-@frozen
-class Binding:
-    """The buffer of a kernel's tensor, and how many elements behind its start it lies."""
-
-    buffer: str
-    offset: int = 0
-
-
-@frozen
-class Call:
-    """A kernel, and the buffers of its parameters. `writes` are those of its outputs."""
-
-    spec: Spec
-    bindings: Mapping[str, Binding]
-    writes: tuple[str, ...]
-    nodes: tuple[str, ...]
-
-
-@frozen
-class Lowered:
-    """Calls in order, and all buffers. `inputs` and `constants` are the sources among them, with
-    constants' elements; `outputs` have the buffers of the model's outputs."""
-
-    calls: tuple[Call, ...]
-    buffers: Mapping[str, Buffer]
-    inputs: Mapping[str, str]
-    constants: Mapping[str, Array]
-    outputs: Mapping[str, str]
-    #: Outputs by the inputs in whose place they are written, for the next run.
-    states: Mapping[str, str] = field(default_factory=dict)
-    #: Buffers by those that have to lie in their memory.
-    within: Mapping[str, str] = field(default_factory=dict)
-
-    def memory_of(self, buffer: str) -> str:
-        """The buffer in whose memory one lies."""
-        while buffer in self.within:
-            buffer = self.within[buffer]
-        return buffer
 
 
 def lower(fused: Fused) -> Lowered:
@@ -435,63 +386,3 @@ def ordered(expression: Expression) -> Expression:
                 arguments = (second, first)
         done[step] = step if arguments == step.arguments else with_arguments(step, arguments)
     return done[expression]
-
-
-def own_sizes(layout: Layout) -> Shape:
-    """The sizes of what a layout has elements for: 1 where one serves all."""
-    return tuple(n if s else 1 for n, s in zip(layout.shape, layout.strides, strict=True))
-
-
-def are_near(
-    layouts: Iterable[Layout], domain: Shape, axes: tuple[int, ...], reduced: bool
-) -> bool:
-    """Whether neighbouring columns, or neighbouring rows, are next to one another in all inputs and
-    the output, as far as they are not one element."""
-    kept = tuple(axis for axis in range(len(domain)) if axis not in axes)
-    strides = [layout.strides for layout in layouts]
-    if not reduced:
-        strides.append(tuple(math.prod(domain[axis + 1 :]) for axis in range(len(domain))))
-    return any(
-        all(steps[along[-1]] in (0, 1) for steps in strides) for along in (axes, kept) if along
-    )
-
-
-def coalesced(
-    domain: Shape, leaves: Mapping[str, Leaf], axes: tuple[int, ...] = ()
-) -> tuple[Shape, dict[str, Layout], tuple[int, ...]]:
-    """The domain with axes made one where all leaves walk them as one, and without those of one
-    element; the leaves' layouts in it, and the row-wise axes. So kernels of models that differ in
-    leading axes only are one."""
-    layouts = {name: leaf.layout.expanded(domain) for name, leaf in leaves.items()}
-    groups: list[list[int]] = []
-    for axis, n in enumerate(domain):
-        if n == 1:
-            continue
-        last = groups[-1][-1] if groups else None
-        if (
-            last is not None
-            and (last in axes) == (axis in axes)
-            and all(layout.strides[last] == layout.strides[axis] * n for layout in layouts.values())
-        ):
-            groups[-1].append(axis)
-        else:
-            groups.append([axis])
-    reduced = [number for number, group in enumerate(groups) if group[0] in axes]
-    shape = tuple(math.prod(domain[axis] for axis in group) for group in groups)
-    found = {
-        name: Layout(
-            shape=shape,
-            strides=tuple(layout.strides[group[-1]] for group in groups),
-            offset=layout.offset,
-        )
-        for name, layout in layouts.items()
-    }
-    if not shape or (axes and not reduced):
-        # Rows of one element each.
-        shape = (*shape, 1)
-        reduced = [len(shape) - 1] if axes else []
-        found = {
-            name: Layout(shape=shape, strides=(*layout.strides, 0), offset=layout.offset)
-            for name, layout in found.items()
-        }
-    return shape, found, tuple(reduced)

@@ -1,0 +1,92 @@
+"""Formulas of roots: what a fused graph is made of, and what a formula says of its operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgen.graph.ir import Formula, Graph, Value
+from kgen.graph.layout import Layout
+from kgen.graph.reading.model import Shape
+from kgen.ops.expression import Expression, Primitive, inputs, steps
+from kgen.ops.views import INDEXED, has_views
+from kgen.spec.views import is_scatter
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Leaf:
+    """A root, and the layout that a formula reads it in."""
+
+    root: str
+    layout: Layout
+
+
+@frozen
+class Lazy:
+    """A value as a formula of leaves: its variables are theirs.
+
+    `axes` of `domain` are those of its row-wise functions; without them the domain is its shape.
+    `inlined` are the values that are in it.
+    """
+
+    value: Value
+    expression: Expression
+    domain: Shape
+    axes: tuple[int, ...] = ()
+    inlined: frozenset[str] = frozenset()
+
+    @property
+    def is_plain(self) -> bool:
+        return not has_views(self.expression)
+
+
+@frozen
+class Fused:
+    """`roots` that kernels write, in order, with their formulas; `products` by the root that has
+    them in its formula. `memory` is how a root's elements lie."""
+
+    graph: Graph
+    roots: tuple[str, ...]
+    formulas: Mapping[str, Lazy]
+    products: Mapping[str, str]
+    leaves: Mapping[str, Leaf]
+    memory: Mapping[str, Layout]
+    operands: Mapping[str, tuple[Leaf, Leaf]]
+    outputs: Mapping[str, str]
+
+
+def is_scattered(value: Value) -> bool:
+    """It is written into another value, by a kernel of its own."""
+    return isinstance(value.operation, Formula) and is_scatter(value.operation.expression)
+
+
+def viewed_operands(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:
+    """Operands of views in a formula, which have to have their own shape; and of these the tables
+    and indices of gathers and scatters, and what is looked at in several ways, which have to be in
+    memory."""
+    exact: set[str] = set()
+    rooted: set[str] = set()
+    looks: dict[Expression, dict[str, int]] = {}
+    for step in steps(expression):
+        if step.primitive is Primitive.INPUT:
+            looks[step] = {step.name: 1}
+            continue
+        looks[step] = {}
+        for argument in step.arguments:
+            for name, count in looks[argument].items():
+                looks[step][name] = looks[step].get(name, 0) + count
+        if step.primitive is Primitive.VIEW:
+            exact.update(inputs(step))
+            if step.name in INDEXED:
+                rooted.update(inputs(step.arguments[0]) + inputs(step.arguments[1]))
+    rooted.update(name for name in exact if looks[expression][name] > 1)
+    return frozenset(exact), frozenset(rooted)
+
+
+def index_inputs(expression: Expression) -> frozenset[str]:
+    """Variables by which others are gathered or scattered."""
+    found: set[str] = set()
+    for step in steps(expression):
+        if step.primitive is Primitive.VIEW and step.name in INDEXED:
+            found.update(inputs(step.arguments[1]))
+    return frozenset(found)

@@ -1,0 +1,60 @@
+"""A model as calls of kernels, and the buffers that they read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from kgen.graph.reading.model import Array
+from kgen.spec import Spec
+from kgen_runtime.dtypes import DType
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Buffer:
+    """Memory of so many elements: a source's, or what a call writes."""
+
+    id: str
+    dtype: DType
+    elements: int
+
+
+@frozen
+class Binding:
+    """The buffer of a kernel's tensor, and how many elements behind its start it lies."""
+
+    buffer: str
+    offset: int = 0
+
+
+@frozen
+class Call:
+    """A kernel, and the buffers of its parameters. `writes` are those of its outputs."""
+
+    spec: Spec
+    bindings: Mapping[str, Binding]
+    writes: tuple[str, ...]
+    nodes: tuple[str, ...]
+
+
+@frozen
+class Lowered:
+    """Calls in order, and all buffers. `inputs` and `constants` are the sources among them, with
+    constants' elements; `outputs` have the buffers of the model's outputs."""
+
+    calls: tuple[Call, ...]
+    buffers: Mapping[str, Buffer]
+    inputs: Mapping[str, str]
+    constants: Mapping[str, Array]
+    outputs: Mapping[str, str]
+    #: Outputs by the inputs in whose place they are written, for the next run.
+    states: Mapping[str, str] = field(default_factory=dict)
+    #: Buffers by those that have to lie in their memory.
+    within: Mapping[str, str] = field(default_factory=dict)
+
+    def memory_of(self, buffer: str) -> str:
+        """The buffer in whose memory one lies."""
+        while buffer in self.within:
+            buffer = self.within[buffer]
+        return buffer

@@ -1,0 +1,51 @@
+"""What no device of this family takes: one line that names the field, and a value that fits."""
+
+from __future__ import annotations
+
+from kgen.errors import ScheduleError
+from kgen.schedule import Schedule
+from kgen.targets.base import Target
+from kgen.targets.vulkan.limits import CEILING
+from kgen.targets.vulkan.plan.memory import VECTOR_WIDTHS
+from kgen_runtime.launch_limits import VULKAN_GUARANTEED
+
+
+def check_powers_of_two(schedule: Schedule, *names: str) -> None:
+    """These fields must be powers of two: indices are made of shifts and masks."""
+    for name in names:
+        value = getattr(schedule, name)
+        if value & (value - 1):
+            lower = 1 << (value.bit_length() - 1)
+            raise ScheduleError(
+                f"{name}={value} is not a power of two; try {name}={lower} or {name}={2 * lower}"
+            )
+
+
+def check_threads(num_threads: int, target: Target, remedy: str) -> None:
+    limit = CEILING["maxComputeWorkGroupInvocations"]
+    if num_threads > limit:
+        raise ScheduleError(
+            f"the schedule has {num_threads} invocations per workgroup; {target.name} allows "
+            f"{limit}; try {remedy}"
+        )
+
+
+def check_vector(vector: int, elements: int, what: str) -> None:
+    """SPIR-V has vectors of 2 and 4, and a tensor must be a whole number of them."""
+    if vector in VECTOR_WIDTHS and elements % vector == 0:
+        return
+    fitting = next(v for v in VECTOR_WIDTHS if elements % v == 0)
+    raise ScheduleError(
+        f"vector={vector} is not one of {', '.join(map(str, VECTOR_WIDTHS))} that divides "
+        f"{elements} {what}; try vector={fitting}"
+    )
+
+
+def check_blocks(blocks: int, field: str, value: int, target: Target) -> None:
+    """One dimension of the grid must hold as many workgroups."""
+    limit = VULKAN_GUARANTEED["maxComputeWorkGroupCount"]
+    if blocks > limit:
+        raise ScheduleError(
+            f"{field}={value} needs {blocks} workgroups in a row; {target.name} allows {limit}; "
+            f"try {field}={2 * value}"
+        )

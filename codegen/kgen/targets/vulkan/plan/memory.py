@@ -1,0 +1,221 @@
+"""What a kernel's memory is made of: storage buffers, and arrays in workgroup memory."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from kgen.spec import DType
+from kgen.targets.base import Target
+from kgen.targets.vulkan.limits import NARROW_STORAGE, STORAGE_8BIT, STORAGE_16BIT
+from kgen_runtime.values import frozen
+
+#: Scalars in one access, widest first.
+VECTOR_WIDTHS = (4, 2, 1)
+#: Bytes of the scalars that workgroup memory holds.
+WORD = 4
+
+_VECTORS = {
+    "float": "vec",
+    "half": "f16vec",
+    "bfloat16": "bf16vec",
+    "uint": "uvec",
+    "ushort": "u16vec",
+    "uchar": "u8vec",
+}
+_BYTES = {"float": 4, "uint": 4, "uvec2": 8, "ushort": 2, "half": 2, "uchar": 1}
+#: What scalars of fewer than 32 bits take: the capability, and the device's feature.
+NARROW = {
+    "half": ("StorageBuffer16BitAccess", STORAGE_16BIT),
+    "ushort": ("StorageBuffer16BitAccess", STORAGE_16BIT),
+    "uchar": ("StorageBuffer8BitAccess", STORAGE_8BIT),
+}
+
+
+@frozen
+class Part:
+    """Element `number` of an access lies in its scalar `word`, `bits` from `bit` on, behind `place`
+    others there; it `is_last` if there is no other of the access behind it."""
+
+    number: int
+    word: int
+    place: int
+    bit: int
+    bits: int
+    is_last: bool
+
+    @property
+    def is_first(self) -> bool:
+        return self.place == 0
+
+
+@frozen
+class Tensor:
+    """A storage buffer: an array of scalars, or of vectors of `vector` scalars.
+
+    `scalar` is the SPIR-V type that memory holds: float, half, or uint, ushort or uchar for bits;
+    uvec2 for those of 64 bits, the lower word first. `packed` elements of fewer than 32 bits share
+    a scalar that is a uint, the first one in its lowest bits; accesses of fewer than 32 bits share
+    it too, `per_word` of them.
+    """
+
+    name: str
+    binding: int
+    dtype: DType
+    scalar: str
+    vector: int = 1
+    packed: int = 1
+    per_word: int = 1
+    read_only: bool
+
+    @property
+    def variable(self) -> str:
+        """The id of the buffer, which is none of the kernel's own whatever the tensor is called."""
+        return f"{self.name}_tensor"
+
+    @property
+    def element(self) -> str:
+        """The type of the array's elements."""
+        return self.scalar if self.vector == 1 else vector_type(self.scalar, self.vector)
+
+    @property
+    def width(self) -> int:
+        """Elements of the tensor in one access."""
+        return self.vector * self.packed // self.per_word
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Where each element of an access lies in it."""
+        bits, together = 8 * WORD // self.packed, self.packed // self.per_word
+        return tuple(
+            Part(
+                number=n,
+                word=n // together,
+                place=n % together,
+                bit=n % together * bits,
+                bits=bits,
+                is_last=n % together == together - 1,
+            )
+            for n in range(self.width)
+        )
+
+    @property
+    def shares_words(self) -> bool:
+        """A word has several accesses, which several invocations may have."""
+        return self.per_word > 1
+
+    @property
+    def per_word_log2(self) -> int:
+        return log2(self.per_word)
+
+    @property
+    def place_mask(self) -> int:
+        """The bits of an access's index that tell its place in a word."""
+        return self.per_word - 1
+
+    @property
+    def access_bits(self) -> int:
+        """Of an access that shares a word."""
+        return 8 * WORD // self.per_word
+
+    @property
+    def access_bits_log2(self) -> int:
+        return log2(self.access_bits)
+
+    @property
+    def as_computed(self) -> bool:
+        """Numbers go to memory as they are: f32, or s32 as words."""
+        return self.packed == 1 and self.scalar in ("float", "uint")
+
+    @property
+    def is_narrow(self) -> bool:
+        """Its scalars have fewer than 32 bits."""
+        return self.scalar in NARROW
+
+    @property
+    def word(self) -> str:
+        """The type that a scalar's bits are computed with in."""
+        return "uvec2" if self.scalar == "uvec2" else "uint"
+
+    @property
+    def words(self) -> str:
+        """The type of an element of such scalars."""
+        return self.word if self.vector == 1 else vector_type("uint", self.vector)
+
+    @property
+    def floats(self) -> str:
+        """The type of an access of as many f32."""
+        return "float" if self.width == 1 else vector_type("float", self.width)
+
+    @property
+    def components(self) -> range:
+        return range(self.vector)
+
+    @property
+    def numbers(self) -> range:
+        """Of the tensor's elements in an access."""
+        return range(self.width)
+
+    @property
+    def element_bytes(self) -> int:
+        return _BYTES[self.scalar] * self.vector
+
+
+@frozen
+class Shared:
+    """An array in workgroup memory, of 4-byte scalars or of vectors of `vector` of them; `stages`
+    of them, one behind another, if that is not None. `by_component`: some accesses are of scalars
+    of a vector."""
+
+    name: str
+    scalar: str
+    vector: int = 1
+    length: int
+    stages: int | None = None
+    by_component: bool = False
+
+    @property
+    def element(self) -> str:
+        return self.scalar if self.vector == 1 else vector_type(self.scalar, self.vector)
+
+    @property
+    def is_staged(self) -> bool:
+        return self.stages is not None
+
+    @property
+    def shape(self) -> str:
+        """For readers: the number of elements."""
+        return f"[{self.length}]" if self.stages is None else f"[{self.stages}][{self.length}]"
+
+    @property
+    def nbytes(self) -> int:
+        return (self.stages or 1) * self.length * self.vector * WORD
+
+
+def vector_type(scalar: str, width: int) -> str:
+    return f"{_VECTORS[scalar]}{width}"
+
+
+def bits_of(dtype: DType) -> str:
+    """The scalar type that holds a dtype's bits."""
+    return {1: "uchar", 2: "ushort", WORD: "uint", 2 * WORD: "uvec2"}[dtype.itemsize]
+
+
+def stored(tensor: Tensor, target: Target) -> Tensor:
+    """A tensor of fewer than 32 bits as words if its accesses are whole ones, or if devices of the
+    target need not have other memory."""
+    access = tensor.element_bytes
+    if not tensor.is_narrow or (access % WORD and target.has(NARROW_STORAGE)):
+        return tensor
+    return dataclasses.replace(
+        tensor,
+        scalar="uint",
+        vector=max(1, access // WORD),
+        packed=WORD // tensor.dtype.itemsize,
+        per_word=max(1, WORD // access),
+    )
+
+
+def log2(value: int) -> int:
+    """The exact base-2 logarithm of a power of two."""
+    assert value > 0 and value & (value - 1) == 0, value
+    return value.bit_length() - 1
