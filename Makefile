@@ -40,8 +40,9 @@ drivers: .drivers/tried ## newer Vulkan drivers than the system's, for tests; un
 demo: setup ## build the 1024x1024x1024 matmul for four targets, verify it, leave demo.kgen
 	$(KGEN) build --shape $(SHAPE) --target sm_80,gfx942,vulkan1.3,native --verify -o $(DEMO)
 
-test: setup drivers check gate ## everything that CI runs
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "acceptance or slow"
+# All tests in one session: collecting them takes every worker a dozen seconds.
+test: setup drivers format-check lint types gate ## everything that CI runs
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"
 	scripts/as-avx2.sh $(BIN)/python -m pytest -n auto $(ARGS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kgen
+from kgen.spec import DType
 from scripts.flagships import MAIN, SHAPES, Case, cases, schedule_words, tables
 from tests.emulate.one_schedule import verify
 
@@ -17,12 +18,13 @@ ELSEWHERE = ("127x131x113", "1x4096x4096", "1000x1000x1000")
 
 def small() -> list[Case]:
     """Every small shape in f16 and in s8, on the main targets in turn."""
+    # Names last: making them of all cases would take half of the time to collect every test.
     found = [
         case
         for case in cases()
-        if case.spec.flops <= 2 * SMALL and case.name.split()[2] not in ELSEWHERE
+        if case.spec.flops <= 2 * SMALL and case.spec.dtype in (DType.F16, DType.S8)
     ]
-    typed = [case for case in found if case.name.endswith((" f16", " s8"))]
+    typed = [case for case in found if case.name.split()[2] not in ELSEWHERE]
     return [c for i, c in enumerate(typed) if c.target.name == MAIN[i // 2 % len(MAIN)]]
 
 

@@ -1,6 +1,6 @@
 """Verification under one schedule, for tests of many shapes.
 
-Mutations run the right kernels under 20 schedules, and the acceptance matrix its small shapes under
+Mutations run the right kernels under 5 schedules, and the acceptance matrix its small shapes under
 the default number.
 """
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -39,3 +41,20 @@ def assemble(source: str, arch: str = "sm_90a") -> None:
             check=False,
         )
     assert done.returncode == 0, done.stderr
+
+
+#: What a module has once.
+_ONCE = re.compile(r"^\s*\.(?:version|target|address_size|extern)\b.*\n", re.MULTILINE)
+_ENTRY = re.compile(r"(\.entry\s+)(\w+)")
+
+
+def assemble_all(sources: Iterable[str], arch: str = "sm_90a") -> None:
+    """The same of many texts, in one run for those with the same heading: starting the assembler is
+    nearly all that a small text takes. What it refuses it names by its line in all of them."""
+    modules: dict[str, list[str]] = {}
+    for number, source in enumerate(sources):
+        heading = "".join(_ONCE.findall(source))
+        text = _ENTRY.sub(rf"\1\2_{number}", _ONCE.sub("", source))
+        modules.setdefault(heading, []).append(text)
+    for heading, texts in modules.items():
+        assemble(heading + "".join(texts), arch)

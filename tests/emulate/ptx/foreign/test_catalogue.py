@@ -12,7 +12,7 @@ import pytest
 
 from kgen.emulate import TensorMap, UnknownInstruction, run
 from kgen.errors import EmulationError
-from tests.emulate.ptx.ptxas import assemble
+from tests.emulate.ptx.ptxas import assemble_all
 
 CATALOGUE = (Path(__file__).parents[2] / "data" / "catalogue.ptx.txt").read_text()
 LINES = [line for line in CATALOGUE.splitlines() if line and not line.startswith("#")]
@@ -96,7 +96,11 @@ def test_registers_of_an_unknown_type_are_refused() -> None:
         execute(".reg .b128 %x;")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("line", LINES, ids=opcode)
-def test_ptxas_takes_it(line: str) -> None:
-    assemble(program(line.removeprefix("! ")), "sm_90a")
+def test_ptxas_takes_them() -> None:
+    assemble_all((program(line.removeprefix("! ")) for line in LINES), "sm_90a")
+
+
+def test_ptxas_would_name_the_one_that_it_does_not_take() -> None:
+    lines = [*LINES[:2], "add.f32 %f0, %d0, %f1;", *LINES[2:4]]
+    with pytest.raises(AssertionError, match=r"line \d+; error .*'add'"):
+        assemble_all((program(line.removeprefix("! ")) for line in lines), "sm_90a")
