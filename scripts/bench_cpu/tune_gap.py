@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kgen import pipeline
-from kgen.check.bench.tune import Tuner, prepared, race
+from kgen.check.bench.tune import Buffers, Tuner, prepared, race
 from kgen.spec import DType, Matmul
 from kgen.targets import find
 from scripts.bench_cpu.kinds import kind_here
@@ -49,7 +49,8 @@ def _gaps(
         if shape in known or (quick and m * n * k > QUICK):
             continue
         model = pipeline.plan(Matmul(m=m, n=n, k=k, dtype=dtype), find("native"))
-        ours, tuned = race([prepared(model), prepared(Tuner(path=cache)(model))])
+        plans, buffers = (model, Tuner(path=cache)(model)), Buffers()
+        ours, tuned = race([prepared(plan, buffers) for plan in plans])
         print(f"{model.spec.key}: {ours / tuned:.3f}", flush=True)
         yield shape, ours / tuned
 

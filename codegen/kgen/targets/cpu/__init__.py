@@ -44,7 +44,7 @@ from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.amx_blocks import in_place
-from kgen.targets.cpu.schedule.heuristics import candidates, choose, uses_dot
+from kgen.targets.cpu.schedule.heuristics import alternatives, candidates, choose, uses_dot
 from kgen.targets.cpu.schedule.inner import uses_inner
 from kgen.targets.cpu.schedule.limbs import uses_limbs
 from kgen.targets.device import Rates
@@ -170,6 +170,9 @@ class CpuFamily(Family):
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         return candidates(spec, target)
+
+    def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
+        return tuple(alternatives(spec, target))
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:
         from kgen.targets.cpu.host import missing_from_v3

@@ -18,7 +18,7 @@ from kgen.schedule import CpuMatmul, CpuSplitMatmul, CpuStream, Origin
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets import find
 from kgen.targets.base import Plan
-from kgen.targets.cpu.schedule.neighbours import neighbours
+from kgen.targets.cpu.schedule.neighbours import neighbours, other_ways
 from tests.specs import relu_of, softmax_of
 
 SPEC = Matmul(m=64, n=64, k=64, dtype=DType.F32)
@@ -37,7 +37,7 @@ def fast_mr_is_1(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         steps.append(len(plans))
         return [float(p.schedule.to_json()["mr"]) for p in plans]
 
-    monkeypatch.setattr(tune, "prepared", lambda p: p)
+    monkeypatch.setattr(tune, "prepared", lambda p, _: p)
     monkeypatch.setattr(tune, "race", race)
     return steps
 
@@ -92,11 +92,11 @@ def test_a_search_that_was_stopped_goes_on(
     path = tmp_path / "tuned.json"
     step, taken = tune.step, list[Plan]()
 
-    def stopped(p: Plan, report: tune.Report) -> tuple[Plan, float]:
+    def stopped(p: Plan, report: tune.Report, *, begins: bool) -> tuple[Plan, float]:
         if taken:
             raise KeyboardInterrupt
         taken.append(p)
-        return step(p, report)
+        return step(p, report, begins=begins)
 
     monkeypatch.setattr(tune, "step", stopped)
     with pytest.raises(KeyboardInterrupt):
@@ -125,6 +125,35 @@ def test_every_plan_has_neighbours(spec: Spec) -> None:
     assert found and here.schedule not in found
     assert len(found) == len(set(found)) <= len(list(neighbours(here)))
     assert all(type(s) is type(here.schedule) and s.origin is Origin.TUNED for s in found)
+
+
+def test_a_search_begins_with_other_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another main loop may be found, and is read back."""
+    begun = plan(Matmul(m=2, n=1024, k=1024, dtype=DType.F32), "x86-64-v3")
+    assert begun.schedule.mainloop == "outer"
+    ways = list(other_ways(begun))
+    assert {s.mainloop for s in ways} == {"blis"} and len({s.line for s in ways}) > 4
+    monkeypatch.setattr(tune, "check_runs_here", lambda target: None)
+    monkeypatch.setattr(tune, "prepared", lambda p, _: p)
+
+    def race(plans: list[Plan], _: object) -> list[float]:
+        return [1 + (p.schedule.mainloop == "outer") for p in plans]
+
+    monkeypatch.setattr(tune, "race", race)
+    path = tmp_path / "tuned.json"
+    found = Tuner(path=path)(begun).schedule
+    assert type(found) is CpuMatmul
+    assert Tuner(path=path)(begun).schedule == found
+
+
+def test_kernels_of_a_race_share_what_they_read() -> None:
+    """With a B of their own each, they would read it from memory."""
+    here = plan()
+    buffers = tune.Buffers()
+    tune.prepared(here, buffers)()
+    known = dict(buffers.known)
+    tune.prepared(here, buffers)()
+    assert known and buffers.known == known
 
 
 def test_a_kernel_with_a_workspace_is_run() -> None:

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 
-from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, Schedule
+from kgen.schedule import (
+    AmxMatmul,
+    CpuMatmul,
+    DotMatmul,
+    InnerMatmul,
+    LimbsMatmul,
+    Schedule,
+)
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.amx.tiles import tile_product
@@ -12,13 +20,19 @@ from kgen.targets.cpu.plan.kernels.dot import GROUP_BYTES, must_pack_a, must_pac
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.schedule.amx_blocks import amx_matmul, in_place, ranked_on_tiles
 from kgen.targets.cpu.schedule.blocking import Packing, blocks, enough_tasks, register_tile
-from kgen.targets.cpu.schedule.few_rows import STREAM_A_ROWS, gains_by_pairs, streams
+from kgen.targets.cpu.schedule.few_rows import (
+    STREAM_A_ROWS,
+    STREAM_ROWS,
+    gains_by_pairs,
+    streams,
+)
 from kgen.targets.cpu.schedule.inner import inner_matmul, uses_inner
 from kgen.targets.cpu.schedule.limbs import limbs_matmul, uses_limbs
-from kgen.targets.cpu.schedule.outer import is_outer, outer_matmul
+from kgen.targets.cpu.schedule.outer import fits_outer, is_outer, outer_matmul
+from kgen.targets.cpu.schedule.panels import panels_matmul
 from kgen.targets.cpu.schedule.rowwise import elementwise_schedule, rowwise_schedule
 from kgen.targets.cpu.schedule.streams import packed_stream, packs_stream, stream_matmul
-from kgen.targets.cpu.schedule.ways import blis_matmul, is_ranked, ranked
+from kgen.targets.cpu.schedule.ways import blis_matmul, every_way, only_way, ranked
 
 #: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.
 DOT_ROWS, DOT_COLUMNS = 8, 8
@@ -67,9 +81,31 @@ def candidates(spec: Spec, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
     chosen = choose(spec, target)
     if isinstance(chosen, AmxMatmul):
         return ranked_on_tiles(spec, target)
-    if type(chosen) is CpuMatmul and is_ranked(spec, target):
+    if type(chosen) is CpuMatmul and not only_way(spec, target):
         return ranked(spec, target)
     return ()
+
+
+def alternatives(spec: Spec, target: Target) -> Iterator[Schedule]:
+    """What a user, or tuning, may take instead: what the model ranks, the best first, and the ways
+    that a rule passed over. Not all of them fit."""
+    chosen = choose(spec, target)
+    yield from (candidate.schedule for candidate in candidates(spec, target))
+    if not isinstance(spec, Matmul) or isinstance(chosen, AmxMatmul | InnerMatmul | LimbsMatmul):
+        return
+    if dot := dot_for(spec.dtype, target):
+        yield dot_matmul(spec, target, dot)
+    if spec.accumulate is not DType.F32:
+        return
+    if not spec.constant and spec.m <= STREAM_ROWS:
+        if fits_outer(spec, target):
+            yield outer_matmul(spec, target)
+        yield stream_matmul(spec, target, packs_a=True)
+        yield stream_matmul(spec, target, packs_a=False)
+    if spec.m <= STREAM_ROWS:
+        yield panels_matmul(spec, target)
+    if not spec.layout.b_transposed:
+        yield from every_way(spec, target)
 
 
 def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:

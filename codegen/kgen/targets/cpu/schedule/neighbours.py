@@ -1,4 +1,4 @@
-"""Schedules a step away from a given one: what tuning on a CPU compares."""
+"""What tuning on a CPU compares: schedules a step away from a given one, and other ways."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kgen.schedule import CpuMatmul, CpuStream, InnerMatmul, Origin, OuterMatmul
 from kgen.targets.base import Plan
 from kgen.targets.cpu.plan.base import CpuPlan
 from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
+from kgen.targets.cpu.schedule.heuristics import alternatives
 
 #: Rows and vectors of a register tile more or less; blocks and tasks this many times as large.
 TILE_STEPS = (-2, -1, 1, 2)
@@ -17,14 +18,15 @@ FACTORS = (0.5, 2.0)
 
 
 def neighbours(plan: Plan) -> Iterator[Schedule]:
-    """Each differs in one field, and in those that must follow it. Not all of them fit."""
+    """Each differs in one field, and in those that must follow it, or trades rows of a register
+    tile for vectors. Not all of them fit."""
     schedule = plan.schedule
     assert isinstance(plan, CpuPlan)
     found: Iterator[dict[str, int]]
     if isinstance(schedule, CpuMatmul):
         unit = 1 if isinstance(schedule, InnerMatmul) else plan.compute.count
         unit = plan.strip if isinstance(plan, OuterPlan) else unit
-        found = _products(schedule, unit)
+        found = _products(schedule, unit, plan.target.limits["vector_registers"])
     else:
         assert isinstance(schedule, CpuStream)
         found = _streams(schedule)
@@ -35,12 +37,30 @@ def neighbours(plan: Plan) -> Iterator[Schedule]:
             continue
 
 
-def _products(schedule: CpuMatmul, unit: int) -> Iterator[dict[str, int]]:
+def other_ways(plan: Plan) -> Iterator[Schedule]:
+    """Of each main loop, and of what is packed and how wide its panels are, the first one."""
+    kinds = {_kind(plan.schedule)}
+    for schedule in alternatives(plan.spec, plan.target):
+        if (kind := _kind(schedule)) not in kinds:
+            kinds.add(kind)
+            yield dataclasses.replace(schedule, origin=Origin.TUNED)
+
+
+def _kind(schedule: Schedule) -> tuple[int | str, ...]:
+    names = ("pack_a", "pack_b", "nr")
+    return schedule.mainloop, *(getattr(schedule, name, 0) for name in names)
+
+
+def _products(schedule: CpuMatmul, unit: int, registers: int) -> Iterator[dict[str, int]]:
     for step in TILE_STEPS:
         if (mr := schedule.mr + step) > 0:
             yield {"mr": mr, "mc": _multiple(schedule.mc, mr)}
         if (nr := schedule.nr + step * unit) > 0:
             yield {"nr": nr, "nc": _multiple(schedule.nc, nr)}
+            most = (registers - 2) // (nr // unit) - 1
+            if (mr := min(most, schedule.mc)) > 0:
+                blocks = {"mc": _multiple(schedule.mc, mr), "nc": _multiple(schedule.nc, nr)}
+                yield {"mr": mr, "nr": nr, **blocks}
     for factor in FACTORS:
         yield {"mc": _multiple(int(schedule.mc * factor), schedule.mr)}
         yield {"nc": _multiple(int(schedule.nc * factor), schedule.nr)}

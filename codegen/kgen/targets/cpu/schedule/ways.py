@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kgen.schedule import CpuMatmul, CpuSplitMatmul
 from kgen.spec import Matmul
@@ -49,15 +49,19 @@ EVEN_BATCH = 8
 
 
 def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
-    """The way that the model ranks first; where few rows use a large B, no other one is
-    worth a comparison."""
+    """The only way of few rows by a large B, or the one that the model ranks first."""
+    return only_way(spec, target) or ranked(spec, target)[0].schedule
+
+
+def only_way(spec: Matmul, target: Target) -> CpuMatmul | None:
+    """Of few rows by a large B: no other one is worth a comparison."""
     if uses_panels(spec, target):
         return panels_matmul(spec, target)
-    if is_stream(spec, target):
+    if streams(spec, target) and not has_short_blocks(spec, target):
         widened = spec.dtype is not spec.accumulate
         stream = stream_matmul(spec, target, packs_a=widened or spec.m > STREAM_A_ROWS)
         return in_slices(spec, stream)
-    return ranked(spec, target)[0].schedule
+    return None
 
 
 def in_slices(spec: Matmul, stream: CpuMatmul) -> CpuMatmul:
@@ -72,23 +76,10 @@ def in_slices(spec: Matmul, stream: CpuMatmul) -> CpuMatmul:
     return CpuSplitMatmul(**fields, split_k=slices)
 
 
-def is_ranked(spec: Matmul, target: Target) -> bool:
-    """The model chooses."""
-    return not (uses_panels(spec, target) or is_stream(spec, target))
-
-
-def is_stream(spec: Matmul, target: Target) -> bool:
-    return streams(spec, target) and not has_short_blocks(spec, target)
-
-
 def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
     """The ways of a blocked product: the first one, unless the model has a faster one, then the
     others."""
-    first, *others = (
-        Candidate(schedule=way, seconds=found.seconds, terms=found.terms)
-        for way in dict.fromkeys(ways(spec, target))
-        for found in [predict(spec, target, way)]
-    )
+    first, *others = predicted(spec, target, ways(spec, target))
     others.sort(key=lambda candidate: candidate.seconds)
     grid = core_of(target).grid
     faster = [c for c in others if c.seconds <= first.seconds]
@@ -97,6 +88,14 @@ def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
     best = spread(spec, grid, faster)
     rest = sorted((c for c in (first, *others) if c is not best), key=lambda c: c.seconds)
     return (best, *rest)
+
+
+def predicted(
+    spec: Matmul, target: Target, schedules: Iterable[CpuMatmul]
+) -> list[Candidate[CpuMatmul]]:
+    """Each once."""
+    found = ((way, predict(spec, target, way)) for way in dict.fromkeys(schedules))
+    return [Candidate(schedule=way, seconds=p.seconds, terms=p.terms) for way, p in found]
 
 
 def spread(
@@ -147,7 +146,15 @@ def ways(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
         yield from narrow_matmuls(spec, target)
         return
     yield unblocked_matmul(spec, target)
-    yield from matmuls_in_blocks(spec, target)
+    if in_grid(spec, target, core_of(target).grid):
+        yield from matmuls_in_blocks(spec, target)
+
+
+def every_way(spec: Matmul, target: Target) -> list[CpuMatmul]:
+    """What the model knows, whether or not it is asked for such a product, the best first."""
+    found = [unblocked_matmul(spec, target), *matmuls_in_blocks(spec, target)]
+    candidates = sorted(predicted(spec, target, found), key=lambda c: c.seconds)
+    return [candidate.schedule for candidate in candidates]
 
 
 def unblocked_matmul(spec: Matmul, target: Target) -> CpuMatmul:
@@ -169,8 +176,6 @@ def matmuls_in_blocks(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
     """Blocks of K so short that a panel of B stays in the first-level cache; their sums pass
     through scratch, or through out if blocks of it are as wide as it is."""
     grid, width = core_of(target).grid, target.limits["vector_bytes"]
-    if not in_grid(spec, target, grid):
-        return
     widened = spec.dtype is not spec.accumulate
     fits = width in grid.in_place or not is_large(spec, target)
     in_place = fits and not widened
