@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,22 @@ def test_every_task_is_done_once(tasks: int, threads: int) -> None:
         pool.code.parallel(pool.address, job.address)
         assert (counts == runs).all()
     assert function
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_take_fewer_tasks_towards_the_end(threads: int) -> None:
+    """So that one that took many at last does not make the others wait."""
+    taken: list[tuple[int, int]] = []
+    function = Task(lambda _, begin, end: taken.append((begin, end - begin)))
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+    job = Job(address, 44, [0])
+    job.share(threads)
+    cpu_workers.workers(threads - 1).code.parallel(cpu_workers.workers(1).address, job.address)
+    begins, counts = zip(*sorted(taken), strict=True)
+    assert begins == tuple(accumulate((0, *counts)))[:-1] and sum(counts) == 44
+    assert list(counts) == sorted(counts, reverse=True)
+    assert counts[0] == 44 // (2 * threads) and counts[-2 * threads :] == (1,) * (2 * threads)
 
 
 def test_sleeping_workers_wake() -> None:

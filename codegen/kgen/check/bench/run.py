@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 from typing import Any
@@ -189,8 +189,14 @@ def _against(name: str, ours: list[float], theirs: list[float]) -> PeerResult:
     )
 
 
-def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable[[], object]:
-    """One prepared call of the kernel on arrays that lie where it wants them, and as."""
+def caller(
+    kernels: Kernels,
+    kernel: Kernel,
+    data: dict[str, Bytes],
+    outputs: Mapping[str, Bytes] | None = None,
+) -> Callable[[], object]:
+    """One prepared call of the kernel on arrays that lie where it wants them, and as; on a CPU it
+    writes to `outputs`, if they are given."""
     data = inputs.as_taken(kernel.entry, data)
 
     def array(param: TensorParam, buffer: Bytes) -> Any:
@@ -201,9 +207,9 @@ def caller(kernels: Kernels, kernel: Kernel, data: dict[str, Bytes]) -> Callable
     names = [param.name for param in kernel.entry.arguments]
     arguments = [array(param, data[param.name]) for param in kernel.entry.arguments]
     table = lies_upon(kernel.entry.spec)
-    poison = inputs.output_buffers(kernel.entry, data)
+    into = outputs or inputs.output_buffers(kernel.entry, data)
     outs = tuple(
-        array(param, poison[param.name]) if table is None else arguments[names.index(table)]
+        array(param, into[param.name]) if table is None else arguments[names.index(table)]
         for param in kernel.entry.outputs
     )
     out: Any = outs if len(outs) > 1 else outs[0]

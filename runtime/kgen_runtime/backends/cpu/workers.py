@@ -45,8 +45,9 @@ MOST_POINTERS = 24
 JOB_HEADER = 5
 #: Words of a list of jobs before their addresses.
 LIST_HEADER = 3
-#: Pieces per thread, so that a thread that was held up does not make the others wait long.
-PIECES_PER_THREAD = 4
+#: A thread takes one part of what is left, in so many for each thread. More parts make the others
+#: wait less for a thread that is held up; fewer let a thread pack B for more tasks at once.
+PARTS_PER_THREAD = 2
 
 
 class Job:
@@ -67,7 +68,7 @@ class Job:
 
     def share(self, threads: int) -> None:
         """Cut the tasks for so many threads."""
-        self.words[3] = max(1, self.tasks // (threads * PIECES_PER_THREAD))
+        self.words[3] = threads * PARTS_PER_THREAD
         self.words[4] = threads - 1
 
     @property
