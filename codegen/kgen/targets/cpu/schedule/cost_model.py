@@ -258,9 +258,10 @@ def _b(blocks: _Blocks) -> float:
     cycles = blocks.cycles
     level = blocks.panel_level
     again = sum(down for _, down in blocks.heights) - blocks.down
+    if blocks.spec.constant and level > 0:
+        return cycles.b_prepacked * again * blocks.b_lines
     if blocks.schedule.pack_b or blocks.spec.constant:
-        longer = cycles.b_prepacked * (bool(blocks.spec.constant) and level > 0)
-        return (cycles.b_again[level] + longer) * again * blocks.b_lines
+        return cycles.b_again[level] * again * blocks.b_lines
     stride = blocks.spec.b_strides[1] * blocks.spec.b_type.itemsize
     line = cycles.b_alias * (stride % ALIAS_BYTES == 0)
     if level > 0:

@@ -24,9 +24,9 @@ class Cycles:
     a_alias: float
     #: A line of A that another pass over its rows reads from beyond the second-level cache.
     a_again: float
-    #: A line of B read again: of a packed panel, by the cache that holds it; more of one that came
-    #: packed and leaves the first-level cache; of rows far apart in the second-level cache, and
-    #: where B leaves that.
+    #: A line of B read again: of a packed panel, by the cache that holds it; of one that came
+    #: packed and leaves the first-level cache, panel behind panel; of rows far apart in the
+    #: second-level cache, and where B leaves that.
     b_again: tuple[float, float, float]
     b_prepacked: float
     b_strided: float
@@ -71,16 +71,18 @@ class Cycles:
 #: (AVX2: 128 x 768 x 3072 takes 140 to 380 us more in passes of 384 columns), rows far apart
 #: (AVX2: 256 x 256 x 256 takes 300 us in place or packed, 450 and 390 beside a busy core), and what
 #: is packed again (AVX-512: 256 x 3072 x 768 takes 13.3 ms packed by three blocks of rows, 11.7 by
-#: one or in place).
+#: one or in place); and with AVX-512, by 500 schedules of 23 products, a B that came packed, whose
+#: panels cost next to nothing to read again, and A beyond the second-level cache (128 x 2048 x 2048
+#: takes 10.1 to 10.4 ms in blocks of 704 of K with A packed, 9.6 by all of K and rows in place).
 ZEN_4_WIDE = Cycles(
     step=0.16,
     tile=9.2,
     sum=0.48,
-    a_lines=(0.1, 0.48, 1.8),
+    a_lines=(0.1, 0.48, 0.6),
     a_alias=0.19,
     a_again=5.2,
     b_again=(0.21, 0.28, 0.68),
-    b_prepacked=0.043,
+    b_prepacked=0.02,
     b_strided=0.11,
     b_strided_far=0.15,
     b_alias=0.097,
@@ -110,7 +112,7 @@ ZEN_4_NARROW = Cycles(
     a_alias=0.38,
     a_again=4.0,
     b_again=(0.21, 0.22, 0.8),
-    b_prepacked=0.05,
+    b_prepacked=0.27,
     b_strided=0.35,
     b_strided_far=0.21,
     b_alias=0.24,
@@ -145,7 +147,7 @@ GOLDEN_COVE_WIDE = Cycles(
     a_alias=0.24,
     a_again=30.0,
     b_again=(0.26, 0.6, 0.91),
-    b_prepacked=0.024,
+    b_prepacked=0.62,
     b_strided=0.37,
     b_strided_far=0.35,
     b_alias=0.29,
@@ -175,7 +177,7 @@ GOLDEN_COVE_NARROW = Cycles(
     a_alias=0.063,
     a_again=30.0,
     b_again=(0.075, 0.13, 0.91),
-    b_prepacked=0.14,
+    b_prepacked=0.27,
     b_strided=0.1,
     b_strided_far=0.24,
     b_alias=0.45,
