@@ -91,6 +91,8 @@ def check_output(path: str | os.PathLike[str]) -> Path:
 
     Raises BundleError, also for what is no plain file: renaming over /dev/null would replace it.
     """
+    if not os.fspath(path):
+        raise BundleError("output='' is no file name; give one such as kernels.kgen")
     target = Path(path)
     try:
         folder = target.is_dir() or os.fspath(path).endswith(("/", os.sep))

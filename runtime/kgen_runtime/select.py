@@ -109,7 +109,12 @@ def _open_best(
     cls = backend_class(name)
     if not (number or "0").isdecimal():
         raise ArgumentError(f"device={device}: {number} is no number; write {name}:0")
-    infos = cls.devices()
+    try:
+        infos = cls.devices()
+    except DeviceError as error:
+        raise DeviceError(
+            f"device={device}: {error}; leave it out, and the best device here is taken"
+        ) from error
     if int(number or 0) not in [info.index for info in infos]:
         raise DeviceError(
             f"device={device} does not exist; here are {', '.join(i.id for i in infos) or 'none'}"

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Collection, Sequence
 from importlib import import_module
+from pathlib import Path
 
 from kgen import __version__
 from kgen.cli.parser import EXIT_REFUSED, Parser
@@ -54,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is not None:
         return _main(list(argv))
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
+    _open_streams()
     try:
         return _main(sys.argv[1:])
     finally:
@@ -130,6 +132,14 @@ def one_line(message: str) -> str:
         c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split())[:LONGEST_LINE]
     )
     return line if len(message) <= LONGEST_LINE else f"{line}..."
+
+
+def _open_streams() -> None:
+    """Streams that the process was started without (`kgen ... >&-`) lead nowhere. In the order of
+    their numbers, which they get again: no file of ours is to take one."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - until the end
 
 
 def _drop_stdout() -> None:

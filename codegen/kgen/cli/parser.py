@@ -62,7 +62,8 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """As argparse's, for commands and for options with choices."""
         if action.choices is not None and value not in action.choices:
-            given = f"{action.option_strings[0]} {value}" if action.option_strings else f"{value}"
+            shown = str(value) or "''"
+            given = f"{action.option_strings[0]} {shown}" if action.option_strings else shown
             known = [str(choice) for choice in action.choices]
             raise argparse.ArgumentError(None, suggest.unknown(given, value, known))
 

@@ -271,7 +271,8 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,100}")
 def _whole(name: str, text: str, given: str) -> int:
     """`text` as an integer; `given` is the whole value of the option, for the message."""
     if not _WHOLE.fullmatch(text):
-        raise SpecError(f"--{name} {_shown(given)} is not a whole number; give one such as 1024")
+        what = _shown(text) if text == given else f"{_shown(given)}: {_shown(text)}"
+        raise SpecError(f"--{name} {what} is not a whole number; give one such as 1024")
     return int(text)
 
 

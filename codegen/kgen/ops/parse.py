@@ -43,6 +43,8 @@ _COMPARISONS: Mapping[type[ast.cmpop], str] = {
 }
 #: Characters of an expression; the header of a kernel holds it in a line.
 LONGEST = 8000
+#: Characters of one that a message shows.
+LONGEST_EXCERPT = 160
 
 
 #: What an expression without a name gives.
@@ -57,14 +59,16 @@ def parse(text: str, field: str = "expression") -> Expression:
     a message calls the text."""
     found = formulas(text, field)
     if list(found) != [OUT]:
-        raise SpecError(f"{field}={text!r}: it is not one expression without outputs' names")
+        raise SpecError(f"{field}={excerpt(text)}: it is not one expression without outputs' names")
     return found[OUT]
 
 
 def formulas(text: str, field: str = "expression") -> Mapping[str, Expression]:
     """The outputs' expressions by name, in calls. SpecError with the column of what is wrong."""
     if len(text) > LONGEST:
-        raise SpecError(f"{field} has {len(text)} characters; {LONGEST} is the limit")
+        raise SpecError(
+            f"{field} has {len(text)} characters; {LONGEST} is the limit; split it into two kernels"
+        )
     try:
         statements = ast.parse(text.strip()).body
         if not statements:
@@ -72,9 +76,20 @@ def formulas(text: str, field: str = "expression") -> Mapping[str, Expression]:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         column = getattr(error, "offset", None) or 1
         raise SpecError(
-            f"{field}={text!r}: column {column}: it is not a formula such as 'gelu(x + bias)'"
+            f"{field}={excerpt(text, column)}: column {column}: it is not a formula such as "
+            "'gelu(x + bias)'"
         ) from None
     return _Reader(text, field).outputs(statements)
+
+
+def excerpt(text: str, column: int = 1) -> str:
+    """A text in quotes; of a long one, what stands around a column."""
+    if len(text) <= LONGEST_EXCERPT:
+        return repr(text)
+    start = min(max(0, column - LONGEST_EXCERPT // 2), len(text) - LONGEST_EXCERPT)
+    end = start + LONGEST_EXCERPT
+    shown = text[start:end]
+    return repr(f"{'...' if start else ''}{shown}{'...' if end < len(text) else ''}")
 
 
 def refuse_name(text: str, field: str, name: str, why: str) -> NoReturn:
@@ -134,8 +149,8 @@ class _Reader:
             self.known[name] = self.value(value)
         if len(self.known) > MOST_OUTPUTS:
             raise SpecError(
-                f"{self.field}={self.text!r} has {len(self.known)} outputs; {MOST_OUTPUTS} is the "
-                "limit; split it into two kernels"
+                f"{self.field}={excerpt(self.text)} has {len(self.known)} outputs; {MOST_OUTPUTS} "
+                "is the limit; split it into two kernels"
             )
         return self.known
 
@@ -152,7 +167,7 @@ class _Reader:
 
     def refuse(self, at: ast.AST, why: str) -> NoReturn:
         column = getattr(at, "col_offset", 0) + 1
-        raise SpecError(f"{self.field}={self.text!r}: column {column}: {why}")
+        raise SpecError(f"{self.field}={excerpt(self.text, column)}: column {column}: {why}")
 
     def number(self, at: ast.expr, number: float) -> Expression:
         """A constant, which f64 must have if it is whole."""

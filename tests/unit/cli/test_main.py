@@ -54,11 +54,14 @@ def build(**options: str) -> list[str]:
         (build(shape="0x1x1"), "m=0 is out of range; it must be 1 to 1048576"),
         (build(shape="-1x1x1"), "m=-1 is out of range"),
         (["build", "--target", "sm_80", "--shape", "-1x1x1"], "m=-1 is out of range"),
-        (build(shape="axbxc"), "--shape axbxc is not a whole number"),
+        (build(shape="axbxc"), "--shape axbxc: a is not a whole number"),
+        ([""], "kgen: '' is unknown; known are build"),
+        (build(op="+".join(["x"] * 4000), shape="4"), "...': column "),
+        (build(op="x +" * 2000, shape="4"), "it is not a formula such as"),
         (build(shape="4x"), "--shape 4x is not of this operation's form"),
         (build(shape=""), "--shape '' is not of this operation's form"),
         (build(shape="\u0663x1x1"), "is not a whole number"),
-        (build(shape="1_0x1x1"), "--shape 1_0x1x1 is not a whole number"),
+        (build(shape="1_0x1x1"), "--shape 1_0x1x1: 1_0 is not a whole number"),
         (build(shape="9" * 5000 + "x1x1"), "999... is not a whole number"),
         (build(constant="b="), "--constant b= names no file; write b=FILE.npy, or b alone"),
         (build(tune_cache="x.json"), "--tune-cache x.json is what --tune reads; give it too"),
@@ -79,7 +82,7 @@ def build(**options: str) -> list[str]:
         (build(output="nowhere/x.kgen"), "nowhere is no directory"),
         (build(output="."), "is a directory; give a file name"),
         (build(output="new/"), "output=new/ is a directory; give a file name"),
-        (build(output=""), "is a directory; give a file name"),
+        (build(output=""), "output='' is no file name"),
         (build(output="x" * 300), "cannot be written: File name too long; choose another"),
         (build(schedule="block_m"), "--schedule block_m is not of the form name=N"),
         (build(schedule="depth=3"), "kgen build: depth=3 is no field of the mma schedule"),
@@ -324,6 +327,22 @@ def test_a_full_disk_under_stdout_is_one_line() -> None:
         command = [sys.executable, "-m", "kgen", "devices"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (2, "kgen devices: No space left on device\n")
+
+
+def test_no_room_for_temporary_files_is_one_line(tmp_path: Path) -> None:
+    """ptxas reads a file, which is larger than any may be here."""
+    command = f"ulimit -f 1; exec {sys.executable} -m kgen {' '.join(build(output='x.kgen'))}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2 and "a temporary file of ptxas cannot be written" in done.stderr
+    assert done.stderr.count("\n") == 1 and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed_lead_nowhere(closed: str, tmp_path: Path) -> None:
+    command = f"{sys.executable} -m kgen {' '.join(build(output='x.kgen'))} {closed}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.kgen"]
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,8 +20,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="numpy",
         metavar="L,...",
         help="libraries: numpy, torch, torch-compile, cublas, onednn (from C), iree; with packed "
-        "weights torch-onednn, torch-mkl, onednn-packed; limits of CPUs: peak, read, copy, convert "
-        "(numpy)",
+        "weights torch-onednn, torch-mkl, onednn-packed; limits of CPUs: peak, tiles, read, copy, "
+        "convert (numpy)",
     )
     parser.add_argument(
         "--threads", type=int, metavar="N", help="CPU threads, of the libraries too (all cores)"

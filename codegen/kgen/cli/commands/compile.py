@@ -38,8 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--weights", metavar="D",
-        help="round constant weights of products: bf16, s8 (a scale for each column) or s4 (a "
-        "scale for each 32 of a column)",
+        help="round constant weights of products: bf16, f16, s8 (a scale for each column) or s4 "
+        "(a scale for each 32 of a column)",
     )  # fmt: skip
     parser.add_argument(
         "--products", metavar="D",

@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -53,8 +55,8 @@ def ptxas() -> Path:
 def assemble(source: Source, plan: Plan) -> Assembled:
     """The cubin, best first, and the PTX itself. Raises AssembleError with ptxas's first error."""
     assert isinstance(plan, CudaPlan)
-    with tempfile.TemporaryDirectory(prefix="kgen-ptxas-") as folder:
-        text, cubin = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+    with _folder() as folder:
+        text, cubin = folder / "kernel.ptx", folder / "kernel.cubin"
         text.write_text(source.text)
         report = _run(
             [str(ptxas()), f"-arch={plan.target.arch}", "-v", "-o", str(cubin), str(text)],
@@ -91,11 +93,24 @@ def assemble(source: Source, plan: Plan) -> Assembled:
 def cubin_with_lines(text: str, arch: str) -> bytes:
     """The cubin of a PTX text with the line that each instruction comes from; the instructions are
     the same. Raises AssembleError."""
-    with tempfile.TemporaryDirectory(prefix="kgen-ptxas-") as folder:
-        source, cubin = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
+    with _folder() as folder:
+        source, cubin = folder / "kernel.ptx", folder / "kernel.cubin"
         source.write_text(text)
         _run([str(ptxas()), f"-arch={arch}", "-lineinfo", "-o", str(cubin), str(source)], arch)
         return cubin.read_bytes()
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A folder for ptxas, which works on files. Raises AssembleError if there is no room."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="kgen-ptxas-") as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise AssembleError(
+            f"a temporary file of ptxas cannot be written: {error.strerror}; make room, or name "
+            "another folder in TMPDIR"
+        ) from None
 
 
 def _run(command: list[str], kernel: str) -> str:
