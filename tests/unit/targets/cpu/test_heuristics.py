@@ -412,6 +412,8 @@ def test_a_b_in_the_last_level_cache_is_taken_by_panels(
         ("x86-64-v4", (6, 1024, 1024), (), (6, 64), False),
         ("x86-64-v4", (8, 2304, 768), (), (4, 48), False),
         ("x86-64-v4", (16, 2048, 2048), (), (8, 48), False),
+        # 11 panels of three vectors would be 6 and 5 of them, for two cores.
+        ("x86-64-v4", (32, 512, 2048), (), (11, 32), False),
         ("x86-64-v4", (31, 4096, 1024), ("b",), (8, 48), False),
         ("x86-64-v3", (8, 2304, 768), (), (4, 16), False),
         ("x86-64-v3", (31, 4096, 1024), (), (6, 16), True),
@@ -549,11 +551,13 @@ def test_inner_products_do_not_spill(target: str) -> None:
 
 
 def test_many_blocks_of_columns_are_an_even_number() -> None:
-    """So that two cores have as much to do."""
+    """So that two cores have as much to do. Rows of sums do not meet in sets of the first-level
+    cache."""
     target = FAMILY.find("x86-64-v4")
     assert target
-    for m in (1, 3):
-        spec = Matmul(m=m, n=5120, k=5120, dtype=DType.F32)
+    for m, n in ((1, 5120), (3, 5120), (2, 2048), (4, 2048), (4, 2304)):
+        spec = Matmul(m=m, n=n, k=5120, dtype=DType.F32)
         schedule = pipeline.plan(spec, target).schedule
         assert isinstance(schedule, OuterMatmul)
         assert -(-spec.n // schedule.nc) % 2 == 0
+        assert m == 1 or schedule.nc % 512

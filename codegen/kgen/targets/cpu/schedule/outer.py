@@ -13,7 +13,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.gemv_strips import has_outer, outer_registers, sums_of_outer
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule.block_sizes import balanced, paired
+from kgen.targets.cpu.schedule.block_sizes import CACHE_WAY_BYTES, balanced, paired
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows import (
     HALF_NEAR,
@@ -48,9 +48,11 @@ FOUND_SUMS = 32768
 #: 5120 in two of 2560 takes two threads 3.03 ms, 3.40 in three.
 OUTER_SUMS_NARROW = {2: 10240, 4: 3072}
 #: From so many blocks on, in vectors of a line, their number is even: 3 x 5120 x 2048 takes two
-#: threads 643 us in eight, 730 in seven, 1 x 5120 x 2048 829 in six, 1001 in five. Not of fewer:
-#: 4 x 2048 x 2048 takes one core 346 us in three, 502 in four (Zen 4).
-PAIRED_BLOCKS = 5
+#: threads 643 us in eight, 730 in seven, 1 x 5120 x 2048 829 in six, 1001 in five, and 4 x 2304 x
+#: 2304 245 in four, 341 in three (one thread 469 and 530). Rows of sums that are half a cache way
+#: apart are moved out of step: 4 x 2048 x 2048 takes one thread 346 us in four blocks of 544, 453
+#: of 512, and 323 in three; two threads 190, 245 and 215 (Zen 4).
+PAIRED_BLOCKS = 3
 
 
 def is_outer(spec: Matmul, target: Target) -> bool:
@@ -98,6 +100,9 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     columns = sums // spec.accumulate.itemsize
     many = not is_narrow and spec.n > (PAIRED_BLOCKS - 1) * columns
     nc = (paired if end_to_end or many else balanced)(spec.n, columns, nr)
+    meets = spec.m > 1 and nc * spec.accumulate.itemsize % (CACHE_WAY_BYTES // 2) == 0
+    if many and meets and not end_to_end:
+        nc += nr
     once = is_near(spec, target, HALF_NEAR)
     return OuterMatmul(
         mr=spec.m,

@@ -15,6 +15,7 @@ from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.kernels.blis import may_sum_in_out
 from kgen.targets.cpu.schedule.block_sizes import balanced, paired, rounded_up, rows_in_cache
 from kgen.targets.cpu.schedule.blocking import PACK_UNIT
+from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows import (
     HALF_NEAR,
     STREAM_A_ROWS,
@@ -90,10 +91,22 @@ def _tile(spec: Matmul, target: Target) -> tuple[int, int]:
             most = min(most, -(-spec.m // 2))
         return balanced(spec.m, most, 1)
 
-    for vectors in range(widest, 1, -1):
-        if rows(vectors) == spec.m or PANEL_K * vectors * width <= room:
-            return rows(vectors), vectors
-    return rows(1), 1
+    def fits(vectors: int) -> bool:
+        return rows(vectors) == spec.m or vectors == 1 or PANEL_K * vectors * width <= room
+
+    fitting = [vectors for vectors in range(widest, 0, -1) if fits(vectors)]
+    vectors = next((v for v in fitting if v > 1 and _has_even_halves(spec, target, v)), fitting[0])
+    return rows(vectors), vectors
+
+
+def _has_even_halves(spec: Matmul, target: Target, vectors: int) -> bool:
+    """Two cores have as much to do with panels of so many vectors: 32 x 512 x 2048 takes two
+    threads 333 us in 6 and 5 panels of three vectors, 306 in 8 and 8 of two, and one thread 591 and
+    589 (AVX-512, Zen 4). Not asked of prepacked ones, where that was not measured."""
+    if spec.constant:
+        return True
+    nr = vectors * vector_for(target, spec.accumulate, spec.n).count
+    return paired(spec.n, spec.n, nr) <= core_of(target).grid.even * spec.n
 
 
 def _rows_most(target: Target, vectors: int) -> int:
