@@ -34,11 +34,11 @@ class Access:
 
 @frozen
 class Fma:
-    """total += a b, where b is the word's part number `half`, from the lowest bits: of f32 all."""
+    """total += a b, where b is the word's `element`, counted from the lowest bits."""
 
     total: str
     a: str
-    half: int
+    element: int
 
 
 @frozen
@@ -130,20 +130,24 @@ class GemvPlan(OutputPlan):
         )
 
     @property
-    def parts_of_word(self) -> tuple[str, ...]:
+    def elements_per_word(self) -> int:
+        return 4 // self.b.dtype.itemsize
+
+    @property
+    def b_elements(self) -> tuple[str, ...]:
         """Registers of a word's elements in f32."""
-        return tuple(f"half{i}" for i in range(max(2, 4 // self.b.dtype.itemsize)))
+        return tuple(f"b_element{i}" for i in range(self.elements_per_word))
 
     def _fmas(self, row: int, word: int) -> tuple[Fma, ...]:
-        halves = 4 // self.b.dtype.itemsize
+        each = self.elements_per_word
         return tuple(
             Fma(
                 total=f"sum_m{m}_n{row if self.b.k_inner else place}",
                 a=f"a_m{m}_k{place if self.b.k_inner else row}",
-                half=half,
+                element=element,
             )
-            for half in range(halves)
-            for place in (word * halves + half,)
+            for element in range(each)
+            for place in (word * each + element,)
             for m in range(self.spec.m)
         )
 

@@ -90,6 +90,28 @@ class MatmulPlan(VulkanPlan):
         return batch_coordinates(self.spec)
 
 
+@frozen
+class PaddedPlan(MatmulPlan):
+    """A product whose K-tiles are staged whole: what the last one lacks is zeros."""
+
+    @property
+    def k_tiles(self) -> int:
+        return -(-self.spec.k // self.schedule.block_k)
+
+    @property
+    def last_k_tile(self) -> int:
+        return self.k_tiles - 1
+
+    @property
+    def has_rest(self) -> bool:
+        """The last K-tile is not a whole one."""
+        return self.spec.k % self.schedule.block_k != 0
+
+    @property
+    def double_buffered(self) -> bool:
+        return self.schedule.num_stages > 1
+
+
 def plan_epilogue(spec: Matmul) -> Epilogue:
     return Epilogue(fused=FusedEpilogue(spec=spec))
 

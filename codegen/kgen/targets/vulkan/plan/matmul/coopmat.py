@@ -17,7 +17,7 @@ from kgen.targets.vulkan.limits import BFLOAT16
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.matmul.base import (
-    MatmulPlan,
+    PaddedPlan,
     check_grid,
     check_shared,
     matmul_tensors,
@@ -77,7 +77,7 @@ class MatrixLoad:
 
 
 @frozen
-class CooperativePlan(MatmulPlan):
+class CooperativePlan(PaddedPlan):
     """`direct` says how sums are stored from the accumulators, None if they are not."""
 
     schedule: CooperativeMatmul
@@ -206,23 +206,6 @@ class CooperativePlan(MatmulPlan):
         return f"next_acc_{row}_{column}" if last else f"sum{step}_{row}_{column}"
 
     # K
-
-    @property
-    def k_tiles(self) -> int:
-        return -(-self.spec.k // self.schedule.block_k)
-
-    @property
-    def last_k_tile(self) -> int:
-        return self.k_tiles - 1
-
-    @property
-    def has_rest(self) -> bool:
-        """The last K-tile is not a whole one; what it lacks is zeros."""
-        return self.spec.k % self.schedule.block_k != 0
-
-    @property
-    def double_buffered(self) -> bool:
-        return self.schedule.num_stages > 1
 
     @property
     def stage_elements(self) -> int:

@@ -13,7 +13,7 @@ from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import DOT_PRODUCT
 from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
 from kgen.targets.vulkan.plan.matmul.base import (
-    MatmulPlan,
+    PaddedPlan,
     check_grid,
     check_shared,
     matmul_tensors,
@@ -57,7 +57,7 @@ class Step:
 
 
 @frozen
-class DotPlan(MatmulPlan):
+class DotPlan(PaddedPlan):
     schedule: FmaMatmul
     a: DotOperand
     b: DotOperand
@@ -93,25 +93,9 @@ class DotPlan(MatmulPlan):
     # K
 
     @property
-    def k_tiles(self) -> int:
-        return -(-self.spec.k // self.schedule.block_k)
-
-    @property
-    def last_k_tile(self) -> int:
-        return self.k_tiles - 1
-
-    @property
-    def has_rest(self) -> bool:
-        return self.spec.k % self.schedule.block_k != 0
-
-    @property
     def quads(self) -> int:
         """Of a K-tile."""
         return self.schedule.block_k // QUAD
-
-    @property
-    def double_buffered(self) -> bool:
-        return self.schedule.num_stages > 1
 
     @property
     def step(self) -> Step:
