@@ -226,3 +226,28 @@ def test_a_b_that_comes_packed_is_read_once_along_all_of_k(shape: tuple[int, int
     schedule = FAMILY.candidates(spec, target("x86-64-v4"))[0].schedule
     assert isinstance(schedule, CpuMatmul)
     assert not schedule.pack_a and schedule.kc == spec.k and schedule.mc >= spec.m
+
+
+def test_register_tiles_are_counted_as_kernels_make_them() -> None:
+    """With AVX2 50 rows are tiles of 6 and 5, not of 5 alone; blocks of rows have a rest."""
+    for rows, height in ((31, 6), (50, 6), (13, 5)):
+        (first, *_) = FAMILY.candidates(product(rows, 200, 200), target("x86-64-v3"))
+        assert isinstance(first.schedule, CpuMatmul)
+        assert first.schedule.mr == height
+    whole = CpuMatmul(mr=6, nr=16, mc=36, kc=384, nc=64, pack_a=False, pack_b=True)
+    level = predict(product(31, 512, 384), target("x86-64-v3"), whole)
+    taller = predict(product(36, 512, 384), target("x86-64-v3"), whole)
+    # Six tiles each; a row of 31 that is a tile by itself would take as long as three.
+    assert level.terms["products"] / taller.terms["products"] == pytest.approx(31 / 36, abs=0.01)
+
+
+def test_a_further_pass_over_a_large_b_costs_no_less_in_one_block_of_k() -> None:
+    spec, name = product(197, 2304, 768), "x86-64-v4"
+    further = []
+    for kc in (384, 768):
+        once, twice = (
+            CpuMatmul(mr=9, nr=48, mc=mc, kc=kc, nc=576, pack_a=False, pack_b=False)
+            for mc in (198, 99)
+        )
+        further.append(cycles(spec, twice, name)["memory"] - cycles(spec, once, name)["memory"])
+    assert further[1] >= further[0] > 0

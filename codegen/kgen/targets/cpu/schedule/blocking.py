@@ -18,6 +18,7 @@ from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.tiles.tile import parts
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up, rows_in_cache
+from kgen.targets.cpu.schedule.core import heights_for
 from kgen.targets.cpu.schedule.streams import STREAM_VECTORS_FEW
 from kgen_runtime.values import frozen
 
@@ -152,6 +153,7 @@ def register_tile(
         registers -= dot.extra_registers
     rows_most = min(spec.m, registers, registers if packing.a else rows_in_cache(spec))
     pairs = has_pairs(spec) and not dot
+    heights = parts if dot else heights_for(target)
 
     def needed(rows: int, vectors: int) -> int:
         """Both halves of pairs are there at once, and the mask of one."""
@@ -167,7 +169,7 @@ def register_tile(
         across = parts(math.ceil(spec.n / vector), vectors)
         total = sum(
             down_count * across_count * tile_cycles(height, width)
-            for height, down_count in parts(spec.m, rows)
+            for height, down_count in heights(spec.m, rows)
             for width, across_count in across
         )
         depth = deepest(spec, target, rows, vectors * vector, packing)

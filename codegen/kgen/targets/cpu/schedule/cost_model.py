@@ -30,7 +30,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.kernels.blis import NEXT_PANEL_K, tasks_together
 from kgen.targets.cpu.plan.tiles.tile import parts
-from kgen.targets.cpu.schedule.core import Core, core_of
+from kgen.targets.cpu.schedule.core import Core, core_of, heights_for
 from kgen.targets.cpu.schedule.cycles import Cycles
 from kgen_runtime.values import frozen
 
@@ -113,8 +113,11 @@ class _Blocks:
 
     @cached_property
     def heights(self) -> list[tuple[int, int]]:
-        """Rows of register tiles, and how many are one below the other."""
-        return parts(self.spec.m, self.schedule.mr)
+        """Rows of register tiles, and how many are one below the other: blocks of different heights
+        have whole ones and what is left."""
+        spec, schedule = self.spec, self.schedule
+        rows_vary = spec.m > schedule.mc and spec.m % schedule.mc
+        return (parts if rows_vary else heights_for(self.target))(spec.m, schedule.mr)
 
     @cached_property
     def widths(self) -> list[tuple[int, int]]:
@@ -286,8 +289,9 @@ def _memory(blocks: _Blocks) -> float:
         again = cycles.pack_again if blocks.schedule.pack_b else cycles.once_more
         return first + further * again * lines
     line, run = (cycles.far, cycles.far_run) if blocks.is_far else (cycles.near, cycles.near_run)
-    packs = blocks.schedule.pack_b and blocks.is_far
-    again = max(line, cycles.pack_again) if packs else line
+    again = line
+    if blocks.is_far:
+        again = max(line, cycles.pack_again if blocks.schedule.pack_b else cycles.once_more)
     return (line + further * again) * lines + (1 + further) * run * blocks.spec.k * blocks.panels
 
 

@@ -74,7 +74,9 @@ class Cycles:
 #: one or in place); and with AVX-512, by 500 schedules of 23 products, a B that came packed, whose
 #: panels cost next to nothing to read again, and A beyond the second-level cache (128 x 2048 x 2048
 #: takes 10.1 to 10.4 ms in blocks of 704 of K with A packed, 9.6 by all of K and rows in place; by
-#: weights as they lie 10.7 with A packed, 10.0 in place).
+#: weights as they lie 10.7 with A packed, 10.0 in place); there also what a further pass over B
+#: costs (128 x 2048 x 2048 takes 10.5 ms by blocks of 72 and 56 rows, 9.8 by one; 128 x 3072 x 768
+#: 6.1 and 5.9).
 ZEN_4_WIDE = Cycles(
     step=0.16,
     tile=9.2,
@@ -97,7 +99,7 @@ ZEN_4_WIDE = Cycles(
     ahead_run=2.9,
     next_panel=0.0,
     spill=0.81,
-    once_more=1.4,
+    once_more=3.0,
     pack_again=8.0,
     pack_b=0.26,
     pack_a=4.0,
