@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import kgen
 from kgen.check.bench import timing
-from kgen.check.bench.timing import Run
+from kgen.check.bench.timing import Run, Times
 from kgen.check.peers import ceilings
 from kgen.check.peers.base import Peer
 from kgen.spec import DType, Matmul
@@ -28,6 +28,8 @@ READING = tuple(Matmul(m=1, n=4096, k=4096, dtype=dtype) for dtype in (DType.F32
 #: Runs of a timing, so that handing work to a thread does not count.
 REPEATS = 10
 LIMIT = 2.0
+#: What two cores gain on arithmetic while they are two, and how many rounds of those are enough.
+CORES, ENOUGH = 1.85, 3
 
 
 def rows(rounds: int) -> list[Row]:
@@ -64,6 +66,16 @@ def gain(taken: Sequence[Sequence[float]]) -> float:
     """How much sooner both are done than one alone."""
     alone, both = map(statistics.median, taken)
     return alone / both
+
+
+def while_two(times: Times, at: int) -> Times:
+    """The rounds in which both were two cores, by their times alone and together, which begin `at`
+    such a place; all rounds if those are few."""
+    alone, both = times[at : at + 2]
+    kept = [i for i, seconds in enumerate(both) if min(alone) >= CORES * seconds]
+    if len(kept) < ENOUGH:
+        return times
+    return [[found[i] for i in kept] for found in times]
 
 
 def _reading(spec: Matmul) -> Iterable[Peer]:

@@ -22,8 +22,8 @@ from scripts.bench_cpu.tables import Table
 #: Seconds after which no further round of a kernel is begun.
 LIMIT = 2.0
 
-#: What two cores gain on arithmetic alone while they are two, and how often that is waited for.
-CORES, ATTEMPTS = 1.85, 4
+#: How often it is waited for that two cores are two.
+ATTEMPTS = 4
 
 
 def measure(table: Table, rounds: int, known: Collection[str] = ()) -> Iterator[Row]:
@@ -66,8 +66,8 @@ def _against(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
 
 def _two_threads(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
     """Two threads against one, of the same kernel on the same data, and against what two cores give
-    at that time, which also read as much together where reading may take longest: times of a moment
-    in which they give little are taken again."""
+    at that time, which also read as much together where reading may take longest: rounds in which
+    they give little do not count, and if many do all are taken again."""
     assert isinstance(spec, Matmul)
     one_thread, two_cores, *reading = table.beside(spec)
     with (
@@ -92,10 +92,10 @@ def _two_threads(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
             rounds,
             LIMIT,
             attempts=ATTEMPTS,
-            unrest=lambda times: CORES / cores.gain(times[count : count + 2]),
+            unrest=lambda times: cores.CORES / cores.gain(times[count : count + 2]),
         ).times
-    double, single = taken[0], taken[count - 1]
-    both = taken[count:]
+    double, *_ = taken = cores.while_two(taken, count)
+    single, both = taken[count - 1], taken[count:]
     seconds = statistics.median(double)
     ratio = statistics.median(single) / seconds
     problem = specs.from_json(entry.spec)

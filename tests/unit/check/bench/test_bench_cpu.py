@@ -349,3 +349,12 @@ def test_the_gap_to_tuned_schedules_is_a_table_with_means() -> None:
         "| geometric mean, at most 1.05 | 1.10 | 1.05 |",
         "| most, at most 1.15 | 1.21 | 1.05 |",
     ]
+
+
+def test_rounds_in_which_two_cores_are_one_do_not_count() -> None:
+    """By their arithmetic, not by the kernel's times; all do where few are left."""
+    kernel, alone, both = [5.0, 9.0, 6.0, 5.0], [2.0, 2.2, 2.1, 2.0], [1.05, 2.0, 1.08, 1.0]
+    times = [kernel, alone, both]
+    assert cores.while_two(times, 1) == [[5.0, 6.0, 5.0], [2.0, 2.1, 2.0], [1.05, 1.08, 1.0]]
+    both[2] = 1.1
+    assert cores.while_two(times, 1) == times
