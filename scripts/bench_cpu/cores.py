@@ -7,6 +7,7 @@ seconds be two threads of one core: no kernel that is shared between two threads
 from __future__ import annotations
 
 import dataclasses
+import os
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -66,6 +67,30 @@ def gain(taken: Sequence[Sequence[float]]) -> float:
     """How much sooner both are done than one alone."""
     alone, both = map(statistics.median, taken)
     return alone / both
+
+
+@contextmanager
+def on_each(run: Run, others: Sequence[Run]) -> Iterator[tuple[list[Run], list[Run]]]:
+    """A run of one thread on one core and on another, and the others on any: those of a virtual
+    machine may differ in speed, by what other machines do on them."""
+    every = frozenset(os.sched_getaffinity(0))
+    now = every
+
+    def placed(run: Run, on: frozenset[int]) -> Run:
+        def run_there() -> None:
+            nonlocal now
+            if now is not on:
+                os.sched_setaffinity(0, on)
+                now = on
+            run()
+
+        return run_there
+
+    single = [frozenset({core}) for core in sorted(every)[:2]]
+    try:
+        yield [placed(run, on) for on in single], [placed(other, every) for other in others]
+    finally:
+        os.sched_setaffinity(0, every)
 
 
 def while_two(times: Times, at: int) -> Times:

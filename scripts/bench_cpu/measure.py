@@ -67,7 +67,8 @@ def _against(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
 def _two_threads(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
     """Two threads against one, of the same kernel on the same data, and against what two cores give
     at that time, which also read as much together where reading may take longest: rounds in which
-    they give little do not count, and if many do all are taken again."""
+    they give little do not count, and if many do all are taken again. One thread has either core in
+    turn."""
     assert isinstance(spec, Matmul)
     one_thread, two_cores, *reading = table.beside(spec)
     with (
@@ -80,24 +81,25 @@ def _two_threads(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
         (entry,) = (kernel.entry for kernel in one.values())
         data = next(iter(inputs.data_sets(entry, 0))).buffers
         out = inputs.output_buffers(entry, data)
-        # A kernel of one task is the same call either way.
-        is_shared = any(launch.grid[0] > 1 for launch in entry.launches)
-        runs = [
-            bench.caller(kernels, next(iter(kernels.values())), data, out)
-            for kernels in ((two, one) if is_shared else (two,))
-        ]
-        count = len(runs)
-        taken = timing.quiet_samples(
-            [*runs, *alone_and_both, *read],
-            rounds,
-            LIMIT,
-            attempts=ATTEMPTS,
-            unrest=lambda times: cores.CORES / cores.gain(times[count : count + 2]),
-        ).times
-    double, *_ = taken = cores.while_two(taken, count)
-    single, both = taken[count - 1], taken[count:]
-    seconds = statistics.median(double)
-    ratio = statistics.median(single) / seconds
+        double, single = (
+            bench.caller(kernels, next(iter(kernels.values())), data, out) for kernels in (two, one)
+        )
+        with cores.on_each(single, [double, *alone_and_both, *read]) as (each, others):
+            taken = timing.quiet_samples(
+                [*others, *each],
+                rounds,
+                LIMIT,
+                attempts=ATTEMPTS,
+                unrest=lambda times: cores.CORES / cores.gain(times[1:3]),
+            ).times
+    taken = cores.while_two(taken, 1)
+    shared, both, alone = taken[0], taken[1 : -len(each)], taken[-len(each) :]
+    # A kernel of one task is the same call either way.
+    if all(launch.grid[0] == 1 for launch in entry.launches):
+        alone = [shared]
+    single_seconds = [statistics.fmean(times) for times in zip(*alone, strict=True)]
+    seconds = statistics.median(shared)
+    ratio = statistics.median(single_seconds) / seconds
     problem = specs.from_json(entry.spec)
     return Row(
         kernel=spec.key,
@@ -106,5 +108,5 @@ def _two_threads(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
         gbytes=problem.bytes_moved / seconds / 1e9,
         ratios={one_thread: ratio, two_cores: ratio / cores.gain(both[:2])}
         | {name: statistics.median(both[2]) / cores.REPEATS / seconds for name in reading},
-        noise={one_thread: timing.ratio_noise(double, single)},
+        noise={one_thread: timing.ratio_noise(shared, single_seconds)},
     )

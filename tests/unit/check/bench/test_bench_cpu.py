@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -358,3 +359,16 @@ def test_rounds_in_which_two_cores_are_one_do_not_count() -> None:
     assert cores.while_two(times, 1) == [[5.0, 6.0, 5.0], [2.0, 2.1, 2.0], [1.05, 1.08, 1.0]]
     both[2] = 1.1
     assert cores.while_two(times, 1) == times
+
+
+def test_one_thread_has_either_core_in_turn() -> None:
+    every, seen = os.sched_getaffinity(0), list[set[int]]()
+
+    def note() -> None:
+        seen.append(os.sched_getaffinity(0))
+
+    with cores.on_each(note, [note]) as (each, (other,)):
+        for run in (*each, other, *each):
+            run()
+    single = [{core} for core in sorted(every)[:2]]
+    assert seen == [*single, every, *single] and os.sched_getaffinity(0) == every
