@@ -162,4 +162,6 @@ def whole(name: str, text: str, least: int) -> int:
 
 def reason(error: Exception) -> str:
     """What went wrong with a file, in words."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is no UTF-8 text"
     return getattr(error, "strerror", None) or str(error)

@@ -258,3 +258,12 @@ def test_writes_of_the_same_value_are_a_warning_unless_strict(
     assert warning["kind"] == "same-value-write"
     assert main([*argv, "--strict"]) == 1
     assert capsys.readouterr().out.startswith("race: ")
+
+
+def test_a_file_that_is_no_text_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "x.ptx"
+    file.write_bytes(b".version 7.0\n\xff")
+    assert main(["emulate", str(file), "--entry=f", "--grid=1", "--block=1"]) == 2
+    assert "cannot be read: byte 13 is no UTF-8 text\n" in capsys.readouterr().err
