@@ -23,14 +23,15 @@ from kgen_runtime.values import frozen
 @frozen
 class Grid:
     """The blocks that are compared, of products of more than `rows_least` rows, and of at most
-    `rows_most` unless B comes packed: `vectors` of a panel and `depths`, K of a block at most,
-    by the bytes of a vector; `rows` of one; `parts` of the columns. Of those of more rows, if
-    there is a `tall`, blocks of so many rows and so much K: packing B once more costs them
-    most. B is compared in place as well, but one that leaves the second-level cache only with
-    vectors of as many bytes as `in_place` has. With those of `levels` register tiles are
-    counted as high as the kernels make them, else as whole ones and a rest, which is what was
-    measured. `tasks_cost` and `second_cost`: what it may cost one core to have more tasks, and
-    to have even ones, of which the busier of two cores does at most the part `even`.
+    `rows_most` unless B comes packed: `vectors` of a panel and `depths`, K of a block at most, by
+    the bytes of a vector; `rows` of one; `parts` of the columns. Of those of more than `tall_least`
+    rows, `tall` has blocks of so many rows and so much K, by the bytes of a vector: packing B once
+    more costs them most. B is compared in place as well, but one that leaves the second-level cache
+    only with vectors of as many bytes as `in_place` has, and not in tall blocks. With those of
+    `levels` register tiles are counted as high as the kernels make them, else as whole ones and a
+    rest, which is what was measured. `tasks_cost` and `second_cost`: what it may cost one core to
+    have more tasks, and to have even ones, of which the busier of two cores does at most the part
+    `even`.
     """
 
     vectors: Mapping[int, tuple[int, ...]]
@@ -38,7 +39,8 @@ class Grid:
     rows: tuple[int, ...]
     rows_least: int
     rows_most: int
-    tall: tuple[int, int] | None = None
+    tall: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    tall_least: int = 264
     parts: tuple[int, ...] = (1, 2, 4)
     in_place: tuple[int, ...] = ()
     levels: tuple[int, ...] = ()
@@ -56,6 +58,10 @@ ZEN_GRID = Grid(
     rows=(66, 132, 264),
     rows_least=32,
     rows_most=264,
+    # 2048 x 2048 x 2048 takes 164 ms, 170 in blocks of 410 rows and 352 of K. 512 x 512 x 512 gains
+    # 1 %, and two cores have 288 and 224 columns of it to do.
+    tall={64: (520, 1024)},
+    tall_least=520,
     # Of some 80 schedules for 128 x 2048 x 2048 the fastest took 10.0 ms in place, 10.9 packed.
     in_place=(64,),
     # With AVX2 17 products of 13 to 50 rows gain 3 to 10 % (50 x 768 x 768 556 us in tiles of 5
@@ -69,7 +75,7 @@ GOLDEN_COVE_GRID = Grid(
     rows_least=6,
     rows_most=264,
     # 512 x 4096 x 1024 takes 25.5 ms, 30.8 in blocks of 182 rows and 128 of K.
-    tall=(520, 1024),
+    tall=dict.fromkeys((32, 64), (520, 1024)),
     # With wider ones it is as fast while the machine is quiet, and suffers more while it is not:
     # 128 x 768 x 768 then took 1.17 ms in place, 1.05 packed.
     in_place=(32,),

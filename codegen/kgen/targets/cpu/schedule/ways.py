@@ -146,7 +146,7 @@ def ways(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
         yield from narrow_matmuls(spec, target)
         return
     yield unblocked_matmul(spec, target)
-    if in_grid(spec, target, core_of(target).grid):
+    if in_grid(spec, target, core_of(target).grid, target.limits["vector_bytes"]):
         yield from matmuls_in_blocks(spec, target)
 
 
@@ -177,8 +177,8 @@ def matmuls_in_blocks(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
     through scratch, or through out if blocks of it are as wide as it is."""
     grid, width = core_of(target).grid, target.limits["vector_bytes"]
     widened = spec.dtype is not spec.accumulate
-    fits = width in grid.in_place or not is_large(spec, target)
-    in_place = fits and not widened
+    far = width in grid.in_place and not is_tall(spec, grid, width)
+    in_place = (far or not is_large(spec, target)) and not widened
     block_rows, most = blocks_compared(spec, grid, width)
     for packs_a, packs_b, vectors in itertools.product(
         (True,) if widened or spec.layout.a_transposed else (False, True),
@@ -199,21 +199,26 @@ def matmuls_in_blocks(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
                 yield CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=packing.b)
 
 
-def in_grid(spec: Matmul, target: Target, grid: Grid) -> bool:
+def in_grid(spec: Matmul, target: Target, grid: Grid, width: int) -> bool:
     if spec.layout.b_transposed:
         return False
     if spec.constant:
         return spec.m > grid.rows_least
     least = STREAM_ROWS if is_large(spec, target) else grid.rows_least
-    return least < spec.m and (spec.m <= grid.rows_most or grid.tall is not None)
+    return least < spec.m and (spec.m <= grid.rows_most or is_tall(spec, grid, width))
+
+
+def is_tall(spec: Matmul, grid: Grid, width: int) -> bool:
+    """Blocks of so many rows are compared that packing B is no matter."""
+    return width in grid.tall and spec.m > grid.tall_least and not spec.constant
 
 
 def blocks_compared(
     spec: Matmul, grid: Grid, width: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Rows and K of blocks, at most."""
-    if grid.tall and spec.m > grid.rows_most and not spec.constant:
-        rows, depth = grid.tall
+    if is_tall(spec, grid, width):
+        rows, depth = grid.tall[width]
         return (rows,), (depth,)
     return grid.rows, grid.depths[width]
 
