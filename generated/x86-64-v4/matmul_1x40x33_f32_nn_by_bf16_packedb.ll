@@ -21,9 +21,12 @@ k.enter:
   br label %k.head
 k.head:
   %k = phi i64 [ 0, %k.enter ], [ %k.after, %k.latch ]
-  %sum_m0_n0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.next, %k.latch ]
-  %sum_m0_n1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.next, %k.latch ]
-  %sum_m0_n2 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n2.next, %k.latch ]
+  %sum_m0_n0.k0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.k0.next, %k.latch ]
+  %sum_m0_n0.k1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n0.k1.next, %k.latch ]
+  %sum_m0_n1.k0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.k0.next, %k.latch ]
+  %sum_m0_n1.k1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n1.k1.next, %k.latch ]
+  %sum_m0_n2.k0 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n2.k0.next, %k.latch ]
+  %sum_m0_n2.k1 = phi <16 x float> [ zeroinitializer, %k.enter ], [ %sum_m0_n2.k1.next, %k.latch ]
   %k.more = icmp ult i64 %k, 33
   br i1 %k.more, label %k.body, label %k.done
 k.body:
@@ -59,30 +62,33 @@ k.body:
   %a_m0_k0.scalar = load float, ptr %k.a, align 4
   %a_m0_k0.first = insertelement <16 x float> poison, float %a_m0_k0.scalar, i32 0
   %a_m0_k0 = shufflevector <16 x float> %a_m0_k0.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n0.k0 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0_k0, <16 x float> %b_n0_k0, <16 x float> %sum_m0_n0)
-  %sum_m0_n1.k0 = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0_k0, <16 x float> %b_n1_k0, <16 x float> %sum_m0_n1)
+  %sum_m0_n0.k0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0_k0, <16 x float> %b_n0_k0, <16 x float> %sum_m0_n0.k0)
+  %sum_m0_n1.k0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0_k0, <16 x float> %b_n1_k0, <16 x float> %sum_m0_n1.k0)
   %a_m0_k0.low = shufflevector <16 x float> %a_m0_k0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %sum_m0_n2.b_k0 = shufflevector <16 x float> %b_n2_k0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %sum_m0_n2.low_k0 = shufflevector <16 x float> %sum_m0_n2, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m0_n2.low_k0 = shufflevector <16 x float> %sum_m0_n2.k0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %sum_m0_n2.half_k0 = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0_k0.low, <8 x float> %sum_m0_n2.b_k0, <8 x float> %sum_m0_n2.low_k0)
-  %sum_m0_n2.k0 = shufflevector <8 x float> %sum_m0_n2.half_k0, <8 x float> poison, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison>
+  %sum_m0_n2.k0.next = shufflevector <8 x float> %sum_m0_n2.half_k0, <8 x float> poison, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison>
   %a_m0_k1.at.k = getelementptr i8, ptr %k.a, i64 4
   %a_m0_k1.at = select i1 %k.inside, ptr %a_m0_k1.at.k, ptr @zero
   %a_m0_k1.scalar = load float, ptr %a_m0_k1.at, align 4
   %a_m0_k1.first = insertelement <16 x float> poison, float %a_m0_k1.scalar, i32 0
   %a_m0_k1 = shufflevector <16 x float> %a_m0_k1.first, <16 x float> poison, <16 x i32> zeroinitializer
-  %sum_m0_n0.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0_k1, <16 x float> %b_n0_k1, <16 x float> %sum_m0_n0.k0)
-  %sum_m0_n1.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0_k1, <16 x float> %b_n1_k1, <16 x float> %sum_m0_n1.k0)
+  %sum_m0_n0.k1.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0_k1, <16 x float> %b_n0_k1, <16 x float> %sum_m0_n0.k1)
+  %sum_m0_n1.k1.next = call <16 x float> @llvm.fma.v16f32(<16 x float> %a_m0_k1, <16 x float> %b_n1_k1, <16 x float> %sum_m0_n1.k1)
   %a_m0_k1.low = shufflevector <16 x float> %a_m0_k1, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %sum_m0_n2.b_k1 = shufflevector <16 x float> %b_n2_k1, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
-  %sum_m0_n2.low_k1 = shufflevector <16 x float> %sum_m0_n2.k0, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
+  %sum_m0_n2.low_k1 = shufflevector <16 x float> %sum_m0_n2.k1, <16 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7>
   %sum_m0_n2.half_k1 = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0_k1.low, <8 x float> %sum_m0_n2.b_k1, <8 x float> %sum_m0_n2.low_k1)
-  %sum_m0_n2.next = shufflevector <8 x float> %sum_m0_n2.half_k1, <8 x float> poison, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison>
+  %sum_m0_n2.k1.next = shufflevector <8 x float> %sum_m0_n2.half_k1, <8 x float> poison, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison, i32 poison>
   br label %k.latch
 k.latch:
   %k.after = add nuw i64 %k, 2
   br label %k.head
 k.done:
+  %sum_m0_n0 = fadd <16 x float> %sum_m0_n0.k0, %sum_m0_n0.k1
+  %sum_m0_n1 = fadd <16 x float> %sum_m0_n1.k0, %sum_m0_n1.k1
+  %sum_m0_n2 = fadd <16 x float> %sum_m0_n2.k0, %sum_m0_n2.k1
   ; ---- epilogue
   store <16 x float> %sum_m0_n0, ptr %out, align 4
   %sum_m0_n1.out.at = getelementptr i8, ptr %out, i64 64

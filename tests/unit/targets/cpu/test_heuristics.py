@@ -249,7 +249,7 @@ def test_two_cores_share_few_rows_and_one_reads_them_whole(m: int, n: int) -> No
         ("x86-64-v3", 2, 768, (6, 6, 0)),
         ("x86-64-v3", 4, 768, "a stream"),
         ("x86-64-v3", 4, 1800, "a stream"),
-        ("x86-64-v3", 4, 2304, (2, 128, 2)),
+        ("x86-64-v3", 4, 2304, (2, 256, 2)),
     ],
 )
 def test_few_rows_by_where_b_lies(
@@ -561,3 +561,18 @@ def test_many_blocks_of_columns_are_an_even_number() -> None:
         assert isinstance(schedule, OuterMatmul)
         assert -(-spec.n // schedule.nc) % 2 == 0
         assert m == 1 or schedule.nc % 512
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "two_sums", "fetches"),
+    [(1, 4096, True, True), (4, 4096, False, True), (1, 512, True, False), (8, 512, False, False)],
+)
+def test_few_rows_by_prepacked_pairs(m: int, n: int, two_sums: bool, fetches: bool) -> None:
+    """Tiles of few sums have two for each, a B from memory is fetched, and few rows of A leave the
+    sums in registers along all of K."""
+    spec = Matmul(m=m, n=n, k=4096, dtype=DType.BF16, constant=(Operand.B,))
+    planned = plan(spec, "x86-64-v3")
+    assert isinstance(planned, BlisPlan)
+    assert planned.has_two_sums(planned.tile) == two_sums
+    assert planned.fetches_panels == fetches
+    assert m > 4 or planned.is_direct

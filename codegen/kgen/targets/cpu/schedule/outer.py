@@ -27,15 +27,22 @@ from kgen.targets.cpu.schedule.few_rows import (
 #: Rows of B that are multiplied at once, each in another part of OUTER_PART rows: four streams are
 #: followed best; pairs for more than two rows of A, where sums take as long, eight.
 OUTER_PARTS, OUTER_PARTS_PAIRS, OUTER_PAIRS_FEW, OUTER_PART = 4, 8, 2, 64
+#: The same of pairs, and of vectors of half a line, on cores that do not find rows by themselves (1
+#: and 4 rows by 4096 x 4096 of bf16 with AVX-512 take 894 and 1356 us, 1124 and 1425 with 64 in the
+#: same blocks, of f32 on AVX2 4 rows 2.15 ms and 2.37; but of f32 with AVX-512 1 row 2.07 ms and
+#: 1.87; Zen 4).
+OUTER_PART_FAR = 128
 #: The same of B near in vectors of half a line, of which there are twice as many: rows side by side
 #: (1 x 2304 x 768 in f32 on AVX2 takes 88 us, by four 64 rows apart 106, by eight 102; Zen 4).
 OUTER_PARTS_NEAR, OUTER_PART_NEAR = 8, 1
-#: Strips of a step, at most.
-OUTER_STRIPS = 2
+#: Strips of a step, at most; of half a line each where B is far: both halves then ask for its next
+#: lines, of which some are lost (1 row by 4096 x 4096 in f32 on AVX2 takes 2.2 ms, 2.4 in steps of
+#: a line, 2 rows 2.2 and 2.6; Zen 4).
+OUTER_STRIPS, OUTER_STRIPS_FAR = 2, 1
 #: Bytes of a row of sums, by bytes of an element and rows of A at most: with what passes of B they
 #: have room in the eight ways of the first-level cache (1 row by 4096 x 4096 in f32: 32 GB/s, 26
 #: with twice as many). More rows of A, and more than one of s8, are multiplied by tiles.
-OUTER_SUMS = {1: {1: 8192}, 2: {2: 4096, 4: 2048}, 4: {1: 4096, 4: 3072}}
+OUTER_SUMS = {1: {1: 8192}, 2: {1: 8192, 4: 4096}, 4: {1: 4096, 4: 3072}}
 #: Rows of B behind the current ones that are fetched: each twice, as prefetches are lost where many
 #: are on their way (4 rows by 4096 x 4096 in f32: 28 GB/s instead of 24, Zen 4).
 PREFETCH = 2
@@ -44,9 +51,9 @@ PREFETCH = 2
 #: thirds of its first-level cache: 4 x 2048 x 2048 in f32 takes 588 us, with 18432 bytes 665.
 FOUND_SUMS = 32768
 #: Of f32 in vectors of half a line, which take longer for the rows of B than the sums do: 2 rows by
-#: 4096 x 4096 on AVX2 read 23.1 GB/s with blocks of 2048 columns, 21.6 with 688 (Zen 4). 1 x 5120 x
+#: 4096 x 4096 on AVX2 take 2.23 ms with blocks of 2048 columns, 2.40 with 1024 (Zen 4). 1 x 5120 x
 #: 5120 in two of 2560 takes two threads 3.03 ms, 3.40 in three.
-OUTER_SUMS_NARROW = {2: 10240, 4: 3072}
+OUTER_SUMS_NARROW = {2: 10240, 4: 4096}
 #: From so many blocks on, in vectors of a line, their number is even: 3 x 5120 x 2048 takes two
 #: threads 643 us in eight, 730 in seven, 1 x 5120 x 2048 829 in six, 1001 in five, and 4 x 2304 x
 #: 2304 245 in four, 341 in three (one thread 469 and 530). Rows of sums that are half a cache way
@@ -76,12 +83,17 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     """As many rows of B at once, and as wide steps, as the registers allow."""
     registers, group = target.limits["vector_registers"], _group(spec, target)
     pairs = group == 2 and spec.m > OUTER_PAIRS_FEW
-    near = is_near(spec, target)
-    side_by_side = near and target.limits["vector_bytes"] < LINE_BYTES
+    near, once = is_near(spec, target), is_near(spec, target, HALF_NEAR)
+    finds_rows = core_of(target).finds_rows
+    halves = target.limits["vector_bytes"] < LINE_BYTES
+    side_by_side = near and halves
     most_parts = OUTER_PARTS_PAIRS if pairs else OUTER_PARTS
-    part = OUTER_PART_NEAR if side_by_side else OUTER_PART
+    far = not finds_rows and (halves or group == 2)
+    part = OUTER_PART_NEAR if side_by_side else OUTER_PART_FAR if far else OUTER_PART
     # A step takes a whole line of a narrow B.
     most_strips = max(OUTER_STRIPS, spec.dtype.itemsize // spec.b_type.itemsize)
+    if halves and spec.dtype is spec.b_type is DType.F32 and not (once or finds_rows):
+        most_strips = OUTER_STRIPS_FAR
     parts, strips = next(
         (parts, strips)
         for parts in range(OUTER_PARTS_NEAR if side_by_side else most_parts, 0, -group)
@@ -89,7 +101,6 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
         if outer_registers(spec, target, parts, strips) <= registers
     )
     nr = strips * group * sums_of_outer(spec, target).count
-    finds_rows = core_of(target).finds_rows
     end_to_end = finds_rows or near
     is_narrow = _outer_sums(spec, target) is OUTER_SUMS_NARROW
     sums = FOUND_SUMS // spec.m if finds_rows else for_rows(spec, _outer_sums(spec, target))
@@ -103,7 +114,6 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     meets = spec.m > 1 and nc * spec.accumulate.itemsize % (CACHE_WAY_BYTES // 2) == 0
     if many and meets and not end_to_end:
         nc += nr
-    once = is_near(spec, target, HALF_NEAR)
     return OuterMatmul(
         mr=spec.m,
         nr=nr,

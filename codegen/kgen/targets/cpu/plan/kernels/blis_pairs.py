@@ -3,6 +3,9 @@
 A pair is a word of 32 bits with the numbers of a column for two neighbouring k. A shift makes an
 f32 of its lower half, a mask of its upper one, which costs less than widening two narrow vectors
 (1 x 1536 x 576 on Zen 4: 23 us instead of 37).
+
+Multiply-adds of a tile with few sums would wait for each other: each half of the pairs has sums of
+its own there, which are added up at the end.
 """
 
 from __future__ import annotations
@@ -10,14 +13,22 @@ from __future__ import annotations
 from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.checks import check_multiple
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
-from kgen.targets.cpu.plan.tiles.tile import Row
+from kgen.targets.cpu.plan.tiles.tile import Row, Tile
+from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
 PAIR = 2
+#: The part of the last-level cache from which B is fetched, and how many bytes ahead in each panel:
+#: 1 x 4096 x 4096 takes 1.11 ms with none, 1.30 with 1024, 0.97 with 2048, 0.75 with 4096, 1.13
+#: with 16384 (Zen 4).
+FAR_PART, PAIRS_AHEAD = 1 / 4, 4096
+#: Sums that hide the latency of a multiply-add (4 cycles, two a cycle).
+ENOUGH_SUMS = 8
 
 
 @frozen
@@ -62,7 +73,32 @@ class PairsPlan(BlisPlan):
         return self.pairs.splat(-0x10000)
 
     @property
-    def halves_of_pair(self) -> tuple[Half, Half]:
+    def fetches_panels(self) -> bool:
+        """Of a B that is no small part of the last-level cache as well, in vectors of half a line,
+        which the hardware is slow to follow (4 x 4096 x 4096 takes 2.7 ms without it, 1.4 with it,
+        1 x 3072 x 2560 550 us and 320, but of 4 MB 1 x 1024 x 2048 54 and 64; Zen 4)."""
+        size = self.spec.k * self.spec.n * self.spec.b_type.itemsize
+        is_far = size > FAR_PART * self.target.limits["l3_bytes"]
+        return super().fetches_panels or (self.vector_bytes < LINE_BYTES and is_far)
+
+    @property
+    def panel_ahead(self) -> int:
+        return super().panel_ahead if self.panels_are_short else PAIRS_AHEAD
+
+    def has_two_sums(self, tile: Tile) -> bool:
+        """Each half of the pairs has sums of its own, if there is room (1 x
+        512 x 1024 takes 14 us instead of 20, Zen 4)."""
+        sums, vectors = len(tile.sums), len(tile.columns)
+        # Both halves of a vector at once, and the mask.
+        room = self.target.limits["vector_registers"] - registers_needed(1, vectors) - 1
+        return sums < ENOUGH_SUMS and PAIR * sums - vectors <= room
+
+    def halves_of_pair(self, tile: Tile) -> tuple[Half, Half]:
+        if self.has_two_sums(tile):
+            return (
+                Half(name="_k0", index=0, before=".k0", after=".k0.next"),
+                Half(name="_k1", index=1, before=".k1", after=".k1.next"),
+            )
         return (
             Half(name="_k0", index=0, before="", after=".k0"),
             Half(name="_k1", index=1, before=".k0", after=".next"),

@@ -343,6 +343,18 @@ class TiledPlan(MatmulPlan):
         """A tile starts from the sums of the blocks of K before, which scratch keeps."""
         return self.k_blocked and not self.sums_in_out
 
+    def has_two_sums(self, tile: Tile) -> bool:
+        """Each sum of a tile is that of two, whose multiply-adds need not wait for each other."""
+        return False
+
+    def two_sums(self, tile: Tile) -> tuple[tuple[str, str, str], ...]:
+        """Both: names, first values and next ones."""
+        return tuple(
+            (f"%{x}.k{i}", first, f"%{x}.k{i}.next")
+            for x in tile.sum_names
+            for i, first in enumerate((self.sums_initial or f"%{x}.start", "zeroinitializer"))
+        )
+
     @property
     def has_starts(self) -> bool:
         """The sums of each row start from a number that is found first."""
