@@ -112,7 +112,7 @@ def blocks(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) -> 
 def has_room_alone(spec: Matmul, target: Target, packing: Packing) -> bool:
     """All of K fits without panels of B: nothing is packed, or a few rows of A only, whose sums
     then stay in registers (1 x 4096 x 4096 of prepacked bf16 takes 0.75 ms in one block of K,
-    0.93 in nine, 4 rows 1.42 and 1.51; AVX2, Zen 4)."""
+    0.93 in nine in the same run, 4 rows 1.42 and 1.51; AVX2, Zen 4)."""
     if packing.b or spec.m > STREAM_A_ROWS:
         return not (packing.a or packing.b)
     row = rounded_up(spec.k, packing.k_unit) * packing.itemsize + ROW_PADDING

@@ -24,8 +24,8 @@ from kgen_runtime.values import frozen
 
 PAIR = 2
 #: The part of the last-level cache from which B is fetched, and how many bytes ahead in each panel:
-#: 1 x 4096 x 4096 takes 1.11 ms with none, 1.30 with 1024, 0.97 with 2048, 0.75 with 4096, 1.13
-#: with 16384 (Zen 4).
+#: 1 x 4096 x 4096 takes 1.13 ms with none, 1.30 with 1024, 0.97 with 2048, 0.75 to 1.2 with 4096,
+#: 1.13 with 16384 (Zen 4).
 FAR_PART, PAIRS_AHEAD = 1 / 4, 4096
 #: Sums that hide the latency of a multiply-add (4 cycles, two a cycle).
 ENOUGH_SUMS = 8
