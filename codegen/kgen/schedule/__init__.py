@@ -3,6 +3,7 @@
 from kgen.schedule.base import Origin, Overrides, Schedule
 from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
+    AheadMatmul,
     AmxMatmul,
     CooperativeMatmul,
     CpuMatmul,
@@ -28,6 +29,7 @@ from kgen.schedule.matmul import (
 from kgen.schedule.rowwise import ClusterRows, CpuSplitRows, CpuStream, GpuRows, GpuStream
 
 __all__ = [
+    "AheadMatmul",
     "AmxMatmul",
     "ClusterRows",
     "CooperativeMatmul",

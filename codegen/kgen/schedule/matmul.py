@@ -279,6 +279,14 @@ class CpuMatmul(Schedule):
 
 
 @frozen
+class AheadMatmul(CpuMatmul):
+    """The same blocking of a B that is packed as it lies: the register tiles of a panel of B fetch
+    some rows each of the one that is packed next."""
+
+    mainloop: ClassVar[str] = "ahead"
+
+
+@frozen
 class CpuSplitMatmul(CpuMatmul):
     """Split-k of the same blocking: one block of out (mc >= m, nc >= n), whose K is cut into
     `split_k` slices, a task each; the sums of slices are added up in a launch of their own."""

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kgen import pipeline
-from kgen.schedule import CpuMatmul, DotMatmul, Schedule
+from kgen.errors import ScheduleError
+from kgen.schedule import AheadMatmul, CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen_runtime.backends.cpu import workers as cpu_workers
@@ -87,6 +88,35 @@ def test_products(dtype: DType, layout: Layout) -> None:
     if layout is Layout.NN and dtype is not DType.F16:
         check(spec, found, schedule.override(pack_a=0))
         check(spec, found, schedule.override(pack_a=0, nc=64))
+
+
+AHEAD = AheadMatmul(mr=3, nr=16, mc=12, kc=32, nc=48)
+
+
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.BF16])
+@pytest.mark.parametrize("layout", [Layout.NN, Layout.TN])
+def test_panels_fetched_ahead(dtype: DType, layout: Layout) -> None:
+    """One and several blocks of K, of rows and of columns, tiles and panels cut short; a single
+    tile of rows, and sums in scratch and in out."""
+    found = target("x86-64-v3")
+    for m, n, k in ((41, 73, 97), (12, 48, 32), (13, 49, 33), (11, 47, 31), (37, 101, 300)):
+        spec = product(dtype, m, n, k, layout=layout)
+        schedule = AHEAD.override(mc=16, mr=4) if layout is Layout.TN else AHEAD
+        check(spec, found, schedule)
+        check(spec, found, schedule.override(mc=48, nc=112, kc=304))
+        check(product(dtype, m, n, k, layout=layout, batch=2), found, schedule.override(kc=128))
+    planned = pipeline.plan(product(DType.F32, 41, 73, 300), found, AHEAD.override(kc=128))
+    assert isinstance(planned, TiledPlan) and planned.fetches_to_pack and planned.fetches_sums
+
+
+def test_what_is_not_packed_is_not_fetched_ahead() -> None:
+    found = target("x86-64-v3")
+    for spec, schedule in (
+        (product(DType.F32, 41, 73, 97, layout=Layout.NT), AHEAD),
+        (product(DType.F32, 41, 73, 97), AHEAD.override(pack_b=0)),
+    ):
+        with pytest.raises(ScheduleError, match="try mainloop=blis"):
+            pipeline.plan(spec, found, schedule)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kgen import pipeline
+from kgen import pipeline, targets
 from kgen.errors import ScheduleError
 from kgen.schedule import (
+    AheadMatmul,
     AmxMatmul,
     CpuMatmul,
     CpuSplitMatmul,
@@ -160,7 +161,6 @@ def test_a_streamed_b_is_fetched_once_while_the_rows_before_are_multiplied() -> 
         (Matmul(m=5, n=4096, k=4096, dtype=DType.F32), "x86-64-v3"),
         (Matmul(m=8, n=4096, k=4096, dtype=DType.F16), "x86-64-v4"),
         (Matmul(m=16, n=4096, k=4096, dtype=DType.BF16), "x86-64-v4+bf16"),
-        (Matmul(m=197, n=768, k=3072, dtype=DType.F32), "x86-64-v3"),
     ):
         planned = plan(spec, name)
         assert isinstance(planned, TiledPlan)
@@ -184,6 +184,22 @@ def test_a_large_b_in_narrow_panels_is_packed_in_blocks_of_a_long_k() -> None:
         assert (schedule.pack_b, schedule.nr) == (True, 16)
         assert schedule.kc < k or k <= 1024
         assert math.ceil(n / schedule.nc) * math.ceil(m / schedule.mc) >= 2
+
+
+def test_tiles_fetch_the_panel_that_is_packed_next() -> None:
+    """Of a large B on AVX2, all of its rows; where the hardware follows them, a block of K."""
+    found = targets.find("x86-64-v3")
+    follows = dataclasses.replace(found, device="Golden Cove")
+    for m, n, k in ((128, 2048, 2048), (2048, 2048, 2048), (197, 768, 3072)):
+        spec = Matmul(m=m, n=n, k=k, dtype=DType.F32)
+        planned = plan(spec, "x86-64-v3")
+        assert isinstance(planned, TiledPlan) and isinstance(planned.schedule, AheadMatmul)
+        assert planned.fetches_to_pack and not planned.fetches_ahead
+        rows, tiles = planned.pack_share, planned.row_tiles - 1  # one of them packs
+        assert (rows - 1) * tiles < planned.schedule.kc <= rows * tiles
+        assert not isinstance(FAMILY.choose(spec, follows), AheadMatmul)
+    small = plan(Matmul(m=256, n=256, k=256, dtype=DType.F32), "x86-64-v3").schedule
+    assert not isinstance(small, AheadMatmul)
 
 
 def test_narrow_panels_that_several_tiles_use_are_packed() -> None:

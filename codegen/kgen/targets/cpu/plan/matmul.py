@@ -107,9 +107,14 @@ class MatmulPlan(BlockedPlan):
         return False
 
     @property
+    def fetches_to_pack(self) -> bool:
+        """Tiles fetch rows of the panel that is packed next."""
+        return False
+
+    @property
     def fetches_blocks(self) -> bool:
         """Tiles fetch a share of the next block of K."""
-        return self.streams_b and not self.fetches_next_panel
+        return self.streams_b and not (self.fetches_next_panel or self.fetches_to_pack)
 
     @property
     def fetches_ahead(self) -> bool:

@@ -24,7 +24,7 @@ import math
 from collections.abc import Mapping
 from functools import cached_property
 
-from kgen.schedule import CpuMatmul
+from kgen.schedule import AheadMatmul, CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
@@ -156,8 +156,10 @@ class _Blocks:
     @property
     def fetches_panels(self) -> bool:
         """The next panel of B comes from beyond while this one is multiplied."""
-        if not self.is_far or self.schedule.pack_b or self.schedule.mc <= self.schedule.mr:
+        if not self.is_far or self.schedule.mc <= self.schedule.mr:
             return False
+        if self.schedule.pack_b:
+            return isinstance(self.schedule, AheadMatmul) and not self.keeps_b
         return bool(self.spec.constant) or (self.deep > 1 and self.schedule.kc >= NEXT_PANEL_K)
 
     @property
@@ -278,7 +280,8 @@ def _memory(blocks: _Blocks) -> float:
     cycles, lines = blocks.cycles, blocks.given_lines
     further = 0 if blocks.keeps_b else blocks.down - 1
     if blocks.fetches_panels:
-        return lines * (cycles.next_panel + further * cycles.once_more)
+        again = cycles.pack_again if blocks.schedule.pack_b else cycles.once_more
+        return lines * (cycles.next_panel + further * again)
     if blocks.spec.constant:
         return (1 + further) * (cycles.far if blocks.is_far else cycles.near) * lines
     if blocks.fetches_blocks:
@@ -309,4 +312,7 @@ def _sums(blocks: _Blocks) -> float:
     passing = (rows + blocks.columns) * blocks.depth
     held = (rows * blocks.columns + passing) * blocks.itemsize
     lines = spec.m * spec.n * blocks.itemsize / LINE_BYTES
-    return blocks.cycles.sum_lines[blocks.level(held)] * lines * blocks.deep
+    level = blocks.level(held)
+    if isinstance(schedule, AheadMatmul):  # its tiles fetch them
+        level = min(level, 1)
+    return blocks.cycles.sum_lines[level] * lines * blocks.deep

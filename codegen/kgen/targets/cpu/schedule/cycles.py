@@ -76,7 +76,8 @@ class Cycles:
 #: takes 10.1 to 10.4 ms in blocks of 704 of K with A packed, 9.6 by all of K and rows in place; by
 #: weights as they lie 10.7 with A packed, 10.0 in place); there also what a further pass over B
 #: costs (128 x 2048 x 2048 takes 10.5 ms by blocks of 72 and 56 rows, 9.8 by one; 128 x 3072 x 768
-#: 6.1 and 5.9).
+#: 6.1 and 5.9); and with AVX2 A read again (2048 x 2048 x 2048 takes 162 ms in passes of 512
+#: columns, 158 in one).
 ZEN_4_WIDE = Cycles(
     step=0.16,
     tile=9.2,
@@ -113,7 +114,7 @@ ZEN_4_NARROW = Cycles(
     sum=0.33,
     a_lines=(0.1, 0.32, 1.2),
     a_alias=0.38,
-    a_again=4.0,
+    a_again=10.0,
     b_again=(0.21, 0.22, 0.8),
     b_prepacked=0.27,
     b_strided=0.35,

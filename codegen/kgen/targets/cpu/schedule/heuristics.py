@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from kgen.schedule import (
+    AheadMatmul,
     AmxMatmul,
     CpuMatmul,
     DotMatmul,
@@ -81,7 +82,7 @@ def candidates(spec: Spec, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
     chosen = choose(spec, target)
     if isinstance(chosen, AmxMatmul):
         return ranked_on_tiles(spec, target)
-    if type(chosen) is CpuMatmul and not only_way(spec, target):
+    if type(chosen) in (CpuMatmul, AheadMatmul) and not only_way(spec, target):
         return ranked(spec, target)
     return ()
 
