@@ -11,21 +11,25 @@ import pytest
 from kgen.schedule import OuterMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.kernels.gemv_strips import has_outer, sums_of_outer
-from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.plan.kernels.gemv_strips import has_outer, strip_vectors, sums_of_outer
+from kgen.targets.cpu.schedule.outer import outer_matmul
 from tests.device.cpu.cpu_support import addresses, check, here, load, require_qemu, target
 
 TARGETS = [
     ("x86-64", DType.F32),
+    ("x86-64", DType.BF16),
     ("x86-64", DType.S8),
     ("x86-64-v3", DType.F32),
+    ("x86-64-v3", DType.BF16),
     ("x86-64-v3", DType.S8),
     ("x86-64-v3+vnni", DType.S8),
     ("x86-64-v4", DType.F64),
+    ("x86-64-v4", DType.BF16),
     ("x86-64-v4", DType.S8),
     ("x86-64-v4+vnni", DType.S8),
     ("x86-64-v4+bf16", DType.BF16),
     ("aarch64-neon", DType.F32),
+    ("aarch64-neon", DType.BF16),
     ("aarch64-neon+dotprod", DType.S8),
 ]
 #: Blocks of K, the rest of it and what is left of that; fewer rows than are taken at once; columns
@@ -50,10 +54,9 @@ def test_outer_products(name: str, dtype: DType) -> None:
         found = target(name) if name == "x86-64-v3+vnni" else here(name)
     for case in CASES:
         fields = dict(case)
-        dot = dot_for(dtype, found)
         out = DType.F64 if dtype is DType.F64 else DType.F32
         wide = Matmul(m=1, n=64, k=64, dtype=dtype, out_dtype=out)
-        width = sums_of_outer(wide, found).count * (dot.group if dot else 1)
+        width = sums_of_outer(wide, found).count * strip_vectors(wide, found)
         n = fields.pop("strips", 1) * width + fields.pop("over", 0)
         if width > 16 and found.limits["vector_registers"] == 16:
             fields["m"] = 1
@@ -115,6 +118,7 @@ def test_tasks_that_are_one_pass(threads: int) -> None:
     [
         ("native", DType.F32),
         ("x86-64-v3", DType.F32),
+        ("x86-64-v3", DType.BF16),
         ("x86-64-v4", DType.F32),
         ("x86-64-v4+bf16", DType.BF16),
     ],
@@ -131,3 +135,34 @@ def test_few_rows_by_a_b_in_the_last_level_cache(
     near = {**found.limits, "l2_bytes": 1 << 17, "l3_bytes": 1 << 25}
     core = dataclasses.replace(found, device="Zen 4", limits=near)
     check(Matmul(m=m, n=n, k=k, dtype=dtype, out_dtype=DType.F32, layout=Layout(layout)), core)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+@pytest.mark.parametrize("n", [31, 32, 33, 79])
+def test_columns_of_words_of_bf16(m: int, n: int) -> None:
+    """Every column is its own: infinities, NaN and subnormal numbers of even and odd ones."""
+    found = here("x86-64-v3")
+    k = 7
+    spec = Matmul(m=m, n=n, k=k, dtype=DType.BF16, out_dtype=DType.F32)
+    ready = load(spec, found, outer_matmul(spec, found))
+    rng = np.random.default_rng(n)
+    a = rng.integers(1, 9, (1, m, k)).astype(np.float32)
+    b = rng.integers(-9, 10, (1, k, n)).astype(np.float32)
+    b[0, 2, 4], b[0, 3, 5], b[0, 4, n - 1] = np.inf, np.nan, -np.inf
+    # The least subnormal and normal number of bf16.
+    b[0, :, 8], b[0, :, 9] = 2.0**-133, 2.0**-126
+    out = np.zeros((1, m, n), np.float32)
+    halves = [(x.view(np.uint32) >> 16).astype(np.uint16) for x in (a, b)]
+    ready.run(addresses({"a": halves[0], "b": halves[1], "out": out}))
+    with np.errstate(invalid="ignore"):
+        assert np.array_equal(out, a @ b, equal_nan=True)
+
+
+def test_words_of_bf16_are_chosen() -> None:
+    """Of up to three rows by a large B, on cores that do not find its rows by themselves."""
+    spec = Matmul(m=1, n=4096, k=4096, dtype=DType.BF16)
+    avx2 = target("x86-64-v3")
+    for device, most in (("Zen 4", 3), ("Golden Cove", 0)):
+        core = dataclasses.replace(avx2, device=device)
+        chosen = [FAMILY.choose(dataclasses.replace(spec, m=m), core) for m in range(1, 5)]
+        assert [isinstance(c, OuterMatmul) for c in chosen] == [m <= most for m in range(1, 5)]

@@ -11,7 +11,13 @@ from kgen.schedule import OuterMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
-from kgen.targets.cpu.plan.kernels.gemv_strips import has_outer, outer_registers, sums_of_outer
+from kgen.targets.cpu.plan.kernels.gemv_strips import (
+    has_outer,
+    outer_registers,
+    strip_vectors,
+    sums_of_outer,
+    takes_words,
+)
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.block_sizes import CACHE_WAY_BYTES, balanced, paired
 from kgen.targets.cpu.schedule.core import core_of
@@ -32,6 +38,11 @@ OUTER_PARTS, OUTER_PARTS_PAIRS, OUTER_PAIRS_FEW, OUTER_PART = 4, 8, 2, 64
 #: same blocks, of f32 on AVX2 4 rows 2.15 ms and 2.37; but of f32 with AVX-512 1 row 2.07 ms and
 #: 1.87; Zen 4).
 OUTER_PART_FAR = 128
+#: Of words of bf16, two far apart, whether B is near or not (1 x 768 x 3072 takes 82 us, 115 side
+#: by side; 1 x 4096 x 4096 0.87 of the time by four). Up to so many rows of A, as more keep what
+#: is multiplied of A for too few rows of B (3 x 4096 x 4096 takes 1.34 ms, 1.58 by tiles, but 4 x
+#: 2304 x 768 200 us and 157; AVX2, Zen 4).
+OUTER_PARTS_WORDS, OUTER_PART_WORDS, OUTER_WORDS_ROWS = 2, 256, 3
 #: The same of B near in vectors of half a line, of which there are twice as many: rows side by side
 #: (1 x 2304 x 768 in f32 on AVX2 takes 88 us, by four 64 rows apart 106, by eight 102; Zen 4).
 OUTER_PARTS_NEAR, OUTER_PART_NEAR = 8, 1
@@ -54,6 +65,9 @@ FOUND_SUMS = 32768
 #: 4096 x 4096 on AVX2 take 2.23 ms with blocks of 2048 columns, 2.40 with 1024 (Zen 4). 1 x 5120 x
 #: 5120 in two of 2560 takes two threads 3.03 ms, 3.40 in three.
 OUTER_SUMS_NARROW = {2: 10240, 4: 4096}
+#: Of words, which pass by the sums in half as many steps: 2 rows by 4096 x 4096 take 0.96 ms with
+#: blocks of 2048 columns, 1.03 with 1056 (AVX2, Zen 4).
+OUTER_SUMS_WORDS = {2: 8192, 4: 6144}
 #: From so many blocks on, in vectors of a line, their number is even: 3 x 5120 x 2048 takes two
 #: threads 643 us in eight, 730 in seven, 1 x 5120 x 2048 829 in six, 1001 in five, and 4 x 2304 x
 #: 2304 245 in four, 341 in three (one thread 469 and 530). Rows of sums that are half a cache way
@@ -64,8 +78,13 @@ PAIRED_BLOCKS = 3
 
 def is_outer(spec: Matmul, target: Target) -> bool:
     """A few rows of B at once pass by all rows of A; pairs of bf16 do so for two rows where they
-    gain nothing over f32 (4 x 4096 x 4096: 2.2 ms, widened by tiles 1.55 ms; Golden Cove)."""
-    if not (fits_outer(spec, target) and streams(spec, target)) or takes_blocks(spec, target):
+    gain nothing over f32 (4 x 4096 x 4096: 2.2 ms, widened by tiles 1.55 ms; Golden Cove). Words
+    of bf16 do on cores that do not find rows by themselves, where alone that is measured."""
+    if not (fits_outer(spec, target) and streams(spec, target)):
+        return False
+    if takes_words(spec, target):
+        return spec.m <= OUTER_WORDS_ROWS and not core_of(target).finds_rows
+    if takes_blocks(spec, target):
         return False
     pairs = spec.dtype is DType.BF16 and _group(spec, target) > 1
     return not pairs or spec.m <= OUTER_PAIRS_FEW or gains_by_pairs(target)
@@ -86,12 +105,15 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     near, once = is_near(spec, target), is_near(spec, target, HALF_NEAR)
     finds_rows = core_of(target).finds_rows
     halves = target.limits["vector_bytes"] < LINE_BYTES
-    side_by_side = near and halves
-    most_parts = OUTER_PARTS_PAIRS if pairs else OUTER_PARTS
+    words = takes_words(spec, target)
+    side_by_side = near and halves and not words
+    most_parts = OUTER_PARTS_WORDS if words else OUTER_PARTS_PAIRS if pairs else OUTER_PARTS
     far = not finds_rows and (halves or group == 2)
     part = OUTER_PART_NEAR if side_by_side else OUTER_PART_FAR if far else OUTER_PART
     # A step takes a whole line of a narrow B.
     most_strips = max(OUTER_STRIPS, spec.dtype.itemsize // spec.b_type.itemsize)
+    if words:
+        part, most_strips = OUTER_PART_WORDS, LINE_BYTES // target.limits["vector_bytes"]
     if halves and spec.dtype is spec.b_type is DType.F32 and not (once or finds_rows):
         most_strips = OUTER_STRIPS_FAR
     parts, strips = next(
@@ -100,9 +122,9 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
         for strips in range(most_strips, 0, -1)
         if outer_registers(spec, target, parts, strips) <= registers
     )
-    nr = strips * group * sums_of_outer(spec, target).count
+    nr = strips * strip_vectors(spec, target) * sums_of_outer(spec, target).count
     end_to_end = finds_rows or near
-    is_narrow = _outer_sums(spec, target) is OUTER_SUMS_NARROW
+    is_narrow = _outer_sums(spec, target) in (OUTER_SUMS_NARROW, OUTER_SUMS_WORDS)
     sums = FOUND_SUMS // spec.m if finds_rows else for_rows(spec, _outer_sums(spec, target))
     if near:
         sums = target.limits["l1_bytes"] // 2 // spec.m
@@ -123,12 +145,14 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
         pack_a=False,
         pack_b=False,
         parts=parts,
-        prefetch=0 if end_to_end else 1 if once else PREFETCH,
+        prefetch=0 if end_to_end else 1 if once and not words else PREFETCH,
         together=max(columns // nc, 1) if end_to_end else 1,
     )
 
 
 def _outer_sums(spec: Matmul, target: Target) -> Mapping[int, int]:
+    if takes_words(spec, target):
+        return OUTER_SUMS_WORDS
     if spec.dtype is DType.F32 and target.limits["vector_bytes"] == LINE_BYTES // 2:
         return OUTER_SUMS_NARROW
     return OUTER_SUMS[min(spec.dtype.itemsize, max(OUTER_SUMS))]

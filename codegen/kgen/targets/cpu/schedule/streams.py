@@ -36,9 +36,10 @@ STREAM_K = {2: (8, 16), 4: (32, 32), 8: (16, 64), STREAM_ROWS: (32, 64)}
 WIDENED_FEW, WIDENED_K = 8, 32
 #: And of 16 bits that are widened in vectors of half a line, by rows of A at most: two rows read
 #: whole lines, more read each several times, which a few rows of B alone survive that meet in a
-#: cache set. 2 x 4096 x 4096 in bf16 takes 1.30 ms with 32, 1.50 with 16; 8 x 4096 x 4096 in tiles
-#: of 4 x 16 3.7 ms with 8, 4.4 with 16, 4.6 with 64; 8 x 4160 x 4096 3.8, 3.3 and 3.8 (Zen 4).
-HALVES_K = {4: 32, 5: 64, STREAM_ROWS: 8}
+#: cache set. 2 x 4096 x 4096 in bf16 takes 1.30 ms with 32, 1.50 with 16; 4 rows 2.04 with 32, 1.75
+#: with 8; 8 x 4096 x 4096 in tiles of 4 x 16 3.7 ms with 8, 4.4 with 16, 4.6 with 64; 8 x 4160 x
+#: 4096 3.8, 3.3 and 3.8 (Zen 4).
+HALVES_K = {3: 32, 4: 8, 5: 64, STREAM_ROWS: 8}
 #: Rows of A, elements and columns of an f32 B, at most, that a tile of all those rows takes panel
 #: by panel, in blocks of so much K: 8 x 2304 x 768 takes 280 us instead of 405, 8 x 768 x 3072 375
 #: instead of 430, but 8 x 4096 x 4096 twice as long (Golden Cove, AVX-512).

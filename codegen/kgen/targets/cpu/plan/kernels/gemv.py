@@ -22,8 +22,10 @@ from kgen.targets.cpu.plan.kernels.gemv_strips import (
     has_outer,
     outer_products,
     outer_registers,
+    strip_vectors,
     strips,
     sums_of_outer,
+    takes_words,
 )
 from kgen.targets.cpu.plan.matmul import SUMS_PADDING, matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import StartsPlan
@@ -53,8 +55,33 @@ class OuterPlan(StartsPlan, InterleavedPlan):
 
     @property
     def strip(self) -> int:
-        """Columns of a strip: as many vectors of sums as a group has rows."""
-        return self.sums.count * self.group
+        """Columns of a strip."""
+        return self.sums.count * self.strip_vectors
+
+    @property
+    def strip_vectors(self) -> int:
+        return strip_vectors(self.spec, self.target)
+
+    @property
+    def takes_words(self) -> bool:
+        return takes_words(self.spec, self.target)
+
+    @property
+    def words(self) -> Vector:
+        """Two columns of each, as many as sums."""
+        return self.sums.integers
+
+    @property
+    def upper(self) -> str:
+        """The mask of a word's upper half."""
+        return self.words.splat(-0x10000)
+
+    @property
+    def _column_order(self) -> tuple[int, ...]:
+        if not self.takes_words:
+            return super()._column_order
+        count, each = self.sums.count, self.strip_vectors
+        return tuple(c % each * count + c // each for c in range(self.strip))
 
     @property
     def panels_whole(self) -> str:
@@ -122,7 +149,8 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def a_scalar(self) -> str:
         """An element of A, as it is stored."""
-        return self.strip_row.stored.scalar if self.dot else self.sums.scalar
+        stored = self.dot or self.takes_words
+        return self.strip_row.stored.scalar if stored else self.sums.scalar
 
     @property
     def b_widens(self) -> bool:
