@@ -40,7 +40,7 @@ OUTER_PARTS, OUTER_PARTS_PAIRS, OUTER_PAIRS_FEW, OUTER_PART = 4, 8, 2, 64
 OUTER_PART_FAR = 128
 #: Of words of bf16, two far apart, whether B is near or not (1 x 768 x 3072 takes 82 us, 115 side
 #: by side; 1 x 4096 x 4096 0.87 of the time by four). Up to so many rows of A, as more keep what
-#: is multiplied of A for too few rows of B (3 x 4096 x 4096 takes 1.34 ms, 1.58 by tiles, but 4 x
+#: is multiplied of A for too few rows of B (3 x 4096 x 4096 takes 1.38 ms, 1.58 by tiles, but 4 x
 #: 2304 x 768 200 us and 157; AVX2, Zen 4).
 OUTER_PARTS_WORDS, OUTER_PART_WORDS, OUTER_WORDS_ROWS = 2, 256, 3
 #: The same of B near in vectors of half a line, of which there are twice as many: rows side by side
@@ -66,8 +66,9 @@ FOUND_SUMS = 32768
 #: 5120 in two of 2560 takes two threads 3.03 ms, 3.40 in three.
 OUTER_SUMS_NARROW = {2: 10240, 4: 4096}
 #: Of words, which pass by the sums in half as many steps: 2 rows by 4096 x 4096 take 0.96 ms with
-#: blocks of 2048 columns, 1.03 with 1056 (AVX2, Zen 4).
-OUTER_SUMS_WORDS = {2: 8192, 4: 6144}
+#: blocks of 2048 columns, 1.03 with 1056; 3 rows 1.34 with 1376, which are three tasks for two
+#: threads, 1.38 with 1024 (AVX2, Zen 4).
+OUTER_SUMS_WORDS = {2: 8192, 4: 4096}
 #: From so many blocks on, in vectors of a line, their number is even: 3 x 5120 x 2048 takes two
 #: threads 643 us in eight, 730 in seven, 1 x 5120 x 2048 829 in six, 1001 in five, and 4 x 2304 x
 #: 2304 245 in four, 341 in three (one thread 469 and 530). Rows of sums that are half a cache way
