@@ -132,7 +132,7 @@ def test_a_search_begins_with_other_ways(tmp_path: Path, monkeypatch: pytest.Mon
     begun = plan(Matmul(m=2, n=1024, k=1024, dtype=DType.F32), "x86-64-v3")
     assert begun.schedule.mainloop == "outer"
     ways = list(other_ways(begun))
-    assert {s.mainloop for s in ways} == {"blis"} and len({s.line for s in ways}) > 4
+    assert {s.mainloop for s in ways} == {"blis", "ahead"} and len({s.line for s in ways}) > 4
     monkeypatch.setattr(tune, "check_runs_here", lambda target: None)
     monkeypatch.setattr(tune, "prepared", lambda p, _: p)
 
@@ -142,7 +142,7 @@ def test_a_search_begins_with_other_ways(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(tune, "race", race)
     path = tmp_path / "tuned.json"
     found = Tuner(path=path)(begun).schedule
-    assert type(found) is CpuMatmul
+    assert isinstance(found, CpuMatmul) and found.mainloop != "outer"
     assert Tuner(path=path)(begun).schedule == found
 
 

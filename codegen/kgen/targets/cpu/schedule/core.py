@@ -67,7 +67,7 @@ ZEN_GRID = Grid(
     in_place=(64,),
     # With AVX2 17 products of 13 to 50 rows gain 3 to 10 % (50 x 768 x 768 556 us in tiles of 5
     # rows, 537 in 6 and 5; 31 x 512 x 384 124 in tiles of 4, 115).
-    levels=(16, 32),
+    levels=(32,),
 )
 GOLDEN_COVE_GRID = Grid(
     vectors={32: (2,), 64: (2, 3, 4)},
