@@ -15,7 +15,7 @@ from kgen.ops.storage import infinity_bits, sign_bit
 from kgen.spec import Elementwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import fuses
-from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.cpu.plan.vectors import UPPER_HALF, Vector
 from kgen.targets.expressions import BitsRenderer
 from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer
 from kgen.targets.llvm_ir import FloatType
@@ -142,7 +142,7 @@ class CpuRenderer(LlvmRenderer):
             f"{result}.quiet = or {bits} {result}.bits, {bits.constant(0x400000)}",
             f"{result}.any = select {t.condition} {result}.nan, {bits} {result}.quiet, "
             f"{bits} {result}.up",
-            f"{result}.kept = and {bits} {result}.any, {bits.constant(-0x10000)}",
+            f"{result}.kept = and {bits} {result}.any, {bits.constant(UPPER_HALF)}",
             f"{result} = bitcast {bits} {result}.kept to {t}",
         ]
 

@@ -10,6 +10,9 @@ from kgen.spec import DType
 from kgen.targets.llvm_ir import UNSIGNED
 from kgen_runtime.values import frozen
 
+#: The mask of the upper half of an f32, which is a bf16.
+UPPER_HALF = -0x10000
+
 _SUFFIX = {"half": "f16", "float": "f32", "double": "f64"}
 _SCALAR = {
     DType.F64: "double",

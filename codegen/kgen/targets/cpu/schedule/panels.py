@@ -95,7 +95,8 @@ def _tile(spec: Matmul, target: Target) -> tuple[int, int]:
         return rows(vectors) == spec.m or vectors == 1 or PANEL_K * vectors * width <= room
 
     fitting = [vectors for vectors in range(widest, 0, -1) if fits(vectors)]
-    vectors = next((v for v in fitting if v > 1 and _has_even_halves(spec, target, v)), fitting[0])
+    even = () if spec.constant else (v for v in fitting if _has_even_halves(spec, target, v))
+    vectors = next((v for v in even if v > 1), fitting[0])
     return rows(vectors), vectors
 
 
@@ -103,8 +104,6 @@ def _has_even_halves(spec: Matmul, target: Target, vectors: int) -> bool:
     """Two cores have as much to do with panels of so many vectors: 32 x 512 x 2048 takes two
     threads 333 us in 6 and 5 panels of three vectors, 306 in 8 and 8 of two, and one thread 591 and
     589 (AVX-512, Zen 4). Not asked of prepacked ones, where that was not measured."""
-    if spec.constant:
-        return True
     nr = vectors * vector_for(target, spec.accumulate, spec.n).count
     return paired(spec.n, spec.n, nr) <= core_of(target).grid.even * spec.n
 

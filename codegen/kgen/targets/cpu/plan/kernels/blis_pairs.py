@@ -19,7 +19,7 @@ from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
 from kgen.targets.cpu.plan.tiles.tile import Row, Tile
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
-from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.cpu.plan.vectors import UPPER_HALF, Vector
 from kgen_runtime.values import frozen
 
 PAIR = 2
@@ -70,7 +70,7 @@ class PairsPlan(BlisPlan):
     @property
     def upper(self) -> str:
         """The mask of the upper half."""
-        return self.pairs.splat(-0x10000)
+        return self.pairs.splat(UPPER_HALF)
 
     @property
     def fetches_panels(self) -> bool:

@@ -32,7 +32,7 @@ from kgen.targets.cpu.plan.packing.compensation import StartsPlan
 from kgen.targets.cpu.plan.packing.interleaved import InterleavedPlan
 from kgen.targets.cpu.plan.packing.lanes import Unpack
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.cpu.plan.vectors import UPPER_HALF, Access, Vector
 from kgen_runtime.values import frozen
 
 #: Stores wait with loads whose addresses have the same lower bits: sums begin half as far from B.
@@ -74,7 +74,7 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def upper(self) -> str:
         """The mask of a word's upper half."""
-        return self.words.splat(-0x10000)
+        return self.words.splat(UPPER_HALF)
 
     @property
     def _column_order(self) -> tuple[int, ...]:
