@@ -97,6 +97,7 @@ def main() -> None:
     print(f"{here}.")
     for table in todo:
         rows = results.tables.get(table.name, []) if args.resume else []
+        rows = [row for row in rows if row.seconds is not None]
         results.tables[table.name] = rows
         print(f"\n{table.title} ({table.name})")
         for row in measure(table, args.rounds, [row.kernel for row in rows]):

@@ -241,8 +241,8 @@ def _against(peer: str) -> Callable[[Row], float | None]:
     return lambda row: row.ratios.get(peer)
 
 
-def _microseconds(row: Row) -> float:
-    return row.seconds * 1e6
+def _microseconds(row: Row) -> float | None:
+    return None if row.seconds is None else row.seconds * 1e6
 
 
 def _cubes(*sides: int) -> Callable[[str], bool]:

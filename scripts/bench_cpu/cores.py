@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import os
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 import kgen
 from kgen.check.bench import timing
@@ -29,8 +31,11 @@ READING = tuple(Matmul(m=1, n=4096, k=4096, dtype=dtype) for dtype in (DType.F32
 #: Runs of a timing, so that handing work to a thread does not count.
 REPEATS = 10
 LIMIT = 2.0
-#: What two cores gain on arithmetic while they are two, and how many rounds of those are enough.
-CORES, ENOUGH = 1.85, 3
+#: What two cores gain on arithmetic while they are two, how many rounds of those are enough, and
+#: for how many seconds more of them are waited for.
+CORES, ENOUGH, PATIENCE = 1.85, 3, 45.0
+
+Place = Callable[[Run], Run]
 
 
 def rows(rounds: int) -> list[Row]:
@@ -70,37 +75,45 @@ def gain(taken: Sequence[Sequence[float]]) -> float:
 
 
 @contextmanager
-def on_each(run: Run, others: Sequence[Run]) -> Iterator[tuple[list[Run], list[Run]]]:
-    """A run of one thread on one core and on another, and the others on any: those of a virtual
-    machine may differ in speed, by what other machines do on them."""
+def places() -> Iterator[tuple[Place, Place, Place]]:
+    """What makes a run one on the first core, on the second, and on either of them: those of a
+    virtual machine may differ in speed, by what other machines do on them."""
     every = frozenset(os.sched_getaffinity(0))
     now = every
 
-    def placed(run: Run, on: frozenset[int]) -> Run:
+    def place(on: frozenset[int], run: Run) -> Run:
         def run_there() -> None:
             nonlocal now
-            if now is not on:
+            if now != on:
                 os.sched_setaffinity(0, on)
                 now = on
             run()
 
         return run_there
 
-    single = [frozenset({core}) for core in sorted(every)[:2]]
+    first, *others = (frozenset({core}) for core in sorted(every))
+    second = others[0] if others else first
     try:
-        yield [placed(run, on) for on in single], [placed(other, every) for other in others]
+        yield partial(place, first), partial(place, second), partial(place, every)
     finally:
         os.sched_setaffinity(0, every)
 
 
-def while_two(times: Times, at: int) -> Times:
-    """The rounds in which both were two cores, by their times alone and together, which begin `at`
-    such a place; all rounds if those are few."""
-    alone, both = times[at : at + 2]
-    kept = [i for i, seconds in enumerate(both) if min(alone) >= CORES * seconds]
-    if len(kept) < ENOUGH:
-        return times
-    return [[found[i] for i in kept] for found in times]
+def while_two(
+    take: Callable[[], Times], rounds: int, gains: Callable[[Sequence[float]], Iterable[float]]
+) -> Times | None:
+    """As many rounds in which the cores were two, taken until there are, or until PATIENCE is over:
+    None if there are not ENOUGH of them by then. What two cores gain beside the kernel, in each
+    round by its times, decides which those are, and the kernel's own times nothing."""
+    end = time.perf_counter() + PATIENCE
+    kept: list[tuple[float, ...]] = []
+    while len(kept) < rounds:
+        kept += [found for found in zip(*take(), strict=True) if min(gains(found)) >= CORES]
+        if time.perf_counter() > end:
+            break
+    if len(kept) < min(rounds, ENOUGH):
+        return None
+    return [list(times) for times in zip(*kept, strict=True)]
 
 
 def _reading(spec: Matmul) -> Iterable[Peer]:

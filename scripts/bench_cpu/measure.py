@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import kgen
@@ -21,9 +22,6 @@ from scripts.bench_cpu.tables import Table
 
 #: Seconds after which no further round of a kernel is begun.
 LIMIT = 2.0
-
-#: How often it is waited for that two cores are two.
-ATTEMPTS = 4
 
 
 def measure(table: Table, rounds: int, known: Collection[str] = ()) -> Iterator[Row]:
@@ -65,16 +63,16 @@ def _against(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
 
 
 def _two_threads(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
-    """Two threads against one, of the same kernel on the same data, and against what two cores give
-    at that time, which also read as much together where reading may take longest: rounds in which
-    they give little do not count, and if many do all are taken again. One thread has either core in
-    turn."""
+    """Two threads against one, of the same kernel on the same data, and against what two cores gain
+    before and after it, which also read as much together where reading may take longest. One thread
+    has either core in turn. Only rounds in which the cores were two count."""
     assert isinstance(spec, Matmul)
     one_thread, two_cores, *reading = table.beside(spec)
     with (
         kgen_runtime.load(path, device="cpu", num_threads=1) as one,
         kgen_runtime.load(path, device="cpu", num_threads=2) as two,
-        cores.alone_and_both() as alone_and_both,
+        cores.alone_and_both() as (alone, both),
+        cores.places() as (first, second, either),
         ExitStack() as stack,
     ):
         read = [stack.enter_context(cores.alone_and_both("read", spec))[-1] for _ in reading]
@@ -84,29 +82,43 @@ def _two_threads(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
         double, single = (
             bench.caller(kernels, next(iter(kernels.values())), data, out) for kernels in (two, one)
         )
-        with cores.on_each(single, [double, *alone_and_both, *read]) as (each, others):
-            taken = timing.quiet_samples(
-                [*others, *each],
-                rounds,
-                LIMIT,
-                attempts=ATTEMPTS,
-                unrest=lambda times: cores.CORES / cores.gain(times[1:3]),
-            ).times
-    taken = cores.while_two(taken, 1)
-    shared, both, alone = taken[0], taken[1 : -len(each)], taken[-len(each) :]
+        runs = [
+            *(first(alone), either(both)),
+            *(either(double), first(single), second(single)),
+            *(either(both), second(alone)),
+            *map(either, read),
+        ]
+        taken = cores.while_two(partial(timing.samples, runs, rounds, LIMIT), rounds, _gains)
+    if taken is None:
+        reason = f"two cores did less than {cores.CORES} times as much as one: not measured"
+        return Row(kernel=spec.key, missing={one_thread: reason})
+    shared, *singly = taken[2:5]
     # A kernel of one task is the same call either way.
     if all(launch.grid[0] == 1 for launch in entry.launches):
-        alone = [shared]
-    single_seconds = [statistics.fmean(times) for times in zip(*alone, strict=True)]
+        singly = [shared]
+    single_seconds = [statistics.fmean(times) for times in zip(*singly, strict=True)]
     seconds = statistics.median(shared)
-    ratio = statistics.median(single_seconds) / seconds
+    ratio = _median_ratio(single_seconds, shared)
+    gain = statistics.median(statistics.fmean(_gains(times)) for times in zip(*taken, strict=True))
     problem = specs.from_json(entry.spec)
     return Row(
         kernel=spec.key,
         seconds=seconds,
         gflops=problem.flops / seconds / 1e9,
         gbytes=problem.bytes_moved / seconds / 1e9,
-        ratios={one_thread: ratio, two_cores: ratio / cores.gain(both[:2])}
-        | {name: statistics.median(both[2]) / cores.REPEATS / seconds for name in reading},
+        ratios={one_thread: ratio, two_cores: ratio / gain}
+        | {name: _median_ratio(taken[7], shared) / cores.REPEATS for name in reading},
         noise={one_thread: timing.ratio_noise(shared, single_seconds)},
     )
+
+
+def _gains(times: Sequence[float]) -> list[float]:
+    """What two cores gained in a round of `_two_threads`, before the kernel and after it."""
+    alone, before, _, _, _, after, also_alone, *_ = times
+    mean = (alone + also_alone) / 2
+    return [mean / before, mean / after]
+
+
+def _median_ratio(times: Sequence[float], ours: Sequence[float]) -> float:
+    """By rounds: what slows one of them down slows down both times."""
+    return statistics.median(their / our for their, our in zip(times, ours, strict=True))

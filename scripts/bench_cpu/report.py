@@ -50,11 +50,14 @@ def _plain_lines(rows: Sequence[Row]) -> list[str]:
     lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     for row in rows:
         cells = [f"{row.ratios[name]:.2f}x" if name in row.ratios else "-" for name in ratios]
-        lines.append(f"| {' | '.join([row.kernel, f'{row.seconds * 1e6:.2f}', *cells])} |")
+        us = "-" if row.seconds is None else f"{row.seconds * 1e6:.2f}"
+        lines.append(f"| {' | '.join([row.kernel, us, *cells])} |")
     return lines
 
 
 def row_line(table: Table, row: Row) -> str:
+    if row.seconds is None:
+        return f"| {row.kernel} | not measured | - | - | {_cells(table, _ratios(table, row))} |"
     if row.gflops is None or row.gbytes is None:
         return _plain_lines([row])[-1]
     rates = f"{row.seconds * 1e6:.1f} | {row.gflops:.0f} | {row.gbytes:.1f}"

@@ -19,12 +19,12 @@ def file_of(kind: str) -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One kernel: `seconds` of a call, rates per second; `ratios`: the time of each peer over the
-    kernel's; `noise`: how far apart two measurements of that were, relatively; `missing`: why a
-    peer was not timed; `measured`: when, and at which commit."""
+    """One kernel: `seconds` of a call, None if it could not be timed; rates per second; `ratios`:
+    the time of each peer over the kernel's; `noise`: how far apart two measurements of that were,
+    relatively; `missing`: why a peer was not timed; `measured`: when, and at which commit."""
 
     kernel: str
-    seconds: float
+    seconds: float | None = None
     gflops: float | None = None
     gbytes: float | None = None
     ratios: Mapping[str, float] = field(default_factory=dict)

@@ -124,7 +124,7 @@ def test_a_cost_is_held_from_above() -> None:
         table="calls",
         statistic=MOST,
         threshold=1.0,
-        value=lambda row: row.seconds * 1e6,
+        value=lambda row: (row.seconds or 0.0) * 1e6,
         unit=" us",
     )
     assert judge(cost, [row("prepared", 0.4e-6)]).reached
@@ -278,7 +278,7 @@ def test_figures_say_when_each_of_them_was_measured() -> None:
 
 
 def test_kernels_are_timed_on_one_thread_and_on_two(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scripts.bench_cpu.measure.ATTEMPTS", 1)
+    monkeypatch.setattr(cores, "CORES", 0.0)
     spec = Matmul(m=16, n=16, k=16, dtype=DType.F32)
     for name, peers in (("f32", ("numpy", "peak")), ("threads", ("one thread", *TWO_CORES))):
         table = Table(name=name, title="t", specs=[spec], peers=peers)
@@ -352,13 +352,43 @@ def test_the_gap_to_tuned_schedules_is_a_table_with_means() -> None:
     ]
 
 
-def test_rounds_in_which_two_cores_are_one_do_not_count() -> None:
-    """By their arithmetic, not by the kernel's times; all do where few are left."""
-    kernel, alone, both = [5.0, 9.0, 6.0, 5.0], [2.0, 2.2, 2.1, 2.0], [1.05, 2.0, 1.08, 1.0]
-    times = [kernel, alone, both]
-    assert cores.while_two(times, 1) == [[5.0, 6.0, 5.0], [2.0, 2.1, 2.0], [1.05, 1.08, 1.0]]
-    both[2] = 1.1
-    assert cores.while_two(times, 1) == times
+def test_two_threads_are_not_measured_while_two_cores_are_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cores, "CORES", 100.0)
+    monkeypatch.setattr(cores, "PATIENCE", 0.0)
+    spec = Matmul(m=16, n=16, k=16, dtype=DType.F32)
+    table = Table(
+        name="threads", title="t", specs=[spec], peers=("one thread",), ceilings=TWO_CORES
+    )
+    (found,) = measure(table, 1)
+    assert not found.ratios and "not measured" in found.missing["one thread"]
+    assert report.row_line(table, found).startswith(f"| {spec.key} | not measured | - | - | - |")
+    results = Results(machine="m", tables={"threads": [found]})
+    lines = "\n".join(report.document_lines(results, [table]))
+    assert "Not timed, one thread (1 of 1): two cores" in lines
+
+
+def test_rounds_in_which_two_cores_are_one_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what they gain beside the kernel, not by the kernel's times."""
+    batches = [
+        [[5.0, 9.0, 6.0], [1.9, 1.2, 1.9], [1.9, 1.9, 1.2]],
+        [[8.0, 7.0, 7.5], [1.0, 1.9, 2.0], [1.0, 2.0, 1.9]],
+    ]
+    taken: list[int] = []
+
+    def take() -> list[list[float]]:
+        taken.append(1)
+        return batches[len(taken) % 2 - 1]
+
+    def while_two(rounds: int) -> list[list[float]] | None:
+        taken.clear()
+        return cores.while_two(take, rounds, lambda times: times[1:])
+
+    assert while_two(1) == [[5.0], [1.9], [1.9]] and len(taken) == 1
+    assert while_two(3) == [[5.0, 7.0, 7.5], [1.9, 1.9, 2.0], [1.9, 2.0, 1.9]]
+    monkeypatch.setattr(cores, "PATIENCE", 0.0)
+    assert while_two(3) is None and len(taken) == 1
 
 
 def test_one_thread_has_either_core_in_turn() -> None:
@@ -367,8 +397,9 @@ def test_one_thread_has_either_core_in_turn() -> None:
     def note() -> None:
         seen.append(os.sched_getaffinity(0))
 
-    with cores.on_each(note, [note]) as (each, (other,)):
-        for run in (*each, other, *each):
-            run()
-    single = [{core} for core in sorted(every)[:2]]
-    assert seen == [*single, every, *single] and os.sched_getaffinity(0) == every
+    with cores.places() as (first, second, either):
+        for place in (first, second, either, first):
+            place(note)()
+    one, *others = ({core} for core in sorted(every))
+    assert seen == [one, others[0] if others else one, every, one]
+    assert os.sched_getaffinity(0) == every
