@@ -11,7 +11,7 @@ import pytest
 from kgen.schedule import OuterMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.kernels.gemv_strips import has_outer, strip_vectors, sums_of_outer
+from kgen.targets.cpu.plan.kernels.gemv_strips import rows_of_b
 from kgen.targets.cpu.schedule.outer import outer_matmul
 from tests.device.cpu.cpu_support import addresses, check, here, load, require_qemu, target
 
@@ -56,12 +56,14 @@ def test_outer_products(name: str, dtype: DType) -> None:
         fields = dict(case)
         out = DType.F64 if dtype is DType.F64 else DType.F32
         wide = Matmul(m=1, n=64, k=64, dtype=dtype, out_dtype=out)
-        width = sums_of_outer(wide, found).count * strip_vectors(wide, found)
+        wide_rows = rows_of_b(wide, found)
+        assert wide_rows
+        width = wide_rows.strip
         n = fields.pop("strips", 1) * width + fields.pop("over", 0)
         if width > 16 and found.limits["vector_registers"] == 16:
             fields["m"] = 1
         spec = Matmul(n=n, dtype=dtype, out_dtype=out, **fields)
-        if not has_outer(spec, found):
+        if rows_of_b(spec, found) is None:
             continue
         schedule = OuterMatmul(
             mr=spec.m,
@@ -85,7 +87,7 @@ def test_outer_products_are_chosen(dtype: DType) -> None:
     rows = {DType.F32: 2, DType.BF16: 1, DType.S8: 1}[dtype]
     side = 1101 if dtype is DType.F32 else 2051
     spec = Matmul(m=rows, n=side, k=side, dtype=dtype)
-    if not has_outer(spec, found):
+    if rows_of_b(spec, found) is None:
         pytest.skip("this CPU has no instruction for products of groups of the type")
     chosen = FAMILY.choose(spec, found)
     if not isinstance(chosen, OuterMatmul):
@@ -99,7 +101,9 @@ def test_tasks_that_are_one_pass(threads: int) -> None:
     """However many of them a thread takes, and whichever is the first."""
     found = here("native")
     spec = Matmul(m=1, n=7 * 64 + 5, k=40, dtype=DType.F32, batch=2)
-    width = sums_of_outer(spec, found).count
+    rows = rows_of_b(spec, found)
+    assert rows
+    width = rows.strip
     schedule = OuterMatmul(
         mr=1, nr=width, mc=1, kc=8, nc=64, pack_a=False, pack_b=False, parts=4, together=3
     )

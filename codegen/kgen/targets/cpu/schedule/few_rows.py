@@ -7,6 +7,7 @@ whether it comes from the last-level cache or from memory.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum, auto
 from typing import TypeVar
 
 from kgen.spec import DType, Matmul
@@ -51,6 +52,25 @@ def is_near(spec: Matmul, target: Target, part: float = NEAR) -> bool:
     near = size <= part * target.limits["l3_bytes"]
     plain = spec.dtype is spec.b_type and spec.dtype in (DType.F32, DType.BF16)
     return near and plain and not core_of(target).finds_rows
+
+
+class Place(Enum):
+    """Where B lies from one call to the next: in the last-level cache, of which it leaves as much
+    that none of it need be fetched, or less; or in memory. That makes no difference on a core that
+    finds rows by itself."""
+
+    FOUND = auto()
+    NEAR = auto()
+    HALF_NEAR = auto()
+    FAR = auto()
+
+
+def place_of_b(spec: Matmul, target: Target) -> Place:
+    if core_of(target).finds_rows:
+        return Place.FOUND
+    if is_near(spec, target):
+        return Place.NEAR
+    return Place.HALF_NEAR if is_near(spec, target, HALF_NEAR) else Place.FAR
 
 
 def takes_strips(spec: Matmul, target: Target) -> bool:

@@ -6,69 +6,127 @@ For 1 to 4 rows of A, whose sums stay in the first-level cache while B is read o
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
+from enum import Enum, auto
 
 from kgen.schedule import OuterMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
-from kgen.targets.cpu.plan.kernels.gemv_strips import (
-    has_outer,
-    outer_registers,
-    strip_vectors,
-    sums_of_outer,
-    takes_words,
-)
-from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.plan.kernels.gemv_strips import RowsOfB, Taken, rows_of_b
 from kgen.targets.cpu.schedule.block_sizes import CACHE_WAY_BYTES, balanced, paired
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows import (
-    HALF_NEAR,
+    Place,
     for_rows,
     gains_by_pairs,
-    is_near,
+    place_of_b,
     streams,
     takes_blocks,
 )
+from kgen_runtime.values import frozen
 
-#: Rows of B that are multiplied at once, each in another part of OUTER_PART rows: four streams are
-#: followed best; pairs for more than two rows of A, where sums take as long, eight.
-OUTER_PARTS, OUTER_PARTS_PAIRS, OUTER_PAIRS_FEW, OUTER_PART = 4, 8, 2, 64
-#: The same of pairs, and of vectors of half a line, on cores that do not find rows by themselves (1
-#: and 4 rows by 4096 x 4096 of bf16 with AVX-512 take 894 and 1356 us, 1124 and 1425 with 64 in the
-#: same blocks, of f32 on AVX2 4 rows 2.15 ms and 2.37; but of f32 with AVX-512 1 row 2.07 ms and
-#: 1.87; Zen 4).
-OUTER_PART_FAR = 128
-#: Of words of bf16, two far apart, whether B is near or not (1 x 768 x 3072 takes 82 us, 115 side
-#: by side; 1 x 4096 x 4096 0.87 of the time by four). Up to so many rows of A, as more keep what
-#: is multiplied of A for too few rows of B (3 x 4096 x 4096 takes 1.38 ms, 1.58 by tiles, but 4 x
-#: 2304 x 768 200 us and 157; AVX2, Zen 4).
-OUTER_PARTS_WORDS, OUTER_PART_WORDS, OUTER_WORDS_ROWS = 2, 256, 3
-#: The same of B near in vectors of half a line, of which there are twice as many: rows side by side
-#: (1 x 2304 x 768 in f32 on AVX2 takes 88 us, by four 64 rows apart 106, by eight 102; Zen 4).
-OUTER_PARTS_NEAR, OUTER_PART_NEAR = 8, 1
-#: Strips of a step, at most; of half a line each where B is far: both halves then ask for its next
-#: lines, of which some are lost (1 row by 4096 x 4096 in f32 on AVX2 takes 2.2 ms, 2.4 in steps of
-#: a line, 2 rows 2.2 and 2.6; Zen 4).
-OUTER_STRIPS, OUTER_STRIPS_FAR = 2, 1
-#: Bytes of a row of sums, by bytes of an element and rows of A at most: with what passes of B they
-#: have room in the eight ways of the first-level cache (1 row by 4096 x 4096 in f32: 32 GB/s, 26
-#: with twice as many). More rows of A, and more than one of s8, are multiplied by tiles.
-OUTER_SUMS = {1: {1: 8192}, 2: {1: 8192, 4: 4096}, 4: {1: 4096, 4: 3072}}
-#: Rows of B behind the current ones that are fetched: each twice, as prefetches are lost where many
-#: are on their way (4 rows by 4096 x 4096 in f32: 28 GB/s instead of 24, Zen 4).
-PREFETCH = 2
+
+class Rows(Enum):
+    """What vectors of rows of B are (`Taken`): elements, a line of B or less, groups or words."""
+
+    LINES = auto()
+    HALVES = auto()
+    GROUPS = auto()
+    WORDS = auto()
+
+
+@frozen
+class Walk:
+    """How rows of B are read: `parts` at once at most, by rows of A, each with another `part` of
+    rows (1: side by side), in steps of so many `strips` at most; so many rows behind the current
+    ones are fetched."""
+
+    parts: Mapping[int, int] = field(default_factory=lambda: {4: 4})
+    part: int = 64
+    strips: int = 2
+    prefetch: int = 0
+
+
+def _pairs(prefetch: int = 0) -> Walk:
+    return Walk(parts={2: 4, 4: 8}, part=128, prefetch=prefetch)
+
+
+def _words(prefetch: int = 0) -> Walk:
+    return Walk(parts={4: 2}, part=256, prefetch=prefetch)
+
+
+#: By what a row of B is made of and where it lies, on Zen 4 but for `FOUND` (Golden Cove).
+#:
+#: Four streams are followed best, far enough apart: on cores that do not find rows by themselves,
+#: 128 rows of groups, or of vectors of half a line (1 and 4 rows by 4096 x 4096 of bf16 with
+#: AVX-512 take 894 and 1356 us, 1124 and 1425 by 64 in the same blocks, of f32 on AVX2 4 rows 2.15
+#: ms and 2.37; but of f32 with AVX-512 1 row 2.07 ms and 1.87). Pairs for more than two rows of A,
+#: where sums take as long, take eight rows at once.
+#:
+#: Near rows in vectors of half a line, of which there are twice as many, are read side by side (1 x
+#: 2304 x 768 in f32 on AVX2 takes 88 us, by four 64 rows apart 106, by eight 102).
+#:
+#: Rows that are fetched come twice where B is far, as prefetches are lost where many are on their
+#: way (4 rows by 4096 x 4096 in f32: 28 GB/s instead of 24); of half a line, each half a step of
+#: its own, so that both ask for the next lines (1 row by 4096 x 4096 in f32 on AVX2 takes 2.2 ms,
+#: 2.4 in steps of a line, 2 rows 2.2 and 2.6).
+#:
+#: Two rows of words far apart (1 x 768 x 3072 takes 82 us, 115 side by side; 1 x 4096 x 4096 0.87
+#: of the time by four; AVX2).
+WALKS: Mapping[Rows, Mapping[Place, Walk]] = {
+    Rows.LINES: {
+        Place.FOUND: Walk(),
+        Place.NEAR: Walk(),
+        Place.HALF_NEAR: Walk(prefetch=1),
+        Place.FAR: Walk(prefetch=2),
+    },
+    Rows.HALVES: {
+        Place.FOUND: Walk(),
+        Place.NEAR: Walk(parts={4: 8}, part=1),
+        Place.HALF_NEAR: Walk(part=128, prefetch=1),
+        Place.FAR: Walk(part=128, prefetch=2, strips=1),
+    },
+    Rows.GROUPS: {
+        Place.FOUND: Walk(parts={2: 4, 4: 8}),
+        Place.NEAR: _pairs(),
+        Place.HALF_NEAR: _pairs(prefetch=1),
+        Place.FAR: _pairs(prefetch=2),
+    },
+    Rows.WORDS: {
+        Place.FOUND: _words(),
+        Place.NEAR: _words(),
+        Place.HALF_NEAR: _words(prefetch=2),
+        Place.FAR: _words(prefetch=2),
+    },
+}
+#: Up to so many rows of A by words, as more keep what is multiplied of A for too few rows of B (3 x
+#: 4096 x 4096 takes 1.38 ms, 1.58 by tiles, but 4 x 2304 x 768 200 us and 157; AVX2, Zen 4).
+WORDS_ROWS = 3
+#: Up to so many rows of A by groups, where pairs gain nothing over f32.
+PAIRS_ROWS = 2
+#: Bytes of a row of sums, by rows of A at most: with what passes of B they have room in the eight
+#: ways of the first-level cache (1 row by 4096 x 4096 in f32: 32 GB/s, 26 with twice as many). More
+#: rows of A are multiplied by tiles. Vectors of half a line take longer for the rows of B than the
+#: sums do: 2 rows by 4096 x 4096 on AVX2 take 2.23 ms with blocks of 2048 columns, 2.40 with 1024.
+#: Words pass by the sums in half as many steps: 2 rows by 4096 x 4096 take 0.96 ms with blocks of
+#: 2048 columns, 1.03 with 1056 (Zen 4).
+SUMS: Mapping[Rows, Mapping[int, int]] = {
+    Rows.LINES: {1: 4096, 4: 3072},
+    Rows.HALVES: {2: 10240, 4: 4096},
+    Rows.GROUPS: {1: 8192, 4: 4096},
+    Rows.WORDS: {2: 8192, 4: 4096},
+}
+#: Of bytes, of which more than one row of A is multiplied by tiles.
+SUMS_OF_BYTES = {1: 8192}
+#: Those whose columns are two tasks at least, and as few as there is room for: 1 x 5120 x 5120 in
+#: two of 2560 takes two threads 3.03 ms, 3.40 in three (AVX2); 3 rows by 4096 x 4096 of words 1.34
+#: with 1376, which are three tasks for two threads, 1.38 with 1024 (AVX2, Zen 4).
+HALVED = (Rows.HALVES, Rows.WORDS)
 #: Bytes of the sums of all rows on cores that find rows of B by themselves, which are best read
 #: from end to end (1 x 4096 x 4096 in s8: 566 us, 720 in two blocks of columns; Golden Cove). Two
 #: thirds of its first-level cache: 4 x 2048 x 2048 in f32 takes 588 us, with 18432 bytes 665.
 FOUND_SUMS = 32768
-#: Of f32 in vectors of half a line, which take longer for the rows of B than the sums do: 2 rows by
-#: 4096 x 4096 on AVX2 take 2.23 ms with blocks of 2048 columns, 2.40 with 1024 (Zen 4). 1 x 5120 x
-#: 5120 in two of 2560 takes two threads 3.03 ms, 3.40 in three.
-OUTER_SUMS_NARROW = {2: 10240, 4: 4096}
-#: Of words, which pass by the sums in half as many steps: 2 rows by 4096 x 4096 take 0.96 ms with
-#: blocks of 2048 columns, 1.03 with 1056; 3 rows 1.34 with 1376, which are three tasks for two
-#: threads, 1.38 with 1024 (AVX2, Zen 4).
-OUTER_SUMS_WORDS = {2: 8192, 4: 4096}
 #: From so many blocks on, in vectors of a line, their number is even: 3 x 5120 x 2048 takes two
 #: threads 643 us in eight, 730 in seven, 1 x 5120 x 2048 829 in six, 1001 in five, and 4 x 2304 x
 #: 2304 245 in four, 341 in three (one thread 469 and 530). Rows of sums that are half a cache way
@@ -81,85 +139,79 @@ def is_outer(spec: Matmul, target: Target) -> bool:
     """A few rows of B at once pass by all rows of A; pairs of bf16 do so for two rows where they
     gain nothing over f32 (4 x 4096 x 4096: 2.2 ms, widened by tiles 1.55 ms; Golden Cove). Words
     of bf16 do on cores that do not find rows by themselves, where alone that is measured."""
-    if not (fits_outer(spec, target) and streams(spec, target)):
+    rows = rows_of_b(spec, target)
+    if not (rows and fits_outer(spec, target) and streams(spec, target)):
         return False
-    if takes_words(spec, target):
-        return spec.m <= OUTER_WORDS_ROWS and not core_of(target).finds_rows
+    if rows.taken is Taken.WORDS:
+        return spec.m <= WORDS_ROWS and not core_of(target).finds_rows
     if takes_blocks(spec, target):
         return False
-    pairs = spec.dtype is DType.BF16 and _group(spec, target) > 1
-    return not pairs or spec.m <= OUTER_PAIRS_FEW or gains_by_pairs(target)
+    pairs = rows.taken is Taken.GROUPS and spec.dtype is DType.BF16
+    return not pairs or spec.m <= PAIRS_ROWS or gains_by_pairs(target)
 
 
 def fits_outer(spec: Matmul, target: Target) -> bool:
     """There is such a kernel: what is multiplied of A, and the sums, have room."""
-    if spec.m > max(_outer_sums(spec, target)) or not has_outer(spec, target):
+    rows = rows_of_b(spec, target)
+    if rows is None or spec.m > max(_sums(spec, _made_of(rows, target))):
         return False
-    needed = outer_registers(spec, target, _group(spec, target), 1)
-    return needed <= target.limits["vector_registers"]
+    return rows.registers(spec.m, rows.group, 1) <= target.limits["vector_registers"]
 
 
 def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     """As many rows of B at once, and as wide steps, as the registers allow."""
-    registers, group = target.limits["vector_registers"], _group(spec, target)
-    pairs = group == 2 and spec.m > OUTER_PAIRS_FEW
-    near, once = is_near(spec, target), is_near(spec, target, HALF_NEAR)
-    finds_rows = core_of(target).finds_rows
-    halves = target.limits["vector_bytes"] < LINE_BYTES
-    words = takes_words(spec, target)
-    side_by_side = near and halves and not words
-    most_parts = OUTER_PARTS_WORDS if words else OUTER_PARTS_PAIRS if pairs else OUTER_PARTS
-    far = not finds_rows and (halves or group == 2)
-    part = OUTER_PART_NEAR if side_by_side else OUTER_PART_FAR if far else OUTER_PART
+    rows, place = rows_of_b(spec, target), place_of_b(spec, target)
+    assert rows
+    made_of = _made_of(rows, target)
+    walk = WALKS[made_of][place]
     # A step takes a whole line of a narrow B.
-    most_strips = max(OUTER_STRIPS, spec.dtype.itemsize // spec.b_type.itemsize)
-    if words:
-        part, most_strips = OUTER_PART_WORDS, LINE_BYTES // target.limits["vector_bytes"]
-    if halves and spec.dtype is spec.b_type is DType.F32 and not (once or finds_rows):
-        most_strips = OUTER_STRIPS_FAR
+    most_strips = max(walk.strips, spec.dtype.itemsize // spec.b_type.itemsize)
     parts, strips = next(
         (parts, strips)
-        for parts in range(OUTER_PARTS_NEAR if side_by_side else most_parts, 0, -group)
+        for parts in range(for_rows(spec, walk.parts), 0, -rows.group)
         for strips in range(most_strips, 0, -1)
-        if outer_registers(spec, target, parts, strips) <= registers
+        if rows.registers(spec.m, parts, strips) <= target.limits["vector_registers"]
     )
-    nr = strips * strip_vectors(spec, target) * sums_of_outer(spec, target).count
-    end_to_end = finds_rows or near
-    is_narrow = _outer_sums(spec, target) in (OUTER_SUMS_NARROW, OUTER_SUMS_WORDS)
-    sums = FOUND_SUMS // spec.m if finds_rows else for_rows(spec, _outer_sums(spec, target))
-    if near:
-        sums = target.limits["l1_bytes"] // 2 // spec.m
-    elif is_narrow and not finds_rows:
-        sums = min(sums, -(-spec.n // 2) * spec.accumulate.itemsize)  # A task for a second core.
-    columns = sums // spec.accumulate.itemsize
-    many = not is_narrow and spec.n > (PAIRED_BLOCKS - 1) * columns
-    nc = (paired if end_to_end or many else balanced)(spec.n, columns, nr)
-    meets = spec.m > 1 and nc * spec.accumulate.itemsize % (CACHE_WAY_BYTES // 2) == 0
-    if many and meets and not end_to_end:
-        nc += nr
+    nr = strips * rows.strip
+    nc, together = _columns(spec, target, made_of, place, nr)
     return OuterMatmul(
         mr=spec.m,
         nr=nr,
         mc=spec.m,
-        kc=parts * part,
+        kc=parts * walk.part,
         nc=nc,
         pack_a=False,
         pack_b=False,
         parts=parts,
-        prefetch=0 if end_to_end else 1 if once and not words else PREFETCH,
-        together=max(columns // nc, 1) if end_to_end else 1,
+        prefetch=walk.prefetch,
+        together=together,
     )
 
 
-def _outer_sums(spec: Matmul, target: Target) -> Mapping[int, int]:
-    if takes_words(spec, target):
-        return OUTER_SUMS_WORDS
-    if spec.dtype is DType.F32 and target.limits["vector_bytes"] == LINE_BYTES // 2:
-        return OUTER_SUMS_NARROW
-    return OUTER_SUMS[min(spec.dtype.itemsize, max(OUTER_SUMS))]
+def _columns(spec: Matmul, target: Target, made_of: Rows, place: Place, nr: int) -> tuple[int, int]:
+    """Columns of a task, and how many tasks are one pass: rows that are not fetched are read from
+    end to end, others as far as their sums have room."""
+    itemsize = spec.accumulate.itemsize
+    if place in (Place.FOUND, Place.NEAR):
+        room = FOUND_SUMS if place is Place.FOUND else target.limits["l1_bytes"] // 2
+        columns = room // spec.m // itemsize
+        nc = paired(spec.n, columns, nr)
+        return nc, max(columns // nc, 1)
+    columns = for_rows(spec, _sums(spec, made_of)) // itemsize
+    if made_of in HALVED:
+        return balanced(spec.n, min(columns, -(-spec.n // 2)), nr), 1
+    if spec.n <= (PAIRED_BLOCKS - 1) * columns:
+        return balanced(spec.n, columns, nr), 1
+    nc = paired(spec.n, columns, nr)
+    meets = spec.m > 1 and nc * itemsize % (CACHE_WAY_BYTES // 2) == 0
+    return nc + nr * meets, 1
 
 
-def _group(spec: Matmul, target: Target) -> int:
-    """Rows of B that are multiplied together."""
-    dot = dot_for(spec.dtype, target)
-    return dot.group if dot else 1
+def _made_of(rows: RowsOfB, target: Target) -> Rows:
+    if rows.taken is Taken.ELEMENTS:
+        return Rows.HALVES if target.limits["vector_bytes"] < LINE_BYTES else Rows.LINES
+    return Rows.WORDS if rows.taken is Taken.WORDS else Rows.GROUPS
+
+
+def _sums(spec: Matmul, made_of: Rows) -> Mapping[int, int]:
+    return SUMS_OF_BYTES if spec.dtype is DType.S8 else SUMS[made_of]

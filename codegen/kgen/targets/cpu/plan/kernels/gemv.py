@@ -19,19 +19,16 @@ from kgen.targets.cpu.plan.kernels.gemv_strips import (
     OuterProducts,
     OuterStrip,
     RowOfA,
-    has_outer,
+    RowsOfB,
+    Taken,
     outer_products,
-    outer_registers,
-    strip_vectors,
+    rows_of_b,
     strips,
-    sums_of_outer,
-    takes_words,
 )
 from kgen.targets.cpu.plan.matmul import SUMS_PADDING, matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import StartsPlan
 from kgen.targets.cpu.plan.packing.interleaved import InterleavedPlan
 from kgen.targets.cpu.plan.packing.lanes import Unpack
-from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.vectors import UPPER_HALF, Access, Vector
 from kgen_runtime.values import frozen
 
@@ -42,6 +39,7 @@ ALIAS_BYTES = 4096
 @frozen
 class OuterPlan(StartsPlan, InterleavedPlan):
     schedule: OuterMatmul
+    rows_of_b: RowsOfB
 
     @property
     def streams_b(self) -> bool:
@@ -56,15 +54,15 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def strip(self) -> int:
         """Columns of a strip."""
-        return self.sums.count * self.strip_vectors
+        return self.rows_of_b.strip
 
     @property
     def strip_vectors(self) -> int:
-        return strip_vectors(self.spec, self.target)
+        return self.rows_of_b.vectors
 
     @property
     def takes_words(self) -> bool:
-        return takes_words(self.spec, self.target)
+        return self.rows_of_b.taken is Taken.WORDS
 
     @property
     def words(self) -> Vector:
@@ -299,7 +297,8 @@ class OuterPlan(StartsPlan, InterleavedPlan):
 
 def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan:
     """Raises ScheduleError if the schedule does not fit the operands, the vectors or the stack."""
-    if not has_outer(spec, target):
+    rows = rows_of_b(spec, target)
+    if rows is None:
         raise ScheduleError(
             f"an outer schedule takes a B whose columns lie side by side, of a type that "
             f"{target.name} multiplies as it is, not {spec.key}; take layout nn and no constant"
@@ -310,23 +309,22 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
             f"pack_b={schedule.pack_b:d}: outer products pack nothing and take all rows of A; "
             f"try mr={spec.m}, mc={spec.m}, pack_a=0, pack_b=0"
         )
-    dot = dot_for(spec.dtype, target)
-    compute = sums_of_outer(spec, target)
-    rounded = dot is not None and rounds_bf16(spec, dot)
+    rounded = rows.dot is not None and rounds_bf16(spec, rows.dot)
     plan = OuterPlan(
         spec=spec,
         target=target,
         schedule=schedule,
         template="cpu/matmul_outer.ll.j2",
         launches=(matmul_launch(spec, schedule),),
-        compute=compute,
-        out=access(target, spec.out, compute, rounded_by_cpu=rounded),
-        dot=dot,
-        group=dot.group if dot else 1,
+        compute=rows.sums,
+        out=access(target, spec.out, rows.sums, rounded_by_cpu=rounded),
+        dot=rows.dot,
+        group=rows.group,
+        rows_of_b=rows,
     )
-    width = plan.strip
+    width = rows.strip
     check_multiple(schedule, "nr", width, "the columns of a strip")
-    needed = outer_registers(spec, target, schedule.parts, schedule.nr // width)
+    needed = rows.registers(spec.m, schedule.parts, schedule.nr // width)
     limit = target.limits["vector_registers"]
     if needed > limit:
         raise ScheduleError(

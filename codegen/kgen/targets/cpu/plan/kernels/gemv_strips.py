@@ -1,19 +1,71 @@
-"""What outer products take of B, rows of B in groups and strips of their columns, and for which
-operands and in how many registers."""
+"""What outer products take rows of B as, of which operands and in how many registers; and rows in
+groups and strips of their columns."""
 
 from __future__ import annotations
+
+from enum import Enum, auto
 
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.matmul import finishing_type
-from kgen.targets.cpu.plan.tiles.dots import dot_for
+from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
 #: Columns of bf16 in a word of 32 bits.
 WORD_COLUMNS = 2
+
+
+class Taken(Enum):
+    """What vectors of rows of B are multiplied as: elements as they lie; groups of elements below
+    each other, interleaved for a product of them (dots.py); words of two neighbouring columns of
+    bf16, of which a shift makes an f32 of the lower half and a mask one of the upper half, with
+    half the loads and shuffles of widening each column. Sums of even columns then lie before those
+    of odd ones until K is at its end."""
+
+    ELEMENTS = auto()
+    GROUPS = auto()
+    WORDS = auto()
+
+
+@frozen
+class RowsOfB:
+    """What they are `taken` as; `sums`: a vector of them, of the type that the epilogue computes
+    in."""
+
+    taken: Taken
+    dot: Dot | None
+    sums: Vector
+
+    @property
+    def group(self) -> int:
+        """Rows that are multiplied together."""
+        return self.dot.group if self.dot else 1
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of sums of a strip: as many as a group has rows, or a word columns."""
+        return WORD_COLUMNS if self.taken is Taken.WORDS else self.group
+
+    @property
+    def strip(self) -> int:
+        """Columns of a strip."""
+        return self.vectors * self.sums.count
+
+    def registers(self, m: int, parts: int, strips: int) -> int:
+        """Of a step of `m` rows of A: what is multiplied of it, sums, and rows of B before and
+        after they are mixed."""
+        if self.taken is Taken.WORDS:
+            # A strip after the other: words, and of one half at a time a row of B and sums; the
+            # mask.
+            return m * (parts + 1) + parts + 2
+        if self.dot is None:
+            return m * (parts + strips) + strips + 1
+        groups = -(-parts // self.group)
+        mixed = 2 * self.group + self.dot.extra_registers
+        return m * (groups + strips * self.group) + mixed
 
 
 @frozen
@@ -87,43 +139,21 @@ def strips(columns: int, width: int) -> tuple[OuterStrip, ...]:
     )
 
 
-def takes_words(spec: Matmul, target: Target) -> bool:
-    """Rows of bf16 are widened by words of two neighbouring columns: a shift makes an f32 of the
-    lower half, a mask of the upper one, half the loads and shuffles of widening each column. Sums
-    of even columns lie before those of odd ones until K is at its end."""
-    return spec.dtype is spec.b_type is DType.BF16 and dot_for(spec.dtype, target) is None
-
-
-def strip_vectors(spec: Matmul, target: Target) -> int:
-    """Vectors of sums of a strip: as many as a group has rows, or a word columns."""
-    dot = dot_for(spec.dtype, target)
-    return dot.group if dot else WORD_COLUMNS if takes_words(spec, target) else 1
-
-
-def has_outer(spec: Matmul, target: Target) -> bool:
-    """Rows of B lie side by side, as they are multiplied; so does K in A, if it is added up."""
+def rows_of_b(spec: Matmul, target: Target) -> RowsOfB | None:
+    """None for operands that are not multiplied by rows of B: those lie side by side, as they are
+    multiplied; so does K in A, if it is added up."""
     dot = dot_for(spec.dtype, target)
     if spec.constant or spec.b_strides[2] != 1:
-        return False
-    if dot is None:
-        return spec.dtype is spec.accumulate or takes_words(spec, target)
-    return not (dot.b_is_unsigned and spec.layout.a_transposed)
-
-
-def sums_of_outer(spec: Matmul, target: Target) -> Vector:
-    """A vector of sums, of the type that the epilogue computes in."""
-    dot = dot_for(spec.dtype, target)
-    is_wide = dot or takes_words(spec, target)
-    return vector_for(target, finishing_type(spec), COLUMNS if is_wide else spec.n)
-
-
-def outer_registers(spec: Matmul, target: Target, parts: int, strips: int) -> int:
-    """Of a step: what is multiplied of A, sums, and rows of B before and after they are mixed."""
-    dot = dot_for(spec.dtype, target)
-    if takes_words(spec, target):
-        # A strip after the other: words, and of one half at a time a row of B and sums; the mask.
-        return spec.m * (parts + 1) + parts + 2
-    if dot is None:
-        return spec.m * (parts + strips) + strips + 1
-    groups = -(-parts // dot.group)
-    return spec.m * (groups + strips * dot.group) + 2 * dot.group + dot.extra_registers
+        return None
+    if dot:
+        if dot.b_is_unsigned and spec.layout.a_transposed:
+            return None
+        taken = Taken.GROUPS
+    elif spec.dtype is spec.b_type is DType.BF16:
+        taken = Taken.WORDS
+    elif spec.dtype is spec.accumulate:
+        taken = Taken.ELEMENTS
+    else:
+        return None
+    columns = spec.n if taken is Taken.ELEMENTS else COLUMNS
+    return RowsOfB(taken=taken, dot=dot, sums=vector_for(target, finishing_type(spec), columns))
