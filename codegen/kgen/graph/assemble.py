@@ -15,7 +15,7 @@ from kgen.graph.memory import ALIGNMENT, Life, Plan, plan
 from kgen.graph.reading.model import Array
 from kgen.graph.upon import together
 from kgen.program import weight
-from kgen.spec.formula import packed
+from kgen.spec.shapes import packed
 from kgen_runtime.manifest import Packing, TensorParam
 from kgen_runtime.schema.program import Place, Program, State, Step, Value, Weight
 from kgen_runtime.values import frozen

@@ -16,7 +16,7 @@ import numpy as np
 
 from kgen.graph.reading.model import Array, Shape
 from kgen.ops.expression import Expression, variable, view
-from kgen.spec.formula import MAX_RANK, packed
+from kgen.spec.shapes import MAX_RANK, packed
 from kgen_runtime.values import frozen
 
 

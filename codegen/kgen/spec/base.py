@@ -7,6 +7,7 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from enum import StrEnum
+from numbers import Real
 from typing import Any, ClassVar
 
 from kgen.errors import SpecError
@@ -15,6 +16,8 @@ from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
 MAX_BYTES = 2**63 - 1
+#: The largest finite f32.
+F32_MAX = 2.0**128 - 2.0**104
 
 
 @frozen
@@ -110,3 +113,22 @@ def whole(name: str, value: object, low: int, high: int) -> int:
     if not low <= found <= high:
         raise SpecError(f"{name}={found} is out of range; it must be {limits}")
     return found
+
+
+def finite(name: str, value: float, applied_in: DType) -> float:
+    """A number that kernels have as a constant of a dtype. Raises SpecError if it has none."""
+    if not isinstance(value, Real):
+        raise SpecError(f"{name}={value!r} is not a number; give one such as 0.5")
+    if not math.isfinite(value):
+        raise SpecError(f"{name}={value} is not finite; give a finite number")
+    if applied_in is DType.F32 and abs(value) > F32_MAX:
+        raise SpecError(
+            f"{name}={value} is beyond f32, in which it is applied; the largest is {F32_MAX}"
+        )
+    # A subnormal constant has lost digits, and some devices take it for zero.
+    if 0.0 < abs(value) < applied_in.smallest_normal:
+        raise SpecError(
+            f"{name}={value} is too small for {applied_in}, in which it is applied; "
+            f"the smallest is {applied_in.smallest_normal}; give that or 0"
+        )
+    return float(value)

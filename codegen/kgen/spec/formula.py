@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from abc import abstractmethod
@@ -28,22 +27,19 @@ from kgen.ops.expression import constant, infix, inputs
 from kgen.ops.parse import refuse_name
 from kgen.ops.registry import call_of
 from kgen.spec.base import MAX_BYTES, Spec, whole
+from kgen.spec.keys import expression_key
+from kgen.spec.shapes import MAX_RANK, Shape, broadcast, by_x, packed
 from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
-MAX_RANK = 8
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 INTEGERS = (DType.S64, DType.S32, DType.S8, DType.U8, DType.BOOL)
 #: What inputs may be, and what results may be rounded to.
 TYPES = (DType.F64, *FLOATS, *INTEGERS)
-#: Characters of a key that an expression may take; a longer one is cut and gets a digest.
-KEY_CHARACTERS = 60
 
 #: Functions that are operations with kernels of their own.
 OWN_KERNELS: frozenset[str] = frozenset()
-
-Shape = tuple[int, ...]
 
 
 @frozen
@@ -295,18 +291,9 @@ class Formula(Spec):
     @cached_property
     def domain(self) -> Shape:
         """The shape that the inputs broadcast to."""
-        rank = max(map(len, self.shapes))
-        padded = [(1,) * (rank - len(shape)) + shape for shape in self.shapes]
-        found = tuple(max(sizes) for sizes in zip(*padded, strict=True))
-        for name, given, shape in zip(self.inputs, self.shapes, padded, strict=True):
-            if any(n not in (1, m) for n, m in zip(shape, found, strict=True)):
-                sizes = "x".join(map(str, given))
-                raise Unfit(
-                    name,
-                    f"{name} of shape {sizes} does not broadcast to {'x'.join(map(str, found))}; "
-                    "a size is that of the output, or 1",
-                )
-        return found
+        return broadcast(
+            (name, name, shape) for name, shape in zip(self.inputs, self.shapes, strict=True)
+        )
 
     @property
     def elements(self) -> int:
@@ -389,7 +376,7 @@ class Formula(Spec):
         else:
             name = expression_key(self.expression)
         shapes = self.shapes if len(set(self.shapes)) > 1 else self.shapes[:1]
-        sizes = "_".join("x".join(map(str, shape)) for shape in shapes)
+        sizes = "_".join(map(by_x, shapes))
         outs = self.out_dtypes or (self.out,)
         suffix = "" if set(outs) == {self.dtype} else f"_to_{'_'.join(outs)}"
         return f"{name}_{sizes}{self.key_of_axes}_{self.dtype_words('_')}{suffix}"
@@ -403,18 +390,6 @@ class Formula(Spec):
     def key_of_axes(self) -> str:
         """What a key says of the axes that are reduced."""
         return ""
-
-
-def expression_key(text: str) -> str:
-    """An expression as an identifier: its words, and a digest that tells it from others."""
-    words = re.sub(r"[^a-z0-9]+", "_", text.lower())[:KEY_CHARACTERS]
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return f"{words.strip('_')}_{digest}"
-
-
-def packed(shape: Shape) -> Shape:
-    """The strides of a tensor without gaps, in elements."""
-    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
 def expression_of(op: str) -> str | None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from functools import cached_property
-from numbers import Real
 from typing import ClassVar, cast
 
 from kgen.errors import SpecError
 from kgen.ops import Expression, beyond, parse
 from kgen.ops.expression import call, constant, infix, substituted, variable
-from kgen.spec.base import MAX_BYTES, Spec, whole
+from kgen.spec.base import MAX_BYTES, Spec, finite, whole
 from kgen.spec.choices import (
     NARROW,
     OUTPUTS,
@@ -39,8 +37,10 @@ from kgen.spec.epilogue import (
     checked_dtypes,
     steps_of,
 )
-from kgen.spec.formula import expression_key
+from kgen.spec.keys import expression_key, number_name
 from kgen.spec.members import Member, Members, OptionalMember
+from kgen.spec.shapes import by_x
+from kgen.spec.strides import Dims, are_disjoint, packed_batch, with_batch
 from kgen_runtime.blocks import row_bytes
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.manifest import TensorParam
@@ -52,10 +52,6 @@ MAX_ROWS_OR_COLUMNS = 1 << 20
 MAX_K = 65536
 MAX_BATCH = 65535
 MAX_BATCH_DIMS = 4
-#: Numbers of a batch's dimensions, outermost first.
-Dims = tuple[int, ...]
-#: The largest finite f32.
-F32_MAX = 2.0**128 - 2.0**104
 
 
 @frozen
@@ -115,8 +111,8 @@ class Matmul(Spec):
         self._check_int("k", 1, MAX_K)
         self._check_batch()
         for name in ("alpha", "beta"):
-            check_scalar(name, getattr(self, name), self.finishes_in)
-            object.__setattr__(self, name, float(getattr(self, name)))
+            value = finite(name, getattr(self, name), self.finishes_in)
+            object.__setattr__(self, name, value)
         if self.out not in OUTPUTS[self.dtype]:
             raise SpecError(
                 f"out_dtype={self.out} does not go with dtype={self.dtype}; "
@@ -133,7 +129,7 @@ class Matmul(Spec):
         if self.batch_dims and self.constant and any(self.batch_strides("b")):
             raise SpecError(
                 f"constant={','.join(self.constant)} differs along batch_dims="
-                f"{shown(self.batch_dims)}, and is packed for a batch of one dimension; give batch"
+                f"{by_x(self.batch_dims)}, and is packed for a batch of one dimension; give batch"
             )
         self._check_sizes()
 
@@ -143,12 +139,12 @@ class Matmul(Spec):
             dims = tuple(whole("batch_dims", n, 1, MAX_BATCH) for n in self.batch_dims)
             if not 2 <= len(dims) <= MAX_BATCH_DIMS or 1 in dims:
                 raise SpecError(
-                    f"batch_dims={shown(dims)} are not 2 to {MAX_BATCH_DIMS} sizes above 1; leave "
+                    f"batch_dims={by_x(dims)} are not 2 to {MAX_BATCH_DIMS} sizes above 1; leave "
                     "out dimensions of size 1, and give a single one as batch"
                 )
             if self.batch not in (1, math.prod(dims)):
                 raise SpecError(
-                    f"batch={self.batch} is not the product of batch_dims={shown(dims)}; "
+                    f"batch={self.batch} is not the product of batch_dims={by_x(dims)}; "
                     "leave it out"
                 )
             object.__setattr__(self, "batch_dims", dims)
@@ -213,9 +209,11 @@ class Matmul(Spec):
                 object.__setattr__(self, ld_name, n_cols)
             ld = self._check_int(ld_name, n_cols, MAX_BYTES)
             self._fill_batch_stride(stride_name, n_rows * ld)
-        if self.batch > 1 and not self._output_is_disjoint():
+        sizes = (*self.batch_sizes, self.m, self.n)
+        strides = (*self.batch_strides("c"), *self.out_strides[1:])
+        if self.batch > 1 and not are_disjoint(sizes, strides):
             raise SpecError(
-                f"batch_stride_c={shown(self.batch_strides('c'))} makes the outputs of the batch "
+                f"batch_stride_c={by_x(self.batch_strides('c'))} makes the outputs of the batch "
                 f"overlap; at least {(self.m - 1) * self.out_strides[1] + self.n} is needed"
             )
 
@@ -228,26 +226,13 @@ class Matmul(Spec):
             if given is None or self.batch == 1:
                 object.__setattr__(self, name, packed)
             return
-        inner = (math.prod(self.batch_dims[i + 1 :]) for i in range(len(self.batch_dims)))
-        strides = tuple(packed * n for n in inner) if given is None else given
+        strides = packed_batch(self.batch_dims, packed) if given is None else given
         if not isinstance(strides, tuple | list) or len(strides) != len(self.batch_dims):
             raise SpecError(
                 f"{name}={given} is not one number for each of "
-                f"batch_dims={shown(self.batch_dims)}; give {len(self.batch_dims)}"
+                f"batch_dims={by_x(self.batch_dims)}; give {len(self.batch_dims)}"
             )
         object.__setattr__(self, name, tuple(whole(name, s, 0, MAX_BYTES) for s in strides))
-
-    def _output_is_disjoint(self) -> bool:
-        """Whether no two outputs are one element: each stride steps over all that smaller ones
-        reach."""
-        sizes = (*self.batch_sizes, self.m, self.n)
-        strides = (*self.batch_strides("c"), *self.out_strides[1:])
-        reach = 0
-        for stride, size in sorted((s, n) for s, n in zip(strides, sizes, strict=True) if n > 1):
-            if stride <= reach:
-                return False
-            reach += (size - 1) * stride
-        return True
 
     @property
     def batch_sizes(self) -> Dims:
@@ -387,18 +372,7 @@ class Matmul(Spec):
     def _matrix(
         self, name: str, dtype: DType, shape: tuple[int, int], ld: int, batch_strides: Dims
     ) -> TensorParam:
-        """Dimensions of the batch that share a matrix are of size 1; of those in front there are
-        none."""
-        sizes: Dims = shape
-        strides: Dims = (ld, 1)
-        if self.batch > 1:
-            walked = [*zip(self.batch_sizes, batch_strides, strict=True)]
-            while walked and not walked[0][1]:
-                walked.pop(0)
-            for n, stride in reversed(walked):
-                behind = sizes[0] * strides[0]
-                sizes = (n if stride else 1, *sizes)
-                strides = (stride or behind, *strides)
+        sizes, strides = with_batch(shape, (ld, 1), self.batch_sizes, batch_strides)
         return TensorParam(name=name, role="input", dtype=dtype, shape=sizes, strides=strides)
 
     @property
@@ -429,7 +403,7 @@ class Matmul(Spec):
         if self.out is not self.dtype:
             parts.append(f"to_{self.out}")
         if self.batch > 1:
-            parts.append(f"b{shown(self.batch_sizes)}")
+            parts.append(f"b{by_x(self.batch_sizes)}")
         parts += self._stride_names()
         if self.alpha != 1.0:
             parts.append(f"alpha{number_name(self.alpha)}")
@@ -456,37 +430,10 @@ class Matmul(Spec):
             ld, strides = getattr(self, f"ld{name}"), self.batch_strides(name)
             if ld != n_cols:
                 names.append(f"ld{name}{ld}")
-            inner = [math.prod(self.batch_sizes[i + 1 :]) for i in range(len(strides))]
-            if self.batch > 1 and strides != tuple(n * n_rows * ld for n in inner):
-                names.append(f"s{name}{shown(strides)}")
+            if self.batch > 1 and strides != packed_batch(self.batch_sizes, n_rows * ld):
+                names.append(f"s{name}{by_x(strides)}")
         return names
 
 
 #: Functions that products of f64 have in f64; others are polynomials with the digits of f32.
 OF_F64 = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})
-
-
-def check_scalar(name: str, value: float, applied_in: DType) -> None:
-    if not isinstance(value, Real):
-        raise SpecError(f"{name}={value!r} is not a number; give one such as 0.5")
-    if not math.isfinite(value):
-        raise SpecError(f"{name}={value} is not finite; give a finite number")
-    if applied_in is DType.F32 and abs(value) > F32_MAX:
-        raise SpecError(
-            f"{name}={value} is beyond f32, in which it is applied; the largest is {F32_MAX}"
-        )
-    # A subnormal constant has lost digits, and some devices take it for zero.
-    if 0.0 < abs(value) < applied_in.smallest_normal:
-        raise SpecError(
-            f"{name}={value} is too small for {applied_in}, in which it is applied; "
-            f"the smallest is {applied_in.smallest_normal}; give that or 0"
-        )
-
-
-def shown(sizes: Dims) -> str:
-    return "x".join(map(str, sizes))
-
-
-def number_name(value: float) -> str:
-    """A float as an identifier: 0.5 -> 0p5, -1e-05 -> m1em05."""
-    return re.sub(r"[+]", "", repr(value)).replace(".", "p").replace("-", "m")

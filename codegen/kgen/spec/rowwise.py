@@ -11,8 +11,8 @@ from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, Row, reduces
 from kgen.ops.views import has_views, refuse_others
 from kgen.spec.base import whole
-from kgen.spec.formula import MAX_RANK, Shape, packed
 from kgen.spec.members import Member, Members, OptionalMember
+from kgen.spec.shapes import MAX_RANK, Shape, packed
 from kgen.spec.viewed import Viewed
 from kgen.spec.views import Read, Reads
 from kgen_runtime.dtypes import DType, DTypeLike

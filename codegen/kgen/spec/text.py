@@ -29,9 +29,9 @@ from kgen.ops.expression import infix
 from kgen.spec import Formula, Rowwise, Spec, formula_class, op_class
 from kgen.spec.epilogue import EpilogueDtypes, EpilogueShapes, steps_of
 from kgen.spec.formula import by_name, expression_of
-from kgen.spec.matmul import Dims
 from kgen.spec.members import Members
 from kgen.spec.rowwise import Axes
+from kgen.spec.strides import Dims
 
 FORM = "op size{xsize} dtype {option} [+epilogue]"
 EXAMPLE = "matmul 1024x1024x1024 f16 +bias+relu"

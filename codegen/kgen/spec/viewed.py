@@ -9,8 +9,10 @@ from kgen.errors import SpecError, Unfit
 from kgen.ops import OUT, Expression
 from kgen.ops.expression import Primitive, infix, steps
 from kgen.ops.views import has_views
-from kgen.spec.formula import MAX_RANK, Formula, Shape
-from kgen.spec.views import Reads, Shapes, is_scatter, reads_of
+from kgen.spec.formula import Formula
+from kgen.spec.inference import Shapes, is_scatter
+from kgen.spec.shapes import MAX_RANK, Shape
+from kgen.spec.views import Reads, reads_of
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 

@@ -11,7 +11,7 @@ import math
 
 from kgen.errors import ScheduleError
 from kgen.spec import Matmul
-from kgen.spec.matmul import shown
+from kgen.spec.shapes import by_x
 from kgen_runtime.values import frozen
 
 #: What kernels call the number of a product.
@@ -72,6 +72,6 @@ def refuse_batch_dims(spec: Matmul, what: str) -> None:
     """Raises ScheduleError for a batch of several dimensions, which `what` does not take."""
     if spec.batch_dims is not None:
         raise ScheduleError(
-            f"{what} takes a batch of one dimension, and batch_dims={shown(spec.batch_dims)} are "
+            f"{what} takes a batch of one dimension, and batch_dims={by_x(spec.batch_dims)} are "
             f"{len(spec.batch_dims)}; leave it out"
         )

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("onnx")
 from kgen.graph.layout import Layout, ViewStep, replayed, seen
 from kgen.ops.expression import Expression, Primitive
-from kgen.spec.views import parts
+from kgen.spec.inference import parts
 
 
 def viewed(formula: Expression, x: np.ndarray) -> np.ndarray:

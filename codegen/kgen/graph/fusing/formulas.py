@@ -9,7 +9,7 @@ from kgen.graph.layout import Layout
 from kgen.graph.reading.model import Shape
 from kgen.ops.expression import Expression, Primitive, inputs, steps
 from kgen.ops.views import INDEXED, has_views
-from kgen.spec.views import is_scatter
+from kgen.spec.inference import is_scatter
 from kgen_runtime.values import frozen
 
 

@@ -32,7 +32,7 @@ from kgen.ops.expression import (
 from kgen.ops.views import has_views
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
-from kgen.spec.views import is_scatter
+from kgen.spec.inference import is_scatter
 from kgen_runtime.dtypes import DType
 
 

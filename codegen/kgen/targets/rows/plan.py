@@ -23,7 +23,7 @@ from functools import cached_property
 from kgen.ops import COORDINATES, Expression, Primitive, steps
 from kgen.ops.expression import infix, unknown, variable, with_arguments
 from kgen.spec import DType, Rowwise
-from kgen.spec.formula import Shape, packed
+from kgen.spec.shapes import Shape, packed
 from kgen.targets.rows.parts import Fold, Phase, Piece, RowInput, RowOutput
 from kgen.targets.rows.split import Split, is_interleaved, split
 from kgen.targets.stream import Dimension, StreamInput, coordinates

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from kgen.ops.views import has_views
 from kgen.spec import Rowwise
-from kgen.spec.formula import Shape
+from kgen.spec.shapes import Shape
 from kgen.targets.stream import merge
 from kgen_runtime.values import frozen
 

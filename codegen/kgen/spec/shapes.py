@@ -1,0 +1,39 @@
+"""Shapes: how they are written, lie in memory and broadcast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from kgen.errors import Unfit
+
+MAX_RANK = 8
+
+Shape = tuple[int, ...]
+
+
+def by_x(shape: Shape) -> str:
+    """A shape as messages and keys have it: 2x3."""
+    return "x".join(map(str, shape)) or "()"
+
+
+def packed(shape: Shape) -> Shape:
+    """The strides of a tensor without gaps, in elements."""
+    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def broadcast(operands: Iterable[tuple[str, str, Shape]]) -> Shape:
+    """The shape that operands broadcast to, as numpy's; of each, its name, its text and its shape.
+    Raises Unfit for the first that does not fit."""
+    known = list(operands)
+    rank = max(len(shape) for *_, shape in known)
+    padded = [(1,) * (rank - len(shape)) + shape for *_, shape in known]
+    found = tuple(max(sizes) for sizes in zip(*padded, strict=True))
+    for (name, text, given), shape in zip(known, padded, strict=True):
+        if any(n not in (1, m) for n, m in zip(shape, found, strict=True)):
+            raise Unfit(
+                name,
+                f"{text} of shape {by_x(given)} does not broadcast to {by_x(found)}; "
+                "a size is that of the output, or 1",
+            )
+    return found
