@@ -1,13 +1,11 @@
-"""What every CPU matmul shares: byte strides, the block of sums and the epilogue's steps."""
+"""What every CPU matmul shares: a prepacked B, prefetching, byte strides and the block of sums."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from functools import cached_property
 
 from kgen.schedule import CpuMatmul
-from kgen.spec import DType, Matmul, Operand
+from kgen.spec import Matmul, Operand
 from kgen.targets.batch import (
     BATCH,
     BatchCoordinate,
@@ -16,17 +14,10 @@ from kgen.targets.batch import (
     batch_terms,
 )
 from kgen.targets.cpu.plan.addresses import Origin, origin
-from kgen.targets.cpu.plan.base import LINE_BYTES, access, fuses
-from kgen.targets.cpu.plan.epilogue import NATIVE, FinishRenderer
-from kgen.targets.cpu.plan.extents import BlockedPlan
-from kgen.targets.cpu.plan.math.functions import Functions, functions_for
-from kgen.targets.cpu.plan.math.normal_tables import NormalTables, normal_tables
-from kgen.targets.cpu.plan.math.normal_tail import NormalTail, normal_tail
+from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.plan.finishing import FinishingPlan
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed, packed_b
-from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
-from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
-from kgen.targets.expressions import Rendered
-from kgen.targets.llvm_ir import FloatType
+from kgen.targets.cpu.plan.vectors import Vector, scalar_type
 from kgen_runtime.manifest import Launch, TensorParam, Tile, Walk
 from kgen_runtime.values import frozen
 
@@ -36,7 +27,7 @@ SUMS_PADDING = 64
 
 
 @frozen
-class MatmulPlan(BlockedPlan):
+class MatmulPlan(FinishingPlan):
     """A block of mc x nc of out per task; sums in a scratch block, then the epilogue."""
 
     # -- prepacked B ------------------------------------------------------------------------
@@ -269,16 +260,6 @@ class MatmulPlan(BlockedPlan):
         """Tensors of out's shape and strides."""
         return (*(a.stem for a in self.epilogue.full), "out")
 
-    def pointer(self, name: str) -> str:
-        return f"%{next((a.stem for a in self.epilogue.arguments if a.name == name), name)}"
-
-    def access_of(self, argument: Argument) -> Access:
-        return access(self.target, argument.dtype, self.compute)
-
-    @property
-    def has_gelu(self) -> bool:
-        return "gelu" in self.natives
-
     # -- the block of sums: scratch, or out itself --------------------------------------------
 
     @property
@@ -337,105 +318,6 @@ class MatmulPlan(BlockedPlan):
     def vector_mask(self) -> int:
         """Rounds a count down to whole vectors, by `and`."""
         return -self.compute.count
-
-    # -- epilogue -----------------------------------------------------------------------------
-
-    @cached_property
-    def epilogue(self) -> FusedEpilogue:
-        return FusedEpilogue(spec=self.spec, fused=fuses(self.target))
-
-    @property
-    def _renderer(self) -> FinishRenderer:
-        dtype = DType.F64 if self.compute.scalar == "double" else DType.F32
-        return FinishRenderer(
-            type=FloatType(dtype=dtype, lanes=self.compute.count), target=self.target
-        )
-
-    def finished(self, prefix: str, sums: str, loaded: Mapping[str, str]) -> Rendered:
-        """A vector of sums through the epilogue: names begin with `prefix`, as do those of
-        arguments that are not `loaded` before, by their stems."""
-        e = self.epilogue
-        values = {a.name: loaded.get(a.stem, f"%{prefix}.{a.stem}") for a in e.arguments}
-        values[ACCUMULATOR] = sums
-        return self._renderer.render(e.expression, values, f"%{prefix}.finished")
-
-    @property
-    def loaded(self) -> Mapping[str, str]:
-        """Arguments that are the same in a whole row, in all lanes, by their stems."""
-        alike = (*self.epilogue.by_row, *self.epilogue.numbers)
-        return {a.stem: f"%{a.stem}.all" for a in alike}
-
-    def loaded_in(self, row: str) -> Mapping[str, str]:
-        """The same where several rows are at hand, whose own values' names begin with theirs."""
-        own = {a.stem: f"%{row}.{a.stem}.all" for a in self.epilogue.by_row}
-        return {**self.loaded, **own}
-
-    def loaded_columns(self, rows: str, row: str, columns: str) -> Mapping[str, str]:
-        """The same where the columns' values are at hand as well, for several rows."""
-        names = {a.stem: f"%{rows}.{columns}.{a.stem}" for a in self.epilogue.by_column}
-        names |= {a.stem: f"%{rows}.{a.stem}.all" for a in self.epilogue.numbers}
-        return {**self.loaded_in(row), **names}
-
-    @property
-    def natives(self) -> Mapping[str, str]:
-        """The functions that the epilogue calls in the family's own form, and what they are."""
-        if not self.epilogue.changes:
-            return {}
-        return {name: NATIVE[name] for name in self._renderer.natives(self.epilogue.expression)}
-
-    @property
-    def module_functions(self) -> tuple[str, ...]:
-        """What the other functions of the epilogue call."""
-        if not self.epilogue.changes:
-            return ()
-        return self._renderer.functions(self.epilogue.expression)
-
-    @property
-    def has_functions(self) -> bool:
-        return bool(self.natives or self.module_functions)
-
-    @property
-    def finish_declarations(self) -> tuple[str, ...]:
-        """Of the intrinsics that the epilogue takes, but for those that the module has anyway."""
-        if not self.epilogue.changes:
-            return ()
-        t = self.compute
-        known = {f"{t} @{self.functions.multiply_add}.{t.suffix}({t}, {t}, {t})"}
-        known |= {d for d in self.functions.declarations(t) if ".scalef." in d}
-        if self.has_gelu:
-            known |= {f"{t} @llvm.{name}.{t.suffix}({t})" for name in ("fabs", "roundeven")}
-        found = list(self._renderer.declarations(self.epilogue.expression))
-        found += self.functions.declarations(t) if self.module_functions else ()
-        return tuple(d for d in dict.fromkeys(found) if d not in known)
-
-    @property
-    def functions(self) -> Functions:
-        return functions_for(self.target, self.compute, self.spec.out)
-
-    @property
-    def normal_tail(self) -> NormalTail | None:
-        """What gelu in f32 takes; in f64 it has erfc."""
-        return normal_tail(self.spec.out) if self.compute.scalar == "float" else None
-
-    @property
-    def normal_tables(self) -> NormalTables | None:
-        """What it is found by where AVX-512 looks up coefficients."""
-        return normal_tables(self.spec.out) if self.functions.has_scalef else None
-
-    @property
-    def finish_types(self) -> set[Vector]:
-        """The stored vectors that the epilogue loads and stores."""
-        vectors = (*self.epilogue.by_column, *self.epilogue.full)
-        return {self.out.stored, *(self.access_of(a).stored for a in vectors)}
-
-    @property
-    def out_masked_types(self) -> set[Vector]:
-        return self.finish_types if self.n_tail > 1 else set()
-
-
-def finishing_type(spec: Matmul) -> DType:
-    """What sums become before anything else is done with them: s32 that are the output stay."""
-    return DType.S32 if spec.out is DType.S32 else spec.finishes_in
 
 
 def with_tile(plan: MatmulPlan) -> MatmulPlan:

@@ -10,7 +10,8 @@ from kgen.schedule import CpuSplitRows, CpuStream
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, leaves_caches
-from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks, takes_rows
+from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks
+from kgen.targets.cpu.plan.kernels.elementwise_rows import takes_rows
 from kgen.targets.cpu.plan.kernels.rows.rowwise import may_pass_caches, plan_rowwise
 from kgen.targets.cpu.plan.kernels.rows.split import may_be_split
 from kgen.targets.rows.split import is_interleaved

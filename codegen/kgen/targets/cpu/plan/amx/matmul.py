@@ -24,7 +24,8 @@ from kgen.targets.cpu.plan.amx.tiles import (
 )
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
-from kgen.targets.cpu.plan.matmul import finishing_type, matmul_launch
+from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.groups import rounded
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.manifest import Launch, Workspace

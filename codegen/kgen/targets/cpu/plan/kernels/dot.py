@@ -8,7 +8,8 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import access, vector_for
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
-from kgen.targets.cpu.plan.matmul import finishing_type, matmul_launch
+from kgen.targets.cpu.plan.finishing import finishing_type
+from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import StartsPlan
 from kgen.targets.cpu.plan.packing.groups import GroupsPlan
 from kgen.targets.cpu.plan.packing.interleaved import InterleavedPlan

@@ -8,8 +8,8 @@ from enum import Enum, auto
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
-from kgen.targets.cpu.plan.matmul import finishing_type
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen

@@ -15,13 +15,14 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import access, vector_for
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
+from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.inner_vectors import (
     is_inner,
     k_of_step,
     tile_registers,
     vector_along,
 )
-from kgen.targets.cpu.plan.matmul import finishing_type, matmul_launch
+from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import StartsPlan
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.tiles.folds import Group, folds

@@ -1,0 +1,177 @@
+"""Where an element-wise kernel's operands lie: the rows that its output is taken by, the segments
+of a row, and the addresses in both."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from functools import cached_property
+
+from kgen.spec import Elementwise
+from kgen.targets.cpu.plan.base import FormulaPlan, Run
+from kgen.targets.llvm_ir import ELEMENT
+from kgen.targets.stream import Dimension, StreamCondition, StreamOperand, StreamPlan
+from kgen_runtime.values import frozen
+
+
+@frozen
+class Segment:
+    """Elements [start, stop) of a row, in which the conditions that are about places in a row are
+    known. `prefix` starts the names of what is computed in it."""
+
+    prefix: str
+    start: int
+    stop: int
+    run: Run
+    known: tuple[tuple[str, bool], ...]
+
+    @property
+    def unrolled(self) -> tuple[tuple[str, int], ...]:
+        """Each vector of a step: what its values' names start with, and its first element."""
+        return tuple((f"{self.prefix}u{u}", u * self.run.vector) for u in range(self.run.unroll))
+
+
+@frozen
+class RowAddresses(FormulaPlan):
+    """Rows are those of the stream's last dimension; all elements are one if nothing broadcasts."""
+
+    spec: Elementwise
+
+    @cached_property
+    def stream(self) -> StreamPlan:
+        return StreamPlan(spec=self.spec, vector=1)
+
+    @property
+    def by_rows(self) -> bool:
+        """The output is taken row by row."""
+        return takes_rows(self.stream)
+
+    @cached_property
+    def segments(self) -> tuple[Segment, ...]:
+        """A row, cut where a condition begins or ends to hold along it."""
+        inner = [c for c in self.stream.conditions if not self.is_of_row(c)]
+        ends = sorted({0, self.cols, *(end for c in inner for end in (c.low, c.high))})
+        return tuple(
+            Segment(
+                prefix=f"s{i}." if len(ends) > 2 else "",
+                start=start,
+                stop=stop,
+                run=Run(length=stop - start, vector=self.run.vector, unroll=self.run.unroll),
+                known=tuple((c.name, c.low <= start < c.high) for c in inner),
+            )
+            for i, (start, stop) in enumerate(itertools.pairwise(ends))
+        )
+
+    def is_of_row(self, condition: StreamCondition) -> bool:
+        """It holds for a whole row, or for none of it."""
+        return bool(condition.index) or condition.dimension < len(self.stream.sizes) - 1
+
+    @property
+    def row_conditions(self) -> tuple[StreamCondition, ...]:
+        return tuple(c for c in self.stream.conditions if self.is_of_row(c))
+
+    def row_guards(self, of: StreamOperand) -> tuple[str, ...]:
+        """Conditions without which an operand has no such row."""
+        return tuple(c.name for c in self.row_conditions if c.name in of.guards)
+
+    def branches(self, of: StreamOperand) -> bool:
+        """It is read element by element, and only in rows where its guards hold: a row is of one
+        part of a concatenation, as of one place of a convolution's window."""
+        return of.lane != 1 and not of.single and bool(self.row_guards(of))
+
+    def guards_together(self, of: StreamOperand) -> tuple[tuple[str, str, str], ...]:
+        """Of several guards: one or those before, the next, and what both give."""
+        holds = [f"%{name}.holds" for name in self.row_guards(of)]
+        both = [holds[0], *(f"%{of.name}.holds{i}" for i in range(1, len(holds)))]
+        return tuple(zip(both, holds[1:], both[1:], strict=False))
+
+    def holds(self, of: StreamOperand) -> str:
+        """Whether all its guards hold."""
+        together = self.guards_together(of)
+        return together[-1][-1] if together else f"%{self.row_guards(of)[0]}.holds"
+
+    def is_plain(self, of: StreamOperand) -> bool:
+        """It begins at the first element of its tensor, or of a row of it."""
+        return not (of.offset or of.indices or of.guards) and min(of.strides) >= 0
+
+    def start(self, of: StreamOperand) -> str:
+        """The operand for the address that a row's elements are counted from."""
+        in_place = not self.by_rows and self.is_plain(of)
+        return self.pointer(of.tensor) if in_place else f"%{of.name}.row"
+
+    def places(self, of: StreamOperand) -> tuple[tuple[str, int], ...]:
+        """What a row's place is summed of: values, and bytes for each step of them."""
+        at = self.row_terms(of) if self.by_rows else ()
+        itemsize = self._itemsize(of)
+        return (*at, *((f"%{name}.place", stride * itemsize) for name, stride in of.indices))
+
+    def offset_bytes(self, of: StreamOperand) -> int:
+        return of.offset * self._itemsize(of)
+
+    def _itemsize(self, of: StreamOperand) -> int:
+        return self.spec.dtype_of(of.tensor).itemsize
+
+    def spare_bytes(self, of: StreamOperand) -> int:
+        """Where a row is if a guard does not hold: the lowest element that is read of it is then
+        the tensor's first."""
+        inside = [s for s in self.segments if dict(s.known).items() >= self._held(of).items()]
+        places = [i for s in inside for i in (s.start, s.stop - 1)]
+        return -min((i * of.lane for i in places), default=0) * self._itemsize(of)
+
+    def _held(self, of: StreamOperand) -> dict[str, bool]:
+        """The conditions about places in a row that it is guarded by."""
+        found = (c.name for c in self.stream.conditions if not self.is_of_row(c))
+        return {name: True for name in found if name in of.guards}
+
+    def lanes(self, of: StreamOperand, valid: int) -> tuple[int, ...]:
+        """Bytes from an operand's first element to those of a vector, or of its `valid` first."""
+        return tuple(e * of.lane * self._itemsize(of) for e in range(valid or self.compute.count))
+
+    @property
+    def rows(self) -> int:
+        return math.prod(self.stream.sizes[:-1])
+
+    @property
+    def cols(self) -> int:
+        return self.stream.sizes[-1]
+
+    @property
+    def out_rows(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
+        """Bytes of a row of outputs, and the names of those."""
+        found: dict[int, list[str]] = {}
+        for name in self.spec.outputs:
+            found.setdefault(self.cols * self.spec.dtype_of(name).itemsize, []).append(name)
+        return tuple((nbytes, tuple(names)) for nbytes, names in found.items())
+
+    @property
+    def row_dimensions(self) -> tuple[Dimension, ...]:
+        """How a row's number gives the coordinates that some input needs; it is the only one
+        itself."""
+        outer = self.stream.sizes[:-1]
+        return self.stream.coordinates(outer) if len(outer) > 1 else ()
+
+    def row_terms(self, of: StreamOperand) -> tuple[tuple[str, int], ...]:
+        """Where an operand's row is: values, and the bytes for each step of them."""
+        rows = len(self.stream.sizes) - 1
+        itemsize = self._itemsize(of)
+        if of.linear:
+            return (("%r", self.cols * itemsize),)
+        return tuple((self.coordinate(d), stride * itemsize) for d, stride in of.terms if d < rows)
+
+    def coordinate(self, dimension: int) -> str:
+        """A row's coordinate."""
+        return "%r" if len(self.stream.sizes) == 2 else f"%r.at{dimension}"
+
+    @property
+    def operands(self) -> tuple[StreamOperand, ...]:
+        """Operands of the expression."""
+        return tuple(i for i in self.stream.inputs if not i.is_index)
+
+    def index_type(self, of: StreamOperand) -> str:
+        """LLVM's type of an index' elements."""
+        return ELEMENT[self.spec.dtype_of(of.tensor)]
+
+
+def takes_rows(stream: StreamPlan) -> bool:
+    """An input broadcasts, or what is read depends on the place in a row."""
+    return len(stream.sizes) > 1 or bool(stream.conditions)
