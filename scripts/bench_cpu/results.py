@@ -1,20 +1,15 @@
-"""What was measured, kept in a file after every kernel, so that a run can be gone on with."""
+"""What was measured, kept in a file after every kernel."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgen.files import replacing
-from scripts import documents
+from scripts import kept
 from scripts.bench_cpu.kinds import kind_here
 
-
-def file_of(kind: str) -> Path:
-    """Where the results of a kind of CPU are kept."""
-    return documents.ROOT / f"bench-cpu-{kind.lower().replace(', ', '-').replace(' ', '-')}.json"
+BENCH = "bench-cpu"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +40,9 @@ class Results:
     @classmethod
     def read(cls, machine: str, kind: str, path: Path | None = None) -> Results:
         """Those of the file, if it is this machine's."""
-        path = path or file_of(kind)
-        if not path.exists():
-            return cls(machine=machine, kind=kind)
-        found = json.loads(path.read_text())
-        if found["machine"] != machine:
-            print(f"{path.name} is of another machine or other libraries: {found['machine']}")
-            return cls(machine=machine, kind=kind)
-        tables = {name: [Row(**row) for row in rows] for name, rows in found["tables"].items()}
-        return cls(machine=machine, kind=kind, tables=dict(tables))
+        tables = kept.read(path or kept.file_of(BENCH, kind), machine).get("tables", {})
+        found = {name: [Row(**row) for row in rows] for name, rows in tables.items()}
+        return cls(machine=machine, kind=kind, tables=found)
 
     def write(self, path: Path | None = None) -> None:
-        """At once: who is stopped here leaves the old file."""
-        with replacing(path or file_of(self.kind)) as file:
-            file.write(json.dumps(asdict(self), indent=1).encode() + b"\n")
+        kept.write(path or kept.file_of(BENCH, self.kind), self)

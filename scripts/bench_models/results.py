@@ -1,21 +1,16 @@
-"""What was measured, kept in a file after every model, so that a run can be gone on with."""
+"""What was measured, kept in a file after every model."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from kgen.files import replacing
-from scripts import documents
+from scripts import kept
 from scripts.bench_cpu.kinds import kind_here
 from scripts.bench_models.cost import Compiled, Start
 
-
-def file_of(kind: str) -> Path:
-    """Where the results of a kind of CPU are kept."""
-    return documents.ROOT / f"bench-models-{kind.lower().replace(', ', '-').replace(' ', '-')}.json"
+BENCH = "bench-models"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,20 +68,12 @@ class Results:
     @classmethod
     def read(cls, machine: str, kind: str, path: Path | None = None) -> Results:
         """Those of the file, if it is this machine's."""
-        path = path or file_of(kind)
-        if not path.exists():
-            return cls(machine=machine, kind=kind)
-        found = json.loads(path.read_text())
-        if found["machine"] != machine:
-            print(f"{path.name} is of another machine or other libraries: {found['machine']}")
-            return cls(machine=machine, kind=kind)
-        models = {name: _measured(of) for name, of in found["models"].items()}
-        return cls(machine=machine, kind=kind, models=models)
+        models = kept.read(path or kept.file_of(BENCH, kind), machine).get("models", {})
+        found = {name: _measured(of) for name, of in models.items()}
+        return cls(machine=machine, kind=kind, models=found)
 
     def write(self, path: Path | None = None) -> None:
-        """At once: who is stopped here leaves the old file."""
-        with replacing(path or file_of(self.kind)) as file:
-            file.write(json.dumps(asdict(self), indent=1).encode() + b"\n")
+        kept.write(path or kept.file_of(BENCH, self.kind), self)
 
 
 def _measured(found: Mapping[str, object]) -> Measured:
