@@ -254,8 +254,11 @@ def _names(values: Iterable[object]) -> str:
 
 def _shape(text: str, form: str | None = None) -> list[int]:
     parts = text.lower().split("x")
-    if form is not None and len(parts) != len(form.split("x")):
-        raise SpecError(f"--shape {_shown(text)} is not of this operation's form {form}")
+    if form is not None and len(parts) != (sizes := len(form.split("x"))):
+        raise SpecError(
+            f"--shape {_shown(text)} is not of this operation's form {form}; give {sizes} sizes "
+            f"such as {'x'.join(['64'] * sizes)}"
+        )
     return [_whole("shape", part, text) for part in parts]
 
 

@@ -83,6 +83,17 @@ def arrays(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
+def check_given(program: LoadedProgram, given: Mapping[str, Any]) -> None:
+    """Raises SpecError for an input without an array, which says what it takes."""
+    missing = [value for value in program.entry.inputs if value.name not in given]
+    if missing and given.keys() <= set(program.input_names):
+        takes = ", ".join(
+            f"{value.name} ({'x'.join(map(str, value.shape)) or 'one number'} {value.dtype})"
+            for value in missing
+        )
+        raise SpecError(f"not given: {takes}; give each as --input NAME=FILE.npy")
+
+
 def filled(program: LoadedProgram, given: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
     """All inputs of a program: those not given are zero for integers, which may be indices, and
     normally distributed for others."""

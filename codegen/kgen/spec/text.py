@@ -85,7 +85,12 @@ def _operation(name: str, sizes: str) -> tuple[type[Spec], dict[str, Any]]:
 def shapes(expression: str, text: str) -> tuple[tuple[int, ...], ...]:
     """The shapes of an expression's inputs: one for all, one for each in order, or by name."""
     parts = [part.strip().rpartition("=") for part in text.split(",")]
-    found = [tuple(_whole("shape", n) for n in sizes.lower().split("x")) for _, _, sizes in parts]
+    for part in (part for _, _, sizes in parts for part in sizes.lower().split("x")):
+        if not _WHOLE.fullmatch(part):
+            raise SpecError(
+                f"shape={text}: {part!r} is not a whole number; give sizes such as 64x1024"
+            )
+    found = [tuple(map(int, sizes.lower().split("x"))) for _, _, sizes in parts]
     names = [name for name, equals, _ in parts if equals]
     if not names:
         return tuple(found)

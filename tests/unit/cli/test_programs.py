@@ -56,7 +56,7 @@ def test_run(capsys: pytest.CaptureFixture[str], file: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "main: x not given; takes x"),
+        ((), "not given: x (5x24 f32); give each as --input NAME=FILE.npy"),
         (("--input", "x"), "--input x is not NAME=FILE.npy; give one such as x=x.npy"),
         (("--input", "x=x.npy", "--input", "x=x.npy"), "--input x is given twice"),
         (("--input", "y=x.npy"), "main: no argument is called y; takes x"),

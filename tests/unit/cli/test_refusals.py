@@ -197,7 +197,7 @@ def test_a_file_that_is_none(
         ("build --target sm_80", "no kernel is named; give --shape 1024x1024x1024, or a whole"),
         ("build 8x8x8 --target sm_80", "8x8x8 is no kernel; give --shape MxNxK, or a whole one"),
         ("build 'relu 8 f16' --dtype f32 --target sm_80", "--dtype goes with --shape; say it in"),
-        ("build 'relu 8x f16' --target sm_80", "'relu 8x f16': shape= is not a whole number"),
+        ("build 'relu 8x f16' --target sm_80", "'relu 8x f16': shape=8x: '' is not a whole number"),
         ("build 'relu 8 f61' --target sm_80", "dtype=f61 is unknown; did you mean f64?"),
         ("build 'matmul 8x8x8 f16 bacth=2' --target sm_80", "bacth is no option of matmul; did y"),
         ("build 'rleu 8 f16' --target sm_80", "op=rleu is unknown; did you mean relu?"),

@@ -34,6 +34,7 @@ def run(args: argparse.Namespace) -> int:
                 f"output={target} takes one array, the program gives {', '.join(names)}; "
                 "choose a .npz with -o"
             )
+        programs.check_given(program, given)
         result = program.run(given)
         outputs = result if isinstance(result, dict) else {names[0]: result}
         device = program.backend.info.id

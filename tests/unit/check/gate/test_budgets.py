@@ -218,7 +218,7 @@ def test_every_field_of_a_spec_can_be_named(text: str, spec: object) -> None:
         ("matmul 1x1x1 f16 lda=1 lda=2", "gives lda twice"),
         ("matmul 1x1x1 f16 +swish", "epilogue=swish is unknown"),
         ("matmul 1x1x1 f16 batch_stride_b=0", "batch_stride_b is between the products of a batch"),
-        ("relu x4 f16", "shape= is not a whole number"),
+        ("relu x4 f16", "shape=x4: '' is not a whole number"),
     ],
 )
 def test_specs_that_are_none(text: str, message: str) -> None:

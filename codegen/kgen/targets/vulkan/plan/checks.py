@@ -6,7 +6,6 @@ from kgen.errors import ScheduleError
 from kgen.schedule import Schedule
 from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import CEILING
-from kgen.targets.vulkan.plan.memory import VECTOR_WIDTHS
 from kgen_runtime.launch_limits import VULKAN_GUARANTEED
 
 
@@ -28,17 +27,6 @@ def check_threads(num_threads: int, target: Target, remedy: str) -> None:
             f"the schedule has {num_threads} invocations per workgroup; {target.name} allows "
             f"{limit}; try {remedy}"
         )
-
-
-def check_vector(vector: int, elements: int, what: str) -> None:
-    """SPIR-V has vectors of 2 and 4, and a tensor must be a whole number of them."""
-    if vector in VECTOR_WIDTHS and elements % vector == 0:
-        return
-    fitting = next(v for v in VECTOR_WIDTHS if elements % v == 0)
-    raise ScheduleError(
-        f"vector={vector} is not one of {', '.join(map(str, VECTOR_WIDTHS))} that divides "
-        f"{elements} {what}; try vector={fitting}"
-    )
 
 
 def check_blocks(blocks: int, field: str, value: int, target: Target) -> None:

@@ -175,10 +175,6 @@ class Outputs:
     def threads_n_log2(self) -> int:
         return log2(self.n.threads)
 
-    @property
-    def threads_m_mask(self) -> int:
-        return self.m.threads - 1
-
 
 @frozen
 class Store:
