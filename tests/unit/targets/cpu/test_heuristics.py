@@ -504,6 +504,22 @@ def test_pairs_that_do_not_fit() -> None:
         plan(spec, "x86-64-v4+bf16", good.override(pack_a=1, kc=16))
 
 
+@pytest.mark.parametrize(
+    ("n", "device", "lines"), [(4096, "Zen 4", 4), (1024, "Zen 4", 0), (4096, "Golden Cove", 0)]
+)
+def test_columns_from_memory_are_fetched_a_few_lines_ahead(n: int, device: str, lines: int) -> None:
+    """To the first-level cache, each line once."""
+    found = FAMILY.find("x86-64-v3")
+    assert found is not None
+    target = dataclasses.replace(found, device=device)
+    for dtype in (DType.F32, DType.BF16):
+        spec = Matmul(m=1, n=n, k=4096, dtype=dtype, layout=Layout.NT)
+        planned = FAMILY.plan(spec, target, FAMILY.choose(spec, target))
+        assert isinstance(planned, InnerPlan)
+        assert planned.next_offsets == ((lines * 64,) if lines else ())
+        assert [planned.fetches_at(chain) for chain in planned.chains] == [True, False]
+
+
 def test_inner_products_that_do_not_fit() -> None:
     spec = Matmul(m=8, n=100, k=64, dtype=DType.F32, layout=Layout.NT)
     good = InnerMatmul(mr=8, nr=3, mc=8, kc=64, nc=48, pack_a=False, pack_b=False)

@@ -5,17 +5,15 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from kgen.spec import DType, Matmul
+from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
+from kgen.targets.cpu.plan.tiles.words import WORD, takes_words
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
-
-#: Columns of bf16 in a word of 32 bits.
-WORD_COLUMNS = 2
 
 
 class Taken(Enum):
@@ -47,7 +45,7 @@ class RowsOfB:
     @property
     def vectors(self) -> int:
         """Vectors of sums of a strip: as many as a group has rows, or a word columns."""
-        return WORD_COLUMNS if self.taken is Taken.WORDS else self.group
+        return WORD if self.taken is Taken.WORDS else self.group
 
     @property
     def strip(self) -> int:
@@ -149,7 +147,7 @@ def rows_of_b(spec: Matmul, target: Target) -> RowsOfB | None:
         if dot.b_is_unsigned and spec.layout.a_transposed:
             return None
         taken = Taken.GROUPS
-    elif spec.dtype is spec.b_type is DType.BF16:
+    elif takes_words(spec, target):
         taken = Taken.WORDS
     elif spec.dtype is spec.accumulate:
         taken = Taken.ELEMENTS

@@ -13,7 +13,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import access, vector_for
+from kgen.targets.cpu.plan.base import LINE_BYTES, access, vector_for
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.inner_vectors import (
@@ -28,7 +28,8 @@ from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.tiles.folds import Group, folds
 from kgen.targets.cpu.plan.tiles.tile import Row, Sum, Tile, tile
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
-from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.cpu.plan.tiles.words import takes_words
+from kgen.targets.cpu.plan.vectors import UPPER_HALF, Access, Vector
 from kgen_runtime.values import frozen
 
 
@@ -66,6 +67,20 @@ class InnerPlan(StartsPlan, TiledPlan):
     def widens(self) -> bool:
         """They are stored narrower than they are multiplied."""
         return self.along.stored.bits < self.factors.bits
+
+    @property
+    def takes_words(self) -> bool:
+        """Vectors of words, each of two elements along K."""
+        return takes_words(self.spec, self.target)
+
+    @property
+    def words(self) -> Vector:
+        return self.sums.integers
+
+    @property
+    def upper_half(self) -> int:
+        """The mask of a word's."""
+        return UPPER_HALF
 
     @property
     def add(self) -> str:
@@ -150,10 +165,24 @@ class InnerPlan(StartsPlan, TiledPlan):
 
     @property
     def next_offsets(self) -> tuple[int, ...]:
-        """Bytes in B from a tile's columns to those that it fetches, of the same block of K: once
-        if other tiles do as well."""
-        tiles = self.schedule.prefetch if self.row_tiles == 1 else min(self.schedule.prefetch, 1)
+        """Bytes in B from what is multiplied to what is fetched: of the same columns or, where K is
+        cut into blocks, those of the next tiles, of the same block: once if other tiles do as
+        well."""
+        ahead = self.schedule.prefetch
+        if not self.k_blocked:
+            return (ahead * LINE_BYTES,) if ahead and not self.has_blocks else ()
+        tiles = ahead if self.row_tiles == 1 else min(ahead, 1)
         return tuple((i + 1) * self.b_strides[2] for i in range(tiles))
+
+    @property
+    def fetch_locality(self) -> int:
+        """LLVM's number of the cache that it is fetched to: the first level or, of the next tiles,
+        the second."""
+        return 2 if self.k_blocked else 3
+
+    def fetches_at(self, chain: Chain) -> bool:
+        """Once for each line that a step reads."""
+        return chain.at * self.spec.b_type.itemsize % LINE_BYTES == 0
 
     def tile_spread(self, tile: Tile) -> str:
         """The columns left over at the right are side by side."""

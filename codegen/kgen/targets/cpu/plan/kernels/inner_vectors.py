@@ -9,6 +9,7 @@ from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
+from kgen.targets.cpu.plan.tiles.words import WORD, takes_words
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen_runtime.blocks import BLOCK
 
@@ -29,9 +30,10 @@ def k_of_step(spec: Matmul, target: Target) -> int:
 
 def vector_along(spec: Matmul, target: Target) -> tuple[Access, Vector]:
     """How vectors of K are read, and the vector of sums that they are multiplied into."""
-    if dot := dot_for(spec.dtype, target):
+    dot = dot_for(spec.dtype, target)
+    if dot or takes_words(spec, target):
         sums = vector_for(target, DType.F32, COLUMNS)
-        along = Vector(count=sums.count * dot.group, scalar="float")
+        along = Vector(count=sums.count * (dot.group if dot else WORD), scalar="float")
         return access(target, spec.dtype, along), sums.of(scalar_type(spec.accumulate))
     sums = vector_for(target, spec.accumulate, spec.k)
     return access(target, spec.dtype, sums), sums
@@ -46,6 +48,9 @@ def tile_registers(spec: Matmul, target: Target, rows: int, columns: int, unroll
     dot = dot_for(spec.dtype, target)
     if dot is not None:
         return needed + dot.extra_registers
+    if takes_words(spec, target):
+        # A word beside each half of the one that goes by, the other halves of those held; a mask.
+        return needed + min(rows, columns) + WORD
     widened = not along.is_wide and along.compute == sums
     widened |= spec.b_type is not spec.dtype
     return needed + WIDENING_REGISTERS + unroll - 1 if widened else needed

@@ -1,0 +1,39 @@
+"""Inner products of bf16 where there are none of pairs: words of two elements along K."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from kgen.schedule import InnerMatmul
+from kgen.spec import DType, Epilogue, Layout, Matmul
+from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.plan.kernels.inner import InnerPlan
+from tests.device.cpu.cpu_support import check, here, require_qemu, target
+
+
+@pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4", "aarch64-neon"])
+def test_words_along_k(name: str) -> None:
+    """Whole steps, the rest of them, one element and an odd one left over; rows that begin in the
+    middle of a word; fewer rows than columns, and more; K in one block and in several."""
+    if name.startswith("aarch64"):
+        require_qemu()
+    found = target(name) if name.startswith("aarch64") else here(name)
+    width = 2 * found.limits["vector_bytes"] // 4
+    for m, n, k in ((1, 9, 4 * width), (3, 5, width + 1), (2, 4, width - 1), (5, 3, 1), (1, 1, 7)):
+        spec = Matmul(m=m, n=n, k=k, dtype=DType.BF16, layout=Layout.NT, lda=k + 1, ldb=k + 3)
+        planned = FAMILY.plan(spec, found, FAMILY.choose(spec, found))
+        assert isinstance(planned, InnerPlan) and planned.takes_words
+        check(spec, found)
+    spec = Matmul(
+        m=3, n=7, k=4 * width, dtype=DType.BF16, layout=Layout.NT, epilogue=(Epilogue.BIAS,)
+    )
+    chosen = FAMILY.choose(spec, found)
+    assert isinstance(chosen, InnerMatmul)
+    check(
+        spec,
+        found,
+        dataclasses.replace(chosen, kc=2 * width, mr=1, nr=2, nc=16, unroll=1, prefetch=2),
+    )
+    check(spec, found, dataclasses.replace(chosen, mr=1, nr=2, nc=16, unroll=2, prefetch=4))
