@@ -125,7 +125,6 @@ class _Assembly:
 
     def whole(self, buffer: str, shape: tuple[int, ...]) -> TensorParam:
         """A buffer as the model has it."""
-        shape = shape or (1,)
         return TensorParam(
             name=buffer,
             role="input",

@@ -218,9 +218,11 @@ class Builder:
         if not isinstance(value, Value):
             return value if isinstance(value, Expression) else constant(value)
         array = self.array(value)
-        if array is not None and value.dtype is not DType.BF16 and array.size:
+        if array is not None and value.dtype not in (DType.BF16, DType.BOOL) and array.size:
             first = array.flat[0]
-            if array.size == 1 or bool(np.all(array == first)):
+            alike = array.size == 1 or bool(np.all(array == first))
+            # Of integers those that an f64 holds.
+            if alike and (not value.dtype.is_integer or int(float(first)) == int(first)):
                 return constant(float(first))
         return variable(value.id)
 

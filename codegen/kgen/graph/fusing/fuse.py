@@ -33,6 +33,7 @@ from kgen.graph.fusing.products import matrix
 from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
 from kgen.graph.layout import Layout, ViewStep, replayed, seen
 from kgen.graph.reading.model import Shape
+from kgen.ops import reduces
 from kgen.ops.expression import Expression, inputs, steps, substituted, variable, view
 from kgen_runtime.dtypes import DType, computed_in
 
@@ -146,6 +147,11 @@ class _Fusion:
                 for name, lazy in taken.items()
             },
         )
+        if axes and value.shape != domain and not reduces(expression):
+            # Numbers of rows beside others that are in memory: of each row they are one number, but
+            # a row-wise kernel that reads them has a result of whole rows.
+            self.roots.update(lazy.value.id for lazy in rows)
+            return self.formula(value)
         inlined = frozenset().union(*(lazy.inlined for lazy in taken.values()))
         found = Lazy(value=value, expression=expression, domain=domain, axes=axes, inlined=inlined)
         unfit = self.unfit(found, taken)

@@ -73,6 +73,9 @@ class _Lowering:
             else:
                 self.formula(root)
         outputs = self.outputs()
+        for name in self.graph.inputs:
+            # One that nothing reads is still given.
+            self.buffer(name)
         return Lowered(
             calls=tuple(self.calls),
             buffers=self.buffers,

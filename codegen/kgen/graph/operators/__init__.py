@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from kgen.graph.ir import Builder, Graph, Source, Value, View
 from kgen.graph.operators import (
@@ -20,7 +20,7 @@ from kgen.graph.operators import (
 from kgen.graph.operators.registry import Operator
 from kgen.graph.reading.importer import DTYPES as DTYPES
 from kgen.graph.reading.importer import MISFITS
-from kgen.graph.reading.model import Model, Shape
+from kgen.graph.reading.model import Model, Node, Shape
 from kgen.graph.rewrites.orders import in_order, inverse
 
 OPERATORS: Mapping[str, Operator] = {
@@ -39,6 +39,38 @@ OPERATORS: Mapping[str, Operator] = {
 }
 
 
+#: Attributes that need not be asked for: the results' shapes say them, they belong to a mode or to
+#: a result that the node has not, or they change nothing in inference and in the types here.
+IMPLIED: Mapping[str, Collection[str]] = {
+    "AveragePool": ("ceil_mode", "count_include_pad"),
+    "BatchNormalization": ("is_test", "momentum", "spatial"),
+    "Cast": ("round_mode", "saturate"),
+    "CastLike": ("round_mode", "saturate"),
+    "Concat": ("axis",),
+    "ConvTranspose": ("group", "kernel_shape", "output_padding"),
+    "Dropout": ("is_test", "ratio", "seed"),
+    "Flatten": ("axis",),
+    "GRU": ("hidden_size", "output_sequence"),
+    "LSTM": ("hidden_size", "output_sequence"),
+    "LayerNormalization": ("stash_type",),
+    "MaxPool": ("ceil_mode", "storage_order"),
+    "RMSNormalization": ("stash_type",),
+    "RNN": ("hidden_size", "output_sequence"),
+    "Reshape": ("allowzero", "shape"),
+    "Split": ("num_outputs", "split"),
+    "Squeeze": ("axes",),
+    "TensorScatter": ("mode",),
+    "Unsqueeze": ("axes",),
+    **dict.fromkeys(
+        ("Resize", "Upsample"),
+        (
+            *("axes", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside"),
+            *("extrapolation_value", "keep_aspect_ratio_policy", "nearest_mode"),
+        ),
+    ),
+}
+#: Those of any operator: of opset 6 and before.
+ALWAYS_IMPLIED = ("broadcast", "consumed_inputs")
 #: Elements of a value.
 MOST_ELEMENTS = 1 << 40
 
@@ -52,10 +84,23 @@ def check_size(b: Builder, shape: Shape) -> None:
         )
 
 
+def check_attributes(b: Builder, node: Node) -> None:
+    """Raises GraphError for attributes that the operator's lowering has not looked at, and that may
+    change its results."""
+    known = {*node.asked, *ALWAYS_IMPLIED, *IMPLIED.get(node.operator, ())}
+    if node.operator.startswith("Reduce"):
+        known.update(("keepdims", "noop_with_empty_axes"))
+    for name, value in node.attributes.items():
+        if name not in known:
+            raise b.refusal(f"has {name}={value}, which kgen does not know of it")
+
+
 def graph_of(model: Model) -> Graph:
     """The model in kgen's words. Raises GraphError for uses of operators that it does not take."""
     b = Builder(model.tensors)
     found: dict[str, Value] = {}
+    #: Results that no lowering makes, and their nodes.
+    lacking: dict[str, Node] = {}
     for name in model.inputs:
         tensor = model.tensors[name]
         found[name] = b.input(name, tensor.shape, tensor.dtype)
@@ -67,6 +112,9 @@ def graph_of(model: Model) -> Graph:
                 # Of no elements: as good as left out.
                 return None
             found[name] = b.constant(name, array, model.tensors[name].dtype)
+        if name in lacking:
+            b.node = lacking[name]
+            raise b.refusal(f"gives {name}, which is used; kgen has its first results alone")
         return found[name] if name else None
 
     for node in model.nodes:
@@ -79,7 +127,9 @@ def graph_of(model: Model) -> Graph:
         except MISFITS as error:
             # What an exporter never writes; every operator takes its inputs to fit.
             raise b.refusal(f"has inputs and attributes that do not fit: {error}") from None
+        check_attributes(b, node)
         results = made if isinstance(made, tuple) else (made,)
+        lacking.update(dict.fromkeys(filter(None, node.outputs[len(results) :]), node))
         for name, result in zip(node.outputs, results, strict=False):
             if name in model.tensors and result.shape != model.tensors[name].shape:
                 shapes = ("x".join(map(str, s)) for s in (result.shape, model.tensors[name].shape))

@@ -9,7 +9,8 @@ import numpy as np
 from kgen.graph.ir import Builder, Value
 from kgen.graph.operators.registry import Lower, Operator, one, optional
 from kgen.graph.reading.model import Node
-from kgen.ops.expression import Expression, Number
+from kgen.ops.expression import Expression, Number, inputs
+from kgen.ops.functions.activations import SELU_ALPHA, SELU_SCALE
 from kgen_runtime.dtypes import DType
 
 
@@ -57,6 +58,25 @@ def gelu(b: Builder, node: Node, values: list[Value]) -> Expression:
     return b.call("gelu_tanh" if is_tanh else "gelu", *values)
 
 
+#: What Selu's attributes are where a node has none: the numbers of its authors.
+SELU = {"alpha": SELU_ALPHA, "gamma": SELU_SCALE}
+
+
+def selu(b: Builder, node: Node, values: list[Value]) -> Expression:
+    """With numbers of a node's own it is an elu times gamma."""
+    given = {key: float(node.attribute(key, number)) for key, number in SELU.items()}
+    if all(np.float32(given[key]) == np.float32(number) for key, number in SELU.items()):
+        return b.call("selu", *values)
+    return b.call("mul", b.call("elu", *values, given["alpha"]), given["gamma"])
+
+
+def swish(b: Builder, node: Node, values: list[Value]) -> Expression:
+    alpha = float(node.attribute("alpha", 1.0))
+    if alpha == 1:
+        return b.call("silu", *values)
+    return b.call("mul", values[0], b.call("sigmoid", b.call("mul", values[0], alpha)))
+
+
 def modulo(b: Builder, node: Node, values: list[Value]) -> Expression:
     if node.attribute("fmod", 0):
         raise b.refusal("has fmod=1; kgen has the remainder with the sign of the divisor")
@@ -66,6 +86,16 @@ def modulo(b: Builder, node: Node, values: list[Value]) -> Expression:
 def prelu(b: Builder, node: Node, values: list[Value]) -> Expression:
     x, slope = values
     return b.call("where", b.call("less", x, 0.0), b.call("mul", x, slope), x)
+
+
+def where(b: Builder, node: Node, values: list[Value]) -> Expression:
+    """One of both alone where a constant says so."""
+    array = b.array(values[0])
+    if array is not None and array.all() == array.any():
+        chosen = b.term(values[1 if array.all() else 2])
+        if inputs(chosen):
+            return chosen
+    return b.call("where", *values)
 
 
 def is_infinite(b: Builder, node: Node, values: list[Value]) -> Expression:
@@ -134,6 +164,15 @@ def batch_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.formula(b.call("add", normal, shift), x.shape, x.dtype)
 
 
+def dropout(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    """The same value, but in training mode."""
+    mode = optional(given, 2)
+    array = None if mode is None else b.array(mode)
+    if mode is not None and (array is None or array.any()):
+        raise b.refusal("is in training mode; export the model for inference")
+    return one(given)
+
+
 def same(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return one(given)
 
@@ -142,10 +181,10 @@ def same(b: Builder, node: Node, given: list[Value | None]) -> Value:
 _PLAIN = {
     "Abs": "abs", "Ceil": "ceil", "Cos": "cos", "Erf": "erf", "Exp": "exp", "Floor": "floor",
     "HardSwish": "hard_swish", "Log": "log", "Mish": "mish", "Neg": "neg", "Pow": "pow",
-    "Reciprocal": "reciprocal", "Relu": "relu", "Round": "round", "Selu": "selu",
+    "Reciprocal": "reciprocal", "Relu": "relu", "Round": "round",
     "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin", "Softplus": "softplus",
-    "Softsign": "softsign", "Sqrt": "sqrt", "Swish": "silu", "Tanh": "tanh",
-    "Add": "add", "Mul": "mul", "Sub": "sub", "Where": "where",
+    "Softsign": "softsign", "Sqrt": "sqrt", "Tanh": "tanh",
+    "Add": "add", "Mul": "mul", "Sub": "sub",
 }  # fmt: skip
 _TRUTHS = {
     "And": "logical_and", "Equal": "equal", "Greater": "greater",
@@ -190,6 +229,9 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(
         name="Gelu", family="element-wise", becomes="gelu, gelu_tanh", lower=formula(gelu)
     ),
+    Operator(name="Selu", family="element-wise", becomes="selu", lower=formula(selu)),
+    Operator(name="Swish", family="element-wise", becomes="silu", lower=formula(swish)),
+    Operator(name="Where", family="element-wise", becomes="where", lower=formula(where)),
     Operator(name="PRelu", family="element-wise", becomes="where", lower=formula(prelu)),
     Operator(
         name="IsInf", family="element-wise", becomes="isinf",
@@ -203,5 +245,5 @@ OPERATORS: tuple[Operator, ...] = (
         lower=batch_norm, limits="inference",
     ),
     Operator(name="Identity", family="view", becomes="the same value", lower=same),
-    Operator(name="Dropout", family="view", becomes="the same value", lower=same),
+    Operator(name="Dropout", family="view", becomes="the same value", lower=dropout),
 )  # fmt: skip

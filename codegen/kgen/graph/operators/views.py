@@ -209,7 +209,8 @@ def space_to_depth(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, by = one(given), node.attribute("blocksize")
     n, c, h, w = x.shape
     split = b.reshape(x, (n, c, h // by, by, w // by, by))
-    return b.reshape(b.permute(split, (0, 3, 5, 1, 2, 4)), b.result.shape)
+    order = (0, 3, 5, 1, 2, 4) if node.attribute("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
+    return b.reshape(b.permute(split, order), b.result.shape)
 
 
 def _copies(name: str, becomes: str, lower: object, limits: str = "") -> Operator:

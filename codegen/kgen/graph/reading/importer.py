@@ -222,6 +222,11 @@ class _Walk:
         if is_onnx and node.op_type in ("Shape", "Size") and node.input[0] in self.types:
             self._keep(node.output[0], self._shape_of(node))
             return
+        if is_onnx and node.op_type == "CastLike" and node.input[1] in self.types:
+            # What it is to be like is known, if not its elements.
+            kind = self.types[node.input[1]].tensor_type.elem_type
+            node = helper.make_node("Cast", node.input[:1], node.output, name=node.name, to=kind)
+            known = node.input[0] in self.constants
         typed = self._infer(node, name) if is_onnx else {}
         if known and is_onnx and node.op_type not in RANDOM and self._fold(node, name, typed):
             return

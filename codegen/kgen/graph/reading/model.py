@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 import numpy.typing as npt
@@ -35,7 +36,11 @@ class Node:
     opset: int
     others: tuple[str, ...] = ()
 
+    #: Attributes that were asked for.
+    asked: set[str] = field(default_factory=set, compare=False, repr=False)
+
     def attribute(self, name: str, default: Any = None) -> Any:
+        self.asked.add(name)
         return self.attributes.get(name, default)
 
     @property
