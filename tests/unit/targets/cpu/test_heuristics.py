@@ -202,6 +202,21 @@ def test_tiles_fetch_the_panel_that_is_packed_next() -> None:
     assert not isinstance(small, AheadMatmul)
 
 
+def test_sums_in_scratch_between_blocks_of_k() -> None:
+    """Of a large B in bf16 on AVX2, in blocks of out that the stack has room for; all of K of one
+    row of tiles, whose panels come in time as they are packed, unless their rows meet."""
+    for m, n, k in ((2048, 2048, 2048), (1000, 1000, 1000), (128, 768, 3072), (131, 1531, 1113)):
+        planned = plan(Matmul(m=m, n=n, k=k, dtype=DType.BF16), "x86-64-v3")
+        assert isinstance(planned, TiledPlan) and isinstance(planned.schedule, AheadMatmul)
+        assert planned.k_blocked and not planned.sums_in_out
+        assert planned.scratch_bytes <= planned.target.limits["stack_bytes"]
+    few = plan(Matmul(m=50, n=768, k=768, dtype=DType.BF16), "x86-64-v3").schedule
+    assert isinstance(few, CpuMatmul) and not isinstance(few, AheadMatmul)
+    assert few.kc == 768
+    meeting = plan(Matmul(m=50, n=2048, k=768, dtype=DType.BF16), "x86-64-v3").schedule
+    assert isinstance(meeting, AheadMatmul)
+
+
 def test_narrow_panels_that_several_tiles_use_are_packed() -> None:
     small = plan(Matmul(m=256, n=256, k=256, dtype=DType.F32), "x86-64-v3").schedule
     few = plan(Matmul(m=6, n=256, k=256, dtype=DType.F32), "x86-64-v3").schedule
