@@ -8,7 +8,7 @@ on its way in time they are bound by arithmetic.
 
 from __future__ import annotations
 
-from kgen.schedule import CpuMatmul
+from kgen.schedule import AheadMatmul, CpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
@@ -28,10 +28,12 @@ from kgen.targets.cpu.schedule.few_rows import (
 PANEL_SHARE = 0.75
 #: K of a block, at most, where B is multiplied in place: 16 x 2048 x 2048 takes 1.33 ms, with 64 of
 #: K 1.57, with 256 as long (3 vectors of AVX-512, Zen 4); rows a power of two apart leave few sets
-#: of the second-level cache for more.
+#: of the second-level cache for more. Packed ones are fetched there: 31 x 4096 x 1024 takes 3.3 ms
+#: with 192 on AVX2, 3.0 with 128.
 PANEL_K = 128
-#: Tiles above each other from which on panels of a single line pay for being packed: 31 x 4096 x
-#: 1024 takes 3.1 ms on AVX2 so, 3.6 in place, but 16 x 2048 x 2048 as long either way (Zen 4).
+#: Tiles above each other from which on panels of a single line pay for being packed, each by its
+#: first tile, and fetched by those of the one before it: 31 x 4096 x 1024 takes 3.0 ms on AVX2 so,
+#: 3.4 if fetched as it is packed, 4.2 in place, but 16 x 2048 x 2048 1.6 and 1.4 in place (Zen 4).
 PACKED_TILES = 4
 #: Columns of a task, at most, whose B comes packed: the last panel of one is not fetched ahead, and
 #: 31 x 4096 x 1024 takes 2.45 ms with 96, 2.28 with 528 to 4096 (AVX-512, Zen 4).
@@ -66,11 +68,12 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
         nc = paired(spec.n, PACKED_COLUMNS, nr)
         return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=spec.k, nc=nc, pack_a=False, pack_b=False)
     row = nr * spec.accumulate.itemsize
-    packs = row <= LINE_BYTES and mc >= PACKED_TILES * mr
     most = int(PANEL_SHARE * target.limits["l1_bytes"]) // row
-    kc = balanced(spec.k, most if packs else min(most, PANEL_K), PACK_UNIT)
+    kc = balanced(spec.k, min(most, PANEL_K), PACK_UNIT)
     nc = paired(spec.n, spec.n, nr)
-    return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=packs)
+    packs = row <= LINE_BYTES and mc >= PACKED_TILES * mr
+    kind = AheadMatmul if packs else CpuMatmul
+    return kind(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=packs)
 
 
 def _tile(spec: Matmul, target: Target) -> tuple[int, int]:
