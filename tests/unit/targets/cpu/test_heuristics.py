@@ -1,10 +1,9 @@
-"""The CPU's heuristic schedules always fit; schedules that do not fit are refused with a remedy."""
+"""The CPU's heuristic schedules always fit, and what they are for some products."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import re
 from typing import Literal
 
 import pytest
@@ -12,39 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen import pipeline, targets
-from kgen.errors import ScheduleError
 from kgen.schedule import (
     AheadMatmul,
-    AmxMatmul,
     CpuMatmul,
     CpuSplitMatmul,
-    CpuStream,
     DotMatmul,
-    InnerMatmul,
     LimbsMatmul,
     OuterMatmul,
-    Schedule,
 )
-from kgen.spec import DType, Layout, Matmul, Operand, Spec
+from kgen.spec import DType, Layout, Matmul, Operand
 from kgen.spec.choices import BType
-from kgen.targets.base import Plan
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.assemble import assembly
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan
 from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
-from kgen.targets.cpu.plan.kernels.inner import InnerPlan
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
-from tests.specs import relu_of, softmax_of
+from tests.unit.targets.cpu.cpu_plans import plan
 
 TARGETS = [t.name for t in FAMILY.targets]
 EXTENTS = st.one_of(st.integers(1, 300), st.integers(1, 65536))
 SIDES = st.one_of(EXTENTS, st.integers(65536, 1 << 20))
-
-
-def plan(spec: Spec, target: str, schedule: Schedule | None = None) -> Plan:
-    found = FAMILY.find(target)
-    assert found is not None
-    return FAMILY.plan(spec, found, schedule or FAMILY.choose(spec, found))
 
 
 @settings(max_examples=150, deadline=None)
@@ -101,58 +86,6 @@ def test_a_task_that_packs_both_is_halved_along_m_where_that_is_even() -> None:
         planned = plan(Matmul(m=127, n=131, k=113, dtype=dtype), target)
         assert isinstance(planned, TiledPlan)
         assert (planned.blocks_m, planned.blocks_n) == blocks
-
-
-REFUSED = [
-    ("x86-64-v4", Matmul(m=64, n=64, k=64, dtype=DType.F32), {"nr": 40, "nc": 80}, "try nr=48"),
-    (
-        "x86-64-v4",
-        Matmul(m=64, n=64, k=64, dtype=DType.F32),
-        {"mr": 20, "nr": 32, "mc": 60},
-        "mr=14",
-    ),
-    ("x86-64-v3", Matmul(m=64, n=64, k=64, dtype=DType.F32), {"mr": 8, "nr": 16}, "try mr=6"),
-    ("x86-64-v4", Matmul(m=64, n=64, k=999, dtype=DType.F32), {"kc": 100}, "try kc=112"),
-    (
-        "x86-64-v4",
-        Matmul(m=640, n=64, k=64, dtype=DType.F32, layout=Layout.TN),
-        {"mr": 14, "nr": 32, "mc": 14},
-        "try mc=16",
-    ),
-    (
-        "x86-64-v4",
-        Matmul(m=512, n=512, k=512, dtype=DType.F32, beta=1.0),
-        {"mc": 560},
-        "smaller kc, mc or nc",
-    ),
-]
-
-
-@pytest.mark.parametrize(("target", "spec", "fields", "remedy"), REFUSED)
-def test_schedules_that_do_not_fit(
-    target: str, spec: Matmul, fields: dict[str, int], remedy: str
-) -> None:
-    base = CpuMatmul(mr=4, nr=16, mc=56, kc=64, nc=64)
-    with pytest.raises(ScheduleError, match=re.escape(remedy)) as error:
-        plan(spec, target, base.override(**fields))
-    assert "\n" not in str(error.value)
-
-
-def test_tiles_that_do_not_fit() -> None:
-    spec = Matmul(m=64, n=64, k=64, dtype=DType.BF16)
-    good = AmxMatmul(mr=32, nr=32, mc=64, kc=64, nc=64)
-    assert plan(spec, "x86-64-amx", good)
-    for fields, message in (
-        ({"mr": 48, "mc": 48}, "11 tile registers"),
-        ({"kc": 48}, "try kc=64"),
-        ({"nr": 24, "nc": 48}, "try nr=32"),
-    ):
-        with pytest.raises(ScheduleError, match=message):
-            plan(spec, "x86-64-amx", good.override(**fields))
-    with pytest.raises(ScheduleError, match="use AmxMatmul"):
-        plan(spec, "x86-64-amx", CpuMatmul(mr=4, nr=16, mc=4, kc=32, nc=16))
-    with pytest.raises(ScheduleError, match="use CpuMatmul"):
-        plan(spec, "x86-64-v4", good)
 
 
 def test_a_streamed_b_is_fetched_once_while_the_rows_before_are_multiplied() -> None:
@@ -470,132 +403,6 @@ def test_panels_are_fetched_while_others_are_multiplied(
     for other in ((6, 1024, 1024), (8, 4096, 4096)) if name == "x86-64-v3" else ():
         stream = plan(Matmul(m=other[0], n=other[1], k=other[2], dtype=DType.F32), name).schedule
         assert isinstance(stream, CpuMatmul) and stream.kc == 16
-
-
-def test_outer_products_that_do_not_fit() -> None:
-    spec = Matmul(m=4, n=40000, k=64, dtype=DType.F32)
-    good = OuterMatmul(mr=4, nr=32, mc=4, kc=64, nc=64, pack_a=False, pack_b=False)
-    assert plan(spec, "x86-64-v4", good)
-    for changed, message in (
-        (good.override(pack_b=1), "try mr=4, mc=4, pack_a=0, pack_b=0"),
-        (good.override(mr=2), "try mr=4, mc=4"),
-        (good.override(nr=8, nc=8), "try nr=16"),
-        (good.override(parts=8), "needs 43 vector registers"),
-        (good.override(nc=32000), "try a smaller kc, mc or nc"),
-    ):
-        with pytest.raises(ScheduleError, match=message):
-            plan(spec, "x86-64-v4", changed)
-    for other in (Layout.NT, Layout.TT):
-        with pytest.raises(ScheduleError, match="take layout nn"):
-            plan(Matmul(m=4, n=100, k=64, dtype=DType.F32, layout=other), "x86-64-v4", good)
-    with pytest.raises(ScheduleError, match="take layout nn"):
-        plan(Matmul(m=4, n=100, k=64, dtype=DType.F16), "x86-64-v4", good)
-
-
-@pytest.mark.parametrize("layout", [Layout.NT, Layout.TT])
-def test_pairs_of_a_transposed_b_or_an_odd_k_are_packed(layout: Layout) -> None:
-    schedule = DotMatmul(mr=4, nr=32, mc=64, kc=64, nc=64, pack_b=False)
-    for spec in (
-        Matmul(m=64, n=64, k=64, dtype=DType.BF16, layout=layout),
-        Matmul(m=64, n=64, k=63, dtype=DType.BF16),
-    ):
-        with pytest.raises(ScheduleError, match="try pack_b=1"):
-            plan(spec, "x86-64-v4+bf16", schedule)
-
-
-def test_pairs_that_do_not_fit() -> None:
-    spec = Matmul(m=64, n=64, k=64, dtype=DType.BF16)
-    good = DotMatmul(mr=4, nr=32, mc=64, kc=64, nc=64, pack_a=False)
-    assert plan(spec, "x86-64-v4+bf16", good)
-    for changed, message in (
-        (good.override(nr=8), "try nr=16"),
-        (good.override(mr=16), "try mr=14"),
-        (good.override(kc=21), "try kc=22"),
-    ):
-        with pytest.raises(ScheduleError, match=message):
-            plan(spec, "x86-64-v4+bf16", changed)
-    with pytest.raises(ScheduleError, match="try pack_a=1"):
-        plan(Matmul(m=64, n=64, k=63, dtype=DType.BF16), "x86-64-v4+bf16", good)
-    with pytest.raises(ScheduleError, match="try kc=32"):
-        plan(spec, "x86-64-v4+bf16", good.override(pack_a=1, kc=16))
-
-
-@pytest.mark.parametrize(
-    ("n", "device", "lines"), [(4096, "Zen 4", 4), (1024, "Zen 4", 0), (4096, "Golden Cove", 0)]
-)
-def test_columns_from_memory_are_fetched_a_few_lines_ahead(n: int, device: str, lines: int) -> None:
-    """To the first-level cache, each line once."""
-    found = FAMILY.find("x86-64-v3")
-    assert found is not None
-    target = dataclasses.replace(found, device=device)
-    for dtype in (DType.F32, DType.BF16):
-        spec = Matmul(m=1, n=n, k=4096, dtype=dtype, layout=Layout.NT)
-        planned = FAMILY.plan(spec, target, FAMILY.choose(spec, target))
-        assert isinstance(planned, InnerPlan)
-        assert planned.next_offsets == ((lines * 64,) if lines else ())
-        assert [planned.fetches_at(chain) for chain in planned.chains] == [True, False]
-
-
-def test_inner_products_that_do_not_fit() -> None:
-    spec = Matmul(m=8, n=100, k=64, dtype=DType.F32, layout=Layout.NT)
-    good = InnerMatmul(mr=8, nr=3, mc=8, kc=64, nc=48, pack_a=False, pack_b=False)
-    assert plan(spec, "x86-64-v4", good)
-    assert plan(spec, "x86-64-v4", good.override(kc=32))
-    for changed, message in (
-        (good.override(pack_b=1), "try pack_a=0, pack_b=0, kc=64"),
-        (good.override(kc=48), "try pack_a=0, pack_b=0, kc=64"),
-        (good.override(kc=8), "whole steps of 16; try pack_a=0, pack_b=0, kc=64"),
-        (good.override(nc=51), "try nc=64"),
-        (good.override(unroll=2), "needs 53 vector registers"),
-    ):
-        with pytest.raises(ScheduleError, match=message):
-            plan(spec, "x86-64-v4", changed)
-    with pytest.raises(ScheduleError, match="take layout nt"):
-        plan(Matmul(m=8, n=100, k=64, dtype=DType.F32), "x86-64-v4", good)
-
-
-@pytest.mark.parametrize(("n", "nc"), [(4096, 256), (4091, 256), (70, 48), (5, 16)])
-def test_columns_of_inner_products_are_streams_that_go_on(n: int, nc: int) -> None:
-    """Whole tiles take the first column of each part of a block, then the second ones; the columns
-    left over come last."""
-    schedule = InnerMatmul(mr=1, nr=4, mc=1, kc=64, nc=nc, pack_a=False, pack_b=False)
-    planned = plan(Matmul(m=1, n=n, k=64, dtype=DType.F32, layout=Layout.NT), "x86-64-v4", schedule)
-    assert isinstance(planned, InnerPlan)
-    assert planned.panels_step == 1
-    assert planned.tile_spread(planned.tile) == planned.spread
-    assert n % 4 == 0 or planned.tile_spread(planned.right_tile) == "1"
-    assert planned.columns_vary == (planned.spread == "%spread") == (n > nc and n % nc > 0)
-    if not planned.columns_vary:
-        spread = int(planned.panels_stop)
-        taken = [j + spread * c for j in range(spread) for c in range(4)]
-        assert sorted(taken) == list(range(min(n, nc) // 4 * 4))
-
-
-def test_stream_tasks() -> None:
-    with pytest.raises(ScheduleError, match="try task=128"):
-        plan(relu_of((1000,), dtype=DType.F32), "x86-64-v4", CpuStream(task=100, unroll=4))
-    with pytest.raises(ScheduleError, match="use CpuStream"):
-        plan(
-            softmax_of(2, 3, dtype=DType.F32),
-            "x86-64-v4",
-            CpuMatmul(mr=1, nr=1, mc=1, kc=1, nc=1),
-        )
-    assert plan(relu_of((70, 1000), dtype=DType.F32), "x86-64-v4").launches[0].grid == (2, 1, 1)
-
-
-@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64-neon"])
-def test_inner_products_do_not_spill(target: str) -> None:
-    """In no function of a tile: widening wants registers besides those of the sums."""
-    found = FAMILY.find(target)
-    assert found is not None
-    for m in (1, 2, 8):
-        spec = Matmul(m=m, n=256, k=4096, dtype=DType.F16, layout=Layout.NT)
-        planned = pipeline.plan(spec, found)
-        assert isinstance(planned, InnerPlan)
-        text = assembly(pipeline.source(planned).text, found.arch, planned.features)
-        loop = re.search(r"Inner Loop Header.*?\s(jb|jne|b\.lo|b\.ne)\s", text, re.DOTALL)
-        assert loop is not None
-        assert "Spill" not in loop[0] and "Reload" not in loop[0]
 
 
 def test_many_blocks_of_columns_are_an_even_number() -> None:

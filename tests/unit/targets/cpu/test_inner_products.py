@@ -1,0 +1,49 @@
+"""The code of inner products: how columns are walked, and that no register is spilled."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kgen import pipeline
+from kgen.schedule import (
+    InnerMatmul,
+)
+from kgen.spec import DType, Layout, Matmul
+from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.assemble import assembly
+from kgen.targets.cpu.plan.kernels.inner import InnerPlan
+from tests.unit.targets.cpu.cpu_plans import plan
+
+
+@pytest.mark.parametrize(("n", "nc"), [(4096, 256), (4091, 256), (70, 48), (5, 16)])
+def test_columns_of_inner_products_are_streams_that_go_on(n: int, nc: int) -> None:
+    """Whole tiles take the first column of each part of a block, then the second ones; the columns
+    left over come last."""
+    schedule = InnerMatmul(mr=1, nr=4, mc=1, kc=64, nc=nc, pack_a=False, pack_b=False)
+    planned = plan(Matmul(m=1, n=n, k=64, dtype=DType.F32, layout=Layout.NT), "x86-64-v4", schedule)
+    assert isinstance(planned, InnerPlan)
+    assert planned.panels_step == 1
+    assert planned.tile_spread(planned.tile) == planned.spread
+    assert n % 4 == 0 or planned.tile_spread(planned.right_tile) == "1"
+    assert planned.columns_vary == (planned.spread == "%spread") == (n > nc and n % nc > 0)
+    if not planned.columns_vary:
+        spread = int(planned.panels_stop)
+        taken = [j + spread * c for j in range(spread) for c in range(4)]
+        assert sorted(taken) == list(range(min(n, nc) // 4 * 4))
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64-neon"])
+def test_inner_products_do_not_spill(target: str) -> None:
+    """In no function of a tile: widening wants registers besides those of the sums."""
+    found = FAMILY.find(target)
+    assert found is not None
+    for m in (1, 2, 8):
+        spec = Matmul(m=m, n=256, k=4096, dtype=DType.F16, layout=Layout.NT)
+        planned = pipeline.plan(spec, found)
+        assert isinstance(planned, InnerPlan)
+        text = assembly(pipeline.source(planned).text, found.arch, planned.features)
+        loop = re.search(r"Inner Loop Header.*?\s(jb|jne|b\.lo|b\.ne)\s", text, re.DOTALL)
+        assert loop is not None
+        assert "Spill" not in loop[0] and "Reload" not in loop[0]
