@@ -259,6 +259,18 @@ def test_few_rows_of_pairs_by_a_b_in_the_last_level_cache(m: int, kc: int) -> No
         assert isinstance(near, OuterMatmul) and near.prefetch == 0
 
 
+@pytest.mark.parametrize(
+    ("m", "k", "nr", "kc"), [(2, 2048, 64, 16), (4, 2048, 32, 32), (5, 4096, 32, 64)]
+)
+def test_streams_of_pairs_take_one_strip_of_many_rows_of_b(
+    m: int, k: int, nr: int, kc: int
+) -> None:
+    """Two by 32 rows of B at once and more take up to twice as long."""
+    schedule = plan(Matmul(m=m, n=2048, k=k, dtype=DType.BF16), "x86-64-v4+bf16").schedule
+    assert isinstance(schedule, DotMatmul)
+    assert (schedule.nr, schedule.kc, schedule.pack_b) == (nr, kc, False)
+
+
 @pytest.mark.parametrize(("m", "nr"), [(5, 64), (6, 64), (7, 48), (8, 48)])
 def test_panels_of_few_rows_are_as_wide_as_registers_hold_all_rows(m: int, nr: int) -> None:
     """Of 32 registers two are not for sums and vectors of B."""

@@ -51,7 +51,10 @@ PANELS_VECTORS = 4
 #: four, Zen 4).
 STREAM_VECTORS, STREAM_VECTORS_FEW = 2, 4
 STREAM_FEW = 2
-#: Of vectors whose rows of B are interleaved within lanes, what such a tile has at most.
+#: Of vectors whose rows of B are interleaved within lanes, what such a tile has at most; of pairs
+#: of bf16 one by more than STREAM_FEW rows of A, which 32 rows of B or more pass at once (5 and 6 x
+#: 4096 x 4096 take 1.50 and 1.81 ms, 3.9 and 4.4 by two, 5 x 3072 x 2048 606 us and 1179, 4 x 2048
+#: x 4096 623 and 1135, 3 x 2048 x 2048 221 and 227; AVX-512, Zen 4).
 LANES_STRIPS = 2
 #: Rows of B side by side in that case, of s8, by rows of A. Their vectors cross lines of an
 #: array that is not aligned, which the next tile then reads again: few, lest a cache set has lost
@@ -94,7 +97,7 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
         kc = for_rows(spec, HALVES_K)
         # One vector by all rows is less of a line: 8 x 4160 x 4096 takes 5.4 ms with 8 of K.
         widths = widths[1:] or widths
-    if dot and (most := strip_vectors(spec, dot, vector, registers)):
+    if dot and (most := strip_vectors(spec, target, dot, vector, registers)):
         widths = range(most, most + 1)
         if spec.dtype is DType.S8 and spec.m <= STREAM_A_ROWS:
             kc = for_rows(spec, LANES_K)
@@ -157,12 +160,14 @@ def walks_panels(spec: Matmul, target: Target) -> bool:
     return few and fits and lines and core_of(target).finds_rows
 
 
-def strip_vectors(spec: Matmul, dot: Dot, vector: int, registers: int) -> int:
+def strip_vectors(spec: Matmul, target: Target, dot: Dot, vector: int, registers: int) -> int:
     """Vectors of a tile of all rows of A whose rows of B are interleaved within lanes; 0 if there
     is none."""
+    pairs = spec.dtype is DType.BF16 and gains_by_pairs(target)
+    most = 1 if pairs and spec.m > STREAM_FEW else LANES_STRIPS
     fits = (
         strips * dot.group
-        for strips in range(LANES_STRIPS, 0, -1)
+        for strips in range(most, 0, -1)
         if registers_needed(spec.m, strips * dot.group) <= registers
         and spec.m <= rows_in_cache(spec)
         and spec.n >= strips * dot.group * vector
