@@ -77,6 +77,14 @@ def all_true(m: Maker) -> str:
     return str(m.add("Cast", found, to=T.FLOAT))
 
 
+def repeated_heads(m: Maker) -> str:
+    """Each of two heads twice, as torch.onnx.export writes repeat_interleave."""
+    x = m.add("Transpose", m.input("x", (3, 4)), perm=[1, 0])
+    x = m.add("Reshape", x, m.constant([2, 2, 1, 3, 1], np.int64))
+    x = m.add("Tile", x, m.constant([1, 1, 2, 1, 5], np.int64))
+    return str(m.add("Reshape", x, m.constant([2, 4, 3, 5], np.int64)))
+
+
 def one_number(m: Maker) -> str:
     return str(m.add("ReduceMax", m.input("x", (3, 4)), keepdims=0))
 
@@ -90,7 +98,7 @@ def vectors(m: Maker) -> str:
     "make",
     [
         *(beside_rows, unused, like_data, chosen(True), chosen(False), wide_choice, all_true),
-        *(one_number, vectors),
+        *(repeated_heads, one_number, vectors),
     ],
 )
 def test_against_onnx(make: Callable[[Maker], str], tmp_path: Path) -> None:

@@ -160,11 +160,10 @@ def tile(b: Builder, node: Node, given: list[Value | None]) -> Value:
     """An axis that is repeated is a new one in front of it, expanded."""
     x = one(given)
     repeats = integers(b, one(given, 1), "repeats")
-    pairs = [(1, n) for n in x.shape]
-    wide = [(r, n) for r, (_, n) in zip(repeats, pairs, strict=True)]
-    narrow = b.reshape(x, [size for pair in pairs for size in pair])
-    grown = b.expand(narrow, [size for pair in wide for size in pair])
-    return b.reshape(grown, [r * n for r, n in wide])
+    wide = [(r, n) if r > 1 else (n,) for r, n in zip(repeats, x.shape, strict=True)]
+    narrow = b.reshape(x, [size for sizes in wide for size in (1,) * (len(sizes) - 1) + sizes[-1:]])
+    grown = b.expand(narrow, [size for sizes in wide for size in sizes])
+    return b.reshape(grown, b.result.shape)
 
 
 def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
