@@ -2,12 +2,12 @@
 ;
 ; computes:  out = A @ B, summed in f32
 ; target:    x86-64: x86_64 with sse2
-; schedule:  mainloop=blis,mr=2,nr=16,mc=64,kc=64,nc=64,pack_a=0,pack_b=0 (model)
-; launch:    1 task of 64 x 64 outputs: 1 x 1 blocks
+; schedule:  mainloop=blis,mr=2,nr=16,mc=64,kc=64,nc=32,pack_a=0,pack_b=0 (model)
+; launch:    2 tasks of 64 x 32 outputs: 1 x 2 blocks
 ; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
 ;              every mr rows of A, the mr x nr sums in registers
-; memory:    stack, 20480 B
-;            %acc: float [mc][nc], 320 B a row, 20480 B
+; memory:    stack, 12288 B
+;            %acc: float [mc][nc], 192 B a row, 12288 B
 ; arguments: a: input f32[64, 128], strides [128, 1]
 ;            b: input f32[128, 64], strides [64, 1]
 ;            out: output f32[64, 64], strides [64, 1]
@@ -23,13 +23,13 @@ enter:
   %sum_m0_n2.start = load <4 x float>, ptr %sum_m0_n2.at, align 16
   %sum_m0_n3.at = getelementptr i8, ptr %acc, i64 48
   %sum_m0_n3.start = load <4 x float>, ptr %sum_m0_n3.at, align 16
-  %sum_m1_n0.at = getelementptr i8, ptr %acc, i64 320
+  %sum_m1_n0.at = getelementptr i8, ptr %acc, i64 192
   %sum_m1_n0.start = load <4 x float>, ptr %sum_m1_n0.at, align 16
-  %sum_m1_n1.at = getelementptr i8, ptr %acc, i64 336
+  %sum_m1_n1.at = getelementptr i8, ptr %acc, i64 208
   %sum_m1_n1.start = load <4 x float>, ptr %sum_m1_n1.at, align 16
-  %sum_m1_n2.at = getelementptr i8, ptr %acc, i64 352
+  %sum_m1_n2.at = getelementptr i8, ptr %acc, i64 224
   %sum_m1_n2.start = load <4 x float>, ptr %sum_m1_n2.at, align 16
-  %sum_m1_n3.at = getelementptr i8, ptr %acc, i64 368
+  %sum_m1_n3.at = getelementptr i8, ptr %acc, i64 240
   %sum_m1_n3.start = load <4 x float>, ptr %sum_m1_n3.at, align 16
   br label %k.enter
 k.enter:
@@ -94,7 +94,7 @@ k.done:
 
 define void @matmul_64x64x128_f32_nn(ptr %a, ptr %b, ptr %out, i64 %begin, i64 %end) #0 {
 entry:
-  %acc = alloca [20480 x i8], align 64
+  %acc = alloca [12288 x i8], align 64
   br label %task.enter
 task.enter:
   br label %task.head
@@ -104,13 +104,17 @@ task.head:
   br i1 %task.more, label %task.body, label %task.done
 task.body:
   ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  %block.n = urem i64 %task, 2
+  %n0 = mul nuw i64 %block.n, 32
+  %b.n0.offset = mul nuw i64 %n0, 4
+  %b.n0 = getelementptr i8, ptr %b, i64 %b.n0.offset
 
   br label %acc.clear.enter
 acc.clear.enter:
   br label %acc.clear.head
 acc.clear.head:
   %acc.clear = phi i64 [ 0, %acc.clear.enter ], [ %acc.clear.after, %acc.clear.latch ]
-  %acc.clear.more = icmp ult i64 %acc.clear, 20480
+  %acc.clear.more = icmp ult i64 %acc.clear, 12288
   br i1 %acc.clear.more, label %acc.clear.body, label %acc.clear.done
 acc.clear.body:
   %acc.clear.at = getelementptr i8, ptr %acc, i64 %acc.clear
@@ -132,13 +136,13 @@ k0.body:
   %a.k.offset = mul nuw i64 %k0, 4
   %a.k = getelementptr i8, ptr %a, i64 %a.k.offset
   %b.k.offset = mul nuw i64 %k0, 256
-  %b.k = getelementptr i8, ptr %b, i64 %b.k.offset
+  %b.k = getelementptr i8, ptr %b.n0, i64 %b.k.offset
   br label %j.enter
 j.enter:
   br label %j.head
 j.head:
   %j = phi i64 [ 0, %j.enter ], [ %j.after, %j.latch ]
-  %j.more = icmp ult i64 %j, 64
+  %j.more = icmp ult i64 %j, 32
   br i1 %j.more, label %j.body, label %j.done
 j.body:
   ; ---- a panel of nr columns
@@ -156,14 +160,14 @@ p.i.head:
 p.i.body:
   %p.w.a.offset = mul nuw i64 %p.i, 512
   %p.w.a = getelementptr i8, ptr %a.k, i64 %p.w.a.offset
-  %p.w.row = mul nuw i64 %p.i, 320
+  %p.w.row = mul nuw i64 %p.i, 192
   %p.w.column = mul nuw i64 %j, 4
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
   %p.w.acc = getelementptr i8, ptr %acc, i64 %p.w.corner
   %p.w.next.part = udiv i64 %p.i, 2
   %p.w.panel = mul nuw i64 %j, 256
-  %p.w.next.row = udiv i64 %p.w.panel, 256
-  %p.w.next.column = urem i64 %p.w.panel, 256
+  %p.w.next.row = udiv i64 %p.w.panel, 128
+  %p.w.next.column = urem i64 %p.w.panel, 128
   %p.w.next.k = add nuw i64 %p.w.next.row, 64
   %p.w.next.offset = mul nuw i64 %p.w.next.k, 256
   %p.w.next = getelementptr i8, ptr %b.k, i64 %p.w.next.offset
@@ -187,6 +191,8 @@ k0.latch:
   br label %k0.head
 k0.done:
 
+  %out.n0.offset = mul nuw i64 %n0, 4
+  %out.n0 = getelementptr i8, ptr %out, i64 %out.n0.offset
   ; ---- epilogue
   br label %m.enter
 m.enter:
@@ -196,16 +202,16 @@ m.head:
   %m.more = icmp ult i64 %m, 64
   br i1 %m.more, label %m.body, label %m.done
 m.body:
-  %acc.offset = mul nuw i64 %m, 320
+  %acc.offset = mul nuw i64 %m, 192
   %acc.row = getelementptr i8, ptr %acc, i64 %acc.offset
   %out.offset = mul nuw i64 %m, 256
-  %out.row = getelementptr i8, ptr %out, i64 %out.offset
+  %out.row = getelementptr i8, ptr %out.n0, i64 %out.offset
   br label %n.enter
 n.enter:
   br label %n.head
 n.head:
   %n = phi i64 [ 0, %n.enter ], [ %n.after, %n.latch ]
-  %n.more = icmp ult i64 %n, 64
+  %n.more = icmp ult i64 %n, 32
   br i1 %n.more, label %n.body, label %n.done
 n.body:
   %x.acc.offset = mul nuw i64 %n, 4

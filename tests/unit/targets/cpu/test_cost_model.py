@@ -58,7 +58,10 @@ def test_the_first_candidate_is_chosen_and_all_fit(name: str) -> None:
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
 def test_two_cores_have_as_much_to_do(name: str) -> None:
     """Where it costs one of them little: blocks of rows come out as 30 and 20, or as one."""
-    for shape in ((50, 768, 768), (49, 512, 2048), (197, 768, 768), (256, 3072, 768)):
+    for shape in (
+        *((50, 768, 768), (49, 512, 2048), (197, 768, 768), (256, 3072, 768)),
+        *((128, 128, 128), (33, 512, 512)),
+    ):
         spec = product(*shape)
         schedule = FAMILY.candidates(spec, target(name))[0].schedule
         assert isinstance(schedule, CpuMatmul)

@@ -383,6 +383,21 @@ def test_a_b_in_the_last_level_cache_is_taken_by_panels(
 
 
 @pytest.mark.parametrize(
+    ("m", "n", "k", "tasks"),
+    [(12, 768, 3072, 4), (8, 2304, 768, 4), (32, 512, 2048, 4), (16, 2048, 2048, 2)],
+)
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+def test_short_products_by_panels_have_four_even_tasks(
+    name: str, m: int, n: int, k: int, tasks: int
+) -> None:
+    target = FAMILY.find(name)
+    assert target is not None
+    schedule = FAMILY.choose(Matmul(m=m, n=n, k=k, dtype=DType.F32), target)
+    assert isinstance(schedule, CpuMatmul) and schedule.mc >= m
+    assert -(-n // schedule.nc) == tasks
+
+
+@pytest.mark.parametrize(
     ("name", "shape", "constant", "tile", "packs_b"),
     [
         ("x86-64-v4", (6, 1024, 1024), (), (6, 64), False),

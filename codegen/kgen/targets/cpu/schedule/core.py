@@ -31,7 +31,7 @@ class Grid:
     `levels` register tiles are counted as high as the kernels make them, else as whole ones and a
     rest, which is what was measured. `tasks_cost` and `second_cost`: what it may cost one core to
     have more tasks, and to have even ones, of which the busier of two cores does at most the part
-    `even`.
+    `even`; products of less than `second_least` seconds are left in one task.
     """
 
     vectors: Mapping[int, tuple[int, ...]]
@@ -47,6 +47,7 @@ class Grid:
     tasks_cost: float = 1.01
     second_cost: float = 1.04
     even: float = 0.54
+    second_least: float = 200e-6
 
 
 ZEN_GRID = Grid(
@@ -68,6 +69,9 @@ ZEN_GRID = Grid(
     # With AVX2 17 products of 13 to 50 rows gain 3 to 10 % (50 x 768 x 768 556 us in tiles of 5
     # rows, 537 in 6 and 5; 31 x 512 x 384 124 in tiles of 4, 115).
     levels=(32,),
+    # 128 x 128 x 128 takes two threads 22 us in two tasks and 40 in one with AVX-512, 25 and 46
+    # with AVX2, and one thread as long.
+    second_least=30e-6,
 )
 GOLDEN_COVE_GRID = Grid(
     vectors={32: (2,), 64: (2, 3, 4)},

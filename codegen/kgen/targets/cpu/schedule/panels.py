@@ -38,6 +38,11 @@ PACKED_TILES = 4
 #: Columns of a task, at most, whose B comes packed: the last panel of one is not fetched ahead, and
 #: 31 x 4096 x 1024 takes 2.45 ms with 96, 2.28 with 528 to 4096 (AVX-512, Zen 4).
 PACKED_COLUMNS = 1056
+#: Multiply-adds up to which columns are cut into four tasks, if those are even: of two, a thread
+#: that is held up delays both. 12 x 768 x 3072 takes two threads 310 us so, 343 in two tasks, 32 x
+#: 512 x 2048 343 and 355, 8 x 2304 x 768 153 and 162 (AVX-512; AVX2: 433 and 467, 437 and 446, 245
+#: and 260), one thread as long either way; 16 x 2048 x 2048 and 16 x 1024 x 4096 gain none (Zen 4).
+QUARTERED_WORK = 1 << 25
 
 
 def uses_panels(spec: Matmul, target: Target) -> bool:
@@ -60,7 +65,7 @@ def uses_panels(spec: Matmul, target: Target) -> bool:
 
 
 def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
-    """In two tasks of columns, or more where B comes packed; then in a single block of K."""
+    """In two or four tasks of columns, or more where B comes packed; then in one block of K."""
     mr, vectors = _tile(spec, target)
     nr = vectors * vector_for(target, spec.accumulate, spec.n).count
     mc = rounded_up(spec.m, mr)
@@ -70,10 +75,17 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     row = nr * spec.accumulate.itemsize
     most = int(PANEL_SHARE * target.limits["l1_bytes"]) // row
     kc = balanced(spec.k, min(most, PANEL_K), PACK_UNIT)
-    nc = paired(spec.n, spec.n, nr)
+    nc = _task_columns(spec, target, nr)
     packs = row <= LINE_BYTES and mc >= PACKED_TILES * mr
     kind = AheadMatmul if packs else CpuMatmul
     return kind(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=packs)
+
+
+def _task_columns(spec: Matmul, target: Target, nr: int) -> int:
+    """Half of them, or a quarter of a short product's."""
+    half, quarter = paired(spec.n, spec.n, nr), rounded_up(-(-spec.n // 4), nr)
+    is_short = half < spec.n and spec.m * spec.n * spec.k <= QUARTERED_WORK
+    return quarter if is_short and 2 * quarter <= core_of(target).grid.even * spec.n else half
 
 
 def _tile(spec: Matmul, target: Target) -> tuple[int, int]:

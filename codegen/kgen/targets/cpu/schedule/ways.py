@@ -42,7 +42,7 @@ NARROW_IN_PLACE = 16
 #: Slices of a stream that is cut along K, each of so many blocks at least; and multiply-adds from
 #: which one is: a launch more takes a microsecond or two.
 SLICES, SLICE_BLOCKS, SLICED_WORK = 4, 4, 1 << 22
-#: Seconds under which a task is not cut for the sake of more.
+#: Seconds under which a task is not cut for the sake of more than two.
 TASK_SECONDS = 100e-6
 #: As many products, each of several tasks, or more come out even.
 EVEN_BATCH = 8
@@ -104,7 +104,7 @@ def spread(
     """Of those that cost one core little more than the best, the one whose tasks keep more cores
     busy; tasks that two cores have as much to do with may cost more than further ones."""
     least = candidates[0].seconds
-    wanted = min(ENOUGH_TASKS, max(1, int(least / TASK_SECONDS)))
+    wanted = max(1 + (least >= grid.second_least), min(ENOUGH_TASKS, int(least / TASK_SECONDS)))
 
     def tasks(candidate: Candidate[CpuMatmul]) -> int:
         schedule = candidate.schedule
