@@ -78,9 +78,9 @@ class InnerPlan(StartsPlan, TiledPlan):
         return self.sums.integers
 
     @property
-    def upper_half(self) -> int:
-        """The mask of a word's."""
-        return UPPER_HALF
+    def upper(self) -> str:
+        """The mask of a word's upper half."""
+        return self.words.splat(UPPER_HALF)
 
     @property
     def add(self) -> str:
