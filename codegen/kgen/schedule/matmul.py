@@ -280,8 +280,9 @@ class CpuMatmul(Schedule):
 
 @frozen
 class AheadMatmul(CpuMatmul):
-    """The same blocking of a B that is packed as it lies: the register tiles of a panel of B fetch
-    some rows each of the one that is packed next."""
+    """The same blocking, whose register tiles fetch B: some rows each of the panel that is packed
+    next, where B is packed as it lies; what they read some steps later of their own panels, where
+    it comes packed and a tile has all rows."""
 
     mainloop: ClassVar[str] = "ahead"
 

@@ -10,7 +10,7 @@ import pytest
 from kgen import pipeline
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, CpuMatmul, DotMatmul, Schedule
-from kgen.spec import DType, Epilogue, Layout, Matmul
+from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen_runtime.backends.cpu import workers as cpu_workers
 from kgen_runtime.backends.cpu.workers import Job
@@ -109,11 +109,24 @@ def test_panels_fetched_ahead(dtype: DType, layout: Layout) -> None:
     assert isinstance(planned, TiledPlan) and planned.fetches_to_pack and planned.fetches_sums
 
 
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F16])
+def test_what_came_packed_is_fetched_ahead(name: str, dtype: DType) -> None:
+    """Panels of the first-level cache and longer ones, the last one cut; blocks of K."""
+    pack_a = dtype is DType.F16
+    for m, n, k in ((3, 47, 33), (5, 101, 1031), (6, 130, 7), (4, 64, 512)):
+        spec = product(dtype, m, n, k, constant=(Operand.B,), batch=2)
+        schedule = AheadMatmul(mr=m, nr=16, mc=m, kc=k, nc=48, pack_a=pack_a, pack_b=False)
+        check(spec, here(name), schedule)
+        check(spec, here(name), schedule.override(kc=64))
+
+
 def test_what_is_not_packed_is_not_fetched_ahead() -> None:
     found = target("x86-64-v3")
     for spec, schedule in (
         (product(DType.F32, 41, 73, 97, layout=Layout.NT), AHEAD),
         (product(DType.F32, 41, 73, 97), AHEAD.override(pack_b=0)),
+        (product(DType.F32, 41, 73, 97, constant=(Operand.B,)), AHEAD.override(pack_b=0)),
     ):
         with pytest.raises(ScheduleError, match="try mainloop=blis"):
             pipeline.plan(spec, found, schedule)

@@ -25,10 +25,10 @@ class Cycles:
     #: A line of A that another pass over its rows reads from beyond the second-level cache.
     a_again: float
     #: A line of B read again: of a packed panel, by the cache that holds it; of one that came
-    #: packed and leaves the first-level cache, panel behind panel; of rows far apart in the
-    #: second-level cache, and where B leaves that.
+    #: packed and leaves the first- or the second-level cache, panel behind panel; of rows far
+    #: apart in the second-level cache, and where B leaves that.
     b_again: tuple[float, float, float]
-    b_prepacked: float
+    b_prepacked: tuple[float, float]
     b_strided: float
     b_strided_far: float
     #: Of a B in place: more of a line where its rows meet in a cache set; of a row that lies in a
@@ -72,7 +72,8 @@ class Cycles:
 #: (AVX2: 256 x 256 x 256 takes 300 us in place or packed, 450 and 390 beside a busy core), and what
 #: is packed again (AVX-512: 256 x 3072 x 768 takes 13.3 ms packed by three blocks of rows, 11.7 by
 #: one or in place); and with AVX-512, by 500 schedules of 23 products, a B that came packed, whose
-#: panels cost next to nothing to read again, and A beyond the second-level cache (128 x 2048 x 2048
+#: panels cost next to nothing to read again (49 x 512 x 4608 up to 9 % beside busy neighbours, by
+#: panels larger than the second-level cache), and A beyond that cache (128 x 2048 x 2048
 #: takes 10.1 to 10.4 ms in blocks of 704 of K with A packed, 9.6 by all of K and rows in place; by
 #: weights as they lie 10.7 with A packed, 10.0 in place); there also what a further pass over B
 #: costs (128 x 2048 x 2048 takes 10.5 ms by blocks of 72 and 56 rows, 9.8 by one; 128 x 3072 x 768
@@ -86,7 +87,7 @@ ZEN_4_WIDE = Cycles(
     a_alias=0.19,
     a_again=5.2,
     b_again=(0.21, 0.28, 0.68),
-    b_prepacked=0.02,
+    b_prepacked=(0.02, 0.1),
     b_strided=0.11,
     b_strided_far=0.15,
     b_alias=0.097,
@@ -116,7 +117,7 @@ ZEN_4_NARROW = Cycles(
     a_alias=0.38,
     a_again=10.0,
     b_again=(0.21, 0.22, 0.8),
-    b_prepacked=0.27,
+    b_prepacked=(0.27, 0.27),
     b_strided=0.35,
     b_strided_far=0.21,
     b_alias=0.24,
@@ -151,7 +152,7 @@ GOLDEN_COVE_WIDE = Cycles(
     a_alias=0.24,
     a_again=30.0,
     b_again=(0.26, 0.6, 0.91),
-    b_prepacked=0.62,
+    b_prepacked=(0.62, 0.62),
     b_strided=0.37,
     b_strided_far=0.35,
     b_alias=0.29,
@@ -181,7 +182,7 @@ GOLDEN_COVE_NARROW = Cycles(
     a_alias=0.063,
     a_again=30.0,
     b_again=(0.075, 0.13, 0.91),
-    b_prepacked=0.27,
+    b_prepacked=(0.27, 0.27),
     b_strided=0.1,
     b_strided_far=0.24,
     b_alias=0.45,

@@ -31,6 +31,13 @@ NEAR, HALF_NEAR = 3 / 8, 1 / 2
 #: (160 us, 184 by rows of B); and of pairs of bf16, the same (2 rows 54 us instead of 67, 3 rows
 #: 67 instead of 137).
 TILES_FROM, PAIRS_FROM = 3, 2
+#: Rows of A from which the panels of an f32 B that comes packed are fetched ahead of a tile of all
+#: rows, if it is larger than NEAR: as many as are multiplied by a line while the last-level cache
+#: or memory gives the next one. From half of that cache 3 rows take 387 us without and 334 with it
+#: (AVX-512) or 585 and 375 (AVX2; 2048 x 2048); from memory 3 x 5120 x 2048 1.2 and 1.6 ms, 4 x
+#: 4096 x 4096 2.1 and 2.6, but 8 rows 3.9 and 3.1 (AVX-512). In vectors of half a line 3 rows gain
+#: there, too (2.07 and 1.67 ms; Zen 4).
+AHEAD_ROWS, AHEAD_ROWS_FAR = 3, 5
 
 
 def is_large(spec: Matmul, target: Target) -> bool:
@@ -71,6 +78,18 @@ def place_of_b(spec: Matmul, target: Target) -> Place:
     if is_near(spec, target):
         return Place.NEAR
     return Place.HALF_NEAR if is_near(spec, target, HALF_NEAR) else Place.FAR
+
+
+def reads_panels_ahead(spec: Matmul, target: Target) -> bool:
+    """The panels of a B that comes packed are fetched ahead of a tile of all rows; not on cores
+    that find them by themselves, where that is not measured."""
+    width = target.limits["vector_bytes"]
+    plain = spec.constant and spec.dtype is spec.b_type is DType.F32 and 2 * width >= LINE_BYTES
+    place = place_of_b(spec, target)
+    if not plain or place in (Place.FOUND, Place.NEAR):
+        return False
+    is_far = width == LINE_BYTES and place is Place.FAR
+    return spec.m >= (AHEAD_ROWS_FAR if is_far else AHEAD_ROWS)
 
 
 def takes_strips(spec: Matmul, target: Target) -> bool:

@@ -23,7 +23,13 @@ from kgen.targets.cpu.schedule.blocking import (
 )
 from kgen.targets.cpu.schedule.core import Grid, core_of
 from kgen.targets.cpu.schedule.cost_model import predict
-from kgen.targets.cpu.schedule.few_rows import STREAM_A_ROWS, STREAM_ROWS, is_large, streams
+from kgen.targets.cpu.schedule.few_rows import (
+    STREAM_A_ROWS,
+    STREAM_ROWS,
+    is_large,
+    reads_panels_ahead,
+    streams,
+)
 from kgen.targets.cpu.schedule.panels import panels_matmul, uses_panels
 from kgen.targets.cpu.schedule.streams import stream_matmul
 
@@ -56,7 +62,8 @@ def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
 def only_way(spec: Matmul, target: Target) -> CpuMatmul | None:
     """Of few rows by a large B: no other one is worth a comparison."""
     if uses_panels(spec, target):
-        return panels_matmul(spec, target)
+        way = panels_matmul(spec, target)
+        return ahead(way) if way.mc <= way.mr and reads_panels_ahead(spec, target) else way
     if streams(spec, target) and not has_short_blocks(spec, target):
         widened = spec.dtype is not spec.accumulate
         stream = stream_matmul(spec, target, packs_a=widened or spec.m > STREAM_A_ROWS)
@@ -167,10 +174,12 @@ def every_block(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
 def with_panels_ahead(
     spec: Matmul, target: Target, found: Iterable[CpuMatmul]
 ) -> Iterator[CpuMatmul]:
-    """Tiles fetch what is packed next, where that is so; all of K of what is widened both ways."""
+    """Tiles fetch what is packed next, where that is so; all of K of what is widened both ways. A
+    tile of all rows, what came packed."""
     is_ahead, widened = packs_ahead(spec, target), spec.b_type is not spec.accumulate
+    reads = reads_panels_ahead(spec, target)
     for way in found:
-        fetches = is_ahead and way.pack_b
+        fetches = (is_ahead and way.pack_b) or (reads and way.mc <= way.mr)
         if not fetches or (widened and way.kc >= spec.k):
             yield way
         if fetches:

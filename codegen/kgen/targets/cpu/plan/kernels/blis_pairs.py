@@ -15,7 +15,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.checks import check_multiple
-from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
+from kgen.targets.cpu.plan.kernels.blis import PANELS_AHEAD, BlisPlan, plan_blis
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
 from kgen.targets.cpu.plan.tiles.tile import Row, Tile
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
@@ -23,10 +23,10 @@ from kgen.targets.cpu.plan.vectors import UPPER_HALF, Vector
 from kgen_runtime.values import frozen
 
 PAIR = 2
-#: The part of the last-level cache from which B is fetched, and how many bytes ahead in each panel:
+#: The part of the last-level cache from which B is fetched, PANELS_AHEAD bytes ahead in each panel:
 #: 1 x 4096 x 4096 takes 1.13 ms with none, 1.30 with 1024, 0.97 with 2048, 0.75 to 1.2 with 4096,
 #: 1.13 with 16384 (Zen 4).
-FAR_PART, PAIRS_AHEAD = 1 / 4, 4096
+FAR_PART = 1 / 4
 #: Sums that hide the latency of a multiply-add (4 cycles, two a cycle).
 ENOUGH_SUMS = 8
 
@@ -83,7 +83,7 @@ class PairsPlan(BlisPlan):
 
     @property
     def panel_ahead(self) -> int:
-        return super().panel_ahead if self.panels_are_short else PAIRS_AHEAD
+        return super().panel_ahead if self.panels_are_short else PANELS_AHEAD
 
     def has_two_sums(self, tile: Tile) -> bool:
         """Each half of the pairs has sums of its own, if there is room (1 x
