@@ -256,15 +256,17 @@ def neighbours_that_differ(plan: Plan) -> list[Schedule]:
 @dataclass
 class Buffers:
     """What kernels of one spec share, so that all find it in the same cache: with a B of their own
-    each, those of a race would read it from memory (6 x 1024 x 1024: 0.4 ms instead of 0.1)."""
+    each, those of a race would read it from memory (6 x 1024 x 1024: 0.4 ms instead of 0.1). They
+    last as long as this does: a backend's are gone with it, and each kernel has a backend."""
 
     known: dict[tuple[str, int], Any] = dataclasses.field(default_factory=dict)
+    owner: CpuBackend = dataclasses.field(default_factory=lambda: CpuBackend(num_threads=1))
 
-    def of(self, backend: CpuBackend, sizes: Mapping[str, int]) -> dict[str, Any]:
+    def of(self, sizes: Mapping[str, int]) -> dict[str, Any]:
         """By name, as large as said."""
         for name, nbytes in sizes.items():
             if (name, nbytes) not in self.known:
-                buffer = self.known[name, nbytes] = backend.alloc(nbytes)
+                buffer = self.known[name, nbytes] = self.owner.alloc(nbytes)
                 bytes_at(buffer, nbytes)[:] = np.uint8(INPUT)
         return {name: self.known[name, nbytes] for name, nbytes in sizes.items()}
 
@@ -278,10 +280,10 @@ def prepared(plan: Plan, shared: Buffers | None = None) -> Call:
     kernel = backend.load(
         entry, {"main": Code(artifact=artifact, data=packed.files[artifact.file])}
     )
-    buffers = (shared or Buffers()).of(backend, entry.sizes)
-    call = backend.prepare(kernel, buffers)
+    shared = shared or Buffers()
+    call = backend.prepare(kernel, shared.of(entry.sizes))
 
-    def run(_alive: object = (backend, kernel, buffers)) -> None:
+    def run(_alive: object = (backend, kernel, shared)) -> None:
         call()
 
     return run
