@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from kgen_runtime.expressions.definitions import DEFINITIONS, REDUCTIONS, ROWS
 from kgen_runtime.expressions.formulas import NUMBERS, Formulas, number
@@ -31,7 +32,11 @@ class Evaluator:
         return number(at)
 
     def apply(self, name: str, arguments: list[Value]) -> Value:
-        return DEFINITIONS[name](self.m, *arguments)
+        return self.function(name)(*arguments)
+
+    def function(self, name: str) -> Callable[..., Value]:
+        """What computes a call, for callers with many of them."""
+        return partial(DEFINITIONS[name], self.m)
 
 
 class Integers(Evaluator):
@@ -45,8 +50,9 @@ class Integers(Evaluator):
         found = super().value(at)
         return int(found) if isinstance(found, float) else found
 
-    def apply(self, name: str, arguments: list[Value]) -> Value:
-        return self.wrapped(super().apply(name, arguments))
+    def function(self, name: str) -> Callable[..., Value]:
+        exact = super().function(name)
+        return lambda *arguments: self.wrapped(exact(*arguments))
 
     def wrapped(self, x: Value) -> Value:
         half = 1 << (self.bits - 1)

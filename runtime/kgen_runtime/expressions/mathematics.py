@@ -56,7 +56,10 @@ class Scalars:
         return math.copysign(math.inf, x) * math.copysign(1.0, y)
 
     def exp(self, x: float) -> float:
-        return _overflowing(math.exp, x)
+        try:
+            return math.exp(x)
+        except OverflowError:
+            return math.inf
 
     def expm1(self, x: float) -> float:
         return _overflowing(math.expm1, x)

@@ -37,8 +37,7 @@ class ScalarRows(Rows):
     def each(self, name: str, arguments: list[Any]) -> Any:
         if not any(isinstance(argument, list) for argument in arguments):
             return self.one.apply(name, arguments)
-        columns = zip(*map(self.columns, arguments), strict=True)
-        return [self.one.apply(name, list(values)) for values in columns]
+        return list(map(self.one.function(name), *map(self.columns, arguments)))
 
     def columns(self, x: Any) -> list[Any]:
         return x if isinstance(x, list) else [x] * self.count
@@ -55,7 +54,7 @@ class ScalarRows(Rows):
             return int(self.one.wrapped(folds[name](values)))
         if name == "sum":
             return total(values)
-        if any(math.isnan(v) for v in values):
+        if any(map(math.isnan, values)):
             return math.nan
         if name == "prod":
             return math.prod(values)
