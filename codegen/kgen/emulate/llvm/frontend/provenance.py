@@ -25,7 +25,7 @@ def written_by(module: Module, name: str) -> frozenset[str] | None:
     """Names of a kernel's parameters and of globals that it may write; None for any memory. The
     last few are kept, as the parser keeps modules."""
     kernel = module.functions[name]
-    if any(ins.callee in module.functions for ins in _instructions(kernel)):
+    if any(_written(ins) for other in _called(module, kernel) for ins in _instructions(other)):
         return None
     origins = _origins(kernel)
     written: set[str] = set()
@@ -33,6 +33,18 @@ def written_by(module: Module, name: str) -> frozenset[str] | None:
         for operand in _written(ins):
             written |= _of(operand, origins)
     return None if _ANYWHERE in written else frozenset(written)
+
+
+def _called(module: Module, kernel: Function) -> list[Function]:
+    """The module's functions that a kernel calls, and those that these call."""
+    found: dict[str, Function] = {}
+    left = [kernel]
+    while left:
+        callees = {ins.callee for ins in _instructions(left.pop())} & module.functions.keys()
+        new = {name: module.functions[name] for name in callees - found.keys()}
+        found |= new
+        left += new.values()
+    return list(found.values())
 
 
 def _instructions(function: Function) -> list[Instruction]:
@@ -51,8 +63,11 @@ def _written(ins: Instruction) -> tuple[Operand, ...]:
         return ()
     if ins.callee.startswith(("llvm.memcpy", "llvm.memmove", "llvm.memset")):
         return ins.operands[:1]
+    if pointers := tuple(o for o in ins.operands if isinstance(o.type.element, Pointer)):
+        return pointers
+    # A resource may be four words, and so any operand.
     resources = "buffer.store" in ins.callee or "buffer.atomic" in ins.callee
-    return tuple(o for o in ins.operands if resources or isinstance(o.type.element, Pointer))
+    return ins.operands if resources else ()
 
 
 def _origins(kernel: Function) -> dict[str, frozenset[str]]:
