@@ -76,6 +76,17 @@ def test_a_wrong_step_is_named_with_its_nodes(made: Bundle, expected: Truth) -> 
     assert [step.passed for step in found.steps] == [True, False, True]
 
 
+def test_a_step_of_another_size_than_the_model_says_is_wrong(made: Bundle, expected: Truth) -> None:
+    (program,) = made.manifest.programs
+    (output,) = program.outputs
+    cut = {**expected.exact, output.name: expected.exact[output.name][:-1]}
+    found = verified(made, program, dataclasses.replace(expected, exact=cut)).first_wrong
+    size = expected.exact[output.name].size
+    assert found is not None and found.number == 2
+    less = cut[output.name].size
+    assert found.reason == f"{output.name} has {size} elements, {less} in the model"
+
+
 def test_on_the_command_line(
     capsys: pytest.CaptureFixture[str], model: Path, tmp_path: Path
 ) -> None:
