@@ -321,9 +321,8 @@ class LimbsMatmul(CpuMatmul):
 @frozen
 class InnerMatmul(CpuMatmul):
     """Inner products of mr rows of A with nr columns of B, vectors along all of K (kc = k),
-    `unroll` of them at a time, for operands whose K lies side by side; nothing is packed.
-    `prefetch`: B is fetched so many lines ahead or, where K is cut into blocks, what so many tiles
-    behind read of it."""
+    `unroll` of them at a time, for operands whose K lies side by side; nothing is packed. Where K
+    is cut into blocks, what `prefetch` tiles behind read of B is fetched meanwhile."""
 
     mainloop: ClassVar[str] = "inner"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})

@@ -7,9 +7,7 @@ import re
 import pytest
 
 from kgen import pipeline
-from kgen.schedule import (
-    InnerMatmul,
-)
+from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
@@ -32,6 +30,23 @@ def test_columns_of_inner_products_are_streams_that_go_on(n: int, nc: int) -> No
         spread = int(planned.panels_stop)
         taken = [j + spread * c for j in range(spread) for c in range(4)]
         assert sorted(taken) == list(range(min(n, nc) // 4 * 4))
+
+
+@pytest.mark.parametrize(
+    ("target", "once"), [("x86-64-v3", [True, False]), ("x86-64-v4", [True] * 2)]
+)
+@pytest.mark.parametrize("dtype", [DType.F32, DType.BF16])
+def test_each_line_of_the_next_tiles_is_fetched_once(
+    dtype: DType, target: str, once: list[bool]
+) -> None:
+    """Vectors of half a line come in twos."""
+    schedule = InnerMatmul(
+        mr=1, nr=2, mc=1, kc=128, nc=16, pack_a=False, pack_b=False, unroll=2, prefetch=1
+    )
+    planned = plan(Matmul(m=1, n=64, k=256, dtype=dtype, layout=Layout.NT), target, schedule)
+    assert isinstance(planned, InnerPlan) and planned.k_blocked
+    assert [planned.fetches_at(chain) for chain in planned.chains] == once
+    assert planned.next_offsets == (256 * dtype.itemsize,)
 
 
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64-neon"])

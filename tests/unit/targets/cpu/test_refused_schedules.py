@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import pytest
@@ -17,8 +16,6 @@ from kgen.schedule import (
     OuterMatmul,
 )
 from kgen.spec import DType, Layout, Matmul
-from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.kernels.inner import InnerPlan
 from tests.specs import relu_of, softmax_of
 from tests.unit.targets.cpu.cpu_plans import plan
 
@@ -120,22 +117,6 @@ def test_pairs_that_do_not_fit() -> None:
         plan(Matmul(m=64, n=64, k=63, dtype=DType.BF16), "x86-64-v4+bf16", good)
     with pytest.raises(ScheduleError, match="try kc=32"):
         plan(spec, "x86-64-v4+bf16", good.override(pack_a=1, kc=16))
-
-
-@pytest.mark.parametrize(
-    ("n", "device", "lines"), [(4096, "Zen 4", 4), (1024, "Zen 4", 0), (4096, "Golden Cove", 0)]
-)
-def test_columns_from_memory_are_fetched_a_few_lines_ahead(n: int, device: str, lines: int) -> None:
-    """To the first-level cache, each line once."""
-    found = FAMILY.find("x86-64-v3")
-    assert found is not None
-    target = dataclasses.replace(found, device=device)
-    for dtype in (DType.F32, DType.BF16):
-        spec = Matmul(m=1, n=n, k=4096, dtype=dtype, layout=Layout.NT)
-        planned = FAMILY.plan(spec, target, FAMILY.choose(spec, target))
-        assert isinstance(planned, InnerPlan)
-        assert planned.next_offsets == ((lines * 64,) if lines else ())
-        assert [planned.fetches_at(chain) for chain in planned.chains] == [True, False]
 
 
 def test_inner_products_that_do_not_fit() -> None:

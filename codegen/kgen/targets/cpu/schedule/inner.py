@@ -13,7 +13,6 @@ from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner, k_of_step, til
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.block_sizes import rounded_up
 from kgen.targets.cpu.schedule.core import core_of
-from kgen.targets.cpu.schedule.few_rows import HALF_NEAR
 
 #: Up to this many rows or columns nothing is packed: both operands are multiplied as they lie.
 #: AMX tiles, whose B must be packed, pay from fewer rows on, if B is in the second-level cache.
@@ -33,12 +32,6 @@ MEMORY_BYTES, L3_BYTES, FAR_LOAD = 11, 20, 2
 #: lost where many are on their way (4 rows by 4096 x 4096: 1.2x in f32 and bf16, Zen 4), once on
 #: cores that find them by themselves as well (f32: 2.7 ms, 3.0 if twice; Golden Cove).
 PREFETCH, PREFETCH_FOUND = 2, 1
-#: Lines ahead of which a column of a B from memory is fetched to the first-level cache, where all
-#: of K is taken at once: the hardware has it in the second level, but multiply-adds that wait for
-#: that fill their queues, and no further line is asked for (1 x 4096 x 4096 in bf16 on AVX2 takes
-#: 0.93 ms, 1.10 with none, 1.31 with 16 lines, where `read` takes 0.84; in f32 2.62, 2.85 and 3.4;
-#: of a B in the last-level cache 1 x 2048 x 2048 loses a quarter; Zen 4).
-LINES_AHEAD = 4
 #: Multiply-adds of a task, and tasks that keep the cores of a common machine busy to the end.
 TASK_WORK, ENOUGH_TASKS = 1 << 20, 32
 
@@ -76,13 +69,7 @@ def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
         nc = min(nc, rounded_up(longest, math.lcm(nr, count)))
     unroll = chains(spec, target, mr, nr)
     kc = k_block(spec, target, mr, nr, unroll) if spec.m <= spec.n else spec.k
-    finds_rows = core_of(target).finds_rows
-    if kc == spec.k:
-        size = spec.k * spec.n * spec.b_type.itemsize
-        is_far = size > HALF_NEAR * target.limits["l3_bytes"]
-        prefetch = LINES_AHEAD if is_far and not finds_rows else 0
-    else:
-        prefetch = PREFETCH_FOUND if finds_rows else PREFETCH
+    prefetch = PREFETCH_FOUND if core_of(target).finds_rows else PREFETCH
     return InnerMatmul(
         mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=False, pack_b=False, unroll=unroll,
         prefetch=prefetch,

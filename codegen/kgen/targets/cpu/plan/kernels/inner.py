@@ -165,20 +165,10 @@ class InnerPlan(StartsPlan, TiledPlan):
 
     @property
     def next_offsets(self) -> tuple[int, ...]:
-        """Bytes in B from what is multiplied to what is fetched: of the same columns or, where K is
-        cut into blocks, those of the next tiles, of the same block: once if other tiles do as
-        well."""
-        ahead = self.schedule.prefetch
-        if not self.k_blocked:
-            return (ahead * LINE_BYTES,) if ahead and not self.has_blocks else ()
-        tiles = ahead if self.row_tiles == 1 else min(ahead, 1)
+        """Bytes in B from a tile's columns to those that it fetches, of the same block of K: once
+        if other tiles do as well."""
+        tiles = self.schedule.prefetch if self.row_tiles == 1 else min(self.schedule.prefetch, 1)
         return tuple((i + 1) * self.b_strides[2] for i in range(tiles))
-
-    @property
-    def fetch_locality(self) -> int:
-        """LLVM's number of the cache that it is fetched to: the first level or, of the next tiles,
-        the second."""
-        return 2 if self.k_blocked else 3
 
     def fetches_at(self, chain: Chain) -> bool:
         """Once for each line that a step reads."""
