@@ -38,6 +38,27 @@ def test_every_number_of_rows(name: str, constant: tuple[Operand, ...], m: int) 
         check(spec, found)
 
 
+@pytest.mark.parametrize("m", [5, 6, 7, 9, 10, 12, 14, 15, 16, 31])
+def test_rows_that_the_hardware_walks(m: int) -> None:
+    """All of K by a tile of all rows; else panels of three vectors (Zen 5)."""
+    found = dataclasses.replace(small_l2(here("x86-64-v4")), device="Zen 5")
+    for n, fields in ((101, {"epilogue": (Epilogue.BIAS,)}), (1031, {"batch": 2})):
+        check(product(m, n, **fields), found)
+    chosen = pipeline.plan(product(m, 2304, 768), found).schedule
+    assert isinstance(chosen, CpuMatmul)
+    one_tile = m <= 14
+    vectors = (4 if m <= 6 else 3 if m <= 9 else 2) if one_tile else 3
+    assert (chosen.mc == chosen.mr) == one_tile
+    assert (chosen.nr, chosen.kc) == (16 * vectors, 768 if one_tile else 256)
+
+
+def test_rows_that_meet_in_a_cache_set_are_short_blocks() -> None:
+    """6 x 1024 x 1024 takes 81 us by all of K, 67 by 128 (Zen 5)."""
+    found = dataclasses.replace(here("x86-64-v4"), device="Zen 5")
+    chosen = pipeline.plan(product(6, 1024, 1024), found).schedule
+    assert isinstance(chosen, CpuMatmul) and (chosen.mr, chosen.kc) == (6, 128)
+
+
 @pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("layout", list(Layout), ids=lambda layout: layout.value)
 @pytest.mark.parametrize(("pack_a", "pack_b"), [(0, 1), (1, 1), (1, 0)])

@@ -23,6 +23,7 @@ from kgen.targets.cpu.schedule.few_rows import (
     place_of_b,
     streams,
     takes_blocks,
+    widens_pairs,
 )
 from kgen_runtime.values import frozen
 
@@ -144,7 +145,7 @@ def is_outer(spec: Matmul, target: Target) -> bool:
         return False
     if rows.taken is Taken.WORDS:
         return spec.m <= WORDS_ROWS and not core_of(target).finds_rows
-    if takes_blocks(spec, target):
+    if takes_blocks(spec, target) or widens_pairs(spec, target):
         return False
     pairs = rows.taken is Taken.GROUPS and spec.dtype is DType.BF16
     return not pairs or spec.m <= PAIRS_ROWS or gains_by_pairs(target)
@@ -160,8 +161,9 @@ def fits_outer(spec: Matmul, target: Target) -> bool:
 
 def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     """As many rows of B at once, and as wide steps, as the registers allow."""
-    rows, place = rows_of_b(spec, target), place_of_b(spec, target)
+    rows = rows_of_b(spec, target)
     assert rows
+    place = Place.FOUND if core_of(target).walks_rows else place_of_b(spec, target)
     made_of = _made_of(rows, target)
     walk = WALKS[made_of][place]
     # A step takes a whole line of a narrow B.

@@ -13,7 +13,13 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.kernels.blis import may_sum_in_out
-from kgen.targets.cpu.schedule.block_sizes import balanced, paired, rounded_up, rows_in_cache
+from kgen.targets.cpu.schedule.block_sizes import (
+    balanced,
+    lines_in_cache,
+    paired,
+    rounded_up,
+    rows_in_cache,
+)
 from kgen.targets.cpu.schedule.blocking import PACK_UNIT
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows import (
@@ -31,6 +37,15 @@ PANEL_SHARE = 0.75
 #: of the second-level cache for more. Packed ones are fetched there: 31 x 4096 x 1024 takes 3.3 ms
 #: with 192 on AVX2, 3.0 with 128.
 PANEL_K = 128
+#: The same where the hardware walks rows by itself, if panels of three vectors have room: 16 x 2048
+#: x 2048 takes 497 us so, 574 by four vectors and 128 of K, 31 x 4096 x 1024 1.01 and 1.16 ms. All
+#: of K is one block for a tile of all rows: 8 x 2304 x 768 takes 106 us, 121 by 256 of K, 140 by
+#: two tiles of 128; unless so few rows of B have room in a first-level cache that they push each
+#: other out: 6 x 1024 x 1024 takes 81 us so, 67 by 128 of K (AVX-512, Zen 5).
+WALKED_K, WALKED_VECTORS, WALKED_LINES = 256, 3, 32
+#: Rows from which panels pay for a B from memory, too: 16 x 4096 x 4096 takes 2.34 ms, 3.2 as a
+#: stream, but 8 rows 2.04 and 1.89 (AVX-512, Zen 5).
+WALKED_ROWS = 16
 #: Tiles above each other from which on panels of a single line pay for being packed, each by its
 #: first tile, and fetched by those of the one before it: 31 x 4096 x 1024 takes 3.0 ms on AVX2 so,
 #: 3.4 if fetched as it is packed, 4.2 in place, but 16 x 2048 x 2048 1.6 and 1.4 in place (Zen 4).
@@ -52,7 +67,8 @@ def uses_panels(spec: Matmul, target: Target) -> bool:
     us, 150 as a stream; AVX2, Zen 4)."""
     few = STREAM_A_ROWS < spec.m <= STREAM_ROWS and is_large(spec, target)
     lines = 2 * target.limits["vector_bytes"] >= LINE_BYTES
-    if not (few and lines and spec.dtype is DType.F32 and is_near(spec, target, HALF_NEAR)):
+    near = is_near(spec, target, HALF_NEAR) or _walks_from_memory(spec, target)
+    if not (few and lines and spec.dtype is spec.b_type is DType.F32 and near):
         return False
     if spec.layout.a_transposed or (spec.layout.b_transposed and not spec.constant):
         return False
@@ -79,6 +95,14 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
             two = 2 * nr * spec.b_type.itemsize
             kc = balanced(spec.k, target.limits["l2_bytes"] // two, PACK_UNIT)
         return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=min(kc, spec.k), nc=nc, pack_a=False, pack_b=False)
+    if _walks(target):
+        if mc > mr:
+            kc = balanced(spec.k, WALKED_K, PACK_UNIT)
+        else:
+            stride = spec.b_strides[1] * spec.b_type.itemsize
+            kc = spec.k if lines_in_cache(stride) >= WALKED_LINES else min(PANEL_K, spec.k)
+        nc = _task_columns(spec, target, nr)
+        return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=False)
     row = nr * spec.accumulate.itemsize
     most = int(PANEL_SHARE * target.limits["l1_bytes"]) // row
     kc = balanced(spec.k, min(most, PANEL_K), PACK_UNIT)
@@ -86,6 +110,15 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     packs = row <= LINE_BYTES and mc >= PACKED_TILES * mr
     kind = AheadMatmul if packs else CpuMatmul
     return kind(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=packs)
+
+
+def _walks(target: Target) -> bool:
+    """Measured in panels of whole lines alone."""
+    return core_of(target).walks_rows and target.limits["vector_bytes"] == LINE_BYTES
+
+
+def _walks_from_memory(spec: Matmul, target: Target) -> bool:
+    return _walks(target) and not spec.constant and spec.m >= WALKED_ROWS
 
 
 def _task_columns(spec: Matmul, target: Target, nr: int) -> int:
@@ -99,24 +132,29 @@ def _tile(spec: Matmul, target: Target) -> tuple[int, int]:
     """Rows and vectors: the widest tile if it has all rows, else one whose panel stays in the
     first-level cache for the next tile. Of a B in place there are two of those at least, which
     share the fetching of the next panel: 8 x 2304 x 768 takes 258 us in two tiles of 4 rows, 286
-    to 303 in one (AVX-512, Zen 4)."""
+    to 303 in one (AVX-512, Zen 4), unless the hardware walks the rows by itself."""
     width = target.limits["vector_bytes"]
     room = PANEL_SHARE * target.limits["l1_bytes"]
     available = -(-spec.n // vector_for(target, spec.accumulate, spec.n).count)
     widest = min(target.limits["vector_registers"] // 8, available)
+    walks = _walks(target) and not spec.constant
 
     def rows(vectors: int) -> int:
         most = _rows_most(target, vectors)
         if spec.constant:
             most = min(most, rows_in_cache(spec))
-        elif vectors < widest:
+        elif vectors < widest and not walks:
             most = min(most, -(-spec.m // 2))
         return balanced(spec.m, most, 1)
 
     def fits(vectors: int) -> bool:
-        return rows(vectors) == spec.m or vectors == 1 or PANEL_K * vectors * width <= room
+        if rows(vectors) == spec.m or vectors == 1:
+            return True
+        return vectors <= WALKED_VECTORS if walks else PANEL_K * vectors * width <= room
 
     fitting = [vectors for vectors in range(widest, 0, -1) if fits(vectors)]
+    if walks:  # 12 x 768 x 3072 takes 209 us in one tile of two vectors, 226 in two of three
+        fitting.sort(key=lambda vectors: rows(vectors) < spec.m or vectors == 1)
     even = () if spec.constant else (v for v in fitting if _has_even_halves(spec, target, v))
     vectors = next((v for v in even if v > 1), fitting[0])
     return rows(vectors), vectors
