@@ -497,3 +497,5 @@ def test_pairs_of_few_rows_are_widened_from_memory_where_rows_are_walked() -> No
     ):
         chosen = FAMILY.choose(Matmul(m=m, n=side, k=side, dtype=DType.BF16), walks)
         assert type(chosen) is kind, (m, side)
+        if kind is CpuMatmul:
+            assert isinstance(chosen, CpuMatmul) and chosen.kc == 16
