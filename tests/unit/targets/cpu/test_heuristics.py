@@ -485,6 +485,11 @@ def test_outer_products_fetch_nothing_where_rows_are_walked(name: str) -> None:
         assert isinstance(chosen, OuterMatmul)
         assert bool(chosen.prefetch) is fetches
         assert (chosen.nc * chosen.together >= spec.n) is not fetches
+    chosen = FAMILY.choose(
+        Matmul(m=3, n=5120, k=2048, dtype=DType.F32),
+        dataclasses.replace(targets.find("x86-64-v3"), device="Zen 5"),
+    )
+    assert isinstance(chosen, OuterMatmul) and chosen.prefetch
 
 
 def test_pairs_of_few_rows_are_widened_from_memory_where_rows_are_walked() -> None:
