@@ -38,13 +38,14 @@ def test_every_number_of_rows(name: str, constant: tuple[Operand, ...], m: int) 
         check(spec, found)
 
 
+@pytest.mark.parametrize("constant", [(), (Operand.B,)])
 @pytest.mark.parametrize("m", [5, 6, 7, 9, 10, 12, 14, 15, 16, 31])
-def test_rows_that_the_hardware_walks(m: int) -> None:
+def test_rows_that_the_hardware_walks(m: int, constant: tuple[Operand, ...]) -> None:
     """All of K by a tile of all rows; else panels of three vectors (Zen 5)."""
     found = dataclasses.replace(small_l2(here("x86-64-v4")), device="Zen 5")
     for n, fields in ((101, {"epilogue": (Epilogue.BIAS,)}), (1031, {"batch": 2})):
-        check(product(m, n, **fields), found)
-    chosen = pipeline.plan(product(m, 2304, 768), found).schedule
+        check(product(m, n, constant=constant, **fields), found)
+    chosen = pipeline.plan(product(m, 2304, 768, constant=constant), found).schedule
     assert isinstance(chosen, CpuMatmul)
     one_tile = m <= 14
     vectors = (4 if m <= 6 else 3 if m <= 9 else 2) if one_tile else 3

@@ -47,3 +47,21 @@ def test_the_next_panel_that_came_packed_has_room() -> None:
     )
     schedule = FAMILY.choose(apart, found)
     assert isinstance(schedule, CpuMatmul) and schedule.kc == apart.k
+
+
+def test_panels_that_came_packed_where_rows_are_walked() -> None:
+    """In several tiles by 256 of K, unless sums have no room in out; nothing is fetched of half of
+    the last-level cache. Of many rows the model takes panels that are cheaper to read again (Zen 5)."""
+    wide = targets.find("x86-64-v4")
+    walks = dataclasses.replace(wide, device="Zen 5", limits={**wide.limits, "l3_bytes": 1 << 25})
+    for m, n, k, out, kc in (
+        (8, 2304, 768, DType.F32, 768), (16, 1024, 4096, DType.F32, 256),
+        (16, 1024, 4096, DType.F16, 4096), (4, 2048, 2048, DType.F32, 2048),
+    ):  # fmt: skip
+        spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, out_dtype=out, constant=(Operand.B,))
+        schedule = pipeline.plan(spec, walks).schedule
+        assert type(schedule) is CpuMatmul and schedule.kc == kc, spec.key
+    tall = Matmul(m=128, n=768, k=3072, dtype=DType.F32, constant=(Operand.B,))
+    there, here = (FAMILY.choose(tall, target) for target in (walks, wide))
+    assert isinstance(there, CpuMatmul) and isinstance(here, CpuMatmul)
+    assert there.nr * there.kc < here.nr * here.kc

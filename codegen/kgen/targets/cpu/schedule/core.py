@@ -16,7 +16,7 @@ from dataclasses import field
 
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.tiles.tile import parts, tile_heights
-from kgen.targets.cpu.schedule.cycles import GOLDEN_COVE, ZEN, Cycles
+from kgen.targets.cpu.schedule.cycles import GOLDEN_COVE, ZEN, ZEN_5, Cycles
 from kgen_runtime.values import frozen
 
 
@@ -160,6 +160,7 @@ CORES: tuple[Core, ...] = (
         loads={32: 2, 64: 2},
         latency=4,
         clock=4.0e9,
+        cycles=ZEN_5,
         # `peak` of bf16 measures 550 GFLOP/s, that of f32 275.
         pairs=2,
         walks_rows=True,

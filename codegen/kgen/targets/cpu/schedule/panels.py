@@ -88,6 +88,10 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     mr, vectors = _tile(spec, target)
     nr = vectors * vector_for(target, spec.accumulate, spec.n).count
     mc = rounded_up(spec.m, mr)
+    if _walks(target):
+        kc, nc = _walked_k(spec, mr), _task_columns(spec, target, nr)
+        packs_a = not spec.constant
+        return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
     if spec.constant:
         nc = paired(spec.n, PACKED_COLUMNS, nr)
         kc = spec.k
@@ -95,14 +99,6 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
             two = 2 * nr * spec.b_type.itemsize
             kc = balanced(spec.k, target.limits["l2_bytes"] // two, PACK_UNIT)
         return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=min(kc, spec.k), nc=nc, pack_a=False, pack_b=False)
-    if _walks(target):
-        if mc > mr:
-            kc = balanced(spec.k, WALKED_K, PACK_UNIT)
-        else:
-            stride = spec.b_strides[1] * spec.b_type.itemsize
-            kc = spec.k if lines_in_cache(stride) >= WALKED_LINES else min(PANEL_K, spec.k)
-        nc = _task_columns(spec, target, nr)
-        return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=False)
     row = nr * spec.accumulate.itemsize
     most = int(PANEL_SHARE * target.limits["l1_bytes"]) // row
     kc = balanced(spec.k, min(most, PANEL_K), PACK_UNIT)
@@ -121,6 +117,15 @@ def _walks_from_memory(spec: Matmul, target: Target) -> bool:
     return _walks(target) and not spec.constant and spec.m >= WALKED_ROWS
 
 
+def _walked_k(spec: Matmul, mr: int) -> int:
+    """All of K, unless several tiles share a panel, or its rows meet in a cache set."""
+    if spec.m > mr and may_sum_in_out(spec):
+        return balanced(spec.k, WALKED_K, PACK_UNIT)
+    stride = spec.b_strides[1] * spec.b_type.itemsize
+    meets = not spec.constant and lines_in_cache(stride) < WALKED_LINES
+    return min(PANEL_K, spec.k) if meets else spec.k
+
+
 def _task_columns(spec: Matmul, target: Target, nr: int) -> int:
     """Half of them, or a quarter of a short product's."""
     half, quarter = paired(spec.n, spec.n, nr), rounded_up(-(-spec.n // 4), nr)
@@ -137,13 +142,15 @@ def _tile(spec: Matmul, target: Target) -> tuple[int, int]:
     room = PANEL_SHARE * target.limits["l1_bytes"]
     available = -(-spec.n // vector_for(target, spec.accumulate, spec.n).count)
     widest = min(target.limits["vector_registers"] // 8, available)
-    walks = _walks(target) and not spec.constant
+    walks = _walks(target)
 
     def rows(vectors: int) -> int:
         most = _rows_most(target, vectors)
+        if walks:
+            return balanced(spec.m, most, 1)
         if spec.constant:
             most = min(most, rows_in_cache(spec))
-        elif vectors < widest and not walks:
+        elif vectors < widest:
             most = min(most, -(-spec.m // 2))
         return balanced(spec.m, most, 1)
 
@@ -155,7 +162,11 @@ def _tile(spec: Matmul, target: Target) -> tuple[int, int]:
     fitting = [vectors for vectors in range(widest, 0, -1) if fits(vectors)]
     if walks:  # 12 x 768 x 3072 takes 209 us in one tile of two vectors, 226 in two of three
         fitting.sort(key=lambda vectors: rows(vectors) < spec.m or vectors == 1)
-    even = () if spec.constant else (v for v in fitting if _has_even_halves(spec, target, v))
+    even = (
+        ()
+        if spec.constant and not walks
+        else (v for v in fitting if _has_even_halves(spec, target, v))
+    )
     vectors = next((v for v in even if v > 1), fitting[0])
     return rows(vectors), vectors
 
