@@ -51,7 +51,7 @@ def test_the_next_panel_that_came_packed_has_room() -> None:
 
 def test_panels_that_came_packed_where_rows_are_walked() -> None:
     """In several tiles by 256 of K, unless sums have no room in out; nothing is fetched of half of
-    the last-level cache. Of many rows the model takes panels that are cheaper to read again (Zen 5)."""
+    the last-level cache. Of many rows it takes panels cheaper to read again (Zen 5)."""
     wide = targets.find("x86-64-v4")
     walks = dataclasses.replace(wide, device="Zen 5", limits={**wide.limits, "l3_bytes": 1 << 25})
     for m, n, k, out, kc in (
