@@ -504,3 +504,6 @@ def test_pairs_of_few_rows_are_widened_from_memory_where_rows_are_walked() -> No
         assert type(chosen) is kind, (m, side)
         if kind is CpuMatmul:
             assert isinstance(chosen, CpuMatmul) and chosen.kc == 16
+    halves = dataclasses.replace(targets.find("x86-64-v3"), device="Zen 5")
+    chosen = FAMILY.choose(Matmul(m=4, n=4096, k=4096, dtype=DType.BF16), halves)
+    assert isinstance(chosen, CpuMatmul) and chosen.kc == 8

@@ -119,7 +119,8 @@ def widens_pairs(spec: Matmul, target: Target) -> bool:
     plain = spec.dtype is spec.b_type is DType.BF16 and not spec.constant
     few = PAIRS_FROM <= spec.m <= STREAM_A_ROWS and not spec.layout.b_transposed
     far = is_large(spec, target) and not is_near(spec, target, HALF_NEAR)
-    return plain and few and far and core_of(target).walks_rows
+    wide = target.limits["vector_bytes"] == LINE_BYTES
+    return plain and few and far and wide and core_of(target).walks_rows
 
 
 def gains_by_pairs(target: Target) -> bool:
