@@ -33,7 +33,6 @@ from kgen.targets.cpu.plan.base import fuses, multiply_add
 from kgen.targets.cpu.plan.math.normal_tables import normal_tables
 from kgen.targets.cpu.plan.math.normal_tail import normal_tail
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule.core import core_of
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.backends.cpu.backend import request_tile_permission
 from kgen_runtime.backends.cpu.library import Library
@@ -99,7 +98,7 @@ def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
     """
     if device.backend != "cpu" or entry.op != "matmul":
         raise DeviceError("peak is measured for products on CPUs; take read or copy")
-    found = arithmetic(entry.inputs[0].dtype, find("native"))
+    found = max(arithmetic(entry.inputs[0].dtype, find("native")), key=_rate)
     total = math.prod(entry.spec[name] for name in ("m", "n", "k", "batch"))
     instructions = total / found.multiply_adds
     if found.lanes:
@@ -123,7 +122,7 @@ def tiles(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) 
     dtype = entry.inputs[0].dtype
     if not tile_product(dtype, find("native")):
         raise DeviceError(f"this CPU has no tiles of {dtype}; take peak")
-    found = arithmetic(dtype, find("native"))
+    (found,) = arithmetic(dtype, find("native"))
     total = math.prod(entry.spec[name] for name in ("m", "n", "k", "batch"))
     rounds = max(1, round(total / found.multiply_adds / found.count))
     memory = empty_buffer(TILES_BYTES)
@@ -151,13 +150,17 @@ def epilogue_multiply_adds(entry: KernelEntry, target: Target) -> int:
 def peak_rate(dtype: DType) -> float:
     """Flops per second of one core, in registers. Raises DeviceError for a type without an
     instruction."""
-    found = arithmetic(dtype, find("native"))
+    return 2 * max(map(_rate, arithmetic(dtype, find("native"))))
+
+
+def _rate(found: Arithmetic) -> float:
+    """Multiply-adds per second of one core, in registers."""
     memory = empty_buffer(64)
     memory[:] = 0
     code = assembled(found.template, found.values, pointers=1)
     rounds = RATE_INSTRUCTIONS // found.count
     run = partial(code, rounds, memory.ctypes.data)
-    return 2 * found.multiply_adds * found.count * rounds / _least_seconds(run)
+    return found.multiply_adds * found.count * rounds / _least_seconds(run)
 
 
 def read_rate(nbytes: int) -> float:
@@ -235,31 +238,38 @@ def _check_cpu(name: str, device: DeviceInfo) -> None:
         raise DeviceError(f"{name} is measured on CPUs; take torch")
 
 
-def arithmetic(dtype: DType, target: Target) -> Arithmetic:
-    """The best instruction that the target has for products of a type."""
+def arithmetic(dtype: DType, target: Target) -> tuple[Arithmetic, ...]:
+    """The instructions that the target has for products of a type, of which the fastest is to be
+    found out by measuring: what the choice of schedules knows of a core may be wrong."""
     if product := tile_product(dtype, target):
-        return Arithmetic(
+        on_tiles = Arithmetic(
             multiply_adds=TILE_ROWS * TILE_ROWS * tile_k(dtype),
             count=TILES,
             template="cpu/ceiling_tiles.ll.j2",
             values={"instruction": product.mnemonic, "loaded": False},
         )
+        return (on_tiles,)
+    found = []
     width = target.limits["vector_bytes"]
     dot = dot_for(dtype, target)
-    if dot and (dtype.is_integer or core_of(target).gains_by_pairs):
+    if dot:
         if not dot.adds:
             raise DeviceError(f"{dot.mnemonic} does not add its products of {dtype}; take read")
         lanes = width // 4
         sums = f"<{lanes} x {'i32' if dtype.is_integer else 'float'}>"
         operands = f"<{dot.group * lanes} x {dot.factor}>"
-        return _chains(target, dot.intrinsic, dot.group * lanes, sums, operands, sums_first=True)
+        each = dot.group * lanes
+        found.append(_chains(target, dot.intrinsic, each, sums, operands, sums_first=True))
     if dtype.is_integer:
+        if found:
+            return tuple(found)
         raise DeviceError(f"this CPU has no instruction for products of {dtype}; take read")
     lanes = width // max(4, dtype.itemsize)
     vector = f"<{lanes} x {'double' if dtype is DType.F64 else 'float'}>"
     intrinsic = f"{multiply_add(target)}.v{lanes}f{width * 8 // lanes}"
     # A product of its own would leave the loop, were it the same in every round.
-    return _chains(target, intrinsic, lanes, vector, vector, sums_first=not fuses(target))
+    found.append(_chains(target, intrinsic, lanes, vector, vector, sums_first=not fuses(target)))
+    return tuple(found)
 
 
 def _chains(

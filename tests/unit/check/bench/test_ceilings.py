@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
+from functools import partial
+from typing import cast
 
 import ml_dtypes
 import numpy as np
@@ -47,7 +50,7 @@ def test_the_loop_of_a_peak_is_multiply_adds_and_its_counter(
     target: str, dtype: DType, mnemonic: str, count: int, each: int
 ) -> None:
     here = find(target)
-    found = ceilings.arithmetic(dtype, here)
+    found, *_ = ceilings.arithmetic(dtype, here)
     assert (found.count, found.multiply_adds) == (count, each)
     text = render.text(found.template, {"arch": here.arch, **found.values})
     lines = assembly(text, here.arch, sorted(here.features)).splitlines()
@@ -68,7 +71,7 @@ def test_the_loop_on_tiles_that_are_loaded(dtype: DType) -> None:
     """Four products of tiles of which each is loaded in the round; the last step of both operands
     ends where the memory does."""
     here = find("x86-64-amx")
-    found = ceilings.arithmetic(dtype, here)
+    (found,) = ceilings.arithmetic(dtype, here)
     text = render.text(found.template, {"arch": here.arch, **found.values, "loaded": True})
     loop = text[text.index("loop:") : text.index("end:")]
     calls = re.findall(r"call void @llvm\.x86\.(tileload|tdp)", loop)
@@ -97,7 +100,7 @@ def test_tiles_run_where_the_cpu_has_them(dtype: DType, entry_for: EntryFor) -> 
 
 
 def test_a_peak_does_its_rounds() -> None:
-    found = ceilings.arithmetic(DType.F32, find("native"))
+    (found,) = ceilings.arithmetic(DType.F32, find("native"))
     memory = empty_buffer(64)
     memory.view(np.float32)[:] = 1.0
     code = ceilings.assembled(found.template, found.values, pointers=1)
@@ -105,6 +108,28 @@ def test_a_peak_does_its_rounds() -> None:
     # Each sum has had 1 x 1 added as often; the last vector that is stored lies there.
     width = find("native").limits["vector_bytes"]
     assert np.all(memory[:width].view(np.float32) == 1000.0)
+
+
+def test_the_fastest_instruction_is_measured_not_looked_up(
+    monkeypatch: pytest.MonkeyPatch, entry_for: EntryFor
+) -> None:
+    """Pairs of bf16 are half or twice as fast as multiply-adds of f32, by the core; a table that
+    was wrong about it made kernels at half of the peak look like all of it (Zen 5)."""
+    target = find("x86-64-v4+bf16")
+    pairs, widened = ceilings.arithmetic(DType.BF16, target)
+    assert pairs.multiply_adds == 2 * widened.multiply_adds
+    for device in ("Zen 5", "Golden Cove"):
+        there = dataclasses.replace(target, device=device)
+        assert ceilings.arithmetic(DType.BF16, there) == (pairs, widened)
+
+    (real,) = ceilings.arithmetic(DType.F32, find("native"))
+    twice = dataclasses.replace(real, multiply_adds=2 * real.multiply_adds)
+    entry = entry_for(Matmul(m=512, n=512, k=512, dtype=DType.F32))
+    for ways in ((real, twice), (twice, real)):
+        monkeypatch.setattr(ceilings, "arithmetic", lambda *_, ways=ways: ways)
+        (rounds, *_) = cast("partial[object]", ceilings.peak(entry, {}, CPU).run).args
+        assert rounds == round(512**3 / twice.multiply_adds / twice.count)
+        assert ceilings.peak_rate(DType.F32) > 1.5 * 2 * ceilings._rate(real)
 
 
 def test_a_type_without_an_instruction_has_no_peak() -> None:

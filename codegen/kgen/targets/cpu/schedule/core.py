@@ -97,8 +97,8 @@ class Core:
     bf16 (VDPBF16PS) on vectors of 64 bytes, where a target has them; `finds_rows`: the hardware
     follows several rows of a matrix at once, and loses by what is fetched besides (4 x 2304 x 768
     in f32 takes 282 us without it and 345 with it, on AVX2 304 and 430; Golden Cove, where alone
-    that was measured). `walks_rows`: the same of outer products and of panels in place alone (1 x
-    4096 x 4096 in f32 takes 1.1 ms without it and 1.8 with it, on AVX2 1.2 and 1.9; Zen 5)."""
+    that was measured). `walks_rows`: the same of outer products and of panels of few rows alone (1
+    x 4096 x 4096 in f32 takes 1.1 ms without it and 1.8 with it, on AVX2 1.2 and 1.9; Zen 5)."""
 
     name: str
     multiply_adds: Mapping[int, float]

@@ -89,7 +89,7 @@ def reads_panels_ahead(spec: Matmul, target: Target) -> bool:
     place = place_of_b(spec, target)
     if not plain or place in (Place.FOUND, Place.NEAR):
         return False
-    if place is Place.HALF_NEAR and width == LINE_BYTES and core_of(target).walks_rows:
+    if place is Place.HALF_NEAR and walks_lines(target):
         return False
     is_far = width == LINE_BYTES and place is Place.FAR
     return spec.m >= (AHEAD_ROWS_FAR if is_far else AHEAD_ROWS)
@@ -119,8 +119,13 @@ def widens_pairs(spec: Matmul, target: Target) -> bool:
     plain = spec.dtype is spec.b_type is DType.BF16 and not spec.constant
     few = PAIRS_FROM <= spec.m <= STREAM_A_ROWS and not spec.layout.b_transposed
     far = is_large(spec, target) and not is_near(spec, target, HALF_NEAR)
-    wide = target.limits["vector_bytes"] == LINE_BYTES
-    return plain and few and far and wide and core_of(target).walks_rows
+    return plain and few and far and walks_lines(target)
+
+
+def walks_lines(target: Target) -> bool:
+    """The hardware walks rows by itself, in vectors of a line: panels and widened pairs were
+    measured with those alone."""
+    return core_of(target).walks_rows and target.limits["vector_bytes"] == LINE_BYTES
 
 
 def gains_by_pairs(target: Target) -> bool:

@@ -105,7 +105,7 @@ WALKS: Mapping[Rows, Mapping[Place, Walk]] = {
 #: wherever it comes: 2 x 4096 x 4096 in f32 takes 1.6 ms so, 2.3 with what is fetched besides, 4 x
 #: 2048 x 2048 200 us and 280; but on AVX2 3 x 5120 x 2048 1.9 ms and 1.1, and in bf16 2 x 4096 x
 #: 4096 1.6 and 0.8 (Zen 5).
-WALKED_ROWS = {Rows.LINES: 4, Rows.HALVES: 2, Rows.GROUPS: 1, Rows.WORDS: 1}
+FOUND_ROWS = {Rows.LINES: 4, Rows.HALVES: 2, Rows.GROUPS: 1, Rows.WORDS: 1}
 #: Up to so many rows of A by words, as more keep what is multiplied of A for too few rows of B (3 x
 #: 4096 x 4096 takes 1.38 ms, 1.58 by tiles, but 4 x 2304 x 768 200 us and 157; AVX2, Zen 4).
 WORDS_ROWS = 3
@@ -170,7 +170,7 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     assert rows
     made_of = _made_of(rows, target)
     place = place_of_b(spec, target)
-    walks = core_of(target).walks_rows and spec.m <= WALKED_ROWS[made_of]
+    walks = core_of(target).walks_rows and spec.m <= FOUND_ROWS[made_of]
     if walks and place is not Place.NEAR:
         place = Place.FOUND
     walk = WALKS[made_of][place]

@@ -28,6 +28,7 @@ from kgen.targets.cpu.schedule.few_rows import (
     STREAM_ROWS,
     is_large,
     is_near,
+    walks_lines,
 )
 
 #: The part of the first-level cache that a panel of B may take.
@@ -45,7 +46,7 @@ PANEL_K = 128
 WALKED_K, WALKED_VECTORS, WALKED_LINES = 256, 3, 32
 #: Rows from which panels pay for a B from memory, too: 16 x 4096 x 4096 takes 2.34 ms, 3.2 as a
 #: stream, but 8 rows 2.04 and 1.89 (AVX-512, Zen 5).
-WALKED_ROWS = 16
+FAR_ROWS = 16
 #: Tiles above each other from which on panels of a single line pay for being packed, each by its
 #: first tile, and fetched by those of the one before it: 31 x 4096 x 1024 takes 3.0 ms on AVX2 so,
 #: 3.4 if fetched as it is packed, 4.2 in place, but 16 x 2048 x 2048 1.6 and 1.4 in place (Zen 4).
@@ -67,7 +68,8 @@ def uses_panels(spec: Matmul, target: Target) -> bool:
     us, 150 as a stream; AVX2, Zen 4)."""
     few = STREAM_A_ROWS < spec.m <= STREAM_ROWS and is_large(spec, target)
     lines = 2 * target.limits["vector_bytes"] >= LINE_BYTES
-    near = is_near(spec, target, HALF_NEAR) or _walks_from_memory(spec, target)
+    from_far = walks_lines(target) and not spec.constant and spec.m >= FAR_ROWS
+    near = is_near(spec, target, HALF_NEAR) or from_far
     if not (few and lines and spec.dtype is spec.b_type is DType.F32 and near):
         return False
     if spec.layout.a_transposed or (spec.layout.b_transposed and not spec.constant):
@@ -85,10 +87,10 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     that the second-level cache has room for the next panel, too: 12 x 768 x 3072 takes 512 us in
     one, 501 in two, 16 x 1024 x 4096 as long while the machine is quiet, else 1.55 ms in one and
     1.32 in two (AVX-512, Zen 4)."""
-    mr, vectors = _tile(spec, target)
+    mr, vectors = (_walked_tile if walks_lines(target) else _tile)(spec, target)
     nr = vectors * vector_for(target, spec.accumulate, spec.n).count
     mc = rounded_up(spec.m, mr)
-    if _walks(target):
+    if walks_lines(target):
         kc, nc = _walked_k(spec, mr), _task_columns(spec, target, nr)
         packs_a = not spec.constant
         return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
@@ -106,15 +108,6 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     packs = row <= LINE_BYTES and mc >= PACKED_TILES * mr
     kind = AheadMatmul if packs else CpuMatmul
     return kind(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=packs)
-
-
-def _walks(target: Target) -> bool:
-    """Measured in panels of whole lines alone."""
-    return core_of(target).walks_rows and target.limits["vector_bytes"] == LINE_BYTES
-
-
-def _walks_from_memory(spec: Matmul, target: Target) -> bool:
-    return _walks(target) and not spec.constant and spec.m >= WALKED_ROWS
 
 
 def _walked_k(spec: Matmul, mr: int) -> int:
@@ -137,17 +130,13 @@ def _tile(spec: Matmul, target: Target) -> tuple[int, int]:
     """Rows and vectors: the widest tile if it has all rows, else one whose panel stays in the
     first-level cache for the next tile. Of a B in place there are two of those at least, which
     share the fetching of the next panel: 8 x 2304 x 768 takes 258 us in two tiles of 4 rows, 286
-    to 303 in one (AVX-512, Zen 4), unless the hardware walks the rows by itself."""
+    to 303 in one (AVX-512, Zen 4)."""
     width = target.limits["vector_bytes"]
     room = PANEL_SHARE * target.limits["l1_bytes"]
-    available = -(-spec.n // vector_for(target, spec.accumulate, spec.n).count)
-    widest = min(target.limits["vector_registers"] // 8, available)
-    walks = _walks(target)
+    widest = _widest(spec, target)
 
     def rows(vectors: int) -> int:
         most = _rows_most(target, vectors)
-        if walks:
-            return balanced(spec.m, most, 1)
         if spec.constant:
             most = min(most, rows_in_cache(spec))
         elif vectors < widest:
@@ -155,20 +144,34 @@ def _tile(spec: Matmul, target: Target) -> tuple[int, int]:
         return balanced(spec.m, most, 1)
 
     def fits(vectors: int) -> bool:
-        if rows(vectors) == spec.m or vectors == 1:
-            return True
-        return vectors <= WALKED_VECTORS if walks else PANEL_K * vectors * width <= room
+        return rows(vectors) == spec.m or vectors == 1 or PANEL_K * vectors * width <= room
 
     fitting = [vectors for vectors in range(widest, 0, -1) if fits(vectors)]
-    if walks:  # 12 x 768 x 3072 takes 209 us in one tile of two vectors, 226 in two of three
-        fitting.sort(key=lambda vectors: rows(vectors) < spec.m or vectors == 1)
-    even = (
-        ()
-        if spec.constant and not walks
-        else (v for v in fitting if _has_even_halves(spec, target, v))
-    )
+    even = () if spec.constant else (v for v in fitting if _has_even_halves(spec, target, v))
     vectors = next((v for v in even if v > 1), fitting[0])
     return rows(vectors), vectors
+
+
+def _walked_tile(spec: Matmul, target: Target) -> tuple[int, int]:
+    """Rows and vectors where the hardware walks rows by itself: all rows by as many vectors as the
+    registers allow, two at least, else what has panels of WALKED_VECTORS at most (12 x 768 x 3072
+    takes 209 us in one tile of two vectors, 226 in two of three; AVX-512, Zen 5)."""
+
+    def rows(vectors: int) -> int:
+        return balanced(spec.m, _rows_most(target, vectors), 1)
+
+    widths = range(_widest(spec, target), 0, -1)
+    whole = [vectors for vectors in widths if vectors > 1 and rows(vectors) == spec.m]
+    found = whole + [v for v in widths if v <= WALKED_VECTORS and v not in whole]
+    even = (v for v in found if v > 1 and _has_even_halves(spec, target, v))
+    vectors = next(even, found[0])
+    return rows(vectors), vectors
+
+
+def _widest(spec: Matmul, target: Target) -> int:
+    """Vectors of the widest tile."""
+    available = -(-spec.n // vector_for(target, spec.accumulate, spec.n).count)
+    return min(target.limits["vector_registers"] // 8, available)
 
 
 def _has_even_halves(spec: Matmul, target: Target, vectors: int) -> bool:

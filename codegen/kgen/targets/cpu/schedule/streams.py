@@ -35,8 +35,8 @@ from kgen.targets.cpu.schedule.few_rows import (
 STREAM_K = {2: (8, 16), 4: (32, 32), 8: (16, 64), STREAM_ROWS: (32, 64)}
 #: The same of bf16 that is widened for so few rows: 5 take 1.75 ms, 2.25 with 64 (Golden Cove).
 WIDENED_FEW, WIDENED_K = 8, 32
-#: And where few rows alone are: 2 and 4 rows by 4096 x 4096 take 730 to 850 us, 730 to 1160 with
-#: 32, by where the pages of B lie (AVX-512, Zen 5).
+#: And of what is widened instead of multiplied in pairs: 2 and 4 rows by 4096 x 4096 take 730 to
+#: 850 us, 730 to 1160 with 32, by where the pages of B lie (AVX-512, Zen 5).
 WIDENED_WALKED_K = 16
 #: And of 16 bits that are widened in vectors of half a line, by rows of A at most: two rows read
 #: whole lines, more read each several times, which a few rows of B alone survive that meet in a
