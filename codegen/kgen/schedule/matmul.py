@@ -334,13 +334,15 @@ class InnerMatmul(CpuMatmul):
 class OuterMatmul(CpuMatmul):
     """All rows of A (mr = mc = m) by `parts` rows of B at once, each from another part of kc of K,
     nr columns at a time over nc; the sums of nc columns stay in a cache, and nothing is packed.
-    `prefetch`: so many rows behind each are fetched meanwhile. `together`: so many tasks at most
-    are one pass if one thread has them, for the longer the rows, the better memory follows."""
+    `prefetch`: so many rows behind each are fetched meanwhile, `apart` rows from one to the next.
+    `together`: so many tasks at most are one pass if one thread has them, for the longer the rows,
+    the better memory follows."""
 
     mainloop: ClassVar[str] = "outer"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
     parts: int = 4
     prefetch: int = 2
+    apart: int = 1
     together: int = 1
 
     def __post_init__(self) -> None:

@@ -75,6 +75,7 @@ def test_outer_products(name: str, dtype: DType) -> None:
             pack_b=False,
             parts=2 if spec.m > 1 else 4,
             prefetch=spec.m - 1,
+            apart=spec.m,
             together=spec.m,
         )
         check(spec, found, schedule)

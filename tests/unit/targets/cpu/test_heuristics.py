@@ -18,6 +18,7 @@ from kgen.schedule import (
     DotMatmul,
     LimbsMatmul,
     OuterMatmul,
+    Schedule,
 )
 from kgen.spec import DType, Layout, Matmul, Operand
 from kgen.spec.choices import BType
@@ -485,26 +486,83 @@ def test_outer_products_fetch_nothing_where_rows_are_walked(name: str) -> None:
         assert isinstance(chosen, OuterMatmul)
         assert bool(chosen.prefetch) is fetches
         assert (chosen.nc * chosen.together >= spec.n) is not fetches
-    chosen = FAMILY.choose(
-        Matmul(m=3, n=5120, k=2048, dtype=DType.F32),
-        dataclasses.replace(targets.find("x86-64-v3"), device="Zen 5"),
-    )
-    assert isinstance(chosen, OuterMatmul) and chosen.prefetch
-    # From the last-level cache as elsewhere.
-    spec = Matmul(m=1, n=2304, k=768, dtype=DType.F32)
-    there, here = (
-        FAMILY.choose(spec, dataclasses.replace(targets.find(name), device=device))
-        for device in ("Zen 5", "Zen 4")
-    )
-    assert there == here and isinstance(here, OuterMatmul)
 
 
-def test_panels_are_walked_from_memory_by_many_rows_alone() -> None:
-    """16 x 4096 x 4096 takes 2.34 ms so, 3.2 as a stream, 8 rows 2.04 and 1.89 (Zen 5)."""
-    walks = dataclasses.replace(targets.find("x86-64-v4"), device="Zen 5")
-    for m, kc in ((8, 16), (16, 256)):
-        chosen = FAMILY.choose(Matmul(m=m, n=4096, k=4096, dtype=DType.F32), walks)
-        assert type(chosen) is CpuMatmul and chosen.kc == kc
+def walking(name: str, m: int, n: int, k: int) -> Schedule:
+    """In f32 on a core that walks rows by itself, with the caches that were measured (Zen 5)."""
+    found = targets.find(name)
+    caches = {"l1_bytes": 48 << 10, "l2_bytes": 1 << 20, "l3_bytes": 1 << 25}
+    limits = {**found.limits, **caches, "stack_bytes": 1 << 18}
+    walks = dataclasses.replace(found, device="Zen 5", limits=limits)
+    return FAMILY.choose(Matmul(m=m, n=n, k=k, dtype=DType.F32), walks)
+
+
+@pytest.mark.parametrize(
+    ("name", "m", "shape", "parts", "prefetch", "sums"),
+    [
+        # From memory: by pages, or unfetched.
+        ("x86-64-v4", 2, (4096, 4096), 4, 0, 4096),
+        ("x86-64-v4", 3, (4096, 4096), 1, 2, 1024),
+        ("x86-64-v4", 4, (4096, 4096), 1, 2, 1024),
+        ("x86-64-v3", 2, (4096, 4096), 1, 2, 1024),
+        ("x86-64-v3", 3, (4096, 4096), 1, 2, 1024),
+        ("x86-64-v3", 4, (4096, 4096), 2, 2, 1024),
+        # From a part of the last-level cache.
+        ("x86-64-v4", 4, (2560, 2048), 4, 0, 1280),
+        ("x86-64-v3", 3, (2560, 2048), 2, 0, 2560),
+        ("x86-64-v3", 4, (2560, 2048), 2, 1, 640),
+        # All of it stays there.
+        ("x86-64-v4", 1, (2304, 768), 4, 0, 5760),
+        ("x86-64-v4", 2, (2304, 768), 2, 0, 2304),
+        ("x86-64-v4", 4, (768, 768), 4, 0, 1536),
+        ("x86-64-v4", 4, (1024, 1024), 4, 0, 1536),
+        ("x86-64-v3", 1, (2304, 768), 1, 0, 5760),
+        ("x86-64-v3", 2, (2304, 768), 4, 0, 1152),
+        ("x86-64-v3", 3, (2304, 768), 2, 0, 1152),
+        ("x86-64-v3", 4, (2304, 768), 2, 0, 1152),
+    ],
+)
+def test_outer_products_where_rows_are_walked(
+    name: str, m: int, shape: tuple[int, int], parts: int, prefetch: int, sums: int
+) -> None:
+    """Rows of B at once, those that are fetched, and columns of a pass, as they were measured."""
+    chosen = walking(name, m, *shape)
+    assert isinstance(chosen, OuterMatmul)
+    assert (chosen.parts, chosen.prefetch) == (parts, prefetch)
+    assert chosen.nc * chosen.together == sums
+
+
+def test_strips_where_rows_are_walked() -> None:
+    """Of long rows that do not meet in a cache set: 4 x 1152 x 1152 takes 55 us so, 60 by rows of B
+    (Zen 5)."""
+    for n in (1152, 2304):
+        chosen = walking("x86-64-v4", 4, n, 768)
+        assert type(chosen) is CpuMatmul and (chosen.nr, chosen.kc) == (96, 768)
+
+
+@pytest.mark.parametrize(
+    ("name", "m", "shape", "tile"),
+    [
+        # Rows, columns and K of a tile, and columns of a task.
+        ("x86-64-v3", 8, (4096, 4096), (4, 16, 8, 2048)),
+        ("x86-64-v3", 16, (4096, 4096), (6, 16, 8, 1024)),
+        ("x86-64-v3", 16, (2048, 2048), (6, 16, 8, 1024)),
+        ("x86-64-v3", 32, (512, 2048), (6, 16, 8, 256)),
+        ("x86-64-v4", 9, (4096, 4096), (9, 32, 16, 1024)),
+        ("x86-64-v4", 14, (5120, 5120), (14, 32, 16, 1024)),
+        ("x86-64-v4", 20, (4096, 4096), (10, 32, 16, 1024)),
+        # By panels.
+        ("x86-64-v4", 16, (4096, 4096), (8, 48, 256, 2064)),
+        ("x86-64-v4", 12, (768, 3072), (12, 32, 3072, 192)),
+    ],
+)
+def test_streams_where_rows_are_walked(
+    name: str, m: int, shape: tuple[int, int], tile: tuple[int, int, int, int]
+) -> None:
+    """A vector's of K at once, as it was measured (Zen 5)."""
+    chosen = walking(name, m, *shape)
+    assert type(chosen) is CpuMatmul and chosen.pack_a and not chosen.pack_b
+    assert (chosen.mr, chosen.nr, chosen.kc, chosen.nc) == tile
 
 
 def test_pairs_of_few_rows_are_widened_from_memory_where_rows_are_walked() -> None:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.schedule.block_sizes import CACHE_WAY_BYTES
 from kgen.targets.cpu.schedule.core import core_of
 
 T = TypeVar("T")
@@ -31,6 +32,10 @@ NEAR, HALF_NEAR = 3 / 8, 1 / 2
 #: (160 us, 184 by rows of B); and of pairs of bf16, the same (2 rows 54 us instead of 67, 3 rows
 #: 67 instead of 137).
 TILES_FROM, PAIRS_FROM = 3, 2
+#: Bytes of a row of B up to which such a B is multiplied by rows of it where the hardware walks
+#: them: 4 x 768 x 768 takes 24 us so, 29 by tiles, 4 x 1024 x 1024, whose rows meet in a cache set,
+#: 47 and 67, but 4 x 1152 x 1152 60 and 55 (AVX-512, Zen 5).
+SHORT_ROW = 3072
 #: Rows of A from which the panels of an f32 B that comes packed are fetched ahead of a tile of all
 #: rows, if it is larger than NEAR: as many as are multiplied by a line while the last-level cache
 #: or memory gives the next one. From half of that cache 3 rows take 387 us without and 334 with it
@@ -96,19 +101,25 @@ def reads_panels_ahead(spec: Matmul, target: Target) -> bool:
 
 
 def takes_strips(spec: Matmul, target: Target) -> bool:
-    """A few rows of A times several lines of each row of B at once, along all of K."""
+    """A few rows of A times several lines of each row of B at once, along all of K; where the
+    hardware walks rows by itself, of long rows that do not meet in a cache set."""
     few = TILES_FROM <= spec.m <= STREAM_A_ROWS and not spec.constant
     wide = target.limits["vector_bytes"] == LINE_BYTES and spec.dtype is DType.F32
+    row = spec.b_strides[1] * spec.b_type.itemsize
+    if core_of(target).walks_rows and (row <= SHORT_ROW or row % CACHE_WAY_BYTES == 0):
+        return False
     return few and wide and is_near(spec, target)
 
 
 def takes_blocks(spec: Matmul, target: Target) -> bool:
     """The same where a tile has one line, for want of registers, so that only some rows of B at
-    once are read as streams; and pairs, for which the sums' traffic is the more."""
+    once are read as streams, but not where the hardware walks rows by itself (3 x 2048 x 2048 takes
+    538 us, 232 by rows of B; AVX2, Zen 5); and pairs, for which the sums' traffic is the more."""
     if spec.dtype is DType.BF16:
         few = spec.m >= PAIRS_FROM
     else:
         few = spec.m >= TILES_FROM and target.limits["vector_bytes"] == LINE_BYTES // 2
+        few &= not core_of(target).walks_rows
     return few and is_near(spec, target, HALF_NEAR)
 
 

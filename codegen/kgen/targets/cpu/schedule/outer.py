@@ -20,6 +20,7 @@ from kgen.targets.cpu.schedule.few_rows import (
     Place,
     for_rows,
     gains_by_pairs,
+    is_near,
     place_of_b,
     streams,
     takes_blocks,
@@ -41,12 +42,15 @@ class Rows(Enum):
 class Walk:
     """How rows of B are read: `parts` at once at most, by rows of A, each with another `part` of
     rows (1: side by side), in steps of so many `strips` at most; so many rows behind the current
-    ones are fetched."""
+    ones are fetched, `apart` rows from one to the next. `sums`: bytes of a row of sums, at most, if
+    fewer than there is room for."""
 
     parts: Mapping[int, int] = field(default_factory=lambda: {4: 4})
     part: int = 64
     strips: int = 2
     prefetch: int = 0
+    apart: int = 1
+    sums: int = 0
 
 
 def _pairs(prefetch: int = 0) -> Walk:
@@ -101,11 +105,44 @@ WALKS: Mapping[Rows, Mapping[Place, Walk]] = {
         Place.FAR: _words(prefetch=2),
     },
 }
-#: Rows of A, at most, for which cores that walk rows by themselves take B as if they found it, from
-#: wherever it comes: 2 x 4096 x 4096 in f32 takes 1.6 ms so, 2.3 with what is fetched besides, 4 x
-#: 2048 x 2048 200 us and 280; but on AVX2 3 x 5120 x 2048 1.9 ms and 1.1, and in bf16 2 x 4096 x
-#: 4096 1.6 and 0.8 (Zen 5).
-FOUND_ROWS = {Rows.LINES: 4, Rows.HALVES: 2, Rows.GROUPS: 1, Rows.WORDS: 1}
+#: One row of B at once, a page's width of it, which is slow enough for prefetches not to be lost:
+#: each page is asked for from end to end.
+PAGES = Walk(parts={4: 1}, strips=1, prefetch=2, apart=6, sums=4096)
+#: The same on cores that walk rows by themselves, by rows of A at most: a B that is fetched besides
+#: comes later (Zen 5; of AVX-512 unless said).
+#:
+#: Near: 2 x 2304 x 768 takes 62 us by two rows of B, 70 by four; on AVX2 1 row 70 us by one, 82 by
+#: eight side by side, 2 rows 61 us by four far apart in passes of 1152 columns, 71 of 2304, 75 by
+#: six, and 3 rows 101 us by two, 180 by tiles (3 x 2048 x 2048: 232 us, 538 by tiles).
+#:
+#: From memory 2 x 4096 x 4096 takes 1.6 ms, 2.3 with what is fetched besides, and 2.6 by pages; but
+#: 4 rows by pages 1.60 ms, 2.30 by four rows of B unfetched, 3 x 5120 x 2048 0.98 and 1.48; of four
+#: Bs in turn, which no cache keeps, 1.70 and 2.52, 1.18 and 1.66. On AVX2 2 x 4096 x 4096 takes
+#: 1.41 ms by pages and 1.79, 3 rows 1.72 and 1.89, but 4 rows 1.9 and 1.5. In bf16 2 x 4096 x 4096
+#: takes 1.6 ms unfetched and 0.8.
+WALKED: Mapping[tuple[Rows, Place], Mapping[int, Walk]] = {
+    (Rows.LINES, Place.NEAR): {1: Walk(), 2: Walk(parts={4: 2}), 4: Walk()},
+    (Rows.LINES, Place.HALF_NEAR): {4: Walk()},
+    (Rows.LINES, Place.FAR): {2: Walk(), 4: PAGES},
+    (Rows.HALVES, Place.NEAR): {
+        1: Walk(parts={4: 1}),
+        2: Walk(sums=8192),
+        4: Walk(parts={4: 2}),
+    },
+    (Rows.HALVES, Place.HALF_NEAR): {
+        2: Walk(),
+        3: Walk(parts={4: 2}),
+        4: Walk(parts={4: 2}, prefetch=1, apart=2, sums=4096),
+    },
+    (Rows.HALVES, Place.FAR): {1: Walk(), 3: PAGES},
+    (Rows.GROUPS, Place.HALF_NEAR): {1: _pairs()},
+    (Rows.GROUPS, Place.FAR): {1: _pairs()},
+    (Rows.WORDS, Place.HALF_NEAR): {1: _words()},
+    (Rows.WORDS, Place.FAR): {1: _words()},
+}
+#: The part of the last-level cache that an f32 B may have there for some of it to stay: 4 x 2560 x
+#: 2048 takes 453 us as if it stayed, 510 by pages, 3072 columns 642 both.
+WALKED_NEAR = 3 / 4
 #: Up to so many rows of A by words, as more keep what is multiplied of A for too few rows of B (3 x
 #: 4096 x 4096 takes 1.38 ms, 1.58 by tiles, but 4 x 2304 x 768 200 us and 157; AVX2, Zen 4).
 WORDS_ROWS = 3
@@ -169,11 +206,7 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
     rows = rows_of_b(spec, target)
     assert rows
     made_of = _made_of(rows, target)
-    place = place_of_b(spec, target)
-    walks = core_of(target).walks_rows and spec.m <= FOUND_ROWS[made_of]
-    if walks and place is not Place.NEAR:
-        place = Place.FOUND
-    walk = WALKS[made_of][place]
+    walk, place = _walk(spec, target, made_of)
     # A step takes a whole line of a narrow B.
     most_strips = max(walk.strips, spec.dtype.itemsize // spec.b_type.itemsize)
     parts, strips = next(
@@ -183,7 +216,7 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
         if rows.registers(spec.m, parts, strips) <= target.limits["vector_registers"]
     )
     nr = strips * rows.strip
-    nc, together = _columns(spec, target, made_of, place, nr)
+    nc, together = _columns(spec, target, made_of, place, nr, walk)
     return OuterMatmul(
         mr=spec.m,
         nr=nr,
@@ -194,17 +227,33 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
         pack_b=False,
         parts=parts,
         prefetch=walk.prefetch,
+        apart=walk.apart,
         together=together,
     )
 
 
-def _columns(spec: Matmul, target: Target, made_of: Rows, place: Place, nr: int) -> tuple[int, int]:
+def _walk(spec: Matmul, target: Target, made_of: Rows) -> tuple[Walk, Place]:
+    """How rows of B are read, and from where as far as passes over them go."""
+    place = place_of_b(spec, target)
+    if core_of(target).walks_rows:
+        stays = spec.dtype is spec.b_type is DType.F32 and is_near(spec, target, WALKED_NEAR)
+        if place is Place.FAR and stays:
+            place = Place.HALF_NEAR
+        walked = WALKED.get((made_of, place), {})
+        if walk := next((walk for most, walk in walked.items() if spec.m <= most), None):
+            return walk, Place.NEAR if place is Place.NEAR else Place.FOUND
+    return WALKS[made_of][place], place
+
+
+def _columns(
+    spec: Matmul, target: Target, made_of: Rows, place: Place, nr: int, walk: Walk
+) -> tuple[int, int]:
     """Columns of a task, and how many tasks are one pass: rows that are not fetched are read from
     end to end, others as far as their sums have room."""
     itemsize = spec.accumulate.itemsize
     if place in (Place.FOUND, Place.NEAR):
         room = FOUND_SUMS if place is Place.FOUND else target.limits["l1_bytes"] // 2
-        columns = room // spec.m // itemsize
+        columns = min(room // spec.m, walk.sums or room) // itemsize
         nc = paired(spec.n, columns, nr)
         return nc, max(columns // nc, 1)
     columns = for_rows(spec, _sums(spec, made_of)) // itemsize

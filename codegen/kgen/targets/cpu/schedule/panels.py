@@ -44,9 +44,9 @@ PANEL_K = 128
 #: two tiles of 128; unless so few rows of B have room in a first-level cache that they push each
 #: other out: 6 x 1024 x 1024 takes 81 us so, 67 by 128 of K (AVX-512, Zen 5).
 WALKED_K, WALKED_VECTORS, WALKED_LINES = 256, 3, 32
-#: Rows from which panels pay for a B from memory, too: 16 x 4096 x 4096 takes 2.34 ms, 3.2 as a
-#: stream, but 8 rows 2.04 and 1.89 (AVX-512, Zen 5).
-FAR_ROWS = 16
+#: Rows for which panels pay for a B from memory, too, two tiles of three vectors: 16 x 3072 x 2560
+#: takes 1.0 ms so, 1.5 as a stream (AVX-512, Zen 5).
+FAR_ROWS = range(16, 19)
 #: Tiles above each other from which on panels of a single line pay for being packed, each by its
 #: first tile, and fetched by those of the one before it: 31 x 4096 x 1024 takes 3.0 ms on AVX2 so,
 #: 3.4 if fetched as it is packed, 4.2 in place, but 16 x 2048 x 2048 1.6 and 1.4 in place (Zen 4).
@@ -65,10 +65,11 @@ def uses_panels(spec: Matmul, target: Target) -> bool:
     """Where B stays in the last-level cache, on cores that do not follow its rows by themselves;
     of a larger one, from memory, rows are read whole: 8 x 4096 x 4096 takes 2.8 ms so, 4.1 by
     panels (Zen 4). A single tile in panels of a single line is not as fast (6 x 1024 x 1024: 168
-    us, 150 as a stream; AVX2, Zen 4)."""
+    us, 150 as a stream; AVX2, Zen 4), nor are several where the hardware walks rows (16 x 2048 x
+    2048: 1.5 ms, 1.08 as a stream; AVX2, Zen 5)."""
     few = STREAM_A_ROWS < spec.m <= STREAM_ROWS and is_large(spec, target)
     lines = 2 * target.limits["vector_bytes"] >= LINE_BYTES
-    from_far = walks_lines(target) and not spec.constant and spec.m >= FAR_ROWS
+    from_far = walks_lines(target) and not spec.constant and spec.m in FAR_ROWS
     near = is_near(spec, target, HALF_NEAR) or from_far
     if not (few and lines and spec.dtype is spec.b_type is DType.F32 and near):
         return False
@@ -76,6 +77,8 @@ def uses_panels(spec: Matmul, target: Target) -> bool:
         return False
     if spec.constant:
         return True
+    if core_of(target).walks_rows and not walks_lines(target):
+        return False
     _, vectors = _tile(spec, target)
     single_line = vectors * target.limits["vector_bytes"] <= LINE_BYTES
     one_tile = spec.m <= _rows_most(target, vectors)

@@ -31,7 +31,7 @@ from kgen.targets.cpu.schedule.few_rows import (
     streams,
 )
 from kgen.targets.cpu.schedule.panels import panels_matmul, uses_panels
-from kgen.targets.cpu.schedule.streams import stream_matmul
+from kgen.targets.cpu.schedule.streams import stream_matmul, walks_stream
 
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).
@@ -296,8 +296,10 @@ def has_narrow_panels(target: Target) -> bool:
 
 
 def has_short_blocks(spec: Matmul, target: Target) -> bool:
-    """Several register tiles use a large B, in panels of one line."""
+    """Several register tiles use a large B, in panels of one line; not where the hardware walks its
+    rows, which are then multiplied in place."""
     few = NARROW_LEAST < spec.m <= STREAM_ROWS and spec.k > NARROW_K and is_large(spec, target)
+    few &= not walks_stream(spec, target)
     as_it_lies = not (spec.constant or spec.layout.b_transposed)
     return few and as_it_lies and has_narrow_panels(target)
 

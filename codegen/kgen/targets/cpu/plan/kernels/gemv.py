@@ -262,7 +262,8 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def fetch_offsets(self) -> tuple[int, ...]:
         """Bytes from a row of B to those that are fetched meanwhile."""
-        return tuple((i + 1) * self.b_strides[1] for i in range(self.schedule.prefetch))
+        row = self.b_strides[1] * self.schedule.apart
+        return tuple(i * row for i in range(1, self.schedule.prefetch + 1))
 
     # -- columns: of tasks that are one pass; steps of nr, and those left over at the right -----
 
