@@ -22,11 +22,9 @@ from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.schedule.amx_blocks import amx_matmul, in_place, ranked_on_tiles
 from kgen.targets.cpu.schedule.blocking import Packing, blocks, enough_tasks, register_tile
 from kgen.targets.cpu.schedule.few_rows import (
-    STREAM_A_ROWS,
     STREAM_ROWS,
     gains_by_pairs,
     streams,
-    walks_lines,
     widens_pairs,
 )
 from kgen.targets.cpu.schedule.inner import inner_matmul, uses_inner
@@ -35,13 +33,11 @@ from kgen.targets.cpu.schedule.outer import fits_outer, is_outer, outer_matmul
 from kgen.targets.cpu.schedule.panels import panels_matmul
 from kgen.targets.cpu.schedule.rowwise import elementwise_schedule, rowwise_schedule
 from kgen.targets.cpu.schedule.streams import packed_stream, packs_stream, stream_matmul
+from kgen.targets.cpu.schedule.walked import packs_rows_of_a
 from kgen.targets.cpu.schedule.ways import blis_matmul, every_way, only_way, ranked
 
 #: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.
 DOT_ROWS, DOT_COLUMNS = 8, 8
-#: A of more rows than this is packed for pairs of bf16 where the hardware walks rows by itself, for
-#: fewer rows of B at once (6 x 2304 x 768 takes 69 us, 80 packed; Zen 5).
-WALKED_A_ROWS = 8
 #: And from so many rows and columns on, on cores whose products of pairs are no faster; fewer rows
 #: do not pay for widening B.
 WIDENED_ROWS, WIDENED_COLUMNS = 3, 16
@@ -120,7 +116,7 @@ def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:
     """A only where its groups do not lie side by side; B unless it comes packed or has few uses."""
     must_pack = must_pack_a(spec, dot)
     if streams(spec, target) and not must_pack_b(spec, dot):
-        packs_a = must_pack or spec.m > (WALKED_A_ROWS if walks_lines(target) else STREAM_A_ROWS)
+        packs_a = must_pack or packs_rows_of_a(spec, target)
         if packs_stream(spec, target):
             return in_groups(packed_stream(spec, target, dot, packs_a=packs_a))
         return in_groups(stream_matmul(spec, target, packs_a=packs_a))

@@ -27,9 +27,9 @@ from kgen.targets.cpu.schedule.few_rows import (
     STREAM_ROWS,
     for_rows,
     gains_by_pairs,
-    walks_lines,
     widens_pairs,
 )
+from kgen.targets.cpu.schedule.walked import walked_stream, walks_stream
 
 #: Rows of B side by side, by rows of A at most, for elements of 32 bits or more and of 16: for few
 #: rows of A the streams bind, for more the sums' traffic (4096 x 4096 on Zen 4).
@@ -74,12 +74,6 @@ LANES_K = {STREAM_FEW: 8, STREAM_A_ROWS: 16}
 PACKED_ROWS, PACKED_VECTORS = {32: 3, 64: 9}, 4
 #: Vectors' bytes of K in a block of it, and columns of a task at most: 512 cost up to 12 %.
 PACKED_DEPTH, PACKED_COLUMNS = 2, 1024
-#: The part of the second-level cache that its sums may take; where the hardware walks rows by
-#: itself less (12 x 5120 x 5120 takes 3.4 ms in blocks of 1024 columns, 4.3 of 2560; Zen 5).
-SUMS, WALKED_SUMS = 8, 12
-#: Bytes of a row of such a task's sums, in vectors of a line (16 x 14336 x 4096 takes 9.7 ms in
-#: blocks of 1024 columns, 13.1 of 1216).
-PAGE_BYTES = 4096
 #: Columns of a task of such a product, at most: enough of a row for the hardware to see a stream,
 #: and tasks for several threads (2048 of 4096 columns cost one thread 4 % and make two 1.4x as
 #: fast; 1024 cost 10 %).
@@ -91,19 +85,17 @@ PAIRED_ROWS = 16
 
 def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     """A few rows of B at a time, over as many columns as the second-level cache holds sums."""
+    if walks_stream(spec, target):
+        return walked_stream(spec, target, packs_a=packs_a)
     vector = vector_for(target, spec.accumulate, spec.n).count
     dot = dot_for(spec.dtype, target)
     registers = target.limits["vector_registers"] - (dot.extra_registers if dot else 0)
-    is_walked = walks_stream(spec, target)
 
     def rows(vectors: int) -> int:
-        most = (registers - 2) // vectors - 1
-        held = most if is_walked and packs_a else rows_in_cache(spec)
-        return balanced(spec.m, min(most, held), 1)
+        return balanced(spec.m, min((registers - 2) // vectors - 1, rows_in_cache(spec)), 1)
 
-    most = STREAM_VECTORS_FEW if spec.m <= STREAM_FEW else STREAM_VECTORS
-    widest = min(most, -(-spec.n // vector))
-    widths = range(1, widest + 1)
+    widest = STREAM_VECTORS_FEW if spec.m <= STREAM_FEW else STREAM_VECTORS
+    widths = range(1, min(widest, -(-spec.n // vector)) + 1)
     wide, narrow = for_rows(spec, STREAM_K)
     kc = narrow if spec.b_type.itemsize < 4 else wide
     if spec.dtype is DType.BF16 and spec.m <= WIDENED_FEW and not gains_by_pairs(target):
@@ -116,8 +108,6 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
         widths = range(most, most + 1)
         if spec.dtype is DType.S8 and spec.m <= STREAM_A_ROWS:
             kc = for_rows(spec, LANES_K)
-    if is_walked:
-        kc, widths = vector, range(widest, widest + 1)
     vectors = max(widths, key=lambda v: (rows(v), v))
     if packs_a and rows(1) == spec.m and walks_panels(spec, target):
         nr = vector * max(v for v in range(1, PANELS_VECTORS + 1) if rows(v) == spec.m)
@@ -132,30 +122,10 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     itemsize = spec.accumulate.itemsize
     copies = rounded_up(mc, vector) * kc * itemsize + max(mc, kc) * ROW_PADDING
     room = target.limits["stack_bytes"] - packs_a * copies - mc * SUMS_PADDING
-    share = WALKED_SUMS if is_walked else SUMS
-    sums = min(target.limits["l2_bytes"] // share, room) // (mc * itemsize)
-    wide = spec.n >= STREAM_COLUMNS or spec.m > PAIRED_ROWS or (is_walked and dot)
-    longest = STREAM_COLUMNS // (2 if is_walked and dot else 1)
-    nc = (paired if wide else balanced)(spec.n, min(sums, longest), nr)
-    page = PAGE_BYTES // itemsize
-    if is_walked and walks_lines(target) and page <= min(sums, spec.n // 4):
-        nc = page
+    sums = min(target.limits["l2_bytes"] // 8, room) // (mc * itemsize)
+    wide = spec.n >= STREAM_COLUMNS or spec.m > PAIRED_ROWS
+    nc = (paired if wide else balanced)(spec.n, min(sums, STREAM_COLUMNS), nr)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
-
-
-def walks_stream(spec: Matmul, target: Target) -> bool:
-    """As few rows of B as a vector has elements, in tiles as high as two vectors allow, where the
-    hardware walks rows by itself: so few stay in the first-level cache for the tile below, and come
-    from end to end. 16 x 2048 x 2048 takes 1.08 ms, 1.5 by panels, 8 x 4096 x 4096 2.4 ms, 4.0 by
-    16 rows of B and tiles of one vector, but 4.0 ms by tiles of two (AVX2); 9 x 4096 x 4096 2.0 ms,
-    3.9 by 32 rows of B and tiles of five rows (AVX-512). So do pairs of bf16: 9 x 4096 x 4096 takes
-    0.79 ms, 1.91 by 64 rows of B and tiles of five, 8 x 5120 x 5120 1.8 ms and 4.2 by 64 rows of B,
-    4 x 1024 x 1024 38 us and 47 by 32 (AVX-512, Zen 5)."""
-    if not core_of(target).walks_rows or spec.dtype is not spec.b_type:
-        return False
-    if spec.dtype is DType.BF16:
-        return spec.m > STREAM_FEW and walks_lines(target) and gains_by_pairs(target)
-    return spec.dtype is DType.F32 and spec.m > STREAM_A_ROWS
 
 
 def packs_stream(spec: Matmul, target: Target) -> bool:
@@ -163,6 +133,8 @@ def packs_stream(spec: Matmul, target: Target) -> bool:
     that is not measured."""
     width = target.limits["vector_bytes"]
     if spec.dtype is not DType.S8 or spec.m < PACKED_ROWS.get(width, spec.m + 1):
+        return False
+    if walks_stream(spec, target):
         return False
     meets = lines_in_cache(spec.b_strides[1] * spec.b_type.itemsize) < PACKED_DEPTH * width
     return meets and not core_of(target).finds_rows

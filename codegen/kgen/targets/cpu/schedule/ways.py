@@ -31,7 +31,8 @@ from kgen.targets.cpu.schedule.few_rows import (
     streams,
 )
 from kgen.targets.cpu.schedule.panels import panels_matmul, uses_panels
-from kgen.targets.cpu.schedule.streams import stream_matmul, walks_stream
+from kgen.targets.cpu.schedule.streams import stream_matmul
+from kgen.targets.cpu.schedule.walked import walks_stream
 
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).
