@@ -60,21 +60,6 @@ def test_walked_panels_are_even_for_two_cores() -> None:
     assert isinstance(chosen, CpuMatmul) and chosen.nr == 32
 
 
-@pytest.mark.parametrize("m", [2, 3, 4])
-@pytest.mark.parametrize("k", [16, 33, 277])
-def test_a_few_rows_of_bf16_are_widened_from_memory(m: int, k: int) -> None:
-    """16 rows of B at a time, of which the last are fewer (Zen 5)."""
-    small = small_l2(here("x86-64-v4+bf16"))
-    found = dataclasses.replace(
-        small, device="Zen 5", limits={**small.limits, "l2_bytes": 1024, "l3_bytes": 1024}
-    )
-    for layout in (Layout.NN, Layout.TN):
-        spec = product(m, 101, k, dtype=DType.BF16, layout=layout)
-        chosen = pipeline.plan(spec, found).schedule
-        assert type(chosen) is CpuMatmul and chosen.kc == 16
-        check(spec, found)
-
-
 def test_rows_that_meet_in_a_cache_set_are_short_blocks() -> None:
     """6 x 1024 x 1024 takes 81 us by all of K, 67 by 128 (Zen 5)."""
     found = dataclasses.replace(here("x86-64-v4"), device="Zen 5")

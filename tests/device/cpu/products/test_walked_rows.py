@@ -6,8 +6,6 @@ import dataclasses
 
 import pytest
 
-from kgen import pipeline
-from kgen.schedule import CpuMatmul, OuterMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from tests.device.cpu.cpu_support import check, here
 
@@ -15,20 +13,28 @@ from tests.device.cpu.cpu_support import check, here
 CACHES = {"far": 1024, "half": 3 << 16, "near": 1 << 20}
 
 
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+#: What a core has instructions for.
+TYPES = [
+    ("x86-64-v3", DType.F32),
+    ("x86-64-v3", DType.BF16),
+    ("x86-64-v4", DType.F32),
+    ("x86-64-v4+bf16", DType.BF16),
+    ("x86-64-v4+vnni", DType.S8),
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), TYPES)
 @pytest.mark.parametrize("cache", CACHES)
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 8, 9, 13, 16, 17, 31])
-def test_every_number_of_rows(name: str, cache: str, m: int) -> None:
+def test_every_number_of_rows(name: str, dtype: DType, cache: str, m: int) -> None:
     """Columns that no strip divides, rows of B fewer than are fetched, and a K that is cut."""
     found = here(name)
-    limits = {**found.limits, "l2_bytes": 1 << 16, "l3_bytes": CACHES[cache]}
+    limits = {**found.limits, "l2_bytes": 1 << 14, "l3_bytes": CACHES[cache]}
     walks = dataclasses.replace(found, device="Zen 5", limits=limits)
     for n, k, fields in (
         (1101, 29, {"batch": 2}),
-        (256, 117, {"epilogue": (Epilogue.BIAS,)}),
+        (256, 117, {"epilogue": (Epilogue.BIAS,)} if dtype is not DType.S8 else {}),
         (101, 277, {"layout": Layout.TN}),
+        (4099, 33, {}),
     ):
-        spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, **fields)
-        chosen = pipeline.plan(spec, walks).schedule
-        assert isinstance(chosen, OuterMatmul if m <= 2 else CpuMatmul)
-        check(spec, walks)
+        check(Matmul(m=m, n=n, k=k, dtype=dtype, **fields), walks)

@@ -488,13 +488,13 @@ def test_outer_products_fetch_nothing_where_rows_are_walked(name: str) -> None:
         assert (chosen.nc * chosen.together >= spec.n) is not fetches
 
 
-def walking(name: str, m: int, n: int, k: int) -> Schedule:
-    """In f32 on a core that walks rows by itself, with the caches that were measured (Zen 5)."""
+def walking(name: str, m: int, n: int, k: int, dtype: DType = DType.F32) -> Schedule:
+    """On a core that walks rows by itself, with the caches that were measured (Zen 5)."""
     found = targets.find(name)
     caches = {"l1_bytes": 48 << 10, "l2_bytes": 1 << 20, "l3_bytes": 1 << 25}
     limits = {**found.limits, **caches, "stack_bytes": 1 << 18}
     walks = dataclasses.replace(found, device="Zen 5", limits=limits)
-    return FAMILY.choose(Matmul(m=m, n=n, k=k, dtype=DType.F32), walks)
+    return FAMILY.choose(Matmul(m=m, n=n, k=k, dtype=dtype), walks)
 
 
 @pytest.mark.parametrize(
@@ -565,18 +565,46 @@ def test_streams_where_rows_are_walked(
     assert (chosen.mr, chosen.nr, chosen.kc, chosen.nc) == tile
 
 
-def test_pairs_of_few_rows_are_widened_from_memory_where_rows_are_walked() -> None:
-    """2 to 4 rows alone, and not of a B in the last-level cache; more go in pairs (Zen 5)."""
-    walks = dataclasses.replace(targets.find("x86-64-v4+bf16"), device="Zen 5")
-    for m, side, kind in (
-        *((m, 4096, CpuMatmul) for m in (2, 3, 4)),
-        *((1, 4096, OuterMatmul), (8, 4096, DotMatmul), (4, 1024, DotMatmul)),
-        (128, 1024, DotMatmul),
-    ):
-        chosen = FAMILY.choose(Matmul(m=m, n=side, k=side, dtype=DType.BF16), walks)
-        assert type(chosen) is kind, (m, side)
-        if kind is CpuMatmul:
-            assert isinstance(chosen, CpuMatmul) and chosen.kc == 16
-    halves = dataclasses.replace(targets.find("x86-64-v3"), device="Zen 5")
-    chosen = FAMILY.choose(Matmul(m=4, n=4096, k=4096, dtype=DType.BF16), halves)
-    assert isinstance(chosen, CpuMatmul) and chosen.kc == 8
+@pytest.mark.parametrize(
+    ("name", "m", "side", "parts", "prefetch", "apart"),
+    [
+        ("x86-64-v4+bf16", 1, 4096, 4, 0, 1),
+        ("x86-64-v4+bf16", 2, 4096, 2, 1, 4),
+        ("x86-64-v4+bf16", 4, 4096, 2, 1, 4),
+        ("x86-64-v3", 1, 4096, 1, 1, 8),
+        ("x86-64-v3", 2, 4096, 2, 1, 4),
+        ("x86-64-v3", 3, 4096, 2, 1, 4),
+        # From the last-level cache.
+        ("x86-64-v3", 1, 2304, 2, 0, 1),
+    ],
+)
+def test_outer_products_of_bf16_where_rows_are_walked(
+    name: str, m: int, side: int, parts: int, prefetch: int, apart: int
+) -> None:
+    """Rows of B at once, and those that are fetched, as they were measured (Zen 5)."""
+    chosen = walking(name, m, side, side, DType.BF16)
+    assert isinstance(chosen, OuterMatmul)
+    assert (chosen.parts, chosen.prefetch, chosen.apart) == (parts, prefetch, apart)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "m", "shape", "tile"),
+    [
+        # Rows, columns and K of a tile, and columns of a task; whether A is packed.
+        ("x86-64-v4+bf16", DType.BF16, 4, (1024, 1024), (4, 32, 16, 512, False)),
+        ("x86-64-v4+bf16", DType.BF16, 8, (4096, 4096), (8, 32, 16, 1024, False)),
+        ("x86-64-v4+bf16", DType.BF16, 9, (4096, 4096), (9, 32, 32, 1024, True)),
+        ("x86-64-v4+bf16", DType.BF16, 32, (4096, 4096), (11, 32, 32, 512, True)),
+        ("x86-64-v4+vnni", DType.S8, 8, (4096, 4096), (4, 64, 8, 512, False)),
+        ("x86-64-v4+vnni", DType.S8, 12, (2048, 2048), (6, 64, 16, 512, False)),
+    ],
+)
+def test_streams_of_groups_where_rows_are_walked(
+    name: str, dtype: DType, m: int, shape: tuple[int, int], tile: tuple[int, int, int, int, bool]
+) -> None:
+    """As few rows of B at once as were measured (Zen 5)."""
+    chosen = walking(name, m, *shape, dtype)
+    assert type(chosen) is DotMatmul and not chosen.pack_b
+    assert (chosen.mr, chosen.nr, chosen.kc, chosen.nc, chosen.pack_a) == tile
+    others = walking(name, 128, *shape, dtype)
+    assert type(others) is DotMatmul and others.pack_b

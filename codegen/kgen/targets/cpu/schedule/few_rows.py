@@ -123,19 +123,8 @@ def takes_blocks(spec: Matmul, target: Target) -> bool:
     return few and is_near(spec, target, HALF_NEAR)
 
 
-def widens_pairs(spec: Matmul, target: Target) -> bool:
-    """A few rows of bf16 by a B from memory are widened by tiles where outer products walk whole
-    rows of B: 2 to 4 rows by 4096 x 4096 take 740 to 800 us, 880 to 1090 in pairs (AVX-512, Zen
-    5)."""
-    plain = spec.dtype is spec.b_type is DType.BF16 and not spec.constant
-    few = PAIRS_FROM <= spec.m <= STREAM_A_ROWS and not spec.layout.b_transposed
-    far = is_large(spec, target) and not is_near(spec, target, HALF_NEAR)
-    return plain and few and far and walks_lines(target)
-
-
 def walks_lines(target: Target) -> bool:
-    """The hardware walks rows by itself, in vectors of a line: panels and widened pairs were
-    measured with those alone."""
+    """The hardware walks rows by itself, in vectors of a line."""
     return core_of(target).walks_rows and target.limits["vector_bytes"] == LINE_BYTES
 
 

@@ -25,7 +25,6 @@ from kgen.targets.cpu.schedule.few_rows import (
     STREAM_ROWS,
     gains_by_pairs,
     streams,
-    widens_pairs,
 )
 from kgen.targets.cpu.schedule.inner import inner_matmul, uses_inner
 from kgen.targets.cpu.schedule.limbs import limbs_matmul, uses_limbs
@@ -49,8 +48,6 @@ def uses_dot(spec: Matmul, target: Target) -> bool:
     dot = dot_for(spec.dtype, target)
     if dot is None or spec.dtype is DType.S8 or is_outer(spec, target):
         return dot is not None
-    if widens_pairs(spec, target):
-        return False
     if not gains_by_pairs(target) and spec.m >= WIDENED_ROWS:
         return spec.n < WIDENED_COLUMNS and spec.n > DOT_COLUMNS
     few = spec.m <= DOT_ROWS and must_pack_b(spec, dot) and not spec.layout.b_transposed

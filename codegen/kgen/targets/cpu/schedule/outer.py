@@ -24,7 +24,6 @@ from kgen.targets.cpu.schedule.few_rows import (
     place_of_b,
     streams,
     takes_blocks,
-    widens_pairs,
 )
 from kgen_runtime.values import frozen
 
@@ -108,6 +107,13 @@ WALKS: Mapping[Rows, Mapping[Place, Walk]] = {
 #: One row of B at once, a page's width of it, which is slow enough for prefetches not to be lost:
 #: each page is asked for from end to end.
 PAGES = Walk(parts={4: 1}, strips=1, prefetch=2, apart=6, sums=4096)
+#: The same of bf16 from memory, one row of words or two far apart, and pairs: 1, 2 and 3 x 4096 x
+#: 4096 take 544, 597 and 793 us by words, 851, 799 and 1005 with none or the next two rows fetched
+#: (AVX2); 3 x 4096 x 4096 takes 613 us by pairs, 798 widened by tiles, 2 x 5120 x 5120 1.70 ms and
+#: 2.33, 4 rows 1.28 and 1.58 (AVX-512, Zen 5).
+ONE_WORD = Walk(parts={4: 1}, strips=1, prefetch=1, apart=8, sums=16384)
+FEW_WORDS = Walk(parts={4: 2}, part=256, prefetch=1, apart=4, sums=8192)
+FEW_PAIRS = Walk(parts={4: 2}, part=256, strips=1, prefetch=1, apart=4, sums=8192)
 #: The same on cores that walk rows by themselves, by rows of A at most: a B that is fetched besides
 #: comes later (Zen 5; of AVX-512 unless said).
 #:
@@ -118,8 +124,7 @@ PAGES = Walk(parts={4: 1}, strips=1, prefetch=2, apart=6, sums=4096)
 #: From memory 2 x 4096 x 4096 takes 1.6 ms, 2.3 with what is fetched besides, and 2.6 by pages; but
 #: 4 rows by pages 1.60 ms, 2.30 by four rows of B unfetched, 3 x 5120 x 2048 0.98 and 1.48; of four
 #: Bs in turn, which no cache keeps, 1.70 and 2.52, 1.18 and 1.66. On AVX2 2 x 4096 x 4096 takes
-#: 1.41 ms by pages and 1.79, 3 rows 1.72 and 1.89, but 4 rows 1.9 and 1.5. In bf16 2 x 4096 x 4096
-#: takes 1.6 ms unfetched and 0.8.
+#: 1.41 ms by pages and 1.79, 3 rows 1.72 and 1.89, but 4 rows 1.9 and 1.5.
 WALKED: Mapping[tuple[Rows, Place], Mapping[int, Walk]] = {
     (Rows.LINES, Place.NEAR): {1: Walk(), 2: Walk(parts={4: 2}), 4: Walk()},
     (Rows.LINES, Place.HALF_NEAR): {4: Walk()},
@@ -136,9 +141,9 @@ WALKED: Mapping[tuple[Rows, Place], Mapping[int, Walk]] = {
     },
     (Rows.HALVES, Place.FAR): {1: Walk(), 3: PAGES},
     (Rows.GROUPS, Place.HALF_NEAR): {1: _pairs()},
-    (Rows.GROUPS, Place.FAR): {1: _pairs()},
-    (Rows.WORDS, Place.HALF_NEAR): {1: _words()},
-    (Rows.WORDS, Place.FAR): {1: _words()},
+    (Rows.GROUPS, Place.FAR): {1: _pairs(), 4: FEW_PAIRS},
+    (Rows.WORDS, Place.HALF_NEAR): {1: ONE_WORD, 3: FEW_WORDS},
+    (Rows.WORDS, Place.FAR): {1: ONE_WORD, 3: FEW_WORDS},
 }
 #: The part of the last-level cache that an f32 B may have there for some of it to stay: 4 x 2560 x
 #: 2048 takes 453 us as if it stayed, 510 by pages, 3072 columns 642 both.
@@ -187,7 +192,7 @@ def is_outer(spec: Matmul, target: Target) -> bool:
         return False
     if rows.taken is Taken.WORDS:
         return spec.m <= WORDS_ROWS and not core_of(target).finds_rows
-    if takes_blocks(spec, target) or widens_pairs(spec, target):
+    if takes_blocks(spec, target):
         return False
     pairs = rows.taken is Taken.GROUPS and spec.dtype is DType.BF16
     return not pairs or spec.m <= PAIRS_ROWS or gains_by_pairs(target)

@@ -27,7 +27,6 @@ from kgen.targets.cpu.schedule.few_rows import (
     STREAM_ROWS,
     for_rows,
     gains_by_pairs,
-    widens_pairs,
 )
 from kgen.targets.cpu.schedule.walked import walked_stream, walks_stream
 
@@ -36,9 +35,6 @@ from kgen.targets.cpu.schedule.walked import walked_stream, walks_stream
 STREAM_K = {2: (8, 16), 4: (32, 32), 8: (16, 64), STREAM_ROWS: (32, 64)}
 #: The same of bf16 that is widened for so few rows: 5 take 1.75 ms, 2.25 with 64 (Golden Cove).
 WIDENED_FEW, WIDENED_K = 8, 32
-#: And of what is widened instead of multiplied in pairs: 2 and 4 rows by 4096 x 4096 take 730 to
-#: 850 us, 730 to 1160 with 32, by where the pages of B lie (AVX-512, Zen 5).
-WIDENED_WALKED_K = 16
 #: And of 16 bits that are widened in vectors of half a line, by rows of A at most: two rows read
 #: whole lines, more read each several times, which a few rows of B alone survive that meet in a
 #: cache set. 2 x 4096 x 4096 in bf16 takes 1.30 ms with 32, 1.50 with 16; 4 rows 2.04 with 32, 1.75
@@ -117,8 +113,6 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     mc = rounded_up(spec.m, mr)
     if packs_a or (spec.dtype is DType.S8 and spec.k % kc):
         kc = rounded_up(kc, LINE_BYTES // spec.dtype.itemsize if dot else vector)
-    if widens_pairs(spec, target):
-        kc = WIDENED_WALKED_K
     itemsize = spec.accumulate.itemsize
     copies = rounded_up(mc, vector) * kc * itemsize + max(mc, kc) * ROW_PADDING
     room = target.limits["stack_bytes"] - packs_a * copies - mc * SUMS_PADDING

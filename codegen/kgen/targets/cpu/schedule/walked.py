@@ -22,7 +22,6 @@ from kgen.targets.cpu.schedule.few_rows import (
     STREAM_A_ROWS,
     gains_by_pairs,
     walks_lines,
-    widens_pairs,
 )
 from kgen_runtime.values import frozen
 
@@ -67,7 +66,7 @@ def walks_stream(spec: Matmul, target: Target) -> bool:
     if not core_of(target).walks_rows or spec.dtype is not spec.b_type:
         return False
     stream = STREAMS.get(spec.dtype)
-    if stream is None or spec.m not in stream.rows or widens_pairs(spec, target):
+    if stream is None or spec.m not in stream.rows:
         return False
     if spec.dtype is DType.BF16 and not gains_by_pairs(target):
         return False
