@@ -58,8 +58,6 @@ PAGE_BYTES = 4096
 #: Rows of s8 at once, of which half as many come from memory (8 x 4096 x 4096 takes 0.59 ms, 0.75
 #: by 16; 8 x 2304 x 768 50 us, 62 by 8).
 BYTES_K = 16
-#: Columns from which f32 is two tasks, and rows of A; else it is one, in slices of K.
-PAIRED_COLUMNS, PAIRED_ROWS = 2048, 17
 
 
 def walks_stream(spec: Matmul, target: Target) -> bool:
@@ -93,8 +91,7 @@ def walked_stream(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     copies = rounded_up(mc, vector) * kc * itemsize + max(mc, kc) * ROW_PADDING
     room = target.limits["stack_bytes"] - packs_a * copies - mc * SUMS_PADDING
     sums = min(target.limits["l2_bytes"] // SUMS, room) // (mc * itemsize)
-    is_paired = dot or spec.n >= PAIRED_COLUMNS or spec.m >= PAIRED_ROWS
-    nc = (paired if is_paired else balanced)(spec.n, min(sums, stream.columns), nr)
+    nc = paired(spec.n, min(sums, stream.columns), nr)
     page = PAGE_BYTES // itemsize
     if walks_lines(target) and page <= min(sums, stream.columns, spec.n // 4):
         nc = page
