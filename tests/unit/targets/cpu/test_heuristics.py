@@ -7,7 +7,7 @@ import math
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kgen import pipeline, targets
@@ -463,6 +463,7 @@ def test_few_rows_by_prepacked_pairs(m: int, n: int, two_sums: bool, fetches: bo
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4+bf16"])
 @settings(max_examples=100, deadline=None)
+@example(m=11, n=45, k=5937, dtype=DType.F32, layout=Layout.NN)
 @given(
     m=st.integers(1, 32),
     n=EXTENTS,
@@ -608,3 +609,11 @@ def test_streams_of_groups_where_rows_are_walked(
     assert (chosen.mr, chosen.nr, chosen.kc, chosen.nc, chosen.pack_a) == tile
     others = walking(name, 128, *shape, dtype)
     assert type(others) is DotMatmul and others.pack_b
+
+
+@pytest.mark.parametrize(("n", "k"), [(45, 2892), (64, 6956)])
+def test_few_rows_of_a_transposed_a_fit(n: int, k: int) -> None:
+    """They are packed by whole vectors of rows: 3 take as much room as 48."""
+    spec = Matmul(m=3, n=n, k=k, dtype=DType.S8, layout=Layout.TN)
+    for name in ("x86-64-v3", "x86-64-v4", "x86-64-v4+vnni"):
+        pipeline.plan(spec, targets.find(name))

@@ -89,7 +89,7 @@ def blocks(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) -> 
     """Block sizes whose scratch fits the stack: a panel of B first, then A, then sums."""
     unit = packing.unit(spec, target, mr)
     kc_most = deepest(spec, target, mr, nr, packing)
-    unblocked = spec.k <= kc_most or has_room_alone(spec, target, packing)
+    unblocked = spec.k <= kc_most or has_room_alone(spec, target, packing, mr)
     kc = spec.k if unblocked else balanced(spec.k, kc_most // 2, packing.k_unit)
     left = target.limits["stack_bytes"] - packing.b * rounded_up(kc, 4) * nr * packing.itemsize
     sums = kc < spec.k
@@ -109,14 +109,16 @@ def blocks(spec: Matmul, target: Target, mr: int, nr: int, packing: Packing) -> 
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packing.a, pack_b=packing.b)
 
 
-def has_room_alone(spec: Matmul, target: Target, packing: Packing) -> bool:
+def has_room_alone(spec: Matmul, target: Target, packing: Packing, mr: int) -> bool:
     """All of K fits without panels of B: nothing is packed, or a few rows of A only, whose sums
     then stay in registers (1 x 4096 x 4096 of prepacked bf16 takes 0.75 ms in one block of K,
     0.93 in nine in the same run, 4 rows 1.42 and 1.51; AVX2, Zen 4)."""
     if packing.b or spec.m > STREAM_A_ROWS:
         return not (packing.a or packing.b)
     row = rounded_up(spec.k, packing.k_unit) * packing.itemsize + ROW_PADDING
-    return not packing.a or spec.m * row <= target.limits["stack_bytes"] // 2
+    unit = packing.unit(spec, target, mr) if spec.layout.a_transposed else 1
+    rows = rounded_up(spec.m, unit)
+    return not packing.a or rows * row <= target.limits["stack_bytes"] // 2
 
 
 def rows_beside_starts(

@@ -118,8 +118,9 @@ FEW_PAIRS = Walk(parts={4: 2}, part=256, strips=1, prefetch=1, apart=4, sums=819
 #: comes later (Zen 5; of AVX-512 unless said).
 #:
 #: Near: 2 x 2304 x 768 takes 62 us by two rows of B, 70 by four; on AVX2 1 row 61 us by one, 82 by
-#: eight side by side (1 x 768 x 3072 80 us in steps of two lines, 95 of one), 2 rows 61 us by four far apart in passes of 1152 columns, 71 of 2304, 75 by
-#: six, and 3 rows 101 us by two, 180 by tiles (3 x 2048 x 2048: 232 us, 538 by tiles).
+#: eight side by side (1 x 768 x 3072 80 us in steps of two lines, 95 of one), 2 rows 61 us by four
+#: far apart in passes of 1152 columns, 71 of 2304, 75 by six, and 3 rows 101 us by two, 180 by
+#: tiles (3 x 2048 x 2048: 232 us, 538 by tiles).
 #:
 #: From memory 2 x 4096 x 4096 takes 1.6 ms, 2.3 with what is fetched besides, and 2.6 by pages; but
 #: 4 rows by pages 1.60 ms, 2.30 by four rows of B unfetched, 3 x 5120 x 2048 0.98 and 1.48; of four

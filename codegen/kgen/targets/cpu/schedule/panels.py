@@ -44,6 +44,8 @@ PANEL_K = 128
 #: two tiles of 128; unless so few rows of B have room in a first-level cache that they push each
 #: other out: 6 x 1024 x 1024 takes 81 us so, 67 by 128 of K (AVX-512, Zen 5).
 WALKED_K, WALKED_VECTORS, WALKED_LINES = 256, 3, 32
+#: The part of the stack that packed rows of A may take.
+STACK_SHARE = 7 / 8
 #: Rows for which panels pay for a B from memory, too, two tiles of three vectors: 16 x 3072 x 2560
 #: takes 1.0 ms so, 1.5 as a stream (AVX-512, Zen 5).
 FAR_ROWS = range(16, 19)
@@ -94,7 +96,7 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     nr = vectors * vector_for(target, spec.accumulate, spec.n).count
     mc = rounded_up(spec.m, mr)
     if walks_lines(target):
-        kc, nc = _walked_k(spec, mr), _task_columns(spec, target, nr)
+        kc, nc = _walked_k(spec, target, mr), _task_columns(spec, target, nr)
         packs_a = not spec.constant
         return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
     if spec.constant:
@@ -113,13 +115,18 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     return kind(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=packs)
 
 
-def _walked_k(spec: Matmul, mr: int) -> int:
-    """All of K, unless several tiles share a panel, or its rows meet in a cache set."""
+def _walked_k(spec: Matmul, target: Target, mr: int) -> int:
+    """All of K, unless several tiles share a panel, its rows meet in a cache set, or there is no
+    room for packed rows of A."""
     if spec.m > mr and may_sum_in_out(spec):
         return balanced(spec.k, WALKED_K, PACK_UNIT)
-    stride = spec.b_strides[1] * spec.b_type.itemsize
-    meets = not spec.constant and lines_in_cache(stride) < WALKED_LINES
-    return min(PANEL_K, spec.k) if meets else spec.k
+    if spec.constant:
+        return spec.k
+    if lines_in_cache(spec.b_strides[1] * spec.b_type.itemsize) < WALKED_LINES:
+        return min(PANEL_K, spec.k)
+    room = int(STACK_SHARE * target.limits["stack_bytes"])
+    most = room // (rounded_up(spec.m, mr) * spec.accumulate.itemsize)
+    return spec.k if spec.k <= most else balanced(spec.k, most, PACK_UNIT)
 
 
 def _task_columns(spec: Matmul, target: Target, nr: int) -> int:
