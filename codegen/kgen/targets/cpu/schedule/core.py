@@ -74,8 +74,8 @@ ZEN_GRID = Grid(
     # with AVX2, and one thread as long.
     second_least=30e-6,
 )
-#: 49 x 512 x 4608 takes one thread 913 us in one task, 900 in four of 128 columns, which the model
-#: thinks 5 % slower, and two threads as long and 567.
+#: 49 x 512 x 4608 takes one thread 892 us in one task and 916 in four of 128 columns, which the
+#: model thinks 5 % slower, and two threads 880 and 567.
 ZEN_5_GRID = dataclasses.replace(ZEN_GRID, second_cost=1.05)
 GOLDEN_COVE_GRID = Grid(
     vectors={32: (2,), 64: (2, 3, 4)},

@@ -61,6 +61,7 @@ BYTES_K = 16
 
 
 def walks_stream(spec: Matmul, target: Target) -> bool:
+    """Such a stream was measured, of what is multiplied and for so many rows."""
     if not core_of(target).walks_rows or spec.dtype is not spec.b_type:
         return False
     stream = STREAMS.get(spec.dtype)
