@@ -533,6 +533,15 @@ def test_outer_products_where_rows_are_walked(
     assert chosen.nc * chosen.together == sums
 
 
+def test_rows_that_are_fetched_are_apart() -> None:
+    """4 x 4096 x 4096 asks for the rows of B six and twelve below; results do not tell."""
+    found = targets.find("x86-64-v4")
+    spec = Matmul(m=4, n=4096, k=4096, dtype=DType.F32)
+    planned = pipeline.plan(spec, found, walking("x86-64-v4", 4, 4096, 4096))
+    assert isinstance(planned, OuterPlan)
+    assert planned.fetch_offsets == (6 * 4096 * 4, 12 * 4096 * 4)
+
+
 def test_strips_where_rows_are_walked() -> None:
     """Of long rows that do not meet in a cache set: 4 x 1152 x 1152 takes 55 us so, 60 by rows of B
     (Zen 5)."""
