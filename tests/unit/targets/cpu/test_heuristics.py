@@ -7,7 +7,7 @@ import math
 from typing import Literal
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen import pipeline, targets
@@ -18,7 +18,6 @@ from kgen.schedule import (
     DotMatmul,
     LimbsMatmul,
     OuterMatmul,
-    Schedule,
 )
 from kgen.spec import DType, Layout, Matmul, Operand
 from kgen.spec.choices import BType
@@ -459,165 +458,6 @@ def test_few_rows_by_prepacked_pairs(m: int, n: int, two_sums: bool, fetches: bo
     assert planned.has_two_sums(planned.tile) == two_sums
     assert planned.fetches_panels == fetches
     assert m > 4 or planned.is_direct
-
-
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4+bf16"])
-@settings(max_examples=100, deadline=None)
-@example(m=11, n=45, k=5937, dtype=DType.F32, layout=Layout.NN)
-@given(
-    m=st.integers(1, 32),
-    n=EXTENTS,
-    k=EXTENTS,
-    dtype=st.sampled_from([DType.F32, DType.BF16]),
-    layout=st.sampled_from(list(Layout)),
-)
-def test_a_schedule_of_few_rows_fits_where_rows_are_walked(
-    name: str, m: int, n: int, k: int, dtype: DType, layout: Layout
-) -> None:
-    walks = dataclasses.replace(targets.find(name), device="Zen 5")
-    pipeline.plan(Matmul(m=m, n=n, k=k, dtype=dtype, layout=layout), walks)
-
-
-@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
-def test_outer_products_fetch_nothing_where_rows_are_walked(name: str) -> None:
-    """1 x 4096 x 4096 in f32 takes 1.1 ms so, 1.8 with what is fetched besides (Zen 5)."""
-    spec = Matmul(m=1, n=4096, k=4096, dtype=DType.F32)
-    for device, fetches in (("Zen 4", True), ("Zen 5", False)):
-        chosen = FAMILY.choose(spec, dataclasses.replace(targets.find(name), device=device))
-        assert isinstance(chosen, OuterMatmul)
-        assert bool(chosen.prefetch) is fetches
-        assert (chosen.nc * chosen.together >= spec.n) is not fetches
-
-
-def walking(name: str, m: int, n: int, k: int, dtype: DType = DType.F32) -> Schedule:
-    """On a core that walks rows by itself, with the caches that were measured (Zen 5)."""
-    found = targets.find(name)
-    caches = {"l1_bytes": 48 << 10, "l2_bytes": 1 << 20, "l3_bytes": 1 << 25}
-    limits = {**found.limits, **caches, "stack_bytes": 1 << 18}
-    walks = dataclasses.replace(found, device="Zen 5", limits=limits)
-    return FAMILY.choose(Matmul(m=m, n=n, k=k, dtype=dtype), walks)
-
-
-@pytest.mark.parametrize(
-    ("name", "m", "shape", "parts", "prefetch", "sums"),
-    [
-        # From memory: by pages, or unfetched.
-        ("x86-64-v4", 2, (4096, 4096), 4, 0, 4096),
-        ("x86-64-v4", 3, (4096, 4096), 1, 2, 1024),
-        ("x86-64-v4", 4, (4096, 4096), 1, 2, 1024),
-        ("x86-64-v3", 2, (4096, 4096), 1, 2, 1024),
-        ("x86-64-v3", 3, (4096, 4096), 1, 2, 1024),
-        ("x86-64-v3", 4, (4096, 4096), 2, 2, 1024),
-        # From a part of the last-level cache.
-        ("x86-64-v4", 4, (2560, 2048), 4, 0, 1280),
-        ("x86-64-v3", 3, (2560, 2048), 2, 0, 2560),
-        ("x86-64-v3", 4, (2560, 2048), 2, 1, 640),
-        # All of it stays there.
-        ("x86-64-v4", 1, (2304, 768), 4, 0, 5760),
-        ("x86-64-v4", 2, (2304, 768), 2, 0, 2304),
-        ("x86-64-v4", 4, (768, 768), 4, 0, 1536),
-        ("x86-64-v4", 4, (1024, 1024), 4, 0, 1536),
-        ("x86-64-v3", 1, (2304, 768), 1, 0, 5760),
-        ("x86-64-v3", 2, (2304, 768), 4, 0, 1152),
-        ("x86-64-v3", 3, (2304, 768), 2, 0, 1152),
-        ("x86-64-v3", 4, (2304, 768), 2, 0, 1152),
-    ],
-)
-def test_outer_products_where_rows_are_walked(
-    name: str, m: int, shape: tuple[int, int], parts: int, prefetch: int, sums: int
-) -> None:
-    """Rows of B at once, those that are fetched, and columns of a pass, as they were measured."""
-    chosen = walking(name, m, *shape)
-    assert isinstance(chosen, OuterMatmul)
-    assert (chosen.parts, chosen.prefetch) == (parts, prefetch)
-    assert chosen.nc * chosen.together == sums
-
-
-def test_rows_that_are_fetched_are_apart() -> None:
-    """4 x 4096 x 4096 asks for the rows of B six and twelve below; results do not tell."""
-    found = targets.find("x86-64-v4")
-    spec = Matmul(m=4, n=4096, k=4096, dtype=DType.F32)
-    planned = pipeline.plan(spec, found, walking("x86-64-v4", 4, 4096, 4096))
-    assert isinstance(planned, OuterPlan)
-    assert planned.fetch_offsets == (6 * 4096 * 4, 12 * 4096 * 4)
-
-
-def test_strips_where_rows_are_walked() -> None:
-    """Of long rows that do not meet in a cache set: 4 x 1152 x 1152 takes 55 us so, 60 by rows of B
-    (Zen 5)."""
-    for n in (1152, 2304):
-        chosen = walking("x86-64-v4", 4, n, 768)
-        assert type(chosen) is CpuMatmul and (chosen.nr, chosen.kc) == (96, 768)
-
-
-@pytest.mark.parametrize(
-    ("name", "m", "shape", "tile"),
-    [
-        # Rows, columns and K of a tile, and columns of a task.
-        ("x86-64-v3", 8, (4096, 4096), (4, 16, 8, 2048)),
-        ("x86-64-v3", 16, (4096, 4096), (6, 16, 8, 1024)),
-        ("x86-64-v3", 16, (2048, 2048), (6, 16, 8, 1024)),
-        ("x86-64-v3", 32, (512, 2048), (6, 16, 8, 256)),
-        ("x86-64-v4", 9, (4096, 4096), (9, 32, 16, 1024)),
-        ("x86-64-v4", 14, (5120, 5120), (14, 32, 16, 1024)),
-        ("x86-64-v4", 20, (4096, 4096), (10, 32, 16, 1024)),
-        # By panels.
-        ("x86-64-v4", 16, (4096, 4096), (8, 48, 256, 2064)),
-        ("x86-64-v4", 12, (768, 3072), (12, 32, 3072, 192)),
-    ],
-)
-def test_streams_where_rows_are_walked(
-    name: str, m: int, shape: tuple[int, int], tile: tuple[int, int, int, int]
-) -> None:
-    """A vector's of K at once, as it was measured (Zen 5)."""
-    chosen = walking(name, m, *shape)
-    assert type(chosen) is CpuMatmul and chosen.pack_a and not chosen.pack_b
-    assert (chosen.mr, chosen.nr, chosen.kc, chosen.nc) == tile
-
-
-@pytest.mark.parametrize(
-    ("name", "m", "side", "parts", "prefetch", "apart"),
-    [
-        ("x86-64-v4+bf16", 1, 4096, 4, 0, 1),
-        ("x86-64-v4+bf16", 2, 4096, 2, 1, 4),
-        ("x86-64-v4+bf16", 4, 4096, 2, 1, 4),
-        ("x86-64-v3", 1, 4096, 1, 1, 8),
-        ("x86-64-v3", 2, 4096, 2, 1, 4),
-        ("x86-64-v3", 3, 4096, 2, 1, 4),
-        # From the last-level cache.
-        ("x86-64-v3", 1, 2304, 2, 0, 1),
-    ],
-)
-def test_outer_products_of_bf16_where_rows_are_walked(
-    name: str, m: int, side: int, parts: int, prefetch: int, apart: int
-) -> None:
-    """Rows of B at once, and those that are fetched, as they were measured (Zen 5)."""
-    chosen = walking(name, m, side, side, DType.BF16)
-    assert isinstance(chosen, OuterMatmul)
-    assert (chosen.parts, chosen.prefetch, chosen.apart) == (parts, prefetch, apart)
-
-
-@pytest.mark.parametrize(
-    ("name", "dtype", "m", "shape", "tile"),
-    [
-        # Rows, columns and K of a tile, and columns of a task; whether A is packed.
-        ("x86-64-v4+bf16", DType.BF16, 4, (1024, 1024), (4, 32, 16, 512, False)),
-        ("x86-64-v4+bf16", DType.BF16, 8, (4096, 4096), (8, 32, 16, 1024, False)),
-        ("x86-64-v4+bf16", DType.BF16, 9, (4096, 4096), (9, 32, 32, 1024, True)),
-        ("x86-64-v4+bf16", DType.BF16, 32, (4096, 4096), (11, 32, 32, 512, True)),
-        ("x86-64-v4+vnni", DType.S8, 8, (4096, 4096), (4, 64, 8, 512, False)),
-        ("x86-64-v4+vnni", DType.S8, 12, (2048, 2048), (6, 64, 16, 512, False)),
-    ],
-)
-def test_streams_of_groups_where_rows_are_walked(
-    name: str, dtype: DType, m: int, shape: tuple[int, int], tile: tuple[int, int, int, int, bool]
-) -> None:
-    """As few rows of B at once as were measured (Zen 5)."""
-    chosen = walking(name, m, *shape, dtype)
-    assert type(chosen) is DotMatmul and not chosen.pack_b
-    assert (chosen.mr, chosen.nr, chosen.kc, chosen.nc, chosen.pack_a) == tile
-    others = walking(name, 128, *shape, dtype)
-    assert type(others) is DotMatmul and others.pack_b
 
 
 @pytest.mark.parametrize(("n", "k"), [(45, 2892), (64, 6956)])

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 
 from kgen.spec import Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING
+from kgen.targets.cpu.plan.matmul import SUMS_PADDING
 
 #: A first-level cache has this many lines for addresses a multiple of this many bytes apart (8
 #: ways of 64 lines: Intel SDM volume 3, table "Cache parameters"; AMD Zen the same).
@@ -41,3 +45,11 @@ def paired(extent: int, most: int, unit: int) -> int:
         return balanced(extent, most, unit)
     blocks = -(-extent // max(most // unit * unit, unit))
     return rounded_up(-(-extent // (blocks + blocks % 2)), unit)
+
+
+def room_for_sums(spec: Matmul, target: Target, mc: int, kc: int, *, packs_a: bool) -> int:
+    """Bytes of the stack that so many rows of sums may take, without what is between them, beside a
+    packed block of A."""
+    vector = vector_for(target, spec.accumulate, spec.n).count
+    copies = rounded_up(mc, vector) * kc * spec.accumulate.itemsize + max(mc, kc) * ROW_PADDING
+    return target.limits["stack_bytes"] - packs_a * copies - mc * 2 * SUMS_PADDING

@@ -27,6 +27,9 @@ STREAM_A_ROWS = 4
 #: the hardware is fast enough (Zen 4, f32: 1 x 768 x 3072 takes 108 us with none, 140 with one, 153
 #: with two; 2 x 2048 x 2048 530, 334 and 348).
 NEAR, HALF_NEAR = 3 / 8, 1 / 2
+#: The part that an f32 B may have for some of it to stay where the hardware walks rows: 4 x 2560 x
+#: 2048 takes 453 us as if it stayed, 510 by pages, 3072 columns 642 both.
+WALKED_NEAR = 3 / 4
 #: Rows of A from which such a B is multiplied by tiles instead: of all of K if they are wide, whose
 #: sums stay in registers (4 x 2304 x 768 takes 128 us, 151 by rows of B), on AVX2 of a few rows
 #: (160 us, 184 by rows of B); and of pairs of bf16, the same (2 rows 54 us instead of 67, 3 rows

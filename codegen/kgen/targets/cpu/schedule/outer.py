@@ -17,6 +17,7 @@ from kgen.targets.cpu.plan.kernels.gemv_strips import RowsOfB, Taken, rows_of_b
 from kgen.targets.cpu.schedule.block_sizes import CACHE_WAY_BYTES, balanced, paired
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows import (
+    WALKED_NEAR,
     Place,
     for_rows,
     gains_by_pairs,
@@ -146,9 +147,6 @@ WALKED: Mapping[tuple[Rows, Place], Mapping[int, Walk]] = {
     (Rows.WORDS, Place.HALF_NEAR): {1: ONE_WORD, 3: FEW_WORDS},
     (Rows.WORDS, Place.FAR): {1: ONE_WORD, 3: FEW_WORDS},
 }
-#: The part of the last-level cache that an f32 B may have there for some of it to stay: 4 x 2560 x
-#: 2048 takes 453 us as if it stayed, 510 by pages, 3072 columns 642 both.
-WALKED_NEAR = 3 / 4
 #: Up to so many rows of A by words, as more keep what is multiplied of A for too few rows of B (3 x
 #: 4096 x 4096 takes 1.38 ms, 1.58 by tiles, but 4 x 2304 x 768 200 us and 157; AVX2, Zen 4).
 WORDS_ROWS = 3

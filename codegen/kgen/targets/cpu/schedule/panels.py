@@ -26,10 +26,12 @@ from kgen.targets.cpu.schedule.few_rows import (
     HALF_NEAR,
     STREAM_A_ROWS,
     STREAM_ROWS,
+    WALKED_NEAR,
     is_large,
     is_near,
     walks_lines,
 )
+from kgen.targets.cpu.schedule.slices import slices_of
 
 #: The part of the first-level cache that a panel of B may take.
 PANEL_SHARE = 0.75
@@ -41,13 +43,19 @@ PANEL_K = 128
 #: The same where the hardware walks rows by itself, if panels of three vectors have room: 16 x 2048
 #: x 2048 takes 497 us so, 574 by four vectors and 128 of K, 31 x 4096 x 1024 1.01 and 1.16 ms. All
 #: of K is one block for a tile of all rows: 8 x 2304 x 768 takes 106 us, 121 by 256 of K, 140 by
-#: two tiles of 128; unless so few rows of B have room in a first-level cache that they push each
-#: other out: 6 x 1024 x 1024 takes 81 us so, 67 by 128 of K (AVX-512, Zen 5).
-WALKED_K, WALKED_VECTORS, WALKED_LINES = 256, 3, 32
+#: two tiles of 128 (AVX-512, Zen 5).
+WALKED_K, WALKED_VECTORS = 256, 3
+#: Rows of B that have room in a first-level cache, fewer than which push each other out; panels of
+#: a tile of all rows have so much K then, which leaves room for the next one in the second-level
+#: cache, and rows of a page are read whole: 6 x 1024 x 1024 takes 61 us, 81 by all of K and 68 by
+#: 128 of it in two halves of the columns, 8 x 1024 x 2048 148 and 184, 9 x 3072 x 1024 242 us, 331
+#: by 128 of K (AVX-512, Zen 5).
+MEETING_ROWS, MEETING_K, MEETING_COLUMNS = 32, 64, 1024
 #: The part of the stack that packed rows of A may take.
 STACK_SHARE = 7 / 8
-#: Rows for which panels pay for a B from memory, too, two tiles of three vectors: 16 x 3072 x 2560
-#: takes 1.0 ms so, 1.5 as a stream (AVX-512, Zen 5).
+#: Rows for which panels pay where B leaves more than half of the last-level cache, two tiles of
+#: three vectors: 16 x 3072 x 2048 takes 840 us so, 960 as a stream, but 16 x 4096 x 4096 2.9 ms and
+#: 2.6 (AVX-512, Zen 5).
 FAR_ROWS = range(16, 19)
 #: Tiles above each other from which on panels of a single line pay for being packed, each by its
 #: first tile, and fetched by those of the one before it: 31 x 4096 x 1024 takes 3.0 ms on AVX2 so,
@@ -71,8 +79,12 @@ def uses_panels(spec: Matmul, target: Target) -> bool:
     2048: 1.5 ms, 1.08 as a stream; AVX2, Zen 5)."""
     few = STREAM_A_ROWS < spec.m <= STREAM_ROWS and is_large(spec, target)
     lines = 2 * target.limits["vector_bytes"] >= LINE_BYTES
-    from_far = walks_lines(target) and not spec.constant and spec.m in FAR_ROWS
-    near = is_near(spec, target, HALF_NEAR) or from_far
+    near = is_near(spec, target, HALF_NEAR)
+    if walks_lines(target) and not spec.constant:
+        if spec.m in FAR_ROWS:
+            near = is_near(spec, target, WALKED_NEAR)
+        elif rows_meet(spec, target):
+            near = is_near(spec, target)
     if not (few and lines and spec.dtype is spec.b_type is DType.F32 and near):
         return False
     if spec.layout.a_transposed or (spec.layout.b_transposed and not spec.constant):
@@ -97,6 +109,12 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     mc = rounded_up(spec.m, mr)
     if walks_lines(target):
         kc, nc = _walked_k(spec, target, mr), _task_columns(spec, target, nr)
+        if rows_meet(spec, target):
+            kc = min(MEETING_K, spec.k)
+            if spec.n > MEETING_COLUMNS:
+                nc = paired(spec.n, spec.n, nr)
+            elif slices_of(spec, kc) > 1:
+                nc = rounded_up(spec.n, nr)
         packs_a = not spec.constant
         return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
     if spec.constant:
@@ -115,15 +133,20 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     return kind(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=packs)
 
 
+def rows_meet(spec: Matmul, target: Target) -> bool:
+    """A tile has all rows of A, and rows of B meet in a cache set, where the hardware walks them by
+    itself."""
+    if spec.constant or not walks_lines(target) or spec.m > _walked_tile(spec, target)[0]:
+        return False
+    return lines_in_cache(spec.b_strides[1] * spec.b_type.itemsize) < MEETING_ROWS
+
+
 def _walked_k(spec: Matmul, target: Target, mr: int) -> int:
-    """All of K, unless several tiles share a panel, its rows meet in a cache set, or there is no
-    room for packed rows of A."""
+    """All of K, unless several tiles share a panel, or there is no room for packed rows of A."""
     if spec.m > mr and may_sum_in_out(spec):
         return balanced(spec.k, WALKED_K, PACK_UNIT)
     if spec.constant:
         return spec.k
-    if lines_in_cache(spec.b_strides[1] * spec.b_type.itemsize) < WALKED_LINES:
-        return min(PANEL_K, spec.k)
     room = int(STACK_SHARE * target.limits["stack_bytes"])
     most = room // (rounded_up(spec.m, mr) * spec.accumulate.itemsize)
     return spec.k if spec.k <= most else balanced(spec.k, most, PACK_UNIT)

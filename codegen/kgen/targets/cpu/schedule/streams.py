@@ -18,6 +18,7 @@ from kgen.targets.cpu.schedule.block_sizes import (
     balanced,
     lines_in_cache,
     paired,
+    room_for_sums,
     rounded_up,
     rows_in_cache,
 )
@@ -113,10 +114,8 @@ def stream_matmul(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     mc = rounded_up(spec.m, mr)
     if packs_a or (spec.dtype is DType.S8 and spec.k % kc):
         kc = rounded_up(kc, LINE_BYTES // spec.dtype.itemsize if dot else vector)
-    itemsize = spec.accumulate.itemsize
-    copies = rounded_up(mc, vector) * kc * itemsize + max(mc, kc) * ROW_PADDING
-    room = target.limits["stack_bytes"] - packs_a * copies - mc * SUMS_PADDING
-    sums = min(target.limits["l2_bytes"] // 8, room) // (mc * itemsize)
+    room = room_for_sums(spec, target, mc, kc, packs_a=packs_a)
+    sums = min(target.limits["l2_bytes"] // 8, room) // (mc * spec.accumulate.itemsize)
     wide = spec.n >= STREAM_COLUMNS or spec.m > PAIRED_ROWS
     nc = (paired if wide else balanced)(spec.n, min(sums, STREAM_COLUMNS), nr)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
@@ -142,7 +141,7 @@ def packed_stream(spec: Matmul, target: Target, dot: Dot, *, packs_a: bool) -> C
     fits = (registers - 1) // PACKED_VECTORS - 1
     mr = balanced(spec.m, min(fits, PACKED_VECTORS), 1)
     mc, kc = rounded_up(spec.m, mr), PACKED_DEPTH * target.limits["vector_bytes"]
-    copies = (packs_a * mc + nr) * (kc * 4 // dot.group + ROW_PADDING) + mc * SUMS_PADDING
+    copies = (packs_a * mc + nr) * (kc * 4 // dot.group + ROW_PADDING) + mc * 2 * SUMS_PADDING
     sums = (target.limits["stack_bytes"] - copies) // (mc * spec.accumulate.itemsize)
     nc = paired(spec.n, min(sums, PACKED_COLUMNS), nr)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=True)

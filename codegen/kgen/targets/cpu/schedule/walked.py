@@ -12,101 +12,179 @@ from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
-from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING
-from kgen.targets.cpu.plan.matmul import SUMS_PADDING
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule.block_sizes import balanced, paired, rounded_up, rows_in_cache
+from kgen.targets.cpu.schedule.block_sizes import (
+    balanced,
+    paired,
+    room_for_sums,
+    rounded_up,
+    rows_in_cache,
+)
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows import (
     NEAR,
     STREAM_A_ROWS,
+    WALKED_NEAR,
+    for_rows,
     gains_by_pairs,
     walks_lines,
 )
+from kgen.targets.cpu.schedule.slices import slices_of
 from kgen_runtime.values import frozen
 
 
 @frozen
 class Stream:
-    """Rows of A, from the least to the most, and up to which A is not packed if it need not be;
-    `vectors` of a tile, and columns of a task at most."""
+    """Of a register tile: `vectors`, and `depth`, the rows of B that are multiplied at once;
+    `columns` of a task at most; and whether A is packed if it need not be."""
 
-    rows: range
-    in_place: int
     vectors: int
+    depth: int
     columns: int
+    packs_a: bool
 
 
-#: By what is multiplied, on Zen 5; pairs of bf16 and fours of s8 with AVX-512 alone.
+#: Columns of f32 that are a page, of bf16 half a page, and of s8 an eighth; or half as many. Pieces
+#: of rows that end within a page leave what the hardware fetches behind them unused: 6 x 3000 x
+#: 5000 in f32 takes 1.7 ms, 3.1 in two tasks of 1504 columns (AVX-512), 12 x 3000 x 5000 in bf16
+#: 0.97 and 2.4 in four of 768.
+PAGE, HALF_PAGE = 1024, 512
+_TILE = Stream(vectors=2, depth=32, columns=PAGE, packs_a=True)
+_LOW_TILE = Stream(vectors=2, depth=16, columns=PAGE, packs_a=True)
+_IN_PLACE = Stream(vectors=2, depth=16, columns=HALF_PAGE, packs_a=False)
+_HIGH_TILES = Stream(vectors=2, depth=16, columns=HALF_PAGE, packs_a=True)
+#: By what is multiplied, the bytes of a vector and rows of A at most, on Zen 5; pairs of bf16 and
+#: fours of s8 with AVX-512 alone.
 #:
-#: F32: 16 x 2048 x 2048 takes 1.08 ms, 1.5 by panels, 8 x 4096 x 4096 2.4 ms, 4.0 by 16 rows of B
-#: and tiles of one vector (AVX2); 9 x 4096 x 4096 2.0 ms, 3.9 by 32 rows of B and tiles of five
-#: rows (AVX-512). Bf16: 9 x 4096 x 4096 takes 0.79 ms, 1.91 by 64 rows of B and tiles of five, 8 x
-#: 5120 x 5120 1.8 ms, 4.2 by 64 rows of B, 4 x 1024 x 1024 38 us, 47 by 32. S8: 8 x 4096 x 4096
-#: takes 0.59 ms, 1.14 by 64 rows of B, 8 x 2048 x 2048 154 us, 225; but 2 rows no less.
-STREAMS: Mapping[DType, Stream] = {
-    DType.F32: Stream(rows=range(5, 33), in_place=0, vectors=2, columns=2048),
-    DType.BF16: Stream(rows=range(3, 33), in_place=8, vectors=2, columns=1024),
-    DType.S8: Stream(rows=range(3, 13), in_place=12, vectors=4, columns=512),
+#: F32: 16 x 2048 x 2048 takes 1.08 ms, 1.5 by panels, 5 x 5120 x 5120 3.0 ms, 5.5 by tiles of one
+#: vector with A packed (AVX2); 12 x 2048 x 2048 takes 440 us, 700 by panels of 128 rows (AVX-512).
+#: Bf16: 8 x 2560 x 4096 takes 416 us, 555 by 32 rows of B and 1024 columns, 9 x 4096 x 4096 0.82
+#: ms, 0.92 by 16 rows with A in place. S8: 8 x 2304 x 768 takes 50 us, 62 by 8 rows of B; but 2
+#: rows no less than by outer products.
+STREAMS: Mapping[tuple[DType, int], Mapping[int, Stream]] = {
+    (DType.F32, 32): {
+        6: Stream(vectors=2, depth=8, columns=2 * PAGE, packs_a=False),
+        32: Stream(vectors=2, depth=8, columns=2 * PAGE, packs_a=True),
+    },
+    (DType.F32, 64): {14: _TILE, 18: _LOW_TILE, 28: _TILE, 32: _HIGH_TILES},
+    (DType.BF16, 64): {
+        8: _IN_PLACE,
+        20: _TILE,
+        32: Stream(vectors=2, depth=32, columns=2 * PAGE, packs_a=True),
+    },
+    (DType.S8, 64): {12: Stream(vectors=4, depth=16, columns=HALF_PAGE, packs_a=False)},
 }
-#: The part of the second-level cache that sums may take (12 x 5120 x 5120 in f32 takes 3.4 ms in
-#: blocks of 1024 columns, 4.3 of 2560).
-SUMS = 12
-#: Bytes of a row of sums of a task, in vectors of a line, if columns make four such (16 x 14336 x
-#: 4096 in f32 takes 9.7 ms in blocks of 1024 columns, 13.1 of 1216).
-PAGE_BYTES = 4096
-#: Rows of s8 at once, of which half as many come from memory (8 x 4096 x 4096 takes 0.59 ms, 0.75
-#: by 16; 8 x 2304 x 768 50 us, 62 by 8).
-BYTES_K = 16
+#: The same where B comes from memory: what asks for lines faster than memory gives them loses what
+#: it fetches, so the fewer rows, the less is done at once, and the more sums come and go. 5 x 4096
+#: x 4096 takes 1.56 ms so, 1.9 by 3 or 5 rows of B, 2.0 by two vectors, 8 rows 1.87 and 2.1, 9 rows
+#: 1.9 and 2.0 by one vector; in s8 8 rows 0.59 and 0.75 by 16 rows of B.
+FAR_STREAMS: Mapping[tuple[DType, int], Mapping[int, Stream]] = {
+    (DType.F32, 32): {6: Stream(vectors=2, depth=8, columns=PAGE, packs_a=False)},
+    (DType.F32, 64): {
+        6: Stream(vectors=1, depth=4, columns=PAGE, packs_a=False),
+        8: Stream(vectors=1, depth=8, columns=PAGE, packs_a=False),
+        9: Stream(vectors=2, depth=16, columns=PAGE, packs_a=False),
+    },
+    (DType.S8, 64): {12: Stream(vectors=4, depth=8, columns=HALF_PAGE, packs_a=False)},
+}
+#: The same where two cores would have one page and two of rows that stay in the last-level cache:
+#: 14 x 3072 x 2048 in f32 takes one and two threads 832 and 417 us, 786 and 524 by pages, 9 x 3072
+#: x 2048 in bf16 289 and 147, 282 and 188.
+HALF_PAGES: Mapping[tuple[DType, int], Stream] = {
+    (DType.F32, 64): _HIGH_TILES,
+    (DType.BF16, 64): _IN_PLACE,
+}
+#: The part of the last-level cache from which on B comes from memory.
+FAR_FROM = {DType.S8: NEAR}
+#: Rows of A from which such a stream was measured.
+LEAST_ROWS = {DType.F32: 5, DType.BF16: 3, DType.S8: 3}
+#: Columns of f32 below which rows that leave a quarter of their last page or more are read whole, a
+#: part of K for each core: 12 x 1280 x 8192 takes one and two threads 1.4 and 0.66 ms, 3.9 and 1.5
+#: in two tasks of 640 columns, 12 x 2560 x 2048 646 and 304 us, 709 and 452 by pages; but 6 x 2048
+#: x 2304 422 and 200 us, 334 and 176 by pages. In vectors of half a line from memory alone: 5 x
+#: 1152 x 14336 takes 1.84 and 1.22 ms, 3.4 and 1.8 in halves, but 8 x 2304 x 5120 1.80 and 1.15 ms,
+#: 1.65 and 0.94.
+WHOLE = {32: 2 * PAGE, 64: 3 * PAGE}
+#: And rows of B at once, at most: 20 x 2560 x 8192 takes 4.1 and 2.5 ms, 4.7 and 2.4 by 32.
+WHOLE_DEPTH = 16
+#: The part of the second-level cache that sums may take: 24 x 2304 x 4096 takes 2.20 and 1.10 ms by
+#: whole rows, 2.23 and 1.34 by pages.
+SUMS = 4
 
 
 def walks_stream(spec: Matmul, target: Target) -> bool:
     """Such a stream was measured, of what is multiplied and for so many rows."""
     if not core_of(target).walks_rows or spec.dtype is not spec.b_type:
         return False
-    stream = STREAMS.get(spec.dtype)
-    if stream is None or spec.m not in stream.rows:
+    rows = _streams(spec, target)
+    if not rows or not LEAST_ROWS[spec.dtype] <= spec.m <= max(rows):
         return False
     if spec.dtype is DType.BF16 and not gains_by_pairs(target):
         return False
-    return spec.dtype is DType.F32 or (walks_lines(target) and bool(dot_for(spec.dtype, target)))
+    return spec.dtype is DType.F32 or bool(dot_for(spec.dtype, target))
 
 
 def packs_rows_of_a(spec: Matmul, target: Target) -> bool:
-    """A stream of groups packs A even if it need not."""
-    return spec.m > (STREAMS[spec.dtype].in_place if walks_stream(spec, target) else STREAM_A_ROWS)
+    """A stream packs A even if it need not."""
+    if walks_stream(spec, target):
+        return _stream(spec, target).packs_a
+    return spec.m > STREAM_A_ROWS
 
 
 def walked_stream(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
-    """Tiles as high as the registers allow, by a vector's rows of B."""
-    stream, dot = STREAMS[spec.dtype], dot_for(spec.dtype, target)
+    """Tiles as high as the registers allow, by a few rows of B, a page's width of them."""
+    stream, dot = _stream(spec, target), dot_for(spec.dtype, target)
     vector = vector_for(target, spec.accumulate, spec.n).count
     vectors = min(stream.vectors, -(-spec.n // vector))
     registers = target.limits["vector_registers"] - (dot.extra_registers if dot else 0)
     most = (registers - 2) // vectors - 1
-    # Rows of an A that is not packed may meet in a cache set.
-    mr = balanced(spec.m, most if packs_a else min(most, rows_in_cache(spec)), 1)
-    nr, mc = vectors * vector, rounded_up(spec.m, mr)
-    kc = _depth(spec, target, vector, packs_a)
-    itemsize = spec.accumulate.itemsize
-    copies = rounded_up(mc, vector) * kc * itemsize + max(mc, kc) * ROW_PADDING
-    room = target.limits["stack_bytes"] - packs_a * copies - mc * SUMS_PADDING
-    sums = min(target.limits["l2_bytes"] // SUMS, room) // (mc * itemsize)
-    nc = paired(spec.n, min(sums, stream.columns), nr)
-    page = PAGE_BYTES // itemsize
-    if walks_lines(target) and page <= min(sums, stream.columns, spec.n // 4):
-        nc = page
+    if not packs_a and stream.packs_a:
+        # Rows of an A that is not packed may meet in a cache set.
+        most = min(most, rows_in_cache(spec))
+    mr, nr, kc = balanced(spec.m, most, 1), vectors * vector, stream.depth
+    if packs_a or (spec.dtype is DType.S8 and spec.k % kc):
+        kc = rounded_up(kc, LINE_BYTES // spec.dtype.itemsize if dot else vector)
+    mc = rounded_up(spec.m, mr)
+    sums = target.limits["l2_bytes"] // SUMS
+    room = min(sums, room_for_sums(spec, target, mc, kc, packs_a=packs_a))
+    most = room // (mc * spec.accumulate.itemsize)
+    if rounded_up(spec.n, nr) <= most and _is_whole(spec, target):
+        kc, nc = min(kc, WHOLE_DEPTH), rounded_up(spec.n, nr)
+    elif stream.columns > min(most, PAGE) or 2 * spec.n < 3 * stream.columns:
+        nc = paired(spec.n, min(most, stream.columns), nr)
+    else:
+        nc = stream.columns
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
 
 
-def _depth(spec: Matmul, target: Target, vector: int, packs_a: bool) -> int:
-    """K of a block: as many rows of B as a vector of sums has elements, or as a row of packed A is
-    rounded up to."""
-    unit = LINE_BYTES // spec.dtype.itemsize
-    if spec.dtype is DType.F32:
-        return vector
-    if spec.dtype is DType.S8:
-        is_far = spec.k * spec.n > NEAR * target.limits["l3_bytes"]
-        kc = BYTES_K // (2 if is_far else 1)
-        return unit if packs_a or spec.k % kc else kc
-    return unit if packs_a else vector
+def _is_whole(spec: Matmul, target: Target) -> bool:
+    """Rows of f32 that are cut along K and end far from the end of a page."""
+    if spec.dtype is not DType.F32 or slices_of(spec, WHOLE_DEPTH) < 2:
+        return False
+    if not walks_lines(target) and not _is_far(spec, target):
+        return False
+    last = (spec.n - 1) % PAGE + 1
+    ends_far = spec.n <= PAGE or last <= 3 * PAGE // 4
+    return ends_far and spec.n < WHOLE[target.limits["vector_bytes"]]
+
+
+def _is_far(spec: Matmul, target: Target) -> bool:
+    """B comes from memory."""
+    part = FAR_FROM.get(spec.dtype, WALKED_NEAR)
+    return spec.k * spec.n * spec.b_type.itemsize > part * target.limits["l3_bytes"]
+
+
+def _streams(spec: Matmul, target: Target) -> Mapping[int, Stream]:
+    return STREAMS.get((spec.dtype, target.limits["vector_bytes"]), {})
+
+
+def _stream(spec: Matmul, target: Target) -> Stream:
+    kind = (spec.dtype, target.limits["vector_bytes"])
+    far = FAR_STREAMS.get(kind, {})
+    if spec.m <= max(far, default=0) and _is_far(spec, target):
+        return for_rows(spec, far)
+    stream = for_rows(spec, _streams(spec, target))
+    three = 5 * HALF_PAGE < spec.n <= 3 * PAGE and stream.columns == PAGE
+    half = HALF_PAGES.get(kind, stream)
+    fits = half.packs_a or spec.m <= rows_in_cache(spec)
+    return half if three and fits and not _is_far(spec, target) else stream

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from kgen.schedule import AheadMatmul, CpuMatmul, CpuSplitMatmul
+from kgen.schedule import AheadMatmul, CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
@@ -24,15 +24,15 @@ from kgen.targets.cpu.schedule.blocking import (
 from kgen.targets.cpu.schedule.core import Grid, core_of
 from kgen.targets.cpu.schedule.cost_model import predict
 from kgen.targets.cpu.schedule.few_rows import (
-    STREAM_A_ROWS,
     STREAM_ROWS,
     is_large,
     reads_panels_ahead,
     streams,
 )
-from kgen.targets.cpu.schedule.panels import panels_matmul, uses_panels
+from kgen.targets.cpu.schedule.panels import panels_matmul, rows_meet, uses_panels
+from kgen.targets.cpu.schedule.slices import in_slices
 from kgen.targets.cpu.schedule.streams import stream_matmul
-from kgen.targets.cpu.schedule.walked import walks_stream
+from kgen.targets.cpu.schedule.walked import packs_rows_of_a, walks_stream
 
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).
@@ -46,9 +46,6 @@ NARROW_TILES = 3
 NARROW_LEAST, NARROW_K, NARROW_COLUMNS = 12, 64, (1024, 512, 256)
 #: Rows up to which a B narrower than A is widened wherever it is multiplied; for more, once.
 NARROW_IN_PLACE = 16
-#: Slices of a stream that is cut along K, each of so many blocks at least; and multiply-adds from
-#: which one is: a launch more takes a microsecond or two.
-SLICES, SLICE_BLOCKS, SLICED_WORK = 4, 4, 1 << 22
 #: Seconds under which a task is not cut for the sake of more than two.
 TASK_SECONDS = 100e-6
 #: As many products, each of several tasks, or more come out even.
@@ -64,24 +61,14 @@ def only_way(spec: Matmul, target: Target) -> CpuMatmul | None:
     """Of few rows by a large B: no other one is worth a comparison."""
     if uses_panels(spec, target):
         way = panels_matmul(spec, target)
+        if rows_meet(spec, target):
+            return in_slices(spec, way)
         return ahead(way) if way.mc <= way.mr and reads_panels_ahead(spec, target) else way
     if streams(spec, target) and not has_short_blocks(spec, target):
         widened = spec.dtype is not spec.accumulate
-        stream = stream_matmul(spec, target, packs_a=widened or spec.m > STREAM_A_ROWS)
+        stream = stream_matmul(spec, target, packs_a=widened or packs_rows_of_a(spec, target))
         return in_slices(spec, stream)
     return None
-
-
-def in_slices(spec: Matmul, stream: CpuMatmul) -> CpuMatmul:
-    """Split-k of a stream that is one task, so that other cores have a part of it: 12 x 768 x 3072
-    in f32 takes two threads 1.0 times one's time without it (Golden Cove)."""
-    is_whole = stream.mc >= spec.m and stream.nc >= spec.n and spec.batch == 1
-    work = spec.m * spec.n * spec.k
-    slices = min(SLICES, spec.k // (SLICE_BLOCKS * stream.kc))
-    if not is_whole or work < SLICED_WORK or slices < 2:
-        return stream
-    fields = {field.name: getattr(stream, field.name) for field in dataclasses.fields(stream)}
-    return CpuSplitMatmul(**fields, split_k=slices)
 
 
 def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:

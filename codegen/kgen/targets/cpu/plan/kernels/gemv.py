@@ -25,7 +25,7 @@ from kgen.targets.cpu.plan.kernels.gemv_strips import (
     rows_of_b,
     strips,
 )
-from kgen.targets.cpu.plan.matmul import SUMS_PADDING, matmul_launch
+from kgen.targets.cpu.plan.matmul import matmul_launch, padded
 from kgen.targets.cpu.plan.packing.compensation import StartsPlan
 from kgen.targets.cpu.plan.packing.interleaved import InterleavedPlan
 from kgen.targets.cpu.plan.packing.lanes import Unpack
@@ -89,7 +89,7 @@ class OuterPlan(StartsPlan, InterleavedPlan):
 
     @property
     def acc_row(self) -> int:
-        return int(self.panels_whole) * self.accumulator_bytes + SUMS_PADDING
+        return padded(int(self.panels_whole) * self.accumulator_bytes)
 
     @property
     def scratch_bytes(self) -> int:
