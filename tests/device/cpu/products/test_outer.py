@@ -12,7 +12,7 @@ from kgen.schedule import OuterMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.gemv_strips import rows_of_b
-from kgen.targets.cpu.schedule.outer import outer_matmul
+from kgen.targets.cpu.schedule.few_rows.outer import outer_matmul
 from tests.device.cpu.cpu_support import addresses, check, here, load, require_qemu, target
 
 TARGETS = [

@@ -12,7 +12,7 @@ from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
-from kgen.targets.cpu.schedule.panels import uses_panels
+from kgen.targets.cpu.schedule.few_rows.panels import uses_panels
 from tests.device.cpu.cpu_support import check, here
 
 

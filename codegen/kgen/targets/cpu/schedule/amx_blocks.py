@@ -31,7 +31,7 @@ from kgen.targets.cpu.plan.amx.tiles import ROW_BYTES, TILE_ROWS, tile_k
 from kgen.targets.cpu.plan.kernels.dot import must_pack_b
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up
-from kgen.targets.cpu.schedule.few_rows import streams
+from kgen.targets.cpu.schedule.few_rows.place import streams
 from kgen_runtime.values import frozen
 
 #: Cycles of a product of tiles, and cycles per second while they are multiplied: 2.3e9 to 3.1e9,

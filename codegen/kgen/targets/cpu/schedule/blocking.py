@@ -19,8 +19,8 @@ from kgen.targets.cpu.plan.tiles.tile import parts
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up, rows_in_cache
 from kgen.targets.cpu.schedule.core import heights_for
-from kgen.targets.cpu.schedule.few_rows import STREAM_A_ROWS
-from kgen.targets.cpu.schedule.streams import STREAM_VECTORS_FEW
+from kgen.targets.cpu.schedule.few_rows.place import STREAM_A_ROWS
+from kgen.targets.cpu.schedule.few_rows.streams import STREAM_VECTORS_FEW
 from kgen_runtime.values import frozen
 
 #: Cycles from a fused multiply-add to the next that needs its result (Intel and AMD: 4).

@@ -21,18 +21,18 @@ from kgen.targets.cpu.plan.kernels.dot import GROUP_BYTES, must_pack_a, must_pac
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.schedule.amx_blocks import amx_matmul, in_place, ranked_on_tiles
 from kgen.targets.cpu.schedule.blocking import Packing, blocks, enough_tasks, register_tile
-from kgen.targets.cpu.schedule.few_rows import (
+from kgen.targets.cpu.schedule.few_rows.outer import fits_outer, is_outer, outer_matmul
+from kgen.targets.cpu.schedule.few_rows.panels import panels_matmul
+from kgen.targets.cpu.schedule.few_rows.place import (
     STREAM_ROWS,
     gains_by_pairs,
     streams,
 )
+from kgen.targets.cpu.schedule.few_rows.streams import packed_stream, packs_stream, stream_matmul
+from kgen.targets.cpu.schedule.few_rows.walked import packs_rows_of_a
 from kgen.targets.cpu.schedule.inner import inner_matmul, uses_inner
 from kgen.targets.cpu.schedule.limbs import limbs_matmul, uses_limbs
-from kgen.targets.cpu.schedule.outer import fits_outer, is_outer, outer_matmul
-from kgen.targets.cpu.schedule.panels import panels_matmul
 from kgen.targets.cpu.schedule.rowwise import elementwise_schedule, rowwise_schedule
-from kgen.targets.cpu.schedule.streams import packed_stream, packs_stream, stream_matmul
-from kgen.targets.cpu.schedule.walked import packs_rows_of_a
 from kgen.targets.cpu.schedule.ways import blis_matmul, every_way, only_way, ranked
 
 #: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.

@@ -23,16 +23,16 @@ from kgen.targets.cpu.schedule.blocking import (
 )
 from kgen.targets.cpu.schedule.core import Grid, core_of
 from kgen.targets.cpu.schedule.cost_model import predict
-from kgen.targets.cpu.schedule.few_rows import (
+from kgen.targets.cpu.schedule.few_rows.panels import panels_matmul, rows_meet, uses_panels
+from kgen.targets.cpu.schedule.few_rows.place import (
     STREAM_ROWS,
     is_large,
     reads_panels_ahead,
     streams,
 )
-from kgen.targets.cpu.schedule.panels import panels_matmul, rows_meet, uses_panels
-from kgen.targets.cpu.schedule.slices import in_slices
-from kgen.targets.cpu.schedule.streams import stream_matmul
-from kgen.targets.cpu.schedule.walked import packs_rows_of_a, walks_stream
+from kgen.targets.cpu.schedule.few_rows.slices import in_slices
+from kgen.targets.cpu.schedule.few_rows.streams import stream_matmul
+from kgen.targets.cpu.schedule.few_rows.walked import packs_rows_of_a, walks_stream
 
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).

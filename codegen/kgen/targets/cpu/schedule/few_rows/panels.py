@@ -22,7 +22,7 @@ from kgen.targets.cpu.schedule.block_sizes import (
 )
 from kgen.targets.cpu.schedule.blocking import PACK_UNIT
 from kgen.targets.cpu.schedule.core import core_of
-from kgen.targets.cpu.schedule.few_rows import (
+from kgen.targets.cpu.schedule.few_rows.place import (
     HALF_NEAR,
     STREAM_A_ROWS,
     STREAM_ROWS,
@@ -31,7 +31,7 @@ from kgen.targets.cpu.schedule.few_rows import (
     is_near,
     walks_lines,
 )
-from kgen.targets.cpu.schedule.slices import slices_of
+from kgen.targets.cpu.schedule.few_rows.slices import slices_of
 
 #: The part of the first-level cache that a panel of B may take.
 PANEL_SHARE = 0.75

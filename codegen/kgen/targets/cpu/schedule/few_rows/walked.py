@@ -21,7 +21,7 @@ from kgen.targets.cpu.schedule.block_sizes import (
     rows_in_cache,
 )
 from kgen.targets.cpu.schedule.core import core_of
-from kgen.targets.cpu.schedule.few_rows import (
+from kgen.targets.cpu.schedule.few_rows.place import (
     NEAR,
     STREAM_A_ROWS,
     WALKED_NEAR,
@@ -29,7 +29,7 @@ from kgen.targets.cpu.schedule.few_rows import (
     gains_by_pairs,
     walks_lines,
 )
-from kgen.targets.cpu.schedule.slices import slices_of
+from kgen.targets.cpu.schedule.few_rows.slices import slices_of
 from kgen_runtime.values import frozen
 
 

@@ -23,13 +23,13 @@ from kgen.targets.cpu.schedule.block_sizes import (
     rows_in_cache,
 )
 from kgen.targets.cpu.schedule.core import core_of
-from kgen.targets.cpu.schedule.few_rows import (
+from kgen.targets.cpu.schedule.few_rows.place import (
     STREAM_A_ROWS,
     STREAM_ROWS,
     for_rows,
     gains_by_pairs,
 )
-from kgen.targets.cpu.schedule.walked import walked_stream, walks_stream
+from kgen.targets.cpu.schedule.few_rows.walked import walked_stream, walks_stream
 
 #: Rows of B side by side, by rows of A at most, for elements of 32 bits or more and of 16: for few
 #: rows of A the streams bind, for more the sums' traffic (4096 x 4096 on Zen 4).
