@@ -67,7 +67,7 @@ def walking(name: str, m: int, n: int, k: int, dtype: DType = DType.F32) -> Sche
         ("x86-64-v3", 3, (4096, 4096), 1, 2, 1024),
         ("x86-64-v3", 4, (4096, 4096), 2, 2, 1024),
         # From a part of the last-level cache.
-        ("x86-64-v4", 4, (2560, 2048), 4, 0, 1280),
+        ("x86-64-v4", 4, (2560, 2048), 4, 0, 640),
         ("x86-64-v3", 3, (2560, 2048), 2, 0, 2560),
         ("x86-64-v3", 4, (2560, 2048), 2, 1, 640),
         # All of it stays there.
