@@ -11,6 +11,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PERFORMANCE = ROOT / "docs" / "performance.md"
+#: What is measured of a kind of CPU, in sections of a page of its own.
+SECTIONS = {
+    "make bench-cpu": "Products",
+    "make bench-cpu, rows": "Functions and rows",
+    "tune gap": "Tuned schedules",
+}
+#: What such a page begins with.
+PAGE = """What was measured on this kind of CPU ([how](../performance.md#cpu-kernels)).
+What was found out by hand of why it is so is in [another page](cpu.md)."""
 #: What figures depend on: a change there that is not committed is said.
 SOURCES = ("codegen", "runtime", "templates", "scripts", "pyproject.toml")
 
@@ -36,6 +45,28 @@ def put_kind(path: Path, family: str, kind: str, lines: Sequence[str]) -> None:
         new = f"{last}\n\n<!-- {name}: begin -->\n<!-- {name}: end -->"
         path.write_text(path.read_text().replace(last, new))
     put(path, f"{family}, {kind}", lines)
+
+
+def page_of(kind: str) -> Path:
+    """The page of a kind of CPU, in the folder beside PERFORMANCE that is called like it."""
+    return PERFORMANCE.with_suffix("") / f"{slug(kind)}.md"
+
+
+def slug(kind: str) -> str:
+    """A kind of machine as a part of a file's name: avx-512-zen-5."""
+    return kind.lower().replace(", ", "-").replace(" ", "-")
+
+
+def put_in_page(kind: str, family: str, lines: Sequence[str]) -> None:
+    """Put lines in a section of a kind of CPU's page, new ones if there is none."""
+    page = page_of(kind)
+    page.parent.mkdir(exist_ok=True)
+    text = page.read_text() if page.exists() else f"# {kind}\n\n{PAGE}\n"
+    name = f"{family}, {kind}"
+    if f"<!-- {name}: begin -->" not in text:
+        title, markers = SECTIONS[family], f"<!-- {name}: begin -->\n<!-- {name}: end -->"
+        page.write_text(f"{text}\n## {title}\n\n{markers}\n")
+    put(page, name, lines)
 
 
 def kinds(path: Path, family: str) -> dict[str, str]:

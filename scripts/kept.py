@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def file_of(bench: str, kind: str) -> Path:
     """Where a benchmark keeps the results of a kind of CPU."""
-    return documents.ROOT / f"{bench}-{kind.lower().replace(', ', '-').replace(' ', '-')}.json"
+    return documents.ROOT / f"{bench}-{documents.slug(kind)}.json"
 
 
 def read(path: Path, machine: str) -> dict[str, Any]:

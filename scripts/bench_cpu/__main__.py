@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="small shapes only, a minute or two")
     parser.add_argument("--only", metavar="T,...", help="these tables; the others as they were")
     parser.add_argument("--resume", action="store_true", help="go on: kernels that are not there")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md, README.md")
+    parser.add_argument("--write", action="store_true", help="write docs/performance*, README.md")
     parser.add_argument(
         "--tune-gap", type=Path, metavar="FILE",
         help="instead: the model's schedules against tuned ones, which FILE remembers",
@@ -83,7 +83,7 @@ def main() -> None:
         print("\n".join(lines))
         if args.write:
             lines += [documents.measured([now]), ""]
-            documents.put_kind(documents.PERFORMANCE, "tune gap", kind_here(), lines)
+            documents.put_in_page(kind_here(), "tune gap", lines)
         return
     if args.quick and (args.write or args.resume):
         parser.error("--quick times a part of each table, which is not kept or written")

@@ -157,7 +157,7 @@ def _ceiling_name(ceiling: str, kernel: str) -> str:
 
 
 def document_lines(results: Results, tables: Sequence[Table]) -> list[str]:
-    """What goes into docs/performance.md."""
+    """What goes into the page of a kind of CPU."""
     found = verdicts(results)
     lines = [f"\n**{results.kind}**: {results.machine}. {_moments(results)}"]
     lines += [f"\n{reached(results)}\n"]
@@ -202,8 +202,8 @@ def reached(results: Results) -> str:
 
 
 def write(results: Results, tables: Sequence[Table]) -> None:
-    """Both documents: of products, and of streams and rows, what was measured, in the sections of
-    this kind of CPU; those of others stay as they are."""
+    """What was measured of products, and of streams and rows, in the page of this kind of CPU, and
+    its lines in docs/performance.md and in README's table."""
     if instructions_in(results.kind) not in INSTRUCTIONS:
         raise SystemExit(f"no document has a section for CPUs without {', '.join(INSTRUCTIONS)}")
     rows = [table.name for table in streams()]
@@ -211,7 +211,6 @@ def write(results: Results, tables: Sequence[Table]) -> None:
     others = _of(results, [table for table in tables if table.name in rows])
     for name, found in (("make bench-cpu", products), ("make bench-cpu, rows", others)):
         if found.tables:
-            lines = document_lines(found, tables)
-            documents.put_kind(documents.PERFORMANCE, name, results.kind, lines)
+            documents.put_in_page(results.kind, name, document_lines(found, tables))
     if products.tables:
         summary.write(results, reached(products), _moments(results))

@@ -60,11 +60,16 @@ def lines(results: Results, reached: str, moments: str) -> list[str]:
     """What goes into docs/performance.md. `reached` says how many bars are."""
     found = [
         f"\n**{results.kind}**: {results.machine}; one thread, packing inside the call counted, "
-        f"`make bench-cpu`. {moments} {reached}\n",
+        f"`make bench-cpu`. {moments} {link(results.kind, reached)}\n",
         HEAD,
         "| --- | --- | --- | --- | --- |",
     ]
     return [*found, *(line.text for line in _of(results)), ""]
+
+
+def link(kind: str, reached: str) -> str:
+    """To the bars, the tables and what is missed."""
+    return f"[{reached.rstrip('.')}](performance/{documents.slug(kind)}.md)."
 
 
 def _of(results: Results) -> Iterator[Line]:

@@ -13,13 +13,8 @@ from scripts import bench_tool, documents
 from scripts.bench_models import summary
 
 #: Families of blocks of which each kind of CPU that was measured has its own.
-FAMILIES = (
-    "bench-cpu summary",
-    "make bench-cpu",
-    "make bench-cpu, rows",
-    "make bench-models",
-    "tune gap",
-)
+FAMILIES = ("bench-cpu summary", "make bench-models")
+KINDS = tuple(documents.kinds(documents.PERFORMANCE, "bench-cpu summary"))
 #: Every block that a command writes measurements into.
 BLOCKS = (
     ("docs/performance.md", "make bench-tool"),
@@ -31,6 +26,12 @@ BLOCKS = (
         ("docs/performance.md", f"{family}, {kind}")
         for family in FAMILIES
         for kind in documents.kinds(documents.PERFORMANCE, family)
+    ),
+    *(
+        (str(documents.page_of(kind).relative_to(documents.ROOT)), f"{family}, {kind}")
+        for kind in KINDS
+        for family in documents.SECTIONS
+        if kind in documents.kinds(documents.page_of(kind), family)
     ),
     ("docs/flagships.md", "make flagships"),
 )
@@ -49,7 +50,7 @@ def test_figures_carry_the_day_and_the_commit(document: str, name: str) -> None:
 
 def test_no_document_has_a_block_that_no_command_renews() -> None:
     listed = set()
-    for path in (documents.ROOT / "README.md", *sorted((documents.ROOT / "docs").glob("*.md"))):
+    for path in (documents.ROOT / "README.md", *sorted((documents.ROOT / "docs").rglob("*.md"))):
         for name in re.findall("<!-- (.*): begin -->", path.read_text()):
             listed.add((str(path.relative_to(documents.ROOT)), name))
     assert listed == {*BLOCKS, *COLLECTED}
@@ -70,6 +71,28 @@ def test_a_new_kind_of_machine_gets_a_section_after_the_last(tmp_path: Path) -> 
     assert "old" not in text and text.endswith(f"\n{other}\nend")
     assert documents.kinds(path, "f, rows") == {"AVX2, Zen 3": "\nrow\n"}
     assert [section.strip() for section in documents.kinds(path, "f").values()] == ["newer", "new"]
+
+
+def test_each_kind_of_cpu_has_a_page_that_the_summary_links_to() -> None:
+    text = documents.PERFORMANCE.read_text()
+    pages = [documents.page_of(kind) for kind in KINDS]
+    assert all(f"(performance/{page.name})" in text and page.exists() for page in pages)
+    written = {page.name for page in documents.PERFORMANCE.with_suffix("").glob("*.md")}
+    assert written == {page.name for page in pages} | {"cpu.md"}
+
+
+def test_a_page_gets_a_section_when_there_is_something_to_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "PERFORMANCE", tmp_path / "performance.md")
+    kind = "AVX2, Zen 3"
+    for words in ("old", "new"):
+        documents.put_in_page(kind, "make bench-cpu", ["", words, ""])
+    documents.put_in_page(kind, "tune gap", ["", "a gap", ""])
+    text = (tmp_path / "performance" / "avx2-zen-3.md").read_text()
+    assert text.startswith("# AVX2, Zen 3\n") and "old" not in text
+    assert text.index("## Products") < text.index("new") < text.index("## Tuned schedules")
+    assert documents.kinds(documents.page_of(kind), "tune gap") == {kind: "\n\na gap\n\n"}
 
 
 def test_lines_go_between_markers(tmp_path: Path) -> None:

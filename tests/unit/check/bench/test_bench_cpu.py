@@ -200,7 +200,7 @@ def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
     words = "\n".join(summary.lines(results, report.reached(results), "One day."))
     assert "| matmul f32 | best of MKL, OpenBLAS, oneDNN | 1.59x | 1.00x | 4.00x |" in words
     assert "**AVX2, Zen 3**: a machine;" in words
-    assert "One day. 2 of 7 bars are reached." in words
+    assert "One day. [2 of 7 bars are reached](performance/avx2-zen-3.md)." in words
     assert [line.mean for line in summary.read(words)] == [1.59]
 
 
@@ -236,7 +236,7 @@ def test_each_kind_of_cpu_has_a_section_of_its_own(
     monkeypatch.setattr(documents, "ROOT", tmp_path)
     monkeypatch.setattr(documents, "PERFORMANCE", tmp_path / "docs/performance.md")
     monkeypatch.setattr(documents, "moment", lambda: "a day")
-    before = documents.kinds(documents.PERFORMANCE, "make bench-cpu")
+    before = documents.kinds(documents.PERFORMANCE, "bench-cpu summary")
     kinds = [f"{instructions}, A core" for instructions in INSTRUCTIONS]
     for turn in (1, 2):
         for kind in kinds:
@@ -245,9 +245,12 @@ def test_each_kind_of_cpu_has_a_section_of_its_own(
             machine = f"a machine with {kind}, {turn}"
             results = Results(machine=machine, kind=kind, tables={"f32": rows})
             report.write(results, tables())
-            assert machine in documents.kinds(documents.PERFORMANCE, "make bench-cpu")[kind]
+            for page in (documents.PERFORMANCE, documents.page_of(kind)):
+                assert machine in page.read_text()
             assert kind in (tmp_path / "README.md").read_text()
-    after = documents.kinds(documents.PERFORMANCE, "make bench-cpu")
+    after = documents.kinds(documents.PERFORMANCE, "bench-cpu summary")
+    pages = sorted(documents.PERFORMANCE.with_suffix("").glob("*.md"))
+    assert pages == sorted(documents.page_of(kind) for kind in kinds)
     assert list(after) == [*before, *kinds]
     assert {kind: after[kind] for kind in before} == before
     with pytest.raises(SystemExit, match="no document"):

@@ -1,4 +1,4 @@
-"""Split-k of products of few rows: one task's whole rows of B, a part of K for each core."""
+"""Split-k of products of few rows: whole rows of B, in slices of K that cores share."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import dataclasses
 from kgen.schedule import CpuMatmul, CpuSplitMatmul
 from kgen.spec import Matmul
 
-#: Slices of a product that is cut along K, each of so many blocks at least; and multiply-adds from
-#: which one is: a launch more takes a microsecond or two.
+#: Slices of a product, each of so many blocks of K at least; and multiply-adds from which it has
+#: them: a launch more takes a microsecond or two.
 SLICES, SLICE_BLOCKS, SLICED_WORK = 4, 4, 1 << 22
 
 
 def slices_of(spec: Matmul, kc: int) -> int:
-    """How many parts of K there are, in blocks of so much of it; 1 if it does not pay."""
+    """How many slices K has, in blocks of so much of it; 1 if it does not pay."""
     slices = min(SLICES, spec.k // (SLICE_BLOCKS * kc))
     return slices if slices > 1 and spec.m * spec.n * spec.k >= SLICED_WORK else 1
 
