@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kgen import pipeline, targets
-from kgen.schedule import CpuMatmul, CpuSplitMatmul, DotMatmul, OuterMatmul, Schedule
+from kgen.schedule import CpuMatmul, CpuSplitMatmul, DotMatmul, InnerMatmul, OuterMatmul, Schedule
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan
@@ -47,13 +47,15 @@ def test_outer_products_fetch_nothing_where_rows_are_walked(name: str) -> None:
         assert (chosen.nc * chosen.together >= spec.n) is not fetches
 
 
-def walking(name: str, m: int, n: int, k: int, dtype: DType = DType.F32) -> Schedule:
+def walking(
+    name: str, m: int, n: int, k: int, dtype: DType = DType.F32, layout: Layout = Layout.NN
+) -> Schedule:
     """On a core that walks rows by itself, with the caches that were measured (Zen 5)."""
     found = targets.find(name)
     caches = {"l1_bytes": 48 << 10, "l2_bytes": 1 << 20, "l3_bytes": 1 << 25}
     limits = {**found.limits, **caches, "stack_bytes": 1 << 18}
     walks = dataclasses.replace(found, device="Zen 5", limits=limits)
-    return FAMILY.choose(Matmul(m=m, n=n, k=k, dtype=dtype), walks)
+    return FAMILY.choose(Matmul(m=m, n=n, k=k, dtype=dtype, layout=layout), walks)
 
 
 @pytest.mark.parametrize(
@@ -160,6 +162,32 @@ def test_whole_rows_are_cut_along_k_where_they_are_walked(
     chosen = walking(name, m, *shape)
     assert isinstance(chosen, CpuSplitMatmul) and chosen.nc >= shape[0]
     assert (chosen.kc, chosen.split_k) == (kc, 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "m", "shape", "tile"),
+    [
+        # Rows and columns of a tile, K of a block, and how often the next one is fetched.
+        ("x86-64-v4", DType.F32, 2, (4096, 4096), (2, 4, 4096, 2)),
+        ("x86-64-v4", DType.F32, 4, (4096, 4096), (4, 2, 2048, 2)),
+        ("x86-64-v4", DType.F32, 8, (4096, 4096), (8, 2, 1024, 2)),
+        ("x86-64-v4", DType.F32, 5, (2560, 2048), (5, 4, 1024, 1)),
+        ("x86-64-v4", DType.F32, 8, (768, 3072), (8, 3, 1024, 0)),
+        ("x86-64-v4", DType.F32, 6, (11008, 3000), (6, 4, 3000, 2)),
+        ("x86-64-v4+bf16", DType.BF16, 8, (4096, 4096), (8, 2, 2048, 2)),
+        ("x86-64-v3", DType.F32, 8, (4096, 4096), (4, 2, 1024, 2)),
+        ("x86-64-v3", DType.F32, 5, (768, 3072), (5, 2, 768, 0)),
+        # As elsewhere: so many rows, and what is not measured.
+        ("x86-64-v4", DType.F32, 16, (4096, 4096), (4, 4, 1024, 2)),
+        ("x86-64-v4", DType.BF16, 8, (4096, 4096), (4, 4, 2048, 2)),
+    ],
+)
+def test_inner_products_where_rows_are_walked(
+    name: str, dtype: DType, m: int, shape: tuple[int, int], tile: tuple[int, int, int, int]
+) -> None:
+    chosen = walking(name, m, *shape, dtype, Layout.NT)
+    assert isinstance(chosen, InnerMatmul)
+    assert (chosen.mr, chosen.nr, chosen.kc, chosen.prefetch) == tile
 
 
 def test_rows_of_sums_do_not_meet_in_a_cache_set() -> None:

@@ -5,14 +5,20 @@ from __future__ import annotations
 import math
 
 from kgen.schedule import InnerMatmul
-from kgen.spec import Matmul, Spec
+from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner, k_of_step, tile_registers
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule.block_sizes import rounded_up
+from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up
 from kgen.targets.cpu.schedule.core import core_of
+from kgen.targets.cpu.schedule.few_rows.place import (
+    NEAR,
+    WALKED_NEAR,
+    gains_by_pairs,
+    walks_lines,
+)
 
 #: Up to this many rows or columns nothing is packed: both operands are multiplied as they lie.
 #: AMX tiles, whose B must be packed, pay from fewer rows on, if B is in the second-level cache.
@@ -32,6 +38,23 @@ MEMORY_BYTES, L3_BYTES, FAR_LOAD = 11, 20, 2
 #: lost where many are on their way (4 rows by 4096 x 4096: 1.2x in f32 and bf16, Zen 4), once on
 #: cores that find them by themselves as well (f32: 2.7 ms, 3.0 if twice; Golden Cove).
 PREFETCH, PREFETCH_FOUND = 2, 1
+#: Where the hardware walks rows of B, of f32 and of pairs of bf16, and by the bytes of a vector
+#: (Zen 5): for so many rows of A at most; rows of a tile, and how many columns it has by its rows,
+#: and where it fetches the next part of K from memory. In f32 with AVX-512 5 x 4096 x 4096 takes
+#: 1.84 ms by two columns, 2.38 by four, 8 x 5120 x 5120 3.7 ms, 5.3 by tiles of 4 x 4, in bf16 8 x
+#: 4096 x 4096 0.86 ms, 1.26 by tiles of 4 x 4, but 16 x 2000 x 4096 in f32 3.3 and 2.3; on AVX2 8 x
+#: 5120 x 5120 4.8 ms, 6.5 by tiles of 2 x 4.
+WALKED_MOST = {32: 16, 64: 9}
+WALKED_ROWS = {32: 5, 64: 8}
+WALKED_COLUMNS = {32: {2: 4, 3: 3, 5: 2}, 64: {6: 4, 8: 3}}
+WALKED_COLUMNS_FAR = {32: {2: 4, 3: 3, 5: 2}, 64: {3: 4, 8: 2}}
+#: The part of the first-level cache that a block of a tile's rows of A may take.
+WALKED_SHARE = {32: 3 / 8, 64: 2 / 3}
+#: Rows up to which all of K is one block, which fetches nothing, of a B that leaves some of the
+#: last-level cache, and from memory; and bytes below which a row is, too: 2 x 4096 x 4096
+#: takes 1.51 ms so, 2.06 in halves, 3 x 5120 x 640 147 and 209 us, but 7 x 5120 x 2304 in bf16 903
+#: and 571 (AVX-512).
+WALKED_WHOLE, WALKED_SHORT = {32: (1, 2), 64: (2, 3)}, 4096
 #: Multiply-adds of a task, and tasks that keep the cores of a common machine busy to the end.
 TASK_WORK, ENOUGH_TASKS = 1 << 20, 32
 
@@ -52,7 +75,12 @@ def uses_inner(spec: Spec, target: Target) -> bool:
 
 def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
     """Tasks are blocks of the longer side of out, the other side in all of them."""
-    mr, nr = inner_tile(spec, target)
+    prefetch = PREFETCH_FOUND if core_of(target).finds_rows else PREFETCH
+    walks = walks_inner(spec, target)
+    if walks:
+        mr, nr, kc, prefetch = walked_tile(spec, target)
+    else:
+        mr, nr = inner_tile(spec, target)
     count = vector_for(target, spec.accumulate, spec.n).count
     mc, nc = rounded_up(spec.m, mr), rounded_up(spec.n, nr)
     # Half of the stack: every width of a block is rounded up to whole vectors.
@@ -68,8 +96,8 @@ def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
         longest = min(task_length(spec.n, spec.m * spec.k), sums // mc)
         nc = min(nc, rounded_up(longest, math.lcm(nr, count)))
     unroll = chains(spec, target, mr, nr)
-    kc = k_block(spec, target, mr, nr, unroll) if spec.m <= spec.n else spec.k
-    prefetch = PREFETCH_FOUND if core_of(target).finds_rows else PREFETCH
+    if not walks:
+        kc = k_block(spec, target, mr, nr, unroll) if spec.m <= spec.n else spec.k
     return InnerMatmul(
         mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=False, pack_b=False, unroll=unroll,
         prefetch=prefetch,
@@ -88,6 +116,39 @@ def k_block(spec: Matmul, target: Target, mr: int, nr: int, unroll: int) -> int:
     most = min(near // mr, spec.k - 1)
     parts = (depth for depth in range(most // step * step, 0, -step) if spec.k % depth == 0)
     return max((depth for depth in parts if depth >= most // 4), default=spec.k)
+
+
+def walks_inner(spec: Matmul, target: Target) -> bool:
+    """Of several rows, as it was measured."""
+    most = WALKED_MOST.get(target.limits["vector_bytes"], 0)
+    if not core_of(target).walks_rows or not 1 < spec.m <= min(spec.n, most):
+        return False
+    plain = spec.dtype is spec.b_type and spec.layout is Layout.NT and not spec.has_blocks
+    pairs = bool(dot_for(spec.dtype, target)) and walks_lines(target) and gains_by_pairs(target)
+    return plain and (spec.dtype is DType.F32 or (spec.dtype is DType.BF16 and pairs))
+
+
+def walked_tile(spec: Matmul, target: Target) -> tuple[int, int, int, int]:
+    """mr, nr and K of a block, and how often what the next tile reads of B is asked for."""
+    width = target.limits["vector_bytes"]
+    size = spec.k * spec.n * spec.b_type.itemsize / target.limits["l3_bytes"]
+    prefetch = 0 if size <= NEAR else 1 if size <= WALKED_NEAR else PREFETCH
+    mr, kc = balanced(spec.m, WALKED_ROWS[width], 1), spec.k
+    if prefetch == 0 or spec.m > WALKED_WHOLE[width][prefetch - 1]:
+        room = int(WALKED_SHARE[width] * target.limits["l1_bytes"]) // spec.dtype.itemsize // mr
+        is_cut = prefetch and spec.k * spec.dtype.itemsize >= WALKED_SHORT
+        kc = equal_part(spec, target, min(room, spec.k // 2 if is_cut else spec.k))
+    is_far = prefetch == PREFETCH and kc < spec.k
+    columns = (WALKED_COLUMNS_FAR if is_far else WALKED_COLUMNS)[width]
+    nr = next(found for most, found in columns.items() if mr <= most)
+    return mr, min(nr, spec.n), kc, prefetch
+
+
+def equal_part(spec: Matmul, target: Target, most: int) -> int:
+    """The longest of equal blocks of K, or all of it if they are all short."""
+    step = k_of_step(spec, target)
+    parts = (depth for depth in range(most // step * step, 0, -step) if spec.k % depth == 0)
+    return next((depth for depth in parts if depth >= most // 4), spec.k)
 
 
 def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:
