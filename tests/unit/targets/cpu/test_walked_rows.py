@@ -69,7 +69,7 @@ def walking(
         ("x86-64-v3", 3, (4096, 4096), 1, 2, 1024),
         ("x86-64-v3", 4, (4096, 4096), 2, 2, 1024),
         # From a part of the last-level cache.
-        ("x86-64-v4", 4, (2560, 2048), 4, 0, 640),
+        ("x86-64-v4", 4, (2560, 2048), 4, 0, 1280),
         ("x86-64-v3", 3, (2560, 2048), 2, 0, 2560),
         ("x86-64-v3", 4, (2560, 2048), 2, 1, 640),
         # All of it stays there.
@@ -127,6 +127,7 @@ def test_strips_where_rows_are_walked() -> None:
         ("x86-64-v4", 16, (4096, 4096), (8, 32, 16, 1024, True)),
         ("x86-64-v4", 20, (4096, 4096), (10, 32, 32, 1024, True)),
         ("x86-64-v4", 32, (4096, 4096), (11, 32, 16, 512, True)),
+        ("x86-64-v4", 28, (2560, 8192), (14, 32, 32, 1024, True)),
         # Rows that meet in a set of the second-level cache; and three pages for two cores.
         ("x86-64-v4", 8, (2048, 2048), (8, 32, 32, 1024, True)),
         ("x86-64-v4", 14, (3072, 2048), (14, 32, 16, 512, True)),
@@ -174,6 +175,8 @@ def test_whole_rows_are_cut_along_k_where_they_are_walked(
         ("x86-64-v4", DType.F32, 5, (2560, 2048), (5, 4, 1024, 1)),
         ("x86-64-v4", DType.F32, 8, (768, 3072), (8, 3, 1024, 0)),
         ("x86-64-v4", DType.F32, 6, (11008, 3000), (6, 4, 3000, 2)),
+        ("x86-64-v4", DType.F32, 3, (5120, 640), (3, 4, 640, 1)),
+        ("x86-64-v4+bf16", DType.BF16, 7, (5120, 2304), (7, 3, 1152, 1)),
         ("x86-64-v4+bf16", DType.BF16, 8, (4096, 4096), (8, 2, 2048, 2)),
         ("x86-64-v3", DType.F32, 8, (4096, 4096), (4, 2, 1024, 2)),
         ("x86-64-v3", DType.F32, 5, (768, 3072), (5, 2, 768, 0)),
@@ -201,6 +204,33 @@ def test_rows_of_sums_do_not_meet_in_a_cache_set() -> None:
         {"mr": 6, "nr": 16, "mc": 36, "kc": 8, "nc": 1008, "pack_a": 1, "pack_b": 0},
     )
     assert isinstance(planned, BlisPlan) and planned.acc_row == 4 * 1008 + 2 * 64
+    outer = pipeline.plan_with(
+        Matmul(m=2, n=1008, k=2048, dtype=DType.F32),
+        targets.find("x86-64-v3"),
+        {"mr": 2, "nr": 16, "mc": 2, "kc": 256, "nc": 1008, "parts": 4, "together": 1},
+    )
+    assert isinstance(outer, OuterPlan) and outer.acc_row == 4 * 1008 + 2 * 64
+
+
+@pytest.mark.parametrize(
+    ("name", "device", "m", "shape", "dtype"),
+    [
+        ("x86-64-v3", "Zen 5", 6, (2016, 5000), DType.F32),
+        ("x86-64-v4", "Zen 5", 12, (1008, 4096), DType.F32),
+        ("x86-64-v4", "Zen 4", 4, (4096, 4096), DType.BF16),
+        ("x86-64-v4+vnni", "Zen 4", 16, (4096, 4096), DType.S8),
+    ],
+)
+def test_sums_fit_however_small_the_stack_is(
+    name: str, device: str, m: int, shape: tuple[int, int], dtype: DType
+) -> None:
+    """With what lies between their rows, which depends on how many columns there is room for."""
+    found = targets.find(name)
+    for stack in range(24 << 10, 96 << 10, 192):
+        limits = {**found.limits, "l2_bytes": 1 << 20, "l3_bytes": 1 << 23, "stack_bytes": stack}
+        small = dataclasses.replace(found, device=device, limits=limits)
+        planned = pipeline.plan(Matmul(m=m, n=shape[0], k=shape[1], dtype=dtype), small)
+        assert not isinstance(planned, BlisPlan) or not planned.sums_in_out
 
 
 @pytest.mark.parametrize(
@@ -233,6 +263,9 @@ def test_outer_products_of_bf16_where_rows_are_walked(
         ("x86-64-v4+bf16", DType.BF16, 8, (4096, 4096), (8, 32, 16, 512, False)),
         ("x86-64-v4+bf16", DType.BF16, 9, (4096, 4096), (9, 32, 32, 1024, True)),
         ("x86-64-v4+bf16", DType.BF16, 32, (4096, 4096), (11, 32, 32, 1024, True)),
+        # Three pages for two cores, unless rows of A would meet in a cache set.
+        ("x86-64-v4+bf16", DType.BF16, 9, (3072, 3000), (9, 32, 16, 512, False)),
+        ("x86-64-v4+bf16", DType.BF16, 9, (3072, 2048), (9, 32, 32, 1024, True)),
         ("x86-64-v4+vnni", DType.S8, 8, (4096, 4096), (4, 64, 8, 512, False)),
         ("x86-64-v4+vnni", DType.S8, 12, (2048, 2048), (6, 64, 16, 512, False)),
     ],

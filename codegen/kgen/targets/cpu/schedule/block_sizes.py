@@ -8,7 +8,7 @@ from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING
-from kgen.targets.cpu.plan.matmul import SUMS_PADDING
+from kgen.targets.cpu.plan.matmul import MOST_PADDING
 
 #: A first-level cache has this many lines for addresses a multiple of this many bytes apart (8
 #: ways of 64 lines: Intel SDM volume 3, table "Cache parameters"; AMD Zen the same).
@@ -52,4 +52,4 @@ def room_for_sums(spec: Matmul, target: Target, mc: int, kc: int, *, packs_a: bo
     packed block of A."""
     vector = vector_for(target, spec.accumulate, spec.n).count
     copies = rounded_up(mc, vector) * kc * spec.accumulate.itemsize + max(mc, kc) * ROW_PADDING
-    return target.limits["stack_bytes"] - packs_a * copies - mc * 2 * SUMS_PADDING
+    return target.limits["stack_bytes"] - packs_a * copies - mc * MOST_PADDING

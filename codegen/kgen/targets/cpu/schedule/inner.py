@@ -14,9 +14,9 @@ from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows.place import (
-    NEAR,
     WALKED_NEAR,
     gains_by_pairs,
+    is_near,
     walks_lines,
 )
 
@@ -47,7 +47,7 @@ PREFETCH, PREFETCH_FOUND = 2, 1
 WALKED_MOST = {32: 16, 64: 9}
 WALKED_ROWS = {32: 5, 64: 8}
 WALKED_COLUMNS = {32: {2: 4, 3: 3, 5: 2}, 64: {6: 4, 8: 3}}
-WALKED_COLUMNS_FAR = {32: {2: 4, 3: 3, 5: 2}, 64: {3: 4, 8: 2}}
+WALKED_COLUMNS_FAR = {**WALKED_COLUMNS, 64: {3: 4, 8: 2}}
 #: The part of the first-level cache that a block of a tile's rows of A may take.
 WALKED_SHARE = {32: 3 / 8, 64: 2 / 3}
 #: Rows up to which all of K is one block, which fetches nothing, of a B that leaves some of the
@@ -75,12 +75,7 @@ def uses_inner(spec: Spec, target: Target) -> bool:
 
 def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
     """Tasks are blocks of the longer side of out, the other side in all of them."""
-    prefetch = PREFETCH_FOUND if core_of(target).finds_rows else PREFETCH
-    walks = walks_inner(spec, target)
-    if walks:
-        mr, nr, kc, prefetch = walked_tile(spec, target)
-    else:
-        mr, nr = inner_tile(spec, target)
+    mr, nr, kc, prefetch = (walked if walks_inner(spec, target) else followed)(spec, target)
     count = vector_for(target, spec.accumulate, spec.n).count
     mc, nc = rounded_up(spec.m, mr), rounded_up(spec.n, nr)
     # Half of the stack: every width of a block is rounded up to whole vectors.
@@ -96,26 +91,29 @@ def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
         longest = min(task_length(spec.n, spec.m * spec.k), sums // mc)
         nc = min(nc, rounded_up(longest, math.lcm(nr, count)))
     unroll = chains(spec, target, mr, nr)
-    if not walks:
-        kc = k_block(spec, target, mr, nr, unroll) if spec.m <= spec.n else spec.k
     return InnerMatmul(
         mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=False, pack_b=False, unroll=unroll,
         prefetch=prefetch,
     )  # fmt: skip
 
 
-def k_block(spec: Matmul, target: Target, mr: int, nr: int, unroll: int) -> int:
+def followed(spec: Matmul, target: Target) -> tuple[int, int, int, int]:
+    """mr, nr and K of a block, and how often what the next tile reads of B is asked for."""
+    mr, nr = inner_tile(spec, target)
+    kc = k_block(spec, target, mr, nr) if spec.m <= spec.n else spec.k
+    return mr, nr, kc, PREFETCH_FOUND if core_of(target).finds_rows else PREFETCH
+
+
+def k_block(spec: Matmul, target: Target, mr: int, nr: int) -> int:
     """The longest part of K for which a tile's rows of A stay in half of the first-level cache
     (4 rows by 4096 x 4096 in f32: 1.6x as fast as from the second level, Zen 4); all of it for
     one row, which is read once, if there is room for the columns too, or if it cannot be cut into
     equal parts."""
-    step = k_of_step(spec, target) * unroll
+    step = k_of_step(spec, target) * chains(spec, target, mr, nr)
     near = target.limits["l1_bytes"] // 2 // spec.dtype.itemsize
     if spec.has_blocks or spec.m == 1 or spec.k * (mr + nr - 1) <= near:
         return spec.k
-    most = min(near // mr, spec.k - 1)
-    parts = (depth for depth in range(most // step * step, 0, -step) if spec.k % depth == 0)
-    return max((depth for depth in parts if depth >= most // 4), default=spec.k)
+    return equal_part(spec, min(near // mr, spec.k - 1), step)
 
 
 def walks_inner(spec: Matmul, target: Target) -> bool:
@@ -128,25 +126,24 @@ def walks_inner(spec: Matmul, target: Target) -> bool:
     return plain and (spec.dtype is DType.F32 or (spec.dtype is DType.BF16 and pairs))
 
 
-def walked_tile(spec: Matmul, target: Target) -> tuple[int, int, int, int]:
-    """mr, nr and K of a block, and how often what the next tile reads of B is asked for."""
+def walked(spec: Matmul, target: Target) -> tuple[int, int, int, int]:
+    """The same where the hardware walks rows of B, by where it comes from."""
     width = target.limits["vector_bytes"]
-    size = spec.k * spec.n * spec.b_type.itemsize / target.limits["l3_bytes"]
-    prefetch = 0 if size <= NEAR else 1 if size <= WALKED_NEAR else PREFETCH
+    prefetch = 0 if is_near(spec, target) else 1 if is_near(spec, target, WALKED_NEAR) else PREFETCH
     mr, kc = balanced(spec.m, WALKED_ROWS[width], 1), spec.k
     if prefetch == 0 or spec.m > WALKED_WHOLE[width][prefetch - 1]:
         room = int(WALKED_SHARE[width] * target.limits["l1_bytes"]) // spec.dtype.itemsize // mr
         is_cut = prefetch and spec.k * spec.dtype.itemsize >= WALKED_SHORT
-        kc = equal_part(spec, target, min(room, spec.k // 2 if is_cut else spec.k))
+        most = min(room, spec.k // 2 if is_cut else spec.k)
+        kc = equal_part(spec, most, k_of_step(spec, target))
     is_far = prefetch == PREFETCH and kc < spec.k
     columns = (WALKED_COLUMNS_FAR if is_far else WALKED_COLUMNS)[width]
     nr = next(found for most, found in columns.items() if mr <= most)
     return mr, min(nr, spec.n), kc, prefetch
 
 
-def equal_part(spec: Matmul, target: Target, most: int) -> int:
+def equal_part(spec: Matmul, most: int, step: int) -> int:
     """The longest of equal blocks of K, or all of it if they are all short."""
-    step = k_of_step(spec, target)
     parts = (depth for depth in range(most // step * step, 0, -step) if spec.k % depth == 0)
     return next((depth for depth in parts if depth >= most // 4), spec.k)
 

@@ -23,7 +23,7 @@ from kgen.targets.cpu.schedule.blocking import (
 )
 from kgen.targets.cpu.schedule.core import Grid, core_of
 from kgen.targets.cpu.schedule.cost_model import predict
-from kgen.targets.cpu.schedule.few_rows.panels import panels_matmul, rows_meet, uses_panels
+from kgen.targets.cpu.schedule.few_rows.panels import panels_matmul, uses_panels
 from kgen.targets.cpu.schedule.few_rows.place import (
     STREAM_ROWS,
     is_large,
@@ -61,8 +61,6 @@ def only_way(spec: Matmul, target: Target) -> CpuMatmul | None:
     """Of few rows by a large B: no other one is worth a comparison."""
     if uses_panels(spec, target):
         way = panels_matmul(spec, target)
-        if rows_meet(spec, target):
-            return in_slices(spec, way)
         return ahead(way) if way.mc <= way.mr and reads_panels_ahead(spec, target) else way
     if streams(spec, target) and not has_short_blocks(spec, target):
         widened = spec.dtype is not spec.accumulate

@@ -129,7 +129,7 @@ FEW_PAIRS = Walk(parts={4: 2}, part=256, strips=1, prefetch=1, apart=4, sums=819
 #: 1.41 ms by pages and 1.79, 3 rows 1.72 and 1.89, but 4 rows 1.9 and 1.5.
 WALKED: Mapping[tuple[Rows, Place], Mapping[int, Walk]] = {
     (Rows.LINES, Place.NEAR): {1: Walk(), 2: Walk(parts={4: 2}), 4: Walk()},
-    (Rows.LINES, Place.HALF_NEAR): {3: Walk(), 4: Walk(sums=4096)},
+    (Rows.LINES, Place.HALF_NEAR): {4: Walk()},
     (Rows.LINES, Place.FAR): {2: Walk(), 4: PAGES},
     (Rows.HALVES, Place.NEAR): {
         1: Walk(parts={4: 1}, strips=4),

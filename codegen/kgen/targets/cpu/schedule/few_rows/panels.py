@@ -24,6 +24,7 @@ from kgen.targets.cpu.schedule.blocking import PACK_UNIT
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows.place import (
     HALF_NEAR,
+    PAGE,
     STREAM_A_ROWS,
     STREAM_ROWS,
     WALKED_NEAR,
@@ -31,7 +32,7 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     is_near,
     walks_lines,
 )
-from kgen.targets.cpu.schedule.few_rows.slices import slices_of
+from kgen.targets.cpu.schedule.few_rows.slices import in_slices, slices_of
 
 #: The part of the first-level cache that a panel of B may take.
 PANEL_SHARE = 0.75
@@ -50,7 +51,7 @@ WALKED_K, WALKED_VECTORS = 256, 3
 #: cache, and rows of a page are read whole: 6 x 1024 x 1024 takes 61 us, 81 by all of K and 68 by
 #: 128 of it in two halves of the columns, 8 x 1024 x 2048 148 and 184, 9 x 3072 x 1024 242 us, 331
 #: by 128 of K (AVX-512, Zen 5).
-MEETING_ROWS, MEETING_K, MEETING_COLUMNS = 32, 64, 1024
+MEETING_ROWS, MEETING_K = 32, 64
 #: The part of the stack that packed rows of A may take.
 STACK_SHARE = 7 / 8
 #: Rows for which panels pay where B leaves more than half of the last-level cache, two tiles of
@@ -107,14 +108,12 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     mr, vectors = (_walked_tile if walks_lines(target) else _tile)(spec, target)
     nr = vectors * vector_for(target, spec.accumulate, spec.n).count
     mc = rounded_up(spec.m, mr)
+    if rows_meet(spec, target):
+        kc, nc = min(MEETING_K, spec.k), _meeting_columns(spec, target, nr)
+        way = CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=False)
+        return in_slices(spec, way)
     if walks_lines(target):
         kc, nc = _walked_k(spec, target, mr), _task_columns(spec, target, nr)
-        if rows_meet(spec, target):
-            kc = min(MEETING_K, spec.k)
-            if spec.n > MEETING_COLUMNS:
-                nc = paired(spec.n, spec.n, nr)
-            elif slices_of(spec, kc) > 1:
-                nc = rounded_up(spec.n, nr)
         packs_a = not spec.constant
         return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
     if spec.constant:
@@ -139,6 +138,14 @@ def rows_meet(spec: Matmul, target: Target) -> bool:
     if spec.constant or not walks_lines(target) or spec.m > _walked_tile(spec, target)[0]:
         return False
     return lines_in_cache(spec.b_strides[1] * spec.b_type.itemsize) < MEETING_ROWS
+
+
+def _meeting_columns(spec: Matmul, target: Target, nr: int) -> int:
+    """A page, which is cut along K, or half of longer rows."""
+    if spec.n > PAGE:
+        return paired(spec.n, spec.n, nr)
+    is_cut = slices_of(spec, MEETING_K) > 1
+    return rounded_up(spec.n, nr) if is_cut else _task_columns(spec, target, nr)
 
 
 def _walked_k(spec: Matmul, target: Target, mr: int) -> int:

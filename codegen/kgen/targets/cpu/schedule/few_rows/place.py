@@ -30,6 +30,8 @@ NEAR, HALF_NEAR = 3 / 8, 1 / 2
 #: The part that an f32 B may have for some of it to stay where the hardware walks rows: 4 x 2560 x
 #: 2048 takes 453 us as if it stayed, 510 by pages, 3072 columns 642 both.
 WALKED_NEAR = 3 / 4
+#: Columns of f32 that are a page, of which the hardware fetches what lies behind a piece of a row.
+PAGE = 1024
 #: Rows of A from which such a B is multiplied by tiles instead: of all of K if they are wide, whose
 #: sums stay in registers (4 x 2304 x 768 takes 128 us, 151 by rows of B), on AVX2 of a few rows
 #: (160 us, 184 by rows of B); and of pairs of bf16, the same (2 rows 54 us instead of 67, 3 rows
@@ -63,10 +65,13 @@ def streams(spec: Matmul, target: Target) -> bool:
 def is_near(spec: Matmul, target: Target, part: float = NEAR) -> bool:
     """B stays in the last-level cache from one call to the next, by all that is known, on a core
     that does not find rows by itself in any case."""
-    size = spec.k * spec.n * spec.b_type.itemsize
-    near = size <= part * target.limits["l3_bytes"]
     plain = spec.dtype is spec.b_type and spec.dtype in (DType.F32, DType.BF16)
-    return near and plain and not core_of(target).finds_rows
+    return takes_part(spec, target, part) and plain and not core_of(target).finds_rows
+
+
+def takes_part(spec: Matmul, target: Target, part: float) -> bool:
+    """B takes such a part of the last-level cache at most."""
+    return spec.k * spec.n * spec.b_type.itemsize <= part * target.limits["l3_bytes"]
 
 
 class Place(Enum):

@@ -11,7 +11,6 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING
-from kgen.targets.cpu.plan.matmul import SUMS_PADDING
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.schedule.block_sizes import (
@@ -141,7 +140,7 @@ def packed_stream(spec: Matmul, target: Target, dot: Dot, *, packs_a: bool) -> C
     fits = (registers - 1) // PACKED_VECTORS - 1
     mr = balanced(spec.m, min(fits, PACKED_VECTORS), 1)
     mc, kc = rounded_up(spec.m, mr), PACKED_DEPTH * target.limits["vector_bytes"]
-    copies = (packs_a * mc + nr) * (kc * 4 // dot.group + ROW_PADDING) + mc * 2 * SUMS_PADDING
+    copies = (packs_a * mc + nr) * (kc * 4 // dot.group + ROW_PADDING)
     sums = (target.limits["stack_bytes"] - copies) // (mc * spec.accumulate.itemsize)
     nc = paired(spec.n, min(sums, PACKED_COLUMNS), nr)
     return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=True)

@@ -23,10 +23,12 @@ from kgen.targets.cpu.schedule.block_sizes import (
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows.place import (
     NEAR,
+    PAGE,
     STREAM_A_ROWS,
     WALKED_NEAR,
     for_rows,
     gains_by_pairs,
+    takes_part,
     walks_lines,
 )
 from kgen.targets.cpu.schedule.few_rows.slices import slices_of
@@ -44,15 +46,14 @@ class Stream:
     packs_a: bool
 
 
-#: Columns of f32 that are a page, of bf16 half a page, and of s8 an eighth; or half as many. Pieces
-#: of rows that end within a page leave what the hardware fetches behind them unused: 6 x 3000 x
-#: 5000 in f32 takes 1.7 ms, 3.1 in two tasks of 1504 columns (AVX-512), 12 x 3000 x 5000 in bf16
-#: 0.97 and 2.4 in four of 768.
-PAGE, HALF_PAGE = 1024, 512
+#: Pieces of rows that end within a page, or half of one, leave what the hardware fetches behind
+#: them unused: 6 x 3000 x 5000 in f32 takes 1.7 ms, 3.1 in two tasks of 1504 columns, 12 x 3000 x
+#: 5000 in bf16 0.97 and 2.4 in four of 768 (AVX-512).
+HALF_PAGE = PAGE // 2
 _TILE = Stream(vectors=2, depth=32, columns=PAGE, packs_a=True)
 _LOW_TILE = Stream(vectors=2, depth=16, columns=PAGE, packs_a=True)
 _IN_PLACE = Stream(vectors=2, depth=16, columns=HALF_PAGE, packs_a=False)
-_HIGH_TILES = Stream(vectors=2, depth=16, columns=HALF_PAGE, packs_a=True)
+_HALF_PAGE = Stream(vectors=2, depth=16, columns=HALF_PAGE, packs_a=True)
 #: By what is multiplied, the bytes of a vector and rows of A at most, on Zen 5; pairs of bf16 and
 #: fours of s8 with AVX-512 alone.
 #:
@@ -66,7 +67,7 @@ STREAMS: Mapping[tuple[DType, int], Mapping[int, Stream]] = {
         6: Stream(vectors=2, depth=8, columns=2 * PAGE, packs_a=False),
         32: Stream(vectors=2, depth=8, columns=2 * PAGE, packs_a=True),
     },
-    (DType.F32, 64): {14: _TILE, 18: _LOW_TILE, 28: _TILE, 32: _HIGH_TILES},
+    (DType.F32, 64): {14: _TILE, 18: _LOW_TILE, 28: _TILE, 32: _HALF_PAGE},
     (DType.BF16, 64): {
         8: _IN_PLACE,
         20: _TILE,
@@ -91,7 +92,7 @@ FAR_STREAMS: Mapping[tuple[DType, int], Mapping[int, Stream]] = {
 #: 14 x 3072 x 2048 in f32 takes one and two threads 832 and 417 us, 786 and 524 by pages, 9 x 3072
 #: x 2048 in bf16 289 and 147, 282 and 188.
 HALF_PAGES: Mapping[tuple[DType, int], Stream] = {
-    (DType.F32, 64): _HIGH_TILES,
+    (DType.F32, 64): _HALF_PAGE,
     (DType.BF16, 64): _IN_PLACE,
 }
 #: The part of the last-level cache from which on B comes from memory.
@@ -170,8 +171,7 @@ def _is_whole(spec: Matmul, target: Target) -> bool:
 
 def _is_far(spec: Matmul, target: Target) -> bool:
     """B comes from memory."""
-    part = FAR_FROM.get(spec.dtype, WALKED_NEAR)
-    return spec.k * spec.n * spec.b_type.itemsize > part * target.limits["l3_bytes"]
+    return not takes_part(spec, target, FAR_FROM.get(spec.dtype, WALKED_NEAR))
 
 
 def _streams(spec: Matmul, target: Target) -> Mapping[int, Stream]:
@@ -184,7 +184,8 @@ def _stream(spec: Matmul, target: Target) -> Stream:
     if spec.m <= max(far, default=0) and _is_far(spec, target):
         return for_rows(spec, far)
     stream = for_rows(spec, _streams(spec, target))
-    three = 5 * HALF_PAGE < spec.n <= 3 * PAGE and stream.columns == PAGE
+    # Three pages, the last of which is half full at least.
+    three = 2 * PAGE + HALF_PAGE < spec.n <= 3 * PAGE and stream.columns == PAGE
     half = HALF_PAGES.get(kind, stream)
     fits = half.packs_a or spec.m <= rows_in_cache(spec)
     return half if three and fits and not _is_far(spec, target) else stream
