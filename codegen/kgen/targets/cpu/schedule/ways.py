@@ -23,11 +23,15 @@ from kgen.targets.cpu.schedule.blocking import (
 )
 from kgen.targets.cpu.schedule.core import Grid, core_of
 from kgen.targets.cpu.schedule.cost_model import predict
+from kgen.targets.cpu.schedule.few_rows.packed import (
+    level_ahead,
+    next_lines_matmul,
+    reads_next_lines,
+)
 from kgen.targets.cpu.schedule.few_rows.panels import panels_matmul, uses_panels
 from kgen.targets.cpu.schedule.few_rows.place import (
     STREAM_ROWS,
     is_large,
-    reads_panels_ahead,
     streams,
 )
 from kgen.targets.cpu.schedule.few_rows.slices import in_slices
@@ -59,9 +63,12 @@ def blis_matmul(spec: Matmul, target: Target) -> CpuMatmul:
 
 def only_way(spec: Matmul, target: Target) -> CpuMatmul | None:
     """Of few rows by a large B: no other one is worth a comparison."""
+    if reads_next_lines(spec, target):
+        return next_lines_matmul(spec, target)
     if uses_panels(spec, target):
         way = panels_matmul(spec, target)
-        return ahead(way) if way.mc <= way.mr and reads_panels_ahead(spec, target) else way
+        level = level_ahead(spec, target, way)
+        return ahead(way, level) if level else way
     if streams(spec, target) and not has_short_blocks(spec, target):
         widened = spec.dtype is not spec.accumulate
         stream = stream_matmul(spec, target, packs_a=widened or packs_rows_of_a(spec, target))
@@ -160,16 +167,15 @@ def every_block(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
 def with_panels_ahead(
     spec: Matmul, target: Target, found: Iterable[CpuMatmul]
 ) -> Iterator[CpuMatmul]:
-    """Tiles fetch what is packed next, where that is so; all of K of what is widened both ways. A
-    tile of all rows, what came packed."""
+    """Tiles fetch what is packed next, where that is so; all of K of what is widened both ways. And
+    what came packed."""
     is_ahead, widened = packs_ahead(spec, target), spec.b_type is not spec.accumulate
-    reads = reads_panels_ahead(spec, target)
     for way in found:
-        fetches = (is_ahead and way.pack_b) or (reads and way.mc <= way.mr)
-        if not fetches or (widened and way.kc >= spec.k):
+        level = 2 if is_ahead and way.pack_b else level_ahead(spec, target, way)
+        if not level or (widened and way.kc >= spec.k):
             yield way
-        if fetches:
-            yield ahead(way)
+        if level:
+            yield ahead(way, level)
 
 
 def packs_ahead(spec: Matmul, target: Target) -> bool:
@@ -181,10 +187,10 @@ def packs_ahead(spec: Matmul, target: Target) -> bool:
     return as_it_lies and is_large(spec, target) and has_narrow_panels(target) and not follows
 
 
-def ahead(way: CpuMatmul) -> AheadMatmul:
-    return AheadMatmul(
-        **{field.name: getattr(way, field.name) for field in dataclasses.fields(way)}
-    )
+def ahead(way: CpuMatmul, level: int) -> AheadMatmul:
+    """The same, whose tiles fetch B into the cache of that level."""
+    fields = {field.name: getattr(way, field.name) for field in dataclasses.fields(way)}
+    return AheadMatmul(**fields, level=level)
 
 
 def unblocked_matmul(spec: Matmul, target: Target) -> CpuMatmul:

@@ -26,10 +26,6 @@ A_AHEAD = 4
 NEXT_PANEL_K = 96
 #: K of a block from which its sums go to out at once: scratch is cleared before and copied after.
 IN_OUT_K = 128
-#: Bytes that a tile of all rows reads ahead in each panel of a B that comes packed: 4 x 2048 x 2048
-#: takes 432 us with none, 390 with 2048, 348 with 4096, 6 x 2048 x 2048 678, 512 and 493; on AVX2
-#: 911, 731 and 542, and 1197, 869 and 699 (Zen 4).
-PANELS_AHEAD = 4096
 
 
 @frozen
@@ -65,8 +61,15 @@ class BlisPlan(TiledPlan):
 
     @property
     def panel_ahead(self) -> int:
-        is_ahead = isinstance(self.schedule, AheadMatmul) and not self.panels_are_short
-        return PANELS_AHEAD if is_ahead else super().panel_ahead
+        schedule = self.schedule
+        if isinstance(schedule, AheadMatmul) and (schedule.level == 1 or not self.panels_are_short):
+            return schedule.ahead
+        return super().panel_ahead
+
+    @property
+    def panel_level(self) -> int:
+        schedule = self.schedule
+        return schedule.level if isinstance(schedule, AheadMatmul) else super().panel_level
 
     @property
     def fetches_rows(self) -> bool:
@@ -341,9 +344,8 @@ def check_packing(plan: BlisPlan) -> None:
     if not plan.packs_b and plan.b_gathered:
         raise ScheduleError("pack_b=0 is for a B that is not transposed; try pack_b=1")
     packs_rows = plan.packs_b and plan.b_rows_are_whole
-    in_one_tile = plan.b_is_packed and plan.row_tiles == 1
-    if isinstance(plan.schedule, AheadMatmul) and not (packs_rows or in_one_tile):
+    if isinstance(plan.schedule, AheadMatmul) and not (packs_rows or plan.b_is_packed):
         raise ScheduleError(
-            "mainloop=ahead is for a B that is packed, in layout nn or tn, or comes packed and is "
-            "multiplied by one tile of rows; try mainloop=blis"
+            "mainloop=ahead is for a B that is packed, in layout nn or tn, or comes packed; try "
+            "mainloop=blis"
         )

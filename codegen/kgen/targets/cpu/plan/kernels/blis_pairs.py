@@ -11,11 +11,12 @@ its own there, which are added up at the end.
 from __future__ import annotations
 
 from kgen.schedule import CpuMatmul
+from kgen.schedule.matmul import PANELS_AHEAD
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.checks import check_multiple
-from kgen.targets.cpu.plan.kernels.blis import PANELS_AHEAD, BlisPlan, plan_blis
+from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
 from kgen.targets.cpu.plan.tiles.tile import Row, Tile
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed

@@ -14,6 +14,7 @@ from kgen.targets.cpu.plan.packing.compensation import StartsPlan
 from kgen.targets.cpu.plan.packing.groups import GroupsPlan
 from kgen.targets.cpu.plan.packing.interleaved import InterleavedPlan
 from kgen.targets.cpu.plan.packing.lanes import Strip, StripRow, Unpack, strips
+from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot
 from kgen.targets.cpu.plan.tiles.tile import Tile
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
@@ -26,6 +27,7 @@ GROUP_BYTES, COLUMNS = 4, 16
 
 @frozen
 class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
+    schedule: DotMatmul
     dot: Dot
 
     @property
@@ -87,6 +89,18 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
     @property
     def a_packed(self) -> Vector:
         return self.run.stored if self.factors.bits == self.run.stored.bits else self.factors
+
+    @property
+    def fetches_panels(self) -> bool:
+        return self.schedule.ahead > 0 or super().fetches_panels
+
+    @property
+    def panel_ahead(self) -> int:
+        return self.schedule.ahead or super().panel_ahead
+
+    @property
+    def panel_level(self) -> int:
+        return 1 if self.schedule.ahead else super().panel_level
 
     @property
     def b_in_place(self) -> bool:
@@ -239,6 +253,10 @@ def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul, dot: Dot) -> Dot
             "use DotMatmul"
         )
     check_ahead(spec, schedule)
+    if schedule.ahead and not b_is_packed(spec):
+        raise ScheduleError(
+            f"ahead={schedule.ahead} is for a B that comes packed; try ahead=0, or constant=b"
+        )
     if not schedule.pack_b and not spec.constant and must_pack_b(spec, dot):
         raise ScheduleError(
             f"pack_b=0 is for a B that is not transposed and a k of whole groups of {dot.group}, "

@@ -298,7 +298,7 @@ class OuterPlan(StartsPlan, InterleavedPlan):
 
 def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan:
     """Raises ScheduleError if the schedule does not fit the operands, the vectors or the stack."""
-    rows = rows_of_b(spec, target)
+    rows = rows_of_b(spec, target, words=schedule.words)
     if rows is None:
         raise ScheduleError(
             f"an outer schedule takes a B whose columns lie side by side, of a type that "
@@ -310,6 +310,15 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
             f"pack_b={schedule.pack_b:d}: outer products pack nothing and take all rows of A; "
             f"try mr={spec.m}, mc={spec.m}, pack_a=0, pack_b=0"
         )
+    if schedule.words and rows.taken is not Taken.WORDS:
+        raise ScheduleError(f"words=1 is for products of bf16, not {spec.key}; try words=0")
+    if schedule.halves:
+        if rows.sums.bytes < LINE_BYTES:
+            raise ScheduleError(
+                f"halves=1 takes vectors of {LINE_BYTES} bytes; {spec.key} on {target.name} has "
+                f"{rows.sums.bytes}; try halves=0"
+            )
+        rows = rows.halved
     rounded = rows.dot is not None and rounds_bf16(spec, rows.dot)
     plan = OuterPlan(
         spec=spec,

@@ -3,6 +3,7 @@ groups and strips of their columns."""
 
 from __future__ import annotations
 
+import dataclasses
 from enum import Enum, auto
 
 from kgen.spec import Matmul
@@ -11,7 +12,7 @@ from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
-from kgen.targets.cpu.plan.tiles.words import WORD, takes_words
+from kgen.targets.cpu.plan.tiles.words import WORD, has_words
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
@@ -51,6 +52,12 @@ class RowsOfB:
     def strip(self) -> int:
         """Columns of a strip."""
         return self.vectors * self.sums.count
+
+    @property
+    def halved(self) -> RowsOfB:
+        """The same in vectors of half as many bytes."""
+        dot = self.dot.halved if self.dot else None
+        return dataclasses.replace(self, dot=dot, sums=self.sums.half)
 
     def registers(self, m: int, parts: int, strips: int) -> int:
         """Of a step of `m` rows of A: what is multiplied of it, sums, and rows of B before and
@@ -137,17 +144,18 @@ def strips(columns: int, width: int) -> tuple[OuterStrip, ...]:
     )
 
 
-def rows_of_b(spec: Matmul, target: Target) -> RowsOfB | None:
+def rows_of_b(spec: Matmul, target: Target, *, words: bool = False) -> RowsOfB | None:
     """None for operands that are not multiplied by rows of B: those lie side by side, as they are
-    multiplied; so does K in A, if it is added up."""
-    dot = dot_for(spec.dtype, target)
+    multiplied; so does K in A, if it is added up. Bf16 goes by `words` if that is asked for, or if
+    the target has no products of it."""
+    dot = None if words else dot_for(spec.dtype, target)
     if spec.constant or spec.b_strides[2] != 1:
         return None
     if dot:
         if dot.b_is_unsigned and spec.layout.a_transposed:
             return None
         taken = Taken.GROUPS
-    elif takes_words(spec, target):
+    elif has_words(spec):
         taken = Taken.WORDS
     elif spec.dtype is spec.accumulate:
         taken = Taken.ELEMENTS

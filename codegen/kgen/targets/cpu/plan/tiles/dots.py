@@ -37,6 +37,12 @@ class Dot:
     #: Vector registers that it takes besides those of sums and factors.
     extra_registers: int = 0
 
+    @property
+    def halved(self) -> Dot:
+        """The one for vectors of half the width."""
+        assert self.half
+        return dataclasses.replace(self, intrinsic=self.half, half=None)
+
 
 _EXACT = "products of s8 are added in s32, exactly"
 

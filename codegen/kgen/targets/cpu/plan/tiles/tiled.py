@@ -172,6 +172,16 @@ class TiledPlan(MatmulPlan):
         return self.schedule.nr * self.b_strides[2] if self.panels_are_short else AHEAD_BYTES
 
     @property
+    def panel_level(self) -> int:
+        """The cache that it is fetched into."""
+        return 2
+
+    @property
+    def panel_locality(self) -> int:
+        """The same, as llvm.prefetch has it."""
+        return 4 - self.panel_level
+
+    @property
     def b_panels(self) -> int:
         """Packed panels that there is room for: one, or those of all the task's columns."""
         return self.schedule.nc // self.schedule.nr if self.keeps_b else 1

@@ -13,4 +13,9 @@ WORD = 2
 
 def takes_words(spec: Matmul, target: Target) -> bool:
     """Operands of bf16 for which the target has no products."""
-    return spec.dtype is spec.b_type is DType.BF16 and dot_for(spec.dtype, target) is None
+    return has_words(spec) and dot_for(spec.dtype, target) is None
+
+
+def has_words(spec: Matmul) -> bool:
+    """Both operands are made of such words."""
+    return spec.dtype is spec.b_type is DType.BF16

@@ -30,6 +30,8 @@ NEAR, HALF_NEAR = 3 / 8, 1 / 2
 #: The part that an f32 B may have for some of it to stay where the hardware walks rows: 4 x 2560 x
 #: 2048 takes 453 us as if it stayed, 510 by pages, 3072 columns 642 both.
 WALKED_NEAR = 3 / 4
+#: The part of which B takes so much that a good deal of it still comes from there.
+PARTLY = 5 / 4
 #: Columns of f32 that are a page, of which the hardware fetches what lies behind a piece of a row.
 PAGE = 1024
 #: Rows of A from which such a B is multiplied by tiles instead: of all of K if they are wide, whose
@@ -41,13 +43,6 @@ TILES_FROM, PAIRS_FROM = 3, 2
 #: them: 4 x 768 x 768 takes 24 us so, 29 by tiles, 4 x 1024 x 1024, whose rows meet in a cache set,
 #: 47 and 67, but 4 x 1152 x 1152 60 and 55 (AVX-512, Zen 5).
 SHORT_ROW = 3072
-#: Rows of A from which the panels of an f32 B that comes packed are fetched ahead of a tile of all
-#: rows, if it is larger than NEAR: as many as are multiplied by a line while the last-level cache
-#: or memory gives the next one. From half of that cache 3 rows take 387 us without and 334 with it
-#: (AVX-512) or 585 and 375 (AVX2; 2048 x 2048); from memory 3 x 5120 x 2048 1.2 and 1.6 ms, 4 x
-#: 4096 x 4096 2.1 and 2.6, but 8 rows 3.9 and 3.1 (AVX-512). In vectors of half a line 3 rows gain
-#: there, too (2.07 and 1.67 ms; Zen 4).
-AHEAD_ROWS, AHEAD_ROWS_FAR = 3, 5
 
 
 def is_large(spec: Matmul, target: Target) -> bool:
@@ -91,21 +86,6 @@ def place_of_b(spec: Matmul, target: Target) -> Place:
     if is_near(spec, target):
         return Place.NEAR
     return Place.HALF_NEAR if is_near(spec, target, HALF_NEAR) else Place.FAR
-
-
-def reads_panels_ahead(spec: Matmul, target: Target) -> bool:
-    """The panels of a B that comes packed are fetched ahead of a tile of all rows; not on cores
-    that find them by themselves, where that is not measured, nor in the last-level cache where rows
-    are walked (4 x 2048 x 2048 takes 168 us without, 211 with it; AVX-512, Zen 5)."""
-    width = target.limits["vector_bytes"]
-    plain = spec.constant and spec.dtype is spec.b_type is DType.F32 and 2 * width >= LINE_BYTES
-    place = place_of_b(spec, target)
-    if not plain or place in (Place.FOUND, Place.NEAR):
-        return False
-    if place is Place.HALF_NEAR and walks_lines(target):
-        return False
-    is_far = width == LINE_BYTES and place is Place.FAR
-    return spec.m >= (AHEAD_ROWS_FAR if is_far else AHEAD_ROWS)
 
 
 def takes_strips(spec: Matmul, target: Target) -> bool:

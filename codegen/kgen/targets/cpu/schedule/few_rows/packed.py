@@ -1,0 +1,99 @@
+"""The schedule of products of few rows by a large f32 B that comes packed.
+
+Its panels are read from top to bottom, once; what differs is what tiles fetch of them meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kgen.schedule import AheadMatmul, CpuMatmul
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
+from kgen.targets.cpu.schedule.blocking import Packing, blocks, enough_tasks
+from kgen.targets.cpu.schedule.core import core_of
+from kgen.targets.cpu.schedule.few_rows.place import (
+    HALF_NEAR,
+    Place,
+    for_rows,
+    is_near,
+    place_of_b,
+    takes_part,
+    walks_lines,
+)
+
+#: Rows of A from which the panels of an f32 B that comes packed are fetched ahead of a tile of all
+#: rows, if it is larger than NEAR: as many as are multiplied by a line while the last-level cache
+#: or memory gives the next one. From half of that cache 3 rows take 387 us without and 334 with it
+#: (AVX-512) or 585 and 375 (AVX2; 2048 x 2048); from memory 3 x 5120 x 2048 1.2 and 1.6 ms, 4 x
+#: 4096 x 4096 2.1 and 2.6, but 8 rows 3.9 and 3.1 (AVX-512). In vectors of half a line 3 rows gain
+#: there, too (2.07 and 1.67 ms; Zen 4).
+AHEAD_ROWS, AHEAD_ROWS_FAR = 3, 5
+#: Vectors of a tile by its rows at most, where a B that stays in the last-level cache is read where
+#: the hardware walks rows, and bytes ahead that it fetches to the first-level cache: 2 x 512 x 2048
+#: takes 36 us so, 42 by four vectors with none fetched, 1 x 768 x 768 20 and 22, 4 x 768 x 3072 85
+#: and 94; to the second-level cache it is slower than none (49 us); in vectors of half a line as
+#: fast (Zen 5).
+NEXT_VECTORS: Mapping[int, int] = {3: 2, 4: 4}
+NEXT_BYTES = 1024
+#: Second-level caches that such a B takes at least: two cores, of which each has some of a smaller
+#: one there, lose by it (2 x 768 x 768 takes two threads 11 us without it, 12.5 with it).
+NEXT_LEAST = 3
+#: Rows for which tiles fetch into the first-level cache, from a B that takes more than half of the
+#: last-level one, where the hardware walks rows (Zen 5): in f32 5 x 5120 x 2048 takes 720 us so,
+#: 885 into the second-level cache, 16 x 5120 x 2048 1.9 and 2.2 ms with none, 64 x 5120 x 2048 5.46
+#: and 5.67; in bf16 8 x 4096 x 4096 633 and 801 us, 64 rows 4.56 and 4.64 ms; in s8 5 x 8192 x 4096
+#: 530 and 731 us; on AVX2 3 x 4096 x 4096 1.37 ms, 1.51 into the second-level cache.
+WALKED_ROWS = {
+    (DType.F32, 32): range(2, 4),
+    (DType.F32, 64): range(4, 65),
+    (DType.BF16, 64): range(3, 65),
+    (DType.S8, 64): range(3, 65),
+}
+
+
+def level_ahead(spec: Matmul, target: Target, schedule: CpuMatmul) -> int:
+    """The cache into which tiles fetch the panels of a B that comes packed, ahead of what they
+    read; 0 if they fetch none. A tile of all rows does where memory or the last-level cache is slow
+    to follow, but on cores that find panels by themselves, where that is not measured."""
+    if not spec.constant or spec.dtype is not spec.b_type:
+        return 0
+    width = target.limits["vector_bytes"]
+    if core_of(target).walks_rows and spec.m in WALKED_ROWS.get((spec.dtype, width), ()):
+        return 0 if takes_part(spec, target, HALF_NEAR) else 1
+    place, is_plain = place_of_b(spec, target), spec.dtype is DType.F32 and 2 * width >= LINE_BYTES
+    if not is_plain or place in (Place.FOUND, Place.NEAR) or schedule.mc > schedule.mr:
+        return 0
+    if place is Place.HALF_NEAR and walks_lines(target):
+        return 0
+    is_far = width == LINE_BYTES and place is Place.FAR
+    return 2 if spec.m >= (AHEAD_ROWS_FAR if is_far else AHEAD_ROWS) else 0
+
+
+def reads_next_lines(spec: Matmul, target: Target) -> bool:
+    """Lines of such panels are fetched to the first-level cache shortly before they are read."""
+    plain = spec.constant and spec.dtype is spec.b_type is DType.F32
+    few = spec.m <= max(NEXT_VECTORS) and walks_lines(target)
+    least = NEXT_LEAST * target.limits["l2_bytes"]
+    large = spec.k * spec.n * spec.b_type.itemsize >= least
+    return bool(plain) and few and large and is_near(spec, target)
+
+
+def next_lines_matmul(spec: Matmul, target: Target) -> AheadMatmul:
+    """A tile of all rows, along all of K."""
+    vector = vector_for(target, spec.accumulate, spec.n).count
+    packing = Packing(a=False, b=False, itemsize=spec.accumulate.itemsize)
+    whole = blocks(spec, target, spec.m, for_rows(spec, NEXT_VECTORS) * vector, packing)
+    tasks = enough_tasks(spec, whole, spec.m)
+    return AheadMatmul(
+        mr=spec.m,
+        nr=tasks.nr,
+        mc=spec.m,
+        kc=spec.k,
+        nc=tasks.nc,
+        pack_a=False,
+        pack_b=False,
+        ahead=NEXT_BYTES,
+        level=1,
+    )

@@ -1,0 +1,229 @@
+"""How outer products read rows of B: how many at once and how far apart, and what they fetch."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import field
+from enum import Enum, auto
+from typing import Any
+
+from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
+from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.plan.kernels.gemv_strips import RowsOfB, Taken
+from kgen.targets.cpu.schedule.core import core_of
+from kgen.targets.cpu.schedule.few_rows.place import (
+    HALF_NEAR,
+    NEAR,
+    PARTLY,
+    WALKED_NEAR,
+    Place,
+    place_of_b,
+    takes_part,
+)
+from kgen_runtime.values import frozen
+
+
+class Rows(Enum):
+    """What vectors of rows of B are (`Taken`): elements, a line of B or less; groups, of bf16 or of
+    bytes; or words."""
+
+    LINES = auto()
+    HALVES = auto()
+    GROUPS = auto()
+    BYTES = auto()
+    WORDS = auto()
+
+
+@frozen
+class Walk:
+    """How rows of B are read: `parts` at once at most, by rows of A, each with another `part` of
+    rows (1: side by side), in steps of so many `strips` at most; so many rows behind the current
+    ones are fetched, `apart` rows from one to the next. `sums`: bytes of a row of sums, at most, if
+    fewer than there is room for. In `halves` of lines, and bf16 in `words` (`OuterMatmul`)."""
+
+    parts: Mapping[int, int] = field(default_factory=lambda: {4: 4})
+    part: int = 64
+    strips: int = 2
+    prefetch: int = 0
+    apart: int = 1
+    sums: int = 0
+    halves: bool = False
+    words: bool = False
+
+
+def _pairs(prefetch: int = 0) -> Walk:
+    return Walk(parts={2: 4, 4: 8}, part=128, prefetch=prefetch)
+
+
+def _words(prefetch: int = 0) -> Walk:
+    return Walk(parts={4: 2}, part=256, prefetch=prefetch)
+
+
+#: By what a row of B is made of and where it lies, on Zen 4 but for `FOUND` (Golden Cove).
+#:
+#: Four streams are followed best, far enough apart: on cores that do not find rows by themselves,
+#: 128 rows of groups, or of vectors of half a line (1 and 4 rows by 4096 x 4096 of bf16 with
+#: AVX-512 take 894 and 1356 us, 1124 and 1425 by 64 in the same blocks, of f32 on AVX2 4 rows 2.15
+#: ms and 2.37; but of f32 with AVX-512 1 row 2.07 ms and 1.87). Pairs for more than two rows of A,
+#: where sums take as long, take eight rows at once.
+#:
+#: Near rows in vectors of half a line, of which there are twice as many, are read side by side (1 x
+#: 2304 x 768 in f32 on AVX2 takes 88 us, by four 64 rows apart 106, by eight 102).
+#:
+#: Rows that are fetched come twice where B is far, as prefetches are lost where many are on their
+#: way (4 rows by 4096 x 4096 in f32: 28 GB/s instead of 24); of half a line, each half a step of
+#: its own, so that both ask for the next lines (1 row by 4096 x 4096 in f32 on AVX2 takes 2.2 ms,
+#: 2.4 in steps of a line, 2 rows 2.2 and 2.6).
+#:
+#: Two rows of words far apart (1 x 768 x 3072 takes 82 us, 115 side by side; 1 x 4096 x 4096 0.87
+#: of the time by four; AVX2).
+WALKS: Mapping[Rows, Mapping[Place, Walk]] = {
+    Rows.LINES: {
+        Place.FOUND: Walk(),
+        Place.NEAR: Walk(),
+        Place.HALF_NEAR: Walk(prefetch=1),
+        Place.FAR: Walk(prefetch=2),
+    },
+    Rows.HALVES: {
+        Place.FOUND: Walk(),
+        Place.NEAR: Walk(parts={4: 8}, part=1),
+        Place.HALF_NEAR: Walk(part=128, prefetch=1),
+        Place.FAR: Walk(part=128, prefetch=2, strips=1),
+    },
+    Rows.GROUPS: {
+        Place.FOUND: Walk(parts={2: 4, 4: 8}),
+        Place.NEAR: _pairs(),
+        Place.HALF_NEAR: _pairs(prefetch=1),
+        Place.FAR: _pairs(prefetch=2),
+    },
+    Rows.BYTES: {
+        Place.FOUND: Walk(parts={2: 4, 4: 8}),
+        Place.NEAR: _pairs(),
+        Place.HALF_NEAR: _pairs(prefetch=1),
+        Place.FAR: _pairs(prefetch=2),
+    },
+    Rows.WORDS: {
+        Place.FOUND: _words(),
+        Place.NEAR: _words(),
+        Place.HALF_NEAR: _words(prefetch=2),
+        Place.FAR: _words(prefetch=2),
+    },
+}
+
+
+def _beside(parts: int, columns: int, ahead: int = 0, **fields: Any) -> Walk:
+    """So many rows of B side by side over so many columns, and lines `ahead` rows behind each
+    fetched."""
+    walk = Walk(parts={8: parts}, part=1, strips=1, sums=4 * columns)
+    return dataclasses.replace(walk, prefetch=int(ahead > 0), apart=max(ahead, 1), **fields)
+
+
+#: One row of B at once, a page's width of it, which is slow enough for prefetches not to be lost:
+#: each page is asked for from end to end.
+PAGES = Walk(parts={4: 1}, strips=1, prefetch=2, apart=6, sums=4096)
+#: The same of bf16, one row of words or two far apart, and pairs: 1, 2 and 3 x 4096 x 4096 take
+#: 544, 597 and 793 us by words, 851, 799 and 1005 with none or the next two rows fetched (AVX2).
+ONE_WORD = Walk(parts={4: 1}, strips=1, prefetch=1, apart=8, sums=16384)
+FEW_WORDS = Walk(parts={4: 2}, part=256, prefetch=1, apart=4, sums=8192)
+FEW_PAIRS = Walk(parts={4: 2}, part=256, strips=1, prefetch=1, apart=4, sums=8192)
+#: Four rows of B side by side in vectors of half a line, 8 or 16 rows behind which are fetched: of
+#: whole lines, what is asked for comes too late, or is lost (f32: 4 x 2560 x 2048 takes 752 us by
+#: lines with none fetched, 354 so).
+HALF_LINES = _beside(4, 1024, 8, halves=True)
+HALF_PAIRS = _beside(4, 1024, 16, halves=True)
+HALF_WORDS = _beside(4, 2048, 16, halves=True, words=True)
+#: On cores that walk rows by themselves, by the part of the last-level cache that B has at most and
+#: by rows of A at most, where rows were measured to gain (Zen 5; of AVX-512 unless said).
+#:
+#: F32. 2 x 2304 x 768 takes 62 us by two rows of B, 70 by four; 4 x 3072 x 768 105 us by four side
+#: by side, 119 by four 64 apart; 2 x 3072 x 3072 789 us by eight side by side, 911 by four apart.
+#: From memory 2 x 4096 x 4096 takes 1.6 ms, 2.3 with what is fetched besides, and 2.6 by pages; but
+#: 4 rows by pages 1.60 ms, 2.30 by four rows of B unfetched; of four Bs in turn, which no cache
+#: keeps, 1.70 and 2.52.
+#:
+#: On AVX2 1 x 2304 x 768 takes 61 us by one row of B, 82 by eight side by side (1 x 768 x 3072 80
+#: us in steps of two lines, 95 of one), 2 rows 61 us by four far apart in passes of 1152 columns,
+#: 71 of 2304, 75 by six, and 3 rows 101 us by two, 180 by tiles (3 x 2048 x 2048: 232 us, 538 by
+#: tiles); 3 x 4096 x 1280 0.46 ms by one row of B that is fetched, 1.09 by two unfetched; 2 x 4096
+#: x 4096 1.41 ms by pages and 1.79, 3 rows 1.72 and 1.89, but 4 rows 1.9 and 1.5.
+#:
+#: Bf16. 2 x 2304 x 768 takes 40 us by four rows of B, 61 by tiles, 4 rows 49 by eight and 68 by
+#: tiles; from memory 1, 2, 3 and 4 x 4096 x 4096 0.58, 0.65, 0.60 and 0.67 ms, 0.73, 1.09, 0.63 and
+#: 0.83 by whole lines.
+#:
+#: S8. 3 x 2304 x 1536 takes 50 us by eight rows of B, 74 by tiles, 3 x 8192 x 4096 0.79 ms by four
+#: that are fetched, 2.0 by tiles; but 4 rows from the last-level cache less by tiles.
+WALKED: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
+    Rows.LINES: {
+        NEAR: {1: Walk(), 2: Walk(parts={4: 2}), 3: Walk(), 5: _beside(4, 1024)},
+        HALF_NEAR: {3: Walk(), 5: _beside(4, 1024)},
+        PARTLY: {1: Walk(), 2: _beside(8, 1024, strips=2), 5: HALF_LINES},
+        math.inf: {2: Walk(), 4: PAGES, 6: HALF_LINES},
+    },
+    Rows.HALVES: {
+        NEAR: {1: Walk(parts={4: 1}, strips=4), 2: Walk(sums=8192), 4: Walk(parts={4: 2})},
+        HALF_NEAR: {
+            2: Walk(),
+            3: Walk(parts={4: 2}),
+            4: Walk(parts={4: 2}, prefetch=1, apart=2, sums=4096),
+        },
+        WALKED_NEAR: {2: Walk(), 3: _beside(1, 2048, 4), 4: _beside(2, 1024, 8)},
+        PARTLY: {1: Walk(), 2: PAGES, 3: _beside(1, 2048, 4), 4: _beside(2, 1024, 8)},
+        math.inf: {1: Walk(), 3: PAGES},
+    },
+    Rows.GROUPS: {
+        HALF_NEAR: {
+            1: _beside(4, 4096, strips=2),
+            2: _beside(4, 2048),
+            4: _beside(8, 1024),
+            5: _beside(4, 1024),
+        },
+        WALKED_NEAR: {1: _pairs(), 2: HALF_WORDS, 4: HALF_PAIRS},
+        PARTLY: {
+            1: _beside(1, 4096, 16, halves=True, words=True),
+            2: HALF_WORDS,
+            5: HALF_PAIRS,
+        },
+        math.inf: {
+            1: _pairs(),
+            2: HALF_WORDS,
+            3: _beside(2, 2048, 16, strips=2, halves=True),
+            4: FEW_PAIRS,
+            6: HALF_PAIRS,
+        },
+    },
+    Rows.BYTES: {
+        WALKED_NEAR: {1: _pairs(), 3: _beside(8, 1024)},
+        math.inf: {1: _pairs(), 2: _beside(8, 1024, 16, halves=True), 4: _beside(4, 2048, 16)},
+    },
+    Rows.WORDS: {NEAR: {3: _words()}, math.inf: {1: ONE_WORD, 3: FEW_WORDS}},
+}
+
+
+def walked(spec: Matmul, target: Target, kind: Rows) -> Walk | None:
+    """On a core that walks rows, if that was measured for so many."""
+    if not core_of(target).walks_rows:
+        return None
+    places, plain = WALKED[kind], spec.dtype is spec.b_type
+    parts = (part for part in places if plain and takes_part(spec, target, part))
+    walks = places[next(parts, math.inf)]
+    return next((walk for most, walk in walks.items() if spec.m <= most), None)
+
+
+def walk_of(spec: Matmul, target: Target, kind: Rows) -> tuple[Walk, Place]:
+    """How rows of B are read, and from where as far as passes over them go."""
+    place = place_of_b(spec, target)
+    if walk := walked(spec, target, kind):
+        return walk, Place.NEAR if place is Place.NEAR else Place.FOUND
+    return WALKS[kind][place], place
+
+
+def made_of(rows: RowsOfB, spec: Matmul, target: Target) -> Rows:
+    if rows.taken is Taken.ELEMENTS:
+        return Rows.HALVES if target.limits["vector_bytes"] < LINE_BYTES else Rows.LINES
+    if rows.taken is Taken.WORDS:
+        return Rows.WORDS
+    return Rows.BYTES if spec.dtype is DType.S8 else Rows.GROUPS
