@@ -255,6 +255,12 @@ class CooperativeMatmul(GpuMatmul):
     num_threads: int
 
 
+def check_level(level: int) -> None:
+    """Of a cache that tiles fetch into."""
+    if level not in (1, 2):
+        raise ScheduleError(f"level={level} is no cache that tiles fetch into; try level=1 or 2")
+
+
 @frozen
 class CpuMatmul(Schedule):
     """BLIS blocking: an mr x nr register tile inside mc x kc of A and kc x nc of B.
@@ -296,8 +302,7 @@ class AheadMatmul(CpuMatmul):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.level not in (1, 2):
-            raise ScheduleError(f"level={self.level} is no cache that tiles fetch into; try 1 or 2")
+        check_level(self.level)
 
 
 @frozen
@@ -338,12 +343,18 @@ class LimbsMatmul(CpuMatmul):
 class InnerMatmul(CpuMatmul):
     """Inner products of mr rows of A with nr columns of B, vectors along all of K (kc = k),
     `unroll` of them at a time, for operands whose K lies side by side; nothing is packed. Where K
-    is cut into blocks, what `prefetch` tiles behind read of B is fetched meanwhile."""
+    is cut into blocks, what `prefetch` tiles behind read of B is fetched meanwhile, into the cache
+    of `level` 1 or 2."""
 
     mainloop: ClassVar[str] = "inner"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
     unroll: int = 1
     prefetch: int = 2
+    level: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_level(self.level)
 
 
 @frozen

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 
+from kgen import pipeline
+from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
@@ -79,6 +82,72 @@ def test_outer_products(name: str, dtype: DType) -> None:
             together=spec.m,
         )
         check(spec, found, schedule)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "words"),
+    [
+        ("x86-64-v4", DType.F32, False),
+        ("x86-64-v4", DType.F64, False),
+        ("x86-64-v4", DType.BF16, False),
+        ("x86-64-v4", DType.S8, False),
+        ("x86-64-v4+vnni", DType.S8, False),
+        ("x86-64-v4+bf16", DType.BF16, False),
+        ("x86-64-v4+bf16", DType.BF16, True),
+    ],
+)
+def test_outer_products_in_vectors_of_half_a_line(name: str, dtype: DType, words: bool) -> None:
+    """Beside each other and apart, the last step cut; in words where there are pairs, too."""
+    found = here(name)
+    for fields in CASES:
+        out = DType.F64 if dtype is DType.F64 else DType.F32
+        wide = rows_of_b(Matmul(m=1, n=64, k=64, dtype=dtype, out_dtype=out), found, words=words)
+        assert wide
+        width = wide.halved.strip
+        n = fields.get("strips", 1) * 2 * width + fields.get("over", 0)
+        given = {name: value for name, value in fields.items() if name not in ("strips", "over")}
+        spec = Matmul(n=n, dtype=dtype, out_dtype=out, **given)
+        if n < 64 or rows_of_b(spec, found, words=words) is None:
+            continue
+        for part, halves in itertools.product((1, 3), (True, False) if words else (True,)):
+            schedule = OuterMatmul(
+                mr=spec.m,
+                nr=2 * width,
+                mc=spec.m,
+                kc=4 * part,
+                nc=4 * width,
+                pack_a=False,
+                pack_b=False,
+                parts=4,
+                prefetch=1,
+                apart=8,
+                halves=halves,
+                words=words,
+            )
+            check(spec, found, schedule)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "n", "fields", "line"),
+    [
+        (
+            "x86-64-v3",
+            DType.F32,
+            64,
+            {"halves": 1},
+            "halves=1 takes vectors of 64 bytes; ",
+        ),
+        ("x86-64-v4", DType.F32, 8, {"halves": 1}, "halves=1 takes vectors of 64 bytes; "),
+        ("x86-64-v4", DType.F32, 64, {"words": 1}, "words=1 is for products of bf16, not"),
+    ],
+)
+def test_vectors_that_have_no_half_and_types_that_have_no_words(
+    name: str, dtype: DType, n: int, fields: dict[str, int], line: str
+) -> None:
+    spec = Matmul(m=1, n=n, k=64, dtype=dtype)
+    schedule = OuterMatmul(mr=1, nr=n, mc=1, kc=4, nc=n, pack_a=False, pack_b=False, parts=1)
+    with pytest.raises(ScheduleError, match=line):
+        pipeline.plan(spec, target(name), schedule.override(**fields))
 
 
 @pytest.mark.parametrize("dtype", [DType.F32, DType.BF16, DType.S8], ids=lambda d: d.value)

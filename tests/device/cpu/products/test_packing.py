@@ -119,6 +119,20 @@ def test_what_came_packed_is_fetched_ahead(name: str, dtype: DType) -> None:
         schedule = AheadMatmul(mr=m, nr=16, mc=m, kc=k, nc=48, pack_a=pack_a, pack_b=False)
         check(spec, here(name), schedule)
         check(spec, here(name), schedule.override(kc=64))
+        check(spec, here(name), schedule.override(level=1, ahead=192))
+        check(spec, here(name), schedule.override(mr=2, mc=2 * -(-m // 2)))
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("x86-64-v4+bf16", DType.BF16), ("x86-64-v4+vnni", DType.S8)]
+)
+def test_groups_that_came_packed_are_fetched_ahead(name: str, dtype: DType) -> None:
+    for m, n, k in ((3, 47, 33), (13, 101, 1031)):
+        spec = product(dtype, m, n, k, constant=(Operand.B,), batch=2)
+        schedule = pipeline.plan(spec, target(name)).schedule
+        check(spec, here(name), schedule.override(ahead=4096))
+    with pytest.raises(ScheduleError, match="ahead=64 is for a B that comes packed"):
+        pipeline.plan_with(product(dtype, 3, 47, 33), target(name), {"ahead": 64})
 
 
 def test_what_is_not_packed_is_not_fetched_ahead() -> None:
@@ -126,7 +140,6 @@ def test_what_is_not_packed_is_not_fetched_ahead() -> None:
     for spec, schedule in (
         (product(DType.F32, 41, 73, 97, layout=Layout.NT), AHEAD),
         (product(DType.F32, 41, 73, 97), AHEAD.override(pack_b=0)),
-        (product(DType.F32, 41, 73, 97, constant=(Operand.B,)), AHEAD.override(pack_b=0)),
     ):
         with pytest.raises(ScheduleError, match="try mainloop=blis"):
             pipeline.plan(spec, found, schedule)

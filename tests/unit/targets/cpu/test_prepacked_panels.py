@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from kgen import pipeline, targets
-from kgen.schedule import AheadMatmul, CpuMatmul
+from kgen.errors import ScheduleError
+from kgen.schedule import AheadMatmul, CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Matmul, Operand
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
@@ -65,3 +66,79 @@ def test_panels_that_came_packed_where_rows_are_walked() -> None:
     there, here = (FAMILY.choose(tall, target) for target in (walks, wide))
     assert isinstance(there, CpuMatmul) and isinstance(here, CpuMatmul)
     assert there.nr * there.kc < here.nr * here.kc
+
+
+#: Bytes ahead, and the cache into which lines are fetched; None if none are.
+Fetched = tuple[int, int] | None
+SOON, FIRST, SECOND = (1024, 1), (4096, 1), (4096, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "m", "shape", "fetched"),
+    [
+        # All of it stays in the last-level cache, and in part in the second-level ones.
+        ("x86-64-v4", 1, (512, 2048), SOON),
+        ("x86-64-v4", 4, (768, 3072), SOON),
+        ("x86-64-v4", 2, (768, 768), None),
+        ("x86-64-v4", 5, (768, 3072), None),
+        ("x86-64-v4", 3, (2048, 2048), None),
+        # More than half of it.
+        ("x86-64-v4", 3, (5120, 2048), None),
+        ("x86-64-v4", 4, (5120, 2048), FIRST),
+        ("x86-64-v4", 16, (5120, 2048), FIRST),
+        ("x86-64-v4", 64, (5120, 2048), FIRST),
+        ("x86-64-v4", 65, (5120, 2048), None),
+        ("x86-64-v3", 1, (5120, 2048), None),
+        ("x86-64-v3", 2, (5120, 2048), FIRST),
+        ("x86-64-v3", 3, (5120, 2048), FIRST),
+        ("x86-64-v3", 4, (5120, 2048), SECOND),
+        ("x86-64-v3", 2, (512, 2048), None),
+    ],
+)
+def test_the_cache_into_which_panels_are_fetched_where_rows_are_walked(
+    name: str, m: int, shape: tuple[int, int], fetched: Fetched
+) -> None:
+    """As it was measured (Zen 5)."""
+    schedule = walked(name, m, shape, DType.F32)
+    found = (schedule.ahead, schedule.level) if isinstance(schedule, AheadMatmul) else None
+    assert found == fetched
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "m", "side", "ahead"),
+    [
+        ("x86-64-v4+bf16", DType.BF16, 2, 4096, 0),
+        ("x86-64-v4+bf16", DType.BF16, 3, 4096, 4096),
+        ("x86-64-v4+bf16", DType.BF16, 32, 4096, 4096),
+        ("x86-64-v4+bf16", DType.BF16, 8, 2048, 0),
+        ("x86-64-v4+vnni", DType.S8, 8, 5120, 4096),
+        ("x86-64-v4+vnni", DType.S8, 8, 4096, 0),
+        ("x86-64-v3", DType.S8, 8, 5120, 0),
+    ],
+)
+def test_groups_of_panels_are_fetched_where_rows_are_walked(
+    name: str, dtype: DType, m: int, side: int, ahead: int
+) -> None:
+    schedule = walked(name, m, (side, side), dtype)
+    assert isinstance(schedule, DotMatmul) and schedule.ahead == ahead
+
+
+def test_what_is_fetched_goes_to_the_cache_of_its_level() -> None:
+    """PREFETCHT0 and PREFETCHT1: results do not tell."""
+    found = targets.find("x86-64-v4")
+    spec = Matmul(m=3, n=512, k=512, dtype=DType.F32, constant=(Operand.B,))
+    panels = AheadMatmul(mr=3, nr=32, mc=3, kc=512, nc=512, pack_a=False, pack_b=False)
+    for level, locality in ((1, 3), (2, 2)):
+        text = pipeline.source(pipeline.plan(spec, found, panels.override(level=level))).text
+        assert text.count(f"i32 0, i32 {locality}, i32 1)") == 2
+    with pytest.raises(ScheduleError, match=r"level=3 is no cache .* try level=1 or 2"):
+        panels.override(level=3)
+
+
+def walked(name: str, m: int, shape: tuple[int, int], dtype: DType) -> Schedule:
+    """On a core that walks rows by itself, with the caches that were measured (Zen 5)."""
+    wide = targets.find(name)
+    caches = {"l1_bytes": 48 << 10, "l2_bytes": 1 << 20, "l3_bytes": 1 << 25}
+    walks = dataclasses.replace(wide, device="Zen 5", limits={**wide.limits, **caches})
+    spec = Matmul(m=m, n=shape[0], k=shape[1], dtype=dtype, constant=(Operand.B,))
+    return pipeline.plan(spec, walks).schedule

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kgen import pipeline, targets
 from kgen.schedule import CpuMatmul, CpuSplitMatmul, DotMatmul, InnerMatmul, OuterMatmul, Schedule
-from kgen.spec import DType, Layout, Matmul
+from kgen.spec import DType, Layout, Matmul, Operand
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan
 from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
@@ -21,19 +21,22 @@ EXTENTS = st.one_of(st.integers(1, 300), st.integers(1, 65536))
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4+bf16"])
 @settings(max_examples=100, deadline=None)
-@example(m=11, n=45, k=5937, dtype=DType.F32, layout=Layout.NN)
+@example(m=11, n=45, k=5937, dtype=DType.F32, layout=Layout.NN, constant=())
+@example(m=4, n=3, k=5236, dtype=DType.BF16, layout=Layout.TN, constant=(Operand.B,))
 @given(
     m=st.integers(1, 32),
     n=EXTENTS,
     k=EXTENTS,
     dtype=st.sampled_from([DType.F32, DType.BF16]),
     layout=st.sampled_from(list(Layout)),
+    constant=st.sampled_from([(), (Operand.B,)]),
 )
 def test_a_schedule_of_few_rows_fits_where_rows_are_walked(
-    name: str, m: int, n: int, k: int, dtype: DType, layout: Layout
+    name: str, m: int, n: int, k: int, dtype: DType, layout: Layout, constant: tuple[Operand, ...]
 ) -> None:
     walks = dataclasses.replace(targets.find(name), device="Zen 5")
-    pipeline.plan(Matmul(m=m, n=n, k=k, dtype=dtype, layout=layout), walks)
+    spec = Matmul(m=m, n=n, k=k, dtype=dtype, layout=layout, constant=constant)
+    pipeline.plan(spec, walks)
 
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
@@ -59,38 +62,47 @@ def walking(
 
 
 @pytest.mark.parametrize(
-    ("name", "m", "shape", "parts", "prefetch", "sums"),
+    ("name", "m", "shape", "rows", "ahead", "columns"),
     [
-        # From memory: by pages, or unfetched.
-        ("x86-64-v4", 2, (4096, 4096), 4, 0, 4096),
-        ("x86-64-v4", 3, (4096, 4096), 1, 2, 1024),
-        ("x86-64-v4", 4, (4096, 4096), 1, 2, 1024),
-        ("x86-64-v3", 2, (4096, 4096), 1, 2, 1024),
-        ("x86-64-v3", 3, (4096, 4096), 1, 2, 1024),
-        ("x86-64-v3", 4, (4096, 4096), 2, 2, 1024),
-        # From a part of the last-level cache.
-        ("x86-64-v4", 4, (2560, 2048), 4, 0, 1280),
-        ("x86-64-v3", 3, (2560, 2048), 2, 0, 2560),
-        ("x86-64-v3", 4, (2560, 2048), 2, 1, 640),
+        # From memory: by pages, four rows of half lines, or unfetched.
+        ("x86-64-v4", 2, (4096, 4096), (4, 64), 0, 4096),
+        ("x86-64-v4", 3, (4096, 4096), (1, 64), 12, 1024),
+        ("x86-64-v4", 4, (4096, 4096), (1, 64), 12, 1024),
+        ("x86-64-v4", 6, (4096, 4096), (4, 1), 8, 1024),
+        ("x86-64-v3", 2, (4096, 4096), (1, 64), 12, 1024),
+        ("x86-64-v3", 3, (4096, 4096), (1, 64), 12, 1024),
+        ("x86-64-v3", 4, (4096, 4096), (2, 128), 2, 1024),
+        # A part of it from the last-level cache.
+        ("x86-64-v4", 1, (5120, 2048), (4, 64), 0, 7680),
+        ("x86-64-v4", 2, (2560, 2048), (8, 1), 0, 640),
+        ("x86-64-v4", 4, (2560, 2048), (4, 1), 8, 640),
+        ("x86-64-v4", 5, (5120, 2048), (4, 1), 8, 856),
+        ("x86-64-v3", 2, (2560, 2048), (4, 64), 0, 3840),
+        ("x86-64-v3", 3, (2560, 2048), (1, 1), 4, 1280),
+        ("x86-64-v3", 4, (2560, 2048), (2, 1), 8, 640),
+        ("x86-64-v3", 2, (5120, 2048), (1, 64), 12, 856),
         # All of it stays there.
-        ("x86-64-v4", 1, (2304, 768), 4, 0, 5760),
-        ("x86-64-v4", 2, (2304, 768), 2, 0, 2304),
-        ("x86-64-v4", 4, (768, 768), 4, 0, 1536),
-        ("x86-64-v4", 4, (1024, 1024), 4, 0, 1536),
-        ("x86-64-v3", 1, (2304, 768), 1, 0, 5760),
-        ("x86-64-v3", 2, (2304, 768), 4, 0, 1152),
-        ("x86-64-v3", 3, (2304, 768), 2, 0, 1152),
-        ("x86-64-v3", 4, (2304, 768), 2, 0, 1152),
+        ("x86-64-v4", 1, (2304, 768), (4, 64), 0, 5760),
+        ("x86-64-v4", 2, (2304, 768), (2, 64), 0, 2304),
+        ("x86-64-v4", 4, (768, 768), (4, 1), 0, 768),
+        ("x86-64-v4", 5, (1024, 1024), (4, 1), 0, 1024),
+        ("x86-64-v3", 1, (2304, 768), (1, 64), 0, 5760),
+        ("x86-64-v3", 2, (2304, 768), (4, 64), 0, 1152),
+        ("x86-64-v3", 3, (2304, 768), (2, 64), 0, 1152),
+        ("x86-64-v3", 4, (2304, 768), (2, 64), 0, 1152),
     ],
 )
 def test_outer_products_where_rows_are_walked(
-    name: str, m: int, shape: tuple[int, int], parts: int, prefetch: int, sums: int
+    name: str, m: int, shape: tuple[int, int], rows: tuple[int, int], ahead: int, columns: int
 ) -> None:
-    """Rows of B at once, those that are fetched, and columns of a pass, as they were measured."""
+    """Rows of B at once and from one to the next, the last of those that are fetched, and columns
+    of a pass, as they were measured (Zen 5); in half lines with AVX-512 where four are fetched."""
     chosen = walking(name, m, *shape)
-    assert isinstance(chosen, OuterMatmul)
-    assert (chosen.parts, chosen.prefetch) == (parts, prefetch)
-    assert chosen.nc * chosen.together == sums
+    assert isinstance(chosen, OuterMatmul) and not chosen.words
+    assert (chosen.parts, chosen.kc // chosen.parts) == rows
+    assert chosen.prefetch * chosen.apart == ahead
+    assert chosen.nc * chosen.together == columns
+    assert chosen.halves == (name == "x86-64-v4" and rows == (4, 1) and ahead > 0)
 
 
 def test_rows_that_are_fetched_are_apart() -> None:
@@ -120,7 +132,7 @@ def test_strips_where_rows_are_walked() -> None:
         ("x86-64-v3", 32, (512, 2048), (6, 16, 8, 256, True)),
         # A page from memory, the fewer rows at once the fewer there are.
         ("x86-64-v3", 5, (14336, 2304), (5, 16, 8, 1024, False)),
-        ("x86-64-v4", 5, (4096, 4096), (5, 16, 4, 1024, False)),
+        ("x86-64-v4", 6, (3072, 3072), (6, 16, 4, 1024, False)),
         ("x86-64-v4", 8, (3000, 5000), (8, 16, 8, 1024, False)),
         ("x86-64-v4", 9, (4096, 4096), (9, 32, 16, 1024, False)),
         ("x86-64-v4", 14, (5120, 5120), (14, 32, 32, 1024, True)),
@@ -233,39 +245,68 @@ def test_sums_fit_however_small_the_stack_is(
         assert not isinstance(planned, BlisPlan) or not planned.sums_in_out
 
 
+HALF_WORDS, HALF_LINES, LINES = (True, True), (True, False), (False, False)
+
+
 @pytest.mark.parametrize(
-    ("name", "m", "side", "parts", "prefetch", "apart"),
+    ("name", "dtype", "m", "shape", "rows", "ahead", "taken"),
     [
-        ("x86-64-v4+bf16", 1, 4096, 4, 0, 1),
-        ("x86-64-v4+bf16", 2, 4096, 2, 1, 4),
-        ("x86-64-v4+bf16", 4, 4096, 2, 1, 4),
-        ("x86-64-v3", 1, 4096, 1, 1, 8),
-        ("x86-64-v3", 2, 4096, 2, 1, 4),
-        ("x86-64-v3", 3, 4096, 2, 1, 4),
-        # From the last-level cache.
-        ("x86-64-v3", 1, 2304, 2, 0, 1),
+        # Rows of B at once and from one to the next, the last of those that are fetched; and
+        # whether in half lines, and by words.
+        ("x86-64-v4+bf16", DType.BF16, 1, (4096, 4096), (1, 1), 16, HALF_WORDS),
+        ("x86-64-v4+bf16", DType.BF16, 2, (4096, 4096), (4, 1), 16, HALF_WORDS),
+        ("x86-64-v4+bf16", DType.BF16, 4, (4096, 4096), (4, 1), 16, HALF_LINES),
+        ("x86-64-v4+bf16", DType.BF16, 5, (4096, 4096), (4, 1), 16, HALF_LINES),
+        # From memory alone.
+        ("x86-64-v4+bf16", DType.BF16, 1, (8192, 4096), (4, 128), 0, LINES),
+        ("x86-64-v4+bf16", DType.BF16, 3, (8192, 4096), (2, 1), 16, HALF_LINES),
+        ("x86-64-v4+bf16", DType.BF16, 4, (8192, 4096), (2, 256), 4, LINES),
+        ("x86-64-v4+bf16", DType.BF16, 6, (8192, 4096), (4, 1), 16, HALF_LINES),
+        # All of it from the last-level cache, and most of it.
+        ("x86-64-v4+bf16", DType.BF16, 1, (2304, 768), (4, 1), 0, LINES),
+        ("x86-64-v4+bf16", DType.BF16, 2, (2304, 768), (4, 1), 0, LINES),
+        ("x86-64-v4+bf16", DType.BF16, 4, (2304, 768), (8, 1), 0, LINES),
+        ("x86-64-v4+bf16", DType.BF16, 5, (2304, 768), (4, 1), 0, LINES),
+        ("x86-64-v4+bf16", DType.BF16, 1, (3072, 3072), (4, 128), 0, LINES),
+        ("x86-64-v4+vnni", DType.S8, 1, (8192, 4096), (4, 128), 0, LINES),
+        ("x86-64-v4+vnni", DType.S8, 3, (4096, 4096), (8, 1), 0, LINES),
+        ("x86-64-v4+vnni", DType.S8, 2, (8192, 4096), (8, 1), 16, HALF_LINES),
+        ("x86-64-v4+vnni", DType.S8, 4, (8192, 4096), (4, 1), 16, LINES),
+        ("x86-64-v3", DType.BF16, 1, (4096, 4096), (1, 64), 8, LINES),
+        ("x86-64-v3", DType.BF16, 2, (4096, 4096), (2, 256), 4, LINES),
+        ("x86-64-v3", DType.BF16, 3, (4096, 4096), (2, 256), 4, LINES),
+        ("x86-64-v3", DType.BF16, 1, (2304, 2304), (2, 256), 0, LINES),
     ],
 )
-def test_outer_products_of_bf16_where_rows_are_walked(
-    name: str, m: int, side: int, parts: int, prefetch: int, apart: int
+def test_outer_products_of_narrow_types_where_rows_are_walked(
+    name: str,
+    dtype: DType,
+    m: int,
+    shape: tuple[int, int],
+    rows: tuple[int, int],
+    ahead: int,
+    taken: tuple[bool, bool],
 ) -> None:
-    """Rows of B at once, and those that are fetched, as they were measured (Zen 5)."""
-    chosen = walking(name, m, side, side, DType.BF16)
+    """As they were measured (Zen 5)."""
+    chosen = walking(name, m, *shape, dtype)
     assert isinstance(chosen, OuterMatmul)
-    assert (chosen.parts, chosen.prefetch, chosen.apart) == (parts, prefetch, apart)
+    assert (chosen.parts, chosen.kc // chosen.parts) == rows
+    assert chosen.prefetch * chosen.apart == ahead
+    assert (chosen.halves, chosen.words) == taken
 
 
 @pytest.mark.parametrize(
     ("name", "dtype", "m", "shape", "tile"),
     [
         # Rows, columns and K of a tile, and columns of a task; whether A is packed.
-        ("x86-64-v4+bf16", DType.BF16, 4, (1024, 1024), (4, 32, 16, 512, False)),
+        ("x86-64-v4+bf16", DType.BF16, 6, (1024, 1024), (6, 32, 16, 512, False)),
         ("x86-64-v4+bf16", DType.BF16, 8, (4096, 4096), (8, 32, 16, 512, False)),
         ("x86-64-v4+bf16", DType.BF16, 9, (4096, 4096), (9, 32, 32, 1024, True)),
         ("x86-64-v4+bf16", DType.BF16, 32, (4096, 4096), (11, 32, 32, 1024, True)),
         # Three pages for two cores, unless rows of A would meet in a cache set.
         ("x86-64-v4+bf16", DType.BF16, 9, (3072, 3000), (9, 32, 16, 512, False)),
         ("x86-64-v4+bf16", DType.BF16, 9, (3072, 2048), (9, 32, 32, 1024, True)),
+        ("x86-64-v4+vnni", DType.S8, 4, (4096, 4096), (4, 64, 8, 512, False)),
         ("x86-64-v4+vnni", DType.S8, 8, (4096, 4096), (4, 64, 8, 512, False)),
         ("x86-64-v4+vnni", DType.S8, 12, (2048, 2048), (6, 64, 16, 512, False)),
     ],

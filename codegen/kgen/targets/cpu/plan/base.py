@@ -181,6 +181,12 @@ class FormulaPlan(CpuPlan):
         return -self.run.step
 
 
+def locality(level: int) -> int:
+    """Of llvm.prefetch, for the cache of that level (LLVM Language Reference: 3 keeps it in the
+    first, 2 in the second)."""
+    return 4 - level
+
+
 def leaves_caches(spec: Spec, target: Target, caches: int = 1) -> bool:
     """More bytes go by than so many last-level caches have."""
     return spec.bytes_moved > caches * target.limits["l3_bytes"]

@@ -115,10 +115,12 @@ def has_room_alone(spec: Matmul, target: Target, packing: Packing, mr: int) -> b
     0.93 in nine in the same run, 4 rows 1.42 and 1.51; AVX2, Zen 4)."""
     if packing.b or spec.m > STREAM_A_ROWS:
         return not (packing.a or packing.b)
-    row = rounded_up(spec.k, packing.k_unit) * packing.itemsize + ROW_PADDING
-    unit = packing.unit(spec, target, mr) if spec.layout.a_transposed else 1
-    rows = rounded_up(spec.m, unit)
-    return not packing.a or rows * row <= target.limits["stack_bytes"] // 2
+    rows, depth = spec.m, rounded_up(spec.k, packing.k_unit)
+    if spec.layout.a_transposed:
+        # A copy has the rows of each k side by side.
+        rows, depth = depth, rounded_up(spec.m, packing.unit(spec, target, mr))
+    copied = rows * (depth * packing.itemsize + ROW_PADDING)
+    return not packing.a or copied <= target.limits["stack_bytes"] // 2
 
 
 def rows_beside_starts(

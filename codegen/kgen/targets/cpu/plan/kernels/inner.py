@@ -13,7 +13,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES, access, vector_for
+from kgen.targets.cpu.plan.base import LINE_BYTES, access, locality, vector_for
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.inner_vectors import (
@@ -169,6 +169,10 @@ class InnerPlan(StartsPlan, TiledPlan):
         if other tiles do as well."""
         tiles = self.schedule.prefetch if self.row_tiles == 1 else min(self.schedule.prefetch, 1)
         return tuple((i + 1) * self.b_strides[2] for i in range(tiles))
+
+    @property
+    def next_locality(self) -> int:
+        return locality(self.schedule.level)
 
     def fetches_at(self, chain: Chain) -> bool:
         """Once for each line that a step reads."""

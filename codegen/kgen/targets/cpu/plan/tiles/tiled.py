@@ -8,7 +8,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, CpuMatmul
 from kgen.spec import Extent
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import AHEAD_BYTES, LINE_BYTES
+from kgen.targets.cpu.plan.base import AHEAD_BYTES, LINE_BYTES, locality
 from kgen.targets.cpu.plan.matmul import MatmulPlan
 from kgen.targets.cpu.plan.tiles.tile import Column, Tile, tile, tile_heights
 from kgen.targets.cpu.plan.vectors import Vector
@@ -179,7 +179,7 @@ class TiledPlan(MatmulPlan):
     @property
     def panel_locality(self) -> int:
         """The same, as llvm.prefetch has it."""
-        return 4 - self.panel_level
+        return locality(self.panel_level)
 
     @property
     def b_panels(self) -> int:
