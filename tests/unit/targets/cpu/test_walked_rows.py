@@ -158,6 +158,16 @@ def test_streams_where_rows_are_walked(
     assert (chosen.mr, chosen.nr, chosen.kc, chosen.nc, chosen.pack_a) == tile
 
 
+@pytest.mark.parametrize("n", [2048, 4096])
+@pytest.mark.parametrize("m", [15, 16, 32])
+def test_pairs_of_rows_that_meet_are_packed(m: int, n: int) -> None:
+    """32 x 4096 x 4096 in bf16 takes 3.3 ms so, 4.3 in place (Zen 5)."""
+    chosen = walking("x86-64-v4+bf16", m, n, 1024, DType.BF16)
+    assert type(chosen) is DotMatmul and chosen.pack_b
+    others = walking("x86-64-v4+bf16", m, n + 64, 1024, DType.BF16)
+    assert type(others) is DotMatmul and not others.pack_b
+
+
 @pytest.mark.parametrize(
     ("name", "m", "shape", "kc"),
     [
@@ -302,7 +312,9 @@ def test_outer_products_of_narrow_types_where_rows_are_walked(
         ("x86-64-v4+bf16", DType.BF16, 6, (1024, 1024), (6, 32, 16, 512, False)),
         ("x86-64-v4+bf16", DType.BF16, 8, (4096, 4096), (8, 32, 16, 512, False)),
         ("x86-64-v4+bf16", DType.BF16, 9, (4096, 4096), (9, 32, 32, 1024, True)),
-        ("x86-64-v4+bf16", DType.BF16, 32, (4096, 4096), (11, 32, 32, 1024, True)),
+        ("x86-64-v4+bf16", DType.BF16, 14, (4096, 4096), (14, 32, 32, 1024, True)),
+        ("x86-64-v4+bf16", DType.BF16, 32, (5120, 4096), (11, 32, 32, 1280, True)),
+        ("x86-64-v4+bf16", DType.BF16, 16, (8192, 4096), (8, 32, 32, 1024, True)),
         # Three pages for two cores, unless rows of A would meet in a cache set.
         ("x86-64-v4+bf16", DType.BF16, 9, (3072, 3000), (9, 32, 16, 512, False)),
         ("x86-64-v4+bf16", DType.BF16, 9, (3072, 2048), (9, 32, 32, 1024, True)),

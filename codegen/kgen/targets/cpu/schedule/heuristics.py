@@ -31,7 +31,7 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     streams,
 )
 from kgen.targets.cpu.schedule.few_rows.streams import packed_stream, packs_stream, stream_matmul
-from kgen.targets.cpu.schedule.few_rows.walked import packs_rows_of_a
+from kgen.targets.cpu.schedule.few_rows.walked import packs_rows_of_a, packs_rows_that_meet
 from kgen.targets.cpu.schedule.inner import inner_matmul, uses_inner
 from kgen.targets.cpu.schedule.limbs import limbs_matmul, uses_limbs
 from kgen.targets.cpu.schedule.rowwise import elementwise_schedule, rowwise_schedule
@@ -114,12 +114,13 @@ def alternatives(spec: Spec, target: Target) -> Iterator[Schedule]:
 def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:
     """A only where its groups do not lie side by side; B unless it comes packed or has few uses."""
     must_pack = must_pack_a(spec, dot)
-    if streams(spec, target) and not must_pack_b(spec, dot):
+    packs_b = must_pack_b(spec, dot) or packs_rows_that_meet(spec, target)
+    if streams(spec, target) and not packs_b:
         packs_a = must_pack or packs_rows_of_a(spec, target)
         if packs_stream(spec, target):
             return in_groups(packed_stream(spec, target, dot, packs_a=packs_a))
         return in_groups(stream_matmul(spec, target, packs_a=packs_a))
-    packs_b = not spec.constant and (must_pack_b(spec, dot) or spec.m > DOT_ROWS)
+    packs_b = not spec.constant and (packs_b or spec.m > DOT_ROWS)
     packing = Packing(
         a=must_pack,
         b=packs_b,
