@@ -112,9 +112,9 @@ WHOLE_DEPTH = 16
 #: The part of the second-level cache that sums may take: 24 x 2304 x 4096 takes 2.20 and 1.10 ms by
 #: whole rows, 2.23 and 1.34 by pages.
 SUMS = 4
-#: Rows from which a tile has not all of them, and bytes of a row of B at most, where that pays: 16 x
-#: 4096 x 1024 in bf16 takes 387 us packed and 589 as a stream, 32 x 4096 x 4096 3.3 and 4.3 ms, but
-#: 16 x 8192 x 2048 2.7 and 2.6, 14 x 4096 x 4096 2.2 and 1.3 (AVX-512, Zen 5).
+#: Rows from which a tile has not all of them, and bytes of a row of B at most, where that pays: 16
+#: x 4096 x 1024 in bf16 takes 387 us packed and 589 as a stream, 32 x 4096 x 4096 3.3 and 4.3 ms,
+#: but 16 x 8192 x 2048 2.7 and 2.6, 14 x 4096 x 4096 2.2 and 1.3 (AVX-512, Zen 5).
 MEETING_ROWS, MEETING_ROW = 15, 2 * CACHE_WAY_BYTES
 
 
