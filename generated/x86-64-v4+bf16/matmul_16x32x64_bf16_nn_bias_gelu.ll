@@ -3,7 +3,7 @@
 ; computes:  out = gelu(A @ B + bias), summed in f32
 ; target:    x86-64-v4+bf16: x86_64 with abm avx avx2 avx512_bf16 avx512bw avx512cd avx512dq avx512f avx512vl
 ;              bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=dot,mr=4,nr=32,mc=16,kc=64,nc=32,pack_a=0,pack_b=1 (user)
+; schedule:  mainloop=dot,mr=4,nr=32,mc=16,kc=64,nc=32,pack_a=0,pack_b=1,ahead=0 (user)
 ; launch:    1 task of 16 x 32 outputs: 1 x 1 blocks
 ; method:    BLIS blocking with vdpbf16ps, 2 of K at a time: a task is an mc x nc block of out, in panels of nr
 ;              columns of B, packed in groups of 2 k, each multiplied with every mr rows of A, the mr x nr sums

@@ -361,7 +361,8 @@ class InnerMatmul(CpuMatmul):
 class OuterMatmul(CpuMatmul):
     """All rows of A (mr = mc = m) by `parts` rows of B at once, each from another part of kc of K,
     nr columns at a time over nc; the sums of nc columns stay in a cache, and nothing is packed.
-    `prefetch`: so many rows behind each are fetched meanwhile, `apart` rows from one to the next.
+    `prefetch`: so many rows behind each are fetched meanwhile, `apart` rows from one to the next,
+    into the cache of `level` 1 or 2.
     `together`: so many tasks at most are one pass if one thread has them, for the longer the rows,
     the better memory follows. `halves`: in vectors of half a line where the target's have a whole
     one, and `words`: bf16 widened in words where the target multiplies pairs, as what asks for
@@ -372,10 +373,12 @@ class OuterMatmul(CpuMatmul):
     parts: int = 4
     prefetch: int = 2
     apart: int = 1
+    level: int = 2
     together: int = 1
     halves: bool = False
     words: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_level(self.level)
         self.check_divides("parts", "kc")

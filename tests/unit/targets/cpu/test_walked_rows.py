@@ -65,14 +65,20 @@ def walking(
     ("name", "m", "shape", "rows", "ahead", "columns"),
     [
         # From memory: by pages, four rows of half lines, or unfetched.
-        ("x86-64-v4", 2, (4096, 4096), (4, 64), 0, 4096),
-        ("x86-64-v4", 3, (4096, 4096), (1, 64), 12, 1024),
-        ("x86-64-v4", 4, (4096, 4096), (1, 64), 12, 1024),
-        ("x86-64-v4", 6, (4096, 4096), (4, 1), 8, 1024),
+        ("x86-64-v4", 2, (8192, 4096), (4, 64), 0, 4096),
+        ("x86-64-v4", 3, (8192, 4096), (1, 64), 12, 1024),
+        ("x86-64-v4", 4, (8192, 4096), (1, 64), 12, 1024),
+        ("x86-64-v4", 6, (8192, 4096), (4, 1), 8, 1024),
+        # Some of it from the last-level cache.
+        ("x86-64-v4", 1, (4096, 4096), (4, 64), 0, 8192),
+        ("x86-64-v4", 2, (4096, 4096), (1, 1), 4, 1024),
+        ("x86-64-v4", 3, (4096, 4096), (1, 1), 8, 1024),
+        ("x86-64-v4", 4, (4096, 4096), (2, 1), 8, 1024),
+        ("x86-64-v4", 5, (4096, 4096), (4, 1), 8, 1024),
         ("x86-64-v3", 2, (4096, 4096), (1, 64), 12, 1024),
         ("x86-64-v3", 3, (4096, 4096), (1, 64), 12, 1024),
         ("x86-64-v3", 4, (4096, 4096), (2, 128), 2, 1024),
-        # A part of it from the last-level cache.
+        # Most of it.
         ("x86-64-v4", 1, (5120, 2048), (4, 64), 0, 7680),
         ("x86-64-v4", 2, (2560, 2048), (8, 1), 0, 640),
         ("x86-64-v4", 4, (2560, 2048), (4, 1), 8, 640),
@@ -96,22 +102,28 @@ def test_outer_products_where_rows_are_walked(
     name: str, m: int, shape: tuple[int, int], rows: tuple[int, int], ahead: int, columns: int
 ) -> None:
     """Rows of B at once and from one to the next, the last of those that are fetched, and columns
-    of a pass, as they were measured (Zen 5); in half lines with AVX-512 where four are fetched."""
+    of a pass, as they were measured (Zen 5); with AVX-512 in half lines where they are side by side
+    and fetched, but for 3 rows."""
     chosen = walking(name, m, *shape)
     assert isinstance(chosen, OuterMatmul) and not chosen.words
     assert (chosen.parts, chosen.kc // chosen.parts) == rows
     assert chosen.prefetch * chosen.apart == ahead
     assert chosen.nc * chosen.together == columns
-    assert chosen.halves == (name == "x86-64-v4" and rows == (4, 1) and ahead > 0)
+    beside = name == "x86-64-v4" and rows[1] == 1 and ahead > 0
+    assert chosen.halves == (beside and (rows, m) != ((1, 1), 3))
+    assert chosen.level == (1 if rows[1] == 1 and ahead else 2)
 
 
 def test_rows_that_are_fetched_are_apart() -> None:
-    """4 x 4096 x 4096 asks for the rows of B six and twelve below; results do not tell."""
+    """4 x 4096 x 8192 asks for the rows of B six and twelve below, 4 x 4096 x 4096 for those eight
+    below, and into the first-level cache; results do not tell."""
     found = targets.find("x86-64-v4")
-    spec = Matmul(m=4, n=4096, k=4096, dtype=DType.F32)
-    planned = pipeline.plan(spec, found, walking("x86-64-v4", 4, 4096, 4096))
-    assert isinstance(planned, OuterPlan)
-    assert planned.fetch_offsets == (6 * 4096 * 4, 12 * 4096 * 4)
+    for k, offsets, locality in ((8192, (6, 12), 2), (4096, (8,), 3)):
+        spec = Matmul(m=4, n=4096, k=k, dtype=DType.F32)
+        planned = pipeline.plan(spec, found, walking("x86-64-v4", 4, 4096, k))
+        assert isinstance(planned, OuterPlan)
+        assert planned.fetch_offsets == tuple(row * 4096 * 4 for row in offsets)
+        assert f"i32 0, i32 {locality}, i32 1)" in pipeline.source(planned).text
 
 
 def test_strips_where_rows_are_walked() -> None:

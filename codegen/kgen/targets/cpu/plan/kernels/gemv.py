@@ -11,7 +11,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES, access
+from kgen.targets.cpu.plan.base import LINE_BYTES, access, locality
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.kernels.dot import rounds_bf16
 from kgen.targets.cpu.plan.kernels.gemv_strips import (
@@ -264,6 +264,10 @@ class OuterPlan(StartsPlan, InterleavedPlan):
         """Bytes from a row of B to those that are fetched meanwhile."""
         row = self.b_strides[1] * self.schedule.apart
         return tuple(i * row for i in range(1, self.schedule.prefetch + 1))
+
+    @property
+    def fetch_locality(self) -> int:
+        return locality(self.schedule.level)
 
     # -- columns: of tasks that are one pass; steps of nr, and those left over at the right -----
 

@@ -117,6 +117,7 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
         parts=parts,
         prefetch=walk.prefetch,
         apart=walk.apart,
+        level=walk.level,
         together=together,
         halves=halves,
         words=walk.words,

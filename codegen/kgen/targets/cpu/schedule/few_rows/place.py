@@ -30,8 +30,8 @@ NEAR, HALF_NEAR = 3 / 8, 1 / 2
 #: The part that an f32 B may have for some of it to stay where the hardware walks rows: 4 x 2560 x
 #: 2048 takes 453 us as if it stayed, 510 by pages, 3072 columns 642 both.
 WALKED_NEAR = 3 / 4
-#: The part of which B takes so much that a good deal of it still comes from there.
-PARTLY = 5 / 4
+#: Of which B takes so much that most of it still comes from there, and some.
+PARTLY, TWICE = 5 / 4, 2
 #: Columns of f32 that are a page, of which the hardware fetches what lies behind a piece of a row.
 PAGE = 1024
 #: Rows of A from which such a B is multiplied by tiles instead: of all of K if they are wide, whose

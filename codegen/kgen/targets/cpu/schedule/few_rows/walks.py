@@ -18,6 +18,7 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     HALF_NEAR,
     NEAR,
     PARTLY,
+    TWICE,
     WALKED_NEAR,
     Place,
     place_of_b,
@@ -42,7 +43,7 @@ class Walk:
     """How rows of B are read: `parts` at once at most, by rows of A, each with another `part` of
     rows (1: side by side), in steps of so many `strips` at most; so many rows behind the current
     ones are fetched, `apart` rows from one to the next. `sums`: bytes of a row of sums, at most, if
-    fewer than there is room for. In `halves` of lines, and bf16 in `words` (`OuterMatmul`)."""
+    fewer than there is room for. `level`, `halves`, `words`: see `OuterMatmul`."""
 
     parts: Mapping[int, int] = field(default_factory=lambda: {4: 4})
     part: int = 64
@@ -50,6 +51,7 @@ class Walk:
     prefetch: int = 0
     apart: int = 1
     sums: int = 0
+    level: int = 2
     halves: bool = False
     words: bool = False
 
@@ -116,8 +118,8 @@ WALKS: Mapping[Rows, Mapping[Place, Walk]] = {
 
 def _beside(parts: int, columns: int, ahead: int = 0, **fields: Any) -> Walk:
     """So many rows of B side by side over so many columns, and lines `ahead` rows behind each
-    fetched."""
-    walk = Walk(parts={8: parts}, part=1, strips=1, sums=4 * columns)
+    fetched, into the first-level cache."""
+    walk = Walk(parts={8: parts}, part=1, strips=1, sums=4 * columns, level=1 if ahead else 2)
     return dataclasses.replace(walk, prefetch=int(ahead > 0), apart=max(ahead, 1), **fields)
 
 
@@ -140,9 +142,9 @@ HALF_WORDS = _beside(4, 2048, 16, halves=True, words=True)
 #:
 #: F32. 2 x 2304 x 768 takes 62 us by two rows of B, 70 by four; 4 x 3072 x 768 105 us by four side
 #: by side, 119 by four 64 apart; 2 x 3072 x 3072 789 us by eight side by side, 911 by four apart.
-#: From memory 2 x 4096 x 4096 takes 1.6 ms, 2.3 with what is fetched besides, and 2.6 by pages; but
-#: 4 rows by pages 1.60 ms, 2.30 by four rows of B unfetched; of four Bs in turn, which no cache
-#: keeps, 1.70 and 2.52.
+#: Some of it from that cache, 2, 3 and 4 x 4096 x 3072 take 0.96, 0.93 and 0.90 ms so, 1.18 by four
+#: rows unfetched and 1.13 and 1.22 by pages; two threads 2 x 8192 x 2048 0.82 and 1.38. From memory
+#: alone 2 rows by four unfetched, 4 rows by pages (5120 x 5120: 2.6 ms, 3.2 in half lines).
 #:
 #: On AVX2 1 x 2304 x 768 takes 61 us by one row of B, 82 by eight side by side (1 x 768 x 3072 80
 #: us in steps of two lines, 95 of one), 2 rows 61 us by four far apart in passes of 1152 columns,
@@ -161,6 +163,13 @@ WALKED: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
         NEAR: {1: Walk(), 2: Walk(parts={4: 2}), 3: Walk(), 5: _beside(4, 1024)},
         HALF_NEAR: {3: Walk(), 5: _beside(4, 1024)},
         PARTLY: {1: Walk(), 2: _beside(8, 1024, strips=2), 5: HALF_LINES},
+        TWICE: {
+            1: Walk(),
+            2: _beside(1, 1024, 4, halves=True),
+            3: _beside(1, 1024, 8),
+            4: _beside(2, 1024, 8, halves=True),
+            6: HALF_LINES,
+        },
         math.inf: {2: Walk(), 4: PAGES, 6: HALF_LINES},
     },
     Rows.HALVES: {
@@ -197,7 +206,11 @@ WALKED: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
     },
     Rows.BYTES: {
         WALKED_NEAR: {1: _pairs(), 3: _beside(8, 1024)},
-        math.inf: {1: _pairs(), 2: _beside(8, 1024, 16, halves=True), 4: _beside(4, 2048, 16)},
+        math.inf: {
+            1: _pairs(),
+            2: _beside(8, 1024, 16, halves=True, level=2),
+            4: _beside(4, 2048, 16, level=2),
+        },
     },
     Rows.WORDS: {NEAR: {3: _words()}, math.inf: {1: ONE_WORD, 3: FEW_WORDS}},
 }
