@@ -276,7 +276,7 @@ HALF_WORDS, HALF_LINES, LINES = (True, True), (True, False), (False, False)
         # Rows of B at once and from one to the next, the last of those that are fetched; and
         # whether in half lines, and by words.
         ("x86-64-v4+bf16", DType.BF16, 1, (4096, 4096), (1, 1), 16, HALF_WORDS),
-        ("x86-64-v4+bf16", DType.BF16, 2, (4096, 4096), (4, 1), 16, HALF_WORDS),
+        ("x86-64-v4+bf16", DType.BF16, 2, (4096, 4096), (2, 1), 16, HALF_WORDS),
         ("x86-64-v4+bf16", DType.BF16, 4, (4096, 4096), (4, 1), 16, HALF_LINES),
         ("x86-64-v4+bf16", DType.BF16, 5, (4096, 4096), (4, 1), 16, HALF_LINES),
         # From memory alone.
@@ -290,6 +290,7 @@ HALF_WORDS, HALF_LINES, LINES = (True, True), (True, False), (False, False)
         ("x86-64-v4+bf16", DType.BF16, 4, (2304, 768), (8, 1), 0, LINES),
         ("x86-64-v4+bf16", DType.BF16, 5, (2304, 768), (4, 1), 0, LINES),
         ("x86-64-v4+bf16", DType.BF16, 1, (3072, 3072), (4, 128), 0, LINES),
+        ("x86-64-v4+bf16", DType.BF16, 2, (3072, 3072), (4, 1), 16, HALF_LINES),
         ("x86-64-v4+vnni", DType.S8, 1, (8192, 4096), (4, 128), 0, LINES),
         ("x86-64-v4+vnni", DType.S8, 3, (4096, 4096), (8, 1), 0, LINES),
         ("x86-64-v4+vnni", DType.S8, 2, (8192, 4096), (8, 1), 16, HALF_LINES),

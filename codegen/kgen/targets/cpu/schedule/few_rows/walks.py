@@ -131,12 +131,12 @@ PAGES = Walk(parts={4: 1}, strips=1, prefetch=2, apart=6, sums=4096)
 ONE_WORD = Walk(parts={4: 1}, strips=1, prefetch=1, apart=8, sums=16384)
 FEW_WORDS = Walk(parts={4: 2}, part=256, prefetch=1, apart=4, sums=8192)
 FEW_PAIRS = Walk(parts={4: 2}, part=256, strips=1, prefetch=1, apart=4, sums=8192)
-#: Four rows of B side by side in vectors of half a line, 8 or 16 rows behind which are fetched: of
+#: Rows of B side by side in vectors of half a line, 8 or 16 rows behind which are fetched: of
 #: whole lines, what is asked for comes too late, or is lost (f32: 4 x 2560 x 2048 takes 752 us by
 #: lines with none fetched, 354 so).
 HALF_LINES = _beside(4, 1024, 8, halves=True)
 HALF_PAIRS = _beside(4, 1024, 16, halves=True)
-HALF_WORDS = _beside(4, 2048, 16, halves=True, words=True)
+HALF_WORDS = _beside(2, 1024, 16, halves=True, words=True)
 #: On cores that walk rows by themselves, by the part of the last-level cache that B has at most and
 #: by rows of A at most, where rows were measured to gain (Zen 5; of AVX-512 unless said).
 #:
@@ -153,8 +153,8 @@ HALF_WORDS = _beside(4, 2048, 16, halves=True, words=True)
 #: x 4096 1.41 ms by pages and 1.79, 3 rows 1.72 and 1.89, but 4 rows 1.9 and 1.5.
 #:
 #: Bf16. 2 x 2304 x 768 takes 40 us by four rows of B, 61 by tiles, 4 rows 49 by eight and 68 by
-#: tiles; from memory 1, 2, 3 and 4 x 4096 x 4096 0.58, 0.65, 0.60 and 0.67 ms, 0.73, 1.09, 0.63 and
-#: 0.83 by whole lines.
+#: tiles; from memory 1, 2, 3 and 4 x 4096 x 4096 0.58, 0.60, 0.60 and 0.67 ms, 0.73, 1.09, 0.63 and
+#: 0.83 by whole lines; 2 x 3584 x 3072 334 us in pairs and 396 in words.
 #:
 #: S8. 3 x 2304 x 1536 takes 50 us by eight rows of B, 74 by tiles, 3 x 8192 x 4096 0.79 ms by four
 #: that are fetched, 2.0 by tiles; but 4 rows from the last-level cache less by tiles.
@@ -190,7 +190,7 @@ WALKED: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
             4: _beside(8, 1024),
             5: _beside(4, 1024),
         },
-        WALKED_NEAR: {1: _pairs(), 2: HALF_WORDS, 4: HALF_PAIRS},
+        WALKED_NEAR: {1: _pairs(), 4: HALF_PAIRS},
         PARTLY: {
             1: _beside(1, 4096, 16, halves=True, words=True),
             2: HALF_WORDS,
