@@ -1,4 +1,4 @@
-"""The schedule of products of few rows by a large f32 B that comes packed.
+"""Products of few rows by a large B that comes packed.
 
 Its panels are read from top to bottom, once; what differs is what tiles fetch of them meanwhile.
 """
@@ -33,8 +33,7 @@ AHEAD_ROWS, AHEAD_ROWS_FAR = 3, 5
 #: Vectors of a tile by its rows at most, where a B that stays in the last-level cache is read where
 #: the hardware walks rows, and bytes ahead that it fetches to the first-level cache: 2 x 512 x 2048
 #: takes 36 us so, 42 by four vectors with none fetched, 1 x 768 x 768 20 and 22, 4 x 768 x 3072 85
-#: and 94; to the second-level cache it is slower than none (49 us); in vectors of half a line as
-#: fast (Zen 5).
+#: and 94; to the second-level cache it is slower than none (49 us; Zen 5).
 NEXT_VECTORS: Mapping[int, int] = {3: 2, 4: 4}
 NEXT_BYTES = 1024
 #: Second-level caches that such a B takes at least: two cores, of which each has some of a smaller

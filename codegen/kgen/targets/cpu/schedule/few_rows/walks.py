@@ -126,51 +126,62 @@ def _beside(parts: int, columns: int, ahead: int = 0, **fields: Any) -> Walk:
 #: One row of B at once, a page's width of it, which is slow enough for prefetches not to be lost:
 #: each page is asked for from end to end.
 PAGES = Walk(parts={4: 1}, strips=1, prefetch=2, apart=6, sums=4096)
-#: The same of bf16, one row of words or two far apart, and pairs: 1, 2 and 3 x 4096 x 4096 take
-#: 544, 597 and 793 us by words, 851, 799 and 1005 with none or the next two rows fetched (AVX2).
+#: The same of bf16, one row of words or two far apart: 1, 2 and 3 x 4096 x 4096 take 544, 597 and
+#: 793 us so, 851, 799 and 1005 with none or the next two rows fetched (AVX2).
 ONE_WORD = Walk(parts={4: 1}, strips=1, prefetch=1, apart=8, sums=16384)
 FEW_WORDS = Walk(parts={4: 2}, part=256, prefetch=1, apart=4, sums=8192)
-FEW_PAIRS = Walk(parts={4: 2}, part=256, strips=1, prefetch=1, apart=4, sums=8192)
-#: Rows of B side by side in vectors of half a line, 8 or 16 rows behind which are fetched: of
-#: whole lines, what is asked for comes too late, or is lost (f32: 4 x 2560 x 2048 takes 752 us by
-#: lines with none fetched, 354 so).
+#: Rows of B side by side: of a page's width, those 8 behind which are fetched, or unfetched; and in
+#: vectors of half a line where whole ones ask for lines faster than they come (f32: 4 x 2560 x 2048
+#: takes 752 us by lines with none fetched, 354 so).
+ONE_LINE, TWO_ROWS, EIGHT_LINES = (
+    _beside(1, 1024, 8),
+    _beside(2, 1024, 8),
+    _beside(8, 1024, strips=2),
+)
 HALF_LINES = _beside(4, 1024, 8, halves=True)
 HALF_PAIRS = _beside(4, 1024, 16, halves=True)
 HALF_WORDS = _beside(2, 1024, 16, halves=True, words=True)
 #: On cores that walk rows by themselves, by the part of the last-level cache that B has at most and
-#: by rows of A at most, where rows were measured to gain (Zen 5; of AVX-512 unless said).
+#: by rows of A at most, where rows were measured to gain: called again and again on one B, and on
+#: several in turn, of which no cache keeps any (Zen 5; of AVX-512, and both times, unless said).
 #:
-#: F32. 2 x 2304 x 768 takes 62 us by two rows of B, 70 by four; 4 x 3072 x 768 105 us by four side
-#: by side, 119 by four 64 apart; 2 x 3072 x 3072 789 us by eight side by side, 911 by four apart.
-#: Some of it from that cache, 2, 3 and 4 x 4096 x 3072 take 0.96, 0.93 and 0.90 ms so, 1.18 by four
-#: rows unfetched and 1.13 and 1.22 by pages; two threads 2 x 8192 x 2048 0.82 and 1.38. From memory
-#: alone 2 rows by four unfetched, 4 rows by pages (5120 x 5120: 2.6 ms, 3.2 in half lines).
+#: F32. 2 x 2304 x 768 takes 62 us by two rows of B, 70 by four; 4 x 3072 x 768 94 and 407 us by
+#: four side by side, 106 and 440 by four 64 apart; 5 x 3072 x 768 126 and 378 us so, 140 and 465 by
+#: tiles; 4 x 4096 x 1280 388 and 753 us in half lines, 501 and 813 by four apart; 2 x 5120 x 2048
+#: 0.93 and 1.26 ms by eight, 1.16 and 1.34 by four; 3 x 4096 x 4096 1.63 and 2.24 ms by one row,
+#: 1.82 and 2.28 by pages. What takes from 32 MB on 4 rows in half lines again and again, 1.2 ms,
+#: takes 0.8 of the speed of pages on several Bs (4 x 4096 x 3072: 1.22 and 1.42 ms by pages, 0.90
+#: and 1.78 so).
 #:
 #: On AVX2 1 x 2304 x 768 takes 61 us by one row of B, 82 by eight side by side (1 x 768 x 3072 80
 #: us in steps of two lines, 95 of one), 2 rows 61 us by four far apart in passes of 1152 columns,
 #: 71 of 2304, 75 by six, and 3 rows 101 us by two, 180 by tiles (3 x 2048 x 2048: 232 us, 538 by
-#: tiles); 3 x 4096 x 1280 0.46 ms by one row of B that is fetched, 1.09 by two unfetched; 2 x 4096
-#: x 4096 1.41 ms by pages and 1.79, 3 rows 1.72 and 1.89, but 4 rows 1.9 and 1.5.
+#: tiles); 3 x 4096 x 1280 0.47 and 0.70 ms by one row of B that is fetched, 0.80 and 1.44 by two
+#: unfetched; 2 x 4096 x 4096 1.41 ms by pages and 1.79, 3 rows 1.72 and 1.89, but 4 rows 1.9 and
+#: 1.5.
 #:
-#: Bf16. 2 x 2304 x 768 takes 40 us by four rows of B, 61 by tiles, 4 rows 49 by eight and 68 by
-#: tiles; from memory 1, 2, 3 and 4 x 4096 x 4096 0.58, 0.60, 0.60 and 0.67 ms, 0.73, 1.09, 0.63 and
-#: 0.83 by whole lines; 2 x 3584 x 3072 334 us in pairs and 396 in words.
+#: Bf16. 2 x 3072 x 1536 takes 83 and 317 us by eight rows of B, 117 and 415 by tiles; 2 x 4096 x
+#: 4096 0.59 and 1.12 ms by words in half lines, 1.04 and 1.47 by whole ones, 3 rows 0.62 and 1.19
+#: by pairs in half lines, 0.68 and 1.41 by whole ones, 5 rows 0.85 and 1.08, 1.27 and 1.37 by
+#: tiles.
 #:
-#: S8. 3 x 2304 x 1536 takes 50 us by eight rows of B, 74 by tiles, 3 x 8192 x 4096 0.79 ms by four
-#: that are fetched, 2.0 by tiles; but 4 rows from the last-level cache less by tiles.
+#: S8. 3 x 4096 x 2048 takes 107 and 380 us by eight rows of B, 182 and 701 by tiles, 4 rows 215 and
+#: 338 us by four, 204 and 774 by tiles; 3 x 8192 x 4096 0.91 and 1.14 ms by four in half lines,
+#: 1.35 and 1.69 by tiles.
 WALKED: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
     Rows.LINES: {
-        NEAR: {1: Walk(), 2: Walk(parts={4: 2}), 3: Walk(), 5: _beside(4, 1024)},
-        HALF_NEAR: {3: Walk(), 5: _beside(4, 1024)},
-        PARTLY: {1: Walk(), 2: _beside(8, 1024, strips=2), 5: HALF_LINES},
-        TWICE: {
+        NEAR: {
             1: Walk(),
-            2: _beside(1, 1024, 4, halves=True),
-            3: _beside(1, 1024, 8),
-            4: _beside(2, 1024, 8, halves=True),
-            6: HALF_LINES,
+            2: Walk(parts={4: 2}),
+            3: Walk(),
+            4: _beside(4, 1024),
+            5: _beside(4, 1024, 8),
         },
-        math.inf: {2: Walk(), 4: PAGES, 6: HALF_LINES},
+        HALF_NEAR: {3: Walk(), 5: _beside(4, 1024, 8)},
+        WALKED_NEAR: {1: Walk(), 2: EIGHT_LINES, 5: HALF_LINES},
+        PARTLY: {1: Walk(), 2: EIGHT_LINES, 3: ONE_LINE, 4: PAGES, 5: HALF_LINES},
+        TWICE: {2: Walk(), 3: ONE_LINE, 4: PAGES},
+        math.inf: {2: Walk(), 4: PAGES},
     },
     Rows.HALVES: {
         NEAR: {1: Walk(parts={4: 1}, strips=4), 2: Walk(sums=8192), 4: Walk(parts={4: 2})},
@@ -184,32 +195,25 @@ WALKED: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
         math.inf: {1: Walk(), 3: PAGES},
     },
     Rows.GROUPS: {
-        HALF_NEAR: {
-            1: _beside(4, 4096, strips=2),
-            2: _beside(4, 2048),
-            4: _beside(8, 1024),
-            5: _beside(4, 1024),
-        },
-        WALKED_NEAR: {1: _pairs(), 4: HALF_PAIRS},
-        PARTLY: {
-            1: _beside(1, 4096, 16, halves=True, words=True),
-            2: HALF_WORDS,
-            5: HALF_PAIRS,
-        },
+        NEAR: {1: _pairs(), 4: _beside(8, 1024), 5: _beside(4, 1024, 8)},
+        HALF_NEAR: {1: _pairs(), 4: _beside(8, 1024)},
+        WALKED_NEAR: {1: _pairs(), 4: HALF_PAIRS, 5: _beside(4, 1024, 8)},
+        PARTLY: {1: _pairs(), 2: HALF_WORDS, 3: HALF_PAIRS, 4: TWO_ROWS, 5: HALF_PAIRS},
         math.inf: {
             1: _pairs(),
             2: HALF_WORDS,
             3: _beside(2, 2048, 16, strips=2, halves=True),
-            4: FEW_PAIRS,
+            4: TWO_ROWS,
             6: HALF_PAIRS,
         },
     },
     Rows.BYTES: {
+        NEAR: {1: _pairs(), 3: _beside(8, 1024), 4: _beside(4, 2048, 16, level=2)},
         WALKED_NEAR: {1: _pairs(), 3: _beside(8, 1024)},
         math.inf: {
             1: _pairs(),
             2: _beside(8, 1024, 16, halves=True, level=2),
-            4: _beside(4, 2048, 16, level=2),
+            3: HALF_PAIRS,
         },
     },
     Rows.WORDS: {NEAR: {3: _words()}, math.inf: {1: ONE_WORD, 3: FEW_WORDS}},
