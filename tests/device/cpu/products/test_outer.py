@@ -14,6 +14,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
 from kgen.targets.cpu.plan.kernels.gemv_strips import rows_of_b
 from kgen.targets.cpu.schedule.few_rows.outer import outer_matmul
 from tests.device.cpu.cpu_support import addresses, check, here, load, require_qemu, target
@@ -124,6 +125,10 @@ def test_outer_products_in_vectors_of_half_a_line(name: str, dtype: DType, words
                 halves=halves,
                 words=words,
             )
+            planned = pipeline.plan(spec, found, schedule)
+            assert isinstance(planned, OuterPlan)
+            assert planned.sums.bytes == (32 if halves else 64)
+            assert planned.takes_words == (words or (name, dtype) == ("x86-64-v4", DType.BF16))
             check(spec, found, schedule)
 
 

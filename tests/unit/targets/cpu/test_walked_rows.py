@@ -225,6 +225,17 @@ def test_inner_products_where_rows_are_walked(
     chosen = walking(name, m, *shape, dtype, Layout.NT)
     assert isinstance(chosen, InnerMatmul)
     assert (chosen.mr, chosen.nr, chosen.kc, chosen.prefetch) == tile
+    assert chosen.level == 1
+
+
+def test_inner_products_fetch_into_the_cache_of_their_level() -> None:
+    """The first one where rows are walked, the second elsewhere; results do not tell."""
+    spec = Matmul(m=4, n=4096, k=4096, dtype=DType.F32, layout=Layout.NT)
+    for device, locality in (("Zen 5", 3), ("Zen 4", 2)):
+        found = dataclasses.replace(targets.find("x86-64-v4"), device=device)
+        text = pipeline.source(pipeline.plan(spec, found)).text
+        assert f"i32 0, i32 {locality}, i32 1)" in text
+        assert f"i32 0, i32 {5 - locality}, i32 1)" not in text
 
 
 def test_rows_of_sums_do_not_meet_in_a_cache_set() -> None:

@@ -10,7 +10,7 @@ its own there, which are added up at the end.
 
 from __future__ import annotations
 
-from kgen.schedule import CpuMatmul
+from kgen.schedule import AheadMatmul, CpuMatmul
 from kgen.schedule.matmul import PANELS_AHEAD
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
@@ -84,7 +84,8 @@ class PairsPlan(BlisPlan):
 
     @property
     def panel_ahead(self) -> int:
-        return super().panel_ahead if self.panels_are_short else PANELS_AHEAD
+        is_ahead = isinstance(self.schedule, AheadMatmul)
+        return super().panel_ahead if is_ahead or self.panels_are_short else PANELS_AHEAD
 
     def has_two_sums(self, tile: Tile) -> bool:
         """Each half of the pairs has sums of its own, if there is room (1 x

@@ -30,7 +30,8 @@ NEAR, HALF_NEAR = 3 / 8, 1 / 2
 #: The part that an f32 B may have for some of it to stay where the hardware walks rows: 4 x 2560 x
 #: 2048 takes 453 us as if it stayed, 510 by pages, 3072 columns 642 both.
 WALKED_NEAR = 3 / 4
-#: Of which B takes so much that most of it still comes from there, and some.
+#: The parts up to which most of a B that is multiplied again and again still comes from there, and
+#: some of it.
 PARTLY, TWICE = 5 / 4, 2
 #: Columns of f32 that are a page, of which the hardware fetches what lies behind a piece of a row.
 PAGE = 1024

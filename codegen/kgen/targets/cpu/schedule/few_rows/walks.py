@@ -17,6 +17,7 @@ from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows.place import (
     HALF_NEAR,
     NEAR,
+    PAGE,
     PARTLY,
     TWICE,
     WALKED_NEAR,
@@ -116,10 +117,15 @@ WALKS: Mapping[Rows, Mapping[Place, Walk]] = {
 }
 
 
+#: Of A, of which outer products by rows of B side by side were measured.
+MOST_ROWS = 6
+
+
 def _beside(parts: int, columns: int, ahead: int = 0, **fields: Any) -> Walk:
     """So many rows of B side by side over so many columns, and lines `ahead` rows behind each
-    fetched, into the first-level cache."""
-    walk = Walk(parts={8: parts}, part=1, strips=1, sums=4 * columns, level=1 if ahead else 2)
+    fetched, into the first-level cache unless said."""
+    sums, level = columns * DType.F32.itemsize, 1 if ahead else 2
+    walk = Walk(parts={MOST_ROWS: parts}, part=1, strips=1, sums=sums, level=level)
     return dataclasses.replace(walk, prefetch=int(ahead > 0), apart=max(ahead, 1), **fields)
 
 
@@ -134,13 +140,13 @@ FEW_WORDS = Walk(parts={4: 2}, part=256, prefetch=1, apart=4, sums=8192)
 #: vectors of half a line where whole ones ask for lines faster than they come (f32: 4 x 2560 x 2048
 #: takes 752 us by lines with none fetched, 354 so).
 ONE_LINE, TWO_ROWS, EIGHT_LINES = (
-    _beside(1, 1024, 8),
-    _beside(2, 1024, 8),
-    _beside(8, 1024, strips=2),
+    _beside(1, PAGE, 8),
+    _beside(2, PAGE, 8),
+    _beside(8, PAGE, strips=2),
 )
-HALF_LINES = _beside(4, 1024, 8, halves=True)
-HALF_PAIRS = _beside(4, 1024, 16, halves=True)
-HALF_WORDS = _beside(2, 1024, 16, halves=True, words=True)
+HALF_LINES = _beside(4, PAGE, 8, halves=True)
+HALF_PAIRS = _beside(4, PAGE, 16, halves=True)
+HALF_WORDS = _beside(2, PAGE, 16, halves=True, words=True)
 #: On cores that walk rows by themselves, by the part of the last-level cache that B has at most and
 #: by rows of A at most, where rows were measured to gain: called again and again on one B, and on
 #: several in turn, of which no cache keeps any (Zen 5; of AVX-512, and both times, unless said).
@@ -149,9 +155,8 @@ HALF_WORDS = _beside(2, 1024, 16, halves=True, words=True)
 #: four side by side, 106 and 440 by four 64 apart; 5 x 3072 x 768 126 and 378 us so, 140 and 465 by
 #: tiles; 4 x 4096 x 1280 388 and 753 us in half lines, 501 and 813 by four apart; 2 x 5120 x 2048
 #: 0.93 and 1.26 ms by eight, 1.16 and 1.34 by four; 3 x 4096 x 4096 1.63 and 2.24 ms by one row,
-#: 1.82 and 2.28 by pages. What takes from 32 MB on 4 rows in half lines again and again, 1.2 ms,
-#: takes 0.8 of the speed of pages on several Bs (4 x 4096 x 3072: 1.22 and 1.42 ms by pages, 0.90
-#: and 1.78 so).
+#: 1.82 and 2.28 by pages. From 32 MB on 4 rows stay with pages, though half lines are faster again
+#: and again: 4 x 4096 x 3072 takes 1.22 and 1.42 ms by pages, 0.90 and 1.78 in half lines.
 #:
 #: On AVX2 1 x 2304 x 768 takes 61 us by one row of B, 82 by eight side by side (1 x 768 x 3072 80
 #: us in steps of two lines, 95 of one), 2 rows 61 us by four far apart in passes of 1152 columns,
@@ -174,10 +179,10 @@ WALKED: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
             1: Walk(),
             2: Walk(parts={4: 2}),
             3: Walk(),
-            4: _beside(4, 1024),
-            5: _beside(4, 1024, 8),
+            4: _beside(4, PAGE),
+            5: _beside(4, PAGE, 8),
         },
-        HALF_NEAR: {3: Walk(), 5: _beside(4, 1024, 8)},
+        HALF_NEAR: {3: Walk(), 5: _beside(4, PAGE, 8)},
         WALKED_NEAR: {1: Walk(), 2: EIGHT_LINES, 5: HALF_LINES},
         PARTLY: {1: Walk(), 2: EIGHT_LINES, 3: ONE_LINE, 4: PAGES, 5: HALF_LINES},
         TWICE: {2: Walk(), 3: ONE_LINE, 4: PAGES},
@@ -190,29 +195,29 @@ WALKED: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
             3: Walk(parts={4: 2}),
             4: Walk(parts={4: 2}, prefetch=1, apart=2, sums=4096),
         },
-        WALKED_NEAR: {2: Walk(), 3: _beside(1, 2048, 4), 4: _beside(2, 1024, 8)},
-        PARTLY: {1: Walk(), 2: PAGES, 3: _beside(1, 2048, 4), 4: _beside(2, 1024, 8)},
+        WALKED_NEAR: {2: Walk(), 3: _beside(1, 2 * PAGE, 4), 4: _beside(2, PAGE, 8)},
+        PARTLY: {1: Walk(), 2: PAGES, 3: _beside(1, 2 * PAGE, 4), 4: _beside(2, PAGE, 8)},
         math.inf: {1: Walk(), 3: PAGES},
     },
     Rows.GROUPS: {
-        NEAR: {1: _pairs(), 4: _beside(8, 1024), 5: _beside(4, 1024, 8)},
-        HALF_NEAR: {1: _pairs(), 4: _beside(8, 1024)},
-        WALKED_NEAR: {1: _pairs(), 4: HALF_PAIRS, 5: _beside(4, 1024, 8)},
+        NEAR: {1: _pairs(), 4: _beside(8, PAGE), 5: _beside(4, PAGE, 8)},
+        HALF_NEAR: {1: _pairs(), 4: _beside(8, PAGE)},
+        WALKED_NEAR: {1: _pairs(), 4: HALF_PAIRS, 5: _beside(4, PAGE, 8)},
         PARTLY: {1: _pairs(), 2: HALF_WORDS, 3: HALF_PAIRS, 4: TWO_ROWS, 5: HALF_PAIRS},
         math.inf: {
             1: _pairs(),
             2: HALF_WORDS,
-            3: _beside(2, 2048, 16, strips=2, halves=True),
+            3: _beside(2, 2 * PAGE, 16, strips=2, halves=True),
             4: TWO_ROWS,
             6: HALF_PAIRS,
         },
     },
     Rows.BYTES: {
-        NEAR: {1: _pairs(), 3: _beside(8, 1024), 4: _beside(4, 2048, 16, level=2)},
-        WALKED_NEAR: {1: _pairs(), 3: _beside(8, 1024)},
+        NEAR: {1: _pairs(), 3: _beside(8, PAGE), 4: _beside(4, 2 * PAGE, 16, level=2)},
+        WALKED_NEAR: {1: _pairs(), 3: _beside(8, PAGE)},
         math.inf: {
             1: _pairs(),
-            2: _beside(8, 1024, 16, halves=True, level=2),
+            2: _beside(8, PAGE, 16, halves=True, level=2),
             3: HALF_PAIRS,
         },
     },
