@@ -131,6 +131,11 @@ def test_what_is_fetched_goes_to_the_cache_of_its_level() -> None:
     for level, locality in ((1, 3), (2, 2)):
         text = pipeline.source(pipeline.plan(spec, found, panels.override(level=level))).text
         assert text.count(f"i32 0, i32 {locality}, i32 1)") == 2
+    # Panels of the first-level cache as well, but those of the next tile into the second one.
+    for level, ahead in ((1, 192), (2, 32 * 512 * 4)):
+        short = panels.override(level=level, ahead=192)
+        text = pipeline.source(pipeline.plan(spec, found, short)).text
+        assert text.count(f".at, i64 {ahead}\n") == 2
     pairs = Matmul(m=3, n=512, k=2048, dtype=DType.F32, b_dtype=DType.BF16, constant=(Operand.B,))
     text = pipeline.source(
         pipeline.plan(pairs, found, panels.override(kc=2048, ahead=192, level=1))
