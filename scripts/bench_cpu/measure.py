@@ -47,6 +47,7 @@ def _against(spec: Spec, path: Path, table: Table, rounds: int) -> Row:
         against=table.beside(spec),
         rounds=rounds,
         limit=LIMIT,
+        is_cold=table.is_cold,
     )
     (result,) = report.kernels
     # A peer's name may be followed by what it computes in.

@@ -20,6 +20,12 @@ LIBRARIES = ("numpy", "torch", "onednn")
 SUMMARY = (
     # (what, table, against, peers: the fastest of them counts)
     ("products of models, f32", "models-f32", "best of MKL, OpenBLAS, oneDNN", LIBRARIES),
+    (
+        "products of models from memory, f32",
+        "models-f32-cold",
+        "best of MKL, OpenBLAS, oneDNN",
+        LIBRARIES,
+    ),
     ("matmul f32", "f32", "best of MKL, OpenBLAS, oneDNN", LIBRARIES),
     ("matmul bf16", "bf16", "PyTorch (oneDNN)", ("torch",)),
     ("matmul bf16, weights packed", "bf16-packed", "PyTorch, packed", ("torch-onednn",)),

@@ -63,8 +63,8 @@ NARROW = (((1, 4), (4096, 4096)), ((1,), (1536, 576)))
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """`ceilings`: those that are no libraries but limits. Tables without specs are measured by
-    functions of their own."""
+    """`ceilings`: those that are no libraries but limits. `is_cold`: of copies of the operands in
+    turn, which no cache keeps. Tables without specs are measured by functions of their own."""
 
     name: str
     title: str
@@ -72,6 +72,7 @@ class Table:
     peers: Sequence[str] = ()
     ceilings: Sequence[str] = ()
     threads: int = 1
+    is_cold: bool = False
 
     def beside(self, spec: Spec) -> list[str]:
         """What is timed beside a kernel. Products but those of few rows and many columns spend more
@@ -142,13 +143,17 @@ def _products() -> Iterator[Table]:
         DType.BF16: ("torch-onednn", "onednn-packed"),
         DType.S8: ("onednn-packed",),
     }
-    for constant, beside in (((), MODELS), ((Operand.B,), MODELS_PACKED)):
+    for is_cold, (constant, beside) in itertools.product(
+        (False, True), (((), MODELS), ((Operand.B,), MODELS_PACKED))
+    ):
         yield Table(
-            name="models-f32-packed" if constant else "models-f32",
-            title=f"Products of models, f32{', prepacked B' if constant else ''}",
+            name=f"models-f32{'-packed' if constant else ''}{'-cold' if is_cold else ''}",
+            title=f"Products of models, f32{', prepacked B' if constant else ''}"
+            f"{', operands from memory' if is_cold else ''}",
             specs=_matmuls(PRODUCTS, dtype=DType.F32, constant=constant),
             peers=beside,
             ceilings=ROOF,
+            is_cold=is_cold,
         )
     claimed = targets.family("cpu").dtypes(Matmul.op, native)
 

@@ -2,10 +2,13 @@
 
 Kernel and libraries are timed in turn (:mod:`kgen.check.bench.timing`), and medians over the rounds
 are compared. Buffers are on the device before; the time is from the call until the result is there.
+All calls are on the same data, which a cache may keep, or *cold*: each on the next of so many
+copies of it that none does (:mod:`kgen.check.bench.cold`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import statistics
@@ -17,7 +20,7 @@ from typing import Any
 import kgen_runtime
 from kgen import spec, suggest, targets
 from kgen.check import peers
-from kgen.check.bench import timing
+from kgen.check.bench import cold, timing
 from kgen.check.bench.timing import ROUNDS, Run, Taken
 from kgen.check.static.roofline import roofline
 from kgen.check.tensors import Bytes, strided_bits
@@ -53,7 +56,8 @@ class BenchResult:
     `load` is the cores that other processes took meanwhile, `noise` how far apart two measurements
     of a ratio were. Rates count the arithmetic and the bytes that the operation needs, not what the
     kernel does. `roofline` is the fraction of what the device's published peaks allow, None where
-    they are not known, as of CPUs, for which there are peers that measure them.
+    they are not known, as of CPUs, for which there are peers that measure them. So many `sets` of
+    data were taken in turn; `warm` says why a cache may have kept them nevertheless.
     """
 
     kernel: str
@@ -67,6 +71,8 @@ class BenchResult:
     gbytes: float
     roofline: float | None = None
     peers: tuple[PeerResult, ...] = ()
+    sets: int = 1
+    warm: str | None = None
 
     @property
     def disturbed(self) -> str | None:
@@ -110,13 +116,15 @@ def bench(
     rounds: int = ROUNDS,
     limit: float = math.inf,
     seed: int = 0,
+    is_cold: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> BenchReport:
     """Time every kernel of a bundle that runs on the device (default: the best here).
 
     `num_threads` is for the CPU, and holds for the libraries too. After `limit` seconds no further
     round of a kernel is begun, once there are a few. A kernel is timed again, up to three times,
-    while the machine is not quiet.
+    while the machine is not quiet. `is_cold`: every call finds its operands in memory, as the
+    weights of a model are when its layer comes again.
 
     Raises DeviceError for an unknown library in `against`, or if nothing here runs the bundle;
     VerificationError for a shape that does not fit into this machine's memory.
@@ -130,29 +138,32 @@ def bench(
             if progress is not None:
                 progress(f"timing {kernel.entry.name}")
             check_known(kernel.entry)
-            cost.check_memory(kernel.entry, "timing")
+            sets = cold.sets_of(kernel.entry) if is_cold else 1
+            cost.check_memory(kernel.entry, "timing", sets)
             data = next(iter(inputs.data_sets(kernel.entry, seed))).buffers
             take = partial(timing.quiet_samples, rounds=rounds, limit=limit)
-            results.append(_bench_kernel(kernels, kernel, data, against, take))
+            result = _bench_kernel(kernels, kernel, cold.copies(data, sets), against, take)
+            warm = cold.kept(kernel.entry, sets) if is_cold else None
+            results.append(dataclasses.replace(result, sets=sets, warm=warm))
         return BenchReport(kernels=tuple(results), skipped=dict(kernels.skipped))
 
 
 def _bench_kernel(
     kernels: Kernels,
     kernel: Kernel,
-    data: dict[str, Bytes],
+    sets: Sequence[dict[str, Bytes]],
     against: Sequence[str],
     take: Callable[[Sequence[Run]], Taken],
 ) -> BenchResult:
     entry = kernel.entry
-    run = caller(kernels, kernel, data)
+    run = timing.in_turn([caller(kernels, kernel, data) for data in sets])
     made, missing = [], []
     for name in against:
         try:
-            peer = peers.make(name, entry.unpacked, data, kernels.device)
+            peer = peers.make_in_turn(name, entry.unpacked, sets, kernels.device)
             peer.run()
             if kernels.device.backend == "cpu":
-                peers.check_exact(peer, entry.unpacked, data)
+                peers.check_exact(peer, entry.unpacked, sets[0])
             made.append(peer)
         except DeviceError as reason:
             missing.append(PeerResult(name=name, reason=str(reason)))

@@ -8,6 +8,7 @@ again while two halves of the rounds disagree or other processes keep a core bus
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import statistics
@@ -110,6 +111,14 @@ def samples(runs: Sequence[Run], rounds: int, limit: float = math.inf) -> Times:
             run()
             found.append(timed(run, count) / count)
     return seconds
+
+
+def in_turn(runs: Sequence[Run]) -> Run:
+    """Each call makes the next of them, and after the last the first again."""
+    if len(runs) == 1:
+        return runs[0]
+    turns = itertools.cycle(runs)
+    return lambda: next(turns)()
 
 
 def timed(run: Run, count: int) -> float:

@@ -7,12 +7,14 @@ saturates sums of two products in 16 bits).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
 from kgen import suggest
+from kgen.check.bench.timing import in_turn
 from kgen.check.oracle import operations as oracle
 from kgen.check.peers import ceilings, onednn, torch_peers
 from kgen.check.peers.base import Peer, PeerMaker
@@ -24,18 +26,14 @@ from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
-__all__ = ["PEERS", "Peer", "check_exact", "make", "threads"]
+__all__ = ["PEERS", "Peer", "check_exact", "make", "make_in_turn", "threads"]
 
 #: Rows and columns of an output that are compared.
 COMPARED = 64
 
-CEILINGS: Mapping[str, PeerMaker] = {
-    "peak": ceilings.peak,
-    "tiles": ceilings.tiles,
-    "read": ceilings.read,
-    "copy": ceilings.copy,
-    "convert": ceilings.convert,
-}
+ARITHMETIC: Mapping[str, PeerMaker] = {"peak": ceilings.peak, "tiles": ceilings.tiles}
+MEMORY = {"read": ceilings.read, "copy": ceilings.copy, "convert": ceilings.convert}
+CEILINGS: Mapping[str, PeerMaker] = {**ARITHMETIC, **MEMORY}
 PEERS: Mapping[str, PeerMaker] = {
     "numpy": numpy_peer,
     "torch": torch_peers.torch_peer,
@@ -62,6 +60,19 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
             f"{name} is not timed on products of {entry.spec['dtype']} by {narrow}; take read"
         )
     return PEERS[name](entry, buffers, device)
+
+
+def make_in_turn(
+    name: str, entry: KernelEntry, sets: Sequence[Mapping[str, Bytes]], device: DeviceInfo
+) -> Peer:
+    """The same of several sets of data, of which each call takes the next."""
+    if name in ARITHMETIC or len(sets) == 1:
+        return make(name, entry, sets[0], device)
+    if name in MEMORY:
+        return MEMORY[name](entry, sets[0], device, len(sets))
+    made = [make(name, entry, data, device) for data in sets]
+    run = in_turn([peer.run for peer in made])
+    return dataclasses.replace(made[0], run=run, keep=made)
 
 
 def check_exact(peer: Peer, entry: KernelEntry, buffers: Mapping[str, Bytes]) -> None:

@@ -14,13 +14,14 @@ from __future__ import annotations
 import ctypes
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kgen import render
+from kgen.check.bench.timing import Run, in_turn
 from kgen.check.peers.base import Peer
 from kgen.check.tensors import Bytes, empty_buffer
 from kgen.errors import DeviceError
@@ -75,8 +76,6 @@ VECTORS = 8
 TRIALS = 5
 #: Instructions, and bytes, that a rate is measured over: some milliseconds of one core.
 RATE_INSTRUCTIONS, RATE_BYTES = 10_000_000, 2**24
-
-Run = Callable[[], object]
 
 
 @frozen
@@ -177,13 +176,18 @@ def read_rate(nbytes: int) -> float:
     return nbytes * times / min(_least_seconds(partial(repeated, run)) for run in runs)
 
 
-def read(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """As many bytes as the inputs have, read once."""
+def read(
+    entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo, sets: int = 1
+) -> Peer:
+    """As many bytes as the inputs have, read once; each call reads the next of so many `sets`."""
     _check_cpu("read", device)
     nbytes = sum(param.nbytes for param in entry.inputs)
-    source, out = _memory(nbytes), empty_buffer(64)
-    runs = [_walk(walk, nbytes, source, out, copies=False) for walk in _walks(nbytes)]
-    return Peer(name="read", run=fastest(runs), keep=(source, out))
+    sources, out = [_memory(nbytes) for _ in range(sets)], empty_buffer(64)
+    ways = [
+        [_walk(walk, nbytes, source, out, copies=False) for source in sources]
+        for walk in _walks(nbytes)
+    ]
+    return Peer(name="read", run=fastest_in_turn(ways), keep=(sources, out))
 
 
 def read_whole_and_halves(nbytes: int) -> tuple[Peer, Peer, Peer]:
@@ -198,19 +202,27 @@ def read_whole_and_halves(nbytes: int) -> tuple[Peer, Peer, Peer]:
     return whole, first, second
 
 
-def copy(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """As many bytes as the output has, by the C library or by our own loops."""
+def copy(
+    entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo, sets: int = 1
+) -> Peer:
+    """As many bytes as the output has, by the C library or by our own loops; of so many `sets` in
+    turn."""
     _check_cpu("copy", device)
     nbytes = entry.output.nbytes
-    source, out = _memory(nbytes), _memory(nbytes)
-    runs: list[Run] = [partial(ctypes.memmove, out.ctypes.data, source.ctypes.data, nbytes)]
-    runs += _copies(nbytes, source, out)
-    return Peer(name="copy", run=fastest(runs), keep=(source, out))
+    places = [(_memory(nbytes), _memory(nbytes)) for _ in range(sets)]
+    moves = [
+        partial(ctypes.memmove, out.ctypes.data, source.ctypes.data, nbytes)
+        for source, out in places
+    ]
+    return Peer(name="copy", run=fastest_in_turn([moves, *_copies(nbytes, places)]), keep=places)
 
 
-def convert(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
+def convert(
+    entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo, sets: int = 1
+) -> Peer:
     """As many numbers of 16 bits as the output has, widened to f32, multiplied, and narrowed by an
-    instruction, or cut off where there is none: the least of what a function does.
+    instruction, or cut off where there is none: the least of what a function does. Of so many
+    `sets` in turn.
 
     Raises DeviceError for other types.
     """
@@ -219,15 +231,20 @@ def convert(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo
     if dtype not in (DType.F16, DType.BF16):
         raise DeviceError(f"convert is measured for f16 and bf16, not {dtype}; take copy")
     nbytes = entry.output.nbytes
-    source, out = _memory(nbytes), _memory(nbytes)
-    runs = _copies(nbytes, source, out, converts=str(dtype))
-    return Peer(name="convert", run=fastest(runs), keep=(source, out))
+    places = [(_memory(nbytes), _memory(nbytes)) for _ in range(sets)]
+    ways = _copies(nbytes, places, converts=str(dtype))
+    return Peer(name="convert", run=fastest_in_turn(ways), keep=places)
 
 
-def _copies(nbytes: int, source: Bytes, out: Bytes, converts: str = "") -> list[Run]:
-    """Every way to copy, past the caches or not."""
+def _copies(
+    nbytes: int, places: Sequence[tuple[Bytes, Bytes]], converts: str = ""
+) -> list[Sequence[Run]]:
+    """Every way to copy, past the caches or not: from each source to its place."""
     return [
-        _walk(walk, nbytes, source, out, copies=True, streaming=streaming, converts=converts)
+        [
+            _walk(walk, nbytes, source, out, copies=True, streaming=streaming, converts=converts)
+            for source, out in places
+        ]
         for streaming in (False, True)
         for walk in _walks(nbytes)
     ]
@@ -361,9 +378,18 @@ def _memory(nbytes: int) -> Bytes:
     return found
 
 
-def fastest(runs: list[Run]) -> Run:
+def fastest(runs: Sequence[Run]) -> Run:
     """The one with the least time."""
     return min(runs, key=_least_seconds)
+
+
+def fastest_in_turn(ways: Sequence[Sequence[Run]]) -> Run:
+    """The runs of the way that takes the least time for all of them, in turn."""
+
+    def seconds(way: Sequence[Run]) -> float:
+        return _least_seconds(lambda: [run() for run in way])
+
+    return in_turn(min(ways, key=seconds))
 
 
 def _least_seconds(run: Run) -> float:

@@ -172,8 +172,9 @@ def panels(entry: KernelEntry, box: Box) -> tuple[Box, ...]:
     return tuple(pieces)
 
 
-def check_memory(entry: KernelEntry, doing: str = "verifying") -> None:
-    """Raise VerificationError if this machine cannot hold what verifying the kernel takes.
+def check_memory(entry: KernelEntry, doing: str = "verifying", sets: int = 1) -> None:
+    """Raise VerificationError if this machine cannot hold what verifying the kernel takes, or what
+    so many sets of its data do.
 
     That is every buffer six times (the data and a copy to run on; the other process's, between its
     guard bands, and on the device where that has the host's memory; one on the way between the
@@ -183,7 +184,7 @@ def check_memory(entry: KernelEntry, doing: str = "verifying") -> None:
     tensors = sum(p.nbytes for p in entry.parameters)
     scratch = sum(w.nbytes for w in entry.workspaces)
     elements = sum(math.prod(p.shape) for p in entry.parameters)
-    needed = 6 * tensors + scratch + 4 * 8 * min(elements, 8 * PANEL_ELEMENTS)
+    needed = 6 * sets * tensors + scratch + 4 * 8 * min(elements, 8 * PANEL_ELEMENTS)
     limit = available_memory()
     if needed > limit:
         raise VerificationError(

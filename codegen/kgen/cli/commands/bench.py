@@ -27,6 +27,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--threads", type=int, metavar="N", help="CPU threads, of the libraries too (all cores)"
     )
     parser.add_argument("--rounds", type=int, default=15, help="interleaved rounds (15)")
+    parser.add_argument(
+        "--cold",
+        action="store_true",
+        help="operands come from memory, as the weights of a model do: each call takes the next of "
+        "so many copies that no cache keeps (all calls take the same)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
         num_threads=args.threads,
         against=[name for name in comma_list(args.against) if name],
         rounds=args.rounds,
+        is_cold=args.cold,
         progress=progress,
     )
     end_progress()
@@ -78,6 +85,8 @@ def run(args: argparse.Namespace) -> int:
         for peer in result.peers:
             if peer.reason:
                 print(f"{peer.name}: {peer.reason}")
+        if result.warm is not None:
+            print(f"{result.kernel}: --cold: {result.warm}")
         if (disturbed := result.disturbed) is not None:
             print(
                 f"{result.kernel}: busy machine: {disturbed}; "

@@ -1,0 +1,55 @@
+"""Data that no cache keeps from one call to the next: copies of a kernel's operands, in turn.
+
+A loop that times one call again and again finds a B that has room in the last-level cache there. A
+model does not: by the time a layer comes again, all other layers' weights have passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kgen.check.tensors import Bytes, empty_buffer
+from kgen.targets import find
+from kgen_runtime.manifest import KernelEntry
+
+#: Bytes of all copies at least, and last-level caches of a CPU: a cache that keeps some of what
+#: passes has a quarter of it at most; that of an H100 (50 MB) has a fifth.
+BYTES, CACHES = 2**28, 4
+#: Copies at most: a call of each has to be prepared.
+MOST = 4096
+
+
+def sets_of(entry: KernelEntry) -> int:
+    """Copies that no cache keeps, or as many as there may be."""
+    return min(-(-_enough() // _bytes_of(entry)), MOST)
+
+
+def kept(entry: KernelEntry, sets: int) -> str | None:
+    """Why a cache may keep so many sets, in words; None if it does not."""
+    nbytes, enough = _bytes_of(entry), _enough()
+    if sets * nbytes >= enough:
+        return None
+    return (
+        f"{sets} copies, the most that are taken, of {nbytes} bytes are less than {enough}, "
+        "and a cache may keep them"
+    )
+
+
+def copies(data: Mapping[str, Bytes], sets: int) -> Sequence[dict[str, Bytes]]:
+    """The data, and copies of it that start at a cache line."""
+    return [dict(data), *(_copy(data) for _ in range(sets - 1))]
+
+
+def _copy(data: Mapping[str, Bytes]) -> dict[str, Bytes]:
+    found = {name: empty_buffer(buffer.nbytes) for name, buffer in data.items()}
+    for name, buffer in data.items():
+        found[name][:] = buffer
+    return found
+
+
+def _bytes_of(entry: KernelEntry) -> int:
+    return sum(param.nbytes for param in entry.parameters)
+
+
+def _enough() -> int:
+    return max(BYTES, CACHES * find("native").limits["l3_bytes"])
