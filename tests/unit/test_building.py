@@ -156,7 +156,7 @@ def test_schedules_are_found_by_an_executor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file names the CPU of the worker; what it says is not searched for again."""
-    monkeypatch.setattr(tune, "prepared", lambda plan, _: plan)
+    monkeypatch.setattr(tune, "prepared", lambda plan, _: [plan])
     monkeypatch.setattr(
         tune, "race", lambda plans, _: [float(p.schedule.to_json()["mr"]) for p in plans]
     )

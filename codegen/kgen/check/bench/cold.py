@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 
 from kgen.check.tensors import Bytes, empty_buffer
 from kgen.targets import find
-from kgen_runtime.manifest import KernelEntry
 
 #: Bytes of all copies at least, and last-level caches of a CPU: a cache that keeps some of what
 #: passes has a quarter of it at most; that of an H100 (50 MB) has a fifth.
@@ -19,14 +18,14 @@ BYTES, CACHES = 2**28, 4
 MOST = 4096
 
 
-def sets_of(entry: KernelEntry) -> int:
-    """Copies that no cache keeps, or as many as there may be."""
-    return min(-(-_enough() // _bytes_of(entry)), MOST)
+def sets_of(nbytes: int) -> int:
+    """Copies of operands of so many bytes that no cache keeps, or as many as there may be."""
+    return min(-(-_enough() // nbytes), MOST)
 
 
-def kept(entry: KernelEntry, sets: int) -> str | None:
+def kept(nbytes: int, sets: int) -> str | None:
     """Why a cache may keep so many sets, in words; None if it does not."""
-    nbytes, enough = _bytes_of(entry), _enough()
+    enough = _enough()
     if sets * nbytes >= enough:
         return None
     return (
@@ -45,10 +44,6 @@ def _copy(data: Mapping[str, Bytes]) -> dict[str, Bytes]:
     for name, buffer in data.items():
         found[name][:] = buffer
     return found
-
-
-def _bytes_of(entry: KernelEntry) -> int:
-    return sum(param.nbytes for param in entry.parameters)
 
 
 def _enough() -> int:

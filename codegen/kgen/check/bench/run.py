@@ -138,12 +138,13 @@ def bench(
             if progress is not None:
                 progress(f"timing {kernel.entry.name}")
             check_known(kernel.entry)
-            sets = cold.sets_of(kernel.entry) if is_cold else 1
+            nbytes = sum(param.nbytes for param in kernel.entry.parameters)
+            sets = cold.sets_of(nbytes) if is_cold else 1
             cost.check_memory(kernel.entry, "timing", sets)
             data = next(iter(inputs.data_sets(kernel.entry, seed))).buffers
             take = partial(timing.quiet_samples, rounds=rounds, limit=limit)
             result = _bench_kernel(kernels, kernel, cold.copies(data, sets), against, take)
-            warm = cold.kept(kernel.entry, sets) if is_cold else None
+            warm = cold.kept(nbytes, sets) if is_cold else None
             results.append(dataclasses.replace(result, sets=sets, warm=warm))
         return BenchReport(kernels=tuple(results), skipped=dict(kernels.skipped))
 
@@ -156,34 +157,38 @@ def _bench_kernel(
     take: Callable[[Sequence[Run]], Taken],
 ) -> BenchResult:
     entry = kernel.entry
-    run = timing.in_turn([caller(kernels, kernel, data) for data in sets])
+    ours = [caller(kernels, kernel, data) for data in sets]
     made, missing = [], []
     for name in against:
         try:
-            peer = peers.make_in_turn(name, entry.unpacked, sets, kernels.device)
-            peer.run()
+            each = peers.make_each(name, entry.unpacked, sets, kernels.device)
+            each[0].run()
             if kernels.device.backend == "cpu":
-                peers.check_exact(peer, entry.unpacked, sets[0])
-            made.append(peer)
+                peers.check_exact(each[0], entry.unpacked, sets[0])
+            made.append(each)
         except DeviceError as reason:
             missing.append(PeerResult(name=name, reason=str(reason)))
-    taken = take([run, *(peer.run for peer in made)])
-    ours, *others = taken.times
-    seconds = statistics.median(ours)
+    # Peers keep the memory that their libraries have addresses of.
+    taken = take(timing.in_turn([ours, *([peer.run for peer in each] for each in made)]))
+    times, *others = taken.times
+    seconds = statistics.median(times)
     problem = spec.from_json(entry.spec)
     return BenchResult(
         kernel=entry.key,
         target=entry.target.name,
         device=kernels.device.name,
         seconds=seconds,
-        quartiles=timing.quartiles(ours),
+        quartiles=timing.quartiles(times),
         load=taken.load,
         noise=taken.noise,
         gflops=problem.flops / seconds / 1e9,
         gbytes=problem.bytes_moved / seconds / 1e9,
         roofline=fraction(entry, kernels.device, seconds),
         peers=(
-            *(_against(peer.name, ours, theirs) for peer, theirs in zip(made, others, strict=True)),
+            *(
+                _against(p.name, times, theirs)
+                for (p, *_), theirs in zip(made, others, strict=True)
+            ),
             *missing,
         ),
     )

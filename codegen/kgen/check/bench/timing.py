@@ -13,7 +13,8 @@ import math
 import os
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from kgen_runtime.values import frozen
@@ -113,12 +114,17 @@ def samples(runs: Sequence[Run], rounds: int, limit: float = math.inf) -> Times:
     return seconds
 
 
-def in_turn(runs: Sequence[Run]) -> Run:
-    """Each call makes the next of them, and after the last the first again."""
-    if len(runs) == 1:
-        return runs[0]
-    turns = itertools.cycle(runs)
-    return lambda: next(turns)()
+def in_turn(ways: Sequence[Sequence[Run]]) -> list[Run]:
+    """A run for each way: on the set of data whose turn it is, then the next one's. Ways share the
+    turn, so that none finds in a cache what another has just passed."""
+    if all(len(way) == 1 for way in ways):
+        return [run for way in ways for run in way]
+    turns = itertools.cycle(range(len(ways[0])))
+    return [partial(_next, way, turns) for way in ways]
+
+
+def _next(way: Sequence[Run], turns: Iterator[int]) -> object:
+    return way[next(turns)]()
 
 
 def timed(run: Run, count: int) -> float:

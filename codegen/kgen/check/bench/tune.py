@@ -3,7 +3,8 @@
 A search in steps: all neighbours of the best schedule so far, and that one, run in turn, and the
 least time of each counts, so that a busy moment hits none of them alone. The first step has other
 ways as well: other main loops, packing, panels. It ends when no neighbour is better. Each step goes
-into the file: a search that was stopped goes on where it was.
+into the file: a search that was stopped goes on where it was. All kernels are called on the same
+data, which a cache may keep, or *cold*: on the next of so many copies that none does.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from typing import Any
 import numpy as np
 
 from kgen import bundle, pipeline, render, targets
+from kgen.check.bench import cold
+from kgen.check.bench.timing import in_turn
 from kgen.errors import KgenError, ScheduleError, TargetError
 from kgen.files import replacing
 from kgen.parallel import work
@@ -46,7 +49,7 @@ STEPS = 8
 #: Every byte of an input: small numbers in each type, no NaN and no subnormals.
 INPUT = 0x3A
 
-Call = Callable[[], None]
+Call = Callable[[], object]
 #: What is known of a search: the schedule's fields, the steps, the gain, whether it has ended.
 Record = dict[str, Any]
 #: Takes the part of a step that is done, 0 to 1.
@@ -66,13 +69,15 @@ class Found:
 
 @dataclass(kw_only=True)
 class Tuner:
-    """Maps plans to those whose schedules are the best found; `path` is the file of what is known.
+    """Maps plans to those whose schedules are the best found, of operands that come from memory if
+    `is_cold`; `path` is the file of what is known.
 
     The workers of an `executor` search in its place, each on its own machine, whose CPU the file
     names; a worker should have that machine to itself.
     """
 
     path: Path
+    is_cold: bool = False
     executor: Executor | None = None
     progress: Callable[[str], None] = lambda _: None
     #: Of each kernel in turn: the steps that it took, and the model's time over the best.
@@ -103,7 +108,7 @@ class Tuner:
         """Each plan, and what its search came to."""
         if self.executor is None:
             for plan in plans:
-                for found in search(plan, known, str(self.path), self._show):
+                for found in search(plan, known, str(self.path), self._show, is_cold=self.is_cold):
                     self._keep(known, *found)
                 yield plan, found
             return
@@ -114,7 +119,9 @@ class Tuner:
         def told(number: int, done: int, left: int) -> None:
             self.progress(f"tuning {plans[number].spec.key}: {done} done, {left} left")
 
-        pieces = [(plan.spec, plan.target, plan.schedule, dict(known)) for plan in plans]
+        pieces = [
+            (plan.spec, plan.target, plan.schedule, dict(known), self.is_cold) for plan in plans
+        ]
         found_there = {}
         for number, remote in work.results(self.executor, searched, pieces, blame, told):
             self._keep(known, *remote)
@@ -162,20 +169,22 @@ def search(
     known: Mapping[str, Any],
     path: str = "",
     show: Callable[[str, int, float], None] = lambda *_: None,
+    *,
+    is_cold: bool = False,
 ) -> Iterator[tuple[str, Record]]:
     """The key of a plan on this CPU with what is known of it, then again after each step.
 
     `path` is the file that `known` is from. Raises TargetError.
     """
     check_runs_here(plan.target)
-    key = cache_key(plan)
+    key = cache_key(plan, is_cold=is_cold)
     record = {"schedule": {}, "steps": 0, "gain": 1.0, "done": False} | known.get(key, {})
     best = resumed(plan, record, path)
     yield key, record
     while not record["done"]:
         steps = record["steps"] + 1
         shown = partial(show, plan.spec.key, steps)
-        better, gain = step(best, shown, begins=steps == 1)
+        better, gain = step(best, shown, begins=steps == 1, is_cold=is_cold)
         done = better is best or steps == STEPS
         best = better
         fields = {MAINLOOP: best.schedule.mainloop}
@@ -186,11 +195,11 @@ def search(
 
 
 def searched(
-    spec: Spec, target: Target, schedule: Schedule, known: Mapping[str, Any]
+    spec: Spec, target: Target, schedule: Schedule, known: Mapping[str, Any], is_cold: bool
 ) -> tuple[str, Record] | str:
     """A worker's part: what its search on its CPU came to, or why there is none."""
     try:
-        *_, last = search(pipeline.plan(spec, target, schedule), known)
+        *_, last = search(pipeline.plan(spec, target, schedule), known, is_cold=is_cold)
     except KgenError as error:
         return str(error)
     return last
@@ -210,14 +219,15 @@ def resumed(plan: Plan, record: Record, path: str) -> Plan:
         raise TargetError(f"{path} is no tuning file ({error}); remove it") from None
 
 
-def cache_key(plan: Plan) -> str:
-    """What a result holds for: this CPU, the target, the spec, and where the search began."""
+def cache_key(plan: Plan, *, is_cold: bool = False) -> str:
+    """What a result holds for: this CPU, the target, the spec, where the search began, and where
+    the operands come from."""
     target = plan.target
     words = [*sorted(target.features), *(f"{k}={v}" for k, v in sorted(target.limits.items()))]
     begun = {name: getattr(plan.schedule, name) for name in plan.schedule.names}
     digest = render.template_digest()[:16]
     parts = (cpu_name(), " ".join(words), plan.spec.key, json.dumps(begun), f"templates {digest}")
-    return "; ".join(parts)
+    return "; ".join((*parts, *("cold",) * is_cold))
 
 
 def with_schedule(plan: Plan, schedule: Schedule) -> Plan:
@@ -225,7 +235,7 @@ def with_schedule(plan: Plan, schedule: Schedule) -> Plan:
 
 
 def step(
-    plan: Plan, report: Report = lambda _: None, *, begins: bool = False
+    plan: Plan, report: Report = lambda _: None, *, begins: bool = False, is_cold: bool = False
 ) -> tuple[Plan, float]:
     """The best of the plan and its neighbours, at the beginning of other ways as well, and how many
     times as fast it is; the plan itself if none is clearly better."""
@@ -238,11 +248,12 @@ def step(
             plans.append(with_schedule(plan, schedule))
         except ScheduleError:
             continue
-    calls, buffers = [], Buffers()
+    calls, nbytes = [], sum(p.nbytes for p in plan.spec.parameters)
+    sets = [Buffers() for _ in range(cold.sets_of(nbytes) if is_cold else 1)]
     for i, each in enumerate(plans):
         report(i / len(plans) / 2)
-        calls.append(prepared(each, buffers))
-    seconds = race(calls, lambda part: report(0.5 + part / 2))
+        calls.append(prepared(each, sets))
+    seconds = race(in_turn(calls), lambda part: report(0.5 + part / 2))
     found = min(range(len(plans)), key=seconds.__getitem__)
     gain = seconds[0] / seconds[found]
     return (plans[found], gain) if gain > GAIN else (plan, 1.0)
@@ -271,8 +282,8 @@ class Buffers:
         return {name: self.known[name, nbytes] for name, nbytes in sizes.items()}
 
 
-def prepared(plan: Plan, shared: Buffers | None = None) -> Call:
-    """The kernel with buffers of its own, or shared ones, on one thread."""
+def prepared(plan: Plan, sets: Sequence[Buffers]) -> list[Call]:
+    """The kernel on one thread, with each set of buffers."""
     packed = bundle.pack([pipeline.kernel(plan.spec, plan.target, plan.schedule)])
     entry = packed.manifest.kernels[0]
     artifact = entry.artifacts[0]
@@ -280,16 +291,16 @@ def prepared(plan: Plan, shared: Buffers | None = None) -> Call:
     kernel = backend.load(
         entry, {"main": Code(artifact=artifact, data=packed.files[artifact.file])}
     )
-    shared = shared or Buffers()
-    call = backend.prepare(kernel, shared.of(entry.sizes))
-
-    def run(_alive: object = (backend, kernel, shared)) -> None:
-        call()
-
-    return run
+    alive = (backend, kernel, sets)
+    calls = [backend.prepare(kernel, shared.of(entry.sizes)) for shared in sets]
+    return [partial(_called, call, alive) for call in calls]
 
 
-def race(calls: list[Call], report: Report = lambda _: None) -> list[float]:
+def _called(call: Call, _alive: object) -> None:
+    call()
+
+
+def race(calls: Sequence[Call], report: Report = lambda _: None) -> list[float]:
     """The least seconds of a call of each, taken in turn."""
     counts = [max(1, math.ceil(TURN_SECONDS / max(seconds_of(call, 1), 1e-7))) for call in calls]
     best = [math.inf] * len(calls)

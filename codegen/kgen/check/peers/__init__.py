@@ -7,14 +7,12 @@ saturates sums of two products in 16 bits).
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 import numpy as np
 
 from kgen import suggest
-from kgen.check.bench.timing import in_turn
 from kgen.check.oracle import operations as oracle
 from kgen.check.peers import ceilings, onednn, torch_peers
 from kgen.check.peers.base import Peer, PeerMaker
@@ -26,7 +24,7 @@ from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.dtypes import DType
 from kgen_runtime.manifest import KernelEntry
 
-__all__ = ["PEERS", "Peer", "check_exact", "make", "make_in_turn", "threads"]
+__all__ = ["PEERS", "Peer", "check_exact", "make", "make_each", "threads"]
 
 #: Rows and columns of an output that are compared.
 COMPARED = 64
@@ -62,17 +60,15 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
     return PEERS[name](entry, buffers, device)
 
 
-def make_in_turn(
+def make_each(
     name: str, entry: KernelEntry, sets: Sequence[Mapping[str, Bytes]], device: DeviceInfo
-) -> Peer:
-    """The same of several sets of data, of which each call takes the next."""
-    if name in ARITHMETIC or len(sets) == 1:
-        return make(name, entry, sets[0], device)
+) -> list[Peer]:
+    """The same on each set of data. Ceilings have their own, of which every call takes the next."""
+    if name in ARITHMETIC:
+        return [make(name, entry, sets[0], device)] * len(sets)
     if name in MEMORY:
-        return MEMORY[name](entry, sets[0], device, len(sets))
-    made = [make(name, entry, data, device) for data in sets]
-    run = in_turn([peer.run for peer in made])
-    return dataclasses.replace(made[0], run=run, keep=made)
+        return [MEMORY[name](entry, sets[0], device, len(sets))] * len(sets)
+    return [make(name, entry, data, device) for data in sets]
 
 
 def check_exact(peer: Peer, entry: KernelEntry, buffers: Mapping[str, Bytes]) -> None:

@@ -389,7 +389,8 @@ def fastest_in_turn(ways: Sequence[Sequence[Run]]) -> Run:
     def seconds(way: Sequence[Run]) -> float:
         return _least_seconds(lambda: [run() for run in way])
 
-    return in_turn(min(ways, key=seconds))
+    (run,) = in_turn([min(ways, key=seconds)])
+    return run
 
 
 def _least_seconds(run: Run) -> float:

@@ -53,6 +53,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "was stopped",
     )
     parser.add_argument(
+        "--cold",
+        action="store_true",
+        help="with --tune: operands come from memory, as the weights of a model do",
+    )
+    parser.add_argument(
         "--tune-cache", metavar="FILE",
         help=f"what --tune found, by CPU, spec and templates; may be shipped ({TUNE_CACHE})",
     )  # fmt: skip
@@ -144,10 +149,13 @@ def _tuner(args: argparse.Namespace) -> Tuner | None:
     if not args.tune:
         if args.tune_cache is not None:
             raise TargetError(f"--tune-cache {args.tune_cache} is what --tune reads; give it too")
+        if args.cold:
+            raise TargetError("--cold is how --tune measures; give it too")
         return None
     from kgen.check.bench.tune import Tuner
 
-    return Tuner(path=Path(args.tune_cache or TUNE_CACHE), progress=progress)
+    path = Path(args.tune_cache or TUNE_CACHE)
+    return Tuner(path=path, is_cold=args.cold, progress=progress)
 
 
 def _verified(bundle: Bundle, args: argparse.Namespace, executor: Executor | None) -> bool:

@@ -326,7 +326,7 @@ def test_gaps_that_were_timed_are_kept_and_not_timed_again(
 
     monkeypatch.setattr(tune_gap, "PRODUCTS", ((64, 64, 64), (64, 64, 32), (64, 32, 32)))
     monkeypatch.setattr(tune_gap, "Tuner", lambda path: lambda plan: plan)
-    monkeypatch.setattr(tune_gap, "prepared", lambda plan, _: plan)
+    monkeypatch.setattr(tune_gap, "prepared", lambda plan, _: [plan])
     monkeypatch.setattr(tune_gap, "race", race)
     path = tmp_path / "tuned.json"
     with pytest.raises(KeyboardInterrupt):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import platform
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import kgen
 from kgen import bundle, pipeline, render
-from kgen.check.bench import tune
+from kgen.check.bench import cold, tune
 from kgen.check.bench.tune import Tuner
 from kgen.cli.main import main
 from kgen.errors import TargetError
@@ -37,7 +38,7 @@ def fast_mr_is_1(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         steps.append(len(plans))
         return [float(p.schedule.to_json()["mr"]) for p in plans]
 
-    monkeypatch.setattr(tune, "prepared", lambda p, _: p)
+    monkeypatch.setattr(tune, "prepared", lambda p, _: [p])
     monkeypatch.setattr(tune, "race", race)
     return steps
 
@@ -92,11 +93,11 @@ def test_a_search_that_was_stopped_goes_on(
     path = tmp_path / "tuned.json"
     step, taken = tune.step, list[Plan]()
 
-    def stopped(p: Plan, report: tune.Report, *, begins: bool) -> tuple[Plan, float]:
+    def stopped(p: Plan, report: tune.Report, **how: bool) -> tuple[Plan, float]:
         if taken:
             raise KeyboardInterrupt
         taken.append(p)
-        return step(p, report, begins=begins)
+        return step(p, report, **how)
 
     monkeypatch.setattr(tune, "step", stopped)
     with pytest.raises(KeyboardInterrupt):
@@ -134,7 +135,7 @@ def test_a_search_begins_with_other_ways(tmp_path: Path, monkeypatch: pytest.Mon
     ways = list(other_ways(begun))
     assert {s.mainloop for s in ways} == {"blis", "ahead"} and len({s.line for s in ways}) > 4
     monkeypatch.setattr(tune, "check_runs_here", lambda target: None)
-    monkeypatch.setattr(tune, "prepared", lambda p, _: p)
+    monkeypatch.setattr(tune, "prepared", lambda p, _: [p])
 
     def race(plans: list[Plan], _: object) -> list[float]:
         return [1 + (p.schedule.mainloop == "outer") for p in plans]
@@ -150,10 +151,43 @@ def test_kernels_of_a_race_share_what_they_read() -> None:
     """With a B of their own each, they would read it from memory."""
     here = plan()
     buffers = tune.Buffers()
-    tune.prepared(here, buffers)()
+    for call in tune.prepared(here, [buffers]):
+        call()
     known = dict(buffers.known)
-    tune.prepared(here, buffers)()
+    for call in tune.prepared(here, [buffers]):
+        call()
     assert known and buffers.known == known
+
+
+def test_cold_kernels_take_the_next_set_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as no cache keeps; what was found so is not what was found on one set."""
+    asked: list[int] = []
+    taken: list[tuple[str, int]] = []
+
+    def sets_of(nbytes: int) -> int:
+        asked.append(nbytes)
+        return 3
+
+    def prepared(p: Plan, sets: list[tune.Buffers]) -> list[tune.Call]:
+        return [partial(taken.append, (p.schedule.line, i)) for i in range(len(sets))]
+
+    def race(calls: list[tune.Call], _: object) -> list[float]:
+        for call in calls:
+            call()
+        return [1.0] * len(calls)
+
+    monkeypatch.setattr(cold, "sets_of", sets_of)
+    monkeypatch.setattr(tune, "prepared", prepared)
+    monkeypatch.setattr(tune, "race", race)
+    path = tmp_path / "tuned.json"
+    Tuner(path=path, is_cold=True)(plan())
+    assert asked == [3 * 64 * 64 * 4]
+    assert [i for _, i in taken] == [i % 3 for i in range(len(taken))]
+    assert len({line for line, _ in taken}) == len(taken) > 3
+    Tuner(path=path)(plan())
+    assert len(asked) == 1 and len(json.loads(path.read_text())) == 2
 
 
 def test_a_kernel_with_a_workspace_is_run() -> None:
@@ -168,7 +202,8 @@ def test_a_kernel_with_a_workspace_is_run() -> None:
         .manifest.kernels[0]
         .workspaces
     )
-    tune.prepared(split)()
+    for call in tune.prepared(split, [tune.Buffers()]):
+        call()
 
 
 def test_a_race_takes_the_least_time() -> None:
