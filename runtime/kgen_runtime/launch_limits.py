@@ -193,7 +193,7 @@ def _measures(launch: Launch, limits: Limits, usage: Usage) -> Iterator[_Measure
         yield each, file.per_thread, "registers per thread", _LIGHTER
         yield needed, file.file, f"registers for {threads} threads of {each} each", _LIGHTER
     yield usage.parameters, limits.parameters, "bytes of parameters", "pass fewer"
-    yield usage.buffers, limits.buffers, "tensors", "take an epilogue of fewer"
+    yield usage.buffers, limits.buffers, "tensors", "take a formula or an epilogue of fewer"
     yield usage.buffer_bytes, limits.buffer_bytes, "bytes in a tensor", "split the problem"
 
 
@@ -334,7 +334,8 @@ def vulkan_limits(has: Mapping[str, int], device: str) -> Limits:
     )
 
 
-#: Tasks are counted in 64 bits; there is nothing else to run out of.
+#: Tasks are counted in 64 bits; the thread pool passes so many pointers (cpu/workers.ll.j2).
+CPU_POINTERS = 24
 CPU = Limits(
     device="the CPU",
     grid=(UNLIMITED, 1, 1),
@@ -342,6 +343,7 @@ CPU = Limits(
     workgroup=1,
     shared_memory=0,
     static_shared_memory=0,
+    buffers=CPU_POINTERS,
 )
 
 #: What a launch is beyond on every device: nothing to run, or clusters that are not whole.

@@ -16,11 +16,13 @@ from dataclasses import MISSING
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
+from kgen_runtime.locks import Lock
+
 T = TypeVar("T")
 #: Where the standard library looks for the fields of a class.
 FIELDS = "__dataclass_fields__"
 #: The standard library changes a class as it looks at it, which two threads must not make it do.
-_LOCK = RLock()
+_LOCK = Lock(RLock)
 
 
 @dataclass_transform(

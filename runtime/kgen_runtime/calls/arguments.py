@@ -254,11 +254,11 @@ class Slot:
         return np.ndarray(self._shape, self._host_dtype, buffer=base, strides=self._strides)
 
     def overlaps(self, own: Any, other: Slot, others: Any) -> bool:
-        """Whether this parameter's buffer shares an element with that of another; of addresses,
-        whose ranges are known to meet."""
+        """Whether this parameter's buffer shares an element with that of another."""
         if self._backend.memory is None:
             return own is others
-        return share_an_element(own, self.param, others, other.param)
+        meet = bool(others < own + self.nbytes and own < others + other.nbytes)
+        return meet and share_an_element(own, self.param, others, other.param)
 
 
 def _dimensions(shape: tuple[int, ...]) -> str:

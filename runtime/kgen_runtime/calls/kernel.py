@@ -207,11 +207,7 @@ class Kernel:
         there are no addresses, with an input."""
         for i, (output, own) in enumerate(zip(self._outputs, written, strict=True)):
             for other, found in zip(self._outputs[:i], written, strict=False):
-                meet = not self._has_addresses or (
-                    found < own + output.nbytes and own < found + other.nbytes
-                )
-                if meet:
-                    self._check_overlap(output, own, other, found)
+                self._check_overlap(output, own, other, found)
             if not self._has_addresses:
                 for slot, found in zip(self._inputs, read, strict=True):
                     self._check_overlap(output, own, slot, found)

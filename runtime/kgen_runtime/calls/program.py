@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from _thread import allocate_lock  # threading takes a millisecond to import
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -25,6 +24,7 @@ from kgen_runtime.calls.session import (
     buffers_of,
 )
 from kgen_runtime.errors import ArgumentError
+from kgen_runtime.locks import Lock
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.memory import dlpack
 from kgen_runtime.schema.program import Program, Value
@@ -67,7 +67,7 @@ class LoadedProgram:
         self.inputs = tuple(Slot(entry.name, _param(v, "input"), backend) for v in entry.inputs)
         self.outputs = tuple(Slot(entry.name, _param(v, "output"), backend) for v in entry.outputs)
         self._own: OwnSession | None = None
-        self._turn = allocate_lock()
+        self._turn = Lock()
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -132,6 +132,8 @@ class LoadedProgram:
             buffers[slot.name] = _settled(slot, value, keep)
         results = {slot.name: self._empty(slot) for slot in self.outputs} | self._given(out)
         written = {slot.name: _settled(slot, results[slot.name], keep) for slot in self.outputs}
+        if out is not None:
+            self._check_overlaps(buffers, written)
         session = self._session(buffers, written)
         return ProgramCall(session, _result(results), keep, self._state_bytes)
 
@@ -195,6 +197,19 @@ class LoadedProgram:
                 f"{', '.join(self.output_names)}"
             )
         return dict(out)
+
+    def _check_overlaps(self, read: Buffers, written: Buffers) -> None:
+        """Raises ArgumentError if an output shares memory with an input, which steps after the one
+        that writes it may read, or with another output."""
+        for i, output in enumerate(self.outputs):
+            others = [(slot, read) for slot in self.inputs]
+            others += [(slot, written) for slot in self.outputs[:i]]
+            for slot, buffers in others:
+                if output.overlaps(written[output.name], slot, buffers[slot.name]):
+                    raise ArgumentError(
+                        f"{self.entry.name}: {output.name} overlaps {slot.name}; pass memory of "
+                        "its own"
+                    )
 
     def _state_bytes(
         self, states: Mapping[str, Any] | None, named: Mapping[str, Any]

@@ -26,8 +26,9 @@ from kgen_runtime.backends.cpu import launch as cpu_launch
 from kgen_runtime.backends.cpu import workers as cpu_workers
 from kgen_runtime.backends.cpu.launch import SHARED_TRIALS, TRIALS
 from kgen_runtime.backends.cpu.sequence import JobSequence
-from kgen_runtime.backends.cpu.workers import MOST_POINTERS, Job, JobList
+from kgen_runtime.backends.cpu.workers import Job, JobList
 from kgen_runtime.errors import ArgumentError, DeviceError
+from kgen_runtime.launch_limits import CPU_POINTERS
 from kgen_runtime.manifest import Launch
 from tests.specs import relu_of
 
@@ -315,8 +316,8 @@ def test_what_a_list_learns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_cannot_be_passed() -> None:
-    with pytest.raises(DeviceError, match=f"passes {MOST_POINTERS}"):
-        Job(0, 1, [0] * (MOST_POINTERS + 1))
+    with pytest.raises(DeviceError, match=f"passes {CPU_POINTERS}"):
+        Job(0, 1, [0] * (CPU_POINTERS + 1))
 
 
 def test_no_pool_for_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from kgen.graph.fusing.limits import MOST_OPERANDS
 from kgen.graph.ir import Builder, Value
 from kgen.graph.operators.registry import Lower, Operator, one, optional
 from kgen.graph.reading.model import Node
@@ -36,12 +37,14 @@ def function(name: str, **attributes: float) -> Lower:
 
 
 def folded(name: str) -> Lower:
-    """Of any number of inputs."""
+    """Of any number of inputs, as many at once as a kernel takes."""
 
     def make(b: Builder, node: Node, values: list[Value]) -> Expression:
-        found = b.term(values[0])
+        found, shape = b.term(values[0]), values[0].shape
         for value in values[1:]:
-            found = b.call(name, found, value)
+            if len(inputs(found)) >= MOST_OPERANDS:
+                found = b.term(b.formula(found, shape, b.result.dtype))
+            found, shape = b.call(name, found, value), np.broadcast_shapes(shape, value.shape)
         return found
 
     return formula(make)

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from kgen import render
 from kgen.targets.cpu.assemble import compile_object
 from kgen.targets.cpu.linker import link
-from kgen_runtime.backends.cpu.workers import MOST_POINTERS, POOL
+from kgen_runtime.backends.cpu.workers import POOL
+from kgen_runtime.launch_limits import CPU_POINTERS
 
 #: x86's PAUSE and Arm's YIELD: the core may give its time to its other thread.
 PAUSE = {
@@ -40,8 +41,8 @@ def source(arch: str) -> str:
     values: Mapping[str, object] = {
         "arch": arch,
         "pool": POOL,
-        "pointers": range(POINTERS, POINTERS + 8 * MOST_POINTERS, 8),
-        "counts": range(1, MOST_POINTERS + 1),
+        "pointers": range(POINTERS, POINTERS + 8 * CPU_POINTERS, 8),
+        "counts": range(1, CPU_POINTERS + 1),
         "pause": pause,
         "pause_declaration": declaration,
         "futex_number": FUTEX[arch],

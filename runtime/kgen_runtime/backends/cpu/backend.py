@@ -18,7 +18,6 @@ from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, Sequ
 from kgen_runtime.backends.cpu.launch import Entry, Launcher, prepared
 from kgen_runtime.backends.cpu.library import Library
 from kgen_runtime.backends.cpu.sequence import JobSequence
-from kgen_runtime.backends.cpu.workers import MOST_POINTERS
 from kgen_runtime.cpu_features import SYS_ARCH_PRCTL, XFEATURE_XTILEDATA, cpu_features, cpu_name
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.launch_limits import CPU, Limits
@@ -135,12 +134,6 @@ class CpuBackend(Backend):
         if any("amx_tile" in c.artifact.requires.get("features", ()) for c in codes):
             request_tile_permission()
         entries = [entry for entry, _ in kernels]
-        for entry in entries:
-            if any(len(launch.arguments) > MOST_POINTERS for launch in entry.launches):
-                raise DeviceError(
-                    f"{entry.name}: a launch takes more arguments than the {MOST_POINTERS} that "
-                    "the runtime passes"
-                )
         objects: dict[Hashable, bytes] = {
             (entry.name, module): c.data for entry, code in kernels for module, c in code.items()
         }

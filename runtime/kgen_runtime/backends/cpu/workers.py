@@ -12,13 +12,14 @@ import atexit
 import ctypes
 import os
 import platform
-from _thread import allocate_lock
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from kgen_runtime.backends.cpu.library import Library
 from kgen_runtime.errors import DeviceError
+from kgen_runtime.launch_limits import CPU_POINTERS
+from kgen_runtime.locks import Lock
 
 if TYPE_CHECKING:
     from threading import Thread
@@ -39,8 +40,6 @@ POOL = {
 }
 POOL_BYTES = 1152
 ALIGNMENT = 128
-#: Pointers that a kernel may take.
-MOST_POINTERS = 24
 #: Words of a job before its pointers.
 JOB_HEADER = 5
 #: Words of a list of jobs before their addresses.
@@ -56,9 +55,9 @@ class Job:
     __slots__ = ("address", "tasks", "words")
 
     def __init__(self, function: int, tasks: int, pointers: Sequence[int]) -> None:
-        if len(pointers) > MOST_POINTERS:
+        if len(pointers) > CPU_POINTERS:
             raise DeviceError(
-                f"a kernel with {len(pointers)} arguments; the runtime passes {MOST_POINTERS}"
+                f"a kernel with {len(pointers)} arguments; the runtime passes {CPU_POINTERS}"
             )
         self.tasks = tasks
         self.words = (ctypes.c_int64 * (JOB_HEADER + len(pointers)))(
@@ -154,7 +153,7 @@ class Workers:
     def reset(self) -> None:
         """A pool without threads, where it was: prepared calls keep its address."""
         self._threads: list[Thread] = []
-        self._lock = allocate_lock()
+        self._lock = Lock()
         ctypes.memset(self.address, 0, POOL_BYTES)
         ctypes.c_void_p.from_address(self.address + POOL["syscall"]).value = self._syscall
 
@@ -188,7 +187,7 @@ class Workers:
 
 _code: Code | None = None
 _workers: Workers | None = None
-_making = allocate_lock()
+_making = Lock()
 
 
 def code() -> Code:
@@ -218,8 +217,6 @@ def workers(count: int) -> Workers:
 def _start_anew() -> None:
     """In a child after fork(2) there are no workers, and a launch of another thread that was under
     way never ends: the child makes workers of its own when it first needs some."""
-    global _making
-    _making = allocate_lock()
     if _workers is not None:
         _workers.reset()
 
