@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import TYPE_CHECKING
 
 from kgen_runtime.archive import DAMAGE, Archive, Source, map_file
 from kgen_runtime.digests import Digests
-from kgen_runtime.errors import BundleError, IntegrityError
+from kgen_runtime.errors import BundleError, IntegrityError, OutOfMemory
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor
 from kgen_runtime.schema.manifest_json import from_json
 from kgen_runtime.schema.program import Weight
@@ -88,11 +89,17 @@ class BundleFile:
                 data = self._archive.mapped(weight.file)
             else:
                 data = self._beside(weight.file)
-        except (*DAMAGE, OSError) as error:
-            reason = f": {error.strerror}" if isinstance(error, OSError) else " or damaged"
+        except (*DAMAGE, FileNotFoundError) as error:
+            damaged = "" if isinstance(error, FileNotFoundError) else " or damaged"
             raise IntegrityError(
-                f"{self.name}: {weight.file} is missing in the bundle and beside it{reason}; "
+                f"{self.name}: {weight.file} is missing in the bundle and beside it{damaged}; "
                 "build or copy the bundle again, its weights with it"
+            ) from None
+        except OSError as error:
+            kind = OutOfMemory if error.errno == errno.ENOMEM else BundleError
+            raise kind(
+                f"{self.name}: {weight.file} cannot be read: {error.strerror}; "
+                "load it again when that is put right"
             ) from None
         self._check_size(weight, len(data))
         return data
@@ -108,6 +115,8 @@ class BundleFile:
         if folder is None:
             raise KeyError(file)
         with open(f"{folder}{os.sep}{file}", "rb") as opened:  # noqa: PTH123
+            if os.fstat(opened.fileno()).st_size == 0:  # which no system maps
+                return np.empty(0, np.uint8)
             return np.frombuffer(map_file(opened), np.uint8)
 
     def _check_size(self, entry: Stored, size: int) -> None:

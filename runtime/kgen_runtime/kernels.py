@@ -150,7 +150,7 @@ class Kernels(Operations, Mapping[str, Kernel]):
     def __getitem__(self, key: str) -> Kernel:
         if key in self._kernels:
             return self._kernels[key]
-        raise ArgumentError(f"no kernel {key} on {self.device.id}; {self._hint(key, self)}")
+        raise ArgumentError(f"no kernel {key} on {self.device.id}; {self._hint(str(key), self)}")
 
     def __contains__(self, key: object) -> bool:
         return key in self._kernels

@@ -193,8 +193,8 @@ class LoadedProgram:
             return {self.output_names[0]: out}
         if unknown := out.keys() - set(self.output_names):
             raise ArgumentError(
-                f"{self.entry.name}: out has {min(unknown)!r}, which is no output; outputs are "
-                f"{', '.join(self.output_names)}"
+                f"{self.entry.name}: out has {min(map(repr, unknown))}, which is no output; "
+                f"outputs are {', '.join(self.output_names)}"
             )
         return dict(out)
 
@@ -235,8 +235,11 @@ class LoadedProgram:
                 f"{self.entry.name}: takes arrays by name, such as "
                 f"{self.input_names[0] if self.input_names else 'x'}=...; or one mapping of names"
             )
-        given = {**(inputs or {}), **named}
-        return in_order(self.entry.name, self.input_names, (), given)
+        if twice := named.keys() & (inputs or {}).keys():
+            raise ArgumentError(
+                f"{self.entry.name}: {min(twice)} is given twice, in the mapping and by name"
+            )
+        return in_order(self.entry.name, self.input_names, (), {**(inputs or {}), **named})
 
     def _host_inputs(
         self, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]

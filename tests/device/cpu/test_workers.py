@@ -20,8 +20,9 @@ import pytest
 import kgen
 import kgen_runtime
 from kgen import bundle, pipeline, targets
+from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
-from kgen.spec import DType, Epilogue, Matmul
+from kgen.spec import DType, Epilogue, Matmul, text
 from kgen_runtime.backends.cpu import launch as cpu_launch
 from kgen_runtime.backends.cpu import workers as cpu_workers
 from kgen_runtime.backends.cpu.launch import SHARED_TRIALS, TRIALS
@@ -313,6 +314,42 @@ def test_what_a_list_learns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert runs[13:] == [[2, 1, 2, 1]] * 7
     assert sequence.timed() == [1e-9, 1e-6, 10e-6, 20e-6]
     assert JobSequence(1, [(entries[:2], {}), (entries[2:3], {})]).timed() == [1.0 + 1e-6, 20e-6]
+
+
+def test_a_system_that_refuses_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a container with a limit does: launches take the threads that there are, and it is not
+    asked again at each of them."""
+    pool = cpu_workers.Workers(cpu_workers.code())
+    started, asked = pool._started, list[str]()
+
+    def refused(name: str) -> threading.Thread:
+        asked.append(name)
+        if len(asked) > 1:
+            raise RuntimeError("can't start new thread")
+        return started(name)
+
+    monkeypatch.setattr(pool, "_started", refused)
+    try:
+        for _ in range(3):
+            pool.grow(4)
+        assert pool.count == 1 and len(asked) == 2
+        job, counts, keep = counting(50)
+        job.share(5)
+        pool.code.parallel(pool.address, job.address)
+        assert (counts == 1).all() and keep
+    finally:
+        pool.stop()
+
+
+def test_kernels_of_too_many_tensors_are_refused_when_they_are_built(tmp_path: Path) -> None:
+    """Those that the pool can pass are built and run."""
+    names = [f"x{i}" for i in range(CPU_POINTERS)]
+    with pytest.raises(ScheduleError, match=r"25 tensors; the CPU allows 24; take a formula or an"):
+        kgen.build(text.parse(f"{'+'.join(names)} 8 f32"), targets=["native"])
+    fits = kgen.build(text.parse(f"{'+'.join(names[1:])} 8 f32"), targets=["native"])
+    with kgen_runtime.load(fits.save(tmp_path / "x.kgen"), device="cpu") as kernels:
+        (kernel,) = kernels.values()
+        assert (kernel(*[np.ones(8, np.float32)] * 23) == 23).all()
 
 
 def test_what_cannot_be_passed() -> None:

@@ -234,6 +234,18 @@ def old_softmax(m: Maker) -> str:
     return str(m.add("Softmax", m.input("x", (2, 3, 5)), axis=1))
 
 
+def many(operator: str) -> Make:
+    """More inputs than a kernel takes, which broadcast, and a number among them."""
+
+    def make(m: Maker) -> str:
+        x = m.input("x", (3, 5))
+        terms = [m.add(name, x) for name in ("Exp", "Abs", "Tanh", "Relu", "Sigmoid")]
+        weights = [m.weight(*shape) for shape in ((5,), (3, 1), (2, 3, 5), (1,), (5,)) * 3]
+        return str(m.add(operator, *weights, m.constant(0.5), *terms))
+
+    return make
+
+
 CASES: dict[str, Make] = {
     **{name: unary(name) for name in (
         "Abs", "Ceil", "Cos", "Erf", "Exp", "Floor", "HardSwish", "Identity", "Mish", "Neg",
@@ -244,6 +256,7 @@ CASES: dict[str, Make] = {
     "Celu": unary("Celu", alpha=1.3), "HardSigmoid": unary("HardSigmoid"),
     **{name: positive(name) for name in ("Log", "Reciprocal", "Sqrt")},
     **{name: binary(name) for name in ("Add", "Sub", "Mul", "Div", "Max", "Min", "Sum")},
+    **{f"{name} of many": many(name) for name in ("Max", "Min", "Sum")},
     **{name: binary(name, truth=True) for name in (
         "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
     )},

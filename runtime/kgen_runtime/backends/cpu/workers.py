@@ -12,6 +12,7 @@ import atexit
 import ctypes
 import os
 import platform
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -153,6 +154,8 @@ class Workers:
     def reset(self) -> None:
         """A pool without threads, where it was: prepared calls keep its address."""
         self._threads: list[Thread] = []
+        #: Threads that the system lets this process have.
+        self._most = sys.maxsize
         self._lock = Lock()
         ctypes.memset(self.address, 0, POOL_BYTES)
         ctypes.c_void_p.from_address(self.address + POOL["syscall"]).value = self._syscall
@@ -163,10 +166,14 @@ class Workers:
         return len(self._threads)
 
     def grow(self, count: int) -> None:
-        """Have at least so many threads besides the caller's."""
+        """Have at least so many threads besides the caller's, or as many as the system allows: a
+        container may have a limit, and launches take the threads that there are."""
         with self._lock:
-            while len(self._threads) < count:
-                self._threads.append(self._started(f"kgen-cpu-{len(self._threads)}"))
+            while len(self._threads) < min(count, self._most):
+                try:
+                    self._threads.append(self._started(f"kgen-cpu-{len(self._threads)}"))
+                except RuntimeError:  # can't start new thread
+                    self._most = len(self._threads)
 
     def _started(self, name: str) -> Thread:
         from threading import Thread  # takes a millisecond, which a single thread does without

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -11,6 +13,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +25,7 @@ from kgen import bundle, pipeline, targets
 from kgen.errors import BundleError, IntegrityError
 from kgen.merge import merge
 from kgen_runtime.bundle import BundleFile
-from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError
+from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError, OutOfMemory
 from kgen_runtime.schema.manifest_json import from_json, to_json
 from kgen_runtime.schema.program import PAGE
 from tests import onnx_models
@@ -96,6 +99,35 @@ def test_weights_beside_the_bundle(made: kgen.Bundle, tmp_path: Path) -> None:
         close(kernels.program.run(x=X))
     with pytest.raises(IntegrityError, match="missing in the bundle and beside it"):
         kgen_runtime.load(path.read_bytes(), device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("problem", "kind", "message"),
+    [
+        ("empty", IntegrityError, "has 0 bytes, the manifest says"),
+        (errno.EACCES, BundleError, "cannot be read: Permission denied; load it again when"),
+        (errno.EMFILE, BundleError, "cannot be read: Too many open files; load it again when"),
+        (errno.ENOMEM, OutOfMemory, "cannot be read: Cannot allocate memory; load it again when"),
+    ],
+)
+def test_weights_that_cannot_be_mapped(
+    problem: str | int,
+    kind: type[Exception],
+    message: str,
+    made: kgen.Bundle,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What an interrupted copy leaves, and what has nothing to do with the file."""
+    path = made.save(tmp_path / "x.kgen", external_weights=True)
+    for file in (tmp_path / "weights").iterdir():
+        file.write_bytes(b"")
+    if isinstance(problem, int):
+        error = OSError(problem, os.strerror(problem))
+        monkeypatch.setattr(BundleFile, "_beside", Mock(side_effect=error))
+    with pytest.raises(kind, match=message) as raised:
+        kgen_runtime.load(path, device="cpu")
+    assert type(raised.value) is kind
 
 
 RESIDENT = """
@@ -194,6 +226,31 @@ def test_prepared_calls(program: Any) -> None:
     np.testing.assert_allclose(zero, answer(0 * X, parameters()), rtol=2e-5, atol=2e-5)
 
 
+def test_outputs_have_memory_of_their_own(program: Any) -> None:
+    """A step may read an input after another has written the output."""
+    memory = np.zeros((2 * ROWS, WIDE), "f")
+    x, out = memory[:ROWS], memory[ROWS:]
+    for overlapping in (x, memory[1 : ROWS + 1]):
+        with pytest.raises(ArgumentError, match="main: out overlaps x; pass memory of its own"):
+            program.prepare(x=x, out=overlapping)
+    x[:] = X
+    close(program.prepare(x=x, out=out)())
+
+
+def test_outputs_do_not_overlap_each_other(tmp_path: Path) -> None:
+    m = onnx_models.Maker()
+    x = m.input("x", (3, 5))
+    outputs = m.add("Exp", x), m.add("Tanh", x)
+    model = tmp_path / "two.onnx"
+    model.write_bytes(m.model(*outputs).SerializeToString())
+    path = kgen.compile_model(model, ["native"]).bundle.save(tmp_path / "two.kgen")
+    with kgen_runtime.load(path, device="cpu") as kernels:
+        first, second = kernels.program.output_names
+        out = np.zeros((3, 5), "f")
+        with pytest.raises(ArgumentError, match=f"main: {second} overlaps {first}"):
+            kernels.program.prepare(x=out + 1, out={first: out, second: out})
+
+
 def test_arguments_are_kept_alive(program: Any) -> None:
     call = program.prepare(x=X.copy())
     for _ in range(100):
@@ -225,6 +282,43 @@ def test_threads_take_turns(program: Any) -> None:
     assert not wrong
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_child_runs_what_its_parent_was_running(path: Path) -> None:
+    """Whoever had the turn in the parent is not in the child."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, str(path)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+
+
+#: Children run it while another thread of the parent has the turn; one that hangs is killed.
+FORKED = """
+import os, signal, sys, threading
+import numpy as np, kgen_runtime
+program = kgen_runtime.load(sys.argv[1], device="cpu", num_threads=2).program
+x = np.ones((5, 24), "f")
+expected = program.run(x=x)
+held, ended = threading.Event(), threading.Event()
+def hold():
+    with program._turn:
+        held.set()
+        ended.wait()
+holder = threading.Thread(target=hold)
+holder.start()
+held.wait()
+pid = os.fork()
+if pid == 0:
+    signal.alarm(20)
+    program.reset()
+    os._exit(0 if np.array_equal(program.run(x=x), expected) else 1)
+status = os.waitpid(pid, 0)[1]
+ended.set()
+holder.join()
+assert np.array_equal(program.run(x=x), expected)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
 def test_arguments_that_do_not_fit(program: Any) -> None:
     for given, message in (
         ({}, "main: x not given; takes x"),
@@ -237,6 +331,12 @@ def test_arguments_that_do_not_fit(program: Any) -> None:
             program.run(**given)
     with pytest.raises(ArgumentError, match="main: takes arrays by name, such as x="):
         program.run(X)
+    with pytest.raises(ArgumentError, match="main: x is given twice, in the mapping and by name"):
+        program.run({"x": X}, x=X)
+    with pytest.raises(
+        ArgumentError, match="main: out has 'z', which is no output; outputs are out"
+    ):
+        program.prepare(x=X, out={"z": X, 1: X})
     with pytest.raises(ArgumentError, match="main: x has element strides"):
         program.prepare(x=np.zeros((WIDE, ROWS), "f").T)
     close(program.run(x=np.asfortranarray(X)))
