@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -59,6 +60,30 @@ def test_with_room_it_is_written(name: str, tmp_path: Path) -> None:
     WRITERS[name](tmp_path / "file")
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").stat().st_size > 0
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_pipe_is_not_replaced(name: str, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises((KgenError, OSError), match=r"pipe.*plain file"):
+        WRITERS[name](pipe)
+    assert pipe.is_fifo() and list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_link_to_a_plain_file_is_replaced_and_one_to_a_pipe_is_not(tmp_path: Path) -> None:
+    link, pipe = tmp_path / "link", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    with pytest.raises(OSError, match="pipe"), replacing(link):
+        pass
+    assert link.is_symlink() and pipe.is_fifo()
+    link.unlink()
+    link.symlink_to(tmp_path / "file")
+    (tmp_path / "file").write_bytes(b"old")
+    with replacing(link) as file:
+        file.write(b"new")
+    assert link.read_bytes() == b"new" and (tmp_path / "file").read_bytes() == b"old"
 
 
 def test_an_interrupt_leaves_nothing_and_a_mode_is_kept(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.errors import EmulationError, SpecError
+from kgen.files import check_plain
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
@@ -140,6 +141,10 @@ def _output(name: str, text: str) -> Path:
     path = Path(name)
     if not name or path.is_dir() or not path.parent.is_dir():
         raise SpecError(f"--arg {text} names no file that can be written")
+    try:
+        check_plain(path)
+    except OSError as error:
+        raise SpecError(f"--arg {text}: {reason(error)}; name another") from None
     return path
 
 

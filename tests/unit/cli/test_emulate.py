@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -170,6 +171,21 @@ def test_bad_input(
     captured = capsys.readouterr()
     assert message in captured.err and captured.err.count("\n") == 1 and not captured.out
     assert sorted(files.iterdir()) == before
+
+
+@pytest.mark.parametrize("kind", ["out:f32:100", "inout:y.npy"])
+def test_a_pipe_is_not_replaced_and_nothing_runs(
+    kind: str,
+    capsys: pytest.CaptureFixture[str],
+    files: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kgen.emulate.run", None)
+    os.mkfifo("pipe")
+    assert main(saxpy(y=f"{kind}:pipe")) == 2
+    err = capsys.readouterr().err
+    assert f"--arg {kind}:pipe: it is a device, pipe or folder, not a plain file; name ano" in err
+    assert err.count("\n") == 1 and (files / "pipe").is_fifo()
 
 
 def test_checks_tell_all_workgroups_of_a_run_apart() -> None:
