@@ -54,6 +54,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "saxpy.ll").write_text("")
     np.save("x.npy", np.arange(100, dtype=np.float32))
     np.save("y.npy", np.ones(100, np.float32))
+    with (tmp_path / "vast.npy").open("wb") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (10**14,)}
+        np.lib.format.write_array_header_1_0(file, header)
     return tmp_path
 
 
@@ -129,6 +132,24 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         (saxpy(y="at:y.npy"), "--arg at:y.npy is unknown; give in:FILE"),
         (saxpy(y="in:none.npy"), "none.npy cannot be read: No such file"),
         (saxpy(y="out:f32:0x4:z.npy"), "--arg 0 is not a whole number of 1 or more"),
+        (
+            saxpy(y="out:i32:99999999999999:z.npy"),
+            "--arg out:i32:99999999999999:z.npy needs 399999999999996 bytes of memory; ",
+        ),
+        (
+            saxpy(y=f"out:i32:{10**24}:z.npy"),
+            f"needs {4 * 10**24} bytes of memory; ",
+        ),
+        (
+            saxpy(y=f"out:i32:{'1x' * 64}1:z.npy"),
+            f"65 dimensions are too many; {arguments.MAX_DIMENSIONS} are the limit; join some",
+        ),
+        (
+            saxpy(y=f"out:i32:{'9' * 5000}:z.npy"),
+            "999... is not a whole number of up to 100 digits",
+        ),
+        (saxpy(y="in:vast.npy"), "--arg vast.npy cannot be read: Unable to allocate"),
+        (saxpy(extra=("--seeds=1000000001",)), "--seeds 1000000001 are too many; 1000000000 is"),
         (saxpy(y="inout:y.npy:no/z.npy"), "names no file that can be written"),
         (saxpy(extra=("--arg=f32:fast",)), "f32:fast is not a number of type f32"),
         (saxpy(extra=("--arg=u32:1",)), "takes 4 arguments, not 5: x (8 bytes), y (8 bytes)"),
@@ -171,6 +192,19 @@ def test_bad_input(
     captured = capsys.readouterr()
     assert message in captured.err and captured.err.count("\n") == 1 and not captured.out
     assert sorted(files.iterdir()) == before
+
+
+def test_a_launch_that_memory_cannot_hold(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_out(*_: object, **__: object) -> None:
+        raise MemoryError("Unable to allocate 9 GiB")
+
+    monkeypatch.setattr("kgen.emulate.run", run_out)
+    assert main(saxpy()) == 2
+    assert capsys.readouterr().err == (
+        "kgen emulate: saxpy: Unable to allocate 9 GiB; give smaller arrays, or --seeds 1\n"
+    )
 
 
 @pytest.mark.parametrize("kind", ["out:f32:100", "inout:y.npy"])

@@ -106,6 +106,8 @@ def run(args: argparse.Namespace) -> int:
         report = run_all(launch, values, seeds)
     except kgen.emulate.EmulationFault as fault:
         return _print_fault(fault, source, args.json)
+    except MemoryError as error:
+        raise SpecError(f"{args.entry}: {error}; give smaller arrays, or --seeds 1") from None
     for argument in given:
         if argument.output is not None:
             _save(argument.output, argument.array)
@@ -115,14 +117,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _seeds(args: argparse.Namespace) -> range:
     """The seeds to run under: one that is named, or the first few."""
-    from kgen.cli.arguments import whole
+    from kgen.cli.arguments import number_of_seeds, whole
     from kgen.emulate.schedules import SCHEDULES
 
     if args.seed is not None:
         seed = whole("seed", args.seed, 0)
         return range(seed, seed + 1)
     if args.seeds is not None:
-        return range(whole("seeds", args.seeds, 1))
+        return range(number_of_seeds(args.seeds))
     return range(1 if args.no_checks else SCHEDULES)
 
 
