@@ -165,6 +165,15 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
             saxpy(extra=("--dynamic-shared=200000", "--arch=sm_75")),
             "saxpy: 200000 bytes of shared memory; sm_75 allows 65536; try",
         ),
+        (saxpy(extra=("--arch=foo",)), "--arch foo of a .ptx file is unknown; known are sm_50, sm"),
+        (saxpy(extra=("--arch=gfx942",)), "--arch gfx942 of a .ptx file is unknown; known are"),
+        (saxpy(extra=("--arch=sm_80x",)), "is unknown; did you mean sm_80? known are sm_50"),
+        (saxpy(extra=("--arch=sm_80:x",)), "--arch sm_80:x of a .ptx file is unknown"),
+        (saxpy(extra=("--arch=",)), "--arch '' of a .ptx file is unknown"),
+        (
+            ["emulate", "saxpy.ll", *saxpy(extra=("--arch=sm_80",))[2:]],
+            "--arch sm_80 of a .ll file is unknown; known are gfx900",
+        ),
         (saxpy(extra=("--grid=1,65536",)), "65536 workgroups along y of the grid; sm_80 allows"),
         (saxpy(extra=("--cluster=2",)), "2 workgroups in a cluster; sm_80 allows 1; try none"),
         (saxpy(y="in:saxpy.ptx"), "--arg saxpy.ptx is no .npy file; write one with numpy.save"),
@@ -220,6 +229,11 @@ def test_a_pipe_is_not_replaced_and_nothing_runs(
     err = capsys.readouterr().err
     assert f"--arg {kind}:pipe: it is a device, pipe or folder, not a plain file; name ano" in err
     assert err.count("\n") == 1 and (files / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("arch", ["sm_52", "sm_90", "sm_90a", "sm_100f"])
+def test_a_device_need_not_be_a_target_of_kgen(arch: str) -> None:
+    assert main(saxpy(extra=(f"--arch={arch}",))) == 0
 
 
 def test_checks_tell_all_workgroups_of_a_run_apart() -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kgen.emulate import EmulationFault, Report
 
 LANGUAGES: dict[str, Literal["ptx", "llvm"]] = {".ptx": "ptx", ".ll": "llvm"}
+#: Whose devices run a language.
+FAMILIES = {"ptx": "cuda", "llvm": "amdgpu"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
     path = Path(args.file)
     if path.suffix not in LANGUAGES:
         raise SpecError(f"file={path} is neither .ptx nor .ll; name it by its language")
+    _check_arch(args.arch, path)
     try:
         source = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -126,6 +129,23 @@ def _seeds(args: argparse.Namespace) -> range:
     if args.seeds is not None:
         return range(number_of_seeds(args.seeds))
     return range(1 if args.no_checks else SCHEDULES)
+
+
+def _check_arch(arch: str | None, path: Path) -> None:
+    """Raises SpecError for a device whose limits are not known, or that runs another language."""
+    from kgen import suggest
+    from kgen_runtime.launch_limits import known_devices
+
+    if arch is None:
+        return
+    family = FAMILIES[LANGUAGES[path.suffix]]
+    known = known_devices(family)
+    # AMD's processors may have settings: gfx942:xnack-.
+    name = arch.partition(":")[0] if family == "amdgpu" else arch
+    if name not in known:
+        raise SpecError(
+            suggest.unknown(f"--arch {arch or repr(arch)} of a {path.suffix} file", name, known)
+        )
 
 
 def _cluster(args: argparse.Namespace, path: Path) -> dict[str, Any]:
