@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import kgen
 from kgen.cli.main import main
+from tests.specs import relu_of
 
 
 @pytest.fixture(autouse=True)
@@ -253,11 +255,17 @@ def test_check_reads_the_code_that_would_run(
         assert status == 2 and damage in err and "matmul_16x16x16_f16_nn" in out
 
 
-@pytest.mark.parametrize("count", ["0", "1000000"])
-def test_threads_are_bounded(count: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, *build(op="relu", shape="9", target="native", output="x.kgen"))[0] == 0
-    status, _, err = run(capsys, "bench", "x.kgen", "--threads", count)
-    assert status == 2 and f"num_threads={count} must be 1 to 1024" in err
+@pytest.mark.parametrize("count", ["0", "-1", "1000000"])
+@pytest.mark.parametrize("command", ["bench", "run", "profile", "report"])
+def test_threads_are_bounded(
+    command: str, count: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """And before anything is loaded."""
+    kgen.build(relu_of((9,)), "native").save("x.kgen")
+    status, out, err = run(capsys, command, "x.kgen", "--threads", count)
+    why = f"--threads {count} is out of range; it must be 1 to 1024; give as many as cores, or leave it out"
+    assert (status, out, err) == (2, "", f"kgen {command}: {why}\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.kgen"]
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from kgen.bundle import check_output, writing
     from kgen.report.page import page
 
+    programs.check_threads(args.threads)
     output = check_output(args.output or f"{Path(args.file).stem}.html")
     with BundleFile(args.file) as bundle:
         facts = _facts(args, bundle)
