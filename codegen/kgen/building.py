@@ -62,7 +62,7 @@ def build(
             raise SpecError(
                 f"spec={spec!r} is no spec; give kgen.Matmul(m=64, n=64, k=64) or alike"
             )
-    found = [_target(t) for t in _several(targets, Target)]
+    found = targets_of(targets)
     if not isinstance(schedule or {}, Mapping):
         raise ScheduleError(
             f"schedule={schedule!r} is no mapping of fields; give {{'block_m': 64}}"
@@ -184,6 +184,11 @@ def _build(
 
 def name_of(plan: Plan) -> str:
     return f"{plan.target.name}/{plan.spec.key}"
+
+
+def targets_of(given: str | Target | Iterable[str | Target]) -> list[Target]:
+    """Targets by name or as they are, one alone or several. Raises TargetError."""
+    return [_target(target) for target in _several(given, Target)]
 
 
 def _several(given: Any, kind: type) -> tuple[Any, ...]:

@@ -7,10 +7,11 @@ import json
 import os
 import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from kgen import render, targets
 from kgen.errors import BundleError, ScheduleError
@@ -61,29 +62,56 @@ class Bundle:
         """
         target = check_output(path)
         inside: dict[str, bytes | memoryview] = dict(self.files)
-        try:
+        with _refusals(target), ExitStack() as undone:
             if external_weights:
-                self._save_weights(target.parent)
+                self._save_weights(target.parent, undone)
             else:
                 inside |= {name: data.data for name, data in self.weights.items()}
             with replacing(target) as out, zipfile.ZipFile(out, "w") as archive:
                 _write(archive, MANIFEST, _manifest_bytes(self.manifest))
                 for name in sorted(inside):
                     _write(archive, name, inside[name])
-        except OSError as error:
-            raise BundleError(
-                f"output={target} cannot be written: {error.strerror}; choose another place with -o"
-            ) from None
+            undone.pop_all()  # all of it is written, and stays
         return target
 
-    def _save_weights(self, folder: Path) -> None:
-        """Each under its digest, so that one that is there already is the same."""
+    def _save_weights(self, folder: Path, undone: ExitStack) -> None:
+        """Each under its digest, so that one that is there already is the same. What is made here
+        is `undone` if the bundle cannot be written after all."""
         for name, data in self.weights.items():
             place = folder / name
-            place.parent.mkdir(exist_ok=True)
-            if not place.exists() or place.stat().st_size != len(data):
+            if not place.parent.exists():
+                place.parent.mkdir(exist_ok=True)
+                undone.callback(_remove_empty, place.parent)
+            is_new = not place.exists()
+            if is_new or place.stat().st_size != len(data):
                 with replacing(place) as out:
                     out.write(data.data)
+            if is_new:
+                undone.callback(place.unlink, missing_ok=True)
+
+
+@contextmanager
+def writing(target: Path) -> Iterator[BinaryIO]:
+    """The file of `-o` to write, all at once. Raises BundleError."""
+    with _refusals(target), replacing(target) as file:
+        yield file
+
+
+@contextmanager
+def _refusals(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        # numpy's have words of their own.
+        raise BundleError(
+            f"output={target} cannot be written: {error.strerror or error}; choose another place "
+            "with -o"
+        ) from None
+
+
+def _remove_empty(folder: Path) -> None:
+    with suppress(OSError):  # somebody else's files are in it by now
+        folder.rmdir()
 
 
 def check_output(path: str | os.PathLike[str]) -> Path:

@@ -140,6 +140,15 @@ def target_limits(family: str, arch: str) -> Limits:
     return vulkan_limits({}, arch) if family == "vulkan" else CPU
 
 
+def known_devices(family: str) -> tuple[str, ...]:
+    """Those of NVIDIA (`cuda`) and AMD whose own limits stand here, as compilers name them."""
+    if family == "amdgpu":
+        return tuple(_AMDGPU)
+    # Those with features of their own, then of their family (PTX ISA 8.8, ".target").
+    suffixes = {number: ("", "a", "f")[: 1 + (number >= 90) + (number >= 100)] for number in _CUDA}
+    return tuple(f"sm_{number}{suffix}" for number in _CUDA for suffix in suffixes[number])
+
+
 #: Bytes that an argument has among a kernel's parameters, and that it is aligned to.
 POINTER, MAP = (8, 8), (128, 64)
 

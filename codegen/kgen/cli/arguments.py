@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.errors import EmulationError, SpecError
+from kgen.files import check_plain
+from kgen.host_memory import available_memory
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
@@ -26,6 +29,12 @@ DTYPES = {
 }  # fmt: skip
 #: Bytes of an output before the kernel runs: NaN in every float format.
 UNWRITTEN = 0xFF
+#: Of an output; numpy's arrays have no more.
+MAX_DIMENSIONS = 32 if np.__version__.startswith("1.") else 64
+#: Of a whole number; Python takes no more than some 4000.
+MOST_DIGITS = 100
+#: A run under each of them would take longer than anybody waits.
+MOST_SEEDS = 1_000_000_000
 #: Element types of tensor maps for those of numpy.
 _MAP_DTYPES = {
     "u1": "u8", "u2": "u16", "u4": "u32", "u8": "u64", "i4": "s32", "i8": "s64",
@@ -69,12 +78,31 @@ def _tensor(text: str) -> Argument:
         array, output = _load(source), _output(target, text)
     elif kind == "out":
         name, shape, target = [*rest.split(":", 2), "", ""][:3]
-        array = np.empty([whole("arg", n, 1) for n in shape.split("x")], _dtype(name, text))
-        array.view(np.uint8).reshape(-1)[:] = UNWRITTEN
         output = _output(target, text)
+        array = _unwritten([whole("arg", n, 1) for n in shape.split("x")], _dtype(name, text), text)
     else:
         raise _unknown(text)
     return Argument(value=array, array=array, output=output)
+
+
+def _unwritten(shape: list[int], dtype: np.dtype[Any], text: str) -> Array:
+    """An output as it is before the kernel runs. Raises SpecError if there is no room for it."""
+    if len(shape) > MAX_DIMENSIONS:
+        raise SpecError(
+            f"--arg {text}: {len(shape)} dimensions are too many; {MAX_DIMENSIONS} are the limit; "
+            "join some of them"
+        )
+    wanted, limit = math.prod(shape) * dtype.itemsize, available_memory()
+    try:
+        if wanted > limit:
+            raise MemoryError
+        array = np.full(wanted, UNWRITTEN, np.uint8)
+    except MemoryError:
+        raise SpecError(
+            f"--arg {text} needs {wanted} bytes of memory; {limit} are available here; take a "
+            "smaller shape, or a machine with more memory"
+        ) from None
+    return array.view(dtype).reshape(shape)
 
 
 def _scalar(kind: str, rest: str, text: str) -> np.generic:
@@ -140,6 +168,10 @@ def _output(name: str, text: str) -> Path:
     path = Path(name)
     if not name or path.is_dir() or not path.parent.is_dir():
         raise SpecError(f"--arg {text} names no file that can be written")
+    try:
+        check_plain(path)
+    except OSError as error:
+        raise SpecError(f"--arg {text}: {reason(error)}; name another") from None
     return path
 
 
@@ -148,6 +180,8 @@ def _load(name: str) -> Array:
         return np.ascontiguousarray(np.load(name, allow_pickle=False))
     except OSError as error:
         raise SpecError(f"--arg {name} cannot be read: {reason(error)}") from None
+    except MemoryError as error:
+        raise SpecError(f"--arg {name} cannot be read: {error}; give a smaller array") from None
     except ValueError:
         # Of a text numpy says that it may be pickled: no advice to follow.
         raise SpecError(f"--arg {name} is no .npy file; write one with numpy.save") from None
@@ -155,9 +189,19 @@ def _load(name: str) -> Array:
 
 def whole(name: str, text: str, least: int) -> int:
     """A whole number of `least` or more. Raises SpecError."""
+    if len(text) > MOST_DIGITS:
+        shown = f"{text[:MOST_DIGITS]}..."
+        raise SpecError(f"--{name} {shown} is not a whole number of up to {MOST_DIGITS} digits")
     if not text.isascii() or not text.isdecimal() or int(text) < least:
         raise SpecError(f"--{name} {text} is not a whole number of {least} or more")
     return int(text)
+
+
+def number_of_seeds(text: str) -> int:
+    """That of `--seeds`. Raises SpecError."""
+    if (found := whole("seeds", text, 1)) > MOST_SEEDS:
+        raise SpecError(f"--seeds {text} are too many; {MOST_SEEDS} is the limit; give fewer")
+    return found
 
 
 def reason(error: Exception) -> str:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Collection, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import TextIO
 
 from kgen import __version__
 from kgen.cli.parser import EXIT_REFUSED, Parser
@@ -42,12 +43,13 @@ EXIT_DONE, EXIT_INTERRUPTED = 0, 130
 LONGEST_LINE = 2000
 EXIT_CODES = (
     "exit status: 0 done; 1 a check failed (a wrong kernel, a broken budget, a bundle that does "
-    "not run there); 2 the request cannot be met: one line on stderr says why and what to do"
+    "not run there); 2 the request cannot be met: one line on stderr says why and what to do; "
+    "130 ended by Ctrl-C"
 )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; 0 done, 1 a check failed, 2 the request cannot be met.
+    """Run one command; 0 done, 1 a check failed, 2 the request cannot be met, 130 interrupted.
 
     Without `argv` it is the process's own command. Then Python looks for cycles of garbage seldom,
     and not at all as the process ends, which takes a tenth off a build (docs/performance.md).
@@ -65,10 +67,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(arguments: list[str]) -> int:
     try:
         top = parser(arguments)
-        parsed = top.parse_args(arguments)
-        if parsed.command is None:
-            top.print_help()
-            return EXIT_REFUSED
+        try:
+            parsed = top.parse_args(arguments)
+            if parsed.command is None:
+                top.print_help()
+                return EXIT_REFUSED
+        except OSError as error:
+            return _unwritten("kgen", error)
         return _run(parsed)
     except KeyboardInterrupt:
         from kgen.cli.output import end_progress
@@ -96,34 +101,41 @@ def parser(configured: Collection[str]) -> Parser:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    command = " ".join(
-        filter(None, (parsed.command, getattr(parsed, f"{parsed.command}_command", None)))
-    )
+    below = getattr(parsed, f"{parsed.command}_command", None)
+    command = " ".join(filter(None, ("kgen", parsed.command, below)))
     try:
         status = import_module(f"kgen.cli.commands.{parsed.command}").run(parsed)
         sys.stdout.flush()
     except KgenError as error:
-        print(f"kgen {command}: {one_line(str(error))}", file=sys.stderr)
-        return EXIT_REFUSED
+        return _refused(command, one_line(str(error)))
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("kgen"):
             raise
         package = error.name.partition(".")[0]
-        advice = f"the Python package {package} is missing; pip install {package}"
-        print(f"kgen {command}: {advice}", file=sys.stderr)
-        return EXIT_REFUSED
-    except BrokenPipeError:
-        # The reader went away (`kgen inspect ... | head`): no error of ours.
-        _drop_stdout()
-        return EXIT_DONE
+        return _refused(command, f"the Python package {package} is missing; pip install {package}")
     except OSError as error:
-        # That nothing nearer has words for: a full disk under stdout, say.
-        _drop_stdout()
-        place = "" if error.filename is None else f"{error.filename}: "
-        print(f"kgen {command}: {place}{error.strerror or error}", file=sys.stderr)
-        return EXIT_REFUSED
+        return _unwritten(command, error)
     assert isinstance(status, int)
     return status
+
+
+def _refused(command: str, why: str) -> int:
+    """Say why, where there is anybody to say it to."""
+    try:
+        print(f"{command}: {why}", file=sys.stderr, flush=True)
+    except OSError:
+        _drop(sys.stderr)
+    return EXIT_REFUSED
+
+
+def _unwritten(command: str, error: OSError) -> int:
+    """What nothing nearer has words for: a full disk under stdout, say."""
+    _drop(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        # The reader went away (`kgen inspect ... | head`): no error of ours.
+        return EXIT_DONE
+    place = "" if error.filename is None else f"{error.filename}: "
+    return _refused(command, f"{place}{error.strerror or error}")
 
 
 def one_line(message: str) -> str:
@@ -142,9 +154,9 @@ def _open_streams() -> None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - until the end
 
 
-def _drop_stdout() -> None:
-    """Python flushes stdout again at exit: give it a place to go."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _drop(stream: TextIO) -> None:
+    """Python flushes its streams again at exit: give this one a place to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

@@ -25,6 +25,17 @@ class Parser(argparse.ArgumentParser):
         end = " " if message.endswith("?") else "; "
         self.exit(EXIT_REFUSED, f"{self.prog}: {message}{end}see {self.prog} --help\n")
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """As argparse's, which says nothing where a disk is full: help that nobody gets is no
+        success. Raises OSError, but not for stderr, where nothing could be said of it either."""
+        stream = file or sys.stderr
+        try:
+            stream.write(message)
+            stream.flush()
+        except OSError:
+            if stream is not sys.stderr:
+                raise
+
     # argparse's own types for these two are overloads of `Namespace` and its subclasses.
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None

@@ -33,11 +33,23 @@ def configure(parser: argparse.ArgumentParser, threads: int | None = None) -> No
     )  # fmt: skip
 
 
+def check_threads(threads: int | None) -> None:
+    """Raises SpecError for a number of `--threads` that the CPU does not take."""
+    from kgen_runtime.backends.cpu.backend import MAX_THREADS
+
+    if threads is not None and not 1 <= threads <= MAX_THREADS:
+        raise SpecError(
+            f"--threads {threads} is out of range; it must be 1 to {MAX_THREADS}; give as many as "
+            "cores, or leave it out"
+        )
+
+
 @contextmanager
 def loaded(args: argparse.Namespace) -> Iterator[LoadedProgram]:
     """The program of the command, on its device."""
     import kgen_runtime
 
+    check_threads(args.threads)
     with kgen_runtime.load(args.file, device=args.device, num_threads=args.threads) as kernels:
         if args.program is None:
             yield kernels.program

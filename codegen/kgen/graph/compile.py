@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -19,7 +20,7 @@ from kgen.graph.ir import Graph
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.lower import lower
 from kgen.graph.memory import Plan as MemoryPlan
-from kgen.graph.operators import OPERATORS, graph_of
+from kgen.graph.operators import MOST_ELEMENTS, OPERATORS, graph_of
 from kgen.graph.reading.importer import MISFITS, imported
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.reading.onnx_file import read
@@ -98,7 +99,7 @@ def lowered_for(
 
 def compile_model(
     path: str | os.PathLike[str],
-    names: Iterable[str | Target],
+    names: str | Target | Iterable[str | Target],
     *,
     shapes: Mapping[str, Shape] | None = None,
     states: Mapping[str, str] | None = None,
@@ -128,7 +129,7 @@ def compile_model(
             f"weights={wanted} and products={multiplied} exclude each other; products round "
             "weights too"
         )
-    found = [t if isinstance(t, Target) else targets.find(t) for t in names]
+    found = building.targets_of(names)
     for target in found if wanted else ():
         known = targets.family(target.family).narrow(target)
         if wanted not in known:
@@ -136,7 +137,7 @@ def compile_model(
                 f"weights={wanted} is not one that {target.name} has; it has {', '.join(known)}"
             )
     progress(f"reading {path}")
-    fused = load(path, shapes or {}, wanted, multiplied, states)
+    fused = load(path, _shapes_of(shapes or {}), wanted, multiplied, states)
     kept = states_of(fused.graph, states or {})
     with no_misfits(path):
         lowered = {t.name: lowered_for(fused, t, kept) for t in found}
@@ -169,6 +170,22 @@ def compile_model(
         memory[target.name] = made.memory
     packed = bundle.pack(kernels, programs=programs, weights=files)
     return Compiled(bundle=packed, graph=fused.graph, lowered=lowered, memory=memory)
+
+
+def _shapes_of(given: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Shapes of inputs as tuples, of sizes of any library. Raises GraphError."""
+    try:
+        found = {name: tuple(map(operator.index, shape)) for name, shape in given.items()}
+    except (AttributeError, TypeError):
+        raise GraphError(
+            f"shapes={given!r} is no mapping of names to sizes; give {{'x': (8, 16)}}"
+        ) from None
+    for name, shape in found.items():
+        if wrong := [n for n in shape if not 1 <= n <= MOST_ELEMENTS]:
+            raise GraphError(
+                f"shapes: {name} has a size of {wrong[0]}; it must be 1 to {MOST_ELEMENTS}"
+            )
+    return found
 
 
 def planned(lowered: Lowered, target: Target) -> dict[int, Plan]:

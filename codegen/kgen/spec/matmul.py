@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterable
 from functools import cached_property
 from typing import ClassVar, cast
 
@@ -136,6 +137,11 @@ class Matmul(Spec):
     def _check_batch(self) -> None:
         """`batch` is what its dimensions, where it has several, multiply to."""
         if self.batch_dims is not None:
+            if not isinstance(self.batch_dims, Iterable):
+                raise SpecError(
+                    f"batch_dims={self.batch_dims!r} is no sequence of sizes; give one such as "
+                    "(2, 3), and a single size as batch"
+                )
             dims = tuple(whole("batch_dims", n, 1, MAX_BATCH) for n in self.batch_dims)
             if not 2 <= len(dims) <= MAX_BATCH_DIMS or 1 in dims:
                 raise SpecError(

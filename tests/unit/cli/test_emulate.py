@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "saxpy.ll").write_text("")
     np.save("x.npy", np.arange(100, dtype=np.float32))
     np.save("y.npy", np.ones(100, np.float32))
+    with (tmp_path / "vast.npy").open("wb") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (10**14,)}
+        np.lib.format.write_array_header_1_0(file, header)
     return tmp_path
 
 
@@ -128,6 +132,24 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         (saxpy(y="at:y.npy"), "--arg at:y.npy is unknown; give in:FILE"),
         (saxpy(y="in:none.npy"), "none.npy cannot be read: No such file"),
         (saxpy(y="out:f32:0x4:z.npy"), "--arg 0 is not a whole number of 1 or more"),
+        (
+            saxpy(y="out:i32:99999999999999:z.npy"),
+            "--arg out:i32:99999999999999:z.npy needs 399999999999996 bytes of memory; ",
+        ),
+        (
+            saxpy(y=f"out:i32:{10**24}:z.npy"),
+            f"needs {4 * 10**24} bytes of memory; ",
+        ),
+        (
+            saxpy(y=f"out:i32:{'1x' * 64}1:z.npy"),
+            f"65 dimensions are too many; {arguments.MAX_DIMENSIONS} are the limit; join some",
+        ),
+        (
+            saxpy(y=f"out:i32:{'9' * 5000}:z.npy"),
+            "999... is not a whole number of up to 100 digits",
+        ),
+        (saxpy(y="in:vast.npy"), "--arg vast.npy cannot be read: Unable to allocate"),
+        (saxpy(extra=("--seeds=1000000001",)), "--seeds 1000000001 are too many; 1000000000 is"),
         (saxpy(y="inout:y.npy:no/z.npy"), "names no file that can be written"),
         (saxpy(extra=("--arg=f32:fast",)), "f32:fast is not a number of type f32"),
         (saxpy(extra=("--arg=u32:1",)), "takes 4 arguments, not 5: x (8 bytes), y (8 bytes)"),
@@ -142,6 +164,15 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         (
             saxpy(extra=("--dynamic-shared=200000", "--arch=sm_75")),
             "saxpy: 200000 bytes of shared memory; sm_75 allows 65536; try",
+        ),
+        (saxpy(extra=("--arch=foo",)), "--arch foo of a .ptx file is unknown; known are sm_50, sm"),
+        (saxpy(extra=("--arch=gfx942",)), "--arch gfx942 of a .ptx file is unknown; known are"),
+        (saxpy(extra=("--arch=sm_80x",)), "is unknown; did you mean sm_80? known are sm_50"),
+        (saxpy(extra=("--arch=sm_80:x",)), "--arch sm_80:x of a .ptx file is unknown"),
+        (saxpy(extra=("--arch=",)), "--arch '' of a .ptx file is unknown"),
+        (
+            ["emulate", "saxpy.ll", *saxpy(extra=("--arch=sm_80",))[2:]],
+            "--arch sm_80 of a .ll file is unknown; known are gfx900",
         ),
         (saxpy(extra=("--grid=1,65536",)), "65536 workgroups along y of the grid; sm_80 allows"),
         (saxpy(extra=("--cluster=2",)), "2 workgroups in a cluster; sm_80 allows 1; try none"),
@@ -170,6 +201,39 @@ def test_bad_input(
     captured = capsys.readouterr()
     assert message in captured.err and captured.err.count("\n") == 1 and not captured.out
     assert sorted(files.iterdir()) == before
+
+
+def test_a_launch_that_memory_cannot_hold(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_out(*_: object, **__: object) -> None:
+        raise MemoryError("Unable to allocate 9 GiB")
+
+    monkeypatch.setattr("kgen.emulate.run", run_out)
+    assert main(saxpy()) == 2
+    assert capsys.readouterr().err == (
+        "kgen emulate: saxpy: Unable to allocate 9 GiB; give smaller arrays, or --seeds 1\n"
+    )
+
+
+@pytest.mark.parametrize("kind", ["out:f32:100", "inout:y.npy"])
+def test_a_pipe_is_not_replaced_and_nothing_runs(
+    kind: str,
+    capsys: pytest.CaptureFixture[str],
+    files: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kgen.emulate.run", None)
+    os.mkfifo("pipe")
+    assert main(saxpy(y=f"{kind}:pipe")) == 2
+    err = capsys.readouterr().err
+    assert f"--arg {kind}:pipe: it is a device, pipe or folder, not a plain file; name ano" in err
+    assert err.count("\n") == 1 and (files / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("arch", ["sm_52", "sm_90", "sm_90a", "sm_100f"])
+def test_a_device_need_not_be_a_target_of_kgen(arch: str) -> None:
+    assert main(saxpy(extra=(f"--arch={arch}",))) == 0
 
 
 def test_checks_tell_all_workgroups_of_a_run_apart() -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import kgen
 from kgen.cli.main import main
+from tests.specs import relu_of
 
 
 @pytest.fixture(autouse=True)
@@ -253,11 +255,17 @@ def test_check_reads_the_code_that_would_run(
         assert status == 2 and damage in err and "matmul_16x16x16_f16_nn" in out
 
 
-@pytest.mark.parametrize("count", ["0", "1000000"])
-def test_threads_are_bounded(count: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, *build(op="relu", shape="9", target="native", output="x.kgen"))[0] == 0
-    status, _, err = run(capsys, "bench", "x.kgen", "--threads", count)
-    assert status == 2 and f"num_threads={count} must be 1 to 1024" in err
+@pytest.mark.parametrize("count", ["0", "-1", "1000000"])
+@pytest.mark.parametrize("command", ["bench", "run", "profile", "report"])
+def test_threads_are_bounded(
+    command: str, count: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """And before anything is loaded."""
+    kgen.build(relu_of((9,)), "native").save("x.kgen")
+    status, out, err = run(capsys, command, "x.kgen", "--threads", count)
+    why = "is out of range; it must be 1 to 1024; give as many as cores, or leave it out"
+    assert (status, out, err) == (2, "", f"kgen {command}: --threads {count} {why}\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.kgen"]
 
 
 @pytest.mark.parametrize(
@@ -330,6 +338,22 @@ def test_a_full_disk_under_stdout_is_one_line() -> None:
     assert (done.returncode, done.stderr) == (2, "kgen devices: No space left on device\n")
 
 
+@pytest.mark.parametrize("words", ["--help", "--version", "build --help", "perf check --help", ""])
+def test_help_that_a_full_disk_loses_is_one_line(words: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "kgen", *words.split()]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (2, "kgen: No space left on device\n")
+
+
+@pytest.mark.parametrize("words", ["verify nope", "verify", "build --nope", "devices >/dev/full"])
+@pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&1 | true"])
+def test_a_refusal_that_nobody_hears_is_one(words: str, stderr: str) -> None:
+    command = f"set -o pipefail; {sys.executable} -m kgen {words} {stderr}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
 def test_no_room_for_temporary_files_is_one_line(tmp_path: Path) -> None:
     """ptxas reads a file, which is larger than any may be here."""
     command = f"ulimit -f 1; exec {sys.executable} -m kgen {' '.join(build(output='x.kgen'))}"
@@ -351,7 +375,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     for name in ("build", "inspect", "verify", "bench", "check", "emulate", "devices", "targets"):
         assert name in out
-    assert "exit status: 0 done; 1 a check failed" in out
+    assert "exit status: 0 done; 1 a check failed" in out and "130 ended by Ctrl-C" in out
     status, out, _ = run(capsys, "emulate", "--help")
     assert status == 0 and "Run any PTX or AMDGPU kernel text on the CPU" in out
 

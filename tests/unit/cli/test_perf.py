@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,23 @@ def test_bad_input(argv: tuple[str, ...], message: str, capsys: pytest.CaptureFi
     assert err.startswith(f"kgen perf {argv[0]}: ")
     assert [path.name for path in Path().iterdir()] == ["b.toml"]
     assert Path("b.toml").read_text() == FILE
+
+
+@pytest.mark.parametrize(
+    "command", [("add", "relu 4 f16", "--target", "sm_80", "--why", "w"), ("update",)]
+)
+def test_a_pipe_is_not_replaced(
+    command: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is refused before anything is built, and is not read either: that would wait for ever."""
+    monkeypatch.setattr("kgen.check.gate.run.values_of", None)
+    os.mkfifo("pipe")
+    status, out, err = kgen_perf(capsys, *command, "--write", "--budgets", "pipe")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "budgets=pipe cannot be written: it is a device, pipe or folder" in err
+    assert "choose another with --budgets" in err and Path("pipe").is_fifo()
 
 
 def test_add_starts_a_file_that_check_accepts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -100,6 +103,26 @@ def test_inspect(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert status == 2 and "was changed after it was built" in err
     status, _, err = run(capsys, "check", str(changed), "--arch", "sm_80")
     assert status == 2 and "was changed after it was built" in err
+
+
+@pytest.mark.parametrize(
+    "command", ["report", "inspect --graph", "run --device cpu --input x=x.npy"]
+)
+def test_an_output_on_a_full_disk(
+    command: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("kgen.files.tempfile", SimpleNamespace(mkstemp=full))
+    name, *options = command.split()
+    place = tmp_path / "out.npz"
+    status, out, err = run(capsys, name, "mlp.kgen", *options, "-o", str(place))
+    why = "cannot be written: No space left on device; choose another place with -o"
+    assert (status, out, err) == (2, "", f"kgen {name}: output={place} {why}\n")
 
 
 def test_check(capsys: pytest.CaptureFixture[str]) -> None:

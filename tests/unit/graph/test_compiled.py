@@ -19,7 +19,8 @@ from onnx.reference import ReferenceEvaluator
 
 import kgen
 import kgen_runtime
-from kgen.errors import GraphError
+from kgen.errors import GraphError, TargetError
+from kgen.targets import find
 from tests.onnx_models import Maker
 
 X = np.random.default_rng(1).standard_normal((3, 4)).astype(np.float32)
@@ -180,6 +181,34 @@ def along_an_axis(m: Maker) -> str:
     """Before opset 7 an operand could be one of an axis that is not the last."""
     m.opset = 6
     return str(m.add("Add", m.input("x", (3, 3)), m.weight(3), broadcast=1, axis=0))
+
+
+def test_targets_are_given_as_build_takes_them(tmp_path: Path) -> None:
+    m = Maker()
+    onnx.save(m.model(unused(m)), tmp_path / "m.onnx")
+    for targets in ("vulkan1.3", find("vulkan1.3"), ["vulkan1.3"], [find("vulkan1.3")]):
+        made = kgen.compile_model(tmp_path / "m.onnx", targets).bundle
+        assert [program.target for program in made.manifest.programs] == ["vulkan1.3"]
+    for given in (5, [5], None):
+        with pytest.raises(TargetError, match=r"is no target; give a name such as 'sm_80'"):
+            kgen.compile_model(tmp_path / "m.onnx", given)  # type: ignore[arg-type]
+
+
+def test_shapes_are_sizes_of_any_library(tmp_path: Path) -> None:
+    m = Maker()
+    onnx.save(m.model(m.add("Exp", m.input("x", ("rows", 4)))), tmp_path / "m.onnx")
+    shapes: list[Any] = [(3, 4), [3, 4], np.array([3, 4])]
+    for shape in shapes:
+        made = kgen.compile_model(tmp_path / "m.onnx", "vulkan1.3", shapes={"x": shape})
+        assert made.bundle.manifest.programs[0].inputs[0].shape == (3, 4)
+    for wrong in ({"x": "3x4"}, {"x": 3}, {"x": (3, 4.5)}, "x=3x4"):
+        with pytest.raises(
+            GraphError, match=r"shapes=.* is no mapping .*; give \{'x': \(8, 16\)\}"
+        ):
+            kgen.compile_model(tmp_path / "m.onnx", "vulkan1.3", shapes=wrong)  # type: ignore[arg-type]
+    for size in (0, -3, 10**30):
+        with pytest.raises(GraphError, match=f"shapes: x has a size of {size}; it must be 1 to"):
+            kgen.compile_model(tmp_path / "m.onnx", "vulkan1.3", shapes={"x": (size, 4)})
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from kgen_runtime.launch_limits import (
     amdgpu_limits,
     cuda_limits,
     kernel_refusal,
+    known_devices,
     parameter_bytes,
     refusal,
     target_limits,
@@ -152,6 +153,15 @@ def test_a_device_that_is_not_known_has_what_any_has() -> None:
     assert cuda_limits("sm_999").shared_memory == SM_90A.shared_memory
     assert cuda_limits("").device == "any NVIDIA GPU"
     assert amdgpu_limits("gfx9999").registers is None
+
+
+def test_devices_that_are_known_go_by_the_names_of_compilers() -> None:
+    for family in ("cuda", "amdgpu"):
+        for name in known_devices(family):
+            found = target_limits(family, name)
+            assert found.device == name and found.registers is not None
+    names = known_devices("cuda")
+    assert {"sm_80", "sm_90a", "sm_100f"} <= {*names} and not {"sm_80a", "sm_90f"} & {*names}
 
 
 def test_pointers_and_tensor_maps_lie_as_c_has_them() -> None:

@@ -225,6 +225,7 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
         ({"dtype": "f32", "b_dtype": "s8", "math": "tf32"}, "math=tf32 is for a B of f32, not"),
         ({"dtype": "f32", "b_dtype": "s4"}, "layout=nn does not go with b_dtype=s4, whose blocks"),
         ({"lda": 3}, "lda=3 is out of range; it must be 4 or more"),
+        ({"batch_dims": 5}, "batch_dims=5 is no sequence of sizes; give one such as (2, 3)"),
         ({"batch": 2, "batch_stride_c": 8}, "outputs of the batch overlap; at least 16"),
         ({"batch": 2, "ldc": 8, "batch_stride_c": 3}, "outputs of the batch overlap; at least 28"),
         ({"batch": 3, "ldc": 8, "batch_stride_c": 4}, "outputs of the batch overlap; at least 28"),

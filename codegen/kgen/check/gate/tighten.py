@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from kgen.check.gate.budgets import Budgets, Entry, Limit, parse_text
 from kgen.check.gate.judge import Report, Result, Verdict
 from kgen.check.gate.metrics import Tier
 from kgen.errors import BudgetError
-from kgen.files import replacing
+from kgen.files import check_plain, replacing
 from kgen_runtime.values import frozen
 
 
@@ -80,10 +81,23 @@ def _check_only_these_changed(budgets: Budgets, text: str, wanted: Sequence[Prop
                 )
 
 
+def check_place(path: Path) -> None:
+    """Raises BudgetError for what `write` would not replace; asked before the work is done."""
+    with _refusals(path):
+        check_plain(path)
+
+
 def write(path: Path, text: str) -> None:
     """Replace a file at once, or not at all. Raises BudgetError."""
+    with _refusals(path), replacing(path) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
     try:
-        with replacing(path) as file:
-            file.write(text.encode())
+        yield
     except OSError as error:
-        raise BudgetError(f"budgets={path} cannot be written: {error.strerror}") from None
+        raise BudgetError(
+            f"budgets={path} cannot be written: {error.strerror}; choose another with --budgets"
+        ) from None

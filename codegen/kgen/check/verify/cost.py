@@ -7,14 +7,13 @@ always verified in the same way. `work` is multiply-adds for a matmul and elemen
 from __future__ import annotations
 
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 
 from kgen.check.oracle.operations import Box, output_shape, row_shape
 from kgen.check.verify import sampling, walk
 from kgen.errors import VerificationError
+from kgen.host_memory import available_memory
 from kgen_runtime.manifest import KernelEntry
 
 #: Work that one emulated data set may take, by main loop: about a second each on one core.
@@ -191,14 +190,3 @@ def check_memory(entry: KernelEntry, doing: str = "verifying", sets: int = 1) ->
             f"{entry.name}: {doing} it needs {needed} bytes of memory; {limit} are available "
             "here; take a smaller shape, or a machine with more memory"
         )
-
-
-def available_memory() -> int:
-    """Bytes that can be allocated without swapping (Linux; elsewhere all physical memory)."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

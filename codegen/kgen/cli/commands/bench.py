@@ -37,10 +37,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kgen.check.bench.run import bench
+    from kgen.cli.programs import check_threads
     from kgen.errors import SpecError
 
     if args.rounds < 1:
         raise SpecError(f"--rounds {args.rounds} is out of range; it must be 1 or more")
+    check_threads(args.threads)
     report = bench(
         args.file,
         device=args.device,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kgen.emulate import EmulationFault, Report
 
 LANGUAGES: dict[str, Literal["ptx", "llvm"]] = {".ptx": "ptx", ".ll": "llvm"}
+#: Whose devices run a language.
+FAMILIES = {"ptx": "cuda", "llvm": "amdgpu"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
     path = Path(args.file)
     if path.suffix not in LANGUAGES:
         raise SpecError(f"file={path} is neither .ptx nor .ll; name it by its language")
+    _check_arch(args.arch, path)
     try:
         source = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -106,6 +109,8 @@ def run(args: argparse.Namespace) -> int:
         report = run_all(launch, values, seeds)
     except kgen.emulate.EmulationFault as fault:
         return _print_fault(fault, source, args.json)
+    except MemoryError as error:
+        raise SpecError(f"{args.entry}: {error}; give smaller arrays, or --seeds 1") from None
     for argument in given:
         if argument.output is not None:
             _save(argument.output, argument.array)
@@ -115,15 +120,32 @@ def run(args: argparse.Namespace) -> int:
 
 def _seeds(args: argparse.Namespace) -> range:
     """The seeds to run under: one that is named, or the first few."""
-    from kgen.cli.arguments import whole
+    from kgen.cli.arguments import number_of_seeds, whole
     from kgen.emulate.schedules import SCHEDULES
 
     if args.seed is not None:
         seed = whole("seed", args.seed, 0)
         return range(seed, seed + 1)
     if args.seeds is not None:
-        return range(whole("seeds", args.seeds, 1))
+        return range(number_of_seeds(args.seeds))
     return range(1 if args.no_checks else SCHEDULES)
+
+
+def _check_arch(arch: str | None, path: Path) -> None:
+    """Raises SpecError for a device whose limits are not known, or that runs another language."""
+    from kgen import suggest
+    from kgen_runtime.launch_limits import known_devices
+
+    if arch is None:
+        return
+    family = FAMILIES[LANGUAGES[path.suffix]]
+    known = known_devices(family)
+    # AMD's processors may have settings: gfx942:xnack-.
+    name = arch.partition(":")[0] if family == "amdgpu" else arch
+    if name not in known:
+        raise SpecError(
+            suggest.unknown(f"--arch {arch or repr(arch)} of a {path.suffix} file", name, known)
+        )
 
 
 def _cluster(args: argparse.Namespace, path: Path) -> dict[str, Any]:

@@ -70,9 +70,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _graph(args: argparse.Namespace) -> int:
-    from kgen.bundle import check_output
+    from kgen.bundle import check_output, writing
     from kgen.cli.programs import program_of
-    from kgen.files import replacing
     from kgen.report.picture import picture
 
     if args.output is None:
@@ -82,7 +81,7 @@ def _graph(args: argparse.Namespace) -> int:
         program = program_of(bundle.manifest, args.program)
         kernels = {entry.name: entry for entry in bundle.manifest.kernels}
         drawn = picture(program, kernels)
-    with replacing(output) as file:
+    with writing(output) as file:
         file.write(drawn.encode())
     if args.json:
         found = {"graph": args.output, "program": program.qualified_name}

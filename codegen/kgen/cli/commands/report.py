@@ -35,15 +35,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kgen.bundle import check_output
-    from kgen.files import replacing
+    from kgen.bundle import check_output, writing
     from kgen.report.page import page
 
+    programs.check_threads(args.threads)
     output = check_output(args.output or f"{Path(args.file).stem}.html")
     with BundleFile(args.file) as bundle:
         facts = _facts(args, bundle)
     text = page(facts)
-    with replacing(output) as file:
+    with writing(output) as file:
         file.write(text.encode())
     end_progress()
     failed = [check for check in facts.checks if check.passed is False]

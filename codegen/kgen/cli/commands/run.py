@@ -64,16 +64,10 @@ def _range(array: Any) -> tuple[float, float]:
 def _save(target: Path, outputs: dict[str, Any]) -> None:
     import numpy as np
 
-    from kgen.errors import BundleError
-    from kgen.files import replacing
+    from kgen.bundle import writing
 
-    try:
-        with replacing(target) as file:
-            if target.suffix == ".npy":
-                np.save(file, *outputs.values())
-            else:
-                np.savez(file, **outputs)
-    except OSError as error:
-        raise BundleError(
-            f"output={target} cannot be written: {error.strerror}; choose another place with -o"
-        ) from None
+    with writing(target) as file:
+        if target.suffix == ".npy":
+            np.save(file, *outputs.values())
+        else:
+            np.savez(file, **outputs)

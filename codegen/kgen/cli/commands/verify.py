@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from kgen.check.execute.places import Emulation
     from kgen.check.profile import profile
     from kgen.check.verify.run import verify
-    from kgen.cli.arguments import whole
+    from kgen.cli.arguments import number_of_seeds
     from kgen.cli.counts import print_kernel_profile
     from kgen.emulate.schedules import SCHEDULES
     from kgen.errors import SpecError
@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         raise SpecError(f"--input {args.input[0]} is given to a model; give --model with it")
     if args.nodes and args.model is None:
         raise SpecError("--nodes shows steps that are held against a model; give --model with it")
-    schedules = SCHEDULES if args.seeds is None else whole("seeds", args.seeds, 1)
+    schedules = SCHEDULES if args.seeds is None else number_of_seeds(args.seeds)
     emulation = Emulation(schedules=schedules, strict=args.strict)
     with BundleFile(args.file) as bundle:
         with workers.executor_of(args) as executor:

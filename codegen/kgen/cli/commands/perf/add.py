@@ -32,6 +32,8 @@ def run(args: argparse.Namespace) -> int:
     names = [targets.find(name).name for name in comma_list(args.target)]
     schedule = problem.schedule_fields(args.schedule)
     path = Path(args.budgets)
+    if args.write:
+        tighten.check_place(path)
     text = entries.existing(path)
     found = {}
     for name in names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from kgen.cli.commands.perf import options
 from kgen.cli.output import end_progress, print_json, print_table, progress
@@ -21,6 +22,8 @@ def run(args: argparse.Namespace) -> int:
     from kgen.check.gate.run import check
     from kgen.check.gate.summary import broken_lines, percent
 
+    if args.write:
+        tighten.check_place(Path(args.budgets))
     loaded = budgets.load(args.budgets)
     entries = options.chosen(loaded, args.target)
     report = check(loaded, entries, tiers=(Tier.STATIC, Tier.EMULATED), progress=progress)
