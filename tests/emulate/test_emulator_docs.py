@@ -29,11 +29,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / data
 
 
-#: How many times, and seconds more, a run may take than the page says: machines may be busy.
-SLOWER, LATER = 10, 0.5
-TIME = re.compile(r"(\d+\.\d+) s\b")
-
-
 def words(text: str) -> str:
     """Without line breaks, lengths of rules and times, which differ."""
     return " ".join(re.sub(r"\d+\.\d+ s\b|-{3,}", "#", text).split())
@@ -71,8 +66,6 @@ def test_commands_print_what_the_page_says(folder: Path) -> None:
         shown = words(done.stdout + done.stderr)
         for part in printed.split("..."):
             assert words(part) in shown, command
-        for said, took in zip(TIME.findall(printed), TIME.findall(done.stdout), strict=True):
-            assert float(took) <= SLOWER * float(said) + LATER, f"{took} s, not {said}: {command}"
 
 
 @pytest.mark.slow
