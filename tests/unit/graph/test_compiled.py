@@ -15,11 +15,12 @@ import pytest
 pytest.importorskip("onnx")
 import onnx
 from onnx import TensorProto as T
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import kgen
 import kgen_runtime
-from kgen.errors import GraphError
+from kgen.errors import GraphError, TargetError
 from tests.onnx_models import Maker
 
 X = np.random.default_rng(1).standard_normal((3, 4)).astype(np.float32)
@@ -132,6 +133,60 @@ def test_integers_that_no_f64_holds(operator: str, number: int, tmp_path: Path) 
     with np.errstate(over="ignore"):
         expected = {"Add": np.add, "Min": np.minimum, "Equal": np.equal}[operator](WHOLE, number)
     assert (found == expected).all()
+
+
+#: Distances that f32 does not have, in rows of both signs; -11 by 4 is no whole number.
+ROWS = np.array([[2**24 + 1, 2**24, 3, -1], [-(2**24) - 2, -(2**24) - 3, -5, -1], [-4, 2, -8, -1]])
+REDUCTIONS: dict[str, Callable[[Any], Any]] = {
+    "ReduceMax": lambda x: x.max(1), "ReduceMin": lambda x: x.min(1),
+    "ReduceSum": lambda x: x.sum(1), "ReduceL1": lambda x: abs(x).sum(1),
+    "ReduceSumSquare": lambda x: (x * x).sum(1), "ReduceProd": lambda x: x.prod(1),
+    "ReduceMean": lambda x: np.trunc(x.sum(1) / 4), "ReduceL2": lambda x: np.sqrt((x * x).sum(1)),
+    "ReduceLogSum": lambda x: np.log(x.sum(1)),
+    "ReduceLogSumExp": lambda x: np.log(np.exp(x).sum(1)),
+    "ArgMax": lambda x: x.argmax(1), "ArgMin": lambda x: x.argmin(1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", REDUCTIONS)
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_reductions_of_integers(operator: str, dtype: Any, tmp_path: Path) -> None:
+    m, is_place = Maker(18), operator.startswith("Arg")
+    wanted = dtype if not is_place else np.int64
+    given = [] if is_place else [m.constant([1], np.int64)]
+    at = {"axis": 1} if is_place else {}
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    y = m.add(operator, m.input("x", (3, 4), kind), *given, keepdims=0, **at)
+    model = m.model(y, dtype=helper.np_dtype_to_tensor_dtype(np.dtype(wanted)))
+    onnx.save(model, tmp_path / "m.onnx")
+    kgen.compile_model(tmp_path / "m.onnx", ["native"]).bundle.save(tmp_path / "m.kgen")
+    x = ROWS.astype(dtype)
+    if operator in ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp"):
+        x = abs(x) % 19
+    found = kgen_runtime.load(tmp_path / "m.kgen").program.run(x=x)
+    assert found.dtype == wanted
+    with np.errstate(over="ignore"):
+        assert (found == REDUCTIONS[operator](x).astype(wanted)).all()
+
+
+def test_integers_made_wider(tmp_path: Path) -> None:
+    """They are computed in what they were made."""
+    m = Maker(18)
+    x = m.add("Cast", m.input("x", (3, 4), T.INT32), to=T.INT64)
+    y, z = m.add("Mul", x, m.constant(3, np.int64)), m.add("ReduceSum", x)
+    check(tmp_path, m, y, z, dtype=T.INT64, x=np.full((3, 4), 2**30, np.int32))
+
+
+def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
+    """They are refused; truth values are counted."""
+    m = Maker(18)
+    x, one = m.input("x", (3, 4), T.INT64), m.constant([1], np.int64)
+    mask = m.add("Cast", m.add("Equal", x, m.constant(0, np.int64)), to=T.INT64)
+    onnx.save(m.model(m.add("ReduceSum", mask, one), dtype=T.INT64), tmp_path / "m.onnx")
+    kgen.compile_model(tmp_path / "m.onnx", ["sm_80", "gfx942", "vulkan1.3"])
+    onnx.save(m.model(m.add("ReduceSum", x, one), dtype=T.INT64), tmp_path / "m.onnx")
+    with pytest.raises(TargetError, match="computed in s64, and sm_80 folds f32, s32"):
+        kgen.compile_model(tmp_path / "m.onnx", ["sm_80"])
 
 
 def selu(x: Any) -> Any:

@@ -290,6 +290,9 @@ class _Fusion:
             return not whole.is_integer
         if dtype is not DType.BOOL and dtype.is_integer != own.is_integer:
             return False
+        if dtype is DType.S64 and whole is DType.S32:
+            # Made s64 from s32, for what s32 does not hold.
+            return False
         return own is whole
 
     def computed(self, lazy: Lazy) -> DType:

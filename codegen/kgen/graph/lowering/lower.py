@@ -209,12 +209,12 @@ class _Lowering:
         self.call(spec, bindings, lazy.value.id, nodes)
 
     def row_dtypes(self, leaves: Mapping[str, Leaf]) -> dict[str, DType]:
-        """The inputs' types: their own, but not integers alone, nor f64 beside other floats, which
-        would be computed in."""
+        """The inputs' types: their own, but not f64 beside other floats, which would be computed
+        in."""
         found = {name: self.buffers[leaf.root].dtype for name, leaf in leaves.items()}
         floats = [dtype for dtype in found.values() if not dtype.is_integer]
-        if not floats or (DType.F64 in floats and len(set(floats)) > 1):
-            return dict.fromkeys(found, floats[0] if floats else DType.F32)
+        if DType.F64 in floats and len(set(floats)) > 1:
+            return dict.fromkeys(found, floats[0])
         return found
 
     def copied(self, leaf: Leaf, sizes: Shape, dtype: DType, fresh: bool = False) -> str:
