@@ -177,6 +177,45 @@ def test_integers_made_wider(tmp_path: Path) -> None:
     check(tmp_path, m, y, z, dtype=T.INT64, x=np.full((3, 4), 2**30, np.int32))
 
 
+ENDS = [0, 5, -1, 127, 128, -128, -129, 200, 255, 256, 300, 2**31 - 1, -(2**31)]
+WIDE_ENDS = [*ENDS, 2**31, -(2**31) - 1, 2**32 + 7, 2**63 - 1, -(2**63)]
+INTEGERS = (np.int64, np.int32, np.int8, np.uint8)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("to", INTEGERS)
+def test_casts_of_integers_wrap_around(dtype: Any, to: Any, tmp_path: Path) -> None:
+    given = np.array(WIDE_ENDS if dtype is np.int64 else ENDS).astype(dtype)
+    kinds = [helper.np_dtype_to_tensor_dtype(np.dtype(t)) for t in (dtype, to)]
+    m = Maker()
+    y = m.add("Cast", m.input("x", given.shape, kinds[0]), to=kinds[1])
+    # What was cast is computed with as what it has become.
+    x = m.add("Mul", "x", m.constant(3, dtype))
+    z = m.add("Add", m.add("Cast", x, to=kinds[1]), m.constant(3, to))
+    with np.errstate(over="ignore"):
+        check(tmp_path, m, y, z, dtype=kinds[1], x=given)
+
+
+@pytest.mark.parametrize(
+    ("operator", "dtype"),
+    [
+        *((operator, dtype) for operator in ("Add", "Sub", "Mul", "Abs") for dtype in INTEGERS),
+        *(("Neg", dtype) for dtype in (np.int64, np.int32, np.int8)),
+    ],
+)
+def test_arithmetic_of_integers_wraps_around(operator: str, dtype: Any, tmp_path: Path) -> None:
+    x = np.array(ENDS).astype(dtype)
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    m = Maker()
+    given = [m.input("x", (len(x),), kind)]
+    if operator not in ("Neg", "Abs"):
+        given.append(m.input("y", (len(x), 1), kind))
+    y = m.add(operator, *given)
+    more = {"y": x[:, None]} if len(given) > 1 else {}
+    with np.errstate(over="ignore"):
+        check(tmp_path, m, y, m.add("Add", y, m.constant(100, dtype)), dtype=kind, x=x, **more)
+
+
 def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
     """They are refused; truth values are counted."""
     m = Maker(18)

@@ -290,8 +290,8 @@ class _Fusion:
             return not whole.is_integer
         if dtype is not DType.BOOL and dtype.is_integer != own.is_integer:
             return False
-        if dtype is DType.S64 and whole is DType.S32:
-            # Made s64 from s32, for what s32 does not hold.
+        if dtype in (DType.S32, DType.S64) and dtype is not whole:
+            # Made s64 from s32, for what that does not hold; or s32, to which results wrap around.
             return False
         return own is whole
 
