@@ -169,6 +169,15 @@ def test_reductions_of_integers(operator: str, dtype: Any, tmp_path: Path) -> No
         assert (found == REDUCTIONS[operator](x).astype(wanted)).all()
 
 
+@pytest.mark.parametrize("operator", [name for name in REDUCTIONS if name.startswith("Reduce")])
+def test_reductions_over_no_axes(operator: str, tmp_path: Path) -> None:
+    """Each element is reduced by itself."""
+    m = Maker(18)
+    y = m.add(operator, m.input("x", (3, 4)), noop_with_empty_axes=1)
+    x = X if operator != "ReduceLogSum" else abs(X)
+    check(tmp_path, m, m.add("Neg", y), x=x)
+
+
 def test_integers_made_wider(tmp_path: Path) -> None:
     """They are computed in what they were made."""
     m = Maker(18)

@@ -15,15 +15,16 @@ from kgen_runtime.dtypes import DType
 Reduction = Callable[[Builder, Value, int], Expression]
 
 
-def reduction(make: Reduction) -> Lower:
-    """The lowering of a reduction over the axes that a node names, all of them by default."""
+def reduction(make: Reduction, of_one: Reduction | None) -> Lower:
+    """The lowering of a reduction over the axes that a node names, all of them by default, or, if
+    it says so, none: `of_one` is the reduction of one element, where that is not the element."""
 
     def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
         x = one(given)
         named = optional(given, 1)
         axes = node.attribute("axes", ()) if named is None else integers(b, named, "axes")
         if not axes and node.attribute("noop_with_empty_axes", 0):
-            return x
+            return x if of_one is None else b.formula(of_one(b, x, 1), x.shape, x.dtype)
         found = tuple(sorted(axis % x.rank for axis in axes)) or tuple(range(x.rank))
         kept = tuple(1 if axis in found else n for axis, n in enumerate(x.shape))
         count = math.prod(x.shape[axis] for axis in found)
@@ -169,6 +170,12 @@ _REDUCTIONS: dict[str, Reduction] = {
     "ReduceSumSquare": lambda b, x, _: b.call("sum", b.call("mul", x, x)),
     "ReduceLogSum": in_floats(lambda b, x, _: b.call("log", b.call("sum", x))),
 }
+_OF_ONE: dict[str, Reduction] = {
+    "ReduceL1": of("abs"),
+    "ReduceL2": of("abs"),
+    "ReduceSumSquare": lambda b, x, _: b.call("mul", x, x),
+    "ReduceLogSum": in_floats(of("log")),
+}
 
 OPERATORS: tuple[Operator, ...] = (
     *(
@@ -176,7 +183,7 @@ OPERATORS: tuple[Operator, ...] = (
             name=name,
             family="row-wise",
             becomes=name.removeprefix("Reduce").lower(),
-            lower=reduction(make),
+            lower=reduction(make, _OF_ONE.get(name)),
         )
         for name, make in _REDUCTIONS.items()
     ),
