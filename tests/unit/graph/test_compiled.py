@@ -23,6 +23,7 @@ import kgen_runtime
 from kgen.errors import GraphError, TargetError
 from tests.onnx_models import Maker
 
+Make = Callable[[Maker], str]
 X = np.random.default_rng(1).standard_normal((3, 4)).astype(np.float32)
 WHOLE = np.array([2**53 + 1, -(2**53) - 1, 5], np.int64)
 
@@ -54,7 +55,7 @@ def like_data(m: Maker) -> str:
     return str(m.add("Mul", x, m.add("CastLike", m.constant(2, np.int64), x)))
 
 
-def chosen(truth: bool) -> Callable[[Maker], str]:
+def chosen(truth: bool) -> Make:
     """All of one side, which has fewer elements than the choice."""
 
     def make(m: Maker) -> str:
@@ -102,7 +103,7 @@ def vectors(m: Maker) -> str:
         *(repeated_heads, one_number, vectors),
     ],
 )
-def test_against_onnx(make: Callable[[Maker], str], tmp_path: Path) -> None:
+def test_against_onnx(make: Make, tmp_path: Path) -> None:
     m = Maker()
     output = make(m)
     others: dict[str, Any] = {"y": np.ones(5, np.float32)} if make is unused else {}
@@ -225,6 +226,45 @@ def test_arithmetic_of_integers_wraps_around(operator: str, dtype: Any, tmp_path
         check(tmp_path, m, y, m.add("Add", y, m.constant(100, dtype)), dtype=kind, x=x, **more)
 
 
+def sliced_mask(m: Maker) -> str:
+    """As GPT-2 takes it from a table of all."""
+    ends = [m.constant(v, np.int64) for v in ([1, 0], [4, 4], [0, 1])]
+    kept = m.add("Slice", m.input("mask", (5, 6), T.BOOL), *ends)
+    return str(m.add("Softmax", m.add("Where", kept, m.input("x", (3, 4)), m.constant(-1e9))))
+
+
+def turned_mask(m: Maker) -> str:
+    mask = m.add("Transpose", m.input("mask", (4, 3), T.BOOL))
+    return str(m.add("Where", mask, m.input("x", (3, 4)), m.constant(0.0)))
+
+
+def split_mask(m: Maker) -> str:
+    parts = m.add("Split", m.input("mask", (3, 8), T.BOOL), outputs=2, axis=1)
+    return str(m.add("Where", m.add("And", *parts), m.input("x", (3, 4)), m.constant(0.0)))
+
+
+def gathered_mask(m: Maker) -> str:
+    rows = m.add("Gather", m.input("mask", (5, 4), T.BOOL), m.constant([4, 0, 1], np.int64))
+    joined = m.add("Concat", rows, "mask", axis=0)
+    x = m.add("Concat", m.input("x", (3, 4)), m.weight(5, 4), axis=0)
+    return str(m.add("Where", joined, x, m.constant(0.0)))
+
+
+def cast_mask(m: Maker) -> str:
+    ends = [m.constant(v, np.int64) for v in ([1], [4], [0])]
+    kept = m.add("Cast", m.add("Slice", m.input("mask", (5, 4), T.BOOL), *ends), to=T.FLOAT)
+    return str(m.add("Add", kept, m.input("x", (3, 4))))
+
+
+@pytest.mark.parametrize("make", [sliced_mask, turned_mask, split_mask, gathered_mask, cast_mask])
+def test_views_of_truth_values(make: Make, tmp_path: Path) -> None:
+    m = Maker()
+    y = make(m)
+    shape = next(i for i in m.inputs if i.name == "mask").type.tensor_type.shape
+    mask = np.random.default_rng(2).integers(0, 2, [d.dim_value for d in shape.dim], bool)
+    check(tmp_path, m, y, x=X, mask=mask)
+
+
 def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
     """They are refused; truth values are counted."""
     m = Maker(18)
@@ -293,7 +333,7 @@ def along_an_axis(m: Maker) -> str:
         (along_an_axis, "has axis=0, which kgen does not know"),
     ],
 )
-def test_what_is_refused(make: Callable[[Maker], str], why: str, tmp_path: Path) -> None:
+def test_what_is_refused(make: Make, why: str, tmp_path: Path) -> None:
     m = Maker()
     onnx.save(m.model(make(m)), tmp_path / "m.onnx")
     with pytest.raises(GraphError, match=why):
