@@ -265,6 +265,70 @@ def test_views_of_truth_values(make: Make, tmp_path: Path) -> None:
     check(tmp_path, m, y, x=X, mask=mask)
 
 
+def signs(m: Maker) -> tuple[str, str]:
+    x = m.input("x", (3, 4))
+    return m.add("Greater", x, m.constant(0.0)), m.add("Less", x, m.constant(0.5))
+
+
+def padded_truth(m: Maker) -> str:
+    return str(m.add("Pad", signs(m)[0], m.constant([1, 0, 0, 2], np.int64)))
+
+
+def joined_truths(m: Maker) -> str:
+    return str(m.add("Concat", *signs(m), axis=1))
+
+
+def grown_truth(m: Maker) -> str:
+    truth = m.add("Cast", m.add("Relu", m.input("x", (3, 4))), to=T.BOOL)
+    return str(m.add("Expand", truth, m.constant([2, 3, 4], np.int64)))
+
+
+def chosen_truth(m: Maker) -> str:
+    """One of two, of which the other one is in memory."""
+    positive, small = signs(m)
+    return str(m.add("Not", m.add("Where", positive, small, m.input("mask", (3, 4), T.BOOL))))
+
+
+def equal_truths(m: Maker) -> str:
+    return str(m.add("Equal", *signs(m)))
+
+
+def truth_behind_a_product(m: Maker) -> str:
+    y = m.add("MatMul", m.input("x", (3, 4)), m.weight(4, 4))
+    masks = m.add("Less", "x", m.constant(0.0)), m.input("mask", (3, 4), T.BOOL)
+    return str(m.add("Where", m.add("Greater", y, m.constant(0.0)), *masks))
+
+
+def least_truth(m: Maker) -> str:
+    m.opset = 20
+    found = m.add("ReduceMin", signs(m)[1], m.constant([1], np.int64))
+    return str(m.add("Not", found))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [padded_truth, joined_truths, grown_truth, chosen_truth, equal_truths, truth_behind_a_product,
+     least_truth],
+)  # fmt: skip
+def test_truth_values_as_numbers(make: Make, tmp_path: Path) -> None:
+    m = Maker()
+    y = make(m)
+    more = {"mask": X > 1} if any(i.name == "mask" for i in m.inputs) else {}
+    check(tmp_path, m, y, dtype=T.BOOL, x=X, **more)
+
+
+def test_an_if_whose_results_are_truth_values(tmp_path: Path) -> None:
+    m = Maker()
+    x, zero = m.input("x", (3, 4)), m.constant(0.0)
+    branches = {}
+    for operator, branch in (("Greater", "then_branch"), ("Less", "else_branch")):
+        node = helper.make_node(operator, [x, zero], [operator])
+        result = helper.make_tensor_value_info(operator, T.BOOL, [3, 4])
+        branches[branch] = helper.make_graph([node], operator, [], [result])
+    y = m.add("If", m.input("c", (), T.BOOL), **branches)
+    check(tmp_path, m, y, dtype=T.BOOL, x=X, c=np.array(False))
+
+
 def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
     """They are refused; truth values are counted."""
     m = Maker(18)
