@@ -183,10 +183,12 @@ def seen(layout: Layout, size: int, name: str) -> Seen | None:
     stops = [a + (n - 1) * step + 1 for a, n, step in zip(starts, counts, by, strict=True)]
     if any(stop > n for stop, n in zip(stops, sizes, strict=True)):
         return None
-    # Axes of one element, where the layout has them behind its first moving axis.
+    # Axes of one element, where the layout has them behind its first moving axis. What lies between
+    # elements of the innermost is cut to one, and is the first such axis; else it is in front.
     rank = len(layout.shape)
     ones = [i for i in range(min(moving, default=rank), rank) if i not in moving]
-    shape = (*sizes, *(1 for _ in ones))
+    between = [len(order)] if outer > 1 else []
+    shape = (*sizes, *(1 for _ in ones[len(between) :]))
     if not shape:
         shape = (1,)
     if len(shape) > MAX_RANK:
@@ -195,11 +197,10 @@ def seen(layout: Layout, size: int, name: str) -> Seen | None:
     for axis, (start, stop, step, n) in enumerate(zip(starts, stops, by, sizes, strict=True)):
         if (start, stop, step) != (0, n, 1):
             found = view("slice", (found, axis, start, stop, step))
-    axis_of = {i: at for at, i in enumerate(order)} | {
-        i: len(sizes) + at for at, i in enumerate(ones)
-    }
-    between = [len(order)] if outer > 1 else []
-    wanted = [*between, *(axis_of[i] for i in range(rank) if i in axis_of)]
+    axis_of = {i: at for at, i in enumerate(order)}
+    axis_of |= zip(ones, [*between, *range(len(sizes), len(shape))], strict=False)
+    in_front = () if ones else between
+    wanted = [*in_front, *(axis_of[i] for i in range(rank) if i in axis_of)]
     if wanted != list(range(len(shape))) and len(wanted) == len(shape):
         walked = [axis for axis in wanted if axis < len(sizes)]
         if found.primitive is variable(name).primitive and walked == list(range(len(sizes))):

@@ -300,8 +300,8 @@ class _Reader:
         for i, (operand, value) in enumerate(operands):
             parameter = function.parameters[i]
             wants_truth = parameter in function.truths
-            if wants_truth and value.primitive is Primitive.INPUT:
-                # An input is a truth value where one is wanted: whether it is not zero.
+            if wants_truth and value.primitive in (Primitive.INPUT, Primitive.VIEW):
+                # An input, or a view, is a truth value where one is wanted: whether it is not zero.
                 value = call("not_equal", (value, 0.0), truth=True)
             if value.truth != wants_truth:
                 kind, wanted = ("a truth value", "a number")[:: 1 if value.truth else -1]

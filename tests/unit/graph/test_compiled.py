@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("onnx")
 import onnx
 from onnx import TensorProto as T
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import kgen
@@ -23,6 +24,7 @@ from kgen.errors import GraphError, TargetError
 from kgen.targets import find
 from tests.onnx_models import Maker
 
+Make = Callable[[Maker], str]
 X = np.random.default_rng(1).standard_normal((3, 4)).astype(np.float32)
 WHOLE = np.array([2**53 + 1, -(2**53) - 1, 5], np.int64)
 
@@ -54,7 +56,7 @@ def like_data(m: Maker) -> str:
     return str(m.add("Mul", x, m.add("CastLike", m.constant(2, np.int64), x)))
 
 
-def chosen(truth: bool) -> Callable[[Maker], str]:
+def chosen(truth: bool) -> Make:
     """All of one side, which has fewer elements than the choice."""
 
     def make(m: Maker) -> str:
@@ -102,7 +104,7 @@ def vectors(m: Maker) -> str:
         *(repeated_heads, one_number, vectors),
     ],
 )
-def test_against_onnx(make: Callable[[Maker], str], tmp_path: Path) -> None:
+def test_against_onnx(make: Make, tmp_path: Path) -> None:
     m = Maker()
     output = make(m)
     others: dict[str, Any] = {"y": np.ones(5, np.float32)} if make is unused else {}
@@ -133,6 +135,211 @@ def test_integers_that_no_f64_holds(operator: str, number: int, tmp_path: Path) 
     with np.errstate(over="ignore"):
         expected = {"Add": np.add, "Min": np.minimum, "Equal": np.equal}[operator](WHOLE, number)
     assert (found == expected).all()
+
+
+#: Distances that f32 does not have, in rows of both signs; -11 by 4 is no whole number.
+ROWS = np.array([[2**24 + 1, 2**24, 3, -1], [-(2**24) - 2, -(2**24) - 3, -5, -1], [-4, 2, -8, -1]])
+REDUCTIONS: dict[str, Callable[[Any], Any]] = {
+    "ReduceMax": lambda x: x.max(1), "ReduceMin": lambda x: x.min(1),
+    "ReduceSum": lambda x: x.sum(1), "ReduceL1": lambda x: abs(x).sum(1),
+    "ReduceSumSquare": lambda x: (x * x).sum(1), "ReduceProd": lambda x: x.prod(1),
+    "ReduceMean": lambda x: np.trunc(x.sum(1) / 4), "ReduceL2": lambda x: np.sqrt((x * x).sum(1)),
+    "ReduceLogSum": lambda x: np.log(x.sum(1)),
+    "ReduceLogSumExp": lambda x: np.log(np.exp(x).sum(1)),
+    "ArgMax": lambda x: x.argmax(1), "ArgMin": lambda x: x.argmin(1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", REDUCTIONS)
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_reductions_of_integers(operator: str, dtype: Any, tmp_path: Path) -> None:
+    m, is_place = Maker(18), operator.startswith("Arg")
+    wanted = dtype if not is_place else np.int64
+    given = [] if is_place else [m.constant([1], np.int64)]
+    at = {"axis": 1} if is_place else {}
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    y = m.add(operator, m.input("x", (3, 4), kind), *given, keepdims=0, **at)
+    model = m.model(y, dtype=helper.np_dtype_to_tensor_dtype(np.dtype(wanted)))
+    onnx.save(model, tmp_path / "m.onnx")
+    kgen.compile_model(tmp_path / "m.onnx", ["native"]).bundle.save(tmp_path / "m.kgen")
+    x = ROWS.astype(dtype)
+    if operator in ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp"):
+        x = abs(x) % 19
+    found = kgen_runtime.load(tmp_path / "m.kgen").program.run(x=x)
+    assert found.dtype == wanted
+    with np.errstate(over="ignore"):
+        assert (found == REDUCTIONS[operator](x).astype(wanted)).all()
+
+
+@pytest.mark.parametrize("operator", [name for name in REDUCTIONS if name.startswith("Reduce")])
+def test_reductions_over_no_axes(operator: str, tmp_path: Path) -> None:
+    """Each element is reduced by itself."""
+    m = Maker(18)
+    y = m.add(operator, m.input("x", (3, 4)), noop_with_empty_axes=1)
+    x = X if operator != "ReduceLogSum" else abs(X)
+    check(tmp_path, m, m.add("Neg", y), x=x)
+
+
+def test_integers_made_wider(tmp_path: Path) -> None:
+    """They are computed in what they were made."""
+    m = Maker(18)
+    x = m.add("Cast", m.input("x", (3, 4), T.INT32), to=T.INT64)
+    y, z = m.add("Mul", x, m.constant(3, np.int64)), m.add("ReduceSum", x)
+    check(tmp_path, m, y, z, dtype=T.INT64, x=np.full((3, 4), 2**30, np.int32))
+
+
+ENDS = [0, 5, -1, 127, 128, -128, -129, 200, 255, 256, 300, 2**31 - 1, -(2**31)]
+WIDE_ENDS = [*ENDS, 2**31, -(2**31) - 1, 2**32 + 7, 2**63 - 1, -(2**63)]
+INTEGERS = (np.int64, np.int32, np.int8, np.uint8)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("to", INTEGERS)
+def test_casts_of_integers_wrap_around(dtype: Any, to: Any, tmp_path: Path) -> None:
+    given = np.array(WIDE_ENDS if dtype is np.int64 else ENDS).astype(dtype)
+    kinds = [helper.np_dtype_to_tensor_dtype(np.dtype(t)) for t in (dtype, to)]
+    m = Maker()
+    y = m.add("Cast", m.input("x", given.shape, kinds[0]), to=kinds[1])
+    # What was cast is computed with as what it has become.
+    x = m.add("Mul", "x", m.constant(3, dtype))
+    z = m.add("Add", m.add("Cast", x, to=kinds[1]), m.constant(3, to))
+    with np.errstate(over="ignore"):
+        check(tmp_path, m, y, z, dtype=kinds[1], x=given)
+
+
+@pytest.mark.parametrize(
+    ("operator", "dtype"),
+    [
+        *((operator, dtype) for operator in ("Add", "Sub", "Mul", "Abs") for dtype in INTEGERS),
+        *(("Neg", dtype) for dtype in (np.int64, np.int32, np.int8)),
+    ],
+)
+def test_arithmetic_of_integers_wraps_around(operator: str, dtype: Any, tmp_path: Path) -> None:
+    x = np.array(ENDS).astype(dtype)
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    m = Maker()
+    given = [m.input("x", (len(x),), kind)]
+    if operator not in ("Neg", "Abs"):
+        given.append(m.input("y", (len(x), 1), kind))
+    y = m.add(operator, *given)
+    more = {"y": x[:, None]} if len(given) > 1 else {}
+    with np.errstate(over="ignore"):
+        check(tmp_path, m, y, m.add("Add", y, m.constant(100, dtype)), dtype=kind, x=x, **more)
+
+
+def sliced_mask(m: Maker) -> str:
+    """As GPT-2 takes it from a table of all."""
+    ends = [m.constant(v, np.int64) for v in ([1, 0], [4, 4], [0, 1])]
+    kept = m.add("Slice", m.input("mask", (5, 6), T.BOOL), *ends)
+    return str(m.add("Softmax", m.add("Where", kept, m.input("x", (3, 4)), m.constant(-1e9))))
+
+
+def turned_mask(m: Maker) -> str:
+    mask = m.add("Transpose", m.input("mask", (4, 3), T.BOOL))
+    return str(m.add("Where", mask, m.input("x", (3, 4)), m.constant(0.0)))
+
+
+def split_mask(m: Maker) -> str:
+    parts = m.add("Split", m.input("mask", (3, 8), T.BOOL), outputs=2, axis=1)
+    return str(m.add("Where", m.add("And", *parts), m.input("x", (3, 4)), m.constant(0.0)))
+
+
+def gathered_mask(m: Maker) -> str:
+    rows = m.add("Gather", m.input("mask", (5, 4), T.BOOL), m.constant([4, 0, 1], np.int64))
+    joined = m.add("Concat", rows, "mask", axis=0)
+    x = m.add("Concat", m.input("x", (3, 4)), m.weight(5, 4), axis=0)
+    return str(m.add("Where", joined, x, m.constant(0.0)))
+
+
+def cast_mask(m: Maker) -> str:
+    ends = [m.constant(v, np.int64) for v in ([1], [4], [0])]
+    kept = m.add("Cast", m.add("Slice", m.input("mask", (5, 4), T.BOOL), *ends), to=T.FLOAT)
+    return str(m.add("Add", kept, m.input("x", (3, 4))))
+
+
+@pytest.mark.parametrize("make", [sliced_mask, turned_mask, split_mask, gathered_mask, cast_mask])
+def test_views_of_truth_values(make: Make, tmp_path: Path) -> None:
+    m = Maker()
+    y = make(m)
+    shape = next(i for i in m.inputs if i.name == "mask").type.tensor_type.shape
+    mask = np.random.default_rng(2).integers(0, 2, [d.dim_value for d in shape.dim], bool)
+    check(tmp_path, m, y, x=X, mask=mask)
+
+
+def signs(m: Maker) -> tuple[str, str]:
+    x = m.input("x", (3, 4))
+    return m.add("Greater", x, m.constant(0.0)), m.add("Less", x, m.constant(0.5))
+
+
+def padded_truth(m: Maker) -> str:
+    return str(m.add("Pad", signs(m)[0], m.constant([1, 0, 0, 2], np.int64)))
+
+
+def joined_truths(m: Maker) -> str:
+    return str(m.add("Concat", *signs(m), axis=1))
+
+
+def grown_truth(m: Maker) -> str:
+    truth = m.add("Cast", m.add("Relu", m.input("x", (3, 4))), to=T.BOOL)
+    return str(m.add("Expand", truth, m.constant([2, 3, 4], np.int64)))
+
+
+def chosen_truth(m: Maker) -> str:
+    """One of two, of which the other one is in memory."""
+    positive, small = signs(m)
+    return str(m.add("Not", m.add("Where", positive, small, m.input("mask", (3, 4), T.BOOL))))
+
+
+def equal_truths(m: Maker) -> str:
+    return str(m.add("Equal", *signs(m)))
+
+
+def truth_behind_a_product(m: Maker) -> str:
+    y = m.add("MatMul", m.input("x", (3, 4)), m.weight(4, 4))
+    masks = m.add("Less", "x", m.constant(0.0)), m.input("mask", (3, 4), T.BOOL)
+    return str(m.add("Where", m.add("Greater", y, m.constant(0.0)), *masks))
+
+
+def least_truth(m: Maker) -> str:
+    m.opset = 20
+    found = m.add("ReduceMin", signs(m)[1], m.constant([1], np.int64))
+    return str(m.add("Not", found))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [padded_truth, joined_truths, grown_truth, chosen_truth, equal_truths, truth_behind_a_product,
+     least_truth],
+)  # fmt: skip
+def test_truth_values_as_numbers(make: Make, tmp_path: Path) -> None:
+    m = Maker()
+    y = make(m)
+    more = {"mask": X > 1} if any(i.name == "mask" for i in m.inputs) else {}
+    check(tmp_path, m, y, dtype=T.BOOL, x=X, **more)
+
+
+def test_an_if_whose_results_are_truth_values(tmp_path: Path) -> None:
+    m = Maker()
+    x, zero = m.input("x", (3, 4)), m.constant(0.0)
+    branches = {}
+    for operator, branch in (("Greater", "then_branch"), ("Less", "else_branch")):
+        node = helper.make_node(operator, [x, zero], [operator])
+        result = helper.make_tensor_value_info(operator, T.BOOL, [3, 4])
+        branches[branch] = helper.make_graph([node], operator, [], [result])
+    y = m.add("If", m.input("c", (), T.BOOL), **branches)
+    check(tmp_path, m, y, dtype=T.BOOL, x=X, c=np.array(False))
+
+
+def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
+    """They are refused; truth values are counted."""
+    m = Maker(18)
+    x, one = m.input("x", (3, 4), T.INT64), m.constant([1], np.int64)
+    mask = m.add("Cast", m.add("Equal", x, m.constant(0, np.int64)), to=T.INT64)
+    onnx.save(m.model(m.add("ReduceSum", mask, one), dtype=T.INT64), tmp_path / "m.onnx")
+    kgen.compile_model(tmp_path / "m.onnx", ["sm_80", "gfx942", "vulkan1.3"])
+    onnx.save(m.model(m.add("ReduceSum", x, one), dtype=T.INT64), tmp_path / "m.onnx")
+    with pytest.raises(TargetError, match="computed in s64, and sm_80 folds f32, s32"):
+        kgen.compile_model(tmp_path / "m.onnx", ["sm_80"])
 
 
 def selu(x: Any) -> Any:
@@ -219,7 +426,7 @@ def test_shapes_are_sizes_of_any_library(tmp_path: Path) -> None:
         (along_an_axis, "has axis=0, which kgen does not know"),
     ],
 )
-def test_what_is_refused(make: Callable[[Maker], str], why: str, tmp_path: Path) -> None:
+def test_what_is_refused(make: Make, why: str, tmp_path: Path) -> None:
     m = Maker()
     onnx.save(m.model(make(m)), tmp_path / "m.onnx")
     with pytest.raises(GraphError, match=why):

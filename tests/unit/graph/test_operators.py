@@ -176,6 +176,25 @@ def split(m: Maker) -> str:
     return str(m.add("Add", m.add("ReduceSum", b, m.constant([1], np.int64)), a))
 
 
+def one_column(m: Maker) -> str:
+    """One element of each row, cut from wider ones."""
+    ends = [m.constant([v], np.int64) for v in (1, 2, 1)]
+    return str(m.add("Slice", m.input("x", (4, 6)), *ends))
+
+
+def column(operator: str, *inputs: str) -> Make:
+    def make(m: Maker) -> str:
+        x = m.add("Mul", one_column(m), m.weight(4, 1))
+        given = [m.constant([1], np.int64) if name == "axes" else m.weight(1) for name in inputs]
+        return str(m.add(operator, x, *given))
+
+    return make
+
+
+def repeated_column(m: Maker) -> str:
+    return str(m.add("Tile", one_column(m), m.constant([1, 3], np.int64)))
+
+
 def rotated(m: Maker) -> str:
     """Half of each row negated and put in front, as rotary embeddings have it."""
     x = m.add("Mul", m.input("x", (3, 8)), m.weight(8))
@@ -278,6 +297,9 @@ CASES: dict[str, Make] = {
     "Reshape": heads, "MatMul": heads, "batched": batched, "vectors": vectors, "Gemm": gemm,
     "CumSum": cumulative(), "CumSum, back": cumulative(reverse=1, exclusive=1),
     "Slice": slices, "Split": split, "Concat": rotated, "Pad": padded, "Tile": tiled,
+    "Softmax of a column": column("Softmax"), "LogSoftmax of a column": column("LogSoftmax"),
+    "ReduceSum of a column": column("ReduceSum", "axes"), "Tile of a column": repeated_column,
+    "LayerNormalization of a column": column("LayerNormalization", "scale", "shift"),
     "Expand": expanded, "Gather": gathered, "old softmax": old_softmax, "Conv": conv,
     "TensorScatter": written_cache(), "TensorScatter round": written_cache(mode="circular"),
     "Conv plain": conv_2d(), "Conv padded": conv_2d(pads=[1, 0, 2, 1]),

@@ -290,6 +290,9 @@ class _Fusion:
             return not whole.is_integer
         if dtype is not DType.BOOL and dtype.is_integer != own.is_integer:
             return False
+        if dtype in (DType.S32, DType.S64) and dtype is not whole:
+            # Made s64 from s32, for what that does not hold; or s32, to which results wrap around.
+            return False
         return own is whole
 
     def computed(self, lazy: Lazy) -> DType:

@@ -29,6 +29,7 @@ from kgen.ops.expression import (
     view,
     with_arguments,
 )
+from kgen.ops.registry import functions
 from kgen.ops.views import has_views
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
@@ -114,7 +115,7 @@ class _Lowering:
 
     def formula(self, root: str) -> None:
         lazy = self.fused.formulas[root]
-        expression = lazy.expression
+        expression = typed(lazy.expression)
         if lazy.axes and not lazy.value.dtype.is_integer:
             expression = without_cast(expression)
         expression = recognised(expression)
@@ -162,7 +163,7 @@ class _Lowering:
             expression = call("cast", (expression,))
         spec = elementwise(expression, shapes, tuple(dtypes), value.dtype)
         if math.prod(spec.output_shape(OUT)) < math.prod(domain):
-            whole = view("expand", (expression, *domain))
+            whole = typed(view("expand", (expression, *domain)))
             spec = elementwise(whole, shapes, tuple(dtypes), value.dtype)
         self.call(spec, bindings, into or value.id, nodes)
 
@@ -209,12 +210,12 @@ class _Lowering:
         self.call(spec, bindings, lazy.value.id, nodes)
 
     def row_dtypes(self, leaves: Mapping[str, Leaf]) -> dict[str, DType]:
-        """The inputs' types: their own, but not integers alone, nor f64 beside other floats, which
-        would be computed in."""
+        """The inputs' types: their own, but not f64 beside other floats, which would be computed
+        in."""
         found = {name: self.buffers[leaf.root].dtype for name, leaf in leaves.items()}
         floats = [dtype for dtype in found.values() if not dtype.is_integer]
-        if not floats or (DType.F64 in floats and len(set(floats)) > 1):
-            return dict.fromkeys(found, floats[0] if floats else DType.F32)
+        if DType.F64 in floats and len(set(floats)) > 1:
+            return dict.fromkeys(found, floats[0])
         return found
 
     def copied(self, leaf: Leaf, sizes: Shape, dtype: DType, fresh: bool = False) -> str:
@@ -326,7 +327,7 @@ class _Lowering:
         lazy = self.fused.formulas.get(root)
         if lazy is None:
             return "x", {}, {}
-        whole = lazy.expression
+        whole = typed(lazy.expression)
         if lazy.value.dtype is not product.dtype:
             whole = without_cast(whole)
         renamed: dict[str, Expression] = {}
@@ -355,6 +356,32 @@ class _Lowering:
     ) -> None:
         bound = {**bindings, "out": Binding(buffer=writes)}
         self.calls.append(Call(spec=spec, bindings=bound, writes=(writes,), nodes=nodes))
+
+
+def typed(expression: Expression) -> Expression:
+    """With truth values as 1 and 0 where a view or a function takes numbers, and numbers that are
+    computed as truth values where these are taken. What is in memory is taken as either."""
+    done: dict[Expression, Expression] = {}
+    for step in steps(expression):
+        arguments = []
+        for wanted, argument in zip(takes_truths(step), step.arguments, strict=True):
+            found = done[argument]
+            if found.truth and not wanted:
+                found = call("where", (found, 1.0, 0.0))
+            elif wanted and not found.truth and found.primitive is Primitive.CALL:
+                found = call("not_equal", (found, 0.0), truth=True)
+            arguments.append(found)
+        same = tuple(arguments) == step.arguments
+        done[step] = step if same else with_arguments(step, tuple(arguments))
+    return done[expression]
+
+
+def takes_truths(step: Expression) -> tuple[bool, ...]:
+    """Of each argument of a step, whether it is taken as a truth value."""
+    if step.primitive is not Primitive.CALL:
+        return (False,) * len(step.arguments)
+    function = functions()[step.name]
+    return tuple(name in function.truths for name in function.parameters[: len(step.arguments)])
 
 
 def without_cast(expression: Expression) -> Expression:

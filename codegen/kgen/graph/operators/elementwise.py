@@ -36,6 +36,27 @@ def function(name: str, **attributes: float) -> Lower:
     return formula(make)
 
 
+def wrapped(b: Builder, found: Expression, dtype: DType) -> Expression:
+    """A whole number modulo 2**n, as an integer of n bits has it; what kernels write saturates."""
+    assert dtype.limits is not None
+    least, largest = dtype.limits
+    size = largest - least + 1
+    if not least:
+        return b.call("mod", found, size)
+    return b.call("add", b.call("mod", b.call("sub", found, least), size), least)
+
+
+def arithmetic(name: str) -> Lower:
+    """A function whose results an integer may not hold. Those of 8 bits are computed in more, and
+    wrap around as others do by themselves."""
+
+    def make(b: Builder, node: Node, values: list[Value]) -> Expression:
+        found = b.call(name, *values)
+        return wrapped(b, found, b.result.dtype) if b.result.dtype in BYTES else found
+
+    return formula(make)
+
+
 def folded(name: str) -> Lower:
     """Of any number of inputs, as many at once as a kernel takes."""
 
@@ -61,6 +82,8 @@ def gelu(b: Builder, node: Node, values: list[Value]) -> Expression:
     return b.call("gelu_tanh" if is_tanh else "gelu", *values)
 
 
+#: Integers that no kernel computes in.
+BYTES = (DType.S8, DType.U8)
 #: What Selu's attributes are where a node has none: the numbers of its authors.
 SELU = {"alpha": SELU_ALPHA, "gamma": SELU_SCALE}
 
@@ -136,9 +159,17 @@ def cast(b: Builder, node: Node, given: list[Value | None]) -> Value:
         found = b.call("where", x, 1.0, 0.0)
     elif to.is_integer and not x.dtype.is_integer:
         found = b.call("trunc", x)
+    elif to.is_integer and not holds(to, x.dtype):
+        found = wrapped(b, found, to)
     else:
         found = b.call("cast", x)
     return b.formula(found, x.shape, to)
+
+
+def holds(dtype: DType, other: DType) -> bool:
+    """Whether an integer's type has all numbers of another's."""
+    assert dtype.limits is not None and other.limits is not None
+    return bool(dtype.limits[0] <= other.limits[0] and other.limits[1] <= dtype.limits[1])
 
 
 def batch_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
@@ -182,13 +213,13 @@ def same(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
 #: Operators that are functions of the same arguments, under kgen's names.
 _PLAIN = {
-    "Abs": "abs", "Ceil": "ceil", "Cos": "cos", "Erf": "erf", "Exp": "exp", "Floor": "floor",
-    "HardSwish": "hard_swish", "Log": "log", "Mish": "mish", "Neg": "neg", "Pow": "pow",
+    "Ceil": "ceil", "Cos": "cos", "Erf": "erf", "Exp": "exp", "Floor": "floor",
+    "HardSwish": "hard_swish", "Log": "log", "Mish": "mish", "Pow": "pow",
     "Reciprocal": "reciprocal", "Relu": "relu", "Round": "round",
     "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin", "Softplus": "softplus",
     "Softsign": "softsign", "Sqrt": "sqrt", "Tanh": "tanh",
-    "Add": "add", "Mul": "mul", "Sub": "sub",
 }  # fmt: skip
+_ARITHMETIC = {"Abs": "abs", "Add": "add", "Mul": "mul", "Neg": "neg", "Sub": "sub"}
 _TRUTHS = {
     "And": "logical_and", "Equal": "equal", "Greater": "greater",
     "GreaterOrEqual": "greater_equal", "IsNaN": "isnan", "Less": "less",
@@ -199,6 +230,10 @@ OPERATORS: tuple[Operator, ...] = (
     *(
         Operator(name=name, family="element-wise", becomes=kgen, lower=function(kgen))
         for name, kgen in _PLAIN.items()
+    ),
+    *(
+        Operator(name=name, family="element-wise", becomes=kgen, lower=arithmetic(kgen))
+        for name, kgen in _ARITHMETIC.items()
     ),
     *(
         Operator(name=name, family="element-wise", becomes=kgen, lower=function(kgen))

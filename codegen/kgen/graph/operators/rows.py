@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from kgen.graph.ir import Builder, Value
+from kgen.graph.ir import Builder, Formula, Value
 from kgen.graph.operators.registry import Lower, Operator, integers, one, optional
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression, view
+from kgen_runtime.dtypes import DType
+
+#: The formula of a reduction of a value's rows of so many elements.
+Reduction = Callable[[Builder, Value, int], Expression]
 
 
-def reduction(make: Callable[[Builder, Value], Expression]) -> Lower:
-    """The lowering of a reduction over the axes that a node names, all of them by default."""
+def reduction(make: Reduction, of_one: Reduction | None) -> Lower:
+    """The lowering of a reduction over the axes that a node names, all of them by default, or, if
+    it says so, none: `of_one` is the reduction of one element, where that is not the element."""
 
     def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
         x = one(given)
         named = optional(given, 1)
         axes = node.attribute("axes", ()) if named is None else integers(b, named, "axes")
         if not axes and node.attribute("noop_with_empty_axes", 0):
-            return x
+            return x if of_one is None else b.formula(of_one(b, x, 1), x.shape, x.dtype)
         found = tuple(sorted(axis % x.rank for axis in axes)) or tuple(range(x.rank))
         kept = tuple(1 if axis in found else n for axis, n in enumerate(x.shape))
-        value = b.formula(make(b, x), kept, x.dtype, found)
+        count = math.prod(x.shape[axis] for axis in found)
+        value = b.formula(make(b, x, count), kept, x.dtype, found)
         if node.attribute("keepdims", 1):
             return value
         return b.reshape(value, [n for axis, n in enumerate(x.shape) if axis not in found])
@@ -29,8 +36,41 @@ def reduction(make: Callable[[Builder, Value], Expression]) -> Lower:
     return lower
 
 
-def of(name: str) -> Callable[[Builder, Value], Expression]:
-    return lambda b, x: b.call(name, x)
+def of(name: str) -> Reduction:
+    return lambda b, x, _: b.call(name, x)
+
+
+def total(b: Builder, x: Value, _: int) -> Expression:
+    """A sum. Truth values that were made integers are counted in f32, which is exact for as many
+    columns as a row may have: GPUs lack rows of s64."""
+    at = x.operation
+    if x.dtype.is_integer and isinstance(at, Formula):
+        truths = [name for name in at.operands if b.values[name].dtype is DType.BOOL]
+        if truths and at.expression == b.call("where", b.values[truths[0]], 1.0, 0.0):
+            return b.call("sum", at.expression)
+    return b.call("sum", x)
+
+
+def mean(b: Builder, x: Value, count: int) -> Expression:
+    """Of integers their sum, which is divided and rounded toward zero."""
+    if not x.dtype.is_integer:
+        return b.call("mean", x)
+    found = b.call("sum", x)
+    below = b.call("neg", b.call("floor_divide", b.call("neg", found), count))
+    return b.call("where", b.call("less", found, 0), below, b.call("floor_divide", found, count))
+
+
+def in_floats(make: Reduction) -> Reduction:
+    """A reduction by functions that integers lack: of these it is computed in f32, and rounded
+    toward zero."""
+
+    def made(b: Builder, x: Value, count: int) -> Expression:
+        if not x.dtype.is_integer:
+            return make(b, x, count)
+        wide = b.formula(b.call("cast", x), x.shape, DType.F32)
+        return b.call("trunc", make(b, wide, count))
+
+    return made
 
 
 def softmax(name: str) -> Lower:
@@ -118,17 +158,23 @@ def cumulative_sum(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return x
 
 
-_REDUCTIONS: dict[str, Callable[[Builder, Value], Expression]] = {
-    "ReduceMean": of("mean"),
-    "ReduceSum": of("sum"),
+_REDUCTIONS: dict[str, Reduction] = {
+    "ReduceMean": mean,
+    "ReduceSum": total,
     "ReduceMax": of("amax"),
     "ReduceMin": of("amin"),
     "ReduceProd": of("prod"),
     "ReduceL1": of("l1"),
-    "ReduceL2": of("l2"),
-    "ReduceLogSumExp": of("logsumexp"),
-    "ReduceSumSquare": lambda b, x: b.call("sum", b.call("mul", x, x)),
-    "ReduceLogSum": lambda b, x: b.call("log", b.call("sum", x)),
+    "ReduceL2": in_floats(of("l2")),
+    "ReduceLogSumExp": in_floats(of("logsumexp")),
+    "ReduceSumSquare": lambda b, x, _: b.call("sum", b.call("mul", x, x)),
+    "ReduceLogSum": in_floats(lambda b, x, _: b.call("log", b.call("sum", x))),
+}
+_OF_ONE: dict[str, Reduction] = {
+    "ReduceL1": of("abs"),
+    "ReduceL2": of("abs"),
+    "ReduceSumSquare": lambda b, x, _: b.call("mul", x, x),
+    "ReduceLogSum": in_floats(of("log")),
 }
 
 OPERATORS: tuple[Operator, ...] = (
@@ -137,7 +183,7 @@ OPERATORS: tuple[Operator, ...] = (
             name=name,
             family="row-wise",
             becomes=name.removeprefix("Reduce").lower(),
-            lower=reduction(make),
+            lower=reduction(make, _OF_ONE.get(name)),
         )
         for name, make in _REDUCTIONS.items()
     ),

@@ -3,7 +3,9 @@
 A formula that depends on its inputs only by way of one part of it is a function of that part. It is
 computed at some numbers from the mathematical definitions, and if it agrees there with a function
 of the scalar language, it is that function: `x * 0.5 * (1 + erf(x / 1.4142135))` is gelu(x),
-however it is written. A function has its own accuracy and, on some targets, its own better form.
+however it is written. Numbers far from zero and near to it, infinities and NaN are among them, so
+that no bound, no small summand and no guard is taken for nothing. A function has its own accuracy
+and, on some targets, its own better form.
 """
 
 from __future__ import annotations
@@ -23,6 +25,13 @@ NAMES = ("gelu", "gelu_tanh", "silu", "hard_swish", "mish", "softplus", "sigmoid
 #: and the value: constants are rounded to f32.
 POINTS = (-7.3, -3.1, -2.6, -1.7, -0.9, -0.31, -0.04, 0.02, 0.13, 0.5, 1.0, 1.3, 2.2, 2.9, 3.4, 6.1)
 CLOSE = 4e-7
+#: Where bounds, summands against zeros and guards show, and how near values must come there,
+#: relative to themselves: 1 - 2**-23 is not 1.
+FAR = (
+    -1e30, -1e5, -80.0, -40.0, -20.0, -12.0, 0.0, 1e-30, 1e-12,
+    12.0, 20.0, 40.0, 80.0, 1e5, 1e30, math.inf, math.nan,
+)  # fmt: skip
+CLOSE_FAR = 1e-7
 #: Steps that a function is written in at most.
 MOST_STEPS = 14
 
@@ -43,9 +52,11 @@ def _named(whole: Expression) -> Expression:
     for part in _waists(whole):
         values = tuple(_value(whole, part, point) for point in POINTS)
         for name in NAMES:
-            known = _values(name)
-            if whole.name != name and all(
-                _agree(a, b, x) for a, b, x in zip(values, known, POINTS, strict=True)
+            known = _values(name, POINTS)
+            if (
+                whole.name != name
+                and all(_agree(a, b, x) for a, b, x in zip(values, known, POINTS, strict=True))
+                and _agrees_far(name, whole, part)
             ):
                 return call_of(name, part)
     return whole
@@ -60,6 +71,24 @@ def _agree(a: float, b: float, x: float) -> bool:
     if math.isnan(a) or math.isnan(b):
         return math.isnan(a) and math.isnan(b)
     return abs(a - b) <= CLOSE * max(abs(x) if abs(b) < abs(x) else abs(b), 1e-3)
+
+
+def _agrees_far(name: str, whole: Expression, part: Expression) -> bool:
+    known = _values(name, FAR)
+    return all(_agree_far(_value(whole, part, x), b, x) for b, x in zip(known, FAR, strict=True))
+
+
+def _agree_far(a: float, b: float, x: float) -> bool:
+    if a == b or (math.isnan(a) and math.isnan(b)):
+        return True
+    if not math.isfinite(a):
+        # Parts may overflow where the function does not: log(1 + exp(x)).
+        return abs(x) > 1
+    if a == 0 and x < 0:
+        # Of 1 + erf(x) and 1 + tanh(x) nothing is left in f64.
+        return abs(b) < 1e-16 * abs(x)
+    # Far below zero a constant of f32 is an exponent's, which grows as the square of x.
+    return abs(a - b) < CLOSE_FAR * abs(b) * (1 + x * x if x < 0 else 1)
 
 
 def _waists(whole: Expression) -> list[Expression]:
@@ -114,11 +143,11 @@ def _value(whole: Expression, part: Expression, x: float) -> float:
 
 
 @lru_cache
-def _values(name: str) -> tuple[float, ...]:
+def _values(name: str, points: tuple[float, ...]) -> tuple[float, ...]:
     m = Scalars()
     defaults = functions()[name].defaults
     values = []
-    for x in POINTS:
+    for x in points:
         try:
             values.append(float(DEFINITIONS[name](m, x, *defaults)))
         except (ArithmeticError, ValueError):
