@@ -176,6 +176,18 @@ def split(m: Maker) -> str:
     return str(m.add("Add", m.add("ReduceSum", b, m.constant([1], np.int64)), a))
 
 
+def one_part(opset: int, *sizes: int, **attributes: Any) -> Make:
+    """Of three parts only the one in the middle is used."""
+
+    def make(m: Maker) -> str:
+        m.opset = opset
+        named = [m.constant(sizes, np.int64)] if sizes else []
+        _, part, _ = m.add("Split", m.input("x", (2, 7)), *named, outputs=3, axis=1, **attributes)
+        return str(m.add("Neg", part))
+
+    return make
+
+
 def rotated(m: Maker) -> str:
     """Half of each row negated and put in front, as rotary embeddings have it."""
     x = m.add("Mul", m.input("x", (3, 8)), m.weight(8))
@@ -265,6 +277,8 @@ CASES: dict[str, Make] = {
     "Reshape": heads, "MatMul": heads, "batched": batched, "vectors": vectors, "Gemm": gemm,
     "CumSum": cumulative(), "CumSum, back": cumulative(reverse=1, exclusive=1),
     "Slice": slices, "Split": split, "Concat": rotated, "Pad": padded, "Tile": tiled,
+    "Split, one part": one_part(17, 2, 4, 1), "Split, of equal ones": one_part(18, num_outputs=3),
+    "Split, by an attribute": one_part(11, split=[3, 2, 2]),
     "Expand": expanded, "Gather": gathered, "old softmax": old_softmax, "Conv": conv,
     "TensorScatter": written_cache(), "TensorScatter round": written_cache(mode="circular"),
     "Conv plain": conv_2d(), "Conv padded": conv_2d(pads=[1, 0, 2, 1]),

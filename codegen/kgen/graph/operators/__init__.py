@@ -57,7 +57,7 @@ IMPLIED: Mapping[str, Collection[str]] = {
     "RMSNormalization": ("stash_type",),
     "RNN": ("hidden_size", "output_sequence"),
     "Reshape": ("allowzero", "shape"),
-    "Split": ("num_outputs", "split"),
+    "Split": ("num_outputs",),
     "Squeeze": ("axes",),
     "TensorScatter": ("mode",),
     "Unsqueeze": ("axes",),

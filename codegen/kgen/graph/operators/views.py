@@ -67,9 +67,21 @@ def slices(b: Builder, node: Node, given: list[Value | None]) -> Value:
 def split(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value, ...]:
     x = one(given)
     axis = node.attribute("axis", 0) % x.rank
-    sizes = [b.tensors[name].shape[axis] for name in node.outputs]
+    sizes = part_sizes(b, node, optional(given, 1), x.shape[axis])
     starts = [0, *accumulate(sizes)]
     return tuple(b.slice(x, axis, a, n) for a, n in zip(starts, sizes, strict=False))
+
+
+def part_sizes(b: Builder, node: Node, named: Value | None, n: int) -> Sequence[int]:
+    """How many of n places each part of a Split has: as the node says, else equally many, the last
+    part what is left. Parts that nothing takes have no shape in the model."""
+    if named is not None:
+        return integers(b, named, "sizes")
+    if sizes := node.attribute("split", ()):
+        return sizes  # type: ignore[no-any-return]
+    count = len(node.outputs)
+    each = -(-n // count)
+    return [min(each, n - i * each) for i in range(count)]
 
 
 def concat(b: Builder, node: Node, given: list[Value | None]) -> Value:
