@@ -85,6 +85,18 @@ def repeated_heads(m: Maker) -> str:
     return str(m.add("Reshape", x, m.constant([2, 4, 3, 5], np.int64)))
 
 
+def row_of_a_place(m: Maker) -> str:
+    """By an index of no axes, as PyTorch's Embedding of one number: the place of the greatest of a
+    row, and an element of several."""
+    x = m.input("x", (3, 4))
+    row = m.add("Gather", x, m.constant(1, np.int64))
+    place = m.add("ArgMax", row, axis=0, keepdims=0)
+    places = m.add("ArgMin", x, axis=0, keepdims=0)
+    column = m.add("Gather", x, place, axis=1)
+    other = m.add("Gather", x, m.add("Gather", places, m.constant(2, np.int64)))
+    return str(m.add("Concat", column, m.add("Exp", other), axis=0))
+
+
 def one_number(m: Maker) -> str:
     return str(m.add("ReduceMax", m.input("x", (3, 4)), keepdims=0))
 
@@ -98,7 +110,7 @@ def vectors(m: Maker) -> str:
     "make",
     [
         *(beside_rows, unused, like_data, chosen(True), chosen(False), wide_choice, all_true),
-        *(repeated_heads, one_number, vectors),
+        *(repeated_heads, row_of_a_place, one_number, vectors),
     ],
 )
 def test_against_onnx(make: Callable[[Maker], str], tmp_path: Path) -> None:

@@ -164,8 +164,11 @@ def gather(b: Builder, node: Node, given: list[Value | None]) -> Value:
         if places.min() < 0 or places.max() >= x.shape[axis]:
             raise b.refusal(f"has an index outside of the {x.shape[axis]} places of axis {axis}")
         return b.reshape(at_places(b, x, axis, places), shape)
-    found = view("gather", (b.tensor(x), b.tensor(index), axis))
-    return b.formula(found, shape, x.dtype)
+    # A kernel's tensor has an axis at least: an index of none looks up one row.
+    at = b.reshape(index, index.shape or (1,))
+    found = view("gather", (b.tensor(x), b.tensor(at), axis))
+    rows = b.formula(found, (*x.shape[:axis], *at.shape, *x.shape[axis + 1 :]), x.dtype)
+    return b.reshape(rows, shape)
 
 
 def tile(b: Builder, node: Node, given: list[Value | None]) -> Value:
