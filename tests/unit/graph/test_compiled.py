@@ -97,6 +97,12 @@ def row_of_a_place(m: Maker) -> str:
     return str(m.add("Concat", column, m.add("Exp", other), axis=0))
 
 
+def gate_of_what_is_padded(m: Maker) -> str:
+    """Where the constant is, it meets other constants."""
+    pads = m.constant([0, 1, 0, 1], np.int64)
+    return str(m.add("Sigmoid", m.add("Pad", m.input("x", (3, 4)), pads, m.constant(1.5))))
+
+
 def one_number(m: Maker) -> str:
     return str(m.add("ReduceMax", m.input("x", (3, 4)), keepdims=0))
 
@@ -110,7 +116,7 @@ def vectors(m: Maker) -> str:
     "make",
     [
         *(beside_rows, unused, like_data, chosen(True), chosen(False), wide_choice, all_true),
-        *(repeated_heads, row_of_a_place, one_number, vectors),
+        *(repeated_heads, row_of_a_place, gate_of_what_is_padded, one_number, vectors),
     ],
 )
 def test_against_onnx(make: Callable[[Maker], str], tmp_path: Path) -> None:
