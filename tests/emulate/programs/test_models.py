@@ -115,6 +115,28 @@ def test_on_the_command_line(
     assert "has no input x, which the program has" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("opset", "operator", "scales", "attributes"),
+    [
+        (11, "Softmax", None, {}),
+        (11, "LogSoftmax", None, {"axis": 2}),
+        (17, "Resize", [1, 1, 1.7, 0.6], {"mode": "linear"}),
+    ],
+)
+def test_what_onnx_computes_otherwise(
+    opset: int, operator: str, scales: list[float] | None, attributes: Any, tmp_path: Path
+) -> None:
+    """Axes of an old Softmax, and elements between aligned corners."""
+    m = Maker(opset)
+    given = ["", m.constant(scales)] if scales else []
+    more: Any = {"coordinate_transformation_mode": "align_corners"} if scales else {}
+    y = m.add(operator, m.input("x", (1, 2, 4, 5)), *given, **attributes, **more)
+    onnx.save(m.model(y), tmp_path / "m.onnx")
+    bundle = kgen.compile_model(tmp_path / "m.onnx", ["native"]).bundle
+    (program,) = bundle.manifest.programs
+    assert verified(bundle, program, truth(tmp_path / "m.onnx", program)).passed
+
+
 TARGETS = ["native", "vulkan1.3", "sm_80", "gfx942"]
 
 

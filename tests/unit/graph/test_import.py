@@ -158,6 +158,44 @@ def test_what_is_computed_from_shapes_is_folded() -> None:
     assert found.tensors[found.outputs[0]].shape == (3, 2, 2)
 
 
+#: Numbers that onnx's own reference folds to others.
+NUMBERS = np.linspace(-1, 2, 24, dtype=np.float32).reshape(2, 3, 4) ** 3
+SOFTMAX = np.exp(NUMBERS) / np.exp(NUMBERS).sum((1, 2), keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("opset", "operator", "given", "attributes", "expected"),
+    [
+        (11, "Softmax", [], {}, SOFTMAX),
+        (11, "LogSoftmax", [], {"axis": -2}, np.log(SOFTMAX)),
+        (13, "Softmax", [], {"axis": 0}, 1 / (1 + np.exp(NUMBERS[::-1] - NUMBERS))),
+        (
+            *(13, "BatchNormalization", [[1, 2, 3], [0, 1, 2], [3, 2, 1], [4, 1, 4]]),
+            {"epsilon": 0.0},
+            (NUMBERS - [[3], [2], [1]]) / [[2], [1], [2]] * [[1], [2], [3]] + [[0], [1], [2]],
+        ),
+        (
+            *(17, "Resize", [[], [1, 1, 1.7]]),
+            {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+            [[np.interp(np.arange(6) * 0.6, range(4), row) for row in m] for m in NUMBERS],
+        ),
+        (
+            *(17, "MaxPool", []),
+            {"kernel_shape": [2], "strides": [3], "auto_pad": "SAME_LOWER"},
+            NUMBERS[..., [0, 3]],
+        ),
+    ],
+)
+def test_constants_are_what_operators_are_defined_as(
+    opset: int, operator: str, given: list[Any], attributes: dict[str, Any], expected: Any
+) -> None:
+    m = Maker(opset)
+    y = m.add(operator, m.constant(NUMBERS), *map(m.constant, given), **attributes)
+    found = imported(m.model(m.add("Add", m.input("x", (1,)), y)), {}, OPERATORS)
+    assert len(found.nodes) == 1
+    np.testing.assert_allclose(found.constants[y], expected, rtol=1e-5, atol=1e-6)
+
+
 def test_a_matrix_that_nodes_give_on_is_one_matrix() -> None:
     """By many Identity nodes: as torch.onnx.export writes weights that layers share."""
     m = Maker()
