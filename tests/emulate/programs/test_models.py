@@ -137,6 +137,30 @@ def test_what_onnx_computes_otherwise(
     assert verified(bundle, program, truth(tmp_path / "m.onnx", program)).passed
 
 
+@pytest.mark.parametrize(("opset", "axis"), [(10, None), (13, 0), (17, -1)])
+def test_weights_that_were_quantised_before_opset_19(
+    opset: int, axis: int | None, tmp_path: Path
+) -> None:
+    m = Maker(opset)
+    numbers = m.rng.integers(-127, 128, (3, 5))
+    count: Any = () if axis is None else numbers.shape[axis]
+    scale, zero = m.rng.uniform(0.01, 0.03, count).astype("f"), m.rng.integers(-9, 9, count)
+    given = [m.constant(numbers, np.int8), m.constant(scale), m.constant(zero, np.int8)]
+    more = {} if axis is None else {"axis": axis}
+    weights = m.add("DequantizeLinear", *given, **more)
+    y = m.add("MatMul", m.input("x", (2, 3)), weights)
+    onnx.save(m.model(y), tmp_path / "m.onnx")
+    bundle = kgen.compile_model(tmp_path / "m.onnx", ["native"]).bundle
+    (program,) = bundle.manifest.programs
+    expected = truth(tmp_path / "m.onnx", program)
+    found = verified(bundle, program, expected)
+    assert found.passed and len(found.steps) == 1
+    if axis == 0:
+        scale, zero = scale[:, None], zero[:, None]
+    exact = expected.inputs["x"].astype(float) @ ((numbers - zero) * scale.astype(float))
+    np.testing.assert_allclose(expected.exact[y], exact, rtol=1e-6)
+
+
 TARGETS = ["native", "vulkan1.3", "sm_80", "gfx942"]
 
 

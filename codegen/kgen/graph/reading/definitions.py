@@ -5,8 +5,8 @@ with the kernels. The import folds constants by some of them, so that what a mod
 against and what it becomes agree. onnx's own takes the batch's statistics for a BatchNormalization
 before opset 14, one axis alone for a Softmax before opset 13, and a part of an element for one
 between aligned corners; makes one maximum of all channels (GlobalMaxPool), pads the wrong side
-(auto_pad=SAME_LOWER of poolings), has no groups of transposed convolutions and one direction of
-recurrent layers, and resizes pixel by pixel.
+(auto_pad=SAME_LOWER of poolings), has no DequantizeLinear before opset 19, no groups of transposed
+convolutions and one direction of recurrent layers, and resizes pixel by pixel.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_23 as OnnxDequantizeLinear
 from onnx.reference.ops.op_pad import Pad_18 as OnnxPad
 from onnx.reference.ops.op_resize import Resize as OnnxResize
 
@@ -207,6 +208,10 @@ class BatchNormalization(OpRun):  # type: ignore[misc]
         return ((x - mean) / np.sqrt(variance + np.asarray(epsilon, x.dtype)) * scale + shift,)
 
 
+class DequantizeLinear(OnnxDequantizeLinear):  # type: ignore[misc]
+    """onnx's own, which it does not have before opset 19."""
+
+
 class GlobalMaxPool(OpRun):  # type: ignore[misc]
     def _run(self, x: Array) -> tuple[Array]:
         return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
@@ -349,6 +354,7 @@ OPERATORS = (
     MaxPool,
     AveragePool,
     BatchNormalization,
+    DequantizeLinear,
     GlobalMaxPool,
     LogSoftmax,
     Softmax,
@@ -358,4 +364,13 @@ OPERATORS = (
     GRU,
 )
 #: Those that constants are folded by: every use of the operator is theirs, or raises an error.
-FOLDED = (MaxPool, AveragePool, BatchNormalization, GlobalMaxPool, LogSoftmax, Softmax, Resize)
+FOLDED = (
+    MaxPool,
+    AveragePool,
+    BatchNormalization,
+    DequantizeLinear,
+    GlobalMaxPool,
+    LogSoftmax,
+    Softmax,
+    Resize,
+)
