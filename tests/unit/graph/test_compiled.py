@@ -103,6 +103,30 @@ def gate_of_what_is_padded(m: Maker) -> str:
     return str(m.add("Sigmoid", m.add("Pad", m.input("x", (3, 4)), pads, m.constant(1.5))))
 
 
+def scaled_by_an_element(view: str) -> Callable[[Maker], str]:
+    """A formula with a view in it, and one number of a larger tensor."""
+
+    def make(m: Maker) -> str:
+        x = m.input("x", (3, 4))
+        row = m.add("Gather", x, m.constant(2, np.int64))
+        first = m.add("Gather", row, m.constant(1, np.int64))
+        match view:
+            case "pad":
+                seen = m.add("Pad", x, m.constant([1, 0, 0, 2], np.int64))
+            case "concat":
+                seen = m.add("Concat", x, m.add("Exp", x), axis=1)
+            case "pool":
+                wide = m.add("Unsqueeze", x, m.constant([0], np.int64))
+                seen = m.add("MaxPool", wide, kernel_shape=[2])
+            case "gather":
+                seen = m.add("Gather", x, m.add("ArgMax", x, axis=1, keepdims=0), axis=1)
+            case _:
+                seen = m.add("CumSum", x, m.constant(1, np.int64))
+        return str(m.add("Mul", seen, first))
+
+    return make
+
+
 def one_number(m: Maker) -> str:
     return str(m.add("ReduceMax", m.input("x", (3, 4)), keepdims=0))
 
@@ -117,6 +141,7 @@ def vectors(m: Maker) -> str:
     [
         *(beside_rows, unused, like_data, chosen(True), chosen(False), wide_choice, all_true),
         *(repeated_heads, row_of_a_place, gate_of_what_is_padded, one_number, vectors),
+        *map(scaled_by_an_element, ("pad", "concat", "pool", "gather", "sum")),
     ],
 )
 def test_against_onnx(make: Callable[[Maker], str], tmp_path: Path) -> None:
