@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
+import kgen
 from kgen.cli.main import main
 from kgen.graph.operators import OPERATORS
 from kgen.graph.reading.importer import imported
@@ -97,6 +98,16 @@ def test_a_cycle(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "node first (Neg) takes b, which nothing before it makes: a cycle" in refused(
         capsys, tmp_path, m.model("b")
     )
+
+
+def test_an_input_that_is_an_output(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    m = Maker()
+    x = m.input("x", (2, 3))
+    err = refused(capsys, tmp_path, m.model(m.add("Relu", x), x))
+    assert "x is an input and an output of the model; make the output of it by an Identity" in err
+    onnx.save(m.model(m.add("Identity", x)), tmp_path / "m.onnx")
+    bundle = kgen.compile_model(tmp_path / "m.onnx", ["x86-64-v3"]).bundle
+    assert [v.name for v in bundle.manifest.programs[0].outputs] == ["identity1_0"]
 
 
 def external(place: str, **more: str) -> onnx.ModelProto:
