@@ -13,6 +13,7 @@ from onnx import helper, numpy_helper
 
 import kgen
 from kgen.cli.main import main
+from kgen.errors import GraphError
 from kgen.graph.operators import OPERATORS
 from kgen.graph.reading.importer import imported
 from tests.onnx_models import Maker, mlp
@@ -108,6 +109,15 @@ def test_an_input_that_is_an_output(capsys: pytest.CaptureFixture[str], tmp_path
     onnx.save(m.model(m.add("Identity", x)), tmp_path / "m.onnx")
     bundle = kgen.compile_model(tmp_path / "m.onnx", ["x86-64-v3"]).bundle
     assert [v.name for v in bundle.manifest.programs[0].outputs] == ["identity1_0"]
+
+
+def test_nothing_without_elements(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with pytest.raises(GraphError, match=r"x=0x13 has an axis of 0 elements; 1 is the least$"):
+        imported(mlp("batch"), {"x": (0, 13)}, OPERATORS)
+    m = Maker()
+    shape = m.add("Shape", m.input("x", ()))
+    why = f"output {shape} is of shape 0, without elements; export the model without it"
+    assert why in refused(capsys, tmp_path, m.model(shape, dtype=T.INT64))
 
 
 def external(place: str, **more: str) -> onnx.ModelProto:

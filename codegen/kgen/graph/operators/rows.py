@@ -29,6 +29,20 @@ def reduction(make: Callable[[Builder, Value], Expression]) -> Lower:
     return lower
 
 
+def of_a_row(lower: Lower) -> Lower:
+    """A lowering to one number of some axes, of a tensor of none as of a row of one."""
+
+    def lowered(b: Builder, node: Node, given: list[Value | None]) -> Value | tuple[Value, ...]:
+        x = one(given)
+        if x.rank:
+            return lower(b, node, given)
+        found = lower(b, node, [b.reshape(x, (1,)), *given[1:]])
+        assert isinstance(found, Value)
+        return b.reshape(found, ())
+
+    return lowered
+
+
 def of(name: str) -> Callable[[Builder, Value], Expression]:
     return lambda b, x: b.call(name, x)
 
@@ -98,6 +112,8 @@ def cumulative_sum(b: Builder, node: Node, given: list[Value | None]) -> Value:
     """Sums of 2, 4, 8, ... elements up to each one (W. D. Hillis and G. L. Steele, "Data parallel
     algorithms", 1986)."""
     x = one(given)
+    if not x.rank:
+        raise b.refusal("sums along an axis of a single number, which has none")
     axis = integers(b, one(given, 1), "axis")[0] % x.rank
     n, backwards = x.shape[axis], bool(node.attribute("reverse", 0))
 
@@ -137,7 +153,7 @@ OPERATORS: tuple[Operator, ...] = (
             name=name,
             family="row-wise",
             becomes=name.removeprefix("Reduce").lower(),
-            lower=reduction(make),
+            lower=of_a_row(reduction(make)),
         )
         for name, make in _REDUCTIONS.items()
     ),
@@ -151,8 +167,8 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     *(
         Operator(
-            name=name, family="row-wise", becomes=name.lower(), lower=place_of(name.lower()),
-            limits="the first of equal ones",
+            name=name, family="row-wise", becomes=name.lower(),
+            lower=of_a_row(place_of(name.lower())), limits="the first of equal ones",
         )
         for name in ("ArgMax", "ArgMin")
     ),

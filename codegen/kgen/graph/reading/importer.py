@@ -183,6 +183,11 @@ class _Walk:
                 left.append(f"{given.name}={'x'.join(map(str, dims))}")
                 continue
             wanted = tuple(int(n) for n in dims) if wanted is None else wanted
+            if any(n < 1 for n in wanted):
+                raise GraphError(
+                    f"--shape {given.name}={'x'.join(map(str, wanted))} has an axis of "
+                    f"{min(wanted)} elements; 1 is the least"
+                )
             fixed = [n for n in dims if not isinstance(n, str)]
             fits = len(wanted) == len(dims) and all(
                 isinstance(n, str) or n == m for n, m in zip(dims, wanted, strict=True)
