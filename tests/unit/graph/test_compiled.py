@@ -177,6 +177,14 @@ def test_integers_that_no_f64_holds(operator: str, number: int, tmp_path: Path) 
     assert (found == expected).all()
 
 
+def test_sums_of_nothing_are_zero(tmp_path: Path) -> None:
+    """Whatever is at the only place of an axis; and other operators take them."""
+    m = Maker(opset=14)
+    y = m.add("CumSum", m.input("x", (1, 3)), m.constant(0, np.int64), exclusive=1)
+    x = np.array([[np.inf, np.nan, 2]], np.float32)
+    check(tmp_path, m, y, m.add("Cos", y), m.add("Softmax", y), x=x)
+
+
 def selu(x: Any) -> Any:
     return np.where(x > 0, 3 * x, 6 * np.expm1(x))
 

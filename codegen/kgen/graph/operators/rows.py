@@ -125,7 +125,9 @@ def cumulative_sum(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
     if node.attribute("exclusive", 0):
         if n == 1:
-            return b.formula(b.call("mul", x, 0.0), x.shape, x.dtype)
+            # Zeros, whatever x is; a formula is of something.
+            found = b.call("where", b.call("equal", x, x), 0.0, 0.0)
+            return b.formula(found, x.shape, x.dtype)
         x = b.formula(moved(x, 1), x.shape, x.dtype)
     by = 1
     while by < n:
