@@ -177,6 +177,19 @@ def test_integers_that_no_f64_holds(operator: str, number: int, tmp_path: Path) 
     assert (found == expected).all()
 
 
+@pytest.mark.parametrize("number", [2**53 + 1, 2**63 - 1, 7])
+def test_padding_with_integers_that_no_f64_holds(number: int, tmp_path: Path) -> None:
+    m = Maker()
+    pads = m.constant([1, 0, 0, -1, 2, 1], np.int64)
+    y = m.add("Pad", m.input("x", (2, 3, 1), T.INT64), pads, m.constant(number, np.int64))
+    onnx.save(m.model(y, dtype=T.INT64), tmp_path / "m.onnx")
+    kgen.compile_model(tmp_path / "m.onnx", ["native"]).bundle.save(tmp_path / "m.kgen")
+    x = np.stack([WHOLE, WHOLE + 1])[..., None]
+    found = kgen_runtime.load(tmp_path / "m.kgen").program.run(x=x)
+    sides = ((1, 0), (0, 2), (0, 1))
+    np.testing.assert_array_equal(found, np.pad(x[:1], sides, constant_values=number))
+
+
 def test_sums_of_nothing_are_zero(tmp_path: Path) -> None:
     """Whatever is at the only place of an axis; and other operators take them."""
     m = Maker(opset=14)

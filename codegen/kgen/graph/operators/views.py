@@ -111,14 +111,9 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if mode not in MODES:
         raise b.refusal(f"has mode={mode}; kgen has {', '.join(MODES)}")
     if node.opset < 11:
-        pads, value = node.attribute("pads"), node.attribute("value", 0.0)
+        pads, fill = node.attribute("pads"), node.attribute("value", 0.0)
     else:
-        pads = integers(b, one(given, 1), "pads")
-        number = optional(given, 2)
-        array = b.array(number)
-        if number is not None and array is None:
-            raise b.refusal("takes what it pads with from data; kgen takes a constant")
-        value = 0.0 if array is None else float(array.reshape(-1)[0])
+        pads, fill = integers(b, one(given, 1), "pads"), fill_of(b, optional(given, 2))
     named = optional(given, 3)
     axes = range(x.rank) if named is None else integers(b, named, "axes")
     count = len(pads) // 2
@@ -145,11 +140,39 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
             places = np.pad(np.arange(x.shape[axis]), (before, after), mode)
             x = at_places(b, x, axis, places)
         return x
+    if isinstance(fill, Value):
+        for axis, before, after in around:
+            x = between(b, x, axis, fill, (before, after))
+        return x
     found, shape = b.tensor(x), list(x.shape)
     for axis, before, after in around:
-        found = view("pad", (found, axis, before, after, value))
+        found = view("pad", (found, axis, before, after, fill))
         shape[axis] += before + after
     return x if not around else b.formula(found, shape, x.dtype)
+
+
+def fill_of(b: Builder, given: Value | None) -> float | Value:
+    """What Pad fills with: a number, or the input itself where it is a whole number that no f64
+    is, and so no number of a formula."""
+    if given is None:
+        return 0.0
+    array = b.array(given)
+    if array is None:
+        raise b.refusal("takes what it pads with from data; kgen takes a constant")
+    first = array.reshape(-1)[0]
+    if given.dtype.is_integer and int(float(first)) != int(first):
+        return given
+    return float(first)
+
+
+def between(b: Builder, x: Value, axis: int, fill: Value, counts: tuple[int, int]) -> Value:
+    """With so many of a constant's element before and behind it, as tensors that it is joined
+    with."""
+    one_of = b.reshape(fill, (1,) * x.rank)
+    before, after = (
+        b.expand(one_of, (*x.shape[:axis], n, *x.shape[axis + 1 :])) if n else None for n in counts
+    )
+    return joined(b, [part for part in (before, x, after) if part is not None], axis)
 
 
 def gather(b: Builder, node: Node, given: list[Value | None]) -> Value:
