@@ -12,11 +12,11 @@ from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from kgen.check.model.definitions import OPERATORS as DEFINED
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.lower import lower
 from kgen.graph.operators import OPERATORS, graph_of
+from kgen.graph.reading.definitions import OPERATORS as DEFINED
 from kgen.graph.reading.importer import imported
 from kgen.graph.rewrites.normalizations import folded
 from kgen_runtime.backends.reference import output_elements

@@ -22,7 +22,7 @@ from kgen.graph.lowering.lower import lower
 from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.operators import MOST_ELEMENTS, OPERATORS, graph_of
 from kgen.graph.reading.importer import MISFITS, imported
-from kgen.graph.reading.model import Array, Shape
+from kgen.graph.reading.model import Array, Model, Shape
 from kgen.graph.reading.onnx_file import read
 from kgen.graph.rewrites.narrow import WEIGHTS, convolutions_of, narrowed, weights_of
 from kgen.graph.rewrites.normalizations import folded
@@ -63,6 +63,7 @@ def load(
     type. Raises GraphError."""
     with no_misfits(path):
         model = folded(imported(read(path), shapes, OPERATORS))
+        check_names(model)
         graph = graph_of(model)
         graph = merged(written_rows(graph, states_of(graph, states or {})))
         if weights is not None:
@@ -70,6 +71,16 @@ def load(
         if products is not None:
             graph = rounded(graph, products, product_nodes(model))
         return fuse(tied(graph))
+
+
+def check_names(model: Model) -> None:
+    """Raises GraphError for an input that is an output too: a program has one value of a name."""
+    for name in model.outputs:
+        if name in model.inputs:
+            raise GraphError(
+                f"{name} is an input and an output of the model; make the output of it by an "
+                "Identity node, with a name of its own"
+            )
 
 
 @contextmanager

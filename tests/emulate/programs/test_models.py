@@ -115,6 +115,52 @@ def test_on_the_command_line(
     assert "has no input x, which the program has" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("opset", "operator", "scales", "attributes"),
+    [
+        (11, "Softmax", None, {}),
+        (11, "LogSoftmax", None, {"axis": 2}),
+        (17, "Resize", [1, 1, 1.7, 0.6], {"mode": "linear"}),
+    ],
+)
+def test_what_onnx_computes_otherwise(
+    opset: int, operator: str, scales: list[float] | None, attributes: Any, tmp_path: Path
+) -> None:
+    """Axes of an old Softmax, and elements between aligned corners."""
+    m = Maker(opset)
+    given = ["", m.constant(scales)] if scales else []
+    more: Any = {"coordinate_transformation_mode": "align_corners"} if scales else {}
+    y = m.add(operator, m.input("x", (1, 2, 4, 5)), *given, **attributes, **more)
+    onnx.save(m.model(y), tmp_path / "m.onnx")
+    bundle = kgen.compile_model(tmp_path / "m.onnx", ["native"]).bundle
+    (program,) = bundle.manifest.programs
+    assert verified(bundle, program, truth(tmp_path / "m.onnx", program)).passed
+
+
+@pytest.mark.parametrize(("opset", "axis"), [(10, None), (13, 0), (17, -1)])
+def test_weights_that_were_quantised_before_opset_19(
+    opset: int, axis: int | None, tmp_path: Path
+) -> None:
+    m = Maker(opset)
+    numbers = m.rng.integers(-127, 128, (3, 5))
+    count: Any = () if axis is None else numbers.shape[axis]
+    scale, zero = m.rng.uniform(0.01, 0.03, count).astype("f"), m.rng.integers(-9, 9, count)
+    given = [m.constant(numbers, np.int8), m.constant(scale), m.constant(zero, np.int8)]
+    more = {} if axis is None else {"axis": axis}
+    weights = m.add("DequantizeLinear", *given, **more)
+    y = m.add("MatMul", m.input("x", (2, 3)), weights)
+    onnx.save(m.model(y), tmp_path / "m.onnx")
+    bundle = kgen.compile_model(tmp_path / "m.onnx", ["native"]).bundle
+    (program,) = bundle.manifest.programs
+    expected = truth(tmp_path / "m.onnx", program)
+    found = verified(bundle, program, expected)
+    assert found.passed and len(found.steps) == 1
+    if axis == 0:
+        scale, zero = scale[:, None], zero[:, None]
+    exact = expected.inputs["x"].astype(float) @ ((numbers - zero) * scale.astype(float))
+    np.testing.assert_allclose(expected.exact[y], exact, rtol=1e-6)
+
+
 TARGETS = ["native", "vulkan1.3", "sm_80", "gfx942"]
 
 

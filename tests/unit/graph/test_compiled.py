@@ -88,6 +88,48 @@ def repeated_heads(m: Maker) -> str:
     return str(m.add("Reshape", x, m.constant([2, 4, 3, 5], np.int64)))
 
 
+def row_of_a_place(m: Maker) -> str:
+    """By an index of no axes, as PyTorch's Embedding of one number: the place of the greatest of a
+    row, and an element of several."""
+    x = m.input("x", (3, 4))
+    row = m.add("Gather", x, m.constant(1, np.int64))
+    place = m.add("ArgMax", row, axis=0, keepdims=0)
+    places = m.add("ArgMin", x, axis=0, keepdims=0)
+    column = m.add("Gather", x, place, axis=1)
+    other = m.add("Gather", x, m.add("Gather", places, m.constant(2, np.int64)))
+    return str(m.add("Concat", column, m.add("Exp", other), axis=0))
+
+
+def gate_of_what_is_padded(m: Maker) -> str:
+    """Where the constant is, it meets other constants."""
+    pads = m.constant([0, 1, 0, 1], np.int64)
+    return str(m.add("Sigmoid", m.add("Pad", m.input("x", (3, 4)), pads, m.constant(1.5))))
+
+
+def scaled_by_an_element(view: str) -> Callable[[Maker], str]:
+    """A formula with a view in it, and one number of a larger tensor."""
+
+    def make(m: Maker) -> str:
+        x = m.input("x", (3, 4))
+        row = m.add("Gather", x, m.constant(2, np.int64))
+        first = m.add("Gather", row, m.constant(1, np.int64))
+        match view:
+            case "pad":
+                seen = m.add("Pad", x, m.constant([1, 0, 0, 2], np.int64))
+            case "concat":
+                seen = m.add("Concat", x, m.add("Exp", x), axis=1)
+            case "pool":
+                wide = m.add("Unsqueeze", x, m.constant([0], np.int64))
+                seen = m.add("MaxPool", wide, kernel_shape=[2])
+            case "gather":
+                seen = m.add("Gather", x, m.add("ArgMax", x, axis=1, keepdims=0), axis=1)
+            case _:
+                seen = m.add("CumSum", x, m.constant(1, np.int64))
+        return str(m.add("Mul", seen, first))
+
+    return make
+
+
 def one_number(m: Maker) -> str:
     return str(m.add("ReduceMax", m.input("x", (3, 4)), keepdims=0))
 
@@ -101,7 +143,8 @@ def vectors(m: Maker) -> str:
     "make",
     [
         *(beside_rows, unused, like_data, chosen(True), chosen(False), wide_choice, all_true),
-        *(repeated_heads, one_number, vectors),
+        *(repeated_heads, row_of_a_place, gate_of_what_is_padded, one_number, vectors),
+        *map(scaled_by_an_element, ("pad", "concat", "pool", "gather", "sum")),
     ],
 )
 def test_against_onnx(make: Make, tmp_path: Path) -> None:
@@ -340,6 +383,27 @@ def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
     onnx.save(m.model(m.add("ReduceSum", x, one), dtype=T.INT64), tmp_path / "m.onnx")
     with pytest.raises(TargetError, match="computed in s64, and sm_80 folds f32, s32"):
         kgen.compile_model(tmp_path / "m.onnx", ["sm_80"])
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, 2**63 - 1, 7])
+def test_padding_with_integers_that_no_f64_holds(number: int, tmp_path: Path) -> None:
+    m = Maker()
+    pads = m.constant([1, 0, 0, -1, 2, 1], np.int64)
+    y = m.add("Pad", m.input("x", (2, 3, 1), T.INT64), pads, m.constant(number, np.int64))
+    onnx.save(m.model(y, dtype=T.INT64), tmp_path / "m.onnx")
+    kgen.compile_model(tmp_path / "m.onnx", ["native"]).bundle.save(tmp_path / "m.kgen")
+    x = np.stack([WHOLE, WHOLE + 1])[..., None]
+    found = kgen_runtime.load(tmp_path / "m.kgen").program.run(x=x)
+    sides = ((1, 0), (0, 2), (0, 1))
+    np.testing.assert_array_equal(found, np.pad(x[:1], sides, constant_values=number))
+
+
+def test_sums_of_nothing_are_zero(tmp_path: Path) -> None:
+    """Whatever is at the only place of an axis; and other operators take them."""
+    m = Maker(opset=14)
+    y = m.add("CumSum", m.input("x", (1, 3)), m.constant(0, np.int64), exclusive=1)
+    x = np.array([[np.inf, np.nan, 2]], np.float32)
+    check(tmp_path, m, y, m.add("Cos", y), m.add("Softmax", y), x=x)
 
 
 def selu(x: Any) -> Any:

@@ -13,8 +13,10 @@ import onnx.numpy_helper
 import pytest
 from onnx.reference import ReferenceEvaluator
 
+from kgen.errors import GraphError
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.fusing.outputs import with_further_outputs
+from kgen.graph.ir import Builder, Graph
 from kgen.graph.lowering.calls import Lowered
 from kgen.graph.lowering.lower import lower
 from kgen.graph.operators import OPERATORS, graph_of
@@ -22,7 +24,9 @@ from kgen.graph.reading.importer import imported
 from kgen.graph.reading.onnx_file import read
 from kgen.graph.rewrites.siblings import merged
 from kgen.graph.rewrites.tied import tied
+from kgen.ops.expression import view
 from kgen.spec import Elementwise, Matmul, Rowwise
+from kgen_runtime.dtypes import DType
 from tests.onnx_models import ENCODER_SHAPES, EXPORTED, Maker, mlp, run
 
 
@@ -365,3 +369,21 @@ def test_rows_without_the_reduced_axis_are_in_the_rows_kernel() -> None:
     (expected,) = ReferenceEvaluator(model).run(None, given)
     (made,) = run(found, given).values()
     np.testing.assert_allclose(made, expected.reshape(-1), rtol=1e-5, atol=1e-6)
+
+
+def test_what_no_kernel_can_look_at_is_refused() -> None:
+    """An index of no axes, which the operators never make."""
+    b = Builder({})
+    table, index = b.input("table", (3, 4), DType.F32), b.input("index", (), DType.S64)
+    looked = view("gather", (b.tensor(table), b.tensor(index), 0))
+    row = b.formula(looked, (4,), DType.F32)
+    graph = Graph(
+        name="main",
+        inputs=(table.id, index.id),
+        outputs={"row": row.id},
+        values=b.values,
+        constants={},
+        names={index.id: "index"},
+    )
+    with pytest.raises(GraphError, match=r"^index of shape \(\) is looked at in a way"):
+        fuse(graph)

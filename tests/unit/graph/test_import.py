@@ -11,7 +11,9 @@ import pytest
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 
+import kgen
 from kgen.cli.main import main
+from kgen.errors import GraphError
 from kgen.graph.operators import OPERATORS
 from kgen.graph.reading.importer import imported
 from tests.onnx_models import Maker, mlp
@@ -99,6 +101,25 @@ def test_a_cycle(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     )
 
 
+def test_an_input_that_is_an_output(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    m = Maker()
+    x = m.input("x", (2, 3))
+    err = refused(capsys, tmp_path, m.model(m.add("Relu", x), x))
+    assert "x is an input and an output of the model; make the output of it by an Identity" in err
+    onnx.save(m.model(m.add("Identity", x)), tmp_path / "m.onnx")
+    bundle = kgen.compile_model(tmp_path / "m.onnx", ["x86-64-v3"]).bundle
+    assert [v.name for v in bundle.manifest.programs[0].outputs] == ["identity1_0"]
+
+
+def test_nothing_without_elements(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with pytest.raises(GraphError, match=r"x=0x13 has an axis of 0 elements; 1 is the least$"):
+        imported(mlp("batch"), {"x": (0, 13)}, OPERATORS)
+    m = Maker()
+    shape = m.add("Shape", m.input("x", ()))
+    why = f"output {shape} is of shape 0, without elements; export the model without it"
+    assert why in refused(capsys, tmp_path, m.model(shape, dtype=T.INT64))
+
+
 def external(place: str, **more: str) -> onnx.ModelProto:
     """A model whose weight is said to lie in a file."""
     model = mlp()
@@ -156,6 +177,44 @@ def test_what_is_computed_from_shapes_is_folded() -> None:
     found = imported(m.model(m.add("Reshape", x, sizes)), {"x": (3, 4)}, OPERATORS)
     assert [node.operator for node in found.nodes] == ["Reshape"]
     assert found.tensors[found.outputs[0]].shape == (3, 2, 2)
+
+
+#: Numbers that onnx's own reference folds to others.
+NUMBERS = np.linspace(-1, 2, 24, dtype=np.float32).reshape(2, 3, 4) ** 3
+SOFTMAX = np.exp(NUMBERS) / np.exp(NUMBERS).sum((1, 2), keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("opset", "operator", "given", "attributes", "expected"),
+    [
+        (11, "Softmax", [], {}, SOFTMAX),
+        (11, "LogSoftmax", [], {"axis": -2}, np.log(SOFTMAX)),
+        (13, "Softmax", [], {"axis": 0}, 1 / (1 + np.exp(NUMBERS[::-1] - NUMBERS))),
+        (
+            *(13, "BatchNormalization", [[1, 2, 3], [0, 1, 2], [3, 2, 1], [4, 1, 4]]),
+            {"epsilon": 0.0},
+            (NUMBERS - [[3], [2], [1]]) / [[2], [1], [2]] * [[1], [2], [3]] + [[0], [1], [2]],
+        ),
+        (
+            *(17, "Resize", [[], [1, 1, 1.7]]),
+            {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
+            [[np.interp(np.arange(6) * 0.6, range(4), row) for row in m] for m in NUMBERS],
+        ),
+        (
+            *(17, "MaxPool", []),
+            {"kernel_shape": [2], "strides": [3], "auto_pad": "SAME_LOWER"},
+            NUMBERS[..., [0, 3]],
+        ),
+    ],
+)
+def test_constants_are_what_operators_are_defined_as(
+    opset: int, operator: str, given: list[Any], attributes: dict[str, Any], expected: Any
+) -> None:
+    m = Maker(opset)
+    y = m.add(operator, m.constant(NUMBERS), *map(m.constant, given), **attributes)
+    found = imported(m.model(m.add("Add", m.input("x", (1,)), y)), {}, OPERATORS)
+    assert len(found.nodes) == 1
+    np.testing.assert_allclose(found.constants[y], expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_matrix_that_nodes_give_on_is_one_matrix() -> None:

@@ -191,6 +191,18 @@ def column(operator: str, *inputs: str) -> Make:
     return make
 
 
+def one_part(opset: int, *sizes: int, **attributes: Any) -> Make:
+    """Of three parts only the one in the middle is used."""
+
+    def make(m: Maker) -> str:
+        m.opset = opset
+        named = [m.constant(sizes, np.int64)] if sizes else []
+        _, part, _ = m.add("Split", m.input("x", (2, 7)), *named, outputs=3, axis=1, **attributes)
+        return str(m.add("Neg", part))
+
+    return make
+
+
 def repeated_column(m: Maker) -> str:
     return str(m.add("Tile", one_column(m), m.constant([1, 3], np.int64)))
 
@@ -300,6 +312,8 @@ CASES: dict[str, Make] = {
     "Softmax of a column": column("Softmax"), "LogSoftmax of a column": column("LogSoftmax"),
     "ReduceSum of a column": column("ReduceSum", "axes"), "Tile of a column": repeated_column,
     "LayerNormalization of a column": column("LayerNormalization", "scale", "shift"),
+    "Split, one part": one_part(17, 2, 4, 1), "Split, of equal ones": one_part(18, num_outputs=3),
+    "Split, by an attribute": one_part(11, split=[3, 2, 2]),
     "Expand": expanded, "Gather": gathered, "old softmax": old_softmax, "Conv": conv,
     "TensorScatter": written_cache(), "TensorScatter round": written_cache(mode="circular"),
     "Conv plain": conv_2d(), "Conv padded": conv_2d(pads=[1, 0, 2, 1]),
@@ -327,6 +341,34 @@ def test_against_onnx(name: str) -> None:
     expected = DEFINED[name](x) if name in DEFINED else reference(model, x=x)
     (found,) = run(calls, {"x": x}).values()
     np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=3e-6, atol=3e-6)
+
+
+#: What reductions are of one number, where they are not that number.
+ALONE: dict[str, Callable[[Any], Any]] = {
+    "ArgMax": lambda x: 0.0, "ReduceLogSum": np.log, "ReduceSumSquare": lambda x: x * x,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "operator", ["ArgMax", *(name for name in OPERATORS if name.startswith("Reduce"))]
+)
+def test_a_number_is_a_row_of_one(operator: str) -> None:
+    m = Maker()
+    x = m.input("x", ())
+    both = (m.add(operator, m.add("Exp", x)), m.add(operator, x, keepdims=0))
+    calls, _ = lowered(m, m.add("Add", *(m.add("Cast", y, to=T.FLOAT) for y in both)))
+    (made,) = run(calls, {"x": np.full((), 1.7, np.float32)}).values()
+    alone = ALONE.get(operator, lambda x: x)
+    np.testing.assert_allclose(made, [alone(np.exp(1.7)) + alone(1.7)], rtol=3e-6)
+
+
+@pytest.mark.parametrize("operator", ["GlobalAveragePool", "GlobalMaxPool"])
+def test_channels_of_one_number(operator: str) -> None:
+    m = Maker()
+    calls, _ = lowered(m, m.add("Neg", m.add(operator, m.input("x", (2, 3)))))
+    x = m.rng.standard_normal((2, 3)).astype(np.float32)
+    (made,) = run(calls, {"x": x}).values()
+    np.testing.assert_array_equal(made, -x.reshape(-1))
 
 
 @pytest.mark.parametrize(
@@ -376,4 +418,18 @@ def test_uses_that_are_not_taken(
     more = [] if given is None else [m.constant(given, given.dtype)]
     output = m.add(operator, m.input("x", (3, 5)), *more, **attributes)
     with pytest.raises(GraphError, match=why):
+        lowered(m, output)
+
+
+def test_a_sum_along_an_axis_that_is_not_there() -> None:
+    m = Maker()
+    output = m.add("CumSum", m.input("x", ()), m.constant(0, np.int64))
+    with pytest.raises(GraphError, match="along an axis of a single number, which has none"):
+        lowered(m, output)
+
+
+def test_an_input_that_is_not_there() -> None:
+    m = Maker()
+    output = m.add("Pad", m.input("x", ()), m.constant([], np.int64))
+    with pytest.raises(GraphError, match="do not fit: input 1 is left out, or has no elements"):
         lowered(m, output)

@@ -18,10 +18,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from kgen.check.model.definitions import OPERATORS
 from kgen.check.model.narrow import operators
 from kgen.errors import GraphError
 from kgen.graph.reading.branches import taken_branch
+from kgen.graph.reading.definitions import OPERATORS
 from kgen.graph.reading.onnx_file import read
 from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen

@@ -131,7 +131,10 @@ class _Fusion:
         taken = {name: self.taken(value, name) for name in operation.operands}
         for name in exact:
             if not taken[name].inlined and self.is_deeper(taken[name]):
-                self.roots.add(self.before(name))
+                root = self.before(name)
+                if root in self.roots:
+                    raise self.unreadable(root)
+                self.roots.add(root)
                 return self.formula(value)
         rows = [lazy for lazy in taken.values() if lazy.axes]
         domain, axes = self.rows_of(value, operation, rows, exact)
@@ -195,10 +198,7 @@ class _Fusion:
                 if leaf is not None:
                     return Lazy(value=shown, expression=self.named(leaf), domain=shown.shape)
                 if at == name:
-                    raise GraphError(
-                        f"{self.graph.names.get(name, name)} of shape {self.values[at].shape} is "
-                        "looked at in a way that no kernel can; report this model"
-                    )
+                    raise self.unreadable(name)
                 self.roots.add(self.before(name))
                 continue
             lazy = self.lazies[at]
@@ -212,6 +212,12 @@ class _Fusion:
             if views:
                 return found
             return dataclasses.replace(found, domain=lazy.domain, axes=lazy.axes)
+
+    def unreadable(self, root: str) -> GraphError:
+        return GraphError(
+            f"{self.graph.names.get(root, root)} of shape {self.values[root].shape} is looked at "
+            "in a way that no kernel can; report this model"
+        )
 
     def is_inlined(self, name: str, into: Value) -> bool:
         """Whether a formula may be part of another: what is behind a product goes into its epilogue

@@ -153,7 +153,8 @@ class _Lowering:
                 # It is written, and so looked at as it lies.
                 assert leaf.layout.is_packed and leaf.layout.size == buffer.elements, leaf
                 shape = leaf.layout.shape
-            elif has_views(expression) and shape != (layouts[name].shape or (1,)):
+            elif has_views(expression) and layouts[name].shape not in (shape, ()):
+                # A number of no axes broadcasts as it is seen, with one.
                 found = view("expand", (found, *layouts[name].shape))
             formulas[name] = found
             shapes.append(shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
+from kgen.errors import GraphError
 from kgen.graph.ir import Builder, Graph, Source, Value, View
 from kgen.graph.operators import (
     convolutions,
@@ -57,7 +58,7 @@ IMPLIED: Mapping[str, Collection[str]] = {
     "RMSNormalization": ("stash_type",),
     "RNN": ("hidden_size", "output_sequence"),
     "Reshape": ("allowzero", "shape"),
-    "Split": ("num_outputs", "split"),
+    "Split": ("num_outputs",),
     "Squeeze": ("axes",),
     "TensorScatter": ("mode",),
     "Unsqueeze": ("axes",),
@@ -140,7 +141,11 @@ def graph_of(model: Model) -> Graph:
     outputs = {}
     for name in model.outputs:
         output = value(name)
-        assert output is not None
+        if output is None:
+            shape = "x".join(map(str, model.tensors[name].shape))
+            raise GraphError(
+                f"output {name} is of shape {shape}, without elements; export the model without it"
+            )
         outputs[name] = output.id
     names: dict[str, str] = {}
     for name, result in found.items():

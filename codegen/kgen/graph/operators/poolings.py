@@ -112,8 +112,10 @@ def average_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
 
 def over_all(b: Builder, x: Value, name: str) -> Value:
-    """One number of each channel."""
+    """One number of each channel; the channel itself where it is one number."""
     axes = tuple(range(2, x.rank))
+    if not axes:
+        return x
     shape = (*x.shape[:2], *(1 for _ in axes))
     return b.formula(b.call(name, x), shape, x.dtype, axes)
 

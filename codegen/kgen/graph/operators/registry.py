@@ -29,8 +29,8 @@ class Operator:
 
 def one(inputs: list[Value | None], number: int = 0) -> Value:
     """An input that is there."""
-    found = inputs[number]
-    assert found is not None
+    found = optional(inputs, number)
+    assert found is not None, f"input {number} is left out, or has no elements"
     return found
 
 

@@ -73,6 +73,20 @@ def in_floats(make: Reduction) -> Reduction:
     return made
 
 
+def of_a_row(lower: Lower) -> Lower:
+    """A lowering to one number of some axes, of a tensor of none as of a row of one."""
+
+    def lowered(b: Builder, node: Node, given: list[Value | None]) -> Value | tuple[Value, ...]:
+        x = one(given)
+        if x.rank:
+            return lower(b, node, given)
+        found = lower(b, node, [b.reshape(x, (1,)), *given[1:]])
+        assert isinstance(found, Value)
+        return b.reshape(found, ())
+
+    return lowered
+
+
 def softmax(name: str) -> Lower:
     def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
         x = one(given)
@@ -138,6 +152,8 @@ def cumulative_sum(b: Builder, node: Node, given: list[Value | None]) -> Value:
     """Sums of 2, 4, 8, ... elements up to each one (W. D. Hillis and G. L. Steele, "Data parallel
     algorithms", 1986)."""
     x = one(given)
+    if not x.rank:
+        raise b.refusal("sums along an axis of a single number, which has none")
     axis = integers(b, one(given, 1), "axis")[0] % x.rank
     n, backwards = x.shape[axis], bool(node.attribute("reverse", 0))
 
@@ -149,7 +165,9 @@ def cumulative_sum(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
     if node.attribute("exclusive", 0):
         if n == 1:
-            return b.formula(b.call("mul", x, 0.0), x.shape, x.dtype)
+            # Zeros, whatever x is; a formula is of something.
+            found = b.call("where", b.call("equal", x, x), 0.0, 0.0)
+            return b.formula(found, x.shape, x.dtype)
         x = b.formula(moved(x, 1), x.shape, x.dtype)
     by = 1
     while by < n:
@@ -183,7 +201,7 @@ OPERATORS: tuple[Operator, ...] = (
             name=name,
             family="row-wise",
             becomes=name.removeprefix("Reduce").lower(),
-            lower=reduction(make, _OF_ONE.get(name)),
+            lower=of_a_row(reduction(make, _OF_ONE.get(name))),
         )
         for name, make in _REDUCTIONS.items()
     ),
@@ -197,8 +215,8 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     *(
         Operator(
-            name=name, family="row-wise", becomes=name.lower(), lower=place_of(name.lower()),
-            limits="the first of equal ones",
+            name=name, family="row-wise", becomes=name.lower(),
+            lower=of_a_row(place_of(name.lower())), limits="the first of equal ones",
         )
         for name in ("ArgMax", "ArgMin")
     ),

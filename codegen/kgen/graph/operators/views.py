@@ -67,9 +67,21 @@ def slices(b: Builder, node: Node, given: list[Value | None]) -> Value:
 def split(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value, ...]:
     x = one(given)
     axis = node.attribute("axis", 0) % x.rank
-    sizes = [b.tensors[name].shape[axis] for name in node.outputs]
+    sizes = part_sizes(b, node, optional(given, 1), x.shape[axis])
     starts = [0, *accumulate(sizes)]
     return tuple(b.slice(x, axis, a, n) for a, n in zip(starts, sizes, strict=False))
+
+
+def part_sizes(b: Builder, node: Node, named: Value | None, n: int) -> Sequence[int]:
+    """How many of n places each part of a Split has: as the node says, else equally many, the last
+    part what is left. Parts that nothing takes have no shape in the model."""
+    if named is not None:
+        return integers(b, named, "sizes")
+    if sizes := node.attribute("split", ()):
+        return sizes  # type: ignore[no-any-return]
+    count = len(node.outputs)
+    each = -(-n // count)
+    return [min(each, n - i * each) for i in range(count)]
 
 
 def concat(b: Builder, node: Node, given: list[Value | None]) -> Value:
@@ -99,14 +111,9 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if mode not in MODES:
         raise b.refusal(f"has mode={mode}; kgen has {', '.join(MODES)}")
     if node.opset < 11:
-        pads, value = node.attribute("pads"), node.attribute("value", 0.0)
+        pads, fill = node.attribute("pads"), node.attribute("value", 0.0)
     else:
-        pads = integers(b, one(given, 1), "pads")
-        number = optional(given, 2)
-        array = b.array(number)
-        if number is not None and array is None:
-            raise b.refusal("takes what it pads with from data; kgen takes a constant")
-        value = 0.0 if array is None else float(array.reshape(-1)[0])
+        pads, fill = integers(b, one(given, 1), "pads"), fill_of(b, optional(given, 2))
     named = optional(given, 3)
     axes = range(x.rank) if named is None else integers(b, named, "axes")
     count = len(pads) // 2
@@ -133,11 +140,39 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
             places = np.pad(np.arange(x.shape[axis]), (before, after), mode)
             x = at_places(b, x, axis, places)
         return x
+    if isinstance(fill, Value):
+        for axis, before, after in around:
+            x = between(b, x, axis, fill, (before, after))
+        return x
     found, shape = b.tensor(x), list(x.shape)
     for axis, before, after in around:
-        found = view("pad", (found, axis, before, after, value))
+        found = view("pad", (found, axis, before, after, fill))
         shape[axis] += before + after
     return x if not around else b.formula(found, shape, x.dtype)
+
+
+def fill_of(b: Builder, given: Value | None) -> float | Value:
+    """What Pad fills with: a number, or the input itself where it is a whole number that no f64
+    is, and so no number of a formula."""
+    if given is None:
+        return 0.0
+    array = b.array(given)
+    if array is None:
+        raise b.refusal("takes what it pads with from data; kgen takes a constant")
+    first = array.reshape(-1)[0]
+    if given.dtype.is_integer and int(float(first)) != int(first):
+        return given
+    return float(first)
+
+
+def between(b: Builder, x: Value, axis: int, fill: Value, counts: tuple[int, int]) -> Value:
+    """With so many of a constant's element before and behind it, as tensors that it is joined
+    with."""
+    one_of = b.reshape(fill, (1,) * x.rank)
+    before, after = (
+        b.expand(one_of, (*x.shape[:axis], n, *x.shape[axis + 1 :])) if n else None for n in counts
+    )
+    return joined(b, [part for part in (before, x, after) if part is not None], axis)
 
 
 def gather(b: Builder, node: Node, given: list[Value | None]) -> Value:
@@ -152,8 +187,11 @@ def gather(b: Builder, node: Node, given: list[Value | None]) -> Value:
         if places.min() < 0 or places.max() >= x.shape[axis]:
             raise b.refusal(f"has an index outside of the {x.shape[axis]} places of axis {axis}")
         return b.reshape(at_places(b, x, axis, places), shape)
-    found = view("gather", (b.tensor(x), b.tensor(index), axis))
-    return b.formula(found, shape, x.dtype)
+    # A kernel's tensor has an axis at least: an index of none looks up one row.
+    at = b.reshape(index, index.shape or (1,))
+    found = view("gather", (b.tensor(x), b.tensor(at), axis))
+    rows = b.formula(found, (*x.shape[:axis], *at.shape, *x.shape[axis + 1 :]), x.dtype)
+    return b.reshape(rows, shape)
 
 
 def tile(b: Builder, node: Node, given: list[Value | None]) -> Value:

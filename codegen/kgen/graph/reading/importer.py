@@ -1,8 +1,9 @@
 """ONNX to a model: shapes fixed, types inferred and constants folded, node by node.
 
-Nodes are walked once, in order. One whose inputs are all known is computed by onnx's own reference;
-of any other the types are inferred, given the values of those inputs that are known. So whatever is
-computed from shapes alone is a constant behind this walk, and no shape stays open.
+Nodes are walked once, in order. One whose inputs are all known is computed by onnx's own reference,
+with definitions in place of what is wrong in it; of any other the types are inferred, given the
+values of those inputs that are known. So whatever is computed from shapes alone is a constant
+behind this walk, and no shape stays open.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from kgen.graph.reading.branches import (
     choices,
     taken_branch,
 )
+from kgen.graph.reading.definitions import FOLDED
 from kgen.graph.reading.inference import dims_of, inferred, nbytes_of
 from kgen.graph.reading.model import Array, Model, Node, Shape, Tensor
 from kgen.graph.reading.tensors import graphs_of
@@ -181,6 +183,11 @@ class _Walk:
                 left.append(f"{given.name}={'x'.join(map(str, dims))}")
                 continue
             wanted = tuple(int(n) for n in dims) if wanted is None else wanted
+            if any(n < 1 for n in wanted):
+                raise GraphError(
+                    f"--shape {given.name}={'x'.join(map(str, wanted))} has an axis of "
+                    f"{min(wanted)} elements; 1 is the least"
+                )
             fixed = [n for n in dims if not isinstance(n, str)]
             fits = len(wanted) == len(dims) and all(
                 isinstance(n, str) or n == m for n, m in zip(dims, wanted, strict=True)
@@ -347,7 +354,7 @@ class _Walk:
         try:
             with np.errstate(all="ignore"):
                 arrays = dict(zip(given, self._given(given), strict=True))
-                found = ReferenceEvaluator(model).run(None, arrays)
+                found = ReferenceEvaluator(model, new_ops=list(FOLDED)).run(None, arrays)
         except Exception:
             return False
         if not all(isinstance(value, np.ndarray | np.generic) for value in found):

@@ -129,6 +129,12 @@ class ElementwisePlan(RowAddresses):
         known = dict(segment.known)
         return tuple(assuming(calls, known) for calls in self.whole_calls)
 
+    @property
+    def rendered_calls(self) -> tuple[Expression, ...]:
+        """Those of all segments: where a condition is known, constants may meet, of which functions
+        are taken that the whole expression has not."""
+        return tuple(dict.fromkeys(call for s in self.segments for call in self.calls(s)))
+
     def rendered(self, segment: Segment, prefix: str) -> Rendered:
         """On vectors %<prefix>.<operand>, or %<operand>.all of one that is the same for a row."""
         operands = {
@@ -169,7 +175,7 @@ class ElementwisePlan(RowAddresses):
     @property
     def module_functions(self) -> tuple[str, ...]:
         """Functions of the module that the expression calls."""
-        renderer, calls = self.renderer, self.whole_calls
+        renderer, calls = self.renderer, self.rendered_calls
         return renderer.functions(*calls) if isinstance(renderer, CpuRenderer) else ()
 
     @property
@@ -177,7 +183,7 @@ class ElementwisePlan(RowAddresses):
         renderer = self.renderer
         if isinstance(renderer, CpuBitsRenderer):
             return ()
-        found = list(renderer.declarations(*self.whole_calls))
+        found = list(renderer.declarations(*self.rendered_calls))
         for to in self.written:
             if to.is_whole_words:
                 t, whole = self.compute, to.stored

@@ -1,10 +1,12 @@
 """What operators mean, where onnx's own reference is wrong, slow, or lacks a use of them.
 
 Written from the operators' specification, in the precision of their inputs; nothing here is shared
-with the import or the kernels. onnx's own takes the batch's statistics for a BatchNormalization
-before opset 14, makes one maximum of all channels (GlobalMaxPool), pads the wrong side
-(auto_pad=SAME_LOWER of poolings), has no groups of transposed convolutions and one direction of
-recurrent layers, and resizes pixel by pixel.
+with the kernels. The import folds constants by some of them, so that what a model is verified
+against and what it becomes agree. onnx's own takes the batch's statistics for a BatchNormalization
+before opset 14, one axis alone for a Softmax before opset 13, and a part of an element for one
+between aligned corners; makes one maximum of all channels (GlobalMaxPool), pads the wrong side
+(auto_pad=SAME_LOWER of poolings), has no DequantizeLinear before opset 19, no groups of transposed
+convolutions and one direction of recurrent layers, and resizes pixel by pixel.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_23 as OnnxDequantizeLinear
 from onnx.reference.ops.op_pad import Pad_18 as OnnxPad
 from onnx.reference.ops.op_resize import Resize as OnnxResize
 
@@ -154,9 +157,10 @@ class MaxPool(OpRun):  # type: ignore[misc]
     ) -> tuple[Array]:  # fmt: skip
         rank = len(kernel_shape)
         steps, apart = strides or [1] * rank, dilations or [1] * rank
+        least = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
         padded, _, counts = around(
             x, kernel_shape, steps, apart, pads or [0] * 2 * rank, auto_pad or "NOTSET",
-            bool(ceil_mode), -np.inf,
+            bool(ceil_mode), least,
         )  # fmt: skip
         seen = windows(padded, kernel_shape, steps, apart, counts)
         return (seen.max(axis=tuple(range(2 + rank, 2 + 2 * rank))),)
@@ -195,16 +199,48 @@ class AveragePool(OpRun):  # type: ignore[misc]
 class BatchNormalization(OpRun):  # type: ignore[misc]
     def _run(
         self, x: Array, scale: Array, shift: Array, mean: Array, variance: Array,
-        epsilon: Any = None, **attributes: Any,
+        epsilon: Any = None, training_mode: Any = None, **attributes: Any,
     ) -> tuple[Array]:  # fmt: skip
+        if training_mode:
+            raise NotImplementedError("statistics of a batch")
         by_channel = [v.reshape(-1, *(1,) * (x.ndim - 2)) for v in (scale, shift, mean, variance)]
         scale, shift, mean, variance = by_channel
         return ((x - mean) / np.sqrt(variance + np.asarray(epsilon, x.dtype)) * scale + shift,)
 
 
+class DequantizeLinear(OnnxDequantizeLinear):  # type: ignore[misc]
+    """onnx's own, which it does not have before opset 19."""
+
+
 class GlobalMaxPool(OpRun):  # type: ignore[misc]
     def _run(self, x: Array) -> tuple[Array]:
         return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
+def shifted(run: OpRun, x: Array) -> tuple[Array, tuple[int, ...]]:
+    """What a Softmax takes powers of, and the axes that it is of: before opset 13 all from one on,
+    which is the second where the node names none."""
+    named = next((a.i for a in run.onnx_node.attribute if a.name == "axis"), None)
+    opsets = run.run_params["opsets"]
+    if opsets.get("", opsets.get("ai.onnx", 1)) < 13:
+        axes = tuple(range((1 if named is None else named) % x.ndim, x.ndim))
+    else:
+        axes = ((-1 if named is None else named) % x.ndim,)
+    return x - x.max(axis=axes, keepdims=True), axes
+
+
+class Softmax(OpRun):  # type: ignore[misc]
+    def _run(self, x: Array, **attributes: Any) -> tuple[Array]:
+        below, axes = shifted(self, x)
+        powers = np.exp(below)
+        return ((powers / powers.sum(axis=axes, keepdims=True)).astype(x.dtype),)
+
+
+class LogSoftmax(OpRun):  # type: ignore[misc]
+    def _run(self, x: Array, **attributes: Any) -> tuple[Array]:
+        below, axes = shifted(self, x)
+        total = np.exp(below).sum(axis=axes, keepdims=True)
+        return ((below - np.log(total)).astype(x.dtype),)
 
 
 class Pad(OnnxPad):  # type: ignore[misc]
@@ -224,7 +260,8 @@ class Pad(OnnxPad):  # type: ignore[misc]
 
 
 class Resize(OnnxResize):  # type: ignore[misc]
-    """Of nearest elements by whole factors; else onnx's own."""
+    """Of nearest elements by whole factors; else onnx's own, which is told how many elements lie
+    between aligned corners."""
 
     def _run(self, x: Array, *given: Any, **attributes: Any) -> tuple[Array]:
         scales = given[1] if len(given) > 1 else None
@@ -237,6 +274,12 @@ class Resize(OnnxResize):  # type: ignore[misc]
             and all(float(s) == int(s) >= 1 for s in scales)
         )
         if not plain or scales is None:
+            aligns = attributes.get("coordinate_transformation_mode") == "align_corners"
+            if aligns and scales is not None and len(scales):
+                axes = attributes.get("axes") or range(x.ndim)
+                lengths = np.array([x.shape[axis] for axis in axes])
+                given = (given[0], None, np.floor(scales * lengths).astype(np.int64))
+                attributes |= {"keep_aspect_ratio_policy": "stretch"}
             return super()._run(x, *given, **attributes)  # type: ignore[no-any-return]
         for axis, scale in enumerate(scales):
             x = x.repeat(int(scale), axis)
@@ -311,9 +354,23 @@ OPERATORS = (
     MaxPool,
     AveragePool,
     BatchNormalization,
+    DequantizeLinear,
     GlobalMaxPool,
+    LogSoftmax,
+    Softmax,
     Pad,
     Resize,
     LSTM,
     GRU,
+)
+#: Those that constants are folded by: every use of the operator is theirs, or raises an error.
+FOLDED = (
+    MaxPool,
+    AveragePool,
+    BatchNormalization,
+    DequantizeLinear,
+    GlobalMaxPool,
+    LogSoftmax,
+    Softmax,
+    Resize,
 )
