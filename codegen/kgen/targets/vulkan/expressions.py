@@ -94,6 +94,9 @@ class SpirvRenderer(Renderer):
             ]
         return [f"{result} = {OPCODES[step.primitive]} {joined}"]
 
+    def move(self, result: str, operand: str) -> str:
+        return _moved(self.scalar, result, operand)
+
     def is_ordered(self, step: Expression) -> bool:
         """Additions and subtractions, but of a number from itself."""
         if step.primitive is P.SUB:
@@ -146,6 +149,9 @@ class SpirvBitsRenderer(BitsRenderer):
             return [f"{result} = OpBitwiseAnd %uint {joined} {magnitude}"]
         opcode = "OpSelect %uint" if step.primitive is P.SELECT else OPCODES[step.primitive]
         return [f"{result} = {opcode} {joined}"]
+
+    def move(self, result: str, operand: str) -> str:
+        return _moved(self.scalar, result, operand)
 
     def functions(self, *expressions: Expression) -> Iterator[str]:
         if any(step.name == "relu" for step in self.steps(expressions)):
@@ -204,6 +210,9 @@ class SpirvWholeRenderer(Renderer):
                 f"{result} = OpBitcast %uint {result}_int",
             ]
         return [self._line(p, result, *operands)]
+
+    def move(self, result: str, operand: str) -> str:
+        return _moved(self.scalar, result, operand)
 
     def _larger(self, result: str, x: str, y: str) -> list[str]:
         less = self._line(P.LESS, f"{result}_compared", x, y)
@@ -283,6 +292,10 @@ def renderer_for(spec: Elementwise) -> SpirvRenderer | SpirvBitsRenderer | Spirv
         return SpirvPairRenderer() if spec.compute is DType.S64 else SpirvWholeRenderer()
     on_bits = SpirvBitsRenderer(dtype=spec.dtype)
     return on_bits if spec.is_exact and on_bits.has(*spec.calls) else SpirvRenderer()
+
+
+def _moved(scalar: str, result: str, operand: str) -> str:
+    return f"{result} = OpCopyObject %{scalar} {operand}"
 
 
 def _is_nan(result: str, x: str) -> list[str]:
