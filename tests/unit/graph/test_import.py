@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper
 from kgen.cli.main import main
 from kgen.graph.operators import OPERATORS
 from kgen.graph.reading.importer import imported
-from tests.onnx_models import Maker, mlp
+from tests.onnx_models import Maker, lowered, mlp
 
 
 def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Any, *options: str) -> str:
@@ -156,6 +156,19 @@ def test_what_is_computed_from_shapes_is_folded() -> None:
     found = imported(m.model(m.add("Reshape", x, sizes)), {"x": (3, 4)}, OPERATORS)
     assert [node.operator for node in found.nodes] == ["Reshape"]
     assert found.tensors[found.outputs[0]].shape == (3, 2, 2)
+
+
+def test_a_product_of_constants_beyond_f32_is_infinity() -> None:
+    """As for ONNX Runtime. An expression's own numbers beyond f32 are refused instead."""
+    m = Maker()
+    large = m.constant(1e30)
+    product = m.add("Mul", large, large)
+    cast = m.add("Cast", m.constant(-1e39, np.float64), to=T.FLOAT)
+    x = m.input("x", (3,))
+    found, _ = lowered(m, m.add("Add", m.add("Mul", x, product), m.add("Mul", x, cast)))
+    assert [str(call.spec.to_json()["expression"]) for call in found.calls] == [
+        "add(mul(x0, inf), mul(x0, -inf))"
+    ]
 
 
 def test_a_matrix_that_nodes_give_on_is_one_matrix() -> None:
