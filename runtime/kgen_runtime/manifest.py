@@ -238,13 +238,14 @@ class Tolerance:
     """|error| <= u_out |ref| + (factor sqrt(K) u_acc + operand_error) (|A| |B|)
     + function_error |f|; see design. `operand_error` is what rounding the operands of a product to
     the matrix unit's type costs it. `subnormals`: whether numbers of f32 below 2^-126 may be taken
-    for zero."""
+    for zero; `flushed_outputs` are those whose own may be, when they are rounded."""
 
     accumulate: DType
     factor: float
     function_error: float = 0.0
     operand_error: float = 0.0
     subnormals: Literal["flushed"] | None = None
+    flushed_outputs: tuple[str, ...] = ()
     reason: str
 
 

@@ -61,6 +61,12 @@ STORED: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...] = (
     ("where(x > y, x, -y)", ((1031,), (1,))),
     ("round(x) if floor(x) == x else -x", (ODD,)),
 )
+#: Outputs that are constants or inputs, by themselves and among what others are made of.
+FOLDED: tuple[tuple[str, tuple[tuple[int, ...], ...]], ...] = (
+    ("x ** 0", (ODD,)),
+    ("h = x ** 0; x + h", (ODD,)),
+    ("h = x + 1; o = x ** 0; p = x; q = y ** 0 * 3", (ODD, (1,))),
+)
 #: Rounded, exact, with functions and a choice.
 BINARY = ("x * y + 1", "max(x, -y)", "silu(x) * y if x < y else tanh(y)")
 #: 1, primes, one below and one above a vector, each side broadcast, up to eight dimensions.
@@ -137,7 +143,7 @@ def test_elements_as_they_are_stored(target: str) -> None:
     check(
         [
             Elementwise(expression=text, shapes=shapes, dtype=dtype)
-            for (text, shapes), dtype in itertools.product(STORED, DTYPES)
+            for (text, shapes), dtype in itertools.product(STORED + FOLDED, DTYPES)
         ],
         target,
     )

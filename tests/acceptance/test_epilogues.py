@@ -36,6 +36,15 @@ OWN_TYPES = (
     "matmul 1x129x77 f32 epilogue=x*scale+bias*row_scale epilogue_dtypes=scale=bf16,row_scale=f16",
     "matmul 128x64x256 f16 epilogue=x*t+scale epilogue_shapes=t=1 epilogue_dtypes=t=bf16,scale=f32",
 )
+#: Results that are no step of their own: a constant, or what is read for a column, row or output.
+FOLDED = (
+    "matmul 17x33x16 f32 epilogue=x**0*3",
+    "matmul 65x33x40 f16 epilogue=x**0",
+    "matmul 17x33x16 f16 epilogue=x**0*bias",
+    "matmul 65x33x40 bf16 epilogue=x**0*row_scale",
+    "matmul 17x16x16 f32 epilogue=x**0*residual",
+    "matmul 1x33x64 f32 epilogue=x**0*t epilogue_shapes=t=1",
+)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -47,7 +56,7 @@ def test_functions(target: str) -> None:
         Matmul(m=65, n=33, k=40, dtype=dtypes[i % 2], epilogue=("bias", *chain, "residual"))  # type: ignore[arg-type]
         for i, chain in enumerate(CHAINS)
     ]
-    specs += map(parse, (*QUANTISED, *OWN_TYPES))  # type: ignore[arg-type]
+    specs += map(parse, (*QUANTISED, *OWN_TYPES, *FOLDED))  # type: ignore[arg-type]
     report = verify(kgen.build(specs, [target]))
     wrong = [f"{k.kernel}: {k.reason}" for k in report.kernels if k.status != "passed"]
     assert not wrong and len(report.kernels) == len(specs)

@@ -60,6 +60,16 @@ COMPOSITIONS: tuple[tuple[str, tuple[Shape, ...], Shape], ...] = (
     ("argmin(where(column <= row, x, inf))", ((2, 17, 16),), (1,)),
     ("h = x * scale; out = layer_norm(h)", ((5, 7, 3), (3,)), (0, 1)),
 )
+#: Outputs that are constants or inputs: of rows, of their elements, and where another phase takes
+#: the same constant.
+FOLDED = (
+    "softmax(x) ** 0",
+    "h = softmax(x) ** 0; x + h",
+    "sum(x) ** 0 * 3",
+    "sum(x ** 0)",
+    "h = x ** 0; g = x; softmax(x + 1) * h",
+    "m = amax(x) ** 0; out = softmax(x) * m",
+)
 #: Columns from 1 to what the longest rows have, around vectors, warps and resident rows.
 SHAPES: tuple[tuple[Shape, Shape], ...] = (
     ((1,), (-1,)),
@@ -114,6 +124,19 @@ def test_compositions(target: str) -> None:
         for number in range(len(COMPOSITIONS))
         for turn, dtype in enumerate(DTYPES, first + number)
         if turn % 3
+    ]
+    check(specs, target)
+
+
+@pytest.mark.parametrize("target", FAMILIES)
+def test_constants_and_inputs_as_outputs(target: str) -> None:
+    """Resident rows and streamed ones, and columns, that nothing is folded of."""
+    shapes = itertools.cycle(((ODD, -1), ((2, 17000), -1), ((900, 33), 0)))
+    specs = [
+        Rowwise(expression=text, shapes=(shape,), dtype=dtype, axes=(axis,))
+        for (text, dtype), (shape, axis) in zip(
+            itertools.product(FOLDED, DTYPES[:2]), shapes, strict=False
+        )
     ]
     check(specs, target)
 

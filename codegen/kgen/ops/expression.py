@@ -258,6 +258,14 @@ _ARITHMETIC: Mapping[Primitive, Callable[..., float]] = {
 }
 
 
+#: The reciprocals of what is below it are beyond f32.
+LEAST_DIVISOR = 2.0**-127
+
+
+def _is_power_of_two(number: float) -> bool:
+    return abs(math.frexp(number)[0]) == 0.5
+
+
 def _folded(primitive: Primitive, nodes: tuple[Expression, ...]) -> Expression | None:
     if primitive in _ARITHMETIC and all(n.primitive is Primitive.CONSTANT for n in nodes):
         return constant(_ARITHMETIC[primitive](*(n.number for n in nodes)))
@@ -271,7 +279,7 @@ def _folded(primitive: Primitive, nodes: tuple[Expression, ...]) -> Expression |
     if primitive is Primitive.DIV and nodes[1].primitive is Primitive.CONSTANT:
         # Division by a power of two is a product, without rounding.
         divisor = nodes[1].number
-        if divisor and math.isfinite(divisor) and abs(math.frexp(divisor)[0]) == 0.5:
+        if math.isfinite(divisor) and abs(divisor) >= LEAST_DIVISOR and _is_power_of_two(divisor):
             return node(Primitive.MUL, nodes[0], 1.0 / divisor)
     return None
 

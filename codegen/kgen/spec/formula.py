@@ -28,6 +28,7 @@ from kgen.ops.parse import refuse_name
 from kgen.ops.registry import call_of
 from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen.spec.keys import expression_key
+from kgen.spec.numbers import check_numbers
 from kgen.spec.shapes import MAX_RANK, Shape, broadcast, by_x, packed
 from kgen_runtime.dtypes import DType, computed_in
 from kgen_runtime.manifest import TensorParam
@@ -165,17 +166,7 @@ class Formula(Spec):
                     f"{unfit} is not for {compute}, which this is computed in; "
                     "leave it out, or give inputs and output of f32",
                 )
-        found = steps(*self.primitives())
-        if compute.is_integer:
-            assert compute.limits is not None
-            least, largest = compute.limits
-            for step in found:
-                if not least <= step.number <= largest:
-                    raise Unfit(
-                        str(step),
-                        f"{step} is beyond {compute}, which this is computed in; take a number "
-                        f"from {least} to {largest}",
-                    )
+        check_numbers(compute, *self.primitives())
 
     @property
     def row(self) -> Row | None:

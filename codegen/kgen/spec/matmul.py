@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import ClassVar, cast
 
-from kgen.errors import SpecError
-from kgen.ops import Expression, beyond, parse
+from kgen.errors import SpecError, Unfit
+from kgen.ops import Expression, beyond, expand, parse
 from kgen.ops.expression import call, constant, infix, substituted, variable
+from kgen.ops.parse import refuse_name
 from kgen.spec.base import MAX_BYTES, Spec, finite, whole
 from kgen.spec.choices import (
     NARROW,
@@ -40,6 +41,7 @@ from kgen.spec.epilogue import (
 )
 from kgen.spec.keys import expression_key, number_name
 from kgen.spec.members import Member, Members, OptionalMember
+from kgen.spec.numbers import check_numbers
 from kgen.spec.shapes import by_x
 from kgen.spec.strides import Dims, are_disjoint, packed_batch, with_batch
 from kgen_runtime.blocks import row_bytes
@@ -182,6 +184,11 @@ class Matmul(Spec):
                 f"epilogue={inexact} is computed in f32, and products of f64 are not; theirs take "
                 f"{', '.join(Epilogue)}, arithmetic, and functions made of it"
             )
+        if self.finishes_in is DType.F32:
+            try:
+                check_numbers(DType.F32, expand(expression))
+            except Unfit as error:
+                refuse_name(self.epilogue, "epilogue", error.word, str(error))
         found = checked_dtypes(self.epilogue, operands, self.epilogue_dtypes or (), self.out)
         object.__setattr__(self, "epilogue", str(expression))
         shapes = tuple(f"{o.name}={o.extent}" for o in operands)

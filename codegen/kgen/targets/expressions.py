@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kgen.ops import Expression, expand, steps
 from kgen.ops import Primitive as P
@@ -77,6 +78,10 @@ class Renderer(ABC):
         """The lines that give `result` the value of a primitive, or of a call of a native
         function; more values than that have names that start with `result`."""
 
+    @abstractmethod
+    def move(self, result: str, operand: str) -> str:
+        """The line that gives `result` a value that is there under another name, or a constant."""
+
     def is_ordered(self, step: Expression) -> bool:
         """A primitive that must be done as it stands, for instruction sets that have to be told."""
         return False
@@ -86,9 +91,18 @@ class Renderer(ABC):
         return expand(expression, self.native, compute=self.computes_in)
 
     def render(self, expression: Expression, inputs: Mapping[str, str], result: str) -> Rendered:
-        """An expression in calls. `inputs` are operands by name; `result` names the value, and
-        starts the names of what is computed on the way, which say which primitive gave them."""
-        return self.render_all([expression], inputs, result, [result])
+        """An expression in calls. `inputs` are operands by name; `result` names the value, one that
+        is an input as well, and starts the names of what is computed on the way, which say which
+        primitive gave them."""
+        found = self.render_all([expression], inputs, result, [result])
+        if found.result == result:
+            return found
+        return replace(
+            found,
+            lines=(*found.lines, self.move(result, found.result)),
+            results=(result,),
+            numbers=(*found.numbers, result),
+        )
 
     def render_all(
         self,
@@ -98,7 +112,8 @@ class Renderer(ABC):
         results: Sequence[str],
     ) -> Rendered:
         """Several at once, of which common parts are computed once. `results` name their values,
-        `prefix` starts the names of what is computed on the way."""
+        but for inputs, which keep their names; `prefix` starts the names of what is computed on
+        the way."""
         wanted = [self.lowered(expression) for expression in expressions]
         leaves = (s for s in steps(*wanted) if s.primitive is P.INPUT)
         known = {leaf: inputs[leaf.name] for leaf in leaves}
@@ -116,20 +131,25 @@ class Renderer(ABC):
         names: Mapping[Expression, str] | None = None,
     ) -> Rendered:
         """Expressions in primitives and native calls, from what is `known`, to which they and all
-        that is computed on the way are added. `names` says what some are to be called."""
+        that is computed on the way are added. `names` says what some are to be called. A constant
+        that is wanted itself becomes a value with a name: not all instructions that read results
+        take constants."""
         counts: Counter[str] = Counter()
         lines: list[str] = []
         defined: dict[bool, list[str]] = {False: [], True: []}
         ordered: list[str] = []
         for step in unknown(wanted, known):
-            if step.primitive is P.CONSTANT:
-                known[step] = self.constant(step.number)
+            if step.primitive is P.CONSTANT and step not in wanted:
                 continue
             word = step.name or step.primitive.value
             counts[word] += 1
             number = counts[word] if counts[word] > 1 else ""
             name = (names or {}).get(step) or f"{prefix}_{word}{number}"
-            lines += self.instruction(step, name, [known[a] for a in step.arguments])
+            if step.primitive is P.CONSTANT:
+                lines.append(self.move(name, self.constant(step.number)))
+            else:
+                operands = [known.get(a) or self.constant(a.number) for a in step.arguments]
+                lines += self.instruction(step, name, operands)
             defined[step.truth].append(name)
             ordered += [name] if self.is_ordered(step) else []
             known[step] = name

@@ -106,6 +106,9 @@ class LlvmRenderer(Renderer):
         name = f"{self.intrinsic(p)}.{t.suffix}"
         return [f"{result} = call {flags}{t} @{name}({typed}){metadata}"]
 
+    def move(self, result: str, operand: str) -> str:
+        return moved(self.type, result, operand)
+
     def declarations(self, *expressions: Expression) -> Iterator[str]:
         """The intrinsics that expressions in calls take, declared."""
         for step in steps(*map(self.lowered, expressions)):
@@ -131,6 +134,11 @@ class LlvmRenderer(Renderer):
         t, (name, start) = self.type, self.lanes[combine]
         begin = "" if start is None else f"{t.element}, "
         return f"{t.element} @llvm.vector.reduce.{name}.{t.suffix}({begin}{t})"
+
+
+def moved(type_: object, result: str, operand: str) -> str:
+    """The line that names a value anew: IR has no copy, but a cast to the type that it has."""
+    return f"{result} = bitcast {type_} {operand} to {type_}"
 
 
 WHOLE_OPERATORS: Mapping[P, str] = {

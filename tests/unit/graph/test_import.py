@@ -16,7 +16,7 @@ from kgen.cli.main import main
 from kgen.errors import GraphError
 from kgen.graph.operators import OPERATORS
 from kgen.graph.reading.importer import imported
-from tests.onnx_models import Maker, mlp
+from tests.onnx_models import Maker, lowered, mlp
 
 
 def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, model: Any, *options: str) -> str:
@@ -215,6 +215,19 @@ def test_constants_are_what_operators_are_defined_as(
     found = imported(m.model(m.add("Add", m.input("x", (1,)), y)), {}, OPERATORS)
     assert len(found.nodes) == 1
     np.testing.assert_allclose(found.constants[y], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_product_of_constants_beyond_f32_is_infinity() -> None:
+    """As for ONNX Runtime. An expression's own numbers beyond f32 are refused instead."""
+    m = Maker()
+    large = m.constant(1e30)
+    product = m.add("Mul", large, large)
+    cast = m.add("Cast", m.constant(-1e39, np.float64), to=T.FLOAT)
+    x = m.input("x", (3,))
+    found, _ = lowered(m, m.add("Add", m.add("Mul", x, product), m.add("Mul", x, cast)))
+    assert [str(call.spec.to_json()["expression"]) for call in found.calls] == [
+        "add(mul(x0, inf), mul(x0, -inf))"
+    ]
 
 
 def test_a_matrix_that_nodes_give_on_is_one_matrix() -> None:

@@ -54,6 +54,13 @@ def test_what_is_computed_in(text: str, compute: str, out: str) -> None:
         ("tanh 8 f64", "tanh is not for f64"),
         ("x+3000000000 8 s32", "take a number from -2147483648 to 2147483647"),
         ("x+9007199254740993 8 s64", "no f64 is this number"),
+        ("x*1e39 8 f32", r"column 3: 1e\+39 is beyond f32, .* to 3.4028234663852886e\+38, or inf"),
+        ("clip(x,-1e39,1) 8 f16", r"column 8: -1e\+39 is beyond f32"),
+        ("leaky_relu(x,slope=1e39) 8 bf16", r"1e\+39 is beyond f32"),
+        ("pad(x,0,1,1,value=1e39) 8 f32", r"1e\+39 is beyond f32"),
+        ("x*(1e30*1e30) 8 f32", r"column 1: 1.0000000000000001e\+60 is beyond f32"),
+        ("softmax(x*1e39) 4x8 f32", r"1e\+39 is beyond f32"),
+        ("x*1e39 8 s8", r"1e\+39 is beyond f32"),
         ("x+y 8 s32,s32,s32", "3 dtypes for the inputs x, y"),
         ("x+y 8 x=s32", r"input y of 'x\+y' has no dtype; give y="),
         ("softmax 8 e4m3", "dtype=e4m3 is not one that row-wise operations take"),
@@ -74,6 +81,21 @@ def test_what_is_computed_in(text: str, compute: str, out: str) -> None:
 def test_what_is_refused(text: str, message: str) -> None:
     with pytest.raises(SpecError, match=message):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x*1e39 8 f64",
+        "x*inf 8 f32",
+        "x*1e999 8 f32",
+        "x*3.4028235e38 8 f32",
+        "where(x>0,x,nan) 8 f32",
+    ],
+)
+def test_numbers_that_the_type_has(text: str) -> None:
+    """3.4028235e38 is how the largest f32 is mostly written."""
+    assert parse(text)
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,7 @@ def test_bundles_of_before_had_steps() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
+        ({"epilogue": "x * 1e39"}, "epilogue='x * 1e39': column 5: 1e+39 is beyond f32"),
         ({"epilogue": "silu(x) * up"}, "column 11: up has no shape; say up=n (a number for each"),
         ({"epilogue": "x * up", "epilogue_shapes": {"up": "k"}}, "up=k: k is no shape of an op"),
         ({"epilogue": "x * up", "epilogue_shapes": ("up=n", "up=n")}, "gives up twice"),

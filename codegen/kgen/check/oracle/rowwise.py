@@ -136,6 +136,12 @@ class WholeRows(Rows):
         return np.argmax(self.columns(x) == value, axis=1)[:, None]
 
 
+def flushed(value: Values, error: Values, compute: DType) -> Values:
+    """The error of results that are zero where they are subnormal."""
+    size = np.abs(value)
+    return np.where(size - error < compute.smallest_normal, np.maximum(error, size), error)
+
+
 def estimate(
     formulas: Formulas,
     output: str,
@@ -160,4 +166,6 @@ def estimate(
     else:
         evaluator = BoundedRows(found, cols, target, compute)
         value, error = evaluator.outputs(needed)[output]
+        if output in target.flushed_outputs:
+            error = flushed(value, error, compute)
     return finished(value, error, np.broadcast_shapes(value.shape, (rows, 1)), compute, out)

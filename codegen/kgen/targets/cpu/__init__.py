@@ -127,12 +127,14 @@ class CpuFamily(Family):
             )
         if isinstance(spec, Rowwise):
             from kgen.targets.cpu.plan.kernels.rows.rowwise import digits_of
+            from kgen.targets.cpu.plan.math.flushes import flushed_outputs
 
             digits = digits_of(spec)
             return Tolerance(
                 accumulate=DType.F32,
                 factor=4.0,
                 function_error=FUNCTION_ERRORS.get(digits, ELEMENTWISE_ERROR),
+                flushed_outputs=flushed_outputs(spec, target),
                 reason=f"exp2 and log2 by polynomials with digits for {digits}; sums in f32",
             )
         if isinstance(spec, Elementwise):

@@ -17,7 +17,7 @@ from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import fuses
 from kgen.targets.cpu.plan.vectors import UPPER_HALF, Vector
 from kgen.targets.expressions import BitsRenderer
-from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer
+from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer, moved
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
@@ -245,6 +245,9 @@ class CpuBitsRenderer(BitsRenderer):
             condition, chosen, other = operands
             return [f"{result} = select {t.mask} {condition}, {t} {chosen}, {t} {other}"]
         return [f"{result} = {p.value} {t.mask} {', '.join(operands)}"]
+
+    def move(self, result: str, operand: str) -> str:
+        return moved(self.type, result, operand)
 
 
 def on_bits(spec: Elementwise) -> bool:

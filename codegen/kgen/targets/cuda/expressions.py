@@ -140,6 +140,9 @@ class PtxRenderer(Renderer):
             return to_bf16(result, *operands)
         return [f"{OPCODES[p]}.{type_} {joined};"]
 
+    def move(self, result: str, operand: str) -> str:
+        return f"mov.{self.type.register} {result}, {operand};"
+
     def choose(self, primitive: P, result: str, operands: Sequence[str]) -> list[str]:
         """Without .NaN, an operand that is NaN is passed over: then the sum of both is NaN."""
         x, y = operands

@@ -3,7 +3,7 @@
 Vulkan 1.3, "Precision and Operation of SPIR-V Instructions": division 2.5 ulp, Sqrt as 1 over
 InverseSqrt (2 ulp), Exp2 3 + 2 |x| ulp, Log2 3 ulp or 2^-21 absolute next to 1. NaN and infinity
 are what drivers keep, but promise only with float controls; so NaN is told by its bits, that of
-x - x too, which drivers take for 0.
+x - x too, which drivers take for 0, as they do x * 0 and 0 / x, and x / 0 for infinity.
 
 A driver may move a constant from one addition to another ("NoContraction"): Mesa computes
 c + (x - y) as (c + x) - y, whose error is that of c + x however near x and y are, and more than
@@ -79,6 +79,8 @@ class SpirvRenderer(Renderer):
             return _choose(step.primitive, result, operands)
         if step.primitive is P.SUB and not self.is_ordered(step):
             return _less_itself(result, operands[0])
+        if step.primitive in (P.MUL, P.DIV) and any(map(_is_zero, step.arguments)):
+            return _with_zero(step, result, operands)
         if step.primitive in NARROW:
             dtype = NARROW[step.primitive]
             return [
@@ -93,6 +95,9 @@ class SpirvRenderer(Renderer):
                 f"{result} = OpFDiv %float %float_1 {result}_root",
             ]
         return [f"{result} = {OPCODES[step.primitive]} {joined}"]
+
+    def move(self, result: str, operand: str) -> str:
+        return _moved(self.scalar, result, operand)
 
     def is_ordered(self, step: Expression) -> bool:
         """Additions and subtractions, but of a number from itself."""
@@ -127,7 +132,7 @@ class SpirvBitsRenderer(BitsRenderer):
     suffix: ClassVar[str] = ""
 
     def literal(self, bits: int) -> str:
-        return f"%uint_0x{bits:x}" if bits else "%uint_0"
+        return _uint(bits)
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
         joined, sign = " ".join(operands), sign_bit(self.dtype)
@@ -146,6 +151,9 @@ class SpirvBitsRenderer(BitsRenderer):
             return [f"{result} = OpBitwiseAnd %uint {joined} {magnitude}"]
         opcode = "OpSelect %uint" if step.primitive is P.SELECT else OPCODES[step.primitive]
         return [f"{result} = {opcode} {joined}"]
+
+    def move(self, result: str, operand: str) -> str:
+        return _moved(self.scalar, result, operand)
 
     def functions(self, *expressions: Expression) -> Iterator[str]:
         if any(step.name == "relu" for step in self.steps(expressions)):
@@ -181,8 +189,7 @@ class SpirvWholeRenderer(Renderer):
         return DType.S32
 
     def constant(self, number: float) -> str:
-        bits = int(number) & 0xFFFFFFFF
-        return f"%uint_0x{bits:x}" if bits else "%uint_0"
+        return _uint(int(number) & 0xFFFFFFFF)
 
     def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
         p, x = step.primitive, operands[0]
@@ -204,6 +211,9 @@ class SpirvWholeRenderer(Renderer):
                 f"{result} = OpBitcast %uint {result}_int",
             ]
         return [self._line(p, result, *operands)]
+
+    def move(self, result: str, operand: str) -> str:
+        return _moved(self.scalar, result, operand)
 
     def _larger(self, result: str, x: str, y: str) -> list[str]:
         less = self._line(P.LESS, f"{result}_compared", x, y)
@@ -285,6 +295,10 @@ def renderer_for(spec: Elementwise) -> SpirvRenderer | SpirvBitsRenderer | Spirv
     return on_bits if spec.is_exact and on_bits.has(*spec.calls) else SpirvRenderer()
 
 
+def _moved(scalar: str, result: str, operand: str) -> str:
+    return f"{result} = OpCopyObject %{scalar} {operand}"
+
+
 def _is_nan(result: str, x: str) -> list[str]:
     return [
         f"{result}_bits = OpBitcast %uint {x}",
@@ -316,6 +330,40 @@ def _less_itself(result: str, x: str) -> list[str]:
         f"{result}_nan = OpBitcast %float %uint_0x7fc00000",
         f"{result} = OpSelect %float {result}_finite %float_0 {result}_nan",
     ]
+
+
+def _is_zero(argument: Expression) -> bool:
+    """Whether it is a constant that is a zero in f32."""
+    return argument.primitive is P.CONSTANT and not _bits(argument.number) & 0x7FFFFFFF
+
+
+def _with_zero(step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+    """A product or quotient of x and a constant zero: a zero, or infinity where x is divided, with
+    the sign of both; NaN if x is NaN, infinite in a product, or zero in a quotient."""
+    at = 1 if _is_zero(step.arguments[1]) else 0
+    number, magnitude = _bits(step.arguments[at].number), f"{result}_magnitude"
+    has_sign = [f"{result}_has_sign = OpULessThan %bool {magnitude} %uint_0x7f800000"]
+    if step.primitive is P.DIV:
+        number |= 0x7F800000 if at == 1 else 0
+        has_sign = [
+            # From the least number to infinity.
+            f"{result}_above = OpISub %uint {magnitude} %uint_0x1",
+            f"{result}_has_sign = OpULessThan %bool {result}_above %uint_0x7f800000",
+        ]
+    return [
+        f"{result}_bits = OpBitcast %uint {operands[1 - at]}",
+        f"{magnitude} = OpBitwiseAnd %uint {result}_bits %uint_0x7fffffff",
+        *has_sign,
+        f"{result}_sign = OpBitwiseAnd %uint {result}_bits %uint_0x80000000",
+        f"{result}_signed = OpBitwiseXor %uint {result}_sign {_uint(number)}",
+        f"{result}_chosen = OpSelect %uint {result}_has_sign {result}_signed %uint_0x7fc00000",
+        f"{result} = OpBitcast %float {result}_chosen",
+    ]
+
+
+def _uint(bits: int) -> str:
+    """The id of an integer, which is named for its value."""
+    return f"%uint_0x{bits:x}" if bits else "%uint_0"
 
 
 def _bits(number: float) -> int:

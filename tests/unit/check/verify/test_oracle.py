@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kgen.check import tensors
 from kgen.check.oracle import operations as oracle
-from kgen.check.oracle import tolerance
+from kgen.check.oracle import rowwise, tolerance
 from kgen.check.oracle.elementwise import Arrays
 from kgen.check.oracle.tolerance import Estimate
 from kgen.check.verify import compare, cost, inputs
@@ -22,6 +22,7 @@ from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
 from kgen.spec.choices import NARROW
 from kgen.spec.epilogue import steps_of
 from kgen_runtime.expressions.definitions import DEFINITIONS
+from kgen_runtime.expressions.formulas import formulas_in
 from kgen_runtime.manifest import KernelEntry, Tolerance
 from kgen_runtime.reference.elements import elements
 from kgen_runtime.reference.numbers import decode, encode
@@ -242,6 +243,25 @@ def test_an_honest_softmax_is_inside_its_bound(
     error = np.abs(got - found.value) / tolerance.final(found, DType.F32)
     assert error.max() <= 1.0
     assert error.max() > 0.01, "the bound is too wide to catch anything"
+
+
+@pytest.mark.parametrize("flushed", [False, True])
+def test_results_that_are_rounded_may_be_zero_where_the_kernel_says_so(flushed: bool) -> None:
+    """A norm times 0 is exactly its shift, of which 2^-130 is subnormal, and 2^-126 is not. Another
+    output keeps its bound."""
+    target = Tolerance(
+        accumulate=DType.F32,
+        factor=4.0,
+        flushed_outputs=("out",) if flushed else (),
+        reason="a test",
+    )
+    found = formulas_in("h = add(x, shift); out = layer_norm(x, scale, shift, 1e-05)")
+    ones, shift = np.ones((1, 3)), np.array([[-(2.0**-130), 2.0**-126, 1.0]])
+    values = {"x": 0.0 * ones, "scale": 0.0 * ones, "shift": shift}
+    for name, error in (("h", 0.0), ("out", 2.0**-130 if flushed else 0.0)):
+        found_of = rowwise.estimate(found, name, values, 0, 1, target, out=DType.BF16)
+        np.testing.assert_array_equal(found_of.value, shift)
+        np.testing.assert_array_equal(found_of.error, [[error, 0.0, 0.0]])
 
 
 def specs_with_gaps() -> tuple[Spec, ...]:

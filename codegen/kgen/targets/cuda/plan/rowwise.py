@@ -80,8 +80,8 @@ class RowwisePlan(base.FormulaPlan):
 
     @property
     def across_warps(self) -> bool:
-        """A row's threads meet in shared memory."""
-        return self.threads_per_row > self.target.subgroup
+        """A row's threads meet in shared memory, which they do to fold."""
+        return bool(self._folds) and self.threads_per_row > self.target.subgroup
 
     @property
     def warp_mask(self) -> int:

@@ -153,7 +153,7 @@ class ElementwisePlan(RowAddresses):
         return tuple((prefix, self.rendered(segment, prefix)) for prefix, _ in units)
 
     def _result_names(self, prefix: str) -> dict[str, str]:
-        """What each output's value is called, unless it is another's, a constant or read so."""
+        """What each output's value is called, unless it is another's or read so."""
         return {
             name: f"%{prefix}.result" if name == OUT else f"%{prefix}.{name}.result"
             for name in self.spec.outputs

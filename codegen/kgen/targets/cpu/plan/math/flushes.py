@@ -5,12 +5,26 @@ from __future__ import annotations
 
 from kgen.ops import Expression
 from kgen.ops import Primitive as P
+from kgen.spec import DType, Rowwise
+from kgen.targets.base import Target
 
 #: Computed by approximations, whose error may be as large as the smallest normal number.
 APPROXIMATE = frozenset({P.CALL, P.EXP2, P.LOG2, P.DIV, P.SQRT, P.RSQRT, P.RECIPROCAL})
 #: Arithmetic that hands such an error on, and what is one of its operands.
 ARITHMETIC = frozenset({P.ADD, P.SUB, P.MUL, P.FMA, P.NEG, P.ABS, P.REDUCE})
 CHOICES = frozenset({P.MIN, P.MAX, P.MAXNUM})
+
+
+def flushed_outputs(spec: Rowwise, target: Target) -> tuple[str, ...]:
+    """Outputs of rows that the instruction rounds, if the target has it."""
+    if not target.has("avx512_bf16"):
+        return ()
+    found = zip(spec.outputs, spec.primitives(), strict=True)
+    return tuple(
+        name
+        for name, result in found
+        if spec.dtype_of(name) is DType.BF16 and may_be_flushed(result)
+    )
 
 
 def may_be_flushed(step: Expression) -> bool:

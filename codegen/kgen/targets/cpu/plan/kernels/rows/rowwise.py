@@ -29,7 +29,7 @@ from kgen.targets.cpu.plan.kernels.rows.kept import EXPENSIVE, Kept, kept_values
 from kgen.targets.cpu.plan.kernels.rows.online import extreme_of, first_place_of
 from kgen.targets.cpu.plan.kernels.rows.phases import ADD_PRODUCT, RowPhases, combination
 from kgen.targets.cpu.plan.kernels.rows.shifted import head_of, with_shift
-from kgen.targets.cpu.plan.math.flushes import may_be_flushed
+from kgen.targets.cpu.plan.math.flushes import flushed_outputs
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.llvm_ir import FloatType
@@ -106,14 +106,7 @@ class RowwisePlan(FormulaPlan):
     @cached_property
     def rounded_by_cpu(self) -> tuple[str, ...]:
         """Outputs of bf16 whose subnormal numbers may become zero."""
-        found = zip(self.spec.outputs, self.spec.primitives(), strict=True)
-        return tuple(
-            name
-            for name, result in found
-            if self.row.dtype_of(name) is DType.BF16
-            and self.target.has("avx512_bf16")
-            and may_be_flushed(result)
-        )
+        return flushed_outputs(self.spec, self.target)
 
     def itemsize(self, of: RowInput | RowOutput) -> int:
         return self.row.dtype_of(of.name).itemsize

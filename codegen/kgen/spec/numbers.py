@@ -1,0 +1,32 @@
+"""Numbers of an expression, which the type that it is computed in must have."""
+
+from __future__ import annotations
+
+import math
+
+from kgen.errors import Unfit
+from kgen.ops import Expression, steps
+from kgen.spec.base import F32_MAX
+from kgen_runtime.dtypes import DType
+
+#: From it on a number rounds to infinity in f32.
+BEYOND_F32 = 2.0**128 - 2.0**103
+
+
+def check_numbers(compute: DType, *primitives: Expression) -> None:
+    """Raises Unfit for a constant of expressions in primitives that is beyond the type which they
+    are computed in; f64 has them all."""
+    if compute is DType.F64:
+        return
+    least, largest = compute.limits or (-F32_MAX, F32_MAX)
+    for step in steps(*primitives):
+        if compute.is_integer:
+            fits, more = least <= step.number <= largest, ""
+        else:
+            fits, more = math.isinf(step.number) or not abs(step.number) >= BEYOND_F32, ", or inf"
+        if not fits:
+            raise Unfit(
+                str(step),
+                f"{step} is beyond {compute}, which this is computed in; take a number from "
+                f"{least} to {largest}{more}",
+            )
