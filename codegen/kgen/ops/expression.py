@@ -313,16 +313,28 @@ def steps(*results: Expression) -> tuple[Expression, ...]:
 def unknown(wanted: Sequence[Expression], known: Container[Expression]) -> list[Expression]:
     """What is still to be computed for what is wanted, each after its arguments."""
     found: dict[Expression, None] = {}
-
-    def visit(step: Expression) -> None:
-        if step not in known and step not in found:
-            for argument in step.arguments:
-                visit(argument)
-            found[step] = None
-
-    for step in wanted:
-        visit(step)
+    # Without recursion: a function's primitives make a deep expression many times as deep.
+    waiting = list(reversed(wanted))
+    while waiting:
+        step = waiting[-1]
+        if step in known or step in found:
+            waiting.pop()
+            continue
+        missing = [a for a in reversed(step.arguments) if a not in known and a not in found]
+        if missing:
+            waiting += missing
+        else:
+            found[waiting.pop()] = None
     return list(found)
+
+
+def depth(expression: Expression) -> int:
+    """How many steps stand one in another."""
+    found: dict[Expression, int] = {}
+    for step in steps(expression):
+        within = max((found[argument] for argument in step.arguments), default=0)
+        found[step] = within + bool(step.arguments)
+    return found[expression]
 
 
 def inputs(*results: Expression) -> tuple[str, ...]:

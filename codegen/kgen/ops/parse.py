@@ -10,12 +10,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from kgen import suggest
 from kgen.errors import SpecError
-from kgen.ops.expression import Expression, Primitive, call, constant, text_of, variable, view
+from kgen.ops.expression import (
+    Expression,
+    Primitive,
+    call,
+    constant,
+    depth,
+    text_of,
+    variable,
+    view,
+)
 from kgen.ops.registry import functions
 from kgen.ops.rows import COORDINATES
 from kgen.ops.views import ENDS, VIEWS, fits
@@ -43,6 +52,9 @@ _COMPARISONS: Mapping[type[ast.cmpop], str] = {
 }
 #: Characters of an expression; the header of a kernel holds it in a line.
 LONGEST = 8000
+#: Calls that stand one in another: kgen walks them by recursion, and Python reads no more than 200
+#: parentheses back.
+DEEPEST = 128
 #: Characters of one that a message shows.
 LONGEST_EXCERPT = 160
 
@@ -73,13 +85,35 @@ def formulas(text: str, field: str = "expression") -> Mapping[str, Expression]:
         statements = ast.parse(text.strip()).body
         if not statements:
             raise SyntaxError
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (RecursionError, MemoryError):
+        refuse_depth(text, field)
+    except (SyntaxError, ValueError) as error:
         column = getattr(error, "offset", None) or 1
         raise SpecError(
             f"{field}={excerpt(text, column)}: column {column}: it is not a formula such as "
             "'gelu(x + bias)'"
         ) from None
+    if _levels(statements) > DEEPEST:
+        refuse_depth(text, field)
     return _Reader(text, field).outputs(statements)
+
+
+def _levels(statements: Sequence[ast.AST]) -> int:
+    """How many expressions of a text stand one in another, a name or number as the innermost left
+    out."""
+    found, level = -1, [*statements]
+    while level:
+        nodes = (child for at in level for child in ast.iter_child_nodes(at))
+        level = [node for node in nodes if isinstance(node, ast.expr | ast.keyword)]
+        found += any(isinstance(node, ast.expr) for node in level)
+    return found
+
+
+def refuse_depth(text: str, field: str) -> NoReturn:
+    raise SpecError(
+        f"{field}={excerpt(text)}: more than {DEEPEST} calls stand one in another, which is the "
+        "limit; put a long sum in parentheses by halves, or split it into two kernels"
+    )
 
 
 def excerpt(text: str, column: int = 1) -> str:
@@ -147,6 +181,9 @@ class _Reader:
                 case _:
                     self.refuse(at, "only expressions and name = expression are formulas")
             self.known[name] = self.value(value)
+            # Names stand for what is deep already, and a chain of `and` is one node of the text.
+            if depth(self.known[name]) > DEEPEST:
+                refuse_depth(self.text, self.field)
         if len(self.known) > MOST_OUTPUTS:
             raise SpecError(
                 f"{self.field}={excerpt(self.text)} has {len(self.known)} outputs; {MOST_OUTPUTS} "

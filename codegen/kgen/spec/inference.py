@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from kgen.errors import Unfit
-from kgen.ops.expression import Expression, Primitive, infix
+from kgen.ops.expression import Expression, Primitive, infix, unknown
 from kgen.ops.views import INDEXED
 from kgen.spec.shapes import Shape, broadcast, by_x
 
@@ -23,8 +23,8 @@ class Shapes:
 
     def __getitem__(self, node: Expression) -> Shape:
         """Raises SpecError for views and shapes that do not fit."""
-        if node not in self.known:
-            self.known[node] = self._shape(node)
+        for step in unknown([node], self.known):
+            self.known[step] = self._shape(step)
         return self.known[node]
 
     def _shape(self, node: Expression) -> Shape:

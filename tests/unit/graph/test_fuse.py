@@ -24,7 +24,9 @@ from kgen.graph.reading.importer import imported
 from kgen.graph.reading.onnx_file import read
 from kgen.graph.rewrites.siblings import merged
 from kgen.graph.rewrites.tied import tied
-from kgen.ops.expression import view
+from kgen.ops import formulas
+from kgen.ops.expression import depth, view
+from kgen.ops.parse import DEEPEST
 from kgen.spec import Elementwise, Matmul, Rowwise
 from kgen_runtime.dtypes import DType
 from tests.onnx_models import ENCODER_SHAPES, EXPORTED, Maker, mlp, run
@@ -387,3 +389,14 @@ def test_what_no_kernel_can_look_at_is_refused() -> None:
     )
     with pytest.raises(GraphError, match=r"^index of shape \(\) is looked at in a way"):
         fuse(graph)
+
+
+def test_a_long_chain_is_several_kernels() -> None:
+    """With a view, which lets a formula be long, none is deeper than an expression may be."""
+    m = Maker()
+    y = m.add("Pad", m.input("x", (4, 8)), m.constant([0, 1, 0, 1], np.int64))
+    for _ in range(180):
+        y = m.add("Abs", y)
+    calls = lowered(m.model(y)).calls
+    depths = [depth(at) for call in calls for at in formulas(call.spec.expression).values()]  # type: ignore[attr-defined]
+    assert max(depths) <= DEEPEST and sum(depths) == 181

@@ -133,6 +133,10 @@ def test_no_identity_arithmetic() -> None:
         ("leaky_relu(x, alpha=1)", "column 15: alpha= is not the next argument of leaky_relu"),
         ("x" * 8001, "expression has 8001 characters; 8000 is the limit"),
         ("", "it is not a formula"),
+        ("x" + "+x" * 129, r"^expression='x\+x.*': more than 128 calls stand one in another"),
+        ("x" + "+x" * 3900, "more than 128 calls .* the limit; put a long sum in parentheses by"),
+        ("h = x" + "+x" * 100 + "; h" + "+x" * 29, "more than 128 calls"),
+        ("where(x" + " and x" * 128 + ", x, y)", "more than 128 calls"),
     ],
 )  # fmt: skip
 def test_what_is_refused(text: str, message: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kgen.ops.expression import Expression, Primitive, steps
+from kgen.ops.expression import Expression, Primitive, depth, steps
+from kgen.ops.parse import DEEPEST
 from kgen.ops.views import has_views
 
 #: Of one kernel: operands that it reads, and characters of its expression, with room for the names
@@ -23,7 +24,7 @@ def is_too_long(expression: Expression) -> bool:
     """For one kernel."""
     computed = characters(expression, views=False)
     most = MOST_SEEN if has_views(expression) else MOST_CHARACTERS
-    return computed > most or characters(expression) > LONGEST
+    return computed > most or characters(expression) > LONGEST or depth(expression) > DEEPEST
 
 
 def characters(expression: Expression, *, views: bool = True) -> int:
