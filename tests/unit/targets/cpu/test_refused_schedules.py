@@ -8,6 +8,7 @@ import pytest
 
 from kgen.errors import ScheduleError
 from kgen.schedule import (
+    AheadMatmul,
     AmxMatmul,
     CpuMatmul,
     CpuStream,
@@ -15,7 +16,7 @@ from kgen.schedule import (
     InnerMatmul,
     OuterMatmul,
 )
-from kgen.spec import DType, Layout, Matmul
+from kgen.spec import DType, Layout, Matmul, Operand
 from tests.specs import relu_of, softmax_of
 from tests.unit.targets.cpu.cpu_plans import plan
 
@@ -52,6 +53,19 @@ def test_schedules_that_do_not_fit(
     with pytest.raises(ScheduleError, match=re.escape(remedy)) as error:
         plan(spec, target, base.override(**fields))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("field", "value"), [("ahead", 1024), ("level", 1)])
+def test_how_panels_are_fetched_is_asked_of_those_that_come_packed(field: str, value: int) -> None:
+    """Tiles that fetch what is packed next would do it as they do in any case."""
+    given = Matmul(m=16, n=64, k=64, dtype=DType.F32)
+    packed = Matmul(m=16, n=64, k=64, dtype=DType.F32, constant=(Operand.B,))
+    base = AheadMatmul(mr=8, nr=32, mc=16, kc=64, nc=64, pack_a=True, pack_b=True)
+    assert plan(given, "x86-64-v4", base)
+    wanted = base.override(**{field: value})
+    with pytest.raises(ScheduleError, match=rf"^{field}={value} is for a B that comes packed; try"):
+        plan(given, "x86-64-v4", wanted)
+    assert plan(packed, "x86-64-v4", wanted.override(pack_b=False))
 
 
 def test_tiles_that_do_not_fit() -> None:

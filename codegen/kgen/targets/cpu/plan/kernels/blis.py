@@ -349,3 +349,13 @@ def check_packing(plan: BlisPlan) -> None:
             "mainloop=ahead is for a B that is packed, in layout nn or tn, or comes packed; try "
             "mainloop=blis"
         )
+    if isinstance(plan.schedule, AheadMatmul) and packs_rows:
+        check_fetches_panels(plan.schedule)
+
+
+def check_fetches_panels(schedule: AheadMatmul) -> None:
+    """Tiles that fetch what is packed next have no choice how."""
+    for name in ("ahead", "level"):
+        value, only = getattr(schedule, name), getattr(AheadMatmul, name)
+        if value != only:
+            raise ScheduleError(f"{name}={value} is for a B that comes packed; try {name}={only}")
