@@ -385,6 +385,31 @@ def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
         kgen.compile_model(tmp_path / "m.onnx", ["sm_80"])
 
 
+def double(m: Maker) -> str:
+    """A formula of f64 that no kernel computes, with another one in it."""
+    return str(m.add("Exp", m.add("Abs", m.input("x", (2, 3), T.DOUBLE))))
+
+
+def whole_products(m: Maker) -> str:
+    return str(m.add("MatMul", m.input("x", (2, 3), T.INT32), m.input("w", (3, 2), T.INT32)))
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "why"),
+    [
+        (double, T.DOUBLE, r"exp is not for f64.* \(node /Abs0, /Exp1\)$"),
+        (whole_products, T.INT32, r"dtype=s32 has no products.* \(node /MatMul0\)$"),
+    ],
+)
+def test_what_no_kernel_computes_is_refused_with_its_nodes(
+    make: Make, dtype: int, why: str, tmp_path: Path
+) -> None:
+    m = Maker()
+    onnx.save(m.model(make(m), dtype=dtype), tmp_path / "m.onnx")
+    with pytest.raises(GraphError, match=why):
+        kgen.compile_model(tmp_path / "m.onnx", ["native"])
+
+
 @pytest.mark.parametrize("number", [2**53 + 1, 2**63 - 1, 7])
 def test_padding_with_integers_that_no_f64_holds(number: int, tmp_path: Path) -> None:
     m = Maker()
