@@ -258,6 +258,26 @@ def test_weights_that_are_not_finite(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "hold NaN or infinity, which s8 lacks" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--weights", "s4"], "weights=s4: the model has no constant matrix of f32 that a"),
+        (["--products", "bf16"], "products=bf16: the model has no MatMul or Gemm of f32"),
+    ],
+)
+def test_a_model_that_is_narrow_itself(
+    options: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What changes nothing is not done without a word."""
+    m = Maker()
+    weights = m.constant(np.ones((3, 4)), np.float16)
+    y = m.add("MatMul", m.input("x", (2, 3), onnx.TensorProto.FLOAT16), weights)
+    onnx.save(m.model(y, dtype=onnx.TensorProto.FLOAT16), tmp_path / "m.onnx")
+    words = ["compile", str(tmp_path / "m.onnx"), "--target", "native"]
+    assert main([*words, *options, "-o", str(tmp_path / "m.kgen")]) == 2
+    assert why in capsys.readouterr().err
+
+
 def test_quantised_weights_come_out_as_they_were() -> None:
     rng = np.random.default_rng(0)
     numbers = rng.integers(-127, 128, (64, 33)).astype(np.int8)
