@@ -385,6 +385,44 @@ def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
         kgen.compile_model(tmp_path / "m.onnx", ["sm_80"])
 
 
+def rows_of_itself(m: Maker) -> str:
+    """A tensor is written into itself, in another order."""
+    x = m.input("x", (5, 4))
+    return str(m.add("ScatterND", x, m.constant([[1], [2], [0], [4], [3]], np.int64), x))
+
+
+def computed_of_the_table(m: Maker) -> str:
+    t = m.add("Tanh", m.input("x", (3, 4)))
+    index = m.constant([[2], [0], [-2]], np.int64)
+    return str(m.add("ScatterND", t, index, m.add("Mul", t, m.constant(2.0))))
+
+
+def one_constant_place(m: Maker) -> str:
+    x = m.input("x", (3, 4))
+    y = m.add("ScatterND", x, m.constant([[2, -1]], np.int64), m.constant([7.0]))
+    index, rows = m.constant([[-1]], np.int64), m.constant([[5.0]])
+    return str(m.add("ScatterElements", y, index, rows, axis=1))
+
+
+def constant_places(m: Maker) -> str:
+    index = m.constant([[0, -1], [1, 2]], np.int32)
+    rows = m.constant([[1.0, 2.0], [3.0, 4.0]])
+    return str(m.add("ScatterElements", m.input("x", (3, 4)), index, rows, axis=0))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        rows_of_itself, computed_of_the_table, one_constant_place, constant_places,
+    ],
+)  # fmt: skip
+def test_scatters(make: Make, tmp_path: Path) -> None:
+    m = Maker(18)
+    y = make(m)
+    shape = [d.dim_value for d in m.inputs[0].type.tensor_type.shape.dim]
+    check(tmp_path, m, y, x=np.random.default_rng(2).standard_normal(shape).astype("f"))
+
+
 def double(m: Maker) -> str:
     """A formula of f64 that no kernel computes, with another one in it."""
     return str(m.add("Exp", m.add("Abs", m.input("x", (2, 3), T.DOUBLE))))

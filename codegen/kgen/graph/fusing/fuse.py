@@ -129,6 +129,9 @@ class _Fusion:
         if is_scattered(value):
             self.root_all(operation.expression.arguments[0].name)
         taken = {name: self.taken(value, name) for name in operation.operands}
+        if is_scattered(value) and (read := self.read_of_table(operation, taken)):
+            self.roots.update(read)
+            return self.formula(value)
         for name in exact:
             if not taken[name].inlined and self.is_deeper(taken[name]):
                 root = self.before(name)
@@ -179,6 +182,14 @@ class _Fusion:
         leaf = self.leaf(at, views) if at in self.roots else None
         if leaf is None or not self.is_all(at, leaf.layout):
             self.roots.add(name)
+
+    def read_of_table(self, operation: Formula, taken: Mapping[str, Lazy]) -> set[str]:
+        """Operands that a kernel which writes into a table would compute of the whole table, which
+        it reads in no other way."""
+        table = operation.expression.arguments[0].name
+        (whole,) = inputs(taken[table].expression)
+        reads = {name for name, lazy in taken.items() if whole in inputs(lazy.expression)}
+        return reads - {table}
 
     def is_packed(self, root: str, views: tuple[ViewStep, ...]) -> bool:
         leaf = self.leaf(root, views)
