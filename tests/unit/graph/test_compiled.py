@@ -410,13 +410,23 @@ def constant_places(m: Maker) -> str:
     return str(m.add("ScatterElements", m.input("x", (3, 4)), index, rows, axis=0))
 
 
+def a_part_of_a_choice(m: Maker) -> str:
+    """It reads an input by more axes than it has, beside a view."""
+    x = m.input("x", (2, 4))
+    chosen = m.add("Where", m.add("Greater", x, m.constant(0.1)), x, m.constant(-1.0))
+    bounds = (m.constant([n], np.int64) for n in (0, 1, 1))
+    index = m.constant([[2], [1]], np.int64)
+    return str(m.add("ScatterElements", chosen, index, m.add("Slice", chosen, *bounds), axis=1))
+
+
 @pytest.mark.parametrize(
     "make",
     [
         rows_of_itself, computed_of_the_table, one_constant_place, constant_places,
+        a_part_of_a_choice,
     ],
 )  # fmt: skip
-def test_scatters(make: Make, tmp_path: Path) -> None:
+def test_scatters_and_views_of_formulas(make: Make, tmp_path: Path) -> None:
     m = Maker(18)
     y = make(m)
     shape = [d.dim_value for d in m.inputs[0].type.tensor_type.shape.dim]

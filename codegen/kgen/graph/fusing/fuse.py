@@ -133,7 +133,10 @@ class _Fusion:
             self.roots.update(read)
             return self.formula(value)
         for name in exact:
-            if not taken[name].inlined and self.is_deeper(taken[name]):
+            if taken[name].inlined and self.is_deeper(taken[name]):
+                self.roots.add(taken[name].value.id)
+                return self.formula(value)
+            if self.is_deeper(taken[name]):
                 root = self.before(name)
                 if root in self.roots:
                     raise self.unreadable(root)
@@ -238,11 +241,13 @@ class _Fusion:
             return name in self.epilogues.regions[owner]
         return not any(name in region for region in self.epilogues.regions.values())
 
-    def is_deeper(self, leaf: Lazy) -> bool:
+    def is_deeper(self, lazy: Lazy) -> bool:
         """Whether a formula sees a leaf with more axes than it has."""
-        found = self.leaves[leaf.expression.name]
-        shown = seen(found.layout, math.prod(self.values[found.root].shape), "x")
-        return shown is not None and len(shown.shape) > len(found.layout.shape)
+        for leaf in (self.leaves[name] for name in inputs(lazy.expression)):
+            shown = seen(leaf.layout, math.prod(self.values[leaf.root].shape), "x")
+            if shown is not None and len(shown.shape) > len(leaf.layout.shape):
+                return True
+        return False
 
     def pushed(self, lazy: Lazy, views: tuple[ViewStep, ...]) -> Expression | None:
         """The formula of a view of a formula: of its leaves, seen through the same views."""
