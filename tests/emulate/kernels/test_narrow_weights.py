@@ -246,6 +246,20 @@ def test_products_in_16_bits(attention: Path, dtype: str, target: str) -> None:
     assert not plain.passed
 
 
+@pytest.mark.parametrize("seed", [2, 5])
+def test_an_operand_that_is_a_step_of_16_bits_off(attention: Path, seed: int) -> None:
+    """It moves the outputs of the whole by far more than f32 rounds, if less than all operands do:
+    of these seeds f32 and f64 round one to different neighbours where the model in f32 has none."""
+    bundle = kgen.compile_model(attention, ["native"], products="bf16").bundle
+    (program,) = bundle.manifest.programs
+    expected = truth(attention, program, products="bf16", seed=seed)
+    assert 0.005 < max(expected.moved.values()) < 0.05
+    assert not truth(attention, program, seed=seed).moved
+    with opened(bundle) as reader:
+        found = verify_program(reader, program, expected)
+    assert found.passed, found.outputs
+
+
 def test_weights_that_are_not_finite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     proto = mlp("batch")
     tensor = next(t for t in proto.graph.initializer if len(t.dims) == 2)
