@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from kgen.graph.fusing.formulas import Fused
 from kgen.graph.fusing.fuse import fuse
 from kgen.graph.fusing.outputs import with_further_outputs
 from kgen.graph.ir import Graph
-from kgen.graph.lowering.calls import Lowered
+from kgen.graph.lowering.calls import Lowered, nodes_shown
 from kgen.graph.lowering.lower import lower
 from kgen.graph.memory import Plan as MemoryPlan
 from kgen.graph.operators import MOST_ELEMENTS, OPERATORS, graph_of
@@ -209,7 +209,9 @@ def planned(lowered: Lowered, target: Target) -> dict[int, Plan]:
             try:
                 known[spec.key] = pipeline.plan(spec, target)
             except KgenError as error:
-                raise type(error)(f"target={target.name}: {error}{_shown(call.nodes)}") from None
+                raise type(error)(
+                    f"target={target.name}: {error}{nodes_shown(call.nodes)}"
+                ) from None
         found[number] = known[spec.key]
     return found
 
@@ -217,9 +219,4 @@ def planned(lowered: Lowered, target: Target) -> dict[int, Plan]:
 def nodes_of(plan: Plan, lowered: Lowered, plans: Mapping[int, Plan]) -> str:
     """The nodes that a kernel stands for, for an error about it."""
     numbers = (n for n, found in plans.items() if found is plan)
-    return _shown([node for number in numbers for node in lowered.calls[number].nodes])
-
-
-def _shown(nodes: Sequence[str]) -> str:
-    more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
-    return f" (node {', '.join(nodes[:3])}{more})"
+    return nodes_shown([node for number in numbers for node in lowered.calls[number].nodes])

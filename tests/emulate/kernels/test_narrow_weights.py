@@ -246,6 +246,20 @@ def test_products_in_16_bits(attention: Path, dtype: str, target: str) -> None:
     assert not plain.passed
 
 
+@pytest.mark.parametrize("seed", [2, 5])
+def test_an_operand_that_is_a_step_of_16_bits_off(attention: Path, seed: int) -> None:
+    """It moves the outputs of the whole by far more than f32 rounds, if less than all operands do:
+    of these seeds f32 and f64 round one to different neighbours where the model in f32 has none."""
+    bundle = kgen.compile_model(attention, ["native"], products="bf16").bundle
+    (program,) = bundle.manifest.programs
+    expected = truth(attention, program, products="bf16", seed=seed)
+    assert 0.005 < max(expected.moved.values()) < 0.05
+    assert not truth(attention, program, seed=seed).moved
+    with opened(bundle) as reader:
+        found = verify_program(reader, program, expected)
+    assert found.passed, found.outputs
+
+
 def test_weights_that_are_not_finite(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     proto = mlp("batch")
     tensor = next(t for t in proto.graph.initializer if len(t.dims) == 2)
@@ -256,6 +270,26 @@ def test_weights_that_are_not_finite(tmp_path: Path, capsys: pytest.CaptureFixtu
     words = ["compile", str(tmp_path / "nan.onnx"), "--target", "native", "--shape", "x=5x13"]
     assert main([*words, "--weights", "s8", "-o", str(tmp_path / "m.kgen")]) == 2
     assert "hold NaN or infinity, which s8 lacks" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--weights", "s4"], "weights=s4: the model has no constant matrix of f32 that a"),
+        (["--products", "bf16"], "products=bf16: the model has no MatMul or Gemm of f32"),
+    ],
+)
+def test_a_model_that_is_narrow_itself(
+    options: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What changes nothing is not done without a word."""
+    m = Maker()
+    weights = m.constant(np.ones((3, 4)), np.float16)
+    y = m.add("MatMul", m.input("x", (2, 3), onnx.TensorProto.FLOAT16), weights)
+    onnx.save(m.model(y, dtype=onnx.TensorProto.FLOAT16), tmp_path / "m.onnx")
+    words = ["compile", str(tmp_path / "m.onnx"), "--target", "native"]
+    assert main([*words, *options, "-o", str(tmp_path / "m.kgen")]) == 2
+    assert why in capsys.readouterr().err
 
 
 def test_quantised_weights_come_out_as_they_were() -> None:

@@ -137,6 +137,29 @@ def test_what_onnx_computes_otherwise(
     assert verified(bundle, program, truth(tmp_path / "m.onnx", program)).passed
 
 
+@pytest.mark.parametrize(
+    ("operator", "gates", "functions"),
+    [
+        ("LSTM", 4, ("Softsign", "Relu", "Sigmoid")),
+        ("GRU", 3, ("Softsign", "Relu")),
+        ("RNN", 1, ("Relu",)),
+    ],
+)
+def test_functions_that_recurrent_layers_name(
+    operator: str, gates: int, functions: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Other ones of each direction."""
+    m = Maker()
+    weights = m.weight(2, gates * 5, 4), m.weight(2, gates * 5, 5), m.weight(2, gates * 10)
+    named = [*functions, *reversed(functions)]
+    way: Any = {"hidden_size": 5, "direction": "bidirectional", "activations": named}
+    y = m.add(operator, m.input("x", (3, 2, 4)), *weights, **way)
+    onnx.save(m.model(y), tmp_path / "m.onnx")
+    bundle = kgen.compile_model(tmp_path / "m.onnx", ["native"]).bundle
+    (program,) = bundle.manifest.programs
+    assert verified(bundle, program, truth(tmp_path / "m.onnx", program)).passed
+
+
 @pytest.mark.parametrize(("opset", "axis"), [(10, None), (13, 0), (17, -1)])
 def test_weights_that_were_quantised_before_opset_19(
     opset: int, axis: int | None, tmp_path: Path

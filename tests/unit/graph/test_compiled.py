@@ -385,6 +385,79 @@ def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
         kgen.compile_model(tmp_path / "m.onnx", ["sm_80"])
 
 
+def rows_of_itself(m: Maker) -> str:
+    """A tensor is written into itself, in another order."""
+    x = m.input("x", (5, 4))
+    return str(m.add("ScatterND", x, m.constant([[1], [2], [0], [4], [3]], np.int64), x))
+
+
+def computed_of_the_table(m: Maker) -> str:
+    t = m.add("Tanh", m.input("x", (3, 4)))
+    index = m.constant([[2], [0], [-2]], np.int64)
+    return str(m.add("ScatterND", t, index, m.add("Mul", t, m.constant(2.0))))
+
+
+def one_constant_place(m: Maker) -> str:
+    x = m.input("x", (3, 4))
+    y = m.add("ScatterND", x, m.constant([[2, -1]], np.int64), m.constant([7.0]))
+    index, rows = m.constant([[-1]], np.int64), m.constant([[5.0]])
+    return str(m.add("ScatterElements", y, index, rows, axis=1))
+
+
+def constant_places(m: Maker) -> str:
+    index = m.constant([[0, -1], [1, 2]], np.int32)
+    rows = m.constant([[1.0, 2.0], [3.0, 4.0]])
+    return str(m.add("ScatterElements", m.input("x", (3, 4)), index, rows, axis=0))
+
+
+def a_part_of_a_choice(m: Maker) -> str:
+    """It reads an input by more axes than it has, beside a view."""
+    x = m.input("x", (2, 4))
+    chosen = m.add("Where", m.add("Greater", x, m.constant(0.1)), x, m.constant(-1.0))
+    bounds = (m.constant([n], np.int64) for n in (0, 1, 1))
+    index = m.constant([[2], [1]], np.int64)
+    return str(m.add("ScatterElements", chosen, index, m.add("Slice", chosen, *bounds), axis=1))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        rows_of_itself, computed_of_the_table, one_constant_place, constant_places,
+        a_part_of_a_choice,
+    ],
+)  # fmt: skip
+def test_scatters_and_views_of_formulas(make: Make, tmp_path: Path) -> None:
+    m = Maker(18)
+    y = make(m)
+    shape = [d.dim_value for d in m.inputs[0].type.tensor_type.shape.dim]
+    check(tmp_path, m, y, x=np.random.default_rng(2).standard_normal(shape).astype("f"))
+
+
+def double(m: Maker) -> str:
+    """A formula of f64 that no kernel computes, with another one in it."""
+    return str(m.add("Exp", m.add("Abs", m.input("x", (2, 3), T.DOUBLE))))
+
+
+def whole_products(m: Maker) -> str:
+    return str(m.add("MatMul", m.input("x", (2, 3), T.INT32), m.input("w", (3, 2), T.INT32)))
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "why"),
+    [
+        (double, T.DOUBLE, r"exp is not for f64.* \(node /Abs0, /Exp1\)$"),
+        (whole_products, T.INT32, r"dtype=s32 has no products.* \(node /MatMul0\)$"),
+    ],
+)
+def test_what_no_kernel_computes_is_refused_with_its_nodes(
+    make: Make, dtype: int, why: str, tmp_path: Path
+) -> None:
+    m = Maker()
+    onnx.save(m.model(make(m), dtype=dtype), tmp_path / "m.onnx")
+    with pytest.raises(GraphError, match=why):
+        kgen.compile_model(tmp_path / "m.onnx", ["native"])
+
+
 @pytest.mark.parametrize("number", [2**53 + 1, 2**63 - 1, 7])
 def test_padding_with_integers_that_no_f64_holds(number: int, tmp_path: Path) -> None:
     m = Maker()

@@ -225,19 +225,21 @@ class _Machine:
         place = self.values[step.bindings[parameter]].place
         return self.memories[place.memory][place.offset : place.offset + nbytes]
 
-    def compare(self, value: str, made: Array) -> float | None:
-        """The worst error of a value as a part of its bound; None where the model has none."""
+    def compare(self, value: str, made: Array, least: float = 0.0) -> float | None:
+        """The worst error of a value as a part of its bound, which is `least` or more; None where
+        the model has none."""
         exact, rounded = (beside(v, value) for v in (self.truth.exact, self.truth.rounded))
         if exact is None or rounded is None:
             return None
-        return worst(made, exact.reshape(made.shape), rounded.reshape(made.shape))
+        return worst(made, exact.reshape(made.shape), rounded.reshape(made.shape), least)
 
     def outputs(self) -> dict[str, float]:
         found = {}
         kept = (self.values[state.output] for state in self.program.states)
         for shown in (*self.program.outputs, *kept):
             made = elements(self.memories[shown.place.memory], shown)
-            error = self.compare(shown.name, made)
+            # A step of 16 bits that one operand is off by moves all that follows it.
+            error = self.compare(shown.name, made, self.truth.moved.get(shown.name, 0.0))
             found[shown.name] = math.inf if error is None else error
         return found
 
@@ -304,26 +306,47 @@ def model_name(name: str) -> str:
     return whole if hash_ and number.isdecimal() else name
 
 
-def worst(made: Array, exact: Array, rounded: Array) -> float:
+def worst(made: Array, exact: Array, rounded: Array, least: float = 0.0) -> float:
     """The largest error as a part of its bound: some roundings of the element to f32, one to the
     type that it is stored in where that is narrower, and some times what the model in f32 is off by
-    where it is farthest off."""
+    where it is farthest off, or `least`. Where f32, or the narrower type, has no such number, what
+    it has in its place is right."""
     narrow = made.dtype.itemsize < np.dtype(np.float32).itemsize and made.dtype.kind not in "iub"
     stored = UNITS[made.dtype.name] if narrow else 0.0
     with np.errstate(all="ignore"):
+        beyond = beyond_range(made, exact, rounded)
         made, exact = made.astype(np.float64), exact.astype(np.float64)
         rounded = rounded.astype(np.float64)
         if made.dtype.kind != "f" or not exact.size:
             return 0.0
         size = np.abs(exact)
-        median = float(np.median(size))
-        plain = np.isfinite(exact) & (size <= max(OUTLYING * median, 1.0))
+        known = np.isfinite(exact) & np.isfinite(rounded)
+        median = middle(size[known])
+        # Of what a Relu left most is zero, which says nothing of how large the others are.
+        plain = known & (size <= max(OUTLYING * middle(size[known & (size > 0.0)]), 1.0))
         apart = np.abs(rounded - exact)[plain]
         unit = float(np.finfo(np.float32).eps) / 2
-        floor = max(float(apart.max(initial=0.0)) * ERRORS, ROUNDINGS * unit * median)
+        floor = max(float(apart.max(initial=0.0)) * ERRORS, ROUNDINGS * unit * median, least)
         bound = (ROUNDINGS * unit + stored) * size + floor
         error = np.abs(made - exact)
-        same = (made == exact) | (np.isnan(made) & np.isnan(exact))
+        same = (made == exact) | (np.isnan(made) & np.isnan(exact)) | beyond
         ratio = np.where(same, 0.0, error / np.where(bound > 0.0, bound, np.finfo(float).tiny))
         ratio = np.where(np.isfinite(error) | same, ratio, np.inf)
         return float(ratio.max())
+
+
+def middle(sizes: Array) -> float:
+    """The median; 0 of nothing."""
+    return float(np.median(sizes)) if sizes.size else 0.0
+
+
+def beyond_range(made: Array, exact: Array, rounded: Array) -> Array:
+    """Where a result is infinite or NaN as it is in the model in f32, or as the exact number is in
+    the type of the result."""
+    if made.dtype.kind in "iub":
+        return np.zeros(made.shape, bool)
+    ours = made.astype(np.float64)
+    found = np.zeros(made.shape, bool)
+    for theirs in (rounded.astype(np.float64), exact.astype(made.dtype).astype(np.float64)):
+        found |= ~np.isfinite(theirs) & ((ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))
+    return found

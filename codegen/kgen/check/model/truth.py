@@ -41,12 +41,14 @@ KEEPING = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 class Truth:
     """A model's inputs, and its values by name, in f64 and as they come out in f32. Of narrow
     weights, `deviation` is how far each output is from that of the model as it is, relative to its
-    norm."""
+    norm. Of products in 16 bits, `moved` is how far rounding their operands moves the number of
+    each output that it moves most."""
 
     inputs: Mapping[str, Array]
     exact: Mapping[str, Array]
     rounded: Mapping[str, Array]
     deviation: Mapping[str, float] = field(default_factory=dict)
+    moved: Mapping[str, float] = field(default_factory=dict)
 
 
 def truth(
@@ -77,16 +79,19 @@ def truth(
     model = flattened(model, inputs, path)
     wide = {name: _as_f64(array) for name, array in inputs.items()}
     exact = _values(in_f64(model), wide, path, weights, products)
-    deviation = {}
+    deviation, moved = {}, {}
     if weights is not None or products is not None:
         plain = _values(in_f64(model), wide, path)
         outputs = [o.name for o in model.graph.output]
         deviation = {name: _apart(exact[name], plain[name]) for name in outputs}
+        if products is not None:
+            moved = {name: _farthest(exact[name], plain[name]) for name in outputs}
     return Truth(
         inputs=inputs,
         exact=exact,
         rounded=_values(model, inputs, path, weights, products),
         deviation=deviation,
+        moved=moved,
     )
 
 
@@ -94,6 +99,11 @@ def _apart(values: Array, others: Array) -> float:
     """The norm of a difference, relative to that of the other."""
     norm = float(np.linalg.norm(others.astype(np.float64)))
     return float(np.linalg.norm((values - others).astype(np.float64))) / (norm or 1.0)
+
+
+def _farthest(values: Array, others: Array) -> float:
+    apart = np.abs(values.astype(np.float64) - others.astype(np.float64))
+    return float(np.max(apart, initial=0.0, where=np.isfinite(apart)))
 
 
 def _drawn(

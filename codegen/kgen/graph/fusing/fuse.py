@@ -129,8 +129,14 @@ class _Fusion:
         if is_scattered(value):
             self.root_all(operation.expression.arguments[0].name)
         taken = {name: self.taken(value, name) for name in operation.operands}
+        if is_scattered(value) and (read := self.read_of_table(operation, taken)):
+            self.roots.update(read)
+            return self.formula(value)
         for name in exact:
-            if not taken[name].inlined and self.is_deeper(taken[name]):
+            if taken[name].inlined and self.is_deeper(taken[name]):
+                self.roots.add(taken[name].value.id)
+                return self.formula(value)
+            if self.is_deeper(taken[name]):
                 root = self.before(name)
                 if root in self.roots:
                     raise self.unreadable(root)
@@ -180,6 +186,14 @@ class _Fusion:
         if leaf is None or not self.is_all(at, leaf.layout):
             self.roots.add(name)
 
+    def read_of_table(self, operation: Formula, taken: Mapping[str, Lazy]) -> set[str]:
+        """Operands that a kernel which writes into a table would compute of the whole table, which
+        it reads in no other way."""
+        table = operation.expression.arguments[0].name
+        (whole,) = inputs(taken[table].expression)
+        reads = {name for name, lazy in taken.items() if whole in inputs(lazy.expression)}
+        return reads - {table}
+
     def is_packed(self, root: str, views: tuple[ViewStep, ...]) -> bool:
         leaf = self.leaf(root, views)
         return leaf is not None and leaf.layout.is_packed
@@ -227,11 +241,13 @@ class _Fusion:
             return name in self.epilogues.regions[owner]
         return not any(name in region for region in self.epilogues.regions.values())
 
-    def is_deeper(self, leaf: Lazy) -> bool:
+    def is_deeper(self, lazy: Lazy) -> bool:
         """Whether a formula sees a leaf with more axes than it has."""
-        found = self.leaves[leaf.expression.name]
-        shown = seen(found.layout, math.prod(self.values[found.root].shape), "x")
-        return shown is not None and len(shown.shape) > len(found.layout.shape)
+        for leaf in (self.leaves[name] for name in inputs(lazy.expression)):
+            shown = seen(leaf.layout, math.prod(self.values[leaf.root].shape), "x")
+            if shown is not None and len(shown.shape) > len(leaf.layout.shape):
+                return True
+        return False
 
     def pushed(self, lazy: Lazy, views: tuple[ViewStep, ...]) -> Expression | None:
         """The formula of a view of a formula: of its leaves, seen through the same views."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from kgen.graph.reading.model import Array
@@ -58,3 +58,9 @@ class Lowered:
         while buffer in self.within:
             buffer = self.within[buffer]
         return buffer
+
+
+def nodes_shown(nodes: Sequence[str]) -> str:
+    """What an error about a kernel says of the nodes that it stands for."""
+    more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
+    return f" (node {', '.join(nodes[:3])}{more})"

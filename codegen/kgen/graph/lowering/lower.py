@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from kgen.errors import SpecError
 from kgen.graph.fusing.formulas import Fused, Lazy, Leaf
 from kgen.graph.fusing.products import Batch, extent_of, matrix, product_extents
 from kgen.graph.ir import Product, Source, Value
 from kgen.graph.layout import Layout, seen
-from kgen.graph.lowering.calls import Binding, Buffer, Call, Lowered
+from kgen.graph.lowering.calls import Binding, Buffer, Call, Lowered, nodes_shown
 from kgen.graph.lowering.domains import are_near, coalesced, own_sizes
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.norms import normalized
@@ -69,10 +70,13 @@ class _Lowering:
             product = self.fused.products.get(root)
             if isinstance(self.values[root].operation, Product):
                 product = root
-            if product is not None:
-                self.product(root, self.values[product])
-            else:
-                self.formula(root)
+            try:
+                if product is not None:
+                    self.product(root, self.values[product])
+                else:
+                    self.formula(root)
+            except SpecError as error:
+                raise type(error)(f"{error}{nodes_shown(self.all_nodes(root, product))}") from None
         outputs = self.outputs()
         for name in self.graph.inputs:
             # One that nothing reads is still given.
@@ -111,6 +115,14 @@ class _Lowering:
         found = [n for m in (*members, root) for n in self.values[m].nodes]
         return tuple(dict.fromkeys(found))
 
+    def all_nodes(self, root: str, product: str | None = None) -> tuple[str, ...]:
+        """The nodes that a root's kernel stands for: its product's, and those of its formula."""
+        found = () if product is None else self.nodes(product, ())
+        if root in self.fused.formulas:
+            inlined = self.fused.formulas[root].inlined
+            found += self.nodes(root, sorted(inlined, key=lambda name: int(name[1:])))
+        return tuple(dict.fromkeys(found))
+
     # -- formulas ---------------------------------------------------------------------------
 
     def formula(self, root: str) -> None:
@@ -123,7 +135,7 @@ class _Lowering:
             expression = normalized(expression)
         names = inputs(expression)
         leaves = {name: self.fused.leaves[name] for name in names}
-        nodes = self.nodes(root, sorted(lazy.inlined, key=lambda name: int(name[1:])))
+        nodes = self.all_nodes(root)
         if lazy.axes:
             self.rows(lazy, expression, leaves, nodes)
         else:
@@ -294,11 +306,7 @@ class _Lowering:
             epilogue_dtypes=dict.fromkeys(vectors, product.dtype),
             lda=batch.lda, ldb=fields.get("ldb"), ldc=batch.ldc, **batch.fields,
         )  # fmt: skip
-        nodes = self.nodes(product.id, ())
-        if root in self.fused.formulas:
-            members = self.fused.formulas[root].inlined
-            nodes += self.nodes(root, sorted(members, key=lambda name: int(name[1:])))
-        self.call(spec, bindings | operands, root, tuple(dict.fromkeys(nodes)))
+        self.call(spec, bindings | operands, root, self.all_nodes(root, product.id))
 
     def has_no_rows(self, root: str, product: Value, extents: Shape) -> bool:
         """Whether no operand of a product's epilogue has one value for each row."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from kgen.graph.ir import Builder, Formula, Value
 from kgen.graph.operators.registry import Operator, one, optional
-from kgen.graph.reading.model import Node
+from kgen.graph.reading.model import Array, Node, Shape
 from kgen.graph.rewrites.orders import inverse
-from kgen.ops.expression import Expression
+from kgen.ops.expression import Expression, variable
 from kgen_runtime.dtypes import DType
 
 
@@ -22,7 +22,19 @@ def scattered(b: Builder, x: Value, index: Value, rows: Value, axis: int) -> Val
         back = inverse(order)
         found = scattered(b, b.permute(x, back), index, b.permute(rows, back), order[axis])
         return b.permute(found, order)
+    # A tensor that is written into itself is read as a copy of it.
+    index, rows = (copied(b, v) if v is x else v for v in (index, rows))
     return b.add(Formula(expression=b.scatter(x, index, rows, axis)), x.shape, x.dtype)
+
+
+def copied(b: Builder, value: Value) -> Value:
+    return b.add(Formula(expression=variable(value.id)), value.shape, value.dtype)
+
+
+def constant_place(at: Array, n: int, none: int) -> Array:
+    """What :func:`place` makes of an index that is known."""
+    outside = (at < -n) | (at >= n)
+    return np.where(outside, none, np.where(at < 0, at + n, at))
 
 
 def place(b: Builder, at: Value, n: int, none: int) -> Expression:
@@ -48,6 +60,12 @@ def scatter_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if depth == 1:
         return scattered(b, x, b.reshape(index, (count,)), rows, 0)
     size, total = math.prod(named), None
+    if (known := b.array(index)) is not None:
+        line = np.zeros(count, np.int64)
+        for axis, n in enumerate(named):
+            part = known[..., axis].astype(np.int64).reshape(count)
+            line += constant_place(part, n, 2 * size) * math.prod(named[axis + 1 :])
+        return numbered(b, x, line, rows, (size, *left))
     for axis, n in enumerate(named):
         at = b.reshape(b.slice(index, index.rank - 1, axis, 1), (count,))
         # Any part that is no place makes the sum one that is none.
@@ -60,6 +78,12 @@ def scatter_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.reshape(found, x.shape)
 
 
+def numbered(b: Builder, x: Value, line: Array, rows: Value, shape: Shape) -> Value:
+    """x with rows in constant places of the first axis that it has in another shape."""
+    flat = b.made("places", line, DType.S64)
+    return b.reshape(scattered(b, b.reshape(x, shape), flat, rows, 0), x.shape)
+
+
 def scatter_elements(b: Builder, node: Node, given: list[Value | None]) -> Value:
     """By the numbers of elements in one line."""
     check_plain(b, node)
@@ -69,12 +93,14 @@ def scatter_elements(b: Builder, node: Node, given: list[Value | None]) -> Value
     grid = np.indices(index.shape, np.int64)
     steps = [math.prod(x.shape[i + 1 :]) for i in range(x.rank)]
     others = sum(grid[i] * step for i, step in enumerate(steps) if i != axis)
-    size = math.prod(x.shape)
+    size, count = math.prod(x.shape), math.prod(index.shape)
+    if (known := b.array(index)) is not None:
+        at = constant_place(known.astype(np.int64), x.shape[axis], size) * steps[axis]
+        return numbered(b, x, (at + others).reshape(count), b.reshape(rows, (count,)), (size,))
     first = b.made("places", np.asarray(others, index.dtype.storage), index.dtype)
     # What is no place along the axis is none of the line either.
-    at = b.call("mul", place(b, index, x.shape[axis], size), float(steps[axis]))
-    flat = b.formula(b.call("add", at, first), index.shape, index.dtype)
-    count = math.prod(index.shape)
+    along = b.call("mul", place(b, index, x.shape[axis], size), float(steps[axis]))
+    flat = b.formula(b.call("add", along, first), index.shape, index.dtype)
     line = b.reshape(x, (size,))
     found = scattered(b, line, b.reshape(flat, (count,)), b.reshape(rows, (count,)), 0)
     return b.reshape(found, x.shape)

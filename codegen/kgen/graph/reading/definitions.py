@@ -6,13 +6,13 @@ against and what it becomes agree. onnx's own takes the batch's statistics for a
 before opset 14, one axis alone for a Softmax before opset 13, and a part of an element for one
 between aligned corners; makes one maximum of all channels (GlobalMaxPool), pads the wrong side
 (auto_pad=SAME_LOWER of poolings), has no DequantizeLinear before opset 19, no groups of transposed
-convolutions and one direction of recurrent layers, and resizes pixel by pixel.
+convolutions, one direction and the usual functions of recurrent layers, and resizes pixel by pixel.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -290,6 +290,23 @@ def sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
+#: What recurrent layers may name in place of their own functions.
+ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
+    "Sigmoid": sigmoid,
+    "Tanh": np.tanh,
+    "Relu": lambda x: np.maximum(x, 0),
+    "Softsign": lambda x: x / (1 + np.abs(x)),
+}
+
+
+def activations_of(
+    attributes: Mapping[str, Any], way: int, defaults: Sequence[str]
+) -> list[Callable[[Array], Array]]:
+    """The functions of one direction of a recurrent layer."""
+    names = attributes.get("activations") or [*defaults, *defaults]
+    return [ACTIVATIONS[name] for name in names[way * len(defaults) :][: len(defaults)]]
+
+
 class LSTM(OpRun):  # type: ignore[misc]
     def _run(
         self, x: Array, w: Array, r: Array, bias: Array | None = None, lengths: Any = None,
@@ -308,12 +325,13 @@ class LSTM(OpRun):  # type: ignore[misc]
             pi, po, pf = np.split(p, 3)
             sums = np.zeros(8 * units, x.dtype) if bias is None else bias[way]
             reverse = attributes.get("direction") == "reverse" or way == 1
+            gate, candidate, squash = activations_of(attributes, way, ("Sigmoid", "Tanh", "Tanh"))
             for t in range(time - 1, -1, -1) if reverse else range(time):
                 gates = x[t] @ w[way].T + h @ r[way].T + sums[: 4 * units] + sums[4 * units :]
                 i, o, f, g = np.split(gates, 4, axis=-1)
-                i, f = sigmoid(i + pi * c), sigmoid(f + pf * c)
-                c = f * c + i * np.tanh(g)
-                h = sigmoid(o + po * c) * np.tanh(c)
+                i, f = gate(i + pi * c), gate(f + pf * c)
+                c = f * c + i * candidate(g)
+                h = gate(o + po * c) * squash(c)
                 out[t, way] = h
             last_h[way], last_c[way] = h, c
         return out, last_h, last_c
@@ -335,15 +353,37 @@ class GRU(OpRun):  # type: ignore[misc]
             wz, wr, wn = np.split(w[way], 3)
             rz, rr, rn = np.split(r[way], 3)
             reverse = attributes.get("direction") == "reverse" or way == 1
+            gate, candidate = activations_of(attributes, way, ("Sigmoid", "Tanh"))
             for t in range(time - 1, -1, -1) if reverse else range(time):
-                z = sigmoid(x[t] @ wz.T + h @ rz.T + bz + cz)
-                reset = sigmoid(x[t] @ wr.T + h @ rr.T + br + cr)
+                z = gate(x[t] @ wz.T + h @ rz.T + bz + cz)
+                reset = gate(x[t] @ wr.T + h @ rr.T + br + cr)
                 if attributes.get("linear_before_reset"):
                     inner = reset * (h @ rn.T + cn)
                 else:
                     inner = (reset * h) @ rn.T + cn
-                h = (1 - z) * np.tanh(x[t] @ wn.T + bn + inner) + z * h
+                h = (1 - z) * candidate(x[t] @ wn.T + bn + inner) + z * h
                 out[t, way] = h
+            last[way] = h
+        return out, last
+
+
+class RNN(OpRun):  # type: ignore[misc]
+    def _run(
+        self, x: Array, w: Array, r: Array, bias: Array | None = None, lengths: Any = None,
+        h0: Array | None = None, **attributes: Any,
+    ) -> tuple[Array, Array]:  # fmt: skip
+        time, batch, _ = x.shape
+        count, units = w.shape[0], r.shape[-1]
+        out = np.empty((time, count, batch, units), x.dtype)
+        last = np.empty((count, batch, units), x.dtype)
+        for way in range(count):
+            h = np.zeros((batch, units), x.dtype) if h0 is None else h0[way]
+            sums = np.zeros(2 * units, x.dtype) if bias is None else bias[way]
+            reverse = attributes.get("direction") == "reverse" or way == 1
+            (function,) = activations_of(attributes, way, ("Tanh",))
+            for t in range(time - 1, -1, -1) if reverse else range(time):
+                total = x[t] @ w[way].T + h @ r[way].T + sums[:units] + sums[units:]
+                h = out[t, way] = function(total)
             last[way] = h
         return out, last
 
@@ -362,6 +402,7 @@ OPERATORS = (
     Resize,
     LSTM,
     GRU,
+    RNN,
 )
 #: Those that constants are folded by: every use of the operator is theirs, or raises an error.
 FOLDED = (

@@ -61,9 +61,17 @@ def narrowed(
     """The graph with products by these constants, if they are matrices of f32, of narrow ones, and
     with these convolutions, but for s4.
 
-    Raises GraphError for weights that are not finite, which s8 and s4 have no numbers for.
+    Raises GraphError for weights that are not finite, which s8 and s4 have no numbers for, and for
+    a graph that has none to narrow, as one of f16.
     """
-    return _Narrowing(graph, dtype, weights, {} if dtype is BType.S4 else convolutions).all()
+    narrowing = _Narrowing(graph, dtype, weights, {} if dtype is BType.S4 else convolutions)
+    found = narrowing.all()
+    if not narrowing.has_narrowed:
+        raise GraphError(
+            f"weights={dtype}: the model has no constant matrix of f32 that a product takes; leave "
+            "weights out, or export the model in f32"
+        )
+    return found
 
 
 class _Narrowing(Rewriting):
@@ -78,6 +86,7 @@ class _Narrowing(Rewriting):
         self.dtype, self.weights, self.convolutions = dtype, weights, convolutions
         #: Numbers, and scales if they have some, of tables that are narrow, by their copies' ids.
         self.tables: dict[str, tuple[Value, ...]] = {}
+        self.has_narrowed = False
         self.tied = frozenset() if dtype is BType.S4 else self.tied_tables()
 
     def tied_tables(self) -> frozenset[str]:
@@ -191,6 +200,7 @@ class _Narrowing(Rewriting):
         return self.builder.permute(shown, (1, 0))
 
     def constant(self, name: str, array: Array, dtype: DType) -> Value:
+        self.has_narrowed = True
         found = self.builder.constant(name, np.ascontiguousarray(array), dtype)
         self.names[found.id] = name
         return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from kgen.errors import GraphError
 from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
 from kgen.graph.reading.model import Array, Model
 from kgen.graph.rewrites.narrow import PRODUCTS, in_bf16
@@ -25,14 +26,23 @@ def product_nodes(model: Model) -> frozenset[str]:
 
 
 def rounded(graph: Graph, dtype: DType, nodes: Collection[str]) -> Graph:
-    """The graph with the products of f32 that stand for these nodes in another type."""
-    return _Rounding(graph, dtype, nodes).all()
+    """The graph with the products of f32 that stand for these nodes in another type. Raises
+    GraphError where there is none, as in a model of f16."""
+    rounding = _Rounding(graph, dtype, nodes)
+    found = rounding.all()
+    if not rounding.has_rounded:
+        raise GraphError(
+            f"products={dtype}: the model has no MatMul or Gemm of f32; leave products out, or "
+            "export the model in f32"
+        )
+    return found
 
 
 class _Rounding(Rewriting):
     def __init__(self, graph: Graph, dtype: DType, nodes: Collection[str]) -> None:
         super().__init__(graph)
         self.dtype, self.nodes = dtype, nodes
+        self.has_rounded = False
 
     def visit(self, value: Value) -> None:
         operation = value.operation
@@ -43,6 +53,7 @@ class _Rounding(Rewriting):
             or not any(node in self.nodes for node in value.nodes)
         ):
             return self.copy(value)
+        self.has_rounded = True
         a, b = (self.rounded(operand) for operand in operands)
         self.take(value, self.add(Product(a=a.id, b=b.id), value))
 
