@@ -147,6 +147,14 @@ def test_bytes_and_fields() -> None:
         )
         top = (a << np.uint32(16)).view(shift) >> shift(23)
         np.testing.assert_array_equal(out, top.view(np.uint32))
+        # A field that ends behind the last bit has that bit, or zeros, there.
+        lanewise(
+            f"  %r = call i32 @llvm.amdgcn.{name}.i32(i32 %a, i32 27, i32 9)",
+            [a],
+            out,
+            declarations=f"declare i32 @llvm.amdgcn.{name}.i32(i32, i32, i32)",
+        )
+        np.testing.assert_array_equal(out, (a.view(shift) >> shift(27)).view(np.uint32))
 
 
 def test_dot_products() -> None:
