@@ -105,6 +105,13 @@ def test_every_function(target: str, dtype: DType) -> None:
     check([Rowwise(expression=f"{n}(x)", shapes=(ODD,), dtype=dtype) for n in names], target)
 
 
+@pytest.mark.parametrize("target", ["sm_75", "sm_80", "gfx942", "vulkan1.1", "x86-64"])
+def test_the_larger_of_an_element_and_a_sum(target: str) -> None:
+    """sm_75 makes a maximum of several instructions, with registers of their own."""
+    texts = ("max(sum(x), x)", "min(x * 1, sum(x)) + max(amax(x), mean(x))")
+    check([Rowwise(expression=text, shapes=((5, 33),), dtype="f32") for text in texts], target)
+
+
 @pytest.mark.parametrize("target", OTHERS)
 def test_compositions_on_other_targets(target: str) -> None:
     """Each in one of the types; half of them under qemu, where each run is a process."""

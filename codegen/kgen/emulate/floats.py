@@ -46,6 +46,34 @@ def round_towards(value: Array, dtype: npt.DTypeLike, rounding: str) -> Array:
     return np.where(back < value, np.nextafter(nearest, infinity), nearest)
 
 
+def add_odd(a: Array, b: Array, *, down: bool = False) -> Array:
+    """a + b in f64, rounded to odd: rounded again to half the bits, in any direction, it is the
+    exact sum rounded once (S. Boldo and G. Melquiond, "Emulation of FMA and Correctly Rounded Sums:
+    Proved Algorithms Using Rounding to Odd", 2008). A 0 that is rounded `down` is -0, unless that
+    of two zeros without a sign (IEEE 754, 6.3)."""
+    total: Array = np.add(a, b, dtype=np.float64)
+    of_b = total - a
+    # Exact (D. Knuth's two-sum).
+    odd = _odd(total, (a - (total - of_b)) + (b - of_b))
+    if not down:
+        return odd
+    return np.where((odd == 0) & (np.signbit(a) | np.signbit(b)), -0.0, odd)
+
+
+def integer_odd(value: Array) -> Array:
+    """Integers in f64, likewise."""
+    total = value.astype(np.float64)
+    return _odd(total, value.astype(np.longdouble) - total)
+
+
+def _odd(nearest: Array, error: Array) -> Array:
+    """f64 to nearest, and what it lacks: of the two neighbours the one whose last bit is 1. An
+    infinite sum lacks NaN, and stays."""
+    even = nearest.view(np.uint64) & np.uint64(1) == 0
+    raised = np.where(even & (error > 0), np.nextafter(nearest, np.inf), nearest)
+    return np.where(even & (error < 0), np.nextafter(nearest, -np.inf), raised)
+
+
 def flush(value: Array) -> Array:
     """A subnormal f32 as a zero of the same sign."""
     tiny = np.finfo(np.float32).tiny

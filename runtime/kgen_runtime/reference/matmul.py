@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from kgen_runtime.dtypes import FLOATS_8, DType
+from kgen_runtime.dtypes import DType
 from kgen_runtime.expressions.evaluators import Evaluator
 from kgen_runtime.expressions.formulas import formulas_in
 from kgen_runtime.expressions.mathematics import Scalars
@@ -46,13 +46,12 @@ def matmul(spec: Mapping[str, Any], buffers: Buffers) -> Element:
     evaluator = Evaluator({}, Scalars())
     # Eight bits are too few for a vector that is applied before rounding to them, or that restores
     # the range of operands of 8 bits.
-    bytes_ = (DType.S8, *FLOATS_8)
     own = dict(part.split("=") for part in spec.get("epilogue_dtypes", ()))
     vectors = {
         name: DType(own[name])
         if name in own
         else DType.F32
-        if out in bytes_ or (b_dtype in bytes_ and name != "bias")
+        if out.itemsize == 1 or (b_dtype.itemsize == 1 and name != "bias")
         else out
         for name in extents
     }

@@ -303,6 +303,10 @@ def test_threads_do_not_change_what_parts_give(tmp_path: Path) -> None:
     assert all(np.array_equal(out, found[0]) for out in found)
 
 
+def test_reductions_of_what_is_the_same_for_a_row_that_is_streamed() -> None:
+    check(spec_of("x * softmax(y) + argmax(y)", (3, 333), (3, 1), dtype=F32), streaming("x86-64"))
+
+
 @pytest.mark.parametrize("name", X86[2:])
 def test_online_sums_and_places_of_infinities(name: str) -> None:
     """-inf before any number, +inf behind numbers, NaN behind the maximum, equal maxima of which

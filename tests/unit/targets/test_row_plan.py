@@ -63,6 +63,12 @@ def test_a_sum_of_exponentials_is_found_with_its_maximum() -> None:
     assert maximum_of(plan.results[0]) is None
 
 
+def test_exponentials_that_are_the_same_for_a_row_wait_for_their_maximum() -> None:
+    """They are computed before the elements, of which the maximum is found."""
+    plan = row_plan("x + log_softmax(y)", (3, 8), (3, 1), online=True)
+    assert phases(plan) == [["maxnum"], ["sum"], []]
+
+
 def test_what_is_the_same_for_a_row_is_computed_once() -> None:
     plan = row_plan("softmax(x * scale + mask)", (2, 3, 8), (3, 1), (2, 1, 1))
     first = plan.phases[0]

@@ -144,16 +144,17 @@ class PtxRenderer(Renderer):
         return f"mov.{self.type.register} {result}, {operand};"
 
     def choose(self, primitive: P, result: str, operands: Sequence[str]) -> list[str]:
-        """Without .NaN, an operand that is NaN is passed over: then the sum of both is NaN."""
+        """Without .NaN, an operand that is NaN is passed over: then the sum of both is NaN. (Not in
+        %sum, which may be an operand: a row's.)"""
         x, y = operands
         return [
             "{",
             ".reg .pred %nan;",
-            ".reg .f32 %sum;",
-            f"add.f32 %sum, {x}, {y};",
+            ".reg .f32 %nan_sum;",
+            f"add.f32 %nan_sum, {x}, {y};",
             f"setp.nan.f32 %nan, {x}, {y};",
             f"{primitive.value}.f32 {result}, {x}, {y};",
-            f"selp.f32 {result}, %sum, {result}, %nan;",
+            f"selp.f32 {result}, %nan_sum, {result}, %nan;",
             "}",
         ]
 

@@ -82,8 +82,11 @@ class RowPlan:
         return found
 
     def _extreme(self, step: Expression) -> Expression | None:
-        """What a reduction is found together with."""
-        return self.online(step) if self.online else None
+        """What a reduction is found together with, unless its argument is of the whole row: that
+        is computed before the elements, once the extreme is known."""
+        if self.online is None or self._of_row.issuperset(step.arguments):
+            return None
+        return self.online(step)
 
     def is_of_row(self, step: Expression) -> bool:
         return step in self._of_row

@@ -70,6 +70,30 @@ def test_saturating(name: str) -> None:
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("name", ["uadd", "sadd", "usub", "ssub"])
+@pytest.mark.parametrize("half", [0, 32])
+def test_saturating_64_bits(name: str, half: int) -> None:
+    call = f"@llvm.{name}.sat.i64(i64"
+    body = f"""
+  %x = zext i32 %a to i64
+  %y = zext i32 %b to i64
+  %p = mul i64 %x, 4294967297
+  %q = mul i64 %y, 4294967297
+  %s = call i64 {call} %p, i64 %q)
+  %h = lshr i64 %s, {half}
+  %r = trunc i64 %h to i32"""
+    got = in_lanes(body, [WORDS, OTHERS], np.uint32, f"declare i64 {call}, i64)")
+    is_signed, operation = EXACT[name]
+    low, high = (-(1 << 63), (1 << 63) - 1) if is_signed else (0, (1 << 64) - 1)
+    x, y = ([int(w) * 0x100000001 for w in words] for words in (WORDS, OTHERS))
+    if is_signed:
+        x, y = ([v - (v >> 63 << 64) for v in values] for values in (x, y))
+    sums = list(map(operation, x, y))
+    assert 0 < sum(not low <= v <= high for v in sums) < len(sums)
+    expected = [min(max(v, low), high) >> half & 0xFFFFFFFF for v in sums]
+    np.testing.assert_array_equal(got, expected)
+
+
 def fshr(a: int, b: int, c: int) -> int:
     return (((a << 32) | b) >> (c % 32)) & 0xFFFFFFFF
 

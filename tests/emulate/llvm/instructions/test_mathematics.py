@@ -76,6 +76,21 @@ def test_minima_and_maxima_differ_in_nan() -> None:
     np.testing.assert_array_equal(out[finite], np.clip(X[finite], -1, 2.5))
 
 
+@pytest.mark.parametrize("name", ["minimum", "maximum", "minimumnum", "maximumnum"])
+def test_minus_zero_is_less_than_zero(name: str) -> None:
+    a = np.zeros(LANES, np.float32)
+    a[::2] = -0.0
+    out = np.zeros(LANES, np.float32)
+    for x, y in ((a, -a), (-a, a)):
+        lanewise(
+            f"  %r = call float @llvm.{name}.f32(float %a, float %b)",
+            [x, y],
+            out,
+            declarations=f"declare float @llvm.{name}.f32(float, float)",
+        )
+        assert (np.signbit(out) == name.startswith("min")).all()
+
+
 def test_fused_multiply_add_rounds_once() -> None:
     """(1 + u)**2 - (1 + 2u) is u**2, which two roundings lose."""
     u = np.float32(2**-13)
@@ -147,6 +162,14 @@ def test_bytes_and_fields() -> None:
         )
         top = (a << np.uint32(16)).view(shift) >> shift(23)
         np.testing.assert_array_equal(out, top.view(np.uint32))
+        # A field that ends behind the last bit has that bit, or zeros, there.
+        lanewise(
+            f"  %r = call i32 @llvm.amdgcn.{name}.i32(i32 %a, i32 27, i32 9)",
+            [a],
+            out,
+            declarations=f"declare i32 @llvm.amdgcn.{name}.i32(i32, i32, i32)",
+        )
+        np.testing.assert_array_equal(out, (a.view(shift) >> shift(27)).view(np.uint32))
 
 
 def test_dot_products() -> None:

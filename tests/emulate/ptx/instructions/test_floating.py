@@ -114,6 +114,56 @@ def test_directed_rounding(mode: str) -> None:
     assert (np.abs(difference) < np.abs(np.spacing(got[usual]))).all()
 
 
+#: x0, x1 and x2, so far apart that f64 has no sum of them: 1 + 2^-60, 1 - 2^-60, -1 - 2^-60.
+FAR = [(1.0, 1.0, 2.0**-60), (1.0, 1.0, -(2.0**-60)), (-1.0, 1.0, -(2.0**-60))]
+
+
+@pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
+@pytest.mark.parametrize("name", ["add", "sub", "fma"])
+def test_directed_rounding_of_sums_that_no_double_has(name: str, mode: str) -> None:
+    x0, x1, x2 = (np.array(column, np.float32) for column in zip(*FAR, strict=True))
+    inputs = [x0, x1, x2] if name == "fma" else [x0, -x2 if name == "sub" else x2]
+    operands = ", ".join(f"%x{i}" for i in range(len(inputs)))
+    got = evaluate(f"{name}.{mode}.f32 %y, {operands};", ["f32"] * len(inputs), "f32", *inputs)
+    one = np.float32(1)
+    above, below = np.nextafter(one, np.float32(2)), np.nextafter(one, np.float32(0))
+    wanted = {"rz": [one, below, -one], "rm": [one, below, -above], "rp": [above, one, -one]}
+    assert same(got, np.array(wanted[mode], np.float32))
+
+
+@pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
+def test_the_sign_of_a_sum_of_0(mode: str) -> None:
+    x0 = np.array([0, 0, -0.0, 3, -3], np.float32)
+    x1 = np.array([0, -0.0, -0.0, -3, 3], np.float32)
+    got = evaluate(f"add.{mode}.f32 %y, %x0, %x1;", ["f32"] * 2, "f32", x0, x1)
+    zero = -0.0 if mode == "rm" else 0.0
+    assert same(got, np.array([0, zero, -0.0, zero, zero], np.float32))
+
+
+@pytest.mark.parametrize("type_", ["s64", "u64"])
+@pytest.mark.parametrize("to", ["f32", "f64"])
+@pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
+def test_64_bit_integers_are_rounded_once(type_: str, to: str, mode: str) -> None:
+    bits, dtype = {"f32": (24, np.float32), "f64": (53, np.float64)}[to]
+    wholes = [2**63 - 1, 2**62 + 1, 2**62 + 2 ** (62 - bits) + 1, 2**40 + 1]
+    wholes += [-whole for whole in wholes] if type_ == "s64" else [2**64 - 1, 2**63 + 1]
+    x = np.array(wholes, {"s64": np.int64, "u64": np.uint64}[type_])
+    got = evaluate(f"cvt.{mode}.{to}.{type_} %y, %x0;", [type_], to, x)
+    for whole, found in zip(wholes, got, strict=True):
+        unit = 1 << max(abs(whole).bit_length() - bits, 0)
+        down, rest = divmod(whole, unit)
+        up = (
+            rest > 0
+            and {
+                "rn": 2 * rest > unit or (2 * rest == unit and down % 2 == 1),
+                "rz": whole < 0,
+                "rm": False,
+                "rp": True,
+            }[mode]
+        )
+        assert int(found) == (down + up) * unit and found.dtype == dtype
+
+
 FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "rcp.approx": np.reciprocal,
     "sqrt.approx": np.sqrt,
@@ -181,10 +231,11 @@ def test_bfloat_arithmetic_rounds_once() -> None:
     assert (got == bf16(a + b)).all()
 
 
-@pytest.mark.parametrize(("c", "wanted"), [(2.0**-40, 1.515625), (-(2.0**-40), 1.5078125)])
-def test_a_bfloat_sum_that_is_nearly_a_tie(c: float, wanted: float) -> None:
-    """1.5 * (1 + 2^-7) lies between two bfloat16; a first rounding to f32 would lose c."""
-    bits = [bf16(np.full(32, value)) for value in (1.5, 1 + 2.0**-7, c)]
+@pytest.mark.parametrize("far", [2.0**-40, 2.0**-60])
+@pytest.mark.parametrize(("sign", "wanted"), [(1, 1.515625), (-1, 1.5078125)])
+def test_a_bfloat_sum_that_is_nearly_a_tie(far: float, sign: int, wanted: float) -> None:
+    """1.5 * (1 + 2^-7) lies between two bfloat16; a first rounding, also to f64, would lose c."""
+    bits = [bf16(np.full(32, value)) for value in (1.5, 1 + 2.0**-7, sign * far)]
     got = evaluate("fma.rn.bf16 %y, %x0, %x1, %x2;", ["bf16"] * 3, "bf16", *bits)
     assert (got == bf16(np.full(32, wanted))).all()
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Spec
+from kgen_runtime import blocks
 from kgen_runtime.backends.reference import ReferenceBackend
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.expressions.definitions import DEFINITIONS
@@ -84,6 +85,24 @@ def test_matmul_is_what_the_definition_says() -> None:
     element = elements(spec.to_json(), buffers)
     assert element((0, 0, 0)) == 2 * (1 * 3 + 2 * 5) - 1 + 0.5
     assert element((0, 0, 1)) == 0.0  # 2 (1*4 + 2*6) - 100 + 0.25 < 0
+
+
+def test_the_scale_of_blocks_of_4_bits_is_f32() -> None:
+    """Whatever the output is: it restores the range of numbers of 8 bits and less."""
+    spec = Matmul(
+        m=1,
+        n=2,
+        k=1,
+        dtype=DType.F32,
+        b_dtype="s4",
+        layout=Layout.NT,
+        out_dtype=DType.F16,
+        epilogue="x * scale",
+    )
+    numbers = blocks.packed(np.array([[2], [-3]], np.int8), np.ones((2, 1)))
+    scale = f32(1 + 2**-12, 0.5)
+    element = elements(spec.to_json(), {"a": f32(4), "b": numbers.tobytes(), "scale": scale})
+    assert [element((0, 0, j)) for j in range(2)] == [8 * (1 + 2**-12), -6]
 
 
 @pytest.mark.parametrize("layout", Layout)

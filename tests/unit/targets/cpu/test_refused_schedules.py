@@ -154,6 +154,10 @@ def test_inner_products_that_do_not_fit() -> None:
 def test_stream_tasks() -> None:
     with pytest.raises(ScheduleError, match="try task=128"):
         plan(relu_of((1000,), dtype=DType.F32), "x86-64-v4", CpuStream(task=100, unroll=4))
+    for nontemporal in (False, True):
+        steps = CpuStream(task=4096, unroll=6, nontemporal=nontemporal)
+        with pytest.raises(ScheduleError, match=r"unroll=6 is not .* try unroll=4"):
+            plan(relu_of((1000,), dtype=DType.F32), "x86-64-v4", steps)
     with pytest.raises(ScheduleError, match="use CpuStream"):
         plan(
             softmax_of(2, 3, dtype=DType.F32),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
 from itertools import product
@@ -11,9 +12,11 @@ import pytest
 
 from kgen.errors import ScheduleError, TargetError
 from kgen.pipeline import plan as make_plan
+from kgen.pipeline import schedule_for, source
 from kgen.schedule import FmaMatmul, MmaMatmul
 from kgen.spec import DType, Math, Matmul
 from kgen.targets.cuda.limits import TARGETS
+from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.epilogue.output import OutputTile
 from kgen.targets.cuda.plan.matmul import plan_pipeline
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
@@ -178,6 +181,19 @@ def test_lowest_ptx_version() -> None:
         "sm_90a": "8.0",
         "sm_120": "8.7",
     }
+
+
+@pytest.mark.parametrize("one_kernel", [0, 1])
+def test_the_ptx_version_of_parts_is_that_of_what_is_stored(one_kernel: int) -> None:
+    """Sums of f32 are stored by PTX 6.3, and 8 bits by 6.5."""
+    spec = Matmul(m=2, n=32, k=512, dtype=DType.BF16, out_dtype=DType.S8)
+    target = BY_NAME["sm_75"]
+    fields: dict[str, int | str] = {"mainloop": "fma", "split_k": 4, "one_kernel": one_kernel}
+    for out, version in ((DType.S8, "6.5"), (DType.F32, "6.3")):
+        of = dataclasses.replace(spec, out_dtype=out)
+        plan = make_plan(of, target, schedule_for(of, target, fields))
+        assert isinstance(plan, CudaPlan) and plan.version == version
+        assert f".version {version}" in source(plan).text
 
 
 def test_bf16_without_tensor_cores_is_widened() -> None:

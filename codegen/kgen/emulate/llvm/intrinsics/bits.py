@@ -107,13 +107,20 @@ def _with_overflow(ins: Instruction) -> Callable[[Array, Array], tuple[Array, Ar
 def _saturating(ins: Instruction) -> Callable[[Array, Array], Array]:
     type_ = integer(ins.type)
     name = ins.callee.split(".")[1]
-    operation: Any = np.add if "add" in name else np.subtract
     if name[0] == "s":
-        low, high = -(1 << (type_.width - 1)), (1 << (type_.width - 1)) - 1
-        return lambda a, b: wrap(
-            np.clip(operation(signed(a, type_).astype(np.int64), signed(b, type_)), low, high),
-            type_,
-        )
+        least = type_.dtype.type(1 << (type_.width - 1))
+
+        def saturate(a: Array, b: Array) -> Array:
+            """A result that wrapped has another sign than both terms, of which ~b is like -b."""
+            if "add" in name:
+                total, other = wrap(a + b, type_), b
+            else:
+                total, other = wrap(a - b, type_), ~b
+            wrapped = (a ^ total) & (other ^ total) & least != 0
+            limit = np.where(a & least != 0, least, least - least.dtype.type(1))
+            return np.where(wrapped, limit, total)
+
+        return saturate
     if "add" in name:
         limit = (1 << type_.width) - 1
         return lambda a, b: np.where(b > limit - a, limit, a + b).astype(a.dtype)
@@ -147,7 +154,10 @@ def _bit_field(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
 
     def extract(value: Array, offset: Array, width: Array) -> Array:
         offset, width = offset & np.uint32(31), width & np.uint32(31)
-        field = (value >> offset) & ((np.uint32(1) << width) - np.uint32(1))
+        shifted = (value.view(np.int32) >> offset.view(np.int32)).view(np.uint32)
+        field = (shifted if is_signed else value >> offset) & (
+            (np.uint32(1) << width) - np.uint32(1)
+        )
         if not is_signed:
             return np.asarray(field)
         sign = np.where(width == 0, 0, np.uint32(1) << (width - np.uint32(1)) % np.uint32(32))

@@ -74,8 +74,6 @@ _FUNCTIONS: dict[str, Any] = {
     "llvm.copysign": np.copysign,
     "llvm.minnum": np.fmin,
     "llvm.maxnum": np.fmax,
-    "llvm.minimumnum": np.fmin,
-    "llvm.maximumnum": np.fmax,
     "llvm.canonicalize": lambda a: a,
     "llvm.amdgcn.tanh": np.tanh,
     "llvm.amdgcn.rcp": np.reciprocal,
@@ -92,10 +90,19 @@ def _function(name: str) -> Callable[[Instruction], Callable[..., Array]]:
     return lambda ins: lifted(_FUNCTIONS[name], floating(ins.type))
 
 
+#: Of IEEE 754-2019: a NaN operand is the result, or with "num" the other operand is.
+_IEEE_EXTREMA: dict[str, Any] = {
+    "minimum": np.minimum,
+    "maximum": np.maximum,
+    "minimumnum": np.fmin,
+    "maximumnum": np.fmax,
+}
+
+
 def _ieee_extremum(ins: Instruction) -> Callable[[Array, Array], Array]:
-    """minimum and maximum: a NaN operand is the result, and -0 is less than +0."""
-    greater = ins.callee.split(".")[1] == "maximum"
-    pick: Any = np.maximum if greater else np.minimum
+    """In all of them -0 is less than +0."""
+    name = ins.callee.split(".")[1]
+    greater, pick = name.startswith("maximum"), _IEEE_EXTREMA[name]
 
     def compute(a: Array, b: Array) -> Array:
         result = pick(a, b)
@@ -224,8 +231,7 @@ PURE: dict[str, Build] = {
     **{name: _function(name) for name in _FUNCTIONS},
     "llvm.fma": _fma_half,
     "llvm.fmuladd": _fma_half,
-    "llvm.minimum": _ieee_extremum,
-    "llvm.maximum": _ieee_extremum,
+    **dict.fromkeys((f"llvm.{name}" for name in _IEEE_EXTREMA), _ieee_extremum),
     "llvm.ldexp": _scale,
     "llvm.amdgcn.ldexp": _scale,
     "llvm.frexp": _split_exponent,

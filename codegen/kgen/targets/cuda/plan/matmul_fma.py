@@ -241,7 +241,7 @@ def plan_fma(
         workspaces=last_arriving.workspaces if last_arriving else (),
         num_threads=num_threads,
         shared_bytes=pipeline.nbytes,
-        ptx_version=base.ptx_version(target, spec),
+        ptx_version=base.ptx_version(target, stored),
         pipeline=pipeline,
         output=output,
         last_arriving=last_arriving,

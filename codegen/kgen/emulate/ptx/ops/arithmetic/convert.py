@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.emulate.floats import flush
+from kgen.emulate.floats import flush, integer_odd, round_towards
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
@@ -105,8 +105,9 @@ def _integer_to_float(words: Words, target: Type) -> Function:
     def convert(number: Array) -> Array:
         if rounding == "rn" and target.size >= 4:
             return number.astype(target.dtype)
-        # 64-bit integers beyond 2^53 are rounded twice on the way to f16.
-        return narrow(target, number.astype(np.float64), rounding)
+        if target.size == 8:
+            return round_towards(number.astype(np.longdouble), target.dtype, rounding)
+        return narrow(target, integer_odd(number), rounding)
 
     return convert
 

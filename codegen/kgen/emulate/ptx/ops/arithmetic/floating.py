@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from kgen.emulate.floats import flush, fma, round_towards
+from kgen.emulate.floats import add_odd, flush, fma, round_towards
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
@@ -87,14 +88,27 @@ def _rounded(function: Function, style: _Style) -> Function:
     """f32 arithmetic with another rounding than to nearest."""
     if style.type.name != "f32":
         raise Unsupported
+    in_double = _in_double(function, style.rounding)
 
     def directed(*values: Array) -> Array:
         inputs = [flush(v) if style.ftz else v for v in values]
-        exact = function(*(v.astype(np.float64) for v in inputs))
-        result = _finish(round_towards(exact, np.float32, style.rounding), style)
+        wide = in_double(*(v.astype(np.float64) for v in inputs))
+        result = _finish(round_towards(wide, np.float32, style.rounding), style)
         return flush(result) if style.ftz else result
 
     return directed
+
+
+def _in_double(function: Function, rounding: str) -> Function:
+    """A function of f32 in f64, so that a second rounding gives what one would: sums are rounded to
+    odd; products are exact; no quotient or root that f64 rounds is next to an f32."""
+    add = partial(add_odd, down=rounding == "rm")
+    sums: dict[Function, Function] = {
+        np.add: add,
+        np.subtract: lambda a, b: add(a, -b),
+        fma: lambda a, b, c: add(a * b, c),
+    }
+    return sums.get(function, function)
 
 
 def _finish(value: Array, style: _Style) -> Array:
@@ -108,10 +122,10 @@ def _finish(value: Array, style: _Style) -> Array:
 
 
 def _fma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
-    """fma on 16 bits stays in double until its one rounding."""
+    """fma on 16 bits stays in double, rounded to odd, until its one rounding."""
     if words.last in ("f32", "f64"):
         return _arithmetic(fma, 3)(decoder, words, operands)
-    wide = _arithmetic(lambda a, b, c: a.astype(np.float64) * b + c, 3)
+    wide = _arithmetic(lambda a, b, c: add_odd(a.astype(np.float64) * b, c), 3)
     return wide(decoder, words, operands)
 
 

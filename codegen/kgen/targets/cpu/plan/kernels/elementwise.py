@@ -287,7 +287,9 @@ def has_whole_tasks(spec: Elementwise, target: Target, schedule: CpuStream) -> b
 
 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> ElementwisePlan:
-    """Raises ScheduleError if a task is no multiple of the vectors that it is done in."""
+    """Raises ScheduleError if a task is no multiple of the vectors that it is done in, or steps are
+    no power of two of them."""
+    _check_unroll(schedule)
     stream = StreamPlan(spec=spec, vector=1)
     by_rows = takes_rows(stream)
     cols = stream.sizes[-1]
@@ -321,3 +323,12 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
         out=access(target, spec.out, compute),
         run=run,
     )
+
+
+def _check_unroll(schedule: CpuStream) -> None:
+    """The elements of whole steps are counted by a mask."""
+    if schedule.unroll.bit_count() > 1:
+        raise ScheduleError(
+            f"unroll={schedule.unroll} is not a power of two of vectors; "
+            f"try unroll={1 << schedule.unroll.bit_length() - 1}"
+        )

@@ -214,7 +214,7 @@ def plan_mma(
         workspaces=shared.workspaces,
         num_threads=num_threads,
         shared_bytes=shared.shared_bytes,
-        ptx_version=base.ptx_version(target, spec, "ldmatrix", instruction.feature),
+        ptx_version=base.ptx_version(target, stored, "ldmatrix", instruction.feature),
         pipeline=pipeline,
         output=dataclasses.replace(output, repeated=shared.stream is not None),
         last_arriving=shared.last_arriving,

@@ -15,7 +15,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import SplitFmaMatmul, WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cuda.plan.base import CudaPlan
+from kgen.targets.cuda.plan.base import CudaPlan, ptx_version
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan, OutputTile
 from kgen.targets.cuda.plan.matmul_fma import FmaPlan, plan_fma
 from kgen.targets.cuda.plan.matrix import MAX_IMMEDIATE
@@ -160,7 +160,9 @@ def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPl
     part = _plan_part(spec, target, schedule)
     launch = dataclasses.replace(part.launches[0], entry_point=f"{spec.key}_parts")
     part = dataclasses.replace(part, launches=(launch,))
-    reduction = _plan_reduction(spec, target, schedule, part.ptx_version)
+    # One text has both kernels, and only the second converts to the output's type.
+    version = max(part.ptx_version, ptx_version(target, spec))
+    reduction = _plan_reduction(spec, target, schedule, version)
     assert launch.tile is not None
     to_workspace = dataclasses.replace(
         launch,
@@ -179,7 +181,7 @@ def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPl
         tensor_maps=part.tensor_maps,
         num_threads=part.num_threads,
         shared_bytes=part.shared_bytes,
-        ptx_version=part.ptx_version,
+        ptx_version=version,
         part=part,
         reduction=reduction,
     )
@@ -206,7 +208,7 @@ def _parts_bytes(spec: Matmul, schedule: SplitSchedule) -> int:
 
 
 def _plan_reduction(
-    spec: Matmul, target: Target, schedule: SplitSchedule, ptx_version: int
+    spec: Matmul, target: Target, schedule: SplitSchedule, version: int
 ) -> ReductionPlan:
     row_stride = spec.out_strides[1] if spec.m > 1 else 0
     batch_stride = spec.out_strides[0] if spec.batch > 1 else 0
@@ -228,7 +230,7 @@ def _plan_reduction(
         template="ptx/matmul_split.ptx.j2",
         launches=(launch,),
         num_threads=threads,
-        ptx_version=ptx_version,
+        ptx_version=version,
         output=OutputTile(
             spec=spec,
             row_offsets=(0,),
