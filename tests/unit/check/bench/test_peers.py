@@ -158,6 +158,8 @@ def test_a_peer_that_is_not_exact_says_so(entry_for: EntryFor) -> None:
     # A ceiling computes nothing, and numpy computes in f32.
     for nothing in (lambda: None, lambda: exact * np.float32(0.5)):
         peers.check_exact(Peer(name="x", run=nothing), entry, data)
+    # The C library's copy returns where it copied to.
+    peers.check_exact(Peer(name="copy", run=lambda: 4096), entry, data)
 
 
 def need_onednn() -> None:
