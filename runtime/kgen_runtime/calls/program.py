@@ -28,6 +28,7 @@ from kgen_runtime.locks import Lock
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.memory import dlpack
 from kgen_runtime.schema.program import Program, Value
+from kgen_runtime.uncopied import Uncopied
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class StepTime:
     seconds: float
 
 
-class LoadedProgram:
+class LoadedProgram(Uncopied):
     """A program on one device. `run` takes and gives arrays of the host; `prepare` settles the
     arrays of a call that is made again and again."""
 
@@ -283,7 +284,7 @@ def _result(arrays: dict[str, Any]) -> Any:
     return arrays if len(arrays) > 1 else next(iter(arrays.values()))
 
 
-class ProgramCall(Generic[R]):
+class ProgramCall(Uncopied, Generic[R]):
     """A program with its arrays, to be run again and again; `out` is what it writes: one array, or
     several by name."""
 
