@@ -90,7 +90,7 @@ class LoadedProgram(Uncopied):
         Raises ArgumentError before anything runs; LaunchError, DeviceLost.
         """
         data = self._host_inputs(inputs, named)
-        with self._turn:
+        with self._turn.lock:
             own = self._own or self._new_own()
             self._own = own
             own.fill(data)
@@ -99,7 +99,7 @@ class LoadedProgram(Uncopied):
 
     def reset(self) -> None:
         """Make the states of `run` what they are before the first one: zero."""
-        with self._turn:
+        with self._turn.lock:
             if self._own is not None:
                 self._own.session.reset()
 
@@ -111,7 +111,7 @@ class LoadedProgram(Uncopied):
         """Give states of `run` these host arrays, as of a prefill; others stay. Raises
         ArgumentError."""
         data = self._state_bytes(states, named)
-        with self._turn:
+        with self._turn.lock:
             own = self._own or self._new_own()
             self._own = own
             own.session.set_states(data)

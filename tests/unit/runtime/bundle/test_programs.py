@@ -307,7 +307,7 @@ x = np.ones((5, 24), "f")
 expected = program.run(x=x)
 held, ended = threading.Event(), threading.Event()
 def hold():
-    with program._turn:
+    with program._turn.lock:
         held.set()
         ended.wait()
 holder = threading.Thread(target=hold)
