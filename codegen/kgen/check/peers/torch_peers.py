@@ -151,8 +151,8 @@ def _tensors(
         raise DeviceError(f"torch does not compute on {device.id}")
     if device.backend != "cpu" and not torch.cuda.is_available():
         raise DeviceError(f"torch sees no {device.id}; install its build for this GPU")
-    if entry.parameters[0].dtype not in TYPES:
-        raise DeviceError(f"torch.matmul takes no {entry.parameters[0].dtype}; take numpy")
+    if other := [p.dtype for p in entry.inputs if p.dtype not in TYPES]:
+        raise DeviceError(f"torch is not timed on {other[0]}; take numpy")
     where = place[device.backend]
     return torch, {
         p.name: torch.from_numpy(values(buffers, p)).to(

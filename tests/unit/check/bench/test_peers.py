@@ -5,8 +5,10 @@ from __future__ import annotations
 import platform
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from kgen.check.peers import Peer, dnnl
 from kgen.check.tensors import Bytes, decode
 from kgen.check.verify import inputs
 from kgen.errors import DeviceError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Spec, text
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.cpu_features import cpu_features
 from kgen_runtime.manifest import KernelEntry
@@ -215,3 +217,13 @@ def test_what_a_peer_cannot_do_is_said(entry_for: EntryFor) -> None:
             peers.make(name, bias, {}, CPU)
     with pytest.raises(DeviceError, match="against=mkl is unknown; known are numpy, torch"):
         peers.make("mkl", entry, data, CPU)
+
+
+def test_torch_is_not_timed_on_other_types(
+    entry_for: EntryFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of any operand: the first of a gather is one of f32."""
+    monkeypatch.setitem(sys.modules, "torch", Mock())
+    entry = entry_for(text.parse("gather(table,rows) 9x16,31 f32 index_dtype=s32"))
+    with pytest.raises(DeviceError, match=r"^torch is not timed on s32; take numpy$"):
+        peers.make("torch", entry, {}, CPU)
