@@ -17,6 +17,7 @@ from kgen.ops.expression import call, inputs, rebuilt, variable
 from kgen.spec.epilogue import PRODUCT
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.dtypes import DType
+from kgen_runtime.expressions.definitions import DEFINITIONS
 from kgen_runtime.expressions.evaluators import Evaluator, Rows
 from kgen_runtime.manifest import KernelEntry
 
@@ -238,6 +239,8 @@ class _Expression(Evaluator):
         for home in (self.torch.nn.functional, self.torch):
             if name in WHOLE and hasattr(home, name):
                 return getattr(home, name)(*arguments)
+        if name not in DEFINITIONS:
+            raise DeviceError(f"torch is not timed on {name}; take numpy")
         return super().apply(name, arguments)
 
 

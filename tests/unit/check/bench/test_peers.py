@@ -15,7 +15,7 @@ import pytest
 
 from kgen.check import peers
 from kgen.check.oracle import operations as oracle
-from kgen.check.peers import Peer, dnnl
+from kgen.check.peers import Peer, dnnl, torch_peers
 from kgen.check.tensors import Bytes, decode
 from kgen.check.verify import inputs
 from kgen.errors import DeviceError
@@ -227,3 +227,11 @@ def test_torch_is_not_timed_on_other_types(
     entry = entry_for(text.parse("gather(table,rows) 9x16,31 f32 index_dtype=s32"))
     with pytest.raises(DeviceError, match=r"^torch is not timed on s32; take numpy$"):
         peers.make("torch", entry, {}, CPU)
+
+
+def test_torch_is_not_timed_on_other_functions() -> None:
+    """Those that move elements are no call of the scalar language."""
+    expression = torch_peers._Expression(Mock(), {})
+    for name in ("slice", "concat", "transpose"):
+        with pytest.raises(DeviceError, match=f"torch is not timed on {name}; take numpy"):
+            expression.apply(name, [])
