@@ -9,6 +9,7 @@ from kgen_runtime.dtypes import FLOATS_8, DType
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.memory import dlpack, lending
 from kgen_runtime.memory.host import bytes_at, host_bytes
+from kgen_runtime.uncopied import Uncopied
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,10 +27,11 @@ _DTYPES = {dtype.array_name: dtype for dtype in DType} | {"uint16": DType.BF16}
 BITS_8 = DType.U8
 
 
-class Memory:
+class Memory(Uncopied):
     """Owns one buffer of a backend and frees it with itself."""
 
     __slots__ = ("backend", "buffer", "nbytes")
+    _instead = "copy its array with .numpy()"
 
     def __init__(self, backend: Backend, nbytes: int) -> None:
         self.backend = backend
@@ -42,6 +44,9 @@ class Memory:
         memory = cls(backend, data.nbytes)
         backend.copy_to_device(memory.buffer, data)
         return memory
+
+    def __repr__(self) -> str:
+        return f"<Memory of {self.nbytes} bytes on {self.backend.info.id}>"
 
     def __del__(self) -> None:
         if hasattr(self, "buffer"):  # alloc may have raised

@@ -20,6 +20,7 @@ from kgen_runtime.calls.operations import Operations
 from kgen_runtime.calls.program import LoadedProgram
 from kgen_runtime.calls.session import Weights
 from kgen_runtime.errors import ArgumentError, BundleError, DeviceError, UnknownOperation
+from kgen_runtime.uncopied import Uncopied
 
 if TYPE_CHECKING:
     from kgen_runtime.calls.dispatch import Dispatch
@@ -99,7 +100,7 @@ def _code(bundle: BundleFile, choice: select.Choice) -> dict[str, Code]:
     }
 
 
-class Kernels(Operations, Mapping[str, Kernel]):
+class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
     """The kernels of a bundle that run on one device: a mapping by key, an attribute per operation.
 
     Use it as a context manager, or call `close`; arrays should be gone by then. What is dropped

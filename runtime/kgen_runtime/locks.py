@@ -14,9 +14,13 @@ from typing import Any
 
 
 class Lock:
-    """Held by one thread at a time; free in a child after fork."""
+    """A lock to be held as `with this.lock:`, by one thread at a time; free in a child after fork.
 
-    __slots__ = ("__weakref__", "_lock", "_make")
+    It has no `__enter__` of its own: Ctrl-C between two statements of one, or at the start of an
+    `__exit__`, would leave the lock held for ever, which `with` on an interpreter's lock cannot.
+    """
+
+    __slots__ = ("__weakref__", "_make", "lock")
 
     def __init__(self, make: Callable[[], Any] = allocate_lock) -> None:
         """`make` a lock of another kind, such as `_thread.RLock`."""
@@ -25,13 +29,7 @@ class Lock:
         _locks.add(self)
 
     def renew(self) -> None:
-        self._lock = self._make()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        self.lock = self._make()
 
 
 _locks: weakref.WeakSet[Lock] = weakref.WeakSet()

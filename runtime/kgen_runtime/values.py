@@ -161,7 +161,7 @@ class _Fields:
         self._cls = cls
 
     def __get__(self, instance: object, cls: type) -> Any:
-        with _LOCK:
+        with _LOCK.lock:
             if self._cls.__dict__[FIELDS] is self:
                 _ = _RECORDS[self._cls]
                 dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=True)(self._cls)

@@ -118,6 +118,8 @@ def _elsewhere(place: str, backend: Backend) -> DeviceMismatchError:
         remedy = "copy it with kernels.to_device(...)"
     else:
         remedy = "copy it to the host, then with kernels.to_device(...)"
+    if place == backend.info.id:
+        place = f"{place} as another load opened it, whose memory no other has"
     return DeviceMismatchError(f"is on {place}; the kernel runs on {backend.info.id}; {remedy}")
 
 

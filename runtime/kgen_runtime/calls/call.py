@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from kgen_runtime.uncopied import Uncopied
+
 if TYPE_CHECKING:
     from kgen_runtime.calls.loaded import LoadedKernel
     from kgen_runtime.errors import DeviceError
@@ -21,7 +23,7 @@ class Closable(Protocol):
 R = TypeVar("R")
 
 
-class Call(Generic[R]):
+class Call(Uncopied, Generic[R]):
     """A kernel with its arguments, to be run again and again; `out` is what it writes.
 
     On the CPU a call costs well under a microsecond besides the kernel.

@@ -12,13 +12,14 @@ from kgen_runtime.calls import signatures
 from kgen_runtime.calls.finders import is_torch
 from kgen_runtime.calls.named import in_order, suit
 from kgen_runtime.errors import ArgumentError
+from kgen_runtime.uncopied import Uncopied
 
 if TYPE_CHECKING:
     from kgen_runtime.calls.call import Call
     from kgen_runtime.calls.kernel import Kernel
 
 
-class Dispatch:
+class Dispatch(Uncopied):
     """All kernels of one operation; a call takes the one that its arguments fit."""
 
     def __init__(self, op: str, kernels: Sequence[Kernel]) -> None:

@@ -18,9 +18,10 @@ from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.memory import dlpack
 from kgen_runtime.schema.scattered import lies_upon
+from kgen_runtime.uncopied import Uncopied
 
 
-class Kernel:
+class Kernel(Uncopied):
     """One kernel on one device. Call it with its inputs in the order of `entry.arguments`, or with
     the first ones so and the others by their names there."""
 

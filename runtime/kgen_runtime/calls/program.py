@@ -28,6 +28,7 @@ from kgen_runtime.locks import Lock
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.memory import dlpack
 from kgen_runtime.schema.program import Program, Value
+from kgen_runtime.uncopied import Uncopied
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class StepTime:
     seconds: float
 
 
-class LoadedProgram:
+class LoadedProgram(Uncopied):
     """A program on one device. `run` takes and gives arrays of the host; `prepare` settles the
     arrays of a call that is made again and again."""
 
@@ -89,7 +90,7 @@ class LoadedProgram:
         Raises ArgumentError before anything runs; LaunchError, DeviceLost.
         """
         data = self._host_inputs(inputs, named)
-        with self._turn:
+        with self._turn.lock:
             own = self._own or self._new_own()
             self._own = own
             own.fill(data)
@@ -98,7 +99,7 @@ class LoadedProgram:
 
     def reset(self) -> None:
         """Make the states of `run` what they are before the first one: zero."""
-        with self._turn:
+        with self._turn.lock:
             if self._own is not None:
                 self._own.session.reset()
 
@@ -110,7 +111,7 @@ class LoadedProgram:
         """Give states of `run` these host arrays, as of a prefill; others stay. Raises
         ArgumentError."""
         data = self._state_bytes(states, named)
-        with self._turn:
+        with self._turn.lock:
             own = self._own or self._new_own()
             self._own = own
             own.session.set_states(data)
@@ -283,7 +284,7 @@ def _result(arrays: dict[str, Any]) -> Any:
     return arrays if len(arrays) > 1 else next(iter(arrays.values()))
 
 
-class ProgramCall(Generic[R]):
+class ProgramCall(Uncopied, Generic[R]):
     """A program with its arrays, to be run again and again; `out` is what it writes: one array, or
     several by name."""
 

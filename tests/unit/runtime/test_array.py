@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 from typing import Any
 
 import numpy as np
@@ -111,3 +113,15 @@ def test_lent_arrays_keep_their_owner() -> None:
     del seen
     gc.collect()
     assert alive() is None
+
+
+@pytest.mark.parametrize("make", BACKENDS)
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickle.dumps])
+def test_a_second_owner_is_refused(make: Any, copied: Any) -> None:
+    """It would free the same memory once more, and in another process it would be no memory."""
+    array = Array.from_host(make(), np.ones(3, np.float32))
+    with pytest.raises(ArgumentError, match=r"Memory of 12 bytes .* cannot be .*\.numpy\(\)$"):
+        copied(array)
+    same = copy.copy(array)
+    del array
+    np.testing.assert_array_equal(same.numpy(), np.ones(3))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -135,6 +137,16 @@ def test_array_of_another_device() -> None:
     with pytest.raises(DeviceMismatchError, match=r"is on cpu:0; the kernel runs on vulkan:0"):
         there.add(here.to_device(A), B)
     # Two open Vulkan devices share nothing; two loads on the CPU share everything.
-    with pytest.raises(DeviceMismatchError, match=r"is on vulkan:0"):
+    with pytest.raises(DeviceMismatchError, match=r"is on vulkan:0 as another load opened it, "):
         kernels_on(OpaqueFake(), entry()).add(there.to_device(A), there.to_device(B))
     np.testing.assert_array_equal(host().add(here.to_device(A), B).numpy(), A + B)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_nothing_loaded_is_pickled_or_copied(copied: Any) -> None:
+    """As for a worker process, which loads the bundle itself."""
+    kernels = host()
+    kernel = kernels["add_kernel"]
+    for found in (kernels, kernels.add, kernel, kernel.prepare(A, B)):
+        with pytest.raises(ArgumentError, match=r"add.* cannot be pickled .* load the bundle in"):
+            copied(found)

@@ -18,7 +18,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import tomllib
@@ -45,6 +44,8 @@ TABLES = ("toolchain", "defaults", "budget")
 KEYS = ("kernel", "target", "schedule", "why", *(tier.value for tier in Tier))
 #: Keys of `measured` that are no metrics.
 AGAINST, BY_CORE = "against", "by_core"
+#: What TOML's integers are below; Python reads longer ones, which no division takes.
+INTEGERS = 2**63
 
 
 @frozen
@@ -124,6 +125,10 @@ def parse_text(text: str, path: Path) -> Budgets:
         at = int(line[1]) if line else text.count("\n") + 1
         reason = re.sub(r" \(at .*\)$", "", str(error))
         raise BudgetError(f"{path}:{at}: not TOML: {reason}") from None
+    except ValueError:  # more digits than Python makes a number of; it names no line
+        digits = re.search(r"\d{1000}", text)
+        at = text.count("\n", 0, digits.start() if digits else None) + 1
+        raise BudgetError(f"{path}:{at}: not TOML: a number of thousands of digits") from None
     return _Reader(path=path, text=text, data=data).budgets()
 
 
@@ -254,8 +259,9 @@ class _Reader:
             self._refuse(str(error), *at)
         if isinstance(value, bool) or not isinstance(value, int | float):
             self._refuse(f"{name} must be a number", *at)
-        if not math.isfinite(value) or value < 0:
-            self._refuse(f"{name}={value} is out of range; it must be 0 or more", *at)
+        if not 0 <= value < INTEGERS:
+            reason = f"{name}={str(value)[:24]} is out of range; it must be 0 or more, below 2^63"
+            self._refuse(reason, *at)
         return Limit(metric=metric, value=value, place=self._place(at), default=default)
 
     def _against(self, table: Any, *at: str | int) -> str | None:

@@ -73,8 +73,9 @@ def make_each(
 
 def check_exact(peer: Peer, entry: KernelEntry, buffers: Mapping[str, Bytes]) -> None:
     """Raise DeviceError if sums of whole numbers, in a corner of what the peer computes on the CPU,
-    are not the exact ones. A library that sums in a float type says so in its name."""
-    if entry.op != "matmul" or entry.output.dtype is not DType.S32:
+    are not the exact ones. A library that sums in a float type says so in its name, and a ceiling
+    computes no product: the C library's copy returns an address."""
+    if entry.op != "matmul" or entry.output.dtype is not DType.S32 or peer.name in CEILINGS:
         return
     got = np.asarray(peer.run() if peer.result is None else peer.result())
     if got.dtype.kind not in "iu":

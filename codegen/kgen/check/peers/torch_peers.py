@@ -17,6 +17,7 @@ from kgen.ops.expression import call, inputs, rebuilt, variable
 from kgen.spec.epilogue import PRODUCT
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.dtypes import DType
+from kgen_runtime.expressions.definitions import DEFINITIONS
 from kgen_runtime.expressions.evaluators import Evaluator, Rows
 from kgen_runtime.manifest import KernelEntry
 
@@ -151,8 +152,8 @@ def _tensors(
         raise DeviceError(f"torch does not compute on {device.id}")
     if device.backend != "cpu" and not torch.cuda.is_available():
         raise DeviceError(f"torch sees no {device.id}; install its build for this GPU")
-    if entry.parameters[0].dtype not in TYPES:
-        raise DeviceError(f"torch.matmul takes no {entry.parameters[0].dtype}; take numpy")
+    if other := [p.dtype for p in entry.inputs if p.dtype not in TYPES]:
+        raise DeviceError(f"torch is not timed on {other[0]}; take numpy")
     where = place[device.backend]
     return torch, {
         p.name: torch.from_numpy(values(buffers, p)).to(
@@ -238,6 +239,8 @@ class _Expression(Evaluator):
         for home in (self.torch.nn.functional, self.torch):
             if name in WHOLE and hasattr(home, name):
                 return getattr(home, name)(*arguments)
+        if name not in DEFINITIONS:
+            raise DeviceError(f"torch is not timed on {name}; take numpy")
         return super().apply(name, arguments)
 
 

@@ -156,7 +156,7 @@ class Workers:
         self._threads: list[Thread] = []
         #: Threads that the system lets this process have.
         self._most = sys.maxsize
-        self._lock = Lock()
+        self._growing = Lock()
         ctypes.memset(self.address, 0, POOL_BYTES)
         ctypes.c_void_p.from_address(self.address + POOL["syscall"]).value = self._syscall
 
@@ -168,7 +168,7 @@ class Workers:
     def grow(self, count: int) -> None:
         """Have at least so many threads besides the caller's, or as many as the system allows: a
         container may have a limit, and launches take the threads that there are."""
-        with self._lock:
+        with self._growing.lock:
             while len(self._threads) < min(count, self._most):
                 try:
                     self._threads.append(self._started(f"kgen-cpu-{len(self._threads)}"))
@@ -185,7 +185,7 @@ class Workers:
 
     def stop(self) -> None:
         """End all threads."""
-        with self._lock:
+        with self._growing.lock:
             self.code.stop(self.address)
             for thread in self._threads:
                 thread.join()
@@ -200,7 +200,7 @@ _making = Lock()
 def code() -> Code:
     """The pool's machine code, loaded once. Raises DeviceError on an architecture without it."""
     global _code
-    with _making:
+    with _making.lock:
         if _code is None:
             _code = Code()
         return _code
@@ -212,7 +212,7 @@ def workers(count: int) -> Workers:
     if _workers is not None and _workers.count >= count:
         return _workers
     machine_code = code()
-    with _making:
+    with _making.lock:
         if _workers is None:
             _workers = Workers(machine_code)
             atexit.register(_workers.stop)

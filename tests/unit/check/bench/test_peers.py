@@ -5,19 +5,21 @@ from __future__ import annotations
 import platform
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
 from kgen.check import peers
 from kgen.check.oracle import operations as oracle
-from kgen.check.peers import Peer, dnnl
+from kgen.check.peers import Peer, dnnl, torch_peers
 from kgen.check.tensors import Bytes, decode
 from kgen.check.verify import inputs
 from kgen.errors import DeviceError
-from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
+from kgen.spec import DType, Epilogue, Layout, Matmul, Spec, text
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.cpu_features import cpu_features
 from kgen_runtime.manifest import KernelEntry
@@ -158,6 +160,8 @@ def test_a_peer_that_is_not_exact_says_so(entry_for: EntryFor) -> None:
     # A ceiling computes nothing, and numpy computes in f32.
     for nothing in (lambda: None, lambda: exact * np.float32(0.5)):
         peers.check_exact(Peer(name="x", run=nothing), entry, data)
+    # The C library's copy returns where it copied to.
+    peers.check_exact(Peer(name="copy", run=lambda: 4096), entry, data)
 
 
 def need_onednn() -> None:
@@ -213,3 +217,21 @@ def test_what_a_peer_cannot_do_is_said(entry_for: EntryFor) -> None:
             peers.make(name, bias, {}, CPU)
     with pytest.raises(DeviceError, match="against=mkl is unknown; known are numpy, torch"):
         peers.make("mkl", entry, data, CPU)
+
+
+def test_torch_is_not_timed_on_other_types(
+    entry_for: EntryFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of any operand: the first of a gather is one of f32."""
+    monkeypatch.setitem(sys.modules, "torch", Mock())
+    entry = entry_for(text.parse("gather(table,rows) 9x16,31 f32 index_dtype=s32"))
+    with pytest.raises(DeviceError, match=r"^torch is not timed on s32; take numpy$"):
+        peers.make("torch", entry, {}, CPU)
+
+
+def test_torch_is_not_timed_on_other_functions() -> None:
+    """Those that move elements are no call of the scalar language."""
+    expression = torch_peers._Expression(Mock(), {})
+    for name in ("slice", "concat", "transpose"):
+        with pytest.raises(DeviceError, match=f"torch is not timed on {name}; take numpy"):
+            expression.apply(name, [])

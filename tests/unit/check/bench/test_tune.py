@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -33,13 +34,18 @@ def plan(spec: Spec = SPEC, name: str = "native") -> Plan:
 def fast_mr_is_1(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Plans are not run: fewer rows to a tile are faster. Counts the steps."""
     steps: list[int] = []
+    step = tune.step
+
+    def counted(p: Plan, report: tune.Report, **how: bool) -> tuple[Plan, float]:
+        steps.append(p.schedule.to_json()["mr"])
+        return step(p, report, **how)
 
     def race(plans: list[Plan], _: object) -> list[float]:
-        steps.append(len(plans))
         return [float(p.schedule.to_json()["mr"]) for p in plans]
 
     monkeypatch.setattr(tune, "prepared", lambda p, _: [p])
     monkeypatch.setattr(tune, "race", race)
+    monkeypatch.setattr(tune, "step", counted)
     return steps
 
 
@@ -145,6 +151,38 @@ def test_a_search_begins_with_other_ways(tmp_path: Path, monkeypatch: pytest.Mon
     found = Tuner(path=path)(begun).schedule
     assert isinstance(found, CpuMatmul) and found.mainloop != "outer"
     assert Tuner(path=path)(begun).schedule == found
+
+
+def test_the_place_in_a_race_is_no_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal kernels of which the first is always found slower: none is better than the plan."""
+    raced: list[list[Plan]] = []
+
+    def race(plans: list[Plan], _: object) -> list[float]:
+        raced.append(plans)
+        return [2.0, *[1.0] * (len(plans) - 1)]
+
+    monkeypatch.setattr(tune, "prepared", lambda p, _: [p])
+    monkeypatch.setattr(tune, "race", race)
+    here = plan()
+    assert tune.step(here) == (here, 1.0)
+    every, again = raced
+    assert every[0] is here and again == [every[1], here]
+
+
+def test_calls_on_one_set_are_made_together() -> None:
+    """Then no kernel's calls lie closer together than another's, which is faster to call."""
+    made: list[str] = []
+
+    def way(name: str) -> Iterator[tune.Call]:
+        for i in range(3):
+            made.append(f"{name}{i}")
+            yield partial(made.append, name)
+
+    ways = tune.set_by_set([way("a"), way("b")])
+    assert made == ["a0", "b0", "a1", "b1", "a2", "b2"]
+    assert [len(each) for each in ways] == [3, 3]
+    ways[1][0]()
+    assert made[-1] == "b"
 
 
 def test_kernels_of_a_race_share_what_they_read() -> None:

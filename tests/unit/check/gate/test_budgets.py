@@ -83,6 +83,8 @@ def test_places_are_those_of_the_values() -> None:
         ("registers = 128", "registers = true", 11, "registers must be a number"),
         ("registers = 128", "registers = -1", 11, "registers=-1 is out of range"),
         ("registers = 128", "registers = nan", 11, "registers=nan is out of range"),
+        ("registers = 128", "registers = 1" + "0" * 400, 11, "it must be 0 or more, below 2^63"),
+        ("registers = 128", "registers = 1" + "0" * 9999, 11, "a number of thousands of digits"),
         ("sm_80", "sm_81", 9, "target=sm_81 is unknown; try"),
         ("vulkan1.3", "native", 17, "target=native is another CPU elsewhere"),
         ("matmul 64x64x64", "matmul 64x64", 8, "shape=64x64 is not of matmul's form MxNxK"),

@@ -6,6 +6,7 @@ import dataclasses
 import errno
 import json
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -64,6 +65,12 @@ def test_what_is_written_is_read(made: kgen.Bundle, path: Path) -> None:
             read.check_weight(weight)
     (steps,) = {tuple(step.after for step in p.steps) for p in made.manifest.programs}
     assert steps == ((), (0,), (1,))
+
+
+def test_a_program_is_not_pickled(program: Any) -> None:
+    for found in (program, program.run, program.prepare(x=X)):
+        with pytest.raises(ArgumentError, match=r"main.* cannot be pickled .* load the bundle in"):
+            pickle.dumps(found)
 
 
 def test_changed_and_missing_weights(path: Path, tmp_path: Path) -> None:
@@ -300,7 +307,7 @@ x = np.ones((5, 24), "f")
 expected = program.run(x=x)
 held, ended = threading.Event(), threading.Event()
 def hold():
-    with program._turn:
+    with program._turn.lock:
         held.set()
         ended.wait()
 holder = threading.Thread(target=hold)
