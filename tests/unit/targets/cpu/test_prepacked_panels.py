@@ -51,8 +51,8 @@ def test_the_next_panel_that_came_packed_has_room() -> None:
 
 
 def test_panels_that_came_packed_where_rows_are_walked() -> None:
-    """In several tiles by 256 of K, unless sums have no room in out; nothing is fetched of half of
-    the last-level cache. Of many rows it takes panels cheaper to read again (Zen 5)."""
+    """In several tiles by 256 of K, unless sums have no room in out. Of many rows it takes panels
+    cheaper to read again (Zen 5)."""
     wide = targets.find("x86-64-v4")
     walks = dataclasses.replace(wide, device="Zen 5", limits={**wide.limits, "l3_bytes": 1 << 25})
     for m, n, k, out, kc in (
@@ -61,7 +61,7 @@ def test_panels_that_came_packed_where_rows_are_walked() -> None:
     ):  # fmt: skip
         spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, out_dtype=out, constant=(Operand.B,))
         schedule = pipeline.plan(spec, walks).schedule
-        assert type(schedule) is CpuMatmul and schedule.kc == kc, spec.key
+        assert isinstance(schedule, CpuMatmul) and schedule.kc == kc, spec.key
     tall = Matmul(m=128, n=768, k=3072, dtype=DType.F32, constant=(Operand.B,))
     there, here = (FAMILY.choose(tall, target) for target in (walks, wide))
     assert isinstance(there, CpuMatmul) and isinstance(here, CpuMatmul)
@@ -70,7 +70,7 @@ def test_panels_that_came_packed_where_rows_are_walked() -> None:
 
 #: Bytes ahead, and the cache into which lines are fetched; None if none are.
 Fetched = tuple[int, int] | None
-SOON, FIRST, SECOND = (1024, 1), (4096, 1), (4096, 2)
+SOON, FIRST, SECOND = (2048, 1), (4096, 1), (4096, 2)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,17 @@ SOON, FIRST, SECOND = (1024, 1), (4096, 1), (4096, 2)
         ("x86-64-v4", 1, (512, 2048), SOON),
         ("x86-64-v4", 4, (768, 3072), SOON),
         ("x86-64-v4", 2, (768, 768), None),
-        ("x86-64-v4", 5, (768, 3072), None),
-        ("x86-64-v4", 3, (2048, 2048), None),
+        ("x86-64-v4", 9, (768, 3072), SOON),
+        ("x86-64-v4", 10, (768, 3072), FIRST),
+        ("x86-64-v4", 14, (768, 3072), FIRST),
+        ("x86-64-v4", 15, (768, 3072), None),
+        ("x86-64-v3", 1, (512, 2048), (1024, 1)),
+        ("x86-64-v3", 2, (512, 2048), SOON),
+        ("x86-64-v3", 6, (512, 2048), FIRST),
+        ("x86-64-v3", 7, (512, 2048), None),
+        # Half of it.
+        ("x86-64-v4", 1, (2048, 2048), None),
+        ("x86-64-v4", 3, (2048, 2048), SOON),
         # More than half of it.
         ("x86-64-v4", 3, (5120, 2048), None),
         ("x86-64-v4", 4, (5120, 2048), FIRST),
@@ -92,7 +101,6 @@ SOON, FIRST, SECOND = (1024, 1), (4096, 1), (4096, 2)
         ("x86-64-v3", 2, (5120, 2048), FIRST),
         ("x86-64-v3", 3, (5120, 2048), FIRST),
         ("x86-64-v3", 4, (5120, 2048), SECOND),
-        ("x86-64-v3", 2, (512, 2048), None),
     ],
 )
 def test_the_cache_into_which_panels_are_fetched_where_rows_are_walked(
@@ -110,9 +118,13 @@ def test_the_cache_into_which_panels_are_fetched_where_rows_are_walked(
         ("x86-64-v4+bf16", DType.BF16, 2, 4096, 0),
         ("x86-64-v4+bf16", DType.BF16, 3, 4096, 4096),
         ("x86-64-v4+bf16", DType.BF16, 32, 4096, 4096),
-        ("x86-64-v4+bf16", DType.BF16, 8, 2048, 0),
+        ("x86-64-v4+bf16", DType.BF16, 2, 2048, 0),
+        ("x86-64-v4+bf16", DType.BF16, 3, 2048, 2048),
+        ("x86-64-v4+bf16", DType.BF16, 32, 2048, 2048),
+        ("x86-64-v4+bf16", DType.BF16, 33, 2048, 0),
         ("x86-64-v4+vnni", DType.S8, 8, 5120, 4096),
-        ("x86-64-v4+vnni", DType.S8, 8, 4096, 0),
+        ("x86-64-v4+vnni", DType.S8, 8, 4096, 2048),
+        ("x86-64-v4+vnni", DType.S8, 6, 4096, 1024),
         ("x86-64-v3", DType.S8, 8, 5120, 0),
     ],
 )

@@ -14,7 +14,6 @@ from kgen.schedule import (
     LimbsMatmul,
     Schedule,
 )
-from kgen.schedule.matmul import PANELS_AHEAD
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.amx.tiles import tile_product
@@ -23,7 +22,7 @@ from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.schedule.amx_blocks import amx_matmul, in_place, ranked_on_tiles
 from kgen.targets.cpu.schedule.blocking import Packing, blocks, enough_tasks, register_tile
 from kgen.targets.cpu.schedule.few_rows.outer import fits_outer, is_outer, outer_matmul
-from kgen.targets.cpu.schedule.few_rows.packed import level_ahead
+from kgen.targets.cpu.schedule.few_rows.packed import bytes_ahead, level_ahead
 from kgen.targets.cpu.schedule.few_rows.panels import panels_matmul
 from kgen.targets.cpu.schedule.few_rows.place import (
     STREAM_ROWS,
@@ -131,8 +130,9 @@ def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:
     mr, nr = register_tile(spec, target, packing, dot)
     schedule = in_groups(blocks(spec, target, mr, nr, packing))
     schedule = enough_tasks(spec, schedule, mr, has_starts=dot.b_is_unsigned)
-    fetches = level_ahead(spec, target, schedule) == 1
-    return dataclasses.replace(schedule, ahead=PANELS_AHEAD) if fetches else schedule
+    if level_ahead(spec, target, schedule) != 1:
+        return schedule
+    return dataclasses.replace(schedule, ahead=bytes_ahead(spec, target))
 
 
 def in_groups(schedule: CpuMatmul) -> DotMatmul:

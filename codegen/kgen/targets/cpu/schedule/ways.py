@@ -24,6 +24,7 @@ from kgen.targets.cpu.schedule.blocking import (
 from kgen.targets.cpu.schedule.core import Grid, core_of
 from kgen.targets.cpu.schedule.cost_model import predict
 from kgen.targets.cpu.schedule.few_rows.packed import (
+    bytes_ahead,
     level_ahead,
     next_lines_matmul,
     reads_next_lines,
@@ -68,7 +69,7 @@ def only_way(spec: Matmul, target: Target) -> CpuMatmul | None:
     if uses_panels(spec, target):
         way = panels_matmul(spec, target)
         level = level_ahead(spec, target, way)
-        return ahead(way, level) if level else way
+        return ahead(spec, target, way, level) if level else way
     if streams(spec, target) and not has_short_blocks(spec, target):
         widened = spec.dtype is not spec.accumulate
         stream = stream_matmul(spec, target, packs_a=widened or packs_rows_of_a(spec, target))
@@ -175,7 +176,7 @@ def with_panels_ahead(
         if not level or (widened and way.kc >= spec.k):
             yield way
         if level:
-            yield ahead(way, level)
+            yield ahead(spec, target, way, level)
 
 
 def packs_ahead(spec: Matmul, target: Target) -> bool:
@@ -187,10 +188,10 @@ def packs_ahead(spec: Matmul, target: Target) -> bool:
     return as_it_lies and is_large(spec, target) and has_narrow_panels(target) and not follows
 
 
-def ahead(way: CpuMatmul, level: int) -> AheadMatmul:
+def ahead(spec: Matmul, target: Target, way: CpuMatmul, level: int) -> AheadMatmul:
     """The same, whose tiles fetch B into the cache of that level."""
     fields = {field.name: getattr(way, field.name) for field in dataclasses.fields(way)}
-    return AheadMatmul(**fields, level=level)
+    return AheadMatmul(**fields, level=level, ahead=bytes_ahead(spec, target))
 
 
 def unblocked_matmul(spec: Matmul, target: Target) -> CpuMatmul:

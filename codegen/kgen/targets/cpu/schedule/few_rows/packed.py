@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kgen.schedule import AheadMatmul, CpuMatmul
+from kgen.schedule.matmul import PANELS_AHEAD
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
@@ -15,6 +16,7 @@ from kgen.targets.cpu.schedule.blocking import Packing, blocks, enough_tasks
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows.place import (
     HALF_NEAR,
+    NEAR,
     Place,
     for_rows,
     is_near,
@@ -31,11 +33,22 @@ from kgen.targets.cpu.schedule.few_rows.place import (
 #: there, too (2.07 and 1.67 ms; Zen 4).
 AHEAD_ROWS, AHEAD_ROWS_FAR = 3, 5
 #: Vectors of a tile by its rows at most, where a B that stays in the last-level cache is read where
-#: the hardware walks rows, and bytes ahead that it fetches to the first-level cache: 2 x 512 x 2048
+#: the hardware walks rows, and its next lines are fetched to the first-level cache: 2 x 512 x 2048
 #: takes 36 us so, 42 by four vectors with none fetched, 1 x 768 x 768 20 and 22, 4 x 768 x 3072 85
 #: and 94; to the second-level cache it is slower than none (49 us; Zen 5).
 NEXT_VECTORS: Mapping[int, int] = {3: 2, 4: 4}
-NEXT_BYTES = 1024
+#: Bytes ahead that tiles fetch of such a B, by what is multiplied, the bytes of a vector and rows
+#: of A at most: called again and again on one B it makes no difference, on several in turn, which
+#: no cache keeps, 8 x 2304 x 768 takes 216 us so, 244 with none fetched, 12 x 2048 x 2048 502 and
+#: 703; in bf16 8 rows gain a quarter, in s8 0.3, on AVX2 6 rows 0.6. More for more rows, of which
+#: each line lasts longer, but 4 KiB cost 1 row a tenth. Two tiles of rows or more gain nothing in
+#: f32, as the second finds what the first has read (Zen 5).
+NEXT_BYTES: Mapping[tuple[DType, int], Mapping[int, int]] = {
+    (DType.F32, 32): {1: 1024, 3: 2048, 6: 4096},
+    (DType.F32, 64): {9: 2048, 14: 4096},
+    (DType.BF16, 64): {2: 0, 32: 2048},
+    (DType.S8, 64): {2: 0, 6: 1024, 32: 2048},
+}
 #: Second-level caches that such a B takes at least: two cores, of which each has some of a smaller
 #: one there, lose by it (2 x 768 x 768 takes two threads 11 us without it, 12.5 with it).
 NEXT_LEAST = 3
@@ -59,6 +72,8 @@ def level_ahead(spec: Matmul, target: Target, schedule: CpuMatmul) -> int:
     if not spec.constant or spec.dtype is not spec.b_type:
         return 0
     width = target.limits["vector_bytes"]
+    if next_bytes(spec, target):
+        return 1
     if core_of(target).walks_rows and spec.m in WALKED_ROWS.get((spec.dtype, width), ()):
         return 0 if takes_part(spec, target, HALF_NEAR) else 1
     place, is_plain = place_of_b(spec, target), spec.dtype is DType.F32 and 2 * width >= LINE_BYTES
@@ -70,13 +85,29 @@ def level_ahead(spec: Matmul, target: Target, schedule: CpuMatmul) -> int:
     return 2 if spec.m >= (AHEAD_ROWS_FAR if is_far else AHEAD_ROWS) else 0
 
 
+def bytes_ahead(spec: Matmul, target: Target) -> int:
+    """How far, where they do."""
+    return next_bytes(spec, target) or PANELS_AHEAD
+
+
+def next_bytes(spec: Matmul, target: Target) -> int:
+    """The same of a B that comes packed and may stay in the last-level cache; 0 for one that does
+    not, or that two cores hold in theirs."""
+    if not spec.constant or spec.dtype is not spec.b_type or not core_of(target).walks_rows:
+        return 0
+    nbytes = spec.k * spec.n * spec.b_type.itemsize
+    # 1 x 2048 x 2048, which is half of that cache, takes 158 us so and 137 with none fetched.
+    part = NEAR if spec.m == 1 else HALF_NEAR
+    if nbytes < NEXT_LEAST * target.limits["l2_bytes"] or not takes_part(spec, target, part):
+        return 0
+    ahead = NEXT_BYTES.get((spec.dtype, target.limits["vector_bytes"]), {})
+    return for_rows(spec, ahead) if spec.m <= max(ahead, default=0) else 0
+
+
 def reads_next_lines(spec: Matmul, target: Target) -> bool:
-    """Lines of such panels are fetched to the first-level cache shortly before they are read."""
-    plain = spec.constant and spec.dtype is spec.b_type is DType.F32
-    few = spec.m <= max(NEXT_VECTORS) and walks_lines(target)
-    least = NEXT_LEAST * target.limits["l2_bytes"]
-    large = spec.k * spec.n * spec.b_type.itemsize >= least
-    return bool(plain) and few and large and is_near(spec, target)
+    """One tile has all rows of A and a few vectors, and fetches what it reads next."""
+    few = spec.m <= max(NEXT_VECTORS) and walks_lines(target) and spec.dtype is DType.F32
+    return few and bool(next_bytes(spec, target)) and is_near(spec, target)
 
 
 def next_lines_matmul(spec: Matmul, target: Target) -> AheadMatmul:
@@ -93,6 +124,6 @@ def next_lines_matmul(spec: Matmul, target: Target) -> AheadMatmul:
         nc=tasks.nc,
         pack_a=False,
         pack_b=False,
-        ahead=NEXT_BYTES,
+        ahead=bytes_ahead(spec, target),
         level=1,
     )
