@@ -135,6 +135,7 @@ def ceiling_lines(results: Results, tables: Sequence[Table]) -> list[str]:
                 fraction = row.ratios.get(ceiling)
                 if ceiling in RATES and rate is not None and fraction is not None:
                     name = _ceiling_name(ceiling, row.kernel)
+                    name += ", from memory" * (table.is_cold and ceiling == "read")
                     found.setdefault(name, []).append(rate / fraction)
     lines = ["| ceiling, one thread | measured |", "| --- | --- |"]
     return [*lines, *(f"| {name} | {statistics.median(v):.0f} |" for name, v in found.items())]

@@ -406,3 +406,16 @@ def test_one_thread_has_either_core_in_turn() -> None:
     one, *others = ({core} for core in sorted(every))
     assert seen == [one, others[0] if others else one, every, one]
     assert os.sched_getaffinity(0) == every
+
+
+def test_reading_from_memory_is_a_ceiling_of_its_own() -> None:
+    """Of the same bytes, which the last-level cache gives three times as fast."""
+    key = Matmul(m=4, n=768, k=768, dtype=DType.F32).key
+    known = [t for t in tables() if t.name in ("models-f32", "models-f32-cold")]
+    found = {
+        "models-f32": [Row(kernel=key, seconds=1e-3, gbytes=60.0, ratios={"read": 0.5})],
+        "models-f32-cold": [Row(kernel=key, seconds=1e-3, gbytes=30.0, ratios={"read": 0.75})],
+    }
+    lines = report.ceiling_lines(Results(machine="x", tables=found), known)
+    words = "reading what few rows times a B of 768x768 of f32 read, GB/s"
+    assert lines[2:] == [f"| {words} | 120 |", f"| {words}, from memory | 40 |"]
