@@ -183,7 +183,7 @@ def check_memory(entry: KernelEntry, doing: str = "verifying", sets: int = 1) ->
     tensors = sum(p.nbytes for p in entry.parameters)
     scratch = sum(w.nbytes for w in entry.workspaces)
     elements = sum(math.prod(p.shape) for p in entry.parameters)
-    needed = 6 * sets * tensors + scratch + 4 * 8 * min(elements, 8 * PANEL_ELEMENTS)
+    needed = sets * (6 * tensors + scratch) + 4 * 8 * min(elements, 8 * PANEL_ELEMENTS)
     limit = available_memory()
     if needed > limit:
         raise VerificationError(

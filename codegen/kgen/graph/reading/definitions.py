@@ -307,85 +307,105 @@ def activations_of(
     return [ACTIVATIONS[name] for name in names[way * len(defaults) :][: len(defaults)]]
 
 
+#: Of one direction: what comes, and the states, make the next states.
+Step = Callable[..., tuple[Array, ...]]
+
+
+def over_time(
+    x: Array,
+    r: Array,
+    first: Sequence[Array | None],
+    attributes: Mapping[str, Any],
+    step_of: Callable[[int], Step],
+) -> tuple[Array, ...]:
+    """What a recurrent layer puts out, which is its first state at each time, and its last states;
+    it begins with `first`, or zeros. `step_of` gives the step of a direction."""
+    time, batch, _ = x.shape
+    count, _, units = r.shape
+    out = np.empty((time, count, batch, units), x.dtype)
+    last = np.empty((len(first), count, batch, units), x.dtype)
+    for way in range(count):
+        step = step_of(way)
+        states = tuple(np.zeros((batch, units), x.dtype) if s is None else s[way] for s in first)
+        reverse = attributes.get("direction") == "reverse" or way == 1
+        for t in range(time - 1, -1, -1) if reverse else range(time):
+            states = step(x[t], *states)
+            out[t, way] = states[0]
+        last[:, way] = states
+    return out, *last
+
+
 class LSTM(OpRun):  # type: ignore[misc]
     def _run(
         self, x: Array, w: Array, r: Array, bias: Array | None = None, lengths: Any = None,
         h0: Array | None = None, c0: Array | None = None, peep: Array | None = None,
         **attributes: Any,
-    ) -> tuple[Array, Array, Array]:  # fmt: skip
-        time, batch, _ = x.shape
-        count, units = w.shape[0], r.shape[-1]
-        out = np.empty((time, count, batch, units), x.dtype)
-        last_h, last_c = np.empty((2, count, batch, units), x.dtype)
-        for way in range(count):
-            start = np.zeros((batch, units), x.dtype)
-            h = start if h0 is None else h0[way]
-            c = start if c0 is None else c0[way]
+    ) -> tuple[Array, ...]:  # fmt: skip
+        units = r.shape[-1]
+
+        def step_of(way: int) -> Step:
             p = np.zeros(3 * units, x.dtype) if peep is None else peep[way]
             pi, po, pf = np.split(p, 3)
             sums = np.zeros(8 * units, x.dtype) if bias is None else bias[way]
-            reverse = attributes.get("direction") == "reverse" or way == 1
             gate, candidate, squash = activations_of(attributes, way, ("Sigmoid", "Tanh", "Tanh"))
-            for t in range(time - 1, -1, -1) if reverse else range(time):
-                gates = x[t] @ w[way].T + h @ r[way].T + sums[: 4 * units] + sums[4 * units :]
+
+            def step(x: Array, h: Array, c: Array) -> tuple[Array, Array]:
+                gates = x @ w[way].T + h @ r[way].T + sums[: 4 * units] + sums[4 * units :]
                 i, o, f, g = np.split(gates, 4, axis=-1)
                 i, f = gate(i + pi * c), gate(f + pf * c)
                 c = f * c + i * candidate(g)
-                h = gate(o + po * c) * squash(c)
-                out[t, way] = h
-            last_h[way], last_c[way] = h, c
-        return out, last_h, last_c
+                return gate(o + po * c) * squash(c), c
+
+            return step
+
+        return over_time(x, r, (h0, c0), attributes, step_of)
 
 
 class GRU(OpRun):  # type: ignore[misc]
     def _run(
         self, x: Array, w: Array, r: Array, bias: Array | None = None, lengths: Any = None,
         h0: Array | None = None, **attributes: Any,
-    ) -> tuple[Array, Array]:  # fmt: skip
-        time, batch, _ = x.shape
-        count, units = w.shape[0], r.shape[-1]
-        out = np.empty((time, count, batch, units), x.dtype)
-        last = np.empty((count, batch, units), x.dtype)
-        for way in range(count):
-            h = np.zeros((batch, units), x.dtype) if h0 is None else h0[way]
+    ) -> tuple[Array, ...]:  # fmt: skip
+        units = r.shape[-1]
+
+        def step_of(way: int) -> Step:
             sums = np.zeros(6 * units, x.dtype) if bias is None else bias[way]
             bz, br, bn, cz, cr, cn = np.split(sums, 6)
             wz, wr, wn = np.split(w[way], 3)
             rz, rr, rn = np.split(r[way], 3)
-            reverse = attributes.get("direction") == "reverse" or way == 1
             gate, candidate = activations_of(attributes, way, ("Sigmoid", "Tanh"))
-            for t in range(time - 1, -1, -1) if reverse else range(time):
-                z = gate(x[t] @ wz.T + h @ rz.T + bz + cz)
-                reset = gate(x[t] @ wr.T + h @ rr.T + br + cr)
+
+            def step(x: Array, h: Array) -> tuple[Array]:
+                z = gate(x @ wz.T + h @ rz.T + bz + cz)
+                reset = gate(x @ wr.T + h @ rr.T + br + cr)
                 if attributes.get("linear_before_reset"):
                     inner = reset * (h @ rn.T + cn)
                 else:
                     inner = (reset * h) @ rn.T + cn
-                h = (1 - z) * candidate(x[t] @ wn.T + bn + inner) + z * h
-                out[t, way] = h
-            last[way] = h
-        return out, last
+                return ((1 - z) * candidate(x @ wn.T + bn + inner) + z * h,)
+
+            return step
+
+        return over_time(x, r, (h0,), attributes, step_of)
 
 
 class RNN(OpRun):  # type: ignore[misc]
     def _run(
         self, x: Array, w: Array, r: Array, bias: Array | None = None, lengths: Any = None,
         h0: Array | None = None, **attributes: Any,
-    ) -> tuple[Array, Array]:  # fmt: skip
-        time, batch, _ = x.shape
-        count, units = w.shape[0], r.shape[-1]
-        out = np.empty((time, count, batch, units), x.dtype)
-        last = np.empty((count, batch, units), x.dtype)
-        for way in range(count):
-            h = np.zeros((batch, units), x.dtype) if h0 is None else h0[way]
+    ) -> tuple[Array, ...]:  # fmt: skip
+        units = r.shape[-1]
+
+        def step_of(way: int) -> Step:
             sums = np.zeros(2 * units, x.dtype) if bias is None else bias[way]
-            reverse = attributes.get("direction") == "reverse" or way == 1
             (function,) = activations_of(attributes, way, ("Tanh",))
-            for t in range(time - 1, -1, -1) if reverse else range(time):
-                total = x[t] @ w[way].T + h @ r[way].T + sums[:units] + sums[units:]
-                h = out[t, way] = function(total)
-            last[way] = h
-        return out, last
+
+            def step(x: Array, h: Array) -> tuple[Array]:
+                return (function(x @ w[way].T + h @ r[way].T + sums[:units] + sums[units:]),)
+
+            return step
+
+        return over_time(x, r, (h0,), attributes, step_of)
 
 
 OPERATORS = (
