@@ -12,6 +12,7 @@ pytest.importorskip("onnx")
 from onnx import TensorProto as T
 
 from kgen.errors import GraphError
+from kgen.graph.fusing.limits import MOST_OPERANDS
 from kgen.graph.operators import OPERATORS
 from tests.onnx_models import Maker, lowered, reference, run
 from tests.onnx_operators import CASES as WINDOWS
@@ -369,6 +370,14 @@ def test_channels_of_one_number(operator: str) -> None:
     x = m.rng.standard_normal((2, 3)).astype(np.float32)
     (made,) = run(calls, {"x": x}).values()
     np.testing.assert_array_equal(made, -x.reshape(-1))
+
+
+@pytest.mark.parametrize("operator", ["Max", "Min", "Sum"])
+def test_no_kernel_takes_more_operands_than_it_may(operator: str) -> None:
+    m = Maker()
+    calls, _ = lowered(m, many(operator)(m))
+    counts = [len(call.spec.to_json()["shapes"]) for call in calls.calls]
+    assert len(counts) > 1 and max(counts) <= MOST_OPERANDS
 
 
 @pytest.mark.parametrize(
