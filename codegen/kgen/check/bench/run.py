@@ -134,6 +134,8 @@ def bench(
     results = []
     loaded = kgen_runtime.load(path, device=device, num_threads=num_threads)
     with loaded as kernels, peers.threads(num_threads):
+        shares = bool(against) and num_threads != 1 and kernels.device.backend == "cpu"
+        rest = timing.REST if shares else 0.0
         for kernel in kernels.values():
             if progress is not None:
                 progress(f"timing {kernel.entry.name}")
@@ -142,7 +144,7 @@ def bench(
             sets = cold.sets_of(nbytes) if is_cold else 1
             cost.check_memory(kernel.entry, "timing", sets)
             data = next(iter(inputs.data_sets(kernel.entry, seed))).buffers
-            take = partial(timing.quiet_samples, rounds=rounds, limit=limit)
+            take = partial(timing.quiet_samples, rounds=rounds, limit=limit, rest=rest)
             result = _bench_kernel(kernels, kernel, cold.copies(data, sets), against, take)
             warm = cold.kept(nbytes, sets) if is_cold else None
             results.append(dataclasses.replace(result, sets=sets, warm=warm))

@@ -2,8 +2,10 @@
 
 A machine's speed drifts from second to second, so only ratios of interleaved measurements mean
 anything: every round times each call once. A call that is not timed comes before each timing, so
-that what the others left in the caches, or threw out of them, counts for nobody. Times are taken
-again while two halves of the rounds disagree or other processes keep a core busy.
+that what the others left in the caches, or threw out of them, counts for nobody. Threads of a
+library go on looking for work for some time after a call (ONNX Runtime, OpenMP): before calls that
+share the cores with them comes a rest. Times are taken again while two halves of the rounds
+disagree or other processes keep a core busy.
 """
 
 from __future__ import annotations
@@ -28,6 +30,10 @@ ROUNDS = 15
 SAMPLE_SECONDS = 0.02
 #: Rounds that a limit of time leaves.
 LEAST_ROUNDS = 5
+#: Seconds in which the threads of another's call come to rest, and calls after which a call's own
+#: are all at work again: MiniLM takes two threads 6.2 ms so, and 11 right after ONNX Runtime or
+#: OpenVINO (Zen 5); with one call after 20 ms it still takes 8.
+REST, WARM_UP = 0.05, 2
 #: How far apart the ratios of every other round and of those between may be.
 NOISE = 0.03
 #: Cores that others may have taken on average while times were taken.
@@ -55,11 +61,13 @@ def quiet_samples(
     rounds: int = ROUNDS,
     limit: float = math.inf,
     *,
+    rest: float = 0.0,
     attempts: int = ATTEMPTS,
     unrest: Callable[[Times], float] = lambda _: 0.0,
 ) -> Taken:
     """As `samples`, taken again until the machine is quiet."""
-    return quiet(lambda: samples(runs, rounds, limit), attempts=attempts, unrest=unrest)
+    take = partial(samples, runs, rounds, limit, rest=rest)
+    return quiet(take, attempts=attempts, unrest=unrest)
 
 
 def quiet(
@@ -90,13 +98,15 @@ def interleaved(runs: Sequence[Run], rounds: int, limit: float = math.inf) -> li
     return [statistics.median(found) for found in samples(runs, rounds, limit)]
 
 
-def samples(runs: Sequence[Run], rounds: int, limit: float = math.inf) -> Times:
+def samples(
+    runs: Sequence[Run], rounds: int, limit: float = math.inf, *, rest: float = 0.0
+) -> Times:
     """Seconds per call of each in every round; after a warm-up.
 
     Every other round goes backwards: what runs before a call, and what it leaves in the caches,
-    is not the same each time.
+    is not the same each time. `rest`: seconds of nothing before the calls of each.
 
-    Fewer than `rounds`, but no fewer than LEAST_ROUNDS, once `limit` seconds are over.
+    Fewer than `rounds`, but no fewer than LEAST_ROUNDS, once `limit` seconds of work are over.
     """
     deadline = time.perf_counter() + limit
     repeats = []
@@ -109,7 +119,10 @@ def samples(runs: Sequence[Run], rounds: int, limit: float = math.inf) -> Times:
             break
         turn = list(zip(runs, repeats, seconds, strict=True))
         for run, count, found in reversed(turn) if done % 2 else turn:
-            run()
+            time.sleep(rest)
+            deadline += rest
+            for _ in range(WARM_UP if rest else 1):
+                run()
             found.append(timed(run, count) / count)
     return seconds
 

@@ -66,6 +66,25 @@ def busy_bench(monkeypatch: pytest.MonkeyPatch, folder: Path, load: float, *roun
     return path.save(folder / "x.kgen")
 
 
+@pytest.mark.parametrize(
+    "threads, against, rest",
+    [(1, ("numpy",), 0.0), (2, (), 0.0), (2, ("numpy",), timing.REST), (None, ("numpy",), 0.05)],
+)
+def test_threads_of_a_library_rest_before_the_kernel_is_timed(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    threads: int | None,
+    against: tuple[str, ...],
+    rest: float,
+) -> None:
+    path = kgen.build(Matmul(m=8, n=8, k=8, dtype=DType.F32), targets=["native"])
+    rests: list[float] = []
+    monkeypatch.setattr("time.sleep", rests.append)
+    bundle = path.save(tmp_path / "x.kgen")
+    bench.bench(bundle, device="cpu", num_threads=threads, against=against, rounds=1)
+    assert set(rests) == {rest}
+
+
 def test_kgen_bench_shows_the_spread_and_a_busy_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

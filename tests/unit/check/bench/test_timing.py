@@ -38,6 +38,34 @@ def test_an_untimed_call_comes_before_each_timing(monkeypatch: pytest.MonkeyPatc
     assert events == ["run", "timed"] * 3  # The first pair finds out how often to repeat.
 
 
+def test_a_rest_and_calls_that_wake_the_threads_come_before_each_timing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    events: list[object] = []
+
+    def timed(run: Callable[[], object], count: int) -> float:
+        events.append("timed")
+        return float(count)
+
+    monkeypatch.setattr(timing, "timed", timed)
+    monkeypatch.setattr("time.sleep", events.append)
+    found = timing.samples([lambda: events.append("run")], rounds=2, rest=30.0)
+    assert events == ["run", "timed", *(30.0, "run", "run", "timed") * 2]
+    assert found == [[1.0, 1.0]]
+
+
+def test_rests_count_for_no_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    monkeypatch.setattr("time.sleep", sleep)
+    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr(timing, "timed", lambda run, count: count)
+    assert len(timing.samples([lambda: None], 20, 1.0, rest=0.5)[0]) == 20
+
+
 def test_a_limit_of_time_leaves_a_few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing, "timed", lambda run, count: count)
     found = timing.samples([lambda: None], rounds=50, limit=0)
@@ -47,7 +75,7 @@ def test_a_limit_of_time_leaves_a_few_rounds(monkeypatch: pytest.MonkeyPatch) ->
 def test_times_are_taken_again_until_they_are_calm(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = [[[1.0, 1.0], [1.0, 2.0]], [[1.0, 1.0], [3.0, 3.0]], [[1.0, 1.0], [4.0, 4.0]]]
     waiting = iter(taken)
-    monkeypatch.setattr(timing, "samples", lambda *_: next(waiting))
+    monkeypatch.setattr(timing, "samples", lambda *_, **__: next(waiting))
     monkeypatch.setattr(timing, "others_seconds", lambda: 0.0)
     assert timing.quiet_samples([], 2, 1.0).times == taken[1]
     waiting = iter(taken)
@@ -73,7 +101,7 @@ def test_the_time_of_others_is_that_of_all_but_this_process() -> None:
 def test_what_disturbed_the_times_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cores that others took, and how far two halves of the rounds are apart."""
     times = [[1.0, 1.0], [1.0, 2.0]]
-    monkeypatch.setattr(timing, "samples", lambda *_: times)
+    monkeypatch.setattr(timing, "samples", lambda *_, **__: times)
     busy = iter([0.0, 1.0])
     clock = iter([0.0, 4.0])
     monkeypatch.setattr(timing, "others_seconds", lambda: next(busy))
