@@ -14,12 +14,21 @@ from kgen.targets.cpu.plan.kernels.limb_parts import (
 )
 from kgen.targets.cpu.schedule.block_sizes import balanced
 from kgen.targets.cpu.schedule.core import core_of
+from kgen.targets.cpu.schedule.few_rows.place import walks_lines
 
 #: Rows of a tile at most: each further one saves less of what unpacking B costs. Their limbs come
 #: from the second-level cache; on cores that do not follow several rows at once, two rows by two
 #: panels are faster: 4 x 4096 x 4096 takes 1.6 ms instead of 2.2 by s8, 1.28 instead of 1.51 by s4
 #: (AVX-512, Zen 4).
 ROWS_FOUND, ROWS = 4, 2
+#: Where the hardware walks rows, weights that come from memory, as a model's do, come fastest panel
+#: by panel, in one stream of which lines so many bytes ahead are fetched: 1 x 1536 x 576 by s8 takes
+#: 27 us so, 40 by four panels side by side, 4 rows 40 instead of 84 by two tiles of two rows and two
+#: panels, by s4 19 instead of 39, and 30 instead of 56. Called again and again on one B, which the
+#: second-level cache keeps, it is up to a fifth slower for 1 row and a tenth for more, as what is
+#: read of A serves one panel. From AHEAD_ROWS on that is no less than what memory costs (16 x 4096
+#: x 2048: 1.35 and 1.39 ms; AVX-512, Zen 5).
+AHEAD_BYTES, AHEAD_ROWS = 4096, 16
 #: Vectors of sums of a tile. Their limbs' chains hide the latency of the instruction, 5 cycles, two
 #: in each; a row's four panels are read side by side.
 SUMS = 4
@@ -47,14 +56,19 @@ def limbs_matmul(spec: Matmul, target: Target) -> LimbsMatmul:
         waiting = limbs * rows * vectors if dot and dot.widen else 0
         return limb_registers(limbs, rows, vectors) + waiting
 
-    rows_most = ROWS_FOUND if core_of(target).finds_rows else ROWS
+    ahead = AHEAD_BYTES if walks_lines(target) else 0
+    by_panel = ahead > 0 and spec.m < AHEAD_ROWS
+    rows_most = ROWS_FOUND if by_panel or core_of(target).finds_rows else ROWS
     fits = max(r for r in range(1, rows_most + 1) if needed(r, 1) <= registers)
     least = COLUMNS * spec.accumulate.itemsize
     mr = balanced(spec.m, min(fits, max(stack // (row + least), 1)), 1)
-    widths = range(1, min(-(-SUMS // mr), -(-spec.n // lanes)) + 1)
+    most = 1 if by_panel else min(-(-SUMS // mr), -(-spec.n // lanes))
+    widths = range(1, most + 1)
     nr = lanes * max(v for v in widths if needed(mr, v) <= registers)
     nc = balanced(spec.n, max(COLUMNS, -(-spec.n // ENOUGH_TASKS)), nr)
     room = (stack - mr * row) // (mr * spec.accumulate.itemsize)
     nc = min(nc, max(room // nr * nr, nr))
     mc = balanced(spec.m, stack // (row + nc * spec.accumulate.itemsize), mr)
-    return LimbsMatmul(mr=mr, nr=nr, mc=mc, kc=shared_k(spec), nc=nc, pack_a=True, pack_b=False)
+    return LimbsMatmul(
+        mr=mr, nr=nr, mc=mc, kc=shared_k(spec), nc=nc, pack_a=True, pack_b=False, ahead=ahead
+    )

@@ -14,7 +14,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES, access
+from kgen.targets.cpu.plan.base import LINE_BYTES, access, locality
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.kernels.limb_parts import (
     GROUP,
@@ -206,9 +206,24 @@ class LimbsPlan(MatmulPlan):
         )
 
     @property
+    def locality(self) -> int:
+        """Of the cache that they are fetched into, as llvm.prefetch has it."""
+        return locality(self.schedule.level)
+
+    @property
+    def lines_ahead(self) -> range:
+        """Where the lines of a panel begin that a turn fetches."""
+        ahead = self.schedule.ahead
+        return range(ahead, ahead + self.turn_bytes * bool(ahead), LINE_BYTES)
+
+    @property
     def lanes_shift(self) -> int:
         """Makes bytes of a limb of A of those of a panel of B."""
         return self.lanes.bit_length() - 1
+
+    @property
+    def fetches(self) -> bool:
+        return self.schedule.ahead > 0
 
     # -- A ----------------------------------------------------------------------------------
 
