@@ -335,17 +335,11 @@ class DotMatmul(CpuMatmul):
 class LimbsMatmul(CpuMatmul):
     """The same blocking of a B of few bits, with A in block floating point: the numbers of each
     block of kc of K are integers of one exponent, each in three or four signed bytes (limbs).
-    Tiles fetch what they read `ahead` bytes later of their panels, into the cache of `level` 1 or
-    2."""
+    Tiles fetch what they read `ahead` bytes later of their panels."""
 
     mainloop: ClassVar[str] = "limbs"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"ahead"})
     ahead: int = 0
-    level: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_level(self.level)
 
 
 @frozen

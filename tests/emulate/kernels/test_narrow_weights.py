@@ -90,6 +90,19 @@ def test_a_model_with_narrow_weights(model: Path, weights: str) -> None:
         assert 1e-4 < deviation < {"bf16": 0.01, "s8": 0.03, "s4": 0.3}[weights]
 
 
+def test_weights_of_4_bits_are_packed_beside_any_activations(tmp_path: Path) -> None:
+    """Also transposed ones, which blocks along k do not go with: they are copied."""
+    maker = Maker()
+    turned = maker.add("Transpose", maker.input("x", (2, 64, 3)), perm=[0, 2, 1])
+    numbers = np.random.default_rng(3).standard_normal((64, 40)).astype(np.float32)
+    product = maker.add("MatMul", turned, maker.constant(numbers))
+    onnx.save(maker.model(product), tmp_path / "m.onnx")
+    (found,) = verified(tmp_path / "m.onnx", "s4", ["native"])
+    assert found.passed, (found.first_wrong, found.outputs, found.reason)
+    bundle = kgen.compile_model(tmp_path / "m.onnx", ["native"], weights="s4").bundle
+    assert bundle.manifest.kernels[-1].key == "matmul_6x40x64_f32_nt_by_s4_packedb"
+
+
 def test_other_weights_are_not_what_a_model_computes(model: Path) -> None:
     """The bound is that of f32: weights that are rounded otherwise are beyond it by far."""
     bundle = kgen.compile_model(model, ["native"], weights="s8", shapes=SHAPES).bundle

@@ -10,6 +10,7 @@ from kgen.graph.ir import Graph, Product, Value
 from kgen.graph.layout import Layout
 from kgen.graph.memory import ALIGNMENT
 from kgen.graph.reading.model import Shape
+from kgen.spec import DType
 from kgen_runtime.values import frozen
 
 
@@ -25,7 +26,8 @@ class Matrix:
 
 
 def matrix(graph: Graph, product: Value, number: int, layout: Layout) -> Matrix | None:
-    """An operand of a product as a matrix, or as many as the batch has; None if it is none."""
+    """An operand of a product as a matrix, or as many as the batch has; None if it is none, or is
+    one that the other operand does not go with: blocks of 4 bits lie along k, and so must A."""
     *batch, m, n = product_extents(graph, product)
     k = graph.values[product.operands[0]].shape[-1]
     rows, cols = ((m, k), (k, n))[number]
@@ -34,9 +36,10 @@ def matrix(graph: Graph, product: Value, number: int, layout: Layout) -> Matrix 
     if cut is None or layout.offset * itemsize % ALIGNMENT:
         return None
     *between, down, along = cut.strides
+    by_blocks = number == 0 and graph.values[product.operands[1]].dtype is DType.U8
     if along == 1 or cols == 1:
         transposed, ld, least = False, down, cols
-    elif down == 1 or rows == 1:
+    elif (down == 1 or rows == 1) and not by_blocks:
         transposed, ld, least = True, along, rows
     else:
         return None

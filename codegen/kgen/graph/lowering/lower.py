@@ -272,6 +272,7 @@ class _Lowering:
                 # Blocks lie as they are, and all of a batch share them.
                 bindings[name], letters = Binding(buffer=buffer), f"{letters}t"
                 strides.append((0,) * len(sizes))
+                constant = ("b",) if buffer in self.constants else ()
                 continue
             if buffer in self.constants and name == "b":
                 constant = ("b",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
 from kgen.spec import DType, Layout, Matmul, Operand
 from kgen.spec.choices import BType
+from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
-from kgen.targets.cpu.plan.kernels.limb_parts import MOST_K, limb_dot, shared_k
+from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.plan.kernels.limb_parts import MOST_K, RUN, TURN, limb_dot, shared_k
 from kgen.targets.cpu.plan.kernels.limbs import LimbsPlan
 from kgen_runtime import blocks
 from tests.device.cpu.cpu_support import check, here, target
@@ -59,6 +62,16 @@ def test_limbs(name: str, b_dtype: BType) -> None:
             mr=2, nr=lanes, mc=4, kc=shared_k(spec), nc=3 * lanes, pack_a=True, pack_b=False
         )
         check(spec, on, small)
+        ahead = dataclasses.replace(small, ahead=512)
+        check(spec, on, ahead)
+        assert fetched(spec, on, small) == 0
+        # Each line of a turn, in each of the tiles.
+        assert fetched(spec, on, ahead) in (n * TURN * RUN * lanes // LINE_BYTES for n in (1, 2))
+
+
+def fetched(spec: Matmul, on: Target, schedule: LimbsMatmul) -> int:
+    text = pipeline.source(pipeline.plan(spec, on, schedule)).text
+    return text.count("call void @llvm.prefetch")
 
 
 def kernel(tmp_path: Path, spec: Matmul, b: Any) -> Any:

@@ -367,6 +367,47 @@ def test_limbs_of_few_rows_by_several_panels() -> None:
 
 
 @pytest.mark.parametrize(
+    ("m", "tile"), [(1, (1, 16)), (2, (2, 16)), (6, (3, 16)), (15, (4, 16)), (16, (2, 32))]
+)
+@pytest.mark.parametrize("b_dtype", [BType.S8, BType.S4])
+def test_weights_of_few_bits_come_panel_by_panel_where_rows_are_walked(
+    m: int, tile: tuple[int, int], b_dtype: BType
+) -> None:
+    """On Zen 5: a model has them in memory. So do the few rows of a tile that two panels share."""
+    packed = Matmul(
+        m=m, n=1536, k=576, dtype=DType.F32, b_dtype=b_dtype, layout=Layout.NT,
+        constant=(Operand.B,),
+    )  # fmt: skip
+    target = FAMILY.find("x86-64-v4+vnni")
+    assert target is not None
+    schedule = FAMILY.choose(packed, dataclasses.replace(target, device="Zen 5"))
+    assert isinstance(schedule, LimbsMatmul)
+    assert (schedule.mr, schedule.nr) == tile and schedule.ahead == 4096
+    other = FAMILY.choose(packed, dataclasses.replace(target, device="Zen 4"))
+    assert isinstance(other, LimbsMatmul) and other.ahead == 0
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "vectors"),
+    [(1, 1536, 576, 1), (1, 2048, 2048, 2), (3, 576, 1536, 2), (4, 576, 1536, 0), (1, 64, 576, 0)],
+)
+def test_weights_of_bf16_are_fetched_ahead_where_rows_are_walked(
+    m: int, n: int, k: int, vectors: int
+) -> None:
+    """On Zen 5, of up to three rows: one row takes one panel after the other, if they are short."""
+    packed = Matmul(m=m, n=n, k=k, dtype=DType.F32, b_dtype=BType.BF16, constant=(Operand.B,))
+    target = FAMILY.find("x86-64-v4")
+    assert target is not None
+    for device, found in (("Zen 5", vectors), ("Zen 4", 0)):
+        schedule = FAMILY.choose(packed, dataclasses.replace(target, device=device))
+        assert isinstance(schedule, CpuMatmul)
+        if found:
+            assert isinstance(schedule, AheadMatmul) and schedule.nr == 16 * found
+        else:
+            assert not isinstance(schedule, AheadMatmul)
+
+
+@pytest.mark.parametrize(
     ("m", "n", "k", "walks"),
     [(8, 2304, 768, True), (5, 768, 3072, True), (12, 768, 768, False), (8, 4096, 4096, False)],
 )

@@ -22,12 +22,12 @@ from kgen.targets.cpu.schedule.few_rows.place import walks_lines
 #: (AVX-512, Zen 4).
 ROWS_FOUND, ROWS = 4, 2
 #: Where the hardware walks rows, weights that come from memory, as a model's do, come fastest panel
-#: by panel, in one stream of which lines so many bytes ahead are fetched: 1 x 1536 x 576 by s8 takes
-#: 27 us so, 40 by four panels side by side, 4 rows 40 instead of 84 by two tiles of two rows and two
-#: panels, by s4 19 instead of 39, and 30 instead of 56. Called again and again on one B, which the
-#: second-level cache keeps, it is up to a fifth slower for 1 row and a tenth for more, as what is
-#: read of A serves one panel. From AHEAD_ROWS on that is no less than what memory costs (16 x 4096
-#: x 2048: 1.35 and 1.39 ms; AVX-512, Zen 5).
+#: by panel, a stream of which lines so many bytes ahead are fetched: 1 x 1536 x 576 by s8 takes 27
+#: us so, 40 by four panels side by side, 4 rows 40 and 84 by two tiles of two rows and two panels;
+#: by s4 19 and 39, and 30 and 56. Called again and again on one B, which the second-level cache
+#: keeps, 1 row is up to a fifth slower and more rows a tenth, as what is read of A serves one
+#: panel; from AHEAD_ROWS on that costs as much as memory (16 x 4096 x 2048: 1.35 and 1.39 ms;
+#: AVX-512, Zen 5).
 AHEAD_BYTES, AHEAD_ROWS = 4096, 16
 #: Vectors of sums of a tile. Their limbs' chains hide the latency of the instruction, 5 cycles, two
 #: in each; a row's four panels are read side by side.

@@ -14,7 +14,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES, access, locality
+from kgen.targets.cpu.plan.base import LINE_BYTES, access
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
 from kgen.targets.cpu.plan.kernels.limb_parts import (
     GROUP,
@@ -204,11 +204,6 @@ class LimbsPlan(MatmulPlan):
             )
             for i, (u, upper) in enumerate(found)
         )
-
-    @property
-    def locality(self) -> int:
-        """Of the cache that they are fetched into, as llvm.prefetch has it."""
-        return locality(self.schedule.level)
 
     @property
     def lines_ahead(self) -> range:

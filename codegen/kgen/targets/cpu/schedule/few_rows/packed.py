@@ -37,6 +37,14 @@ AHEAD_ROWS, AHEAD_ROWS_FAR = 3, 5
 #: takes 36 us so, 42 by four vectors with none fetched, 1 x 768 x 768 20 and 22, 4 x 768 x 3072 85
 #: and 94; to the second-level cache it is slower than none (49 us; Zen 5).
 NEXT_VECTORS: Mapping[int, int] = {3: 2, 4: 4}
+#: The same of a B of bf16 beside an A of f32, of which memory is the limit sooner. One row takes
+#: one panel at a time that the first-level cache holds: 1 x 1536 x 576 takes 51 us from memory, 63
+#: by two panels at once with lines fetched ahead, 69 by four with none, but called again and again
+#: on one B 27, 18 and 23 us. 1 x 2048 x 2048 takes 257 and 86 us by two, 2 x 1536 x 576 68 and 21
+#: (63 and 27 by four); 4 rows gain nothing.
+PAIRS_VECTORS, PAIRS_ROWS = 2, 3
+#: The part of the second-level cache that such a B has at least.
+PAIRS_LEAST = 1 / 4
 #: Bytes ahead that tiles fetch of such a B, by what is multiplied, the bytes of a vector and rows
 #: of A at most: called again and again on one B it makes no difference, on several in turn, which
 #: no cache keeps, 8 x 2304 x 768 takes 216 us so, 244 with none fetched, 12 x 2048 x 2048 502 and
@@ -106,15 +114,28 @@ def next_bytes(spec: Matmul, target: Target) -> int:
 
 def reads_next_lines(spec: Matmul, target: Target) -> bool:
     """One tile has all rows of A and a few vectors, and fetches what it reads next."""
-    few = spec.m <= max(NEXT_VECTORS) and walks_lines(target) and spec.dtype is DType.F32
+    if spec.dtype is not DType.F32 or not spec.constant or not walks_lines(target):
+        return False
+    if spec.b_type is DType.BF16:
+        nbytes = spec.k * spec.n * spec.b_type.itemsize
+        return spec.m <= PAIRS_ROWS and nbytes >= PAIRS_LEAST * target.limits["l2_bytes"]
+    few = spec.m <= max(NEXT_VECTORS)
     return few and bool(next_bytes(spec, target)) and is_near(spec, target)
+
+
+def next_vectors(spec: Matmul, target: Target) -> int:
+    """How many that tile has."""
+    if spec.b_type is not DType.BF16:
+        return for_rows(spec, NEXT_VECTORS)
+    panel = spec.k * spec.b_type.itemsize * vector_for(target, spec.accumulate, spec.n).count
+    return 1 if spec.m == 1 and panel <= target.limits["l1_bytes"] else PAIRS_VECTORS
 
 
 def next_lines_matmul(spec: Matmul, target: Target) -> AheadMatmul:
     """A tile of all rows, along all of K."""
     vector = vector_for(target, spec.accumulate, spec.n).count
     packing = Packing(a=False, b=False, itemsize=spec.accumulate.itemsize)
-    whole = blocks(spec, target, spec.m, for_rows(spec, NEXT_VECTORS) * vector, packing)
+    whole = blocks(spec, target, spec.m, next_vectors(spec, target) * vector, packing)
     tasks = enough_tasks(spec, whole, spec.m)
     return AheadMatmul(
         mr=spec.m,
