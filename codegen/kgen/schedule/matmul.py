@@ -294,7 +294,8 @@ PANELS_AHEAD = 4096
 class AheadMatmul(CpuMatmul):
     """The same blocking, whose register tiles fetch B: some rows each of the panel that is packed
     next, where B is packed as it lies; what they read `ahead` bytes later of their own panels, into
-    the cache of `level` 1 or 2, where it comes packed."""
+    the cache of `level` 1 or 2, where it comes packed, or lies in rows that one tile of all rows of
+    A takes along all of K."""
 
     mainloop: ClassVar[str] = "ahead"
     ahead: int = PANELS_AHEAD

@@ -6,7 +6,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import access, vector_for
+from kgen.targets.cpu.plan.base import access, locality, vector_for
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import matmul_launch
@@ -76,8 +76,27 @@ class BlisPlan(TiledPlan):
         """Of a large B in place that a single tile of rows takes along all of K: short parts of its
         rows, which the hardware does not follow (4 x 2304 x 768 in f32 takes 141 us instead of 175,
         on AVX2 156 instead of 181; Zen 4)."""
-        once = self.row_tiles == 1 and not (self.k_blocked or self.packs_b or self.b_is_packed)
-        return once and self.spec.k * self.b_strides[1] > self.target.limits["l2_bytes"]
+        is_large = self.spec.k * self.b_strides[1] > self.target.limits["l2_bytes"]
+        return self.takes_rows_once and (is_large or isinstance(self.schedule, AheadMatmul))
+
+    @property
+    def takes_rows_once(self) -> bool:
+        """A single tile of rows takes B in place along all of K."""
+        in_place = not (self.packs_b or self.b_is_packed)
+        return in_place and self.row_tiles == 1 and not self.k_blocked
+
+    def rows_ahead(self, width: int) -> int:
+        schedule = self.schedule
+        if isinstance(schedule, AheadMatmul) and self.takes_rows_once:
+            return schedule.ahead
+        return super().rows_ahead(width)
+
+    @property
+    def rows_locality(self) -> int:
+        schedule = self.schedule
+        if isinstance(schedule, AheadMatmul) and self.takes_rows_once:
+            return locality(schedule.level)
+        return super().rows_locality
 
     @property
     def together(self) -> int:
@@ -344,13 +363,22 @@ def check_packing(plan: BlisPlan) -> None:
     if not plan.packs_b and plan.b_gathered:
         raise ScheduleError("pack_b=0 is for a B that is not transposed; try pack_b=1")
     packs_rows = plan.packs_b and plan.b_rows_are_whole
-    if isinstance(plan.schedule, AheadMatmul) and not (packs_rows or plan.b_is_packed):
+    if not isinstance(plan.schedule, AheadMatmul) or plan.b_is_packed:
+        return
+    if packs_rows:
+        return check_fetches_panels(plan.schedule)
+    if not plan.takes_rows_once:
         raise ScheduleError(
-            "mainloop=ahead is for a B that is packed, in layout nn or tn, or comes packed; try "
+            "mainloop=ahead is for a B that is packed, in layout nn or tn, comes packed, or is "
+            f"taken along all of K by one tile of rows, mr={spec.m} and kc={spec.k}; try "
             "mainloop=blis"
         )
-    if isinstance(plan.schedule, AheadMatmul) and packs_rows:
-        check_fetches_panels(plan.schedule)
+    row = plan.b_strides[1]
+    if plan.schedule.ahead % row:
+        whole = max(plan.schedule.ahead // row, 1) * row
+        raise ScheduleError(
+            f"ahead={plan.schedule.ahead} is no whole rows of B, of {row} bytes; try ahead={whole}"
+        )
 
 
 def check_fetches_panels(schedule: AheadMatmul) -> None:

@@ -133,15 +133,25 @@ class TiledPlan(MatmulPlan):
     def lines_ahead(self, tile: Tile) -> tuple[int, ...]:
         """Bytes from what a step of a tile reads of B as it lies to the lines that it fetches."""
         width = tile.width * self.spec.b_type.itemsize
-        is_short = self.packs_in_tiles and self.k_depth == 1 and width <= LINE_BYTES
-        steps = PACKING_AHEAD_NARROW if is_short else PACKING_AHEAD
         aligned = self.b_strides[1] % LINE_BYTES == 0
         last = () if aligned else (width - 1,)
         return tuple(
-            (steps * self.k_depth + row) * self.b_strides[1] + line
+            self.rows_ahead(width) + row * self.b_strides[1] + line
             for row in range(self.k_depth)
             for line in (*range(0, width, LINE_BYTES), *last)
         )
+
+    def rows_ahead(self, width: int) -> int:
+        """Bytes from the first row of B that a step reads, `width` bytes of it, to the first one
+        that it fetches."""
+        is_short = self.packs_in_tiles and self.k_depth == 1 and width <= LINE_BYTES
+        steps = PACKING_AHEAD_NARROW if is_short else PACKING_AHEAD
+        return steps * self.k_depth * self.b_strides[1]
+
+    @property
+    def rows_locality(self) -> int:
+        """Of the cache that they are fetched into, as llvm.prefetch has it."""
+        return locality(1)
 
     @property
     def fetches(self) -> bool:

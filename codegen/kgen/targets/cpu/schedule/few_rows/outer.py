@@ -21,6 +21,7 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     streams,
     takes_blocks,
 )
+from kgen.targets.cpu.schedule.few_rows.panels import reads_panels_ahead
 from kgen.targets.cpu.schedule.few_rows.walks import Rows, Walk, made_of, walk_of, walked
 
 #: Up to so many rows of A by words, as more keep what is multiplied of A for too few rows of B (3 x
@@ -66,7 +67,7 @@ def is_outer(spec: Matmul, target: Target) -> bool:
     if not (rows and fits_outer(spec, target) and streams(spec, target)):
         return False
     if walked(spec, target, made_of(rows, spec, target)):
-        return True
+        return not reads_panels_ahead(spec, target)
     if rows.taken is Taken.WORDS:
         return spec.m <= WORDS_ROWS and not core_of(target).finds_rows
     if takes_blocks(spec, target):

@@ -8,6 +8,8 @@ on its way in time they are bound by arithmetic.
 
 from __future__ import annotations
 
+import math
+
 from kgen.schedule import AheadMatmul, CpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
@@ -52,6 +54,15 @@ WALKED_K, WALKED_VECTORS = 256, 3
 #: 128 of it in two halves of the columns, 8 x 1024 x 2048 148 and 184, 9 x 3072 x 1024 242 us, 331
 #: by 128 of K (AVX-512, Zen 5).
 MEETING_ROWS, MEETING_K = 32, 64
+#: Lines of B that a tile of all rows is ahead of, in the rows of a panel below: from memory 8 x 2304
+#: x 768 takes 225 us so, 354 by 8 rows, 12 x 768 x 3072 330 and 682, and 110 and 217 us both called
+#: again and again on one B, as what has been fetched waits in the second-level cache for longer.
+#: Rows that meet in a set of the first-level cache are taken along all of K, too: 8 x 3072 x 768
+#: 156 and 328 us, 179 and 574 by 64 of K. Only lines that two rows share are fetched into the first
+#: (8 x 1000 x 1500: 94 and 184 us, 109 and 194 into the second; AVX-512, Zen 5).
+LINES_AHEAD = 144
+#: Lines of the second-level cache for addresses that meet in one of its sets.
+L2_WAYS = 16
 #: The part of the stack that packed rows of A may take.
 STACK_SHARE = 7 / 8
 #: Rows for which panels pay where B leaves more than half of the last-level cache, two tiles of
@@ -106,6 +117,8 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     one, 501 in two, 16 x 1024 x 4096 as long while the machine is quiet, else 1.55 ms in one and
     1.32 in two (AVX-512, Zen 4)."""
     mr, vectors = (_walked_tile if walks_lines(target) else _tile)(spec, target)
+    if reads_ahead(spec, target, mr, vectors):
+        return _panels_ahead(spec, target, vectors)
     nr = vectors * vector_for(target, spec.accumulate, spec.n).count
     mc = rounded_up(spec.m, mr)
     if rows_meet(spec, target):
@@ -130,6 +143,44 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     packs = row <= LINE_BYTES and mc >= PACKED_TILES * mr
     kind = AheadMatmul if packs else CpuMatmul
     return kind(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=packs)
+
+
+def reads_panels_ahead(spec: Matmul, target: Target) -> bool:
+    """Such panels of a B in place, by a tile that fetches rows of them far ahead."""
+    if not walks_lines(target) or not uses_panels(spec, target):
+        return False
+    return reads_ahead(spec, target, *_walked_tile(spec, target))
+
+
+def reads_ahead(spec: Matmul, target: Target, mr: int, vectors: int) -> bool:
+    """A tile has all rows of A and takes all of K, far ahead of which it fetches rows of B that
+    have room in the second-level cache, but not those of a page that cores have parts of K of."""
+    if spec.constant or not walks_lines(target) or _walked_k(spec, target, mr) < spec.k:
+        return False
+    if rows_meet(spec, target) and spec.n <= PAGE and slices_of(spec, MEETING_K) > 1:
+        return False
+    l2, row = target.limits["l2_bytes"], spec.b_strides[1] * spec.b_type.itemsize
+    return spec.m <= mr and _rows_ahead(vectors) <= l2 // math.gcd(row, l2 // L2_WAYS)
+
+
+def _rows_ahead(vectors: int) -> int:
+    return -(-LINES_AHEAD // vectors)
+
+
+def _panels_ahead(spec: Matmul, target: Target, vectors: int) -> AheadMatmul:
+    row = spec.b_strides[1] * spec.b_type.itemsize
+    nr = vectors * vector_for(target, spec.accumulate, spec.n).count
+    return AheadMatmul(
+        mr=spec.m,
+        nr=nr,
+        mc=spec.m,
+        kc=spec.k,
+        nc=_task_columns(spec, target, nr),
+        pack_a=True,
+        pack_b=False,
+        ahead=_rows_ahead(vectors) * row,
+        level=1 if row % LINE_BYTES else 2,
+    )
 
 
 def rows_meet(spec: Matmul, target: Target) -> bool:
