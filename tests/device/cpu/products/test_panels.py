@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kgen import pipeline
-from kgen.schedule import CpuMatmul, CpuSplitMatmul, OuterMatmul
+from kgen.schedule import AheadMatmul, CpuMatmul, CpuSplitMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
@@ -41,20 +41,37 @@ def test_every_number_of_rows(name: str, constant: tuple[Operand, ...], m: int) 
 @pytest.mark.parametrize("constant", [(), (Operand.B,)])
 @pytest.mark.parametrize("m", [5, 6, 7, 9, 10, 12, 14, 15, 16, 31])
 def test_rows_that_the_hardware_walks(m: int, constant: tuple[Operand, ...]) -> None:
-    """All of K by a tile of all rows; else panels of three vectors, but 5 rows by outer products
-    where B is as it lies (Zen 5)."""
-    found = dataclasses.replace(small_l2(here("x86-64-v4")), device="Zen 5")
+    """All of K by a tile of all rows, which fetches rows of B as it lies; else panels of three
+    vectors (Zen 5)."""
+    found = dataclasses.replace(here("x86-64-v4"), device="Zen 5")
     for n, fields in ((101, {"epilogue": (Epilogue.BIAS,)}), (1031, {"batch": 2})):
-        check(product(m, n, constant=constant, **fields), found)
+        check(product(m, n, constant=constant, **fields), small_l2(found))
     chosen = pipeline.plan(product(m, 2304, 768, constant=constant), found).schedule
     assert isinstance(chosen, CpuMatmul)
-    assert isinstance(chosen, OuterMatmul) == (m == 5 and not constant)
-    if isinstance(chosen, OuterMatmul):
-        return
     one_tile = m <= 14
+    assert isinstance(chosen, AheadMatmul) or constant or not one_tile
     vectors = (4 if m <= 6 else 3 if m <= 9 else 2) if one_tile else 3
     assert (chosen.mc == chosen.mr) == one_tile
     assert (chosen.nr, chosen.kc) == (16 * vectors, 768 if one_tile else 256)
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("pack_a", [False, True])
+@pytest.mark.parametrize("rows", [1, 40])
+def test_rows_fetched_ahead(rows: int, pack_a: bool, level: int) -> None:
+    """Of a small B in place, and behind its last row: prefetches do not fault."""
+    found = here("x86-64-v4")
+    spec = product(5, 101, 33, epilogue=(Epilogue.BIAS,), ldb=112)
+    schedule = AheadMatmul(
+        mr=5, mc=5, nr=64, nc=128, kc=33, pack_a=pack_a, pack_b=False,
+        ahead=rows * 448, level=level,
+    )  # fmt: skip
+    check(spec, found, schedule)
+    text = pipeline.source(pipeline.plan(spec, found, schedule)).text
+    lines = [line for line in text.splitlines() if "call void @llvm.prefetch" in line]
+    # Of four vectors, and of three, the last of which is five columns.
+    assert len(lines) == 4 + 3 and all(f"i32 {4 - level}," in line for line in lines)
+    assert f"ptr %k.b, i64 {rows * 448}" in text
 
 
 def test_walked_panels_are_even_for_two_cores() -> None:

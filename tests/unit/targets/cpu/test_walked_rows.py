@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kgen import pipeline, targets
-from kgen.schedule import CpuMatmul, CpuSplitMatmul, DotMatmul, InnerMatmul, OuterMatmul, Schedule
+from kgen.errors import ScheduleError
+from kgen.schedule import (
+    AheadMatmul,
+    CpuMatmul,
+    CpuSplitMatmul,
+    DotMatmul,
+    InnerMatmul,
+    OuterMatmul,
+    Schedule,
+)
 from kgen.spec import DType, Layout, Matmul, Operand
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan
@@ -90,7 +101,7 @@ def walking(
         # All of it stays there.
         ("x86-64-v4", 1, (2304, 768), (4, 64), 0, 5760),
         ("x86-64-v4", 2, (2304, 768), (2, 64), 0, 2304),
-        ("x86-64-v4", 4, (768, 768), (4, 1), 0, 768),
+        ("x86-64-v4", 4, (768, 768), (4, 1), 4, 768),
         ("x86-64-v4", 5, (1024, 1024), (4, 1), 8, 1024),
         ("x86-64-v3", 1, (2304, 768), (1, 64), 0, 5760),
         ("x86-64-v3", 2, (2304, 768), (4, 64), 0, 1152),
@@ -157,8 +168,10 @@ def test_strips_where_rows_are_walked() -> None:
         ("x86-64-v4", 14, (3072, 2048), (14, 32, 16, 512, True)),
         # By panels.
         ("x86-64-v4", 16, (3072, 2048), (8, 48, 256, 1536, True)),
-        ("x86-64-v4", 12, (768, 3072), (12, 32, 3072, 192, True)),
-        ("x86-64-v4", 9, (3072, 1024), (9, 48, 64, 1536, True)),
+        ("x86-64-v4", 12, (4096, 768), (12, 32, 64, 2048, True)),
+        # That stay in the second-level cache.
+        ("x86-64-v4", 32, (384, 384), (8, 48, 192, 192, False)),
+        ("x86-64-v4", 128, (384, 384), (9, 48, 192, 192, False)),
     ],
 )
 def test_streams_where_rows_are_walked(
@@ -168,6 +181,48 @@ def test_streams_where_rows_are_walked(
     chosen = walking(name, m, *shape)
     assert type(chosen) is CpuMatmul and not chosen.pack_b
     assert (chosen.mr, chosen.nr, chosen.kc, chosen.nc, chosen.pack_a) == tile
+
+
+@pytest.mark.parametrize(
+    ("m", "shape", "tile", "rows", "level"),
+    [
+        # Rows, columns and columns of a task; rows fetched ahead, into which cache.
+        (5, (2304, 768), (5, 64, 576, True), 36, 2),
+        (8, (3072, 768), (8, 48, 768, True), 48, 2),
+        (9, (3072, 1024), (9, 48, 768, True), 48, 2),
+        (12, (768, 3072), (12, 32, 192, True), 72, 2),
+        (8, (1000, 1500), (8, 48, 528, True), 48, 1),
+        (7, (384, 384), (7, 48, 192, False), 48, 2),
+    ],
+)
+def test_panels_fetch_rows_far_ahead_where_they_are_walked(
+    m: int, shape: tuple[int, int], tile: tuple[int, int, int, bool], rows: int, level: int
+) -> None:
+    """By a tile of all rows of A, along all of K (Zen 5)."""
+    chosen = walking("x86-64-v4", m, *shape)
+    assert isinstance(chosen, AheadMatmul) and not chosen.pack_b
+    assert (chosen.mr, chosen.nr, chosen.nc, chosen.pack_a) == tile
+    assert (chosen.kc, chosen.level) == (shape[1], level)
+    assert chosen.ahead == rows * shape[0] * 4
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"ahead": 1000}, "ahead=1000 is no whole rows of B, of 256 bytes; try ahead=768"),
+        ({"ahead": 100}, "try ahead=256"),
+        ({"kc": 32}, "by one tile of rows, mr=6 and kc=64; try mainloop=blis"),
+        ({"mr": 3}, "by one tile of rows, mr=6 and kc=64; try mainloop=blis"),
+    ],
+)
+def test_what_cannot_be_fetched_ahead_is_refused(fields: dict[str, int], message: str) -> None:
+    target = FAMILY.find("x86-64-v4")
+    assert target is not None
+    spec = Matmul(m=6, n=64, k=64, dtype=DType.F32)
+    fits: dict[str, Any] = {"mr": 6, "mc": 6, "nr": 32, "nc": 64, "kc": 64, "ahead": 512}
+    assert FAMILY.plan(spec, target, AheadMatmul(**fits, pack_a=False, pack_b=False))
+    with pytest.raises(ScheduleError, match=re.escape(message)):
+        FAMILY.plan(spec, target, AheadMatmul(**(fits | fields), pack_a=False, pack_b=False))
 
 
 @pytest.mark.parametrize("n", [2048, 4096])

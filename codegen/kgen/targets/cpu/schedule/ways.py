@@ -7,14 +7,15 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from kgen.schedule import AheadMatmul, CpuMatmul
-from kgen.spec import Matmul
+from kgen.spec import DType, Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
-from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING, may_sum_in_out
+from kgen.targets.cpu.plan.kernels.blis import NEXT_PANEL_K, ROW_PADDING, may_sum_in_out
 from kgen.targets.cpu.plan.tiles.tile import parts
 from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up
 from kgen.targets.cpu.schedule.blocking import (
     ENOUGH_TASKS,
+    PACK_UNIT,
     WIDENED_COLUMNS,
     Packing,
     blocks,
@@ -34,6 +35,7 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     STREAM_ROWS,
     is_large,
     streams,
+    walks_lines,
 )
 from kgen.targets.cpu.schedule.few_rows.slices import in_slices
 from kgen.targets.cpu.schedule.few_rows.streams import stream_matmul
@@ -49,6 +51,9 @@ NARROW_TILES = 3
 #: blocks of so much K and so many columns, each fetched while the one before it is multiplied: 12
 #: rows gain nothing (Zen 4).
 NARROW_LEAST, NARROW_K, NARROW_COLUMNS = 12, 64, (1024, 512, 256)
+#: K of a block, at most, of a B in place that several tiles of rows take where the hardware walks
+#: rows by itself: from memory, 128 x 384 x 384 takes 159 us so, 181 by all of K.
+WALKED_K = 192
 #: Rows up to which a B narrower than A is widened wherever it is multiplied; for more, once.
 NARROW_IN_PLACE = 16
 #: Seconds under which a task is not cut for the sake of more than two.
@@ -150,7 +155,19 @@ def ways(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
         found = every_block(spec, target)
     else:
         found = iter([unblocked_matmul(spec, target)])
-    yield from with_panels_ahead(spec, target, found)
+    yield from with_panels_ahead(spec, target, in_blocks_of_k(spec, target, found))
+
+
+def in_blocks_of_k(spec: Matmul, target: Target, found: Iterable[CpuMatmul]) -> Iterator[CpuMatmul]:
+    """No B in place along all of K by several tiles of rows where the hardware walks rows: tiles
+    fetch the next panel of a block of K."""
+    plain = spec.dtype is spec.b_type is DType.F32 and not spec.constant
+    walks = plain and walks_lines(target) and may_sum_in_out(spec) and spec.k >= 2 * NEXT_PANEL_K
+    walks &= spec.m > STREAM_ROWS
+    for way in found:
+        several = way.kc >= spec.k and min(way.mc, spec.m) > way.mr and not way.pack_b
+        kc = balanced(spec.k, WALKED_K, PACK_UNIT)
+        yield dataclasses.replace(way, kc=kc) if walks and several else way
 
 
 def every_way(spec: Matmul, target: Target) -> list[CpuMatmul]:

@@ -14,6 +14,7 @@ from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.gemv_strips import Taken, rows_of_b
 from kgen.targets.cpu.schedule.block_sizes import CACHE_WAY_BYTES, balanced, paired
 from kgen.targets.cpu.schedule.core import core_of
+from kgen.targets.cpu.schedule.few_rows.panels import reads_panels_ahead
 from kgen.targets.cpu.schedule.few_rows.place import (
     Place,
     for_rows,
@@ -21,7 +22,6 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     streams,
     takes_blocks,
 )
-from kgen.targets.cpu.schedule.few_rows.panels import reads_panels_ahead
 from kgen.targets.cpu.schedule.few_rows.walks import Rows, Walk, made_of, walk_of, walked
 
 #: Up to so many rows of A by words, as more keep what is multiplied of A for too few rows of B (3 x

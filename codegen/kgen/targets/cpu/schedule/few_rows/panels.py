@@ -54,12 +54,17 @@ WALKED_K, WALKED_VECTORS = 256, 3
 #: 128 of it in two halves of the columns, 8 x 1024 x 2048 148 and 184, 9 x 3072 x 1024 242 us, 331
 #: by 128 of K (AVX-512, Zen 5).
 MEETING_ROWS, MEETING_K = 32, 64
-#: Lines of B that a tile of all rows is ahead of, in the rows of a panel below: from memory 8 x 2304
-#: x 768 takes 225 us so, 354 by 8 rows, 12 x 768 x 3072 330 and 682, and 110 and 217 us both called
-#: again and again on one B, as what has been fetched waits in the second-level cache for longer.
-#: Rows that meet in a set of the first-level cache are taken along all of K, too: 8 x 3072 x 768
-#: 156 and 328 us, 179 and 574 by 64 of K. Only lines that two rows share are fetched into the first
-#: (8 x 1000 x 1500: 94 and 184 us, 109 and 194 into the second; AVX-512, Zen 5).
+#: The part of the second-level cache that a smaller B has at least, and rows of A, for which it is
+#: taken by such panels, too; K of a block, at most, of several tiles, which fetch the next panel of
+#: it. Called again and again on one B, 32 x 384 x 384 takes 38 us so and 39 in tiles of 5 rows, all
+#: of K and in place, and 46 and 65 from memory (AVX-512, Zen 5).
+SMALL_LEAST, SMALL_ROWS, SMALL_K = 1 / 5, 7, 192
+#: Lines of a panel of B, in its next rows, that a tile of all rows fetches ahead of: from memory 8
+#: x 2304 x 768 takes 225 us so, 354 by 8 rows, 12 x 768 x 3072 330 and 682, and both 110 and 217 us
+#: called again and again on one B, as what has been fetched waits in the second-level cache. Rows
+#: that meet in a set of the first-level cache are taken along all of K, too: 8 x 3072 x 768 156 and
+#: 328 us, 179 and 574 by 64 of K. Only rows that share lines are fetched into the first (8 x 1000 x
+#: 1500: 94 and 184 us, 109 and 194 into the second; AVX-512, Zen 5).
 LINES_AHEAD = 144
 #: Lines of the second-level cache for addresses that meet in one of its sets.
 L2_WAYS = 16
@@ -89,7 +94,8 @@ def uses_panels(spec: Matmul, target: Target) -> bool:
     panels (Zen 4). A single tile in panels of a single line is not as fast (6 x 1024 x 1024: 168
     us, 150 as a stream; AVX2, Zen 4), nor are several where the hardware walks rows (16 x 2048 x
     2048: 1.5 ms, 1.08 as a stream; AVX2, Zen 5)."""
-    few = STREAM_A_ROWS < spec.m <= STREAM_ROWS and is_large(spec, target)
+    few = STREAM_A_ROWS < spec.m <= STREAM_ROWS
+    few &= is_large(spec, target) or is_small(spec, target)
     lines = 2 * target.limits["vector_bytes"] >= LINE_BYTES
     near = is_near(spec, target, HALF_NEAR)
     if walks_lines(target) and not spec.constant:
@@ -111,6 +117,14 @@ def uses_panels(spec: Matmul, target: Target) -> bool:
     return may_sum_in_out(spec) and not (single_line and one_tile)
 
 
+def is_small(spec: Matmul, target: Target) -> bool:
+    """Where the hardware walks rows, B is taken by the same panels if it stays in the second-level
+    cache, which finds it in memory at first."""
+    nbytes = spec.k * spec.n * spec.b_type.itemsize
+    fits = SMALL_LEAST * target.limits["l2_bytes"] <= nbytes and not is_large(spec, target)
+    return fits and spec.m >= SMALL_ROWS and walks_lines(target) and not spec.constant
+
+
 def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     """In two or four tasks of columns, or more where B comes packed; then in blocks of K so short
     that the second-level cache has room for the next panel, too: 12 x 768 x 3072 takes 512 us in
@@ -127,7 +141,7 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
         return in_slices(spec, way)
     if walks_lines(target):
         kc, nc = _walked_k(spec, target, mr), _task_columns(spec, target, nr)
-        packs_a = not spec.constant
+        packs_a = not spec.constant and not is_small(spec, target)
         return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
     if spec.constant:
         nc = paired(spec.n, PACKED_COLUMNS, nr)
@@ -176,7 +190,7 @@ def _panels_ahead(spec: Matmul, target: Target, vectors: int) -> AheadMatmul:
         mc=spec.m,
         kc=spec.k,
         nc=_task_columns(spec, target, nr),
-        pack_a=True,
+        pack_a=not is_small(spec, target),
         pack_b=False,
         ahead=_rows_ahead(vectors) * row,
         level=1 if row % LINE_BYTES else 2,
@@ -202,7 +216,8 @@ def _meeting_columns(spec: Matmul, target: Target, nr: int) -> int:
 def _walked_k(spec: Matmul, target: Target, mr: int) -> int:
     """All of K, unless several tiles share a panel, or there is no room for packed rows of A."""
     if spec.m > mr and may_sum_in_out(spec):
-        return balanced(spec.k, WALKED_K, PACK_UNIT)
+        most = SMALL_K if is_small(spec, target) else WALKED_K
+        return balanced(spec.k, most, PACK_UNIT)
     if spec.constant:
         return spec.k
     room = int(STACK_SHARE * target.limits["stack_bytes"])
@@ -212,6 +227,8 @@ def _walked_k(spec: Matmul, target: Target, mr: int) -> int:
 
 def _task_columns(spec: Matmul, target: Target, nr: int) -> int:
     """Half of them, or a quarter of a short product's."""
+    if is_small(spec, target):
+        return rounded_up(-(-spec.n // 2), nr)
     half, quarter = paired(spec.n, spec.n, nr), rounded_up(-(-spec.n // 4), nr)
     is_short = half < spec.n and spec.m * spec.n * spec.k <= QUARTERED_WORK
     return quarter if is_short and 2 * quarter <= core_of(target).grid.even * spec.n else half

@@ -152,11 +152,12 @@ HALF_WORDS = _beside(2, PAGE, 16, halves=True, words=True)
 #: several in turn, of which no cache keeps any (Zen 5; of AVX-512, and both times, unless said).
 #:
 #: F32. 2 x 2304 x 768 takes 62 us by two rows of B, 70 by four; 4 x 3072 x 768 94 and 407 us by
-#: four side by side, 106 and 440 by four 64 apart, 103 and 338 if the next four are fetched; 5 x 3072 x 768 126 and 378 us so, 140 and 465 by
-#: tiles; 4 x 4096 x 1280 388 and 753 us in half lines, 501 and 813 by four apart; 2 x 5120 x 2048
-#: 0.93 and 1.26 ms by eight, 1.16 and 1.34 by four; 3 x 4096 x 4096 1.63 and 2.24 ms by one row,
-#: 1.82 and 2.28 by pages. From 32 MB on 4 rows stay with pages, though half lines are faster again
-#: and again: 4 x 4096 x 3072 takes 1.22 and 1.42 ms by pages, 0.90 and 1.78 in half lines.
+#: four side by side, 106 and 440 by four 64 apart, 103 and 338 with the next four fetched; 4 x 4096
+#: x 1280 388 and 753 us in half lines, 501 and 813 by four apart; 2 x 5120 x 2048 0.93 and 1.26 ms
+#: by eight, 1.16 and 1.34 by four; 3 x 4096 x 4096 1.63 and 2.24 ms by one row, 1.82 and 2.28 by
+#: pages. From 32 MB on 4 rows stay with pages, though half lines are faster again and again: 4 x
+#: 4096 x 3072 takes 1.22 and 1.42 ms by pages, 0.90 and 1.78 in half lines. 5 rows of pages that
+#: meet in a cache set: 5 x 1024 x 1024 takes 58 and 158 us so.
 #:
 #: On AVX2 1 x 2304 x 768 takes 61 us by one row of B, 82 by eight side by side (1 x 768 x 3072 80
 #: us in steps of two lines, 95 of one), 2 rows 61 us by four far apart in passes of 1152 columns,
