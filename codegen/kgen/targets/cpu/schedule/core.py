@@ -32,7 +32,8 @@ class Grid:
     `levels` register tiles are counted as high as the kernels make them, else as whole ones and a
     rest, which is what was measured. `tasks_cost` and `second_cost`: what it may cost one core to
     have more tasks, and to have even ones, of which the busier of two cores does at most the part
-    `even`; products of less than `second_least` seconds are left in one task.
+    `even`; products of less than `second_least` seconds are left in one task. `packs_cost`: what it
+    may cost not to pack B.
     """
 
     vectors: Mapping[int, tuple[int, ...]]
@@ -49,6 +50,7 @@ class Grid:
     second_cost: float = 1.04
     even: float = 0.54
     second_least: float = 200e-6
+    packs_cost: float = 1.0
 
 
 ZEN_GRID = Grid(
@@ -76,7 +78,9 @@ ZEN_GRID = Grid(
 )
 #: 49 x 512 x 4608 takes one thread 892 us in one task and 916 in four of 128 columns, which the
 #: model thinks 5 % slower, and two threads 880 and 567.
-ZEN_5_GRID = dataclasses.replace(ZEN_GRID, second_cost=1.05)
+#: From memory, 128 x 1536 x 384 takes 648 us in place, 693 packed, and 589 and 594 called again and
+#: again on one B, which the model thinks half a percent slower (AVX-512).
+ZEN_5_GRID = dataclasses.replace(ZEN_GRID, second_cost=1.05, packs_cost=1.02)
 GOLDEN_COVE_GRID = Grid(
     vectors={32: (2,), 64: (2, 3, 4)},
     depths={32: (64, 96, 128, 192, 256, 384), 64: (128, 192)},

@@ -92,6 +92,10 @@ def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
     if not faster:
         return (first, *others)
     best = spread(spec, grid, faster)
+    if best.schedule.pack_b:
+        most = grid.packs_cost * best.seconds
+        in_place = [c for c in others if not c.schedule.pack_b and c.seconds <= most]
+        best = spread(spec, grid, in_place) if in_place else best
     rest = sorted((c for c in (first, *others) if c is not best), key=lambda c: c.seconds)
     return (best, *rest)
 
