@@ -33,7 +33,7 @@ class Grid:
     rest, which is what was measured. `tasks_cost` and `second_cost`: what it may cost one core to
     have more tasks, and to have even ones, of which the busier of two cores does at most the part
     `even`; products of less than `second_least` seconds are left in one task. `packs_cost`: what it
-    may cost not to pack B.
+    may cost not to pack B, which is not asked with 0.
     """
 
     vectors: Mapping[int, tuple[int, ...]]
@@ -50,7 +50,7 @@ class Grid:
     second_cost: float = 1.04
     even: float = 0.54
     second_least: float = 200e-6
-    packs_cost: float = 1.0
+    packs_cost: float = 0.0
 
 
 ZEN_GRID = Grid(

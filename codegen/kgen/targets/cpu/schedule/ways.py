@@ -35,7 +35,6 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     STREAM_ROWS,
     is_large,
     streams,
-    walks_lines,
 )
 from kgen.targets.cpu.schedule.few_rows.slices import in_slices
 from kgen.targets.cpu.schedule.few_rows.streams import stream_matmul
@@ -51,9 +50,13 @@ NARROW_TILES = 3
 #: blocks of so much K and so many columns, each fetched while the one before it is multiplied: 12
 #: rows gain nothing (Zen 4).
 NARROW_LEAST, NARROW_K, NARROW_COLUMNS = 12, 64, (1024, 512, 256)
-#: K of a block, at most, of a B in place that several tiles of rows take where the hardware walks
-#: rows by itself: from memory, 128 x 384 x 384 takes 159 us so, 181 by all of K.
-WALKED_K = 192
+#: K of a block, at most, that several tiles of rows take where the hardware walks rows by itself,
+#: whether B is packed then, and rows of A above which that is so, by the bytes of a vector: from
+#: memory, 128 x 384 x 384 takes 159 us so, 181 by all of K; on AVX2 50 x 768 x 768 492 and 571 us,
+#: and called again and again on one B 462 and 490, if tiles fetch what is packed next (Zen 5).
+WALKED_K = {32: 128, 64: 192}
+PACKS_WALKED = {32: True, 64: False}
+WALKED_LEAST = {32: 16, 64: STREAM_ROWS}
 #: Rows up to which a B narrower than A is widened wherever it is multiplied; for more, once.
 NARROW_IN_PLACE = 16
 #: Seconds under which a task is not cut for the sake of more than two.
@@ -92,7 +95,7 @@ def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
     if not faster:
         return (first, *others)
     best = spread(spec, grid, faster)
-    if best.schedule.pack_b:
+    if best.schedule.pack_b and not packs_ahead(spec, target):
         most = grid.packs_cost * best.seconds
         in_place = [c for c in others if not c.schedule.pack_b and c.seconds <= most]
         best = spread(spec, grid, in_place) if in_place else best
@@ -163,15 +166,27 @@ def ways(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
 
 
 def in_blocks_of_k(spec: Matmul, target: Target, found: Iterable[CpuMatmul]) -> Iterator[CpuMatmul]:
-    """No B in place along all of K by several tiles of rows where the hardware walks rows: tiles
-    fetch the next panel of a block of K."""
-    plain = spec.dtype is spec.b_type is DType.F32 and not spec.constant
-    walks = plain and walks_lines(target) and may_sum_in_out(spec) and spec.k >= 2 * NEXT_PANEL_K
-    walks &= spec.m > STREAM_ROWS
+    """Several tiles of rows take B in short blocks of K where the hardware walks rows: they fetch
+    the next panel of the block, or what is packed next."""
+    if not takes_short_blocks(spec, target):
+        yield from found
+        return
+    width = target.limits["vector_bytes"]
+    kc = balanced(spec.k, WALKED_K[width], PACK_UNIT)
     for way in found:
-        several = way.kc >= spec.k and min(way.mc, spec.m) > way.mr and not way.pack_b
-        kc = balanced(spec.k, WALKED_K, PACK_UNIT)
-        yield dataclasses.replace(way, kc=kc) if walks and several else way
+        several = min(way.mc, spec.m) > way.mr and way.pack_b is PACKS_WALKED[width]
+        # Blocks of a B in place that the grid has fetch the next panel as they are.
+        is_long = way.kc > kc if way.pack_b else way.kc >= spec.k
+        yield dataclasses.replace(way, kc=kc) if several and is_long else way
+
+
+def takes_short_blocks(spec: Matmul, target: Target) -> bool:
+    """Of f32, where blocks were measured to gain."""
+    plain = spec.dtype is spec.b_type is DType.F32 and not spec.constant
+    core, width = core_of(target), target.limits["vector_bytes"]
+    walks = core.walks_rows and width in WALKED_K
+    few = WALKED_LEAST.get(width, 0) < spec.m <= core.grid.rows_most
+    return plain and walks and few and may_sum_in_out(spec) and spec.k >= 2 * NEXT_PANEL_K
 
 
 def every_way(spec: Matmul, target: Target) -> list[CpuMatmul]:
@@ -206,7 +221,8 @@ def packs_ahead(spec: Matmul, target: Target) -> bool:
     K, and 128 x 768 x 3072 5.5, 5.9 if a panel is fetched as it is packed (Zen 4)."""
     as_it_lies = not (spec.constant or spec.layout.b_transposed)
     follows = core_of(target).finds_rows
-    return as_it_lies and is_large(spec, target) and has_narrow_panels(target) and not follows
+    gains = is_large(spec, target) or takes_short_blocks(spec, target)
+    return as_it_lies and gains and has_narrow_panels(target) and not follows
 
 
 def ahead(spec: Matmul, target: Target, way: CpuMatmul, level: int) -> AheadMatmul:
