@@ -168,7 +168,7 @@ def reads_panels_ahead(spec: Matmul, target: Target) -> bool:
 
 def reads_ahead(spec: Matmul, target: Target, mr: int, vectors: int) -> bool:
     """A tile has all rows of A and takes all of K, far ahead of which it fetches rows of B that
-    have room in the second-level cache, but not those of a page that cores have parts of K of."""
+    have room in the second-level cache, but not those of a page that is cut along K."""
     if spec.constant or not walks_lines(target) or _walked_k(spec, target, mr) < spec.k:
         return False
     if rows_meet(spec, target) and spec.n <= PAGE and slices_of(spec, MEETING_K) > 1:
