@@ -22,6 +22,17 @@ from kgen_runtime.values import frozen
 
 
 @frozen
+class ShortBlocks:
+    """Several tiles of rows, of more than `rows_least` in all, take an f32 B in blocks of `depth`
+    of K at most, in which they fetch the panel that is multiplied next, or what is packed next if B
+    `is_packed`. Of a B in place blocks of the grid are short enough but all of K."""
+
+    rows_least: int
+    depth: int
+    is_packed: bool
+
+
+@frozen
 class Grid:
     """The blocks that are compared, of products of more than `rows_least` rows, and of at most
     `rows_most` unless B comes packed: `vectors` of a panel and, of a block at most, `depths` (K)
@@ -33,7 +44,7 @@ class Grid:
     rest, which is what was measured. `tasks_cost` and `second_cost`: what it may cost one core to
     have more tasks, and to have even ones, of which the busier of two cores does at most the part
     `even`; products of less than `second_least` seconds are left in one task. `packs_cost`: what it
-    may cost not to pack B, which is not asked with 0.
+    may cost not to pack B, which is not asked with 0. `short`: blocks by the bytes of a vector.
     """
 
     vectors: Mapping[int, tuple[int, ...]]
@@ -51,6 +62,7 @@ class Grid:
     even: float = 0.54
     second_least: float = 200e-6
     packs_cost: float = 0.0
+    short: Mapping[int, ShortBlocks] = field(default_factory=dict)
 
 
 ZEN_GRID = Grid(
@@ -79,8 +91,18 @@ ZEN_GRID = Grid(
 #: 49 x 512 x 4608 takes one thread 892 us in one task and 916 in four of 128 columns, which the
 #: model thinks 5 % slower, and two threads 880 and 567.
 #: From memory, 128 x 1536 x 384 takes 648 us in place, 693 packed, and 589 and 594 called again and
-#: again on one B, which the model thinks half a percent slower (AVX-512).
-ZEN_5_GRID = dataclasses.replace(ZEN_GRID, second_cost=1.05, packs_cost=1.02)
+#: again on one B, which the model thinks half a percent slower; 128 x 384 x 384 159 us in short
+#: blocks, 181 by all of K (AVX-512). On AVX2 50 x 768 x 768 takes 492 and 462 us in short blocks,
+#: 571 and 490 in those of the grid.
+ZEN_5_GRID = dataclasses.replace(
+    ZEN_GRID,
+    second_cost=1.05,
+    packs_cost=1.02,
+    short={
+        32: ShortBlocks(rows_least=16, depth=128, is_packed=True),
+        64: ShortBlocks(rows_least=32, depth=192, is_packed=False),
+    },
+)
 GOLDEN_COVE_GRID = Grid(
     vectors={32: (2,), 64: (2, 3, 4)},
     depths={32: (64, 96, 128, 192, 256, 384), 64: (128, 192)},

@@ -22,7 +22,7 @@ from kgen.targets.cpu.schedule.blocking import (
     enough_tasks,
     register_tile,
 )
-from kgen.targets.cpu.schedule.core import Grid, core_of
+from kgen.targets.cpu.schedule.core import Grid, ShortBlocks, core_of
 from kgen.targets.cpu.schedule.cost_model import predict
 from kgen.targets.cpu.schedule.few_rows.packed import (
     bytes_ahead,
@@ -50,13 +50,6 @@ NARROW_TILES = 3
 #: blocks of so much K and so many columns, each fetched while the one before it is multiplied: 12
 #: rows gain nothing (Zen 4).
 NARROW_LEAST, NARROW_K, NARROW_COLUMNS = 12, 64, (1024, 512, 256)
-#: K of a block, at most, that several tiles of rows take where the hardware walks rows by itself,
-#: whether B is packed then, and rows of A above which that is so, by the bytes of a vector: from
-#: memory, 128 x 384 x 384 takes 159 us so, 181 by all of K; on AVX2 50 x 768 x 768 492 and 571 us,
-#: and called again and again on one B 462 and 490, if tiles fetch what is packed next (Zen 5).
-WALKED_K = {32: 128, 64: 192}
-PACKS_WALKED = {32: True, 64: False}
-WALKED_LEAST = {32: 16, 64: STREAM_ROWS}
 #: Rows up to which a B narrower than A is widened wherever it is multiplied; for more, once.
 NARROW_IN_PLACE = 16
 #: Seconds under which a task is not cut for the sake of more than two.
@@ -162,31 +155,32 @@ def ways(spec: Matmul, target: Target) -> Iterator[CpuMatmul]:
         found = every_block(spec, target)
     else:
         found = iter([unblocked_matmul(spec, target)])
-    yield from with_panels_ahead(spec, target, in_blocks_of_k(spec, target, found))
+    yield from with_panels_ahead(spec, target, in_short_blocks(spec, target, found))
 
 
-def in_blocks_of_k(spec: Matmul, target: Target, found: Iterable[CpuMatmul]) -> Iterator[CpuMatmul]:
-    """Several tiles of rows take B in short blocks of K where the hardware walks rows: they fetch
-    the next panel of the block, or what is packed next."""
-    if not takes_short_blocks(spec, target):
+def in_short_blocks(
+    spec: Matmul, target: Target, found: Iterable[CpuMatmul]
+) -> Iterator[CpuMatmul]:
+    """The same in blocks of less of K, where several tiles of rows gain by those."""
+    short = short_blocks(spec, target)
+    if short is None:
         yield from found
         return
-    width = target.limits["vector_bytes"]
-    kc = balanced(spec.k, WALKED_K[width], PACK_UNIT)
+    kc = balanced(spec.k, short.depth, PACK_UNIT)
     for way in found:
-        several = min(way.mc, spec.m) > way.mr and way.pack_b is PACKS_WALKED[width]
-        # Blocks of a B in place that the grid has fetch the next panel as they are.
+        several = min(way.mc, spec.m) > way.mr and way.pack_b is short.is_packed
         is_long = way.kc > kc if way.pack_b else way.kc >= spec.k
         yield dataclasses.replace(way, kc=kc) if several and is_long else way
 
 
-def takes_short_blocks(spec: Matmul, target: Target) -> bool:
-    """Of f32, where blocks were measured to gain."""
+def short_blocks(spec: Matmul, target: Target) -> ShortBlocks | None:
+    """Those that were measured to gain, of a B as it lies."""
+    grid = core_of(target).grid
+    short = grid.short.get(target.limits["vector_bytes"])
     plain = spec.dtype is spec.b_type is DType.F32 and not spec.constant
-    core, width = core_of(target), target.limits["vector_bytes"]
-    walks = core.walks_rows and width in WALKED_K
-    few = WALKED_LEAST.get(width, 0) < spec.m <= core.grid.rows_most
-    return plain and walks and few and may_sum_in_out(spec) and spec.k >= 2 * NEXT_PANEL_K
+    if short is None or not plain or not may_sum_in_out(spec) or spec.k < 2 * NEXT_PANEL_K:
+        return None
+    return short if short.rows_least < spec.m <= grid.rows_most else None
 
 
 def every_way(spec: Matmul, target: Target) -> list[CpuMatmul]:
@@ -221,7 +215,7 @@ def packs_ahead(spec: Matmul, target: Target) -> bool:
     K, and 128 x 768 x 3072 5.5, 5.9 if a panel is fetched as it is packed (Zen 4)."""
     as_it_lies = not (spec.constant or spec.layout.b_transposed)
     follows = core_of(target).finds_rows
-    gains = is_large(spec, target) or takes_short_blocks(spec, target)
+    gains = is_large(spec, target) or short_blocks(spec, target) is not None
     return as_it_lies and gains and has_narrow_panels(target) and not follows
 
 
