@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import platform
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from kgen.check.bench import cold, tune
 from kgen.check.bench.tune import Tuner
 from kgen.cli.main import main
 from kgen.errors import TargetError
-from kgen.schedule import CpuMatmul, CpuSplitMatmul, CpuStream, Origin
+from kgen.schedule import AheadMatmul, CpuMatmul, CpuSplitMatmul, CpuStream, Origin, OuterMatmul
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets import find
 from kgen.targets.base import Plan
@@ -132,6 +133,20 @@ def test_every_plan_has_neighbours(spec: Spec) -> None:
     assert found and here.schedule not in found
     assert len(found) == len(set(found)) <= len(list(neighbours(here)))
     assert all(type(s) is type(here.schedule) and s.origin is Origin.TUNED for s in found)
+
+
+def test_tuning_finds_how_far_ahead_is_fetched() -> None:
+    """Half and twice as far, into the other cache; in whole rows of B where it lies in rows."""
+    target = dataclasses.replace(find("x86-64-v4"), device="Zen 5")
+    here = pipeline.plan(Matmul(m=8, n=2304, k=768, dtype=DType.F32), target)
+    assert isinstance(here.schedule, AheadMatmul)
+    found = {s for s in tune.neighbours_that_differ(here) if isinstance(s, AheadMatmul)}
+    assert {s.ahead // (2304 * 4) for s in found} == {24, 48, 96}
+    assert {s.level for s in found} == {1, 2}
+    unfetched = pipeline.plan(Matmul(m=2, n=2304, k=768, dtype=DType.F32), target)
+    assert isinstance(unfetched.schedule, OuterMatmul) and unfetched.schedule.prefetch == 0
+    others = (s for s in tune.neighbours_that_differ(unfetched) if isinstance(s, OuterMatmul))
+    assert {s.prefetch for s in others} == {0, 1}
 
 
 def test_a_search_begins_with_other_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

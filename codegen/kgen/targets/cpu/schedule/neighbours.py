@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, CpuStream, InnerMatmul, Origin, OuterMatmul, Schedule
+from kgen.schedule.matmul import PANELS_AHEAD
 from kgen.targets.base import Plan
 from kgen.targets.cpu.plan.base import CpuPlan
 from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
@@ -15,6 +16,8 @@ from kgen.targets.cpu.schedule.heuristics import alternatives
 #: Rows and vectors of a register tile more or less; blocks and tasks this many times as large.
 TILE_STEPS = (-2, -1, 1, 2)
 FACTORS = (0.5, 2.0)
+#: What is fetched ahead, and how much of it at first where nothing is.
+FETCHES = {"ahead": PANELS_AHEAD, "prefetch": 1, "apart": 1}
 
 
 def neighbours(plan: Plan) -> Iterator[Schedule]:
@@ -72,6 +75,19 @@ def _products(schedule: CpuMatmul, unit: int, registers: int) -> Iterator[dict[s
     else:
         yield {"pack_a": not schedule.pack_a}
         yield {"pack_b": not schedule.pack_b}
+    yield from _fetches(schedule)
+
+
+def _fetches(schedule: CpuMatmul) -> Iterator[dict[str, int]]:
+    """How much tiles fetch, how far ahead, and into which cache."""
+    fields = {field.name for field in dataclasses.fields(schedule)}
+    for name, first in FETCHES.items():
+        if name in fields:
+            value: int = getattr(schedule, name)
+            steps = [int(value * factor) for factor in FACTORS] if value else [first]
+            yield from ({name: step} for step in steps)
+    if level := getattr(schedule, "level", 0):
+        yield {"level": 3 - level}
 
 
 def _streams(schedule: CpuStream) -> Iterator[dict[str, int]]:
