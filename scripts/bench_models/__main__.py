@@ -64,7 +64,7 @@ def timed(
             missing[name] = f"{type(error).__name__}: {error}".splitlines()[0]
     ours = found[0].outputs()
     errors = {peer.name: apart(ours, peer.outputs()) for peer in found[1:]}
-    rest = timing.REST if threads > 1 else 0.0
+    rest = timing.rest_of(threads)
     taken = timing.quiet_samples([one.call for one in found], rounds, limit, rest=rest, attempts=2)
     seconds = {one.name: first_decile(t) for one, t in zip(found, taken.times, strict=True)}
     medians = {one.name: statistics.median(t) for one, t in zip(found, taken.times, strict=True)}

@@ -134,8 +134,8 @@ def bench(
     results = []
     loaded = kgen_runtime.load(path, device=device, num_threads=num_threads)
     with loaded as kernels, peers.threads(num_threads):
-        shares = bool(against) and num_threads != 1 and kernels.device.backend == "cpu"
-        rest = timing.REST if shares else 0.0
+        shares = bool(against) and kernels.device.backend == "cpu"
+        rest = timing.rest_of(num_threads) if shares else 0.0
         for kernel in kernels.values():
             if progress is not None:
                 progress(f"timing {kernel.entry.name}")

@@ -56,6 +56,11 @@ class Taken:
         return self.load <= LOAD and self.noise <= NOISE
 
 
+def rest_of(threads: int | None) -> float:
+    """Seconds of it for calls of several libraries in so many threads each; None: of all cores."""
+    return 0.0 if threads == 1 else REST
+
+
 def quiet_samples(
     runs: Sequence[Run],
     rounds: int = ROUNDS,

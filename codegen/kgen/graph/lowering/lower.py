@@ -268,14 +268,13 @@ class _Lowering:
             found = matrix(self.graph, product, number, leaf.layout)
             assert found is not None, leaf
             buffer = leaf.root
+            constant = ("b",) if name == "b" and buffer in self.constants else ()
             if self.buffers[buffer].dtype is DType.U8:
                 # Blocks lie as they are, and all of a batch share them.
                 bindings[name], letters = Binding(buffer=buffer), f"{letters}t"
                 strides.append((0,) * len(sizes))
-                constant = ("b",) if buffer in self.constants else ()
                 continue
-            if buffer in self.constants and name == "b":
-                constant = ("b",)
+            if constant:
                 least = k if found.transposed else n
                 if found.ld != least or found.offset or math.prod(sizes) > 1:
                     buffer = self.own_constant(leaf)

@@ -22,9 +22,10 @@ def rows_in_cache(spec: Matmul) -> int:
     return lines_in_cache(spec.a_strides[1] * spec.dtype.itemsize)
 
 
-def lines_in_cache(stride: int) -> int:
-    """Lines so many bytes apart that do not push each other out of the first-level cache."""
-    return CACHE_WAYS * CACHE_WAY_BYTES // math.gcd(stride, CACHE_WAY_BYTES)
+def lines_in_cache(stride: int, ways: int = CACHE_WAYS, way_bytes: int = CACHE_WAY_BYTES) -> int:
+    """Lines so many bytes apart that do not push each other out of a cache, the first-level one
+    unless said."""
+    return ways * way_bytes // math.gcd(stride, way_bytes)
 
 
 def rounded_up(extent: int, unit: int) -> int:

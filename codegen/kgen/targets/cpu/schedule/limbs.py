@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kgen.schedule import LimbsMatmul
+from kgen.schedule.matmul import PANELS_AHEAD
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.kernels.limb_parts import (
@@ -22,13 +23,13 @@ from kgen.targets.cpu.schedule.few_rows.place import walks_lines
 #: (AVX-512, Zen 4).
 ROWS_FOUND, ROWS = 4, 2
 #: Where the hardware walks rows, weights that come from memory, as a model's do, come fastest panel
-#: by panel, a stream of which lines so many bytes ahead are fetched: 1 x 1536 x 576 by s8 takes 27
-#: us so, 40 by four panels side by side, 4 rows 40 and 84 by two tiles of two rows and two panels;
-#: by s4 19 and 39, and 30 and 56. Called again and again on one B, which the second-level cache
+#: by panel, a stream of which lines PANELS_AHEAD bytes on are fetched: 1 x 1536 x 576 by s8 takes
+#: 27 us so, 40 by four panels side by side, 4 rows 40 and 84 by two tiles of two rows, two panels
+#: each; by s4 19 and 39, and 30 and 56. Called again and again on one B, that a cache
 #: keeps, 1 row is up to a fifth slower and more rows a tenth, as what is read of A serves one
-#: panel; from AHEAD_ROWS on that costs as much as memory (16 x 4096 x 2048: 1.35 and 1.39 ms;
+#: panel; from so many rows on that costs as much as memory (16 x 4096 x 2048: 1.35 and 1.39 ms;
 #: AVX-512, Zen 5).
-AHEAD_BYTES, AHEAD_ROWS = 4096, 16
+ROWS_BY_PANELS = 16
 #: Vectors of sums of a tile. Their limbs' chains hide the latency of the instruction, 5 cycles, two
 #: in each; a row's four panels are read side by side.
 SUMS = 4
@@ -56,8 +57,8 @@ def limbs_matmul(spec: Matmul, target: Target) -> LimbsMatmul:
         waiting = limbs * rows * vectors if dot and dot.widen else 0
         return limb_registers(limbs, rows, vectors) + waiting
 
-    ahead = AHEAD_BYTES if walks_lines(target) else 0
-    by_panel = ahead > 0 and spec.m < AHEAD_ROWS
+    ahead = PANELS_AHEAD if walks_lines(target) else 0
+    by_panel = ahead > 0 and spec.m < ROWS_BY_PANELS
     rows_most = ROWS_FOUND if by_panel or core_of(target).finds_rows else ROWS
     fits = max(r for r in range(1, rows_most + 1) if needed(r, 1) <= registers)
     least = COLUMNS * spec.accumulate.itemsize

@@ -77,7 +77,7 @@ class BlisPlan(TiledPlan):
         rows, which the hardware does not follow (4 x 2304 x 768 in f32 takes 141 us instead of 175,
         on AVX2 156 instead of 181; Zen 4)."""
         is_large = self.spec.k * self.b_strides[1] > self.target.limits["l2_bytes"]
-        return self.takes_rows_once and (is_large or isinstance(self.schedule, AheadMatmul))
+        return (self.takes_rows_once and is_large) or self.rows_fetched is not None
 
     @property
     def takes_rows_once(self) -> bool:
@@ -85,18 +85,18 @@ class BlisPlan(TiledPlan):
         in_place = not (self.packs_b or self.b_is_packed)
         return in_place and self.row_tiles == 1 and not self.k_blocked
 
-    def rows_ahead(self, width: int) -> int:
+    @property
+    def rows_fetched(self) -> AheadMatmul | None:
+        """The schedule, if it says how far ahead they fetch those, and into which cache."""
         schedule = self.schedule
-        if isinstance(schedule, AheadMatmul) and self.takes_rows_once:
-            return schedule.ahead
-        return super().rows_ahead(width)
+        return schedule if isinstance(schedule, AheadMatmul) and self.takes_rows_once else None
+
+    def rows_ahead(self, width: int) -> int:
+        return self.rows_fetched.ahead if self.rows_fetched else super().rows_ahead(width)
 
     @property
     def rows_locality(self) -> int:
-        schedule = self.schedule
-        if isinstance(schedule, AheadMatmul) and self.takes_rows_once:
-            return locality(schedule.level)
-        return super().rows_locality
+        return locality(self.rows_fetched.level) if self.rows_fetched else super().rows_locality
 
     @property
     def together(self) -> int:

@@ -8,7 +8,7 @@ on its way in time they are bound by arithmetic.
 
 from __future__ import annotations
 
-import math
+import dataclasses
 
 from kgen.schedule import AheadMatmul, CpuMatmul
 from kgen.spec import DType, Matmul
@@ -131,18 +131,18 @@ def panels_matmul(spec: Matmul, target: Target) -> CpuMatmul:
     one, 501 in two, 16 x 1024 x 4096 as long while the machine is quiet, else 1.55 ms in one and
     1.32 in two (AVX-512, Zen 4)."""
     mr, vectors = (_walked_tile if walks_lines(target) else _tile)(spec, target)
-    if reads_ahead(spec, target, mr, vectors):
-        return _panels_ahead(spec, target, vectors)
+    is_ahead = reads_ahead(spec, target, mr, vectors)
     nr = vectors * vector_for(target, spec.accumulate, spec.n).count
     mc = rounded_up(spec.m, mr)
-    if rows_meet(spec, target):
+    if rows_meet(spec, target) and not is_ahead:
         kc, nc = min(MEETING_K, spec.k), _meeting_columns(spec, target, nr)
         way = CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=True, pack_b=False)
         return in_slices(spec, way)
     if walks_lines(target):
         kc, nc = _walked_k(spec, target, mr), _task_columns(spec, target, nr)
         packs_a = not spec.constant and not is_small(spec, target)
-        return CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
+        way = CpuMatmul(mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=packs_a, pack_b=False)
+        return _fetching_rows(spec, way, vectors) if is_ahead else way
     if spec.constant:
         nc = paired(spec.n, PACKED_COLUMNS, nr)
         kc = spec.k
@@ -173,28 +173,19 @@ def reads_ahead(spec: Matmul, target: Target, mr: int, vectors: int) -> bool:
         return False
     if rows_meet(spec, target) and spec.n <= PAGE and slices_of(spec, MEETING_K) > 1:
         return False
-    l2, row = target.limits["l2_bytes"], spec.b_strides[1] * spec.b_type.itemsize
-    return spec.m <= mr and _rows_ahead(vectors) <= l2 // math.gcd(row, l2 // L2_WAYS)
+    row, way_bytes = spec.b_strides[1] * spec.b_type.itemsize, target.limits["l2_bytes"] // L2_WAYS
+    return spec.m <= mr and _rows_ahead(vectors) <= lines_in_cache(row, L2_WAYS, way_bytes)
 
 
 def _rows_ahead(vectors: int) -> int:
     return -(-LINES_AHEAD // vectors)
 
 
-def _panels_ahead(spec: Matmul, target: Target, vectors: int) -> AheadMatmul:
+def _fetching_rows(spec: Matmul, way: CpuMatmul, vectors: int) -> AheadMatmul:
     row = spec.b_strides[1] * spec.b_type.itemsize
-    nr = vectors * vector_for(target, spec.accumulate, spec.n).count
-    return AheadMatmul(
-        mr=spec.m,
-        nr=nr,
-        mc=spec.m,
-        kc=spec.k,
-        nc=_task_columns(spec, target, nr),
-        pack_a=not is_small(spec, target),
-        pack_b=False,
-        ahead=_rows_ahead(vectors) * row,
-        level=1 if row % LINE_BYTES else 2,
-    )
+    fields = {field.name: getattr(way, field.name) for field in dataclasses.fields(way)}
+    level = 1 if row % LINE_BYTES else 2
+    return AheadMatmul(**fields, ahead=_rows_ahead(vectors) * row, level=level)
 
 
 def rows_meet(spec: Matmul, target: Target) -> bool:
