@@ -54,12 +54,16 @@ PAIRS_LEAST = 1 / 4
 NEXT_BYTES: Mapping[tuple[DType, int], Mapping[int, int]] = {
     (DType.F32, 32): {1: 1024, 3: 2048, 6: 4096},
     (DType.F32, 64): {9: 2048, 14: 4096},
-    (DType.BF16, 64): {2: 0, 32: 2048},
-    (DType.S8, 64): {2: 0, 6: 1024, 32: 2048},
+    (DType.BF16, 64): {2: 0, 128: 2048},
+    (DType.S8, 64): {2: 0, 6: 1024, 128: 2048},
 }
 #: Second-level caches that such a B takes at least: two cores, of which each has some of a smaller
 #: one there, lose by it (2 x 768 x 768 takes two threads 11 us without it, 12.5 with it).
 NEXT_LEAST = 3
+#: From so many rows on as many first-level caches are enough: 6 x 384 x 384 takes 22 us so, 24 with
+#: none fetched, 8 x 384 x 384 in bf16 13 and 18, in s8 8 and 11, 32 x 768 x 768 in bf16 108 and 114
+#: (on several B in turn; again and again on one it makes no difference, but costs 3 rows a tenth).
+NEXT_ROWS = 5
 #: Rows for which tiles fetch into the first-level cache, from a B that takes more than half of the
 #: last-level one, where the hardware walks rows (Zen 5): in f32 5 x 5120 x 2048 takes 720 us so,
 #: 885 into the second-level cache, 16 x 5120 x 2048 1.9 and 2.2 ms with none, 64 x 5120 x 2048 5.46
@@ -90,10 +94,10 @@ def level_ahead(spec: Matmul, target: Target, schedule: CpuMatmul) -> int:
     if not spec.constant or spec.dtype is not spec.b_type:
         return 0
     width = target.limits["vector_bytes"]
-    if next_bytes(spec, target):
-        return 1
     if fetches_small(spec, target, schedule):
         return 2
+    if next_bytes(spec, target):
+        return 1
     if core_of(target).walks_rows and spec.m in WALKED_ROWS.get((spec.dtype, width), ()):
         return 0 if takes_part(spec, target, HALF_NEAR) else 1
     place, is_plain = place_of_b(spec, target), spec.dtype is DType.F32 and 2 * width >= LINE_BYTES
@@ -118,7 +122,8 @@ def next_bytes(spec: Matmul, target: Target) -> int:
     nbytes = spec.k * spec.n * spec.b_type.itemsize
     # 1 x 2048 x 2048, which is half of that cache, takes 158 us so and 137 with none fetched.
     part = NEAR if spec.m == 1 else HALF_NEAR
-    if nbytes < NEXT_LEAST * target.limits["l2_bytes"] or not takes_part(spec, target, part):
+    least = "l1_bytes" if spec.m >= NEXT_ROWS else "l2_bytes"
+    if nbytes < NEXT_LEAST * target.limits[least] or not takes_part(spec, target, part):
         return 0
     ahead = NEXT_BYTES.get((spec.dtype, target.limits["vector_bytes"]), {})
     return for_rows(spec, ahead) if spec.m <= max(ahead, default=0) else 0
