@@ -56,6 +56,8 @@ NEXT_BYTES: Mapping[tuple[DType, int], Mapping[int, int]] = {
     (DType.F32, 64): {9: 2048, 14: 4096},
     (DType.BF16, 64): {2: 0, 128: 2048},
     (DType.S8, 64): {2: 0, 6: 1024, 128: 2048},
+    (DType.BF16, 32): {2: 0, 128: 2048},
+    (DType.S8, 32): {2: 0, 64: 2048},
 }
 #: Second-level caches that such a B takes at least: two cores, of which each has some of a smaller
 #: one there, lose by it (2 x 768 x 768 takes two threads 11 us without it, 12.5 with it).
