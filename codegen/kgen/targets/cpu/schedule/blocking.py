@@ -12,7 +12,7 @@ from kgen.spec import Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING
-from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs
+from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR, has_pairs, has_two_sums
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.tiles.tile import parts
@@ -171,18 +171,21 @@ def register_tile(
     heights = parts if dot else heights_for(target)
 
     def fits(rows: int, vectors: int) -> bool:
-        """Both halves of pairs are there at once, and the mask of one; beside those of a single
-        vector LLVM has elements of several rows there as well, and sums of more rows than half of
-        the registers on the stack: 33 x 768 x 768 in bf16 takes 493 us by 11 rows of one vector on
-        AVX2, 318 by 6 (Zen 5)."""
-        needed = registers_needed(rows, vectors) + pairs * (vectors + 1)
-        spills = pairs and vectors == 1 and rows > registers // 2
+        """Of pairs there are halves of all vectors but one, and the mask; beside those of a
+        single vector LLVM has elements of several rows there as well, and sums of 8 rows in 16
+        registers on the stack: 128 x 768 x 3072 in bf16 takes 11 ms so on AVX2, 6.3 by 7 rows, 5.2
+        by 5 of two vectors (Zen 5)."""
+        needed = registers_needed(rows, vectors) + pairs * max(vectors, 2)
+        spills = pairs and vectors == 1 and 2 * rows >= registers
         return needed <= registers and not spills
 
     def tile_cycles(rows: int, vectors: int) -> float:
         arithmetic = (rows * vectors + pairs * vectors) / PER_CYCLE
-        loads = (rows + vectors + pairs * vectors) / PER_CYCLE
-        step = max(arithmetic, loads, FMA_LATENCY)
+        loads, latency = (rows + vectors) / PER_CYCLE, FMA_LATENCY
+        if pairs:  # a vector of them is of two steps
+            loads = (rows + vectors / PAIR) / PER_CYCLE
+            latency /= PAIR if has_two_sums(target, rows * vectors, vectors) else 1
+        step = max(arithmetic, loads, latency)
         return (step + 0.5) * spec.k + TILE_CYCLES + SUM_CYCLES * rows * vectors
 
     def cycles(rows: int, vectors: int) -> float:

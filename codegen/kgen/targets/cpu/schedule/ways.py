@@ -203,7 +203,7 @@ def with_panels_ahead(
     is_ahead, widened = packs_ahead(spec, target), spec.b_type is not spec.accumulate
     for way in found:
         level = 2 if is_ahead and way.pack_b else level_ahead(spec, target, way)
-        if not level or (widened and way.kc >= spec.k):
+        if not level or (widened and not spec.constant and way.kc >= spec.k):
             yield way
         if level:
             yield ahead(spec, target, way, level)

@@ -88,12 +88,8 @@ class PairsPlan(BlisPlan):
         return super().panel_ahead if is_ahead or self.panels_are_short else PANELS_AHEAD
 
     def has_two_sums(self, tile: Tile) -> bool:
-        """Each half of the pairs has sums of its own, if there is room (1 x
-        512 x 1024 takes 14 us instead of 20, Zen 4)."""
-        sums, vectors = len(tile.sums), len(tile.columns)
-        # Both halves of a vector at once, and the mask.
-        room = self.target.limits["vector_registers"] - registers_needed(1, vectors) - 1
-        return sums < ENOUGH_SUMS and PAIR * sums - vectors <= room
+        """Each half of the pairs has sums of its own."""
+        return has_two_sums(self.target, len(tile.sums), len(tile.columns))
 
     def halves_of_pair(self, tile: Tile) -> tuple[Half, Half]:
         if self.has_two_sums(tile):
@@ -118,6 +114,13 @@ class PairsPlan(BlisPlan):
 
 def has_pairs(spec: Matmul) -> bool:
     return spec.b_type is DType.BF16 and b_is_packed(spec)
+
+
+def has_two_sums(target: Target, sums: int, vectors: int) -> bool:
+    """Where there are few, if there is room (1 x 512 x 1024 takes 14 us instead of 20, Zen 4)."""
+    # Both halves of a vector at once, and the mask.
+    room = target.limits["vector_registers"] - registers_needed(1, vectors) - 1
+    return sums < ENOUGH_SUMS and PAIR * sums - vectors <= room
 
 
 def plan_pairs(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:

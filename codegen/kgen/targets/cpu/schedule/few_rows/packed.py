@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kgen.schedule import AheadMatmul, CpuMatmul
+from kgen.schedule import AheadMatmul, CpuMatmul, DotMatmul
 from kgen.schedule.matmul import PANELS_AHEAD
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
@@ -56,7 +56,6 @@ NEXT_BYTES: Mapping[tuple[DType, int], Mapping[int, int]] = {
     (DType.F32, 64): {9: 2048, 14: 4096},
     (DType.BF16, 64): {2: 0, 128: 2048},
     (DType.S8, 64): {2: 0, 6: 1024, 128: 2048},
-    (DType.BF16, 32): {2: 0, 128: 2048},
     (DType.S8, 32): {2: 0, 64: 2048},
 }
 #: Second-level caches that such a B takes at least: two cores, of which each has some of a smaller
@@ -83,9 +82,11 @@ WALKED_ROWS = {
 #: rows: each line that a tile of a panel reads is multiplied so often at least. On several B in
 #: turn, which no cache keeps, 6 x 384 x 384 takes 21 us so on AVX2, 46 with none fetched, 32 rows
 #: 87 and 113, 128 rows 305 and 328, 6 x 768 x 768 73 and 175; on AVX-512 8 x 384 x 384 22 and 27,
-#: 12 x 768 x 768 77 and 109; again and again on one B there is a hundredth between them. Fewer
-#: multiply-adds lose by it (2 x 384 x 384 takes 6.9 us instead of 5.1 on AVX2, 4 rows 5.8 instead
-#: of 4.9 on AVX-512), longer panels gain nothing (196 x 256 x 1024, AVX-512; Zen 5).
+#: 12 x 768 x 768 77 and 109; again and again on one B there is a hundredth between them. In bf16 on
+#: AVX2, of which a line has four vectors, 2 x 384 x 384 takes 11 us so and 21 with none, 6 x 768 x
+#: 3072 287 and 636. Fewer multiply-adds lose by it (2 x 384 x 384 takes 6.9 us instead of 5.1 on
+#: AVX2, 4 rows 5.8 instead of 4.9 on AVX-512), longer panels gain nothing (196 x 256 x 1024,
+#: AVX-512; Zen 5).
 LINE_MULTIPLIES, PANEL_PART = 8, 2
 
 
@@ -133,15 +134,22 @@ def next_bytes(spec: Matmul, target: Target) -> int:
 
 def fetches_small(spec: Matmul, target: Target, schedule: CpuMatmul) -> bool:
     """Such a B is smaller than that, and leaves time to fetch it. In more than one tile of rows
-    those of a larger one share what they fetch."""
-    if spec.dtype is not DType.F32 or not core_of(target).walks_rows:
+    those of a larger one share what they fetch, but not of pairs of bf16."""
+    if isinstance(schedule, DotMatmul) or not core_of(target).walks_rows:
         return False
-    nbytes, limits = spec.k * spec.n * spec.b_type.itemsize, target.limits
+    limits, itemsize = target.limits, spec.b_type.itemsize
+    nbytes, panel = spec.k * spec.n * itemsize, schedule.nr * min(schedule.kc, spec.k) * itemsize
     most = NEXT_LEAST if min(spec.m, schedule.mc) <= schedule.mr else 1
-    panel = schedule.nr * min(schedule.kc, spec.k) * spec.b_type.itemsize
-    often = schedule.mr * LINE_BYTES >= LINE_MULTIPLIES * limits["vector_bytes"]
-    short = panel <= PANEL_PART * limits["l1_bytes"]
-    return often and short and limits["l1_bytes"] < nbytes <= most * limits["l2_bytes"]
+    fits = nbytes <= most * limits["l2_bytes"]
+    if spec.dtype is DType.BF16:
+        fits = takes_part(spec, target, HALF_NEAR)
+    elif spec.dtype is not DType.F32:
+        return False
+    vectors = LINE_BYTES // itemsize / (limits["vector_bytes"] // spec.accumulate.itemsize)
+    often = schedule.mr * vectors >= LINE_MULTIPLIES
+    return (
+        often and panel <= PANEL_PART * limits["l1_bytes"] and limits["l1_bytes"] < nbytes and fits
+    )
 
 
 def reads_next_lines(spec: Matmul, target: Target) -> bool:
