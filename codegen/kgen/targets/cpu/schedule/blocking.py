@@ -181,7 +181,7 @@ def register_tile(
 
     def tile_cycles(rows: int, vectors: int) -> float:
         arithmetic = (rows * vectors + pairs * vectors) / PER_CYCLE
-        loads, latency = (rows + vectors) / PER_CYCLE, FMA_LATENCY
+        loads, latency = (rows + vectors) / PER_CYCLE, float(FMA_LATENCY)
         if pairs:  # a vector of them is of two steps
             loads = (rows + vectors / PAIR) / PER_CYCLE
             latency /= PAIR if has_two_sums(target, rows * vectors, vectors) else 1
