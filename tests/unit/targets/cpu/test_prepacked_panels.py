@@ -88,6 +88,19 @@ SOON, FIRST, SECOND = (2048, 1), (4096, 1), (4096, 2)
         ("x86-64-v3", 2, (512, 2048), SOON),
         ("x86-64-v3", 6, (512, 2048), FIRST),
         ("x86-64-v3", 7, (512, 2048), None),
+        # No larger than the second-level cache, or little: what is multiplied by each line.
+        ("x86-64-v3", 3, (384, 384), None),
+        ("x86-64-v3", 4, (384, 384), SECOND),
+        ("x86-64-v3", 6, (768, 768), SECOND),
+        ("x86-64-v3", 8, (768, 768), None),
+        ("x86-64-v3", 196, (1024, 256), SECOND),
+        ("x86-64-v3", 33, (96, 96), None),
+        ("x86-64-v4", 4, (384, 384), None),
+        ("x86-64-v4", 5, (384, 384), SOON),
+        ("x86-64-v4", 8, (384, 384), (2048, 2)),
+        ("x86-64-v4", 12, (768, 768), SECOND),
+        ("x86-64-v4", 196, (1024, 256), SECOND),
+        ("x86-64-v4", 196, (256, 1024), None),
         # Half of it.
         ("x86-64-v4", 1, (2048, 2048), None),
         ("x86-64-v4", 3, (2048, 2048), SOON),
@@ -121,10 +134,22 @@ def test_the_cache_into_which_panels_are_fetched_where_rows_are_walked(
         ("x86-64-v4+bf16", DType.BF16, 2, 2048, 0),
         ("x86-64-v4+bf16", DType.BF16, 3, 2048, 2048),
         ("x86-64-v4+bf16", DType.BF16, 32, 2048, 2048),
-        ("x86-64-v4+bf16", DType.BF16, 33, 2048, 0),
+        ("x86-64-v4+bf16", DType.BF16, 128, 2048, 2048),
+        ("x86-64-v4+bf16", DType.BF16, 129, 2048, 0),
+        # Few rows of a smaller one are not worth it.
+        ("x86-64-v4+bf16", DType.BF16, 4, 384, 0),
+        ("x86-64-v4+bf16", DType.BF16, 5, 384, 2048),
+        ("x86-64-v4+bf16", DType.BF16, 5, 256, 0),
         ("x86-64-v4+vnni", DType.S8, 8, 5120, 4096),
         ("x86-64-v4+vnni", DType.S8, 8, 4096, 2048),
         ("x86-64-v4+vnni", DType.S8, 6, 4096, 1024),
+        ("x86-64-v4+vnni", DType.S8, 4, 768, 0),
+        ("x86-64-v4+vnni", DType.S8, 5, 768, 1024),
+        ("x86-64-v4+vnni", DType.S8, 128, 768, 2048),
+        ("x86-64-v3", DType.S8, 2, 2048, 0),
+        ("x86-64-v3", DType.S8, 6, 2048, 2048),
+        ("x86-64-v3", DType.S8, 64, 768, 2048),
+        ("x86-64-v3", DType.S8, 65, 768, 0),
         ("x86-64-v3", DType.S8, 8, 5120, 0),
     ],
 )
@@ -133,6 +158,21 @@ def test_groups_of_panels_are_fetched_where_rows_are_walked(
 ) -> None:
     schedule = walked(name, m, (side, side), dtype)
     assert isinstance(schedule, DotMatmul) and schedule.ahead == ahead
+
+
+@pytest.mark.parametrize(
+    ("m", "shape", "level"),
+    [
+        (1, (384, 384), 0), (2, (384, 384), 2), (33, (384, 384), 2), (128, (768, 3072), 2),
+        (17, (4096, 4096), 0),
+    ],
+)  # fmt: skip
+def test_pairs_are_fetched_where_rows_are_walked(
+    m: int, shape: tuple[int, int], level: int
+) -> None:
+    """Into the second-level cache, of a B that leaves half of the last-level one."""
+    schedule = walked("x86-64-v3", m, shape, DType.BF16)
+    assert (schedule.level if isinstance(schedule, AheadMatmul) else 0) == level
 
 
 def test_what_is_fetched_goes_to_the_cache_of_its_level() -> None:
