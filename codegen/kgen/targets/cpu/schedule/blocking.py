@@ -172,7 +172,6 @@ def register_tile(
     pairs = has_pairs(spec) and not dot
     in_place = not (packing.b or spec.constant)
     rows_of_b = dot.group if dot and dot.adds and in_place else 0
-    registers -= max(rows_of_b - 1, 0)
     heights = parts if dot else heights_for(target)
 
     def fits(rows: int, vectors: int) -> bool:
@@ -181,6 +180,8 @@ def register_tile(
         registers on the stack: 128 x 768 x 3072 in bf16 takes 11 ms so on AVX2, 6.3 by 7 rows, 5.2
         by 5 of two vectors (Zen 5)."""
         needed = registers_needed(rows, vectors) + pairs * max(vectors, 2)
+        if rows_of_b:  # of four, something of every vector
+            needed += 1 if rows_of_b == PAIR else vectors
         spills = pairs and vectors == 1 and 2 * rows >= registers
         return needed <= registers and not spills
 
