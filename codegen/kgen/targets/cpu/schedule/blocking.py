@@ -37,8 +37,8 @@ MODEL_ERROR = 1.015
 #: Elements that a row of packed A is rounded up to, and that blocks of K are a multiple of; more,
 #: if a cache line has more.
 PACK_UNIT = 32
-#: Largest step of mc that leaves a choice of block sizes: 7 x 384 x 512 in bf16, A transposed, takes
-#: 12.7 us by 7 rows and 16, of which 112 are a step, 9.4 by 4 (Zen 5).
+#: Largest step of mc that leaves a choice of block sizes: of a transposed A 7 x 384 x 512 in bf16
+#: takes 12.7 us by tiles of 7 rows, of which 112 are copied, and 9.4 by 4 (Zen 5).
 ROW_UNIT_MOST = 96
 #: Multiply-adds under which a task is not cut smaller for the sake of more tasks.
 TASK_WORK = 1 << 20
