@@ -38,6 +38,9 @@ from kgen.targets.cpu.schedule.ways import blis_matmul, every_way, only_way, ran
 
 #: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.
 DOT_ROWS, DOT_COLUMNS = 8, 8
+#: Rows that a tile in 16 registers has at most: of more, each would interleave B for itself (6 x
+#: 1024 x 1024 in s8 takes 113 us so, 82 if B is packed, 8 x 512 x 512 26 and 22; AVX2, Zen 5).
+DOT_ROWS_NARROW = 5
 #: And from so many rows and columns on, on cores whose products of pairs are no faster; fewer rows
 #: do not pay for widening B.
 WIDENED_ROWS, WIDENED_COLUMNS = 3, 16
@@ -119,7 +122,8 @@ def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:
         if packs_stream(spec, target):
             return in_groups(packed_stream(spec, target, dot, packs_a=packs_a))
         return in_groups(stream_matmul(spec, target, packs_a=packs_a))
-    packs_b = not spec.constant and (packs_b or spec.m > DOT_ROWS)
+    rows = DOT_ROWS if target.limits["vector_registers"] > 16 else DOT_ROWS_NARROW
+    packs_b = not spec.constant and (packs_b or spec.m > rows)
     packing = Packing(
         a=must_pack,
         b=packs_b,
