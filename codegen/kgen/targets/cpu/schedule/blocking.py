@@ -176,10 +176,10 @@ def register_tile(
     heights = parts if dot else heights_for(target)
 
     def fits(rows: int, vectors: int) -> bool:
-        """Of pairs there are halves of all vectors but one, and the mask; beside those of a
-        single vector LLVM has elements of several rows there as well, and sums of 8 rows in 16
-        registers on the stack: 128 x 768 x 3072 in bf16 takes 11 ms so on AVX2, 6.3 by 7 rows, 5.2
-        by 5 of two vectors (Zen 5)."""
+        """Of pairs there are two registers more, a half and the mask, or one for each vector;
+        beside a single vector LLVM has elements of several rows there as well, and sums of 8 rows
+        in 16 registers on the stack: 128 x 768 x 3072 in bf16 takes 11 ms so on AVX2, 6.3 by 7
+        rows, 5.2 by 5 of two vectors (Zen 5)."""
         needed = registers_needed(rows, vectors) + pairs * max(vectors, 2)
         if rows_of_b:  # of four, something of every vector
             needed += 1 if rows_of_b == PAIR else vectors

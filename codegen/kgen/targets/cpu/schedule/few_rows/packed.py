@@ -138,7 +138,8 @@ def next_bytes(spec: Matmul, target: Target) -> int:
 def fetches_small(spec: Matmul, target: Target, schedule: CpuMatmul) -> bool:
     """Such a B is smaller than that, and leaves time to fetch it. In more than one tile of rows
     those of a larger one share what they fetch, but not of pairs of bf16."""
-    if isinstance(schedule, DotMatmul) or not core_of(target).walks_rows:
+    is_plain = spec.dtype in (DType.F32, DType.BF16) and not isinstance(schedule, DotMatmul)
+    if not is_plain or not core_of(target).walks_rows:
         return False
     limits, itemsize = target.limits, spec.b_type.itemsize
     nbytes, panel = spec.k * spec.n * itemsize, schedule.nr * min(schedule.kc, spec.k) * itemsize
@@ -146,8 +147,6 @@ def fetches_small(spec: Matmul, target: Target, schedule: CpuMatmul) -> bool:
     fits = nbytes <= (NEXT_LEAST if once else 1) * limits["l2_bytes"]
     if spec.dtype is DType.BF16:
         fits = takes_part(spec, target, HALF_NEAR)
-    elif spec.dtype is not DType.F32:
-        return False
     vectors = LINE_BYTES // itemsize / (limits["vector_bytes"] // spec.accumulate.itemsize)
     often = schedule.mr * vectors >= (LINE_MULTIPLIES if once else LINE_MULTIPLIES_AGAIN)
     return (
