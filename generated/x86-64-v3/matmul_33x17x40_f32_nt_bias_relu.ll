@@ -246,94 +246,94 @@ j.body:
   %p.b.offset = mul nuw i64 %j, 160
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
   ; ---- prologue: pack it
-  br label %bs.v.enter
-bs.v.enter:
-  br label %bs.v.head
-bs.v.head:
-  %bs.v = phi i64 [ 0, %bs.v.enter ], [ %bs.v.after, %bs.v.latch ]
-  %bs.v.more = icmp ult i64 %bs.v, 2
-  br i1 %bs.v.more, label %bs.v.body, label %bs.v.done
-bs.v.body:
-  %bs.v.from.offset = mul nuw i64 %bs.v, 1280
-  %bs.v.from = getelementptr i8, ptr %p.b, i64 %bs.v.from.offset
-  %bs.v.to.offset = mul nuw i64 %bs.v, 32
-  %bs.v.to = getelementptr i8, ptr %b.pack, i64 %bs.v.to.offset
-  br label %bs.s.enter
-bs.s.enter:
-  br label %bs.s.head
-bs.s.head:
-  %bs.s = phi i64 [ 0, %bs.s.enter ], [ %bs.s.after, %bs.s.latch ]
-  %bs.s.more = icmp ult i64 %bs.s, 40
-  br i1 %bs.s.more, label %bs.s.body, label %bs.s.done
-bs.s.body:
-  %bs.s.from.offset = mul nuw i64 %bs.s, 4
-  %bs.s.from = getelementptr i8, ptr %bs.v.from, i64 %bs.s.from.offset
-  %bs.s.to.offset = mul nuw i64 %bs.s, 64
-  %bs.s.to = getelementptr i8, ptr %bs.v.to, i64 %bs.s.to.offset
-  %bs.s.0.r0 = load <8 x float>, ptr %bs.s.from, align 4
-  %bs.s.at1 = getelementptr i8, ptr %bs.s.from, i64 160
-  %bs.s.0.r1 = load <8 x float>, ptr %bs.s.at1, align 4
-  %bs.s.at2 = getelementptr i8, ptr %bs.s.from, i64 320
-  %bs.s.0.r2 = load <8 x float>, ptr %bs.s.at2, align 4
-  %bs.s.at3 = getelementptr i8, ptr %bs.s.from, i64 480
-  %bs.s.0.r3 = load <8 x float>, ptr %bs.s.at3, align 4
-  %bs.s.at4 = getelementptr i8, ptr %bs.s.from, i64 640
-  %bs.s.0.r4 = load <8 x float>, ptr %bs.s.at4, align 4
-  %bs.s.at5 = getelementptr i8, ptr %bs.s.from, i64 800
-  %bs.s.0.r5 = load <8 x float>, ptr %bs.s.at5, align 4
-  %bs.s.at6 = getelementptr i8, ptr %bs.s.from, i64 960
-  %bs.s.0.r6 = load <8 x float>, ptr %bs.s.at6, align 4
-  %bs.s.at7 = getelementptr i8, ptr %bs.s.from, i64 1120
-  %bs.s.0.r7 = load <8 x float>, ptr %bs.s.at7, align 4
-  %bs.s.1.r0 = shufflevector <8 x float> %bs.s.0.r0, <8 x float> %bs.s.0.r4, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %bs.s.1.r4 = shufflevector <8 x float> %bs.s.0.r0, <8 x float> %bs.s.0.r4, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %bs.s.1.r1 = shufflevector <8 x float> %bs.s.0.r1, <8 x float> %bs.s.0.r5, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %bs.s.1.r5 = shufflevector <8 x float> %bs.s.0.r1, <8 x float> %bs.s.0.r5, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %bs.s.1.r2 = shufflevector <8 x float> %bs.s.0.r2, <8 x float> %bs.s.0.r6, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %bs.s.1.r6 = shufflevector <8 x float> %bs.s.0.r2, <8 x float> %bs.s.0.r6, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %bs.s.1.r3 = shufflevector <8 x float> %bs.s.0.r3, <8 x float> %bs.s.0.r7, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
-  %bs.s.1.r7 = shufflevector <8 x float> %bs.s.0.r3, <8 x float> %bs.s.0.r7, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
-  %bs.s.2.r0 = shufflevector <8 x float> %bs.s.1.r0, <8 x float> %bs.s.1.r2, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
-  %bs.s.2.r2 = shufflevector <8 x float> %bs.s.1.r0, <8 x float> %bs.s.1.r2, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
-  %bs.s.2.r1 = shufflevector <8 x float> %bs.s.1.r1, <8 x float> %bs.s.1.r3, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
-  %bs.s.2.r3 = shufflevector <8 x float> %bs.s.1.r1, <8 x float> %bs.s.1.r3, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
-  %bs.s.2.r4 = shufflevector <8 x float> %bs.s.1.r4, <8 x float> %bs.s.1.r6, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
-  %bs.s.2.r6 = shufflevector <8 x float> %bs.s.1.r4, <8 x float> %bs.s.1.r6, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
-  %bs.s.2.r5 = shufflevector <8 x float> %bs.s.1.r5, <8 x float> %bs.s.1.r7, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
-  %bs.s.2.r7 = shufflevector <8 x float> %bs.s.1.r5, <8 x float> %bs.s.1.r7, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
-  %bs.s.3.r0 = shufflevector <8 x float> %bs.s.2.r0, <8 x float> %bs.s.2.r1, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
-  %bs.s.3.r1 = shufflevector <8 x float> %bs.s.2.r0, <8 x float> %bs.s.2.r1, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  %bs.s.3.r2 = shufflevector <8 x float> %bs.s.2.r2, <8 x float> %bs.s.2.r3, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
-  %bs.s.3.r3 = shufflevector <8 x float> %bs.s.2.r2, <8 x float> %bs.s.2.r3, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  %bs.s.3.r4 = shufflevector <8 x float> %bs.s.2.r4, <8 x float> %bs.s.2.r5, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
-  %bs.s.3.r5 = shufflevector <8 x float> %bs.s.2.r4, <8 x float> %bs.s.2.r5, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  %bs.s.3.r6 = shufflevector <8 x float> %bs.s.2.r6, <8 x float> %bs.s.2.r7, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
-  %bs.s.3.r7 = shufflevector <8 x float> %bs.s.2.r6, <8 x float> %bs.s.2.r7, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
-  store <8 x float> %bs.s.3.r0, ptr %bs.s.to, align 32
-  %bs.s.to1 = getelementptr i8, ptr %bs.s.to, i64 64
-  store <8 x float> %bs.s.3.r1, ptr %bs.s.to1, align 32
-  %bs.s.to2 = getelementptr i8, ptr %bs.s.to, i64 128
-  store <8 x float> %bs.s.3.r2, ptr %bs.s.to2, align 32
-  %bs.s.to3 = getelementptr i8, ptr %bs.s.to, i64 192
-  store <8 x float> %bs.s.3.r3, ptr %bs.s.to3, align 32
-  %bs.s.to4 = getelementptr i8, ptr %bs.s.to, i64 256
-  store <8 x float> %bs.s.3.r4, ptr %bs.s.to4, align 32
-  %bs.s.to5 = getelementptr i8, ptr %bs.s.to, i64 320
-  store <8 x float> %bs.s.3.r5, ptr %bs.s.to5, align 32
-  %bs.s.to6 = getelementptr i8, ptr %bs.s.to, i64 384
-  store <8 x float> %bs.s.3.r6, ptr %bs.s.to6, align 32
-  %bs.s.to7 = getelementptr i8, ptr %bs.s.to, i64 448
-  store <8 x float> %bs.s.3.r7, ptr %bs.s.to7, align 32
-  br label %bs.s.latch
-bs.s.latch:
-  %bs.s.after = add nuw i64 %bs.s, 8
-  br label %bs.s.head
-bs.s.done:
-  br label %bs.v.latch
-bs.v.latch:
-  %bs.v.after = add nuw i64 %bs.v, 1
-  br label %bs.v.head
-bs.v.done:
+  br label %p.bs.v.enter
+p.bs.v.enter:
+  br label %p.bs.v.head
+p.bs.v.head:
+  %p.bs.v = phi i64 [ 0, %p.bs.v.enter ], [ %p.bs.v.after, %p.bs.v.latch ]
+  %p.bs.v.more = icmp ult i64 %p.bs.v, 2
+  br i1 %p.bs.v.more, label %p.bs.v.body, label %p.bs.v.done
+p.bs.v.body:
+  %p.bs.v.from.offset = mul nuw i64 %p.bs.v, 1280
+  %p.bs.v.from = getelementptr i8, ptr %p.b, i64 %p.bs.v.from.offset
+  %p.bs.v.to.offset = mul nuw i64 %p.bs.v, 32
+  %p.bs.v.to = getelementptr i8, ptr %b.pack, i64 %p.bs.v.to.offset
+  br label %p.bs.s.enter
+p.bs.s.enter:
+  br label %p.bs.s.head
+p.bs.s.head:
+  %p.bs.s = phi i64 [ 0, %p.bs.s.enter ], [ %p.bs.s.after, %p.bs.s.latch ]
+  %p.bs.s.more = icmp ult i64 %p.bs.s, 40
+  br i1 %p.bs.s.more, label %p.bs.s.body, label %p.bs.s.done
+p.bs.s.body:
+  %p.bs.s.from.offset = mul nuw i64 %p.bs.s, 4
+  %p.bs.s.from = getelementptr i8, ptr %p.bs.v.from, i64 %p.bs.s.from.offset
+  %p.bs.s.to.offset = mul nuw i64 %p.bs.s, 64
+  %p.bs.s.to = getelementptr i8, ptr %p.bs.v.to, i64 %p.bs.s.to.offset
+  %p.bs.s.0.r0 = load <8 x float>, ptr %p.bs.s.from, align 4
+  %p.bs.s.at1 = getelementptr i8, ptr %p.bs.s.from, i64 160
+  %p.bs.s.0.r1 = load <8 x float>, ptr %p.bs.s.at1, align 4
+  %p.bs.s.at2 = getelementptr i8, ptr %p.bs.s.from, i64 320
+  %p.bs.s.0.r2 = load <8 x float>, ptr %p.bs.s.at2, align 4
+  %p.bs.s.at3 = getelementptr i8, ptr %p.bs.s.from, i64 480
+  %p.bs.s.0.r3 = load <8 x float>, ptr %p.bs.s.at3, align 4
+  %p.bs.s.at4 = getelementptr i8, ptr %p.bs.s.from, i64 640
+  %p.bs.s.0.r4 = load <8 x float>, ptr %p.bs.s.at4, align 4
+  %p.bs.s.at5 = getelementptr i8, ptr %p.bs.s.from, i64 800
+  %p.bs.s.0.r5 = load <8 x float>, ptr %p.bs.s.at5, align 4
+  %p.bs.s.at6 = getelementptr i8, ptr %p.bs.s.from, i64 960
+  %p.bs.s.0.r6 = load <8 x float>, ptr %p.bs.s.at6, align 4
+  %p.bs.s.at7 = getelementptr i8, ptr %p.bs.s.from, i64 1120
+  %p.bs.s.0.r7 = load <8 x float>, ptr %p.bs.s.at7, align 4
+  %p.bs.s.1.r0 = shufflevector <8 x float> %p.bs.s.0.r0, <8 x float> %p.bs.s.0.r4, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %p.bs.s.1.r4 = shufflevector <8 x float> %p.bs.s.0.r0, <8 x float> %p.bs.s.0.r4, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %p.bs.s.1.r1 = shufflevector <8 x float> %p.bs.s.0.r1, <8 x float> %p.bs.s.0.r5, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %p.bs.s.1.r5 = shufflevector <8 x float> %p.bs.s.0.r1, <8 x float> %p.bs.s.0.r5, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %p.bs.s.1.r2 = shufflevector <8 x float> %p.bs.s.0.r2, <8 x float> %p.bs.s.0.r6, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %p.bs.s.1.r6 = shufflevector <8 x float> %p.bs.s.0.r2, <8 x float> %p.bs.s.0.r6, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %p.bs.s.1.r3 = shufflevector <8 x float> %p.bs.s.0.r3, <8 x float> %p.bs.s.0.r7, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 8, i32 9, i32 10, i32 11>
+  %p.bs.s.1.r7 = shufflevector <8 x float> %p.bs.s.0.r3, <8 x float> %p.bs.s.0.r7, <8 x i32> <i32 4, i32 5, i32 6, i32 7, i32 12, i32 13, i32 14, i32 15>
+  %p.bs.s.2.r0 = shufflevector <8 x float> %p.bs.s.1.r0, <8 x float> %p.bs.s.1.r2, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
+  %p.bs.s.2.r2 = shufflevector <8 x float> %p.bs.s.1.r0, <8 x float> %p.bs.s.1.r2, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
+  %p.bs.s.2.r1 = shufflevector <8 x float> %p.bs.s.1.r1, <8 x float> %p.bs.s.1.r3, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
+  %p.bs.s.2.r3 = shufflevector <8 x float> %p.bs.s.1.r1, <8 x float> %p.bs.s.1.r3, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
+  %p.bs.s.2.r4 = shufflevector <8 x float> %p.bs.s.1.r4, <8 x float> %p.bs.s.1.r6, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
+  %p.bs.s.2.r6 = shufflevector <8 x float> %p.bs.s.1.r4, <8 x float> %p.bs.s.1.r6, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
+  %p.bs.s.2.r5 = shufflevector <8 x float> %p.bs.s.1.r5, <8 x float> %p.bs.s.1.r7, <8 x i32> <i32 0, i32 1, i32 8, i32 9, i32 4, i32 5, i32 12, i32 13>
+  %p.bs.s.2.r7 = shufflevector <8 x float> %p.bs.s.1.r5, <8 x float> %p.bs.s.1.r7, <8 x i32> <i32 2, i32 3, i32 10, i32 11, i32 6, i32 7, i32 14, i32 15>
+  %p.bs.s.3.r0 = shufflevector <8 x float> %p.bs.s.2.r0, <8 x float> %p.bs.s.2.r1, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
+  %p.bs.s.3.r1 = shufflevector <8 x float> %p.bs.s.2.r0, <8 x float> %p.bs.s.2.r1, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
+  %p.bs.s.3.r2 = shufflevector <8 x float> %p.bs.s.2.r2, <8 x float> %p.bs.s.2.r3, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
+  %p.bs.s.3.r3 = shufflevector <8 x float> %p.bs.s.2.r2, <8 x float> %p.bs.s.2.r3, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
+  %p.bs.s.3.r4 = shufflevector <8 x float> %p.bs.s.2.r4, <8 x float> %p.bs.s.2.r5, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
+  %p.bs.s.3.r5 = shufflevector <8 x float> %p.bs.s.2.r4, <8 x float> %p.bs.s.2.r5, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
+  %p.bs.s.3.r6 = shufflevector <8 x float> %p.bs.s.2.r6, <8 x float> %p.bs.s.2.r7, <8 x i32> <i32 0, i32 8, i32 2, i32 10, i32 4, i32 12, i32 6, i32 14>
+  %p.bs.s.3.r7 = shufflevector <8 x float> %p.bs.s.2.r6, <8 x float> %p.bs.s.2.r7, <8 x i32> <i32 1, i32 9, i32 3, i32 11, i32 5, i32 13, i32 7, i32 15>
+  store <8 x float> %p.bs.s.3.r0, ptr %p.bs.s.to, align 32
+  %p.bs.s.to1 = getelementptr i8, ptr %p.bs.s.to, i64 64
+  store <8 x float> %p.bs.s.3.r1, ptr %p.bs.s.to1, align 32
+  %p.bs.s.to2 = getelementptr i8, ptr %p.bs.s.to, i64 128
+  store <8 x float> %p.bs.s.3.r2, ptr %p.bs.s.to2, align 32
+  %p.bs.s.to3 = getelementptr i8, ptr %p.bs.s.to, i64 192
+  store <8 x float> %p.bs.s.3.r3, ptr %p.bs.s.to3, align 32
+  %p.bs.s.to4 = getelementptr i8, ptr %p.bs.s.to, i64 256
+  store <8 x float> %p.bs.s.3.r4, ptr %p.bs.s.to4, align 32
+  %p.bs.s.to5 = getelementptr i8, ptr %p.bs.s.to, i64 320
+  store <8 x float> %p.bs.s.3.r5, ptr %p.bs.s.to5, align 32
+  %p.bs.s.to6 = getelementptr i8, ptr %p.bs.s.to, i64 384
+  store <8 x float> %p.bs.s.3.r6, ptr %p.bs.s.to6, align 32
+  %p.bs.s.to7 = getelementptr i8, ptr %p.bs.s.to, i64 448
+  store <8 x float> %p.bs.s.3.r7, ptr %p.bs.s.to7, align 32
+  br label %p.bs.s.latch
+p.bs.s.latch:
+  %p.bs.s.after = add nuw i64 %p.bs.s, 8
+  br label %p.bs.s.head
+p.bs.s.done:
+  br label %p.bs.v.latch
+p.bs.v.latch:
+  %p.bs.v.after = add nuw i64 %p.bs.v, 1
+  br label %p.bs.v.head
+p.bs.v.done:
 
   ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
@@ -373,26 +373,26 @@ j.done:
   ; ---- the panel at the right edge
   %r.b = getelementptr i8, ptr %b, i64 2560
   ; ---- prologue: pack it
-  br label %r.pb.enter
-r.pb.enter:
-  br label %r.pb.head
-r.pb.head:
-  %r.pb = phi i64 [ 0, %r.pb.enter ], [ %r.pb.after, %r.pb.latch ]
-  %r.pb.more = icmp ult i64 %r.pb, 40
-  br i1 %r.pb.more, label %r.pb.body, label %r.pb.done
-r.pb.body:
-  %r.pb.from.offset = mul nuw i64 %r.pb, 4
-  %r.pb.from = getelementptr i8, ptr %r.b, i64 %r.pb.from.offset
-  %r.pb.to.offset = mul nuw i64 %r.pb, 64
-  %r.pb.to = getelementptr i8, ptr %b.pack, i64 %r.pb.to.offset
-  %r.pb.n0.s0 = load float, ptr %r.pb.from, align 4
-  %r.pb.n0 = insertelement <8 x float> zeroinitializer, float %r.pb.n0.s0, i32 0
-  store <8 x float> %r.pb.n0, ptr %r.pb.to, align 32
-  br label %r.pb.latch
-r.pb.latch:
-  %r.pb.after = add nuw i64 %r.pb, 1
-  br label %r.pb.head
-r.pb.done:
+  br label %r.pg.enter
+r.pg.enter:
+  br label %r.pg.head
+r.pg.head:
+  %r.pg = phi i64 [ 0, %r.pg.enter ], [ %r.pg.after, %r.pg.latch ]
+  %r.pg.more = icmp ult i64 %r.pg, 40
+  br i1 %r.pg.more, label %r.pg.body, label %r.pg.done
+r.pg.body:
+  %r.pg.from.offset = mul nuw i64 %r.pg, 4
+  %r.pg.from = getelementptr i8, ptr %r.b, i64 %r.pg.from.offset
+  %r.pg.to.offset = mul nuw i64 %r.pg, 64
+  %r.pg.to = getelementptr i8, ptr %b.pack, i64 %r.pg.to.offset
+  %r.pg.n0.s0 = load float, ptr %r.pg.from, align 4
+  %r.pg.n0 = insertelement <8 x float> zeroinitializer, float %r.pg.n0.s0, i32 0
+  store <8 x float> %r.pg.n0, ptr %r.pg.to, align 32
+  br label %r.pg.latch
+r.pg.latch:
+  %r.pg.after = add nuw i64 %r.pg, 1
+  br label %r.pg.head
+r.pg.done:
 
   ; ---- mainloop: register tiles, from the top to the bottom
   br label %r.i.enter

@@ -225,231 +225,231 @@ j.body:
   %p.b.offset = mul nuw i64 %j, 160
   %p.b = getelementptr i8, ptr %b, i64 %p.b.offset
   ; ---- prologue: pack it
-  br label %bs.v.enter
-bs.v.enter:
-  br label %bs.v.head
-bs.v.head:
-  %bs.v = phi i64 [ 0, %bs.v.enter ], [ %bs.v.after, %bs.v.latch ]
-  %bs.v.more = icmp ult i64 %bs.v, 1
-  br i1 %bs.v.more, label %bs.v.body, label %bs.v.done
-bs.v.body:
-  %bs.v.from.offset = mul nuw i64 %bs.v, 2560
-  %bs.v.from = getelementptr i8, ptr %p.b, i64 %bs.v.from.offset
-  %bs.v.to.offset = mul nuw i64 %bs.v, 64
-  %bs.v.to = getelementptr i8, ptr %b.pack, i64 %bs.v.to.offset
-  br label %bs.s.enter
-bs.s.enter:
-  br label %bs.s.head
-bs.s.head:
-  %bs.s = phi i64 [ 0, %bs.s.enter ], [ %bs.s.after, %bs.s.latch ]
-  %bs.s.more = icmp ult i64 %bs.s, 32
-  br i1 %bs.s.more, label %bs.s.body, label %bs.s.done
-bs.s.body:
-  %bs.s.from.offset = mul nuw i64 %bs.s, 4
-  %bs.s.from = getelementptr i8, ptr %bs.v.from, i64 %bs.s.from.offset
-  %bs.s.to.offset = mul nuw i64 %bs.s, 64
-  %bs.s.to = getelementptr i8, ptr %bs.v.to, i64 %bs.s.to.offset
-  %bs.s.0.r0 = load <16 x float>, ptr %bs.s.from, align 4
-  %bs.s.at1 = getelementptr i8, ptr %bs.s.from, i64 160
-  %bs.s.0.r1 = load <16 x float>, ptr %bs.s.at1, align 4
-  %bs.s.at2 = getelementptr i8, ptr %bs.s.from, i64 320
-  %bs.s.0.r2 = load <16 x float>, ptr %bs.s.at2, align 4
-  %bs.s.at3 = getelementptr i8, ptr %bs.s.from, i64 480
-  %bs.s.0.r3 = load <16 x float>, ptr %bs.s.at3, align 4
-  %bs.s.at4 = getelementptr i8, ptr %bs.s.from, i64 640
-  %bs.s.0.r4 = load <16 x float>, ptr %bs.s.at4, align 4
-  %bs.s.at5 = getelementptr i8, ptr %bs.s.from, i64 800
-  %bs.s.0.r5 = load <16 x float>, ptr %bs.s.at5, align 4
-  %bs.s.at6 = getelementptr i8, ptr %bs.s.from, i64 960
-  %bs.s.0.r6 = load <16 x float>, ptr %bs.s.at6, align 4
-  %bs.s.at7 = getelementptr i8, ptr %bs.s.from, i64 1120
-  %bs.s.0.r7 = load <16 x float>, ptr %bs.s.at7, align 4
-  %bs.s.at8 = getelementptr i8, ptr %bs.s.from, i64 1280
-  %bs.s.0.r8 = load <16 x float>, ptr %bs.s.at8, align 4
-  %bs.s.at9 = getelementptr i8, ptr %bs.s.from, i64 1440
-  %bs.s.0.r9 = load <16 x float>, ptr %bs.s.at9, align 4
-  %bs.s.at10 = getelementptr i8, ptr %bs.s.from, i64 1600
-  %bs.s.0.r10 = load <16 x float>, ptr %bs.s.at10, align 4
-  %bs.s.at11 = getelementptr i8, ptr %bs.s.from, i64 1760
-  %bs.s.0.r11 = load <16 x float>, ptr %bs.s.at11, align 4
-  %bs.s.at12 = getelementptr i8, ptr %bs.s.from, i64 1920
-  %bs.s.0.r12 = load <16 x float>, ptr %bs.s.at12, align 4
-  %bs.s.at13 = getelementptr i8, ptr %bs.s.from, i64 2080
-  %bs.s.0.r13 = load <16 x float>, ptr %bs.s.at13, align 4
-  %bs.s.at14 = getelementptr i8, ptr %bs.s.from, i64 2240
-  %bs.s.0.r14 = load <16 x float>, ptr %bs.s.at14, align 4
-  %bs.s.at15 = getelementptr i8, ptr %bs.s.from, i64 2400
-  %bs.s.0.r15 = load <16 x float>, ptr %bs.s.at15, align 4
-  %bs.s.1.r0 = shufflevector <16 x float> %bs.s.0.r0, <16 x float> %bs.s.0.r8, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bs.s.1.r8 = shufflevector <16 x float> %bs.s.0.r0, <16 x float> %bs.s.0.r8, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.1.r1 = shufflevector <16 x float> %bs.s.0.r1, <16 x float> %bs.s.0.r9, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bs.s.1.r9 = shufflevector <16 x float> %bs.s.0.r1, <16 x float> %bs.s.0.r9, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.1.r2 = shufflevector <16 x float> %bs.s.0.r2, <16 x float> %bs.s.0.r10, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bs.s.1.r10 = shufflevector <16 x float> %bs.s.0.r2, <16 x float> %bs.s.0.r10, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.1.r3 = shufflevector <16 x float> %bs.s.0.r3, <16 x float> %bs.s.0.r11, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bs.s.1.r11 = shufflevector <16 x float> %bs.s.0.r3, <16 x float> %bs.s.0.r11, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.1.r4 = shufflevector <16 x float> %bs.s.0.r4, <16 x float> %bs.s.0.r12, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bs.s.1.r12 = shufflevector <16 x float> %bs.s.0.r4, <16 x float> %bs.s.0.r12, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.1.r5 = shufflevector <16 x float> %bs.s.0.r5, <16 x float> %bs.s.0.r13, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bs.s.1.r13 = shufflevector <16 x float> %bs.s.0.r5, <16 x float> %bs.s.0.r13, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.1.r6 = shufflevector <16 x float> %bs.s.0.r6, <16 x float> %bs.s.0.r14, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bs.s.1.r14 = shufflevector <16 x float> %bs.s.0.r6, <16 x float> %bs.s.0.r14, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.1.r7 = shufflevector <16 x float> %bs.s.0.r7, <16 x float> %bs.s.0.r15, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
-  %bs.s.1.r15 = shufflevector <16 x float> %bs.s.0.r7, <16 x float> %bs.s.0.r15, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.2.r0 = shufflevector <16 x float> %bs.s.1.r0, <16 x float> %bs.s.1.r4, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bs.s.2.r4 = shufflevector <16 x float> %bs.s.1.r0, <16 x float> %bs.s.1.r4, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.2.r1 = shufflevector <16 x float> %bs.s.1.r1, <16 x float> %bs.s.1.r5, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bs.s.2.r5 = shufflevector <16 x float> %bs.s.1.r1, <16 x float> %bs.s.1.r5, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.2.r2 = shufflevector <16 x float> %bs.s.1.r2, <16 x float> %bs.s.1.r6, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bs.s.2.r6 = shufflevector <16 x float> %bs.s.1.r2, <16 x float> %bs.s.1.r6, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.2.r3 = shufflevector <16 x float> %bs.s.1.r3, <16 x float> %bs.s.1.r7, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bs.s.2.r7 = shufflevector <16 x float> %bs.s.1.r3, <16 x float> %bs.s.1.r7, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.2.r8 = shufflevector <16 x float> %bs.s.1.r8, <16 x float> %bs.s.1.r12, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bs.s.2.r12 = shufflevector <16 x float> %bs.s.1.r8, <16 x float> %bs.s.1.r12, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.2.r9 = shufflevector <16 x float> %bs.s.1.r9, <16 x float> %bs.s.1.r13, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bs.s.2.r13 = shufflevector <16 x float> %bs.s.1.r9, <16 x float> %bs.s.1.r13, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.2.r10 = shufflevector <16 x float> %bs.s.1.r10, <16 x float> %bs.s.1.r14, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bs.s.2.r14 = shufflevector <16 x float> %bs.s.1.r10, <16 x float> %bs.s.1.r14, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.2.r11 = shufflevector <16 x float> %bs.s.1.r11, <16 x float> %bs.s.1.r15, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
-  %bs.s.2.r15 = shufflevector <16 x float> %bs.s.1.r11, <16 x float> %bs.s.1.r15, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
-  %bs.s.3.r0 = shufflevector <16 x float> %bs.s.2.r0, <16 x float> %bs.s.2.r2, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bs.s.3.r2 = shufflevector <16 x float> %bs.s.2.r0, <16 x float> %bs.s.2.r2, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bs.s.3.r1 = shufflevector <16 x float> %bs.s.2.r1, <16 x float> %bs.s.2.r3, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bs.s.3.r3 = shufflevector <16 x float> %bs.s.2.r1, <16 x float> %bs.s.2.r3, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bs.s.3.r4 = shufflevector <16 x float> %bs.s.2.r4, <16 x float> %bs.s.2.r6, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bs.s.3.r6 = shufflevector <16 x float> %bs.s.2.r4, <16 x float> %bs.s.2.r6, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bs.s.3.r5 = shufflevector <16 x float> %bs.s.2.r5, <16 x float> %bs.s.2.r7, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bs.s.3.r7 = shufflevector <16 x float> %bs.s.2.r5, <16 x float> %bs.s.2.r7, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bs.s.3.r8 = shufflevector <16 x float> %bs.s.2.r8, <16 x float> %bs.s.2.r10, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bs.s.3.r10 = shufflevector <16 x float> %bs.s.2.r8, <16 x float> %bs.s.2.r10, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bs.s.3.r9 = shufflevector <16 x float> %bs.s.2.r9, <16 x float> %bs.s.2.r11, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bs.s.3.r11 = shufflevector <16 x float> %bs.s.2.r9, <16 x float> %bs.s.2.r11, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bs.s.3.r12 = shufflevector <16 x float> %bs.s.2.r12, <16 x float> %bs.s.2.r14, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bs.s.3.r14 = shufflevector <16 x float> %bs.s.2.r12, <16 x float> %bs.s.2.r14, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bs.s.3.r13 = shufflevector <16 x float> %bs.s.2.r13, <16 x float> %bs.s.2.r15, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
-  %bs.s.3.r15 = shufflevector <16 x float> %bs.s.2.r13, <16 x float> %bs.s.2.r15, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
-  %bs.s.4.r0 = shufflevector <16 x float> %bs.s.3.r0, <16 x float> %bs.s.3.r1, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bs.s.4.r1 = shufflevector <16 x float> %bs.s.3.r0, <16 x float> %bs.s.3.r1, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bs.s.4.r2 = shufflevector <16 x float> %bs.s.3.r2, <16 x float> %bs.s.3.r3, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bs.s.4.r3 = shufflevector <16 x float> %bs.s.3.r2, <16 x float> %bs.s.3.r3, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bs.s.4.r4 = shufflevector <16 x float> %bs.s.3.r4, <16 x float> %bs.s.3.r5, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bs.s.4.r5 = shufflevector <16 x float> %bs.s.3.r4, <16 x float> %bs.s.3.r5, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bs.s.4.r6 = shufflevector <16 x float> %bs.s.3.r6, <16 x float> %bs.s.3.r7, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bs.s.4.r7 = shufflevector <16 x float> %bs.s.3.r6, <16 x float> %bs.s.3.r7, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bs.s.4.r8 = shufflevector <16 x float> %bs.s.3.r8, <16 x float> %bs.s.3.r9, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bs.s.4.r9 = shufflevector <16 x float> %bs.s.3.r8, <16 x float> %bs.s.3.r9, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bs.s.4.r10 = shufflevector <16 x float> %bs.s.3.r10, <16 x float> %bs.s.3.r11, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bs.s.4.r11 = shufflevector <16 x float> %bs.s.3.r10, <16 x float> %bs.s.3.r11, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bs.s.4.r12 = shufflevector <16 x float> %bs.s.3.r12, <16 x float> %bs.s.3.r13, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bs.s.4.r13 = shufflevector <16 x float> %bs.s.3.r12, <16 x float> %bs.s.3.r13, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  %bs.s.4.r14 = shufflevector <16 x float> %bs.s.3.r14, <16 x float> %bs.s.3.r15, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
-  %bs.s.4.r15 = shufflevector <16 x float> %bs.s.3.r14, <16 x float> %bs.s.3.r15, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
-  store <16 x float> %bs.s.4.r0, ptr %bs.s.to, align 64
-  %bs.s.to1 = getelementptr i8, ptr %bs.s.to, i64 64
-  store <16 x float> %bs.s.4.r1, ptr %bs.s.to1, align 64
-  %bs.s.to2 = getelementptr i8, ptr %bs.s.to, i64 128
-  store <16 x float> %bs.s.4.r2, ptr %bs.s.to2, align 64
-  %bs.s.to3 = getelementptr i8, ptr %bs.s.to, i64 192
-  store <16 x float> %bs.s.4.r3, ptr %bs.s.to3, align 64
-  %bs.s.to4 = getelementptr i8, ptr %bs.s.to, i64 256
-  store <16 x float> %bs.s.4.r4, ptr %bs.s.to4, align 64
-  %bs.s.to5 = getelementptr i8, ptr %bs.s.to, i64 320
-  store <16 x float> %bs.s.4.r5, ptr %bs.s.to5, align 64
-  %bs.s.to6 = getelementptr i8, ptr %bs.s.to, i64 384
-  store <16 x float> %bs.s.4.r6, ptr %bs.s.to6, align 64
-  %bs.s.to7 = getelementptr i8, ptr %bs.s.to, i64 448
-  store <16 x float> %bs.s.4.r7, ptr %bs.s.to7, align 64
-  %bs.s.to8 = getelementptr i8, ptr %bs.s.to, i64 512
-  store <16 x float> %bs.s.4.r8, ptr %bs.s.to8, align 64
-  %bs.s.to9 = getelementptr i8, ptr %bs.s.to, i64 576
-  store <16 x float> %bs.s.4.r9, ptr %bs.s.to9, align 64
-  %bs.s.to10 = getelementptr i8, ptr %bs.s.to, i64 640
-  store <16 x float> %bs.s.4.r10, ptr %bs.s.to10, align 64
-  %bs.s.to11 = getelementptr i8, ptr %bs.s.to, i64 704
-  store <16 x float> %bs.s.4.r11, ptr %bs.s.to11, align 64
-  %bs.s.to12 = getelementptr i8, ptr %bs.s.to, i64 768
-  store <16 x float> %bs.s.4.r12, ptr %bs.s.to12, align 64
-  %bs.s.to13 = getelementptr i8, ptr %bs.s.to, i64 832
-  store <16 x float> %bs.s.4.r13, ptr %bs.s.to13, align 64
-  %bs.s.to14 = getelementptr i8, ptr %bs.s.to, i64 896
-  store <16 x float> %bs.s.4.r14, ptr %bs.s.to14, align 64
-  %bs.s.to15 = getelementptr i8, ptr %bs.s.to, i64 960
-  store <16 x float> %bs.s.4.r15, ptr %bs.s.to15, align 64
-  br label %bs.s.latch
-bs.s.latch:
-  %bs.s.after = add nuw i64 %bs.s, 16
-  br label %bs.s.head
-bs.s.done:
-  br label %bs.v.latch
-bs.v.latch:
-  %bs.v.after = add nuw i64 %bs.v, 1
-  br label %bs.v.head
-bs.v.done:
-  br label %pb.enter
-pb.enter:
-  br label %pb.head
-pb.head:
-  %pb = phi i64 [ 32, %pb.enter ], [ %pb.after, %pb.latch ]
-  %pb.more = icmp ult i64 %pb, 40
-  br i1 %pb.more, label %pb.body, label %pb.done
-pb.body:
-  %pb.from.offset = mul nuw i64 %pb, 4
-  %pb.from = getelementptr i8, ptr %p.b, i64 %pb.from.offset
-  %pb.to.offset = mul nuw i64 %pb, 64
-  %pb.to = getelementptr i8, ptr %b.pack, i64 %pb.to.offset
-  %pb.n0.s0 = load float, ptr %pb.from, align 4
-  %pb.n0.v1 = insertelement <16 x float> zeroinitializer, float %pb.n0.s0, i32 0
-  %pb.n0.p1 = getelementptr i8, ptr %pb.from, i64 160
-  %pb.n0.s1 = load float, ptr %pb.n0.p1, align 4
-  %pb.n0.v2 = insertelement <16 x float> %pb.n0.v1, float %pb.n0.s1, i32 1
-  %pb.n0.p2 = getelementptr i8, ptr %pb.from, i64 320
-  %pb.n0.s2 = load float, ptr %pb.n0.p2, align 4
-  %pb.n0.v3 = insertelement <16 x float> %pb.n0.v2, float %pb.n0.s2, i32 2
-  %pb.n0.p3 = getelementptr i8, ptr %pb.from, i64 480
-  %pb.n0.s3 = load float, ptr %pb.n0.p3, align 4
-  %pb.n0.v4 = insertelement <16 x float> %pb.n0.v3, float %pb.n0.s3, i32 3
-  %pb.n0.p4 = getelementptr i8, ptr %pb.from, i64 640
-  %pb.n0.s4 = load float, ptr %pb.n0.p4, align 4
-  %pb.n0.v5 = insertelement <16 x float> %pb.n0.v4, float %pb.n0.s4, i32 4
-  %pb.n0.p5 = getelementptr i8, ptr %pb.from, i64 800
-  %pb.n0.s5 = load float, ptr %pb.n0.p5, align 4
-  %pb.n0.v6 = insertelement <16 x float> %pb.n0.v5, float %pb.n0.s5, i32 5
-  %pb.n0.p6 = getelementptr i8, ptr %pb.from, i64 960
-  %pb.n0.s6 = load float, ptr %pb.n0.p6, align 4
-  %pb.n0.v7 = insertelement <16 x float> %pb.n0.v6, float %pb.n0.s6, i32 6
-  %pb.n0.p7 = getelementptr i8, ptr %pb.from, i64 1120
-  %pb.n0.s7 = load float, ptr %pb.n0.p7, align 4
-  %pb.n0.v8 = insertelement <16 x float> %pb.n0.v7, float %pb.n0.s7, i32 7
-  %pb.n0.p8 = getelementptr i8, ptr %pb.from, i64 1280
-  %pb.n0.s8 = load float, ptr %pb.n0.p8, align 4
-  %pb.n0.v9 = insertelement <16 x float> %pb.n0.v8, float %pb.n0.s8, i32 8
-  %pb.n0.p9 = getelementptr i8, ptr %pb.from, i64 1440
-  %pb.n0.s9 = load float, ptr %pb.n0.p9, align 4
-  %pb.n0.v10 = insertelement <16 x float> %pb.n0.v9, float %pb.n0.s9, i32 9
-  %pb.n0.p10 = getelementptr i8, ptr %pb.from, i64 1600
-  %pb.n0.s10 = load float, ptr %pb.n0.p10, align 4
-  %pb.n0.v11 = insertelement <16 x float> %pb.n0.v10, float %pb.n0.s10, i32 10
-  %pb.n0.p11 = getelementptr i8, ptr %pb.from, i64 1760
-  %pb.n0.s11 = load float, ptr %pb.n0.p11, align 4
-  %pb.n0.v12 = insertelement <16 x float> %pb.n0.v11, float %pb.n0.s11, i32 11
-  %pb.n0.p12 = getelementptr i8, ptr %pb.from, i64 1920
-  %pb.n0.s12 = load float, ptr %pb.n0.p12, align 4
-  %pb.n0.v13 = insertelement <16 x float> %pb.n0.v12, float %pb.n0.s12, i32 12
-  %pb.n0.p13 = getelementptr i8, ptr %pb.from, i64 2080
-  %pb.n0.s13 = load float, ptr %pb.n0.p13, align 4
-  %pb.n0.v14 = insertelement <16 x float> %pb.n0.v13, float %pb.n0.s13, i32 13
-  %pb.n0.p14 = getelementptr i8, ptr %pb.from, i64 2240
-  %pb.n0.s14 = load float, ptr %pb.n0.p14, align 4
-  %pb.n0.v15 = insertelement <16 x float> %pb.n0.v14, float %pb.n0.s14, i32 14
-  %pb.n0.p15 = getelementptr i8, ptr %pb.from, i64 2400
-  %pb.n0.s15 = load float, ptr %pb.n0.p15, align 4
-  %pb.n0 = insertelement <16 x float> %pb.n0.v15, float %pb.n0.s15, i32 15
-  store <16 x float> %pb.n0, ptr %pb.to, align 64
-  br label %pb.latch
-pb.latch:
-  %pb.after = add nuw i64 %pb, 1
-  br label %pb.head
-pb.done:
+  br label %p.bs.v.enter
+p.bs.v.enter:
+  br label %p.bs.v.head
+p.bs.v.head:
+  %p.bs.v = phi i64 [ 0, %p.bs.v.enter ], [ %p.bs.v.after, %p.bs.v.latch ]
+  %p.bs.v.more = icmp ult i64 %p.bs.v, 1
+  br i1 %p.bs.v.more, label %p.bs.v.body, label %p.bs.v.done
+p.bs.v.body:
+  %p.bs.v.from.offset = mul nuw i64 %p.bs.v, 2560
+  %p.bs.v.from = getelementptr i8, ptr %p.b, i64 %p.bs.v.from.offset
+  %p.bs.v.to.offset = mul nuw i64 %p.bs.v, 64
+  %p.bs.v.to = getelementptr i8, ptr %b.pack, i64 %p.bs.v.to.offset
+  br label %p.bs.s.enter
+p.bs.s.enter:
+  br label %p.bs.s.head
+p.bs.s.head:
+  %p.bs.s = phi i64 [ 0, %p.bs.s.enter ], [ %p.bs.s.after, %p.bs.s.latch ]
+  %p.bs.s.more = icmp ult i64 %p.bs.s, 32
+  br i1 %p.bs.s.more, label %p.bs.s.body, label %p.bs.s.done
+p.bs.s.body:
+  %p.bs.s.from.offset = mul nuw i64 %p.bs.s, 4
+  %p.bs.s.from = getelementptr i8, ptr %p.bs.v.from, i64 %p.bs.s.from.offset
+  %p.bs.s.to.offset = mul nuw i64 %p.bs.s, 64
+  %p.bs.s.to = getelementptr i8, ptr %p.bs.v.to, i64 %p.bs.s.to.offset
+  %p.bs.s.0.r0 = load <16 x float>, ptr %p.bs.s.from, align 4
+  %p.bs.s.at1 = getelementptr i8, ptr %p.bs.s.from, i64 160
+  %p.bs.s.0.r1 = load <16 x float>, ptr %p.bs.s.at1, align 4
+  %p.bs.s.at2 = getelementptr i8, ptr %p.bs.s.from, i64 320
+  %p.bs.s.0.r2 = load <16 x float>, ptr %p.bs.s.at2, align 4
+  %p.bs.s.at3 = getelementptr i8, ptr %p.bs.s.from, i64 480
+  %p.bs.s.0.r3 = load <16 x float>, ptr %p.bs.s.at3, align 4
+  %p.bs.s.at4 = getelementptr i8, ptr %p.bs.s.from, i64 640
+  %p.bs.s.0.r4 = load <16 x float>, ptr %p.bs.s.at4, align 4
+  %p.bs.s.at5 = getelementptr i8, ptr %p.bs.s.from, i64 800
+  %p.bs.s.0.r5 = load <16 x float>, ptr %p.bs.s.at5, align 4
+  %p.bs.s.at6 = getelementptr i8, ptr %p.bs.s.from, i64 960
+  %p.bs.s.0.r6 = load <16 x float>, ptr %p.bs.s.at6, align 4
+  %p.bs.s.at7 = getelementptr i8, ptr %p.bs.s.from, i64 1120
+  %p.bs.s.0.r7 = load <16 x float>, ptr %p.bs.s.at7, align 4
+  %p.bs.s.at8 = getelementptr i8, ptr %p.bs.s.from, i64 1280
+  %p.bs.s.0.r8 = load <16 x float>, ptr %p.bs.s.at8, align 4
+  %p.bs.s.at9 = getelementptr i8, ptr %p.bs.s.from, i64 1440
+  %p.bs.s.0.r9 = load <16 x float>, ptr %p.bs.s.at9, align 4
+  %p.bs.s.at10 = getelementptr i8, ptr %p.bs.s.from, i64 1600
+  %p.bs.s.0.r10 = load <16 x float>, ptr %p.bs.s.at10, align 4
+  %p.bs.s.at11 = getelementptr i8, ptr %p.bs.s.from, i64 1760
+  %p.bs.s.0.r11 = load <16 x float>, ptr %p.bs.s.at11, align 4
+  %p.bs.s.at12 = getelementptr i8, ptr %p.bs.s.from, i64 1920
+  %p.bs.s.0.r12 = load <16 x float>, ptr %p.bs.s.at12, align 4
+  %p.bs.s.at13 = getelementptr i8, ptr %p.bs.s.from, i64 2080
+  %p.bs.s.0.r13 = load <16 x float>, ptr %p.bs.s.at13, align 4
+  %p.bs.s.at14 = getelementptr i8, ptr %p.bs.s.from, i64 2240
+  %p.bs.s.0.r14 = load <16 x float>, ptr %p.bs.s.at14, align 4
+  %p.bs.s.at15 = getelementptr i8, ptr %p.bs.s.from, i64 2400
+  %p.bs.s.0.r15 = load <16 x float>, ptr %p.bs.s.at15, align 4
+  %p.bs.s.1.r0 = shufflevector <16 x float> %p.bs.s.0.r0, <16 x float> %p.bs.s.0.r8, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %p.bs.s.1.r8 = shufflevector <16 x float> %p.bs.s.0.r0, <16 x float> %p.bs.s.0.r8, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.1.r1 = shufflevector <16 x float> %p.bs.s.0.r1, <16 x float> %p.bs.s.0.r9, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %p.bs.s.1.r9 = shufflevector <16 x float> %p.bs.s.0.r1, <16 x float> %p.bs.s.0.r9, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.1.r2 = shufflevector <16 x float> %p.bs.s.0.r2, <16 x float> %p.bs.s.0.r10, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %p.bs.s.1.r10 = shufflevector <16 x float> %p.bs.s.0.r2, <16 x float> %p.bs.s.0.r10, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.1.r3 = shufflevector <16 x float> %p.bs.s.0.r3, <16 x float> %p.bs.s.0.r11, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %p.bs.s.1.r11 = shufflevector <16 x float> %p.bs.s.0.r3, <16 x float> %p.bs.s.0.r11, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.1.r4 = shufflevector <16 x float> %p.bs.s.0.r4, <16 x float> %p.bs.s.0.r12, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %p.bs.s.1.r12 = shufflevector <16 x float> %p.bs.s.0.r4, <16 x float> %p.bs.s.0.r12, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.1.r5 = shufflevector <16 x float> %p.bs.s.0.r5, <16 x float> %p.bs.s.0.r13, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %p.bs.s.1.r13 = shufflevector <16 x float> %p.bs.s.0.r5, <16 x float> %p.bs.s.0.r13, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.1.r6 = shufflevector <16 x float> %p.bs.s.0.r6, <16 x float> %p.bs.s.0.r14, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %p.bs.s.1.r14 = shufflevector <16 x float> %p.bs.s.0.r6, <16 x float> %p.bs.s.0.r14, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.1.r7 = shufflevector <16 x float> %p.bs.s.0.r7, <16 x float> %p.bs.s.0.r15, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 16, i32 17, i32 18, i32 19, i32 20, i32 21, i32 22, i32 23>
+  %p.bs.s.1.r15 = shufflevector <16 x float> %p.bs.s.0.r7, <16 x float> %p.bs.s.0.r15, <16 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15, i32 24, i32 25, i32 26, i32 27, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.2.r0 = shufflevector <16 x float> %p.bs.s.1.r0, <16 x float> %p.bs.s.1.r4, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %p.bs.s.2.r4 = shufflevector <16 x float> %p.bs.s.1.r0, <16 x float> %p.bs.s.1.r4, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.2.r1 = shufflevector <16 x float> %p.bs.s.1.r1, <16 x float> %p.bs.s.1.r5, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %p.bs.s.2.r5 = shufflevector <16 x float> %p.bs.s.1.r1, <16 x float> %p.bs.s.1.r5, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.2.r2 = shufflevector <16 x float> %p.bs.s.1.r2, <16 x float> %p.bs.s.1.r6, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %p.bs.s.2.r6 = shufflevector <16 x float> %p.bs.s.1.r2, <16 x float> %p.bs.s.1.r6, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.2.r3 = shufflevector <16 x float> %p.bs.s.1.r3, <16 x float> %p.bs.s.1.r7, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %p.bs.s.2.r7 = shufflevector <16 x float> %p.bs.s.1.r3, <16 x float> %p.bs.s.1.r7, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.2.r8 = shufflevector <16 x float> %p.bs.s.1.r8, <16 x float> %p.bs.s.1.r12, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %p.bs.s.2.r12 = shufflevector <16 x float> %p.bs.s.1.r8, <16 x float> %p.bs.s.1.r12, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.2.r9 = shufflevector <16 x float> %p.bs.s.1.r9, <16 x float> %p.bs.s.1.r13, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %p.bs.s.2.r13 = shufflevector <16 x float> %p.bs.s.1.r9, <16 x float> %p.bs.s.1.r13, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.2.r10 = shufflevector <16 x float> %p.bs.s.1.r10, <16 x float> %p.bs.s.1.r14, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %p.bs.s.2.r14 = shufflevector <16 x float> %p.bs.s.1.r10, <16 x float> %p.bs.s.1.r14, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.2.r11 = shufflevector <16 x float> %p.bs.s.1.r11, <16 x float> %p.bs.s.1.r15, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 16, i32 17, i32 18, i32 19, i32 8, i32 9, i32 10, i32 11, i32 24, i32 25, i32 26, i32 27>
+  %p.bs.s.2.r15 = shufflevector <16 x float> %p.bs.s.1.r11, <16 x float> %p.bs.s.1.r15, <16 x i32> <i32 4, i32 5, i32 6, i32 7, i32 20, i32 21, i32 22, i32 23, i32 12, i32 13, i32 14, i32 15, i32 28, i32 29, i32 30, i32 31>
+  %p.bs.s.3.r0 = shufflevector <16 x float> %p.bs.s.2.r0, <16 x float> %p.bs.s.2.r2, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %p.bs.s.3.r2 = shufflevector <16 x float> %p.bs.s.2.r0, <16 x float> %p.bs.s.2.r2, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %p.bs.s.3.r1 = shufflevector <16 x float> %p.bs.s.2.r1, <16 x float> %p.bs.s.2.r3, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %p.bs.s.3.r3 = shufflevector <16 x float> %p.bs.s.2.r1, <16 x float> %p.bs.s.2.r3, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %p.bs.s.3.r4 = shufflevector <16 x float> %p.bs.s.2.r4, <16 x float> %p.bs.s.2.r6, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %p.bs.s.3.r6 = shufflevector <16 x float> %p.bs.s.2.r4, <16 x float> %p.bs.s.2.r6, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %p.bs.s.3.r5 = shufflevector <16 x float> %p.bs.s.2.r5, <16 x float> %p.bs.s.2.r7, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %p.bs.s.3.r7 = shufflevector <16 x float> %p.bs.s.2.r5, <16 x float> %p.bs.s.2.r7, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %p.bs.s.3.r8 = shufflevector <16 x float> %p.bs.s.2.r8, <16 x float> %p.bs.s.2.r10, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %p.bs.s.3.r10 = shufflevector <16 x float> %p.bs.s.2.r8, <16 x float> %p.bs.s.2.r10, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %p.bs.s.3.r9 = shufflevector <16 x float> %p.bs.s.2.r9, <16 x float> %p.bs.s.2.r11, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %p.bs.s.3.r11 = shufflevector <16 x float> %p.bs.s.2.r9, <16 x float> %p.bs.s.2.r11, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %p.bs.s.3.r12 = shufflevector <16 x float> %p.bs.s.2.r12, <16 x float> %p.bs.s.2.r14, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %p.bs.s.3.r14 = shufflevector <16 x float> %p.bs.s.2.r12, <16 x float> %p.bs.s.2.r14, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %p.bs.s.3.r13 = shufflevector <16 x float> %p.bs.s.2.r13, <16 x float> %p.bs.s.2.r15, <16 x i32> <i32 0, i32 1, i32 16, i32 17, i32 4, i32 5, i32 20, i32 21, i32 8, i32 9, i32 24, i32 25, i32 12, i32 13, i32 28, i32 29>
+  %p.bs.s.3.r15 = shufflevector <16 x float> %p.bs.s.2.r13, <16 x float> %p.bs.s.2.r15, <16 x i32> <i32 2, i32 3, i32 18, i32 19, i32 6, i32 7, i32 22, i32 23, i32 10, i32 11, i32 26, i32 27, i32 14, i32 15, i32 30, i32 31>
+  %p.bs.s.4.r0 = shufflevector <16 x float> %p.bs.s.3.r0, <16 x float> %p.bs.s.3.r1, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %p.bs.s.4.r1 = shufflevector <16 x float> %p.bs.s.3.r0, <16 x float> %p.bs.s.3.r1, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %p.bs.s.4.r2 = shufflevector <16 x float> %p.bs.s.3.r2, <16 x float> %p.bs.s.3.r3, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %p.bs.s.4.r3 = shufflevector <16 x float> %p.bs.s.3.r2, <16 x float> %p.bs.s.3.r3, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %p.bs.s.4.r4 = shufflevector <16 x float> %p.bs.s.3.r4, <16 x float> %p.bs.s.3.r5, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %p.bs.s.4.r5 = shufflevector <16 x float> %p.bs.s.3.r4, <16 x float> %p.bs.s.3.r5, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %p.bs.s.4.r6 = shufflevector <16 x float> %p.bs.s.3.r6, <16 x float> %p.bs.s.3.r7, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %p.bs.s.4.r7 = shufflevector <16 x float> %p.bs.s.3.r6, <16 x float> %p.bs.s.3.r7, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %p.bs.s.4.r8 = shufflevector <16 x float> %p.bs.s.3.r8, <16 x float> %p.bs.s.3.r9, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %p.bs.s.4.r9 = shufflevector <16 x float> %p.bs.s.3.r8, <16 x float> %p.bs.s.3.r9, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %p.bs.s.4.r10 = shufflevector <16 x float> %p.bs.s.3.r10, <16 x float> %p.bs.s.3.r11, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %p.bs.s.4.r11 = shufflevector <16 x float> %p.bs.s.3.r10, <16 x float> %p.bs.s.3.r11, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %p.bs.s.4.r12 = shufflevector <16 x float> %p.bs.s.3.r12, <16 x float> %p.bs.s.3.r13, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %p.bs.s.4.r13 = shufflevector <16 x float> %p.bs.s.3.r12, <16 x float> %p.bs.s.3.r13, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  %p.bs.s.4.r14 = shufflevector <16 x float> %p.bs.s.3.r14, <16 x float> %p.bs.s.3.r15, <16 x i32> <i32 0, i32 16, i32 2, i32 18, i32 4, i32 20, i32 6, i32 22, i32 8, i32 24, i32 10, i32 26, i32 12, i32 28, i32 14, i32 30>
+  %p.bs.s.4.r15 = shufflevector <16 x float> %p.bs.s.3.r14, <16 x float> %p.bs.s.3.r15, <16 x i32> <i32 1, i32 17, i32 3, i32 19, i32 5, i32 21, i32 7, i32 23, i32 9, i32 25, i32 11, i32 27, i32 13, i32 29, i32 15, i32 31>
+  store <16 x float> %p.bs.s.4.r0, ptr %p.bs.s.to, align 64
+  %p.bs.s.to1 = getelementptr i8, ptr %p.bs.s.to, i64 64
+  store <16 x float> %p.bs.s.4.r1, ptr %p.bs.s.to1, align 64
+  %p.bs.s.to2 = getelementptr i8, ptr %p.bs.s.to, i64 128
+  store <16 x float> %p.bs.s.4.r2, ptr %p.bs.s.to2, align 64
+  %p.bs.s.to3 = getelementptr i8, ptr %p.bs.s.to, i64 192
+  store <16 x float> %p.bs.s.4.r3, ptr %p.bs.s.to3, align 64
+  %p.bs.s.to4 = getelementptr i8, ptr %p.bs.s.to, i64 256
+  store <16 x float> %p.bs.s.4.r4, ptr %p.bs.s.to4, align 64
+  %p.bs.s.to5 = getelementptr i8, ptr %p.bs.s.to, i64 320
+  store <16 x float> %p.bs.s.4.r5, ptr %p.bs.s.to5, align 64
+  %p.bs.s.to6 = getelementptr i8, ptr %p.bs.s.to, i64 384
+  store <16 x float> %p.bs.s.4.r6, ptr %p.bs.s.to6, align 64
+  %p.bs.s.to7 = getelementptr i8, ptr %p.bs.s.to, i64 448
+  store <16 x float> %p.bs.s.4.r7, ptr %p.bs.s.to7, align 64
+  %p.bs.s.to8 = getelementptr i8, ptr %p.bs.s.to, i64 512
+  store <16 x float> %p.bs.s.4.r8, ptr %p.bs.s.to8, align 64
+  %p.bs.s.to9 = getelementptr i8, ptr %p.bs.s.to, i64 576
+  store <16 x float> %p.bs.s.4.r9, ptr %p.bs.s.to9, align 64
+  %p.bs.s.to10 = getelementptr i8, ptr %p.bs.s.to, i64 640
+  store <16 x float> %p.bs.s.4.r10, ptr %p.bs.s.to10, align 64
+  %p.bs.s.to11 = getelementptr i8, ptr %p.bs.s.to, i64 704
+  store <16 x float> %p.bs.s.4.r11, ptr %p.bs.s.to11, align 64
+  %p.bs.s.to12 = getelementptr i8, ptr %p.bs.s.to, i64 768
+  store <16 x float> %p.bs.s.4.r12, ptr %p.bs.s.to12, align 64
+  %p.bs.s.to13 = getelementptr i8, ptr %p.bs.s.to, i64 832
+  store <16 x float> %p.bs.s.4.r13, ptr %p.bs.s.to13, align 64
+  %p.bs.s.to14 = getelementptr i8, ptr %p.bs.s.to, i64 896
+  store <16 x float> %p.bs.s.4.r14, ptr %p.bs.s.to14, align 64
+  %p.bs.s.to15 = getelementptr i8, ptr %p.bs.s.to, i64 960
+  store <16 x float> %p.bs.s.4.r15, ptr %p.bs.s.to15, align 64
+  br label %p.bs.s.latch
+p.bs.s.latch:
+  %p.bs.s.after = add nuw i64 %p.bs.s, 16
+  br label %p.bs.s.head
+p.bs.s.done:
+  br label %p.bs.v.latch
+p.bs.v.latch:
+  %p.bs.v.after = add nuw i64 %p.bs.v, 1
+  br label %p.bs.v.head
+p.bs.v.done:
+  br label %p.pb.enter
+p.pb.enter:
+  br label %p.pb.head
+p.pb.head:
+  %p.pb = phi i64 [ 32, %p.pb.enter ], [ %p.pb.after, %p.pb.latch ]
+  %p.pb.more = icmp ult i64 %p.pb, 40
+  br i1 %p.pb.more, label %p.pb.body, label %p.pb.done
+p.pb.body:
+  %p.pb.from.offset = mul nuw i64 %p.pb, 4
+  %p.pb.from = getelementptr i8, ptr %p.b, i64 %p.pb.from.offset
+  %p.pb.to.offset = mul nuw i64 %p.pb, 64
+  %p.pb.to = getelementptr i8, ptr %b.pack, i64 %p.pb.to.offset
+  %p.pb.n0.s0 = load float, ptr %p.pb.from, align 4
+  %p.pb.n0.v1 = insertelement <16 x float> zeroinitializer, float %p.pb.n0.s0, i32 0
+  %p.pb.n0.p1 = getelementptr i8, ptr %p.pb.from, i64 160
+  %p.pb.n0.s1 = load float, ptr %p.pb.n0.p1, align 4
+  %p.pb.n0.v2 = insertelement <16 x float> %p.pb.n0.v1, float %p.pb.n0.s1, i32 1
+  %p.pb.n0.p2 = getelementptr i8, ptr %p.pb.from, i64 320
+  %p.pb.n0.s2 = load float, ptr %p.pb.n0.p2, align 4
+  %p.pb.n0.v3 = insertelement <16 x float> %p.pb.n0.v2, float %p.pb.n0.s2, i32 2
+  %p.pb.n0.p3 = getelementptr i8, ptr %p.pb.from, i64 480
+  %p.pb.n0.s3 = load float, ptr %p.pb.n0.p3, align 4
+  %p.pb.n0.v4 = insertelement <16 x float> %p.pb.n0.v3, float %p.pb.n0.s3, i32 3
+  %p.pb.n0.p4 = getelementptr i8, ptr %p.pb.from, i64 640
+  %p.pb.n0.s4 = load float, ptr %p.pb.n0.p4, align 4
+  %p.pb.n0.v5 = insertelement <16 x float> %p.pb.n0.v4, float %p.pb.n0.s4, i32 4
+  %p.pb.n0.p5 = getelementptr i8, ptr %p.pb.from, i64 800
+  %p.pb.n0.s5 = load float, ptr %p.pb.n0.p5, align 4
+  %p.pb.n0.v6 = insertelement <16 x float> %p.pb.n0.v5, float %p.pb.n0.s5, i32 5
+  %p.pb.n0.p6 = getelementptr i8, ptr %p.pb.from, i64 960
+  %p.pb.n0.s6 = load float, ptr %p.pb.n0.p6, align 4
+  %p.pb.n0.v7 = insertelement <16 x float> %p.pb.n0.v6, float %p.pb.n0.s6, i32 6
+  %p.pb.n0.p7 = getelementptr i8, ptr %p.pb.from, i64 1120
+  %p.pb.n0.s7 = load float, ptr %p.pb.n0.p7, align 4
+  %p.pb.n0.v8 = insertelement <16 x float> %p.pb.n0.v7, float %p.pb.n0.s7, i32 7
+  %p.pb.n0.p8 = getelementptr i8, ptr %p.pb.from, i64 1280
+  %p.pb.n0.s8 = load float, ptr %p.pb.n0.p8, align 4
+  %p.pb.n0.v9 = insertelement <16 x float> %p.pb.n0.v8, float %p.pb.n0.s8, i32 8
+  %p.pb.n0.p9 = getelementptr i8, ptr %p.pb.from, i64 1440
+  %p.pb.n0.s9 = load float, ptr %p.pb.n0.p9, align 4
+  %p.pb.n0.v10 = insertelement <16 x float> %p.pb.n0.v9, float %p.pb.n0.s9, i32 9
+  %p.pb.n0.p10 = getelementptr i8, ptr %p.pb.from, i64 1600
+  %p.pb.n0.s10 = load float, ptr %p.pb.n0.p10, align 4
+  %p.pb.n0.v11 = insertelement <16 x float> %p.pb.n0.v10, float %p.pb.n0.s10, i32 10
+  %p.pb.n0.p11 = getelementptr i8, ptr %p.pb.from, i64 1760
+  %p.pb.n0.s11 = load float, ptr %p.pb.n0.p11, align 4
+  %p.pb.n0.v12 = insertelement <16 x float> %p.pb.n0.v11, float %p.pb.n0.s11, i32 11
+  %p.pb.n0.p12 = getelementptr i8, ptr %p.pb.from, i64 1920
+  %p.pb.n0.s12 = load float, ptr %p.pb.n0.p12, align 4
+  %p.pb.n0.v13 = insertelement <16 x float> %p.pb.n0.v12, float %p.pb.n0.s12, i32 12
+  %p.pb.n0.p13 = getelementptr i8, ptr %p.pb.from, i64 2080
+  %p.pb.n0.s13 = load float, ptr %p.pb.n0.p13, align 4
+  %p.pb.n0.v14 = insertelement <16 x float> %p.pb.n0.v13, float %p.pb.n0.s13, i32 13
+  %p.pb.n0.p14 = getelementptr i8, ptr %p.pb.from, i64 2240
+  %p.pb.n0.s14 = load float, ptr %p.pb.n0.p14, align 4
+  %p.pb.n0.v15 = insertelement <16 x float> %p.pb.n0.v14, float %p.pb.n0.s14, i32 14
+  %p.pb.n0.p15 = getelementptr i8, ptr %p.pb.from, i64 2400
+  %p.pb.n0.s15 = load float, ptr %p.pb.n0.p15, align 4
+  %p.pb.n0 = insertelement <16 x float> %p.pb.n0.v15, float %p.pb.n0.s15, i32 15
+  store <16 x float> %p.pb.n0, ptr %p.pb.to, align 64
+  br label %p.pb.latch
+p.pb.latch:
+  %p.pb.after = add nuw i64 %p.pb, 1
+  br label %p.pb.head
+p.pb.done:
 
   ; ---- mainloop: register tiles, from the top to the bottom
   br label %p.i.enter
@@ -489,26 +489,26 @@ j.done:
   ; ---- the panel at the right edge
   %r.b = getelementptr i8, ptr %b, i64 2560
   ; ---- prologue: pack it
-  br label %r.pb.enter
-r.pb.enter:
-  br label %r.pb.head
-r.pb.head:
-  %r.pb = phi i64 [ 0, %r.pb.enter ], [ %r.pb.after, %r.pb.latch ]
-  %r.pb.more = icmp ult i64 %r.pb, 40
-  br i1 %r.pb.more, label %r.pb.body, label %r.pb.done
-r.pb.body:
-  %r.pb.from.offset = mul nuw i64 %r.pb, 4
-  %r.pb.from = getelementptr i8, ptr %r.b, i64 %r.pb.from.offset
-  %r.pb.to.offset = mul nuw i64 %r.pb, 64
-  %r.pb.to = getelementptr i8, ptr %b.pack, i64 %r.pb.to.offset
-  %r.pb.n0.s0 = load float, ptr %r.pb.from, align 4
-  %r.pb.n0 = insertelement <16 x float> zeroinitializer, float %r.pb.n0.s0, i32 0
-  store <16 x float> %r.pb.n0, ptr %r.pb.to, align 64
-  br label %r.pb.latch
-r.pb.latch:
-  %r.pb.after = add nuw i64 %r.pb, 1
-  br label %r.pb.head
-r.pb.done:
+  br label %r.pg.enter
+r.pg.enter:
+  br label %r.pg.head
+r.pg.head:
+  %r.pg = phi i64 [ 0, %r.pg.enter ], [ %r.pg.after, %r.pg.latch ]
+  %r.pg.more = icmp ult i64 %r.pg, 40
+  br i1 %r.pg.more, label %r.pg.body, label %r.pg.done
+r.pg.body:
+  %r.pg.from.offset = mul nuw i64 %r.pg, 4
+  %r.pg.from = getelementptr i8, ptr %r.b, i64 %r.pg.from.offset
+  %r.pg.to.offset = mul nuw i64 %r.pg, 64
+  %r.pg.to = getelementptr i8, ptr %b.pack, i64 %r.pg.to.offset
+  %r.pg.n0.s0 = load float, ptr %r.pg.from, align 4
+  %r.pg.n0 = insertelement <16 x float> zeroinitializer, float %r.pg.n0.s0, i32 0
+  store <16 x float> %r.pg.n0, ptr %r.pg.to, align 64
+  br label %r.pg.latch
+r.pg.latch:
+  %r.pg.after = add nuw i64 %r.pg, 1
+  br label %r.pg.head
+r.pg.done:
 
   ; ---- mainloop: register tiles, from the top to the bottom
   br label %r.i.enter

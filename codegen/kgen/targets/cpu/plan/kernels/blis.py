@@ -275,9 +275,7 @@ class BlisPlan(TiledPlan):
 
     @property
     def b_whole(self) -> str:
-        """K of the current block in whole vectors."""
-        if self.depth_varies:
-            return "%b.whole"
+        """K of a block in whole vectors, where it is the same in all."""
         return str(self._whole(min(self.spec.k, self.schedule.kc)))
 
     @property
@@ -286,9 +284,13 @@ class BlisPlan(TiledPlan):
         lengths = (min(self.spec.k, self.schedule.kc), self.spec.k % self.schedule.kc)
         return any(length % self.compute.count for length in lengths)
 
-    @property
-    def b_transpose(self) -> PanelTranspose:
-        return PanelTranspose(size=self.b_width, stride=self.b_strides[2], pack_row=self.b_pack_row)
+    def b_transpose(self, column: PanelVector) -> PanelTranspose:
+        return PanelTranspose(
+            size=self.b_width,
+            valid=column.valid,
+            stride=self.b_strides[2],
+            pack_row=self.b_pack_row,
+        )
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:

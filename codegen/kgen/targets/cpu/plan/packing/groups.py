@@ -245,10 +245,14 @@ class GroupsPlan(MatmulPlan):
             step=self.b_packed.bytes,
         )
 
-    @property
-    def b_transpose(self) -> PanelTranspose:
+    def b_transpose(self, column: PanelVector) -> PanelTranspose:
         """Of groups, where they lie side by side along K."""
-        return PanelTranspose(size=self.b_width, stride=self.b_strides[2], pack_row=self.b_pack_row)
+        return PanelTranspose(
+            size=self.b_width,
+            valid=column.valid,
+            stride=self.b_strides[2],
+            pack_row=self.b_pack_row,
+        )
 
     @property
     def groups_transposed(self) -> str:

@@ -27,6 +27,12 @@ class PanelVector:
         return self.valid == 0
 
     @property
+    def is_transposed(self) -> bool:
+        """Whether registers transpose it, where B lies along K: by a shuffle a row and stage, where
+        to gather the columns one by one takes one for each."""
+        return self.valid >= self.count.bit_length()
+
+    @property
     def masked(self) -> int:
         """`valid` for a masked load, 0 for a whole vector."""
         return self.valid if self.valid < self.count else 0
@@ -85,10 +91,12 @@ class PanelTranspose:
     """`size` columns of B and as many steps of K, which lie side by side in each column.
 
     `stride` and `pack_row` are the bytes from one column to the next in B, and from one step to the
-    next in packed B.
+    next in packed B. Of the columns `valid` exist; the last of them stands for the others, whose
+    sums nobody reads.
     """
 
     size: int
+    valid: int
     stride: int
     pack_row: int
 
@@ -99,15 +107,17 @@ class PanelTranspose:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        return transpose_sides(self.size, self.stride, self.pack_row)
+        return transpose_sides(self.size, self.valid, self.stride, self.pack_row)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
         return transpose_stages(self.size)
 
 
-def transpose_sides(size: int, stride: int, pack_row: int) -> tuple[Side, ...]:
-    return tuple(Side(index=i, start=i * stride, to=i * pack_row) for i in range(size))
+def transpose_sides(size: int, valid: int, stride: int, pack_row: int) -> tuple[Side, ...]:
+    return tuple(
+        Side(index=i, start=min(i, valid - 1) * stride, to=i * pack_row) for i in range(size)
+    )
 
 
 def transpose_stages(count: int) -> tuple[Stage, ...]:

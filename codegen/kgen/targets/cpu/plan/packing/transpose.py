@@ -34,7 +34,7 @@ class RegisterTranspose:
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        return transpose_sides(self.size, self.stride, self.pack_row)
+        return transpose_sides(self.size, self.size, self.stride, self.pack_row)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
