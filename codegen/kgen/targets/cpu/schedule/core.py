@@ -146,6 +146,11 @@ class Core:
         """Products of bf16 in pairs are faster than those of f32: two for each multiply-add."""
         return 2 * self.pairs > self.multiply_adds.get(64, 0)
 
+    @property
+    def gains_by_half_pairs(self) -> bool:
+        """So are they in vectors of which half is used, than those of f32 in half vectors."""
+        return self.gains_by_pairs and 2 * self.pairs > self.multiply_adds.get(32, 0)
+
 
 def _server(
     name: str, loads: Mapping[int, float], clock: float, *, finds_rows: bool = True

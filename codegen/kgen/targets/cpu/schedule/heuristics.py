@@ -21,14 +21,11 @@ from kgen.targets.cpu.plan.kernels.dot import GROUP_BYTES, must_pack_a, must_pac
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.schedule.amx_blocks import amx_matmul, in_place, ranked_on_tiles
 from kgen.targets.cpu.schedule.blocking import Packing, blocks, enough_tasks, register_tile
+from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows.outer import fits_outer, is_outer, outer_matmul
 from kgen.targets.cpu.schedule.few_rows.packed import bytes_ahead, level_ahead
 from kgen.targets.cpu.schedule.few_rows.panels import panels_matmul
-from kgen.targets.cpu.schedule.few_rows.place import (
-    STREAM_ROWS,
-    gains_by_pairs,
-    streams,
-)
+from kgen.targets.cpu.schedule.few_rows.place import STREAM_ROWS, streams
 from kgen.targets.cpu.schedule.few_rows.streams import packed_stream, packs_stream, stream_matmul
 from kgen.targets.cpu.schedule.few_rows.walked import packs_rows_of_a, packs_rows_that_meet
 from kgen.targets.cpu.schedule.inner import inner_matmul, uses_inner
@@ -36,7 +33,9 @@ from kgen.targets.cpu.schedule.limbs import limbs_matmul, uses_limbs
 from kgen.targets.cpu.schedule.rowwise import elementwise_schedule, rowwise_schedule
 from kgen.targets.cpu.schedule.ways import blis_matmul, every_way, only_way, ranked
 
-#: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs.
+#: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs, but on cores
+#: that gain by half vectors of pairs (64 x 8 x 256 2.9 us, 1.5 in pairs; 8 x 256 x 255, whose last
+#: pair is not whole, 5.2 and 3.1; Zen 5).
 DOT_ROWS, DOT_COLUMNS = 8, 8
 #: Rows that a tile in 16 registers has at most: of more, each would interleave B for itself (6 x
 #: 1024 x 1024 in s8 takes 113 us so, 82 if B is packed, 8 x 512 x 512 26 and 22; AVX2, Zen 5).
@@ -52,7 +51,10 @@ def uses_dot(spec: Matmul, target: Target) -> bool:
     dot = dot_for(spec.dtype, target)
     if dot is None or spec.dtype is DType.S8 or is_outer(spec, target):
         return dot is not None
-    if not gains_by_pairs(target) and spec.m >= WIDENED_ROWS:
+    core = core_of(target)
+    if core.gains_by_half_pairs:
+        return True
+    if not core.gains_by_pairs and spec.m >= WIDENED_ROWS:
         return spec.n < WIDENED_COLUMNS and spec.n > DOT_COLUMNS
     few = spec.m <= DOT_ROWS and must_pack_b(spec, dot) and not spec.layout.b_transposed
     return spec.n > DOT_COLUMNS and (not few or bool(spec.constant))
