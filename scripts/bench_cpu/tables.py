@@ -57,6 +57,8 @@ TILES_ROOF = (*ROOF, "tiles")
 MODELS = ("numpy", "torch", "onednn")
 MODELS_PACKED = ("torch-mkl", "torch-onednn", "onednn-packed")
 GEMV_ROWS, GEMV_SIDE = (1, 2, 4, 8, 16), 4096
+#: A router of 8 experts, heads of a few classes, and pairs of columns.
+COLUMNS = ((64, 4, 256), (256, 8, 1024), (1024, 2, 768), (4096, 10, 512), (16, 2, 768))
 #: Of a step of a decoder, rows by N x K: a matrix of a large one, and one of SmolLM2-135M's.
 NARROW = (((1, 4), (4096, 4096)), ((1,), (1536, 576)))
 
@@ -87,7 +89,7 @@ def _has_few_rows(spec: Matmul) -> bool:
 
 def tables(quick: bool = False) -> list[Table]:
     """All of them, in the order of the document."""
-    found = [*_products(), *_fused(), _gemv(), _narrow(), *streams()]
+    found = [*_products(), *_fused(), _gemv(), _columns(), _narrow(), *streams()]
     if quick:
         found = [_quick(table) for table in found]
     return [
@@ -206,6 +208,20 @@ def _gemv() -> Table:
             *_matmuls(ends, dtype=DType.BF16, constant=(Operand.B,)),
         ],
         peers=("torch",),
+        ceilings=ROOF,
+    )
+
+
+def _columns() -> Table:
+    return Table(
+        name="columns",
+        title="Few columns: B transposed for inner products",
+        specs=[
+            *_matmuls(COLUMNS, dtype=DType.F32),
+            *_matmuls(COLUMNS[:2], dtype=DType.F32, layout=Layout.NT),
+            *_matmuls(COLUMNS[:2], dtype=DType.F32, constant=(Operand.B,)),
+        ],
+        peers=("numpy", "torch", "onednn"),
         ceilings=ROOF,
     )
 

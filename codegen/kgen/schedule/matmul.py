@@ -346,9 +346,10 @@ class LimbsMatmul(CpuMatmul):
 @frozen
 class InnerMatmul(CpuMatmul):
     """Inner products of mr rows of A with nr columns of B, vectors along all of K (kc = k),
-    `unroll` of them at a time, for operands whose K lies side by side; nothing is packed. Where K
-    is cut into blocks, what `prefetch` tiles behind read of B is fetched meanwhile, into the cache
-    of `level` 1 or 2."""
+    `unroll` of them at a time, for operands whose K lies side by side; pack_b: for a B whose few
+    columns do, which is transposed. Where K is cut into blocks, what `prefetch` tiles behind read
+    of B is fetched meanwhile, and where out has more rows than columns or B is transposed, what a
+    tile so many below reads of A; into the cache of `level` 1 or 2."""
 
     mainloop: ClassVar[str] = "inner"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})

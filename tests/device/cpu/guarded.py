@@ -76,6 +76,9 @@ def product(target: Target, random: Random) -> Matmul:
         m, n, k = random.randint(1, 16), random.randint(500, 700), random.randint(500, 700)
     dtype = random.choice(FAMILY.dtypes(Matmul.op, target))
     layout = random.choice(list(Layout))
+    if random.random() < 0.1:
+        # Columns so few that B is transposed.
+        n, k, layout = random.randint(1, 9), random.randint(1, 300), Layout.NN
     padding = [random.choice((0, 0, random.randint(1, 9))) for _ in range(3)]
     out = random.choice(OUTPUTS[dtype])
     finishes = out is not DType.S32

@@ -45,8 +45,24 @@ def test_each_line_of_the_next_tiles_is_fetched_once(
     )
     planned = plan(Matmul(m=1, n=64, k=256, dtype=dtype, layout=Layout.NT), target, schedule)
     assert isinstance(planned, InnerPlan) and planned.k_blocked
-    assert [planned.fetches_at(chain) for chain in planned.chains] == once
+    assert [planned.fetches_at(chain, dtype) for chain in planned.chains] == once
     assert planned.next_offsets == (256 * dtype.itemsize,)
+
+
+def test_rows_of_the_tile_below_are_fetched() -> None:
+    """Where out has more rows than columns, and only there."""
+    schedule = InnerMatmul(
+        mr=2, nr=2, mc=8, kc=64, nc=16, pack_a=False, pack_b=False, prefetch=1, level=1
+    )
+    for m, n, fetched in ((8, 6, 2), (6, 8, 0)):
+        spec = Matmul(m=m, n=n, k=64, dtype=DType.F32, lda=100, layout=Layout.NT)
+        planned = plan(spec, "x86-64-v4", schedule)
+        assert isinstance(planned, InnerPlan)
+        text = pipeline.source(planned).text
+        loop = text[text.index(f"@{planned.tile.name}(") : text.index("elements of each sum")]
+        assert loop.count("call void @llvm.prefetch") == fetched
+        offsets = [planned.next_row(row) for row in planned.tile.rows]
+        assert offsets == ([800, 1200] if fetched else [0, 400])
 
 
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64-neon"])

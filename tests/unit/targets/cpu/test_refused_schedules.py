@@ -139,9 +139,10 @@ def test_inner_products_that_do_not_fit() -> None:
     assert plan(spec, "x86-64-v4", good)
     assert plan(spec, "x86-64-v4", good.override(kc=32))
     for changed, message in (
-        (good.override(pack_b=1), "try pack_a=0, pack_b=0, kc=64"),
-        (good.override(kc=48), "try pack_a=0, pack_b=0, kc=64"),
-        (good.override(kc=8), "whole steps of 16; try pack_a=0, pack_b=0, kc=64"),
+        (good.override(pack_b=1), "take pack_b=0"),
+        (good.override(pack_a=1), "try pack_a=0, kc=64"),
+        (good.override(kc=48), "try pack_a=0, kc=64"),
+        (good.override(kc=8), "whole steps of 16 .*; try pack_a=0, kc=64"),
         (good.override(nc=51), "try nc=64"),
         (good.override(unroll=2), "needs 53 vector registers"),
     ):
@@ -149,6 +150,23 @@ def test_inner_products_that_do_not_fit() -> None:
             plan(spec, "x86-64-v4", changed)
     with pytest.raises(ScheduleError, match="take layout nt"):
         plan(Matmul(m=8, n=100, k=64, dtype=DType.F32), "x86-64-v4", good)
+
+
+def test_transposed_columns_that_do_not_fit() -> None:
+    spec = Matmul(m=8, n=6, k=64, dtype=DType.F32)
+    good = InnerMatmul(mr=2, nr=2, mc=8, kc=64, nc=16, pack_a=False, pack_b=True)
+    assert plan(spec, "x86-64-v4", good)
+    for changed, message in (
+        (good.override(pack_b=0), "or pack_b=1"),
+        (good.override(kc=32), "try pack_a=0, kc=64"),
+        (good.override(nc=4), "try nc=6"),
+    ):
+        with pytest.raises(ScheduleError, match=message):
+            plan(spec, "x86-64-v4", changed)
+    packed = Matmul(m=8, n=9, k=64, dtype=DType.F32, constant=("b",))
+    assert plan(packed, "x86-64-v4", good)
+    with pytest.raises(ScheduleError, match="more than the 8 columns of a packed panel"):
+        plan(packed, "x86-64-v3", good)
 
 
 def test_stream_tasks() -> None:

@@ -17,7 +17,8 @@ from kgen.schedule import (
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.amx.tiles import tile_product
-from kgen.targets.cpu.plan.kernels.dot import GROUP_BYTES, must_pack_a, must_pack_b
+from kgen.targets.cpu.plan.kernels.dot import COLUMNS, GROUP_BYTES, must_pack_a, must_pack_b
+from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner, may_transpose_b
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.schedule.amx_blocks import amx_matmul, in_place, ranked_on_tiles
 from kgen.targets.cpu.schedule.blocking import Packing, blocks, enough_tasks, register_tile
@@ -98,8 +99,12 @@ def alternatives(spec: Spec, target: Target) -> Iterator[Schedule]:
     that a rule passed over. Not all of them fit."""
     chosen = choose(spec, target)
     yield from (candidate.schedule for candidate in candidates(spec, target))
-    if not isinstance(spec, Matmul) or isinstance(chosen, AmxMatmul | InnerMatmul | LimbsMatmul):
+    if not isinstance(spec, Matmul) or isinstance(chosen, AmxMatmul | LimbsMatmul):
         return
+    if is_inner(spec) and isinstance(chosen, InnerMatmul):
+        return
+    if spec.n <= COLUMNS and may_transpose_b(spec, target):
+        yield inner_matmul(spec, target)
     if dot := dot_for(spec.dtype, target):
         yield dot_matmul(spec, target, dot)
     if spec.accumulate is not DType.F32:

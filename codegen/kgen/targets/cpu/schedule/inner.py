@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Mapping
 
 from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 from kgen.targets.cpu.plan.base import vector_for
-from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner, k_of_step, tile_registers
+from kgen.targets.cpu.plan.kernels.inner_vectors import (
+    is_inner,
+    k_of_step,
+    may_transpose_b,
+    tile_registers,
+)
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.schedule.block_sizes import balanced, rounded_up
 from kgen.targets.cpu.schedule.core import core_of
@@ -19,6 +26,8 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     is_near,
     walks_lines,
 )
+
+NEVER = sys.maxsize
 
 #: Up to this many rows or columns nothing is packed: both operands are multiplied as they lie.
 #: AMX tiles, whose B must be packed, pay from fewer rows on, if B is in the second-level cache.
@@ -50,6 +59,10 @@ WALKED_COLUMNS = {32: {2: 4, 3: 3, 5: 2}, 64: {6: 4, 8: 3}}
 WALKED_COLUMNS_FAR = {**WALKED_COLUMNS, 64: {3: 4, 8: 2}}
 #: The part of the first-level cache that a block of a tile's rows of A may take.
 WALKED_SHARE = {32: 3 / 8, 64: 2 / 3}
+#: Columns from which tiles fetch the rows of A that those below read, by the bytes of a vector:
+#: 1024 x 2 x 768 takes 59 us so and 102 without, from memory 132 and 205 (AVX2), with AVX-512 61
+#: and 77, 115 and 119, but 4096 x 1 x 256 71 and 58 (Zen 5).
+FETCHED_BY = {32: 1, 64: 2}
 #: Rows up to which all of K is one block, which fetches nothing, of a B that leaves some of the
 #: last-level cache, and from memory; and bytes below which a row is, too: 2 x 4096 x 4096
 #: takes 1.51 ms so, 2.06 in halves, 3 x 5120 x 640 147 and 209 us, but 7 x 5120 x 2304 in bf16 903
@@ -58,13 +71,25 @@ WALKED_WHOLE, WALKED_SHORT = {32: (1, 2), 64: (2, 3)}, 4096
 #: There, what is fetched goes to the first-level cache: 16 x 5120 x 2048 in bf16 takes 1.16 ms so,
 #: 1.43 into the second-level one, 4 rows of f32 on AVX2 gain 13 % (Zen 5).
 WALKED_LEVEL, LEVEL = 1, 2
+#: Bytes of a row of sums up to which a B that lies in rows, or comes packed, is transposed for
+#: inner products, and from how many vectors of K on, by the bytes of one: with AVX-512 64 x 4 x 256
+#: in f32 takes 2.3 us in tiles of a vector's columns and 0.8 so, 256 x 8 x 1024 37 and 20, but of
+#: K = 47 1.2 times as long; on AVX2 whole vectors of 8 columns gain nothing (Zen 5). Of fewer rows
+#: than FEW_ROWS, FEW_TIMES as many: 8 x 4 x 1024 takes 1.4 us and 0.7.
+TRANSPOSED: Mapping[int, Mapping[int, int]] = {
+    32: {16: 5, 24: 8, 32: NEVER, 40: 8, 48: 12},
+    64: {16: 1, 20: 2, 24: 4, 32: 5, 40: 7, 48: 16},
+}
+FEW_ROWS, FEW_TIMES = 32, 4
 #: Multiply-adds of a task, and tasks that keep the cores of a common machine busy to the end.
 TASK_WORK, ENOUGH_TASKS = 1 << 20, 32
 
 
 def uses_inner(spec: Spec, target: Target) -> bool:
-    if not isinstance(spec, Matmul) or not is_inner(spec):
+    if not isinstance(spec, Matmul):
         return False
+    if not is_inner(spec):
+        return transposes_b(spec, target)
     if spec.has_blocks:
         return True
     longer = max(spec.m, spec.n) * spec.k * spec.dtype.itemsize
@@ -76,34 +101,52 @@ def uses_inner(spec: Spec, target: Target) -> bool:
     return min(spec.m, spec.n) <= most
 
 
+def transposes_b(spec: Matmul, target: Target) -> bool:
+    """Its columns are so few, and K so long, that inner products are worth it."""
+    if not may_transpose_b(spec, target) or tile_product(spec.dtype, target):
+        return False
+    width, adds = target.limits["vector_bytes"], core_of(target).multiply_adds
+    if adds.get(width, 1) < adds.get(width // 2, 0):
+        width //= 2  # tiles of half a vector's columns are as fast there as those of whole ones
+    sums, vectors = spec.n * spec.accumulate.itemsize, spec.k // k_of_step(spec, target)
+    table = TRANSPOSED.get(width, {})
+    least = next((found for most, found in table.items() if sums <= most), NEVER)
+    return vectors >= least * (FEW_TIMES if spec.m < FEW_ROWS else 1)
+
+
 def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
-    """Tasks are blocks of the longer side of out, the other side in all of them."""
+    """Tasks are blocks of the longer side of out, the other side in all of them; of rows where B is
+    transposed."""
     mr, nr, kc, prefetch = (walked if walks_inner(spec, target) else followed)(spec, target)
     count = vector_for(target, spec.accumulate, spec.n).count
     mc, nc = rounded_up(spec.m, mr), rounded_up(spec.n, nr)
     # Half of the stack: every width of a block is rounded up to whole vectors.
     sums = target.limits["stack_bytes"] // 2 // spec.accumulate.itemsize
-    if spec.m > spec.n:
+    packs_b = not is_inner(spec)
+    if packs_b or spec.m > spec.n:
         longest = min(task_length(spec.m, spec.n * spec.k), sums // rounded_up(nc, count))
-        if nc > nr:
-            # Each panel of columns reads the block of A, from the second-level cache.
-            row = spec.k * spec.dtype.itemsize
-            longest = min(longest, max(target.limits["l2_bytes"] // 2 // row, 1))
-        mc = min(mc, rounded_up(longest, mr))
+        # Each panel of columns reads the rows of A, which stay in the first-level cache if they are
+        # those of one tile: 4096 x 16 x 512 in f32 takes 317 us so, 429 in blocks of 128 rows and
+        # 378 of 8, on AVX2 611, 727 and 679 (Zen 5).
+        mc = mr if nc > nr else min(mc, rounded_up(longest, mr))
     else:
         longest = min(task_length(spec.n, spec.m * spec.k), sums // mc)
         nc = min(nc, rounded_up(longest, math.lcm(nr, count)))
     unroll = chains(spec, target, mr, nr)
     return InnerMatmul(
-        mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=False, pack_b=False, unroll=unroll,
+        mr=mr, nr=nr, mc=mc, kc=kc, nc=nc, pack_a=False, pack_b=packs_b, unroll=unroll,
         prefetch=prefetch, level=WALKED_LEVEL if core_of(target).walks_rows else LEVEL,
     )  # fmt: skip
 
 
 def followed(spec: Matmul, target: Target) -> tuple[int, int, int, int]:
-    """mr, nr and K of a block, and how often what the next tile reads of B is asked for."""
+    """mr, nr and K of a block, and how often what the next tile reads of the longer side is asked
+    for."""
     mr, nr = inner_tile(spec, target)
-    kc = k_block(spec, target, mr, nr) if spec.m <= spec.n else spec.k
+    if spec.m > spec.n or not is_inner(spec):
+        columns = FETCHED_BY.get(target.limits["vector_bytes"], NEVER)
+        return mr, nr, spec.k, int(core_of(target).walks_rows and spec.n >= columns)
+    kc = k_block(spec, target, mr, nr)
     return mr, nr, kc, PREFETCH_FOUND if core_of(target).finds_rows else PREFETCH
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
-from kgen.spec import Matmul
+from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, access, locality, vector_for
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
@@ -142,6 +142,10 @@ class InnerPlan(StartsPlan, TiledPlan):
         """The tiles fetch what follows by themselves."""
         return False
 
+    @property
+    def fetches(self) -> bool:
+        return self.k_blocked or self.next_rows > 0
+
     # -- columns, a stream each ----------------------------------------------------------------
 
     @property
@@ -168,15 +172,25 @@ class InnerPlan(StartsPlan, TiledPlan):
         """Bytes in B from a tile's columns to those that it fetches, of the same block of K: once
         if other tiles do as well."""
         tiles = self.schedule.prefetch if self.row_tiles == 1 else min(self.schedule.prefetch, 1)
-        return tuple((i + 1) * self.b_strides[2] for i in range(tiles))
+        return tuple((i + 1) * self.b_column for i in range(tiles))
+
+    @property
+    def next_rows(self) -> int:
+        """Tiles fetch the rows of A so many tiles below, where those are the longer side."""
+        down = self.spec.m > self.spec.n or self.transposes_b
+        return self.schedule.prefetch if down and not self.k_blocked else 0
+
+    def next_row(self, row: Row) -> int:
+        """Bytes from a tile's corner in A to the row that is fetched for one of its rows."""
+        return row.a + self.next_rows * self.schedule.mr * self.a_m
 
     @property
     def next_locality(self) -> int:
         return locality(self.schedule.level)
 
-    def fetches_at(self, chain: Chain) -> bool:
-        """Once for each line that a step reads."""
-        return chain.at * self.spec.b_type.itemsize % LINE_BYTES == 0
+    def fetches_at(self, chain: Chain, dtype: DType) -> bool:
+        """Once for each line that a step reads of rows or columns of that type."""
+        return chain.at * dtype.itemsize % LINE_BYTES == 0
 
     def tile_spread(self, tile: Tile) -> str:
         """The columns left over at the right are side by side."""
@@ -249,7 +263,7 @@ class InnerPlan(StartsPlan, TiledPlan):
             width,
             count=1,
             a_stride=self.a_m,
-            b_step=self.b_strides[2],
+            b_step=self.b_column,
             out_strides=(self.acc_row, self.accumulator_bytes),
         )
 
@@ -298,8 +312,15 @@ def plan_inner(
     if not is_inner(spec):
         raise ScheduleError(
             f"an inner schedule takes A and B whose k lies side by side, not {spec.key}; "
-            "take layout nt and no constant"
+            "take layout nt and no constant, or pack_b=1"
         )
+    return inner_plan(spec, target, schedule, planned)
+
+
+def inner_plan(
+    spec: Matmul, target: Target, schedule: InnerMatmul, planned: type[InnerPlan]
+) -> InnerPlan:
+    """The same, however B lies."""
     along, sums = vector_along(spec, target)
     step = k_of_step(spec, target) * schedule.unroll
     if spec.accumulate.is_integer and dot_for(spec.dtype, target) is None:
@@ -307,12 +328,13 @@ def plan_inner(
             f"inner products of {spec.dtype} need an instruction that {target.name} lacks; "
             "use CpuMatmul"
         )
-    cut = spec.k % schedule.kc == 0 and schedule.kc % step == 0 and not spec.has_blocks
-    if schedule.pack_a or schedule.pack_b or not (schedule.kc == spec.k or cut):
+    cut = spec.k % schedule.kc == 0 and schedule.kc % step == 0
+    cut &= not (spec.has_blocks or schedule.pack_b)
+    if schedule.pack_a or not (schedule.kc == spec.k or cut):
         raise ScheduleError(
-            f"pack_a={schedule.pack_a:d}, pack_b={schedule.pack_b:d}, kc={schedule.kc}: inner "
-            f"products pack nothing and take all of k, or equal blocks of whole steps of {step}; "
-            f"try pack_a=0, pack_b=0, kc={spec.k}"
+            f"pack_a={schedule.pack_a:d}, kc={schedule.kc}: inner products pack no A and take all "
+            f"of k, or equal blocks of whole steps of {step} where B is not packed either; try "
+            f"pack_a=0, kc={spec.k}"
         )
     compute = vector_for(target, finishing_type(spec), spec.n)
     plan = planned(

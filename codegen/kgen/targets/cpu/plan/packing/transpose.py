@@ -1,4 +1,4 @@
-"""In-register transposes of A, 16 bytes wide: read along M, transposed, packed along K."""
+"""In-register transposes, 16 bytes wide: of A read along M, or B along N, packed along K."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ TRANSPOSE_BYTES = 16
 class RegisterTranspose:
     """As many rows as a row has elements.
 
-    `stride` and `pack_row` are the bytes from one row to the next in A and in packed A; `packed`
-    is a transposed row there.
+    `stride` and `pack_row` are the bytes from one row to the next in the matrix and where it is
+    packed; `packed` is a transposed row there.
     """
 
     access: Access
@@ -42,13 +42,15 @@ class RegisterTranspose:
 
 
 def register_transpose(
-    dtype: DType, *, packed: str, stride: int, pack_row: int
+    dtype: DType, *, stride: int, pack_row: int, packed: str = ""
 ) -> RegisterTranspose:
-    """`packed` is LLVM's type of an element of packed A."""
-    compute = Vector(count=TRANSPOSE_BYTES // dtype.itemsize, scalar="float")
+    """`packed` is LLVM's type of a packed element, if not the stored one."""
+    access = Access(
+        dtype=dtype, compute=Vector(count=TRANSPOSE_BYTES // dtype.itemsize, scalar="float")
+    )
     return RegisterTranspose(
-        access=Access(dtype=dtype, compute=compute),
-        packed=compute.of(packed),
+        access=access,
+        packed=access.stored.of(packed) if packed else access.stored,
         stride=stride,
         pack_row=pack_row,
     )

@@ -63,6 +63,16 @@ class TiledPlan(MatmulPlan):
     def packs_b(self) -> bool:
         return self.schedule.pack_b
 
+    @property
+    def transposes_b(self) -> bool:
+        """All of it is transposed before the tiles, not panel by panel."""
+        return False
+
+    @property
+    def b_column(self) -> int:
+        """Bytes of B, as panels are taken from it, from one column to the next."""
+        return self.b_strides[2]
+
     # -- what stays packed from one task to the next -------------------------------------------
 
     @property

@@ -1,0 +1,115 @@
+"""Products whose B has few columns: it is transposed first, for inner products."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+
+from kgen.schedule import InnerMatmul
+from kgen.spec import DType, Epilogue, Layout, Matmul
+from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.plan.kernels.inner_transposed import InnerTransposedPlan
+from kgen.targets.cpu.plan.kernels.inner_vectors import k_of_step
+from kgen_runtime.backends.cpu import workers as cpu_workers
+from kgen_runtime.backends.cpu.workers import Job
+from tests.device.cpu.cpu_support import check, here, load, require_qemu, target
+
+TARGETS = ("x86-64", "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "aarch64-neon")
+
+
+def transposing(spec: Matmul) -> InnerMatmul:
+    """Tiles of rows and columns that leave some of both over."""
+    nr = min(spec.n, 2)
+    return InnerMatmul(
+        mr=2, nr=nr, mc=6, kc=spec.k, nc=-(-spec.n // 4) * 4, pack_a=False, pack_b=True
+    )
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F64, DType.F16, DType.BF16])
+def test_columns_of_every_type(name: str, dtype: DType) -> None:
+    """Fewer columns than a transpose has, as many, and more; the same of K; rows that are longer
+    than there are columns."""
+    if name.startswith("aarch64"):
+        require_qemu()
+    found = target(name) if name.startswith("aarch64") else here(name)
+    for m, n, k, ldb in (
+        (13, 1, 40, 3),
+        (7, 2, 33, 2),
+        (5, 3, 70, 3),
+        (9, 4, 64, 5),
+        (14, 7, 131, 7),
+        (6, 8, 8, 8),
+        (3, 11, 29, 13),
+        (1, 2, 1, 2),
+        (2, 6, 3, 6),
+        (4, 16, 65, 16),
+    ):
+        spec = Matmul(m=m, n=n, k=k, dtype=dtype, ldb=ldb, epilogue=(Epilogue.BIAS,))
+        check(spec, found, transposing(spec))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(
+    ("dtype", "b_dtype"),
+    [
+        (DType.F32, None),
+        (DType.F64, None),
+        (DType.BF16, None),
+        (DType.F32, DType.BF16),
+    ],
+)
+def test_packed_columns(name: str, dtype: DType, b_dtype: DType | None) -> None:
+    """In one panel, alone or in pairs, of which the last may be half."""
+    if name.startswith("aarch64"):
+        require_qemu()
+    found = target(name) if name.startswith("aarch64") else here(name)
+    most = found.limits["vector_bytes"] // dtype.itemsize if dtype is not DType.BF16 else 4
+    for m, n, k in ((13, 1, 40), (7, 2, 33), (9, 3, 131), (3, 4, 64), (4, 11, 65), (1, 2, 1)):
+        spec = Matmul(m=m, n=min(n, most), k=k, dtype=dtype, b_dtype=b_dtype, constant=("b",))
+        check(spec, found, transposing(spec))
+
+
+@pytest.mark.parametrize("constant", [(), ("b",)])
+def test_several_matrices_in_several_tasks(constant: tuple[str, ...]) -> None:
+    """The first task of each matrix transposes its B, and the first that a thread takes."""
+    found = here("x86-64-v3")
+    spec = Matmul(m=41, n=3, k=64, dtype=DType.F32, batch=2)
+    if constant:
+        spec = dataclasses.replace(spec, batch=1, constant=("b",))
+    schedule = transposing(spec)
+    check(spec, found, schedule)
+    ready = load(spec, found, schedule)
+    random = np.random.default_rng(0)
+    entry = ready.kernel.entries[0]
+    sizes = ready.entry.sizes
+    a, b = (random.standard_normal(sizes[name] // 4).astype(np.float32) for name in ("a", "b"))
+    whole, parts = np.zeros((2, sizes["out"] // 4), np.float32)
+    assert entry.tasks == 7 * spec.batch
+    ready.run({"a": a.ctypes.data, "b": b.ctypes.data, "out": whole.ctypes.data})
+    code = cpu_workers.code()
+    job = Job(entry.address, entry.tasks, [x.ctypes.data for x in (a, b, parts)])
+    cuts = (0, 1, 3, 7, 9, 12, 14)[: 4 if constant else None]
+    for begin, end in reversed(list(itertools.pairwise(cuts))):
+        code.tasks(job.address, begin, end)
+    assert whole.all()
+    assert np.array_equal(whole, parts)
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"])
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F64, DType.BF16])
+def test_few_columns_are_transposed(name: str, dtype: DType) -> None:
+    """If K is long, and A's rows lie along it."""
+    found = target(name)
+    spec = Matmul(m=64, n=2, k=512, dtype=dtype)
+    planned = FAMILY.plan(spec, found, FAMILY.choose(spec, found))
+    assert isinstance(planned, InnerTransposedPlan)
+    for other in (
+        Matmul(m=64, n=2, k=k_of_step(spec, found) - 1, dtype=dtype),
+        Matmul(m=64, n=64, k=512, dtype=dtype),
+        Matmul(m=64, n=2, k=512, dtype=dtype, layout=Layout.TN),
+    ):
+        assert not isinstance(FAMILY.choose(other, found), InnerMatmul)
