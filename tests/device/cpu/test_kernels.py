@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kgen.schedule import CpuMatmul, InnerMatmul
+from kgen.schedule import CpuMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
+from kgen.targets.cpu.schedule.inner import inner_matmul
 from tests.device.cpu.cpu_support import check, here, require_qemu, target
 from tests.specs import relu_of, softmax_of
 
@@ -70,13 +71,12 @@ def test_inner_products(spec: Matmul) -> None:
     """K lies side by side in both operands: one step and several, what is left of K, both sides."""
     for name in ("native", "x86-64-v3", "x86-64"):
         found = here(name)
-        assert isinstance(FAMILY.choose(spec, found), InnerMatmul)
-        check(spec, found)
+        check(spec, found, inner_matmul(spec, found))
 
 
 def test_inner_products_of_tiles_with_edges() -> None:
     spec = Matmul(m=5, n=70, k=83, dtype=DType.F32, layout=Layout.NT)
-    schedule = FAMILY.choose(spec, found := here("x86-64-v3"))
+    schedule = inner_matmul(spec, found := here("x86-64-v3"))
     for mr, nr, unroll in ((2, 3, 1), (1, 2, 4), (4, 1, 2)):
         tile = {"mr": mr, "nr": nr, "unroll": unroll, "mc": 2 * mr, "nc": 24}
         check(spec, found, schedule.override(**tile))

@@ -113,3 +113,16 @@ def test_few_columns_are_transposed(name: str, dtype: DType) -> None:
         Matmul(m=64, n=2, k=512, dtype=dtype, layout=Layout.TN),
     ):
         assert not isinstance(FAMILY.choose(other, found), InnerMatmul)
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+def test_inner_products_of_a_short_k_are_tiles(name: str) -> None:
+    """Where K lies side by side in both, too: sums of a few products are not worth folding."""
+    found = target(name)
+    for m, n in ((4, 700), (16, 700), (700, 6), (700, 16)):
+        spec = Matmul(m=m, n=n, k=16, dtype=DType.F32, layout=Layout.NT)
+        assert not isinstance(FAMILY.choose(spec, found), InnerMatmul)
+        longer = dataclasses.replace(spec, k=4096, lda=4096, ldb=4096)
+        assert isinstance(FAMILY.choose(longer, found), InnerMatmul)
+    one = Matmul(m=1, n=700, k=16, dtype=DType.F32, layout=Layout.NT)
+    assert isinstance(FAMILY.choose(one, found), InnerMatmul)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
 
 from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Layout, Matmul, Spec
@@ -26,8 +25,7 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     is_near,
     walks_lines,
 )
-
-NEVER = sys.maxsize
+from kgen.targets.cpu.schedule.inner_short import is_short
 
 #: Up to this many rows or columns nothing is packed: both operands are multiplied as they lie.
 #: AMX tiles, whose B must be packed, pay from fewer rows on, if B is in the second-level cache.
@@ -71,16 +69,6 @@ WALKED_WHOLE, WALKED_SHORT = {32: (1, 2), 64: (2, 3)}, 4096
 #: There, what is fetched goes to the first-level cache: 16 x 5120 x 2048 in bf16 takes 1.16 ms so,
 #: 1.43 into the second-level one, 4 rows of f32 on AVX2 gain 13 % (Zen 5).
 WALKED_LEVEL, LEVEL = 1, 2
-#: Bytes of a row of sums up to which a B that lies in rows, or comes packed, is transposed for
-#: inner products, and from how many vectors of K on, by the bytes of one: with AVX-512 64 x 4 x 256
-#: in f32 takes 2.3 us in tiles of a vector's columns and 0.8 so, 256 x 8 x 1024 37 and 20, but of
-#: K = 47 1.2 times as long; on AVX2 whole vectors of 8 columns gain nothing (Zen 5). Of fewer rows
-#: than FEW_ROWS, FEW_TIMES as many: 8 x 4 x 1024 takes 1.4 us and 0.7.
-TRANSPOSED: Mapping[int, Mapping[int, int]] = {
-    32: {16: 5, 24: 8, 32: NEVER, 40: 8, 48: 12},
-    64: {16: 1, 20: 2, 24: 4, 32: 5, 40: 7, 48: 16},
-}
-FEW_ROWS, FEW_TIMES = 32, 4
 #: Multiply-adds of a task, and tasks that keep the cores of a common machine busy to the end.
 TASK_WORK, ENOUGH_TASKS = 1 << 20, 32
 
@@ -95,6 +83,8 @@ def uses_inner(spec: Spec, target: Target) -> bool:
     longer = max(spec.m, spec.n) * spec.k * spec.dtype.itemsize
     tiles = tile_product(spec.dtype, target) and longer <= target.limits["l2_bytes"]
     most = FEW_WITH_TILES if tiles else FEW
+    if is_short(spec, target):
+        return False
     if spec.accumulate.is_integer:
         # B, which is longer, is the one that an instruction takes for unsigned.
         return spec.m <= min(spec.n, most) and dot_for(spec.dtype, target) is not None
@@ -102,16 +92,8 @@ def uses_inner(spec: Spec, target: Target) -> bool:
 
 
 def transposes_b(spec: Matmul, target: Target) -> bool:
-    """Its columns are so few, and K so long, that inner products are worth it."""
-    if not may_transpose_b(spec, target) or tile_product(spec.dtype, target):
-        return False
-    width, adds = target.limits["vector_bytes"], core_of(target).multiply_adds
-    if adds.get(width, 1) < adds.get(width // 2, 0):
-        width //= 2  # tiles of half a vector's columns are as fast there as those of whole ones
-    sums, vectors = spec.n * spec.accumulate.itemsize, spec.k // k_of_step(spec, target)
-    table = TRANSPOSED.get(width, {})
-    least = next((found for most, found in table.items() if sums <= most), NEVER)
-    return vectors >= least * (FEW_TIMES if spec.m < FEW_ROWS else 1)
+    """Its columns are few, and K is long."""
+    return spec.n <= FEW and may_transpose_b(spec, target) and not is_short(spec, target)
 
 
 def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
@@ -144,7 +126,7 @@ def followed(spec: Matmul, target: Target) -> tuple[int, int, int, int]:
     for."""
     mr, nr = inner_tile(spec, target)
     if spec.m > spec.n or not is_inner(spec):
-        columns = FETCHED_BY.get(target.limits["vector_bytes"], NEVER)
+        columns = FETCHED_BY.get(target.limits["vector_bytes"], sys.maxsize)
         return mr, nr, spec.k, int(core_of(target).walks_rows and spec.n >= columns)
     kc = k_block(spec, target, mr, nr)
     return mr, nr, kc, PREFETCH_FOUND if core_of(target).finds_rows else PREFETCH
