@@ -32,6 +32,7 @@ from kgen.targets.cpu.schedule.few_rows.walked import packs_rows_of_a, packs_row
 from kgen.targets.cpu.schedule.inner import inner_matmul, uses_inner
 from kgen.targets.cpu.schedule.limbs import limbs_matmul, uses_limbs
 from kgen.targets.cpu.schedule.rowwise import elementwise_schedule, rowwise_schedule
+from kgen.targets.cpu.schedule.short import short_matmul
 from kgen.targets.cpu.schedule.ways import blis_matmul, every_way, only_way, ranked
 
 #: Up to this many rows or columns bf16 is widened and multiplied as f32, not in pairs, but on cores
@@ -138,6 +139,8 @@ def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:
         start_bytes=GROUP_BYTES * dot.b_is_unsigned,
         extra_registers=int(packs_b and not must_pack_b(spec, dot)),
     )
+    if short := short_matmul(spec, target, packing, dot):
+        return in_groups(short)
     mr, nr = register_tile(spec, target, packing, dot)
     schedule = in_groups(blocks(spec, target, mr, nr, packing))
     schedule = enough_tasks(spec, schedule, mr, has_starts=dot.b_is_unsigned)

@@ -9,7 +9,7 @@ from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx.tiles import tile_product
-from kgen.targets.cpu.plan.base import vector_for
+from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
 from kgen.targets.cpu.plan.kernels.inner_vectors import (
     is_inner,
     k_of_step,
@@ -69,6 +69,8 @@ WALKED_WHOLE, WALKED_SHORT = {32: (1, 2), 64: (2, 3)}, 4096
 #: There, what is fetched goes to the first-level cache: 16 x 5120 x 2048 in bf16 takes 1.16 ms so,
 #: 1.43 into the second-level one, 4 rows of f32 on AVX2 gain 13 % (Zen 5).
 WALKED_LEVEL, LEVEL = 1, 2
+#: The part of the stack that a transposed B may take.
+TRANSPOSED_SHARE = 3 / 4
 #: Multiply-adds of a task, and tasks that keep the cores of a common machine busy to the end.
 TASK_WORK, ENOUGH_TASKS = 1 << 20, 32
 
@@ -92,8 +94,15 @@ def uses_inner(spec: Spec, target: Target) -> bool:
 
 
 def transposes_b(spec: Matmul, target: Target) -> bool:
-    """Its columns are few, and K is long."""
-    return spec.n <= FEW and may_transpose_b(spec, target) and not is_short(spec, target)
+    """Its columns are few, and K is long, but not so long that the copy has no room."""
+    fits = transposed_bytes(spec) <= int(TRANSPOSED_SHARE * target.limits["stack_bytes"])
+    few = fits and spec.n <= FEW and may_transpose_b(spec, target)
+    return few and not is_short(spec, target)
+
+
+def transposed_bytes(spec: Matmul) -> int:
+    """At most, with what a column is rounded up to and kept apart by."""
+    return spec.n * (spec.k * spec.b_type.itemsize + 2 * LINE_BYTES)
 
 
 def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
@@ -102,9 +111,10 @@ def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
     mr, nr, kc, prefetch = (walked if walks_inner(spec, target) else followed)(spec, target)
     count = vector_for(target, spec.accumulate, spec.n).count
     mc, nc = rounded_up(spec.m, mr), rounded_up(spec.n, nr)
-    # Half of the stack: every width of a block is rounded up to whole vectors.
-    sums = target.limits["stack_bytes"] // 2 // spec.accumulate.itemsize
     packs_b = not is_inner(spec)
+    room = target.limits["stack_bytes"] - packs_b * transposed_bytes(spec)
+    # Half of it: every width of a block is rounded up to whole vectors.
+    sums = max(room, 0) // 2 // spec.accumulate.itemsize
     if packs_b or spec.m > spec.n:
         longest = min(task_length(spec.m, spec.n * spec.k), sums // rounded_up(nc, count))
         # Each panel of columns reads the rows of A, which stay in the first-level cache if they are

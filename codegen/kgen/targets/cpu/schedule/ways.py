@@ -39,6 +39,7 @@ from kgen.targets.cpu.schedule.few_rows.place import (
 from kgen.targets.cpu.schedule.few_rows.slices import in_slices
 from kgen.targets.cpu.schedule.few_rows.streams import stream_matmul
 from kgen.targets.cpu.schedule.few_rows.walked import packs_rows_of_a, walks_stream
+from kgen.targets.cpu.schedule.short import short_matmul
 
 #: A B that leaves the second-level cache is packed if it is used by more rows than this: 128 rows
 #: lose 4 % by packing, 1024 gain 8 % (Zen 4).
@@ -52,6 +53,9 @@ NARROW_TILES = 3
 NARROW_LEAST, NARROW_K, NARROW_COLUMNS = 12, 64, (1024, 512, 256)
 #: Rows up to which a B narrower than A is widened wherever it is multiplied; for more, once.
 NARROW_IN_PLACE = 16
+#: Rows that use a B often enough to pack it where K is short (17 x 1000 x 2 takes 1.2 times as long
+#: packed; Zen 5).
+SHORT_PACK_ROWS = 32
 #: Seconds under which a task is not cut for the sake of more than two.
 TASK_SECONDS = 100e-6
 #: As many products, each of several tasks, or more come out even.
@@ -75,7 +79,11 @@ def only_way(spec: Matmul, target: Target) -> CpuMatmul | None:
         widened = spec.dtype is not spec.accumulate
         stream = stream_matmul(spec, target, packs_a=widened or packs_rows_of_a(spec, target))
         return in_slices(spec, stream)
-    return None
+    widened = spec.dtype is not spec.accumulate
+    packs_b = widened or spec.layout.b_transposed or spec.m >= SHORT_PACK_ROWS
+    packs_b &= not spec.constant
+    packing = Packing(a=widened, b=packs_b, itemsize=spec.accumulate.itemsize)
+    return short_matmul(spec, target, packing)
 
 
 def ranked(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
