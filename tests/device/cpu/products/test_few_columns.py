@@ -63,13 +63,12 @@ def test_columns_of_every_type(name: str, dtype: DType) -> None:
     ],
 )
 def test_packed_columns(name: str, dtype: DType, b_dtype: DType | None) -> None:
-    """In one panel, alone or in pairs, of which the last may be half."""
+    """In one panel and several, alone or in pairs, of which the last may be half."""
     if name.startswith("aarch64"):
         require_qemu()
     found = target(name) if name.startswith("aarch64") else here(name)
-    most = found.limits["vector_bytes"] // dtype.itemsize if dtype is not DType.BF16 else 4
     for m, n, k in ((13, 1, 40), (7, 2, 33), (9, 3, 131), (3, 4, 64), (4, 11, 65), (1, 2, 1)):
-        spec = Matmul(m=m, n=min(n, most), k=k, dtype=dtype, b_dtype=b_dtype, constant=("b",))
+        spec = Matmul(m=m, n=n, k=k, dtype=dtype, b_dtype=b_dtype, constant=("b",))
         check(spec, found, transposing(spec))
 
 
@@ -113,6 +112,17 @@ def test_few_columns_are_transposed(name: str, dtype: DType) -> None:
         Matmul(m=64, n=2, k=512, dtype=dtype, layout=Layout.TN),
     ):
         assert not isinstance(FAMILY.choose(other, found), InnerMatmul)
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4", "x86-64-v4+bf16"])
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F64, DType.BF16])
+def test_a_schedule_of_few_columns_fits(name: str, dtype: DType) -> None:
+    """Whatever K is, and if B comes packed in several panels."""
+    found = target(name)
+    for m, n, k in itertools.product((2, 70), range(1, 17), (3, 200, 4096, 65505)):
+        spec = Matmul(m=m, n=n, k=k, dtype=dtype)
+        for given in (spec, dataclasses.replace(spec, constant=("b",))):
+            assert FAMILY.plan(given, found, FAMILY.choose(given, found))
 
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])

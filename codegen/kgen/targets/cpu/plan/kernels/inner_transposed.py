@@ -1,5 +1,5 @@
-"""Inner products with a B of few columns, which lie side by side in each of its rows, or in one
-packed panel: it is transposed first, once for all rows of A.
+"""Inner products with a B of few columns, which lie side by side in each of its rows, or in packed
+panels: it is transposed first, once for all rows of A.
 
 Register tiles would have the columns in a vector, most of which stays empty; along K it is full.
 """
@@ -12,13 +12,39 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR
-from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.kernels.inner import InnerPlan, inner_plan
-from kgen.targets.cpu.plan.kernels.inner_vectors import may_transpose_b
+from kgen.targets.cpu.plan.kernels.inner_vectors import may_transpose_b, panel_columns
 from kgen.targets.cpu.plan.packing.panel import Side
 from kgen.targets.cpu.plan.packing.transpose import RegisterTranspose, register_transpose
 from kgen.targets.cpu.plan.vectors import Access
 from kgen_runtime.values import frozen
+
+
+@frozen
+class Columns:
+    """`count` columns of B, side by side in `steps` of K, and how many are `there` at all in each;
+    `start` and `to` are bytes in B and where it is transposed, by transposes of `size` columns and
+    steps; a step is `row` columns from the next."""
+
+    name: str
+    count: int
+    there: int
+    start: int
+    to: int
+    steps: int
+    size: int
+    row: int
+
+    @property
+    def overlap(self) -> bool:
+        """There are as many as a transpose has: the last ones overlap those before."""
+        return min(self.count, self.steps) >= self.size
+
+    @property
+    def whole(self) -> int:
+        """Steps in whole transposes, whose rows all end inside B."""
+        past = -(-max(self.size - self.there, 0) // self.row)
+        return max(self.steps - past, 0) // self.size * self.size
 
 
 @frozen
@@ -54,7 +80,7 @@ class InnerTransposedPlan(InnerPlan):
 
     @property
     def b_width(self) -> int:
-        return COLUMNS if self.dot else super().b_width
+        return panel_columns(self.spec, self.target)
 
     @property
     def b_depth(self) -> int:
@@ -92,32 +118,32 @@ class InnerTransposedPlan(InnerPlan):
         return self.spec.n * self.b_column
 
     @property
-    def b_transpose(self) -> RegisterTranspose | None:
-        """None where there are too few steps for one."""
-        found = register_transpose(self.moved.dtype, stride=self.b_between, pack_row=self.b_column)
-        return found if self.b_steps >= found.size else None
+    def b_transpose(self) -> RegisterTranspose:
+        return register_transpose(self.moved.dtype, stride=self.b_between, pack_row=self.b_column)
 
     @property
-    def columns_overlap(self) -> bool:
-        """There are as many as a transpose has: the last ones overlap those before."""
-        return self.b_transpose is not None and self.spec.n >= self.b_transpose.size
-
-    @property
-    def b_steps_whole(self) -> int:
-        """In whole transposes, whose rows all end inside B, however few columns it has."""
-        if self.b_transpose is None:
-            return 0
-        size, step = self.b_transpose.size, self.b_between // self.moved.itemsize
-        past = -(-max(size - self.spec.n, 0) // step)
-        return max(self.b_steps - past, 0) // size * size
-
-    @property
-    def b_sides(self) -> tuple[Side, ...]:
-        """The columns, of which each becomes a row."""
-        size = self.moved.itemsize
+    def b_parts(self) -> tuple[Columns, ...]:
+        """Where they lie side by side: all of them, or those of each packed panel."""
+        n, size = self.spec.n, self.moved.itemsize
+        width = self.b_width if self.b_is_packed else n
         return tuple(
-            Side(index=i, start=i * size, to=i * self.b_column) for i in range(self.spec.n)
+            Columns(
+                name=f"b{first // width}",
+                count=min(width, n - first),
+                there=width,
+                start=first * self.b_strides[2] if self.b_is_packed else first * size,
+                to=first * self.b_column,
+                steps=self.b_steps,
+                size=self.b_transpose.size,
+                row=self.b_between // size,
+            )
+            for first in range(0, n, width)
         )
+
+    def b_sides(self, part: Columns) -> tuple[Side, ...]:
+        """Its columns, of which each becomes a row."""
+        size = self.moved.itemsize
+        return tuple(Side(index=i, start=i * size, to=i * self.b_column) for i in range(part.count))
 
     @property
     def b_block(self) -> str:
@@ -134,7 +160,7 @@ class InnerTransposedPlan(InnerPlan):
 
 
 def plan_inner_transposed(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan:
-    """Raises ScheduleError as plan_inner does, and where B has more columns than a panel."""
+    """Raises ScheduleError as plan_inner does."""
     if not may_transpose_b(spec, target):
         raise ScheduleError(
             f"an inner schedule with pack_b=1 transposes rows of B, and k lies side by side in A, "
@@ -145,10 +171,4 @@ def plan_inner_transposed(spec: Matmul, target: Target, schedule: InnerMatmul) -
             f"nc={schedule.nc} is less than n={spec.n}: an inner schedule with pack_b=1 transposes "
             f"all columns; try nc={spec.n}"
         )
-    plan = inner_plan(spec, target, schedule, InnerTransposedPlan)
-    if plan.b_is_packed and spec.n > plan.b_width:
-        raise ScheduleError(
-            f"n={spec.n} is more than the {plan.b_width} columns of a packed panel, as an inner "
-            "schedule with pack_b=1 takes; use CpuMatmul"
-        )
-    return plan
+    return inner_plan(spec, target, schedule, InnerTransposedPlan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import access, vector_for
+from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
@@ -24,13 +25,20 @@ def is_inner(spec: Matmul) -> bool:
 
 
 def may_transpose_b(spec: Matmul, target: Target) -> bool:
-    """K lies side by side in A, the columns of B in each of its rows, or in one panel."""
+    """K lies side by side in A, the columns of B in each of its rows, or in panels."""
     if spec.a_strides[2] != 1 or spec.has_blocks or spec.accumulate.is_integer:
         return False
     if not b_is_packed(spec):
         return spec.b_strides[2] == 1
     pairs = has_pairs(spec) or (spec.dtype is DType.BF16 and dot_for(spec.dtype, target))
     return bool(pairs) or (spec.b_dtype is None and spec.dtype in (DType.F32, DType.F64))
+
+
+def panel_columns(spec: Matmul, target: Target) -> int:
+    """Of a B that comes packed."""
+    if dot_for(spec.dtype, target):
+        return COLUMNS
+    return vector_for(target, finishing_type(spec), spec.n).count
 
 
 def k_of_step(spec: Matmul, target: Target) -> int:
