@@ -13,6 +13,7 @@ from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.inner_transposed import InnerTransposedPlan
 from kgen.targets.cpu.plan.kernels.inner_vectors import k_of_step
+from kgen.targets.cpu.schedule.inner import COLUMN_TILES, column_tile, inner_matmul
 from kgen_runtime.backends.cpu import workers as cpu_workers
 from kgen_runtime.backends.cpu.workers import Job
 from tests.device.cpu.cpu_support import check, here, load, require_qemu, target
@@ -123,6 +124,18 @@ def test_a_schedule_of_few_columns_fits(name: str, dtype: DType) -> None:
         spec = Matmul(m=m, n=n, k=k, dtype=dtype)
         for given in (spec, dataclasses.replace(spec, constant=("b",))):
             assert FAMILY.plan(given, found, FAMILY.choose(given, found))
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+def test_tiles_that_were_measured(name: str) -> None:
+    """They fit, whatever is left of rows and columns, and compute what others do."""
+    zen = dataclasses.replace(here(name), device="Zen 5")
+    for n in COLUMN_TILES[zen.limits["vector_bytes"]]:
+        for m, k in ((41, 300), (6, 70)):
+            spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, layout=Layout.NT)
+            schedule = inner_matmul(spec, zen)
+            assert m <= n or (schedule.mr, schedule.nr) == column_tile(spec, zen)
+            check(spec, zen, schedule)
 
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])

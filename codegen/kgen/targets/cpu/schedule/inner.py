@@ -57,6 +57,15 @@ WALKED_COLUMNS = {32: {2: 4, 3: 3, 5: 2}, 64: {6: 4, 8: 3}}
 WALKED_COLUMNS_FAR = {**WALKED_COLUMNS, 64: {3: 4, 8: 2}}
 #: The part of the first-level cache that a block of a tile's rows of A may take.
 WALKED_SHARE = {32: 3 / 8, 64: 2 / 3}
+#: Tiles of rows and columns there, by the columns of out, of which the last tile has those that are
+#: left, as long as the rows stay in such a part of the first-level cache: 228 x 13 x 621 in f32
+#: takes 20 us so, 33 by tiles of 4 x 2, 500 x 6 x K 1.1 to 1.2 times as long by 3 x 3, in bf16 1.3
+#: to 1.5; on AVX2 500 x 8 x 300 1.2 by 2 x 2, 500 x 7 x 300 1.4 by 8 x 1 (Zen 5).
+COLUMN_TILES = {
+    32: dict.fromkeys((4, 7, 8, 10, 13, 14, 16), (6, 2)),
+    64: {**dict.fromkeys((6, 12), (4, 6)), **dict.fromkeys((13, 14), (5, 5))},
+}
+TILE_SHARE = 2 / 3
 #: Columns from which tiles fetch the rows of A that those below read, by the bytes of a vector:
 #: 1024 x 2 x 768 takes 59 us so and 102 without, from memory 132 and 205 (AVX2), with AVX-512 61
 #: and 77, 115 and 119, but 4096 x 1 x 256 71 and 58 (Zen 5).
@@ -136,6 +145,7 @@ def followed(spec: Matmul, target: Target) -> tuple[int, int, int, int]:
     for."""
     mr, nr = inner_tile(spec, target)
     if spec.m > spec.n or not is_inner(spec):
+        mr, nr = column_tile(spec, target) or (mr, nr)
         columns = FETCHED_BY.get(target.limits["vector_bytes"], sys.maxsize)
         return mr, nr, spec.k, int(core_of(target).walks_rows and spec.n >= columns)
     kc = k_block(spec, target, mr, nr)
@@ -215,6 +225,16 @@ def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:
 
     held, streams = min(tiles, key=cost)
     return (streams, held) if spec.m > spec.n else (held, streams)
+
+
+def column_tile(spec: Matmul, target: Target) -> tuple[int, int] | None:
+    """The one that was measured, if it was."""
+    found = COLUMN_TILES.get(target.limits["vector_bytes"], {}).get(spec.n)
+    if found is None or not core_of(target).walks_rows or spec.m < found[0]:
+        return None
+    near = found[0] * spec.k * spec.dtype.itemsize <= TILE_SHARE * target.limits["l1_bytes"]
+    registers = tile_registers(spec, target, *found, 1)
+    return found if near and registers <= target.limits["vector_registers"] else None
 
 
 def chains(spec: Matmul, target: Target, mr: int, nr: int) -> int:
