@@ -18,6 +18,7 @@ from kgen_runtime.backends.cpu import workers as cpu_workers
 from kgen_runtime.backends.cpu.workers import Job
 from tests.device.cpu.cpu_support import check, here, load, require_qemu, target
 
+DEVICES = ("Zen 5", "Golden Cove")
 TARGETS = ("x86-64", "x86-64-v3", "x86-64-v4", "x86-64-v4+bf16", "aarch64-neon")
 
 
@@ -120,10 +121,13 @@ def test_few_columns_are_transposed(name: str, dtype: DType) -> None:
 def test_a_schedule_of_few_columns_fits(name: str, dtype: DType) -> None:
     """Whatever K is, and if B comes packed in several panels."""
     found = target(name)
-    for m, n, k in itertools.product((2, 70), range(1, 17), (3, 200, 4096, 65505)):
+    for m, n, k in itertools.product((2, 5, 70), range(1, 17), (3, 4096, 65536)):
         spec = Matmul(m=m, n=n, k=k, dtype=dtype)
-        for given in (spec, dataclasses.replace(spec, constant=("b",))):
-            assert FAMILY.plan(given, found, FAMILY.choose(given, found))
+        packed = dataclasses.replace(spec, constant=("b",))
+        turned = dataclasses.replace(packed, layout=Layout.NT, ldb=k)
+        for given, device in itertools.product((spec, packed, turned), DEVICES):
+            one = dataclasses.replace(found, device=device)
+            assert FAMILY.plan(given, one, FAMILY.choose(given, one))
 
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])

@@ -167,7 +167,7 @@ def k_block(spec: Matmul, target: Target, mr: int, nr: int) -> int:
 def walks_inner(spec: Matmul, target: Target) -> bool:
     """Of several rows, as it was measured."""
     most = WALKED_MOST.get(target.limits["vector_bytes"], 0)
-    if not core_of(target).walks_rows or not 1 < spec.m <= min(spec.n, most):
+    if not (core_of(target).walks_rows and is_inner(spec) and 1 < spec.m <= min(spec.n, most)):
         return False
     plain = spec.dtype is spec.b_type and spec.layout is Layout.NT and not spec.has_blocks
     pairs = bool(dot_for(spec.dtype, target)) and walks_lines(target) and gains_by_pairs(target)

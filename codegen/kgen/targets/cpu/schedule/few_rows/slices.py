@@ -23,7 +23,7 @@ def in_slices(spec: Matmul, whole: CpuMatmul) -> CpuMatmul:
     in f32 takes two threads 1.0 times one's time without it (Golden Cove)."""
     is_whole = whole.mc >= spec.m and whole.nc >= spec.n and spec.batch == 1
     slices = slices_of(spec, whole.kc)
-    if not is_whole or slices < 2:
+    if not is_whole or whole.pack_b or slices < 2:
         return whole
     fields = {field.name: getattr(whole, field.name) for field in dataclasses.fields(whole)}
     return CpuSplitMatmul(**fields, split_k=slices)
