@@ -84,7 +84,7 @@ CASES = (
     Case(
         DROPS_NAN,
         "x86-64-v3",
-        f"matmul 14x24x9 f32 {RELU}",
+        f"matmul 14x24x40 f32 {RELU}",
         r"(finished_less_equal = fcmp )ole",
         r"\1ule",
         24,
