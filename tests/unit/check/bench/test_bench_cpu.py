@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from kgen.spec import DType, Matmul
+from kgen.spec import DType, Layout, Matmul
 from scripts import documents
-from scripts.bench_cpu import bars, cores, explain, report, summary, tune_gap
+from scripts.bench_cpu import bars, cores, explain, report, summary, survey, tune_gap
 from scripts.bench_cpu.bars import BARS, LEAST, MEAN, MOST
 from scripts.bench_cpu.judge import Bar, Statistic, judge
 from scripts.bench_cpu.kinds import (
@@ -419,3 +421,16 @@ def test_reading_from_memory_is_a_ceiling_of_its_own() -> None:
     lines = report.ceiling_lines(Results(machine="x", tables=found), known)
     words = "reading what few rows times a B of 768x768 of f32 read, GB/s"
     assert lines[2:] == [f"| {words} | 120 |", f"| {words}, from memory | 40 |"]
+
+
+def test_random_products_are_the_same_by_the_same_seed() -> None:
+    """Of every size, neither too small to be timed through Python nor too large to be many."""
+    layouts = [Layout.NN, Layout.NT]
+    found, again = (
+        list(itertools.islice(survey.shapes(Random(3), DType.F32, layouts), 300)) for _ in range(2)
+    )
+    assert found == again
+    assert {spec.layout for spec in found} == set(layouts)
+    assert all(survey.LEAST <= spec.flops <= survey.MOST for spec in found)
+    for sizes in ({s.m for s in found}, {s.n for s in found}, {s.k for s in found}):
+        assert min(sizes) <= 4 and 1024 in sizes and max(sizes) <= survey.LARGEST

@@ -104,7 +104,8 @@ def alternatives(spec: Spec, target: Target) -> Iterator[Schedule]:
         return
     if is_inner(spec) and isinstance(chosen, InnerMatmul):
         return
-    if spec.n <= COLUMNS and may_transpose_b(spec, target):
+    few = spec.n <= COLUMNS and may_transpose_b(spec, target)
+    if few or (is_inner(spec) and min(spec.m, spec.n) <= COLUMNS):
         yield inner_matmul(spec, target)
     if dot := dot_for(spec.dtype, target):
         yield dot_matmul(spec, target, dot)

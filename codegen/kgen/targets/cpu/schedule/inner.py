@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import sys
 
 from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.amx.tiles import tile_product
-from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
+from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.kernels.inner_vectors import (
+    column_bytes,
     is_inner,
     k_of_step,
     may_transpose_b,
@@ -25,7 +25,7 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     is_near,
     walks_lines,
 )
-from kgen.targets.cpu.schedule.inner_short import is_short
+from kgen.targets.cpu.schedule.inner_short import NEVER, is_short
 
 #: Up to this many rows or columns nothing is packed: both operands are multiplied as they lie.
 #: AMX tiles, whose B must be packed, pay from fewer rows on, if B is in the second-level cache.
@@ -104,14 +104,9 @@ def uses_inner(spec: Spec, target: Target) -> bool:
 
 def transposes_b(spec: Matmul, target: Target) -> bool:
     """Its columns are few, and K is long, but not so long that the copy has no room."""
-    fits = transposed_bytes(spec) <= int(TRANSPOSED_SHARE * target.limits["stack_bytes"])
+    fits = spec.n * column_bytes(spec) <= TRANSPOSED_SHARE * target.limits["stack_bytes"]
     few = fits and spec.n <= FEW and may_transpose_b(spec, target)
     return few and not is_short(spec, target)
-
-
-def transposed_bytes(spec: Matmul) -> int:
-    """At most, with what a column is rounded up to and kept apart by."""
-    return spec.n * (spec.k * spec.b_type.itemsize + 2 * LINE_BYTES)
 
 
 def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
@@ -121,7 +116,7 @@ def inner_matmul(spec: Matmul, target: Target) -> InnerMatmul:
     count = vector_for(target, spec.accumulate, spec.n).count
     mc, nc = rounded_up(spec.m, mr), rounded_up(spec.n, nr)
     packs_b = not is_inner(spec)
-    room = target.limits["stack_bytes"] - packs_b * transposed_bytes(spec)
+    room = target.limits["stack_bytes"] - packs_b * spec.n * column_bytes(spec)
     # Half of it: every width of a block is rounded up to whole vectors.
     sums = max(room, 0) // 2 // spec.accumulate.itemsize
     if packs_b or spec.m > spec.n:
@@ -146,7 +141,7 @@ def followed(spec: Matmul, target: Target) -> tuple[int, int, int, int]:
     mr, nr = inner_tile(spec, target)
     if spec.m > spec.n or not is_inner(spec):
         mr, nr = column_tile(spec, target) or (mr, nr)
-        columns = FETCHED_BY.get(target.limits["vector_bytes"], sys.maxsize)
+        columns = FETCHED_BY.get(target.limits["vector_bytes"], NEVER)
         return mr, nr, spec.k, int(core_of(target).walks_rows and spec.n >= columns)
     kc = k_block(spec, target, mr, nr)
     return mr, nr, kc, PREFETCH_FOUND if core_of(target).finds_rows else PREFETCH

@@ -251,10 +251,6 @@ class BlisPlan(TiledPlan):
         return self.schedule.kc * self.b_pack_row
 
     @property
-    def panel_vectors(self) -> int:
-        return self.schedule.nr // self.compute.count
-
-    @property
     def panel(self) -> tuple[PanelVector, ...]:
         return self._panel(self.schedule.nr)
 
@@ -285,12 +281,7 @@ class BlisPlan(TiledPlan):
         return any(length % self.compute.count for length in lengths)
 
     def b_transpose(self, column: PanelVector) -> PanelTranspose:
-        return PanelTranspose(
-            size=self.b_width,
-            valid=column.valid,
-            stride=self.b_strides[2],
-            pack_row=self.b_pack_row,
-        )
+        return column.transpose(self.b_strides[2], self.b_pack_row)
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:

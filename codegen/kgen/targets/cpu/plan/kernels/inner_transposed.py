@@ -10,10 +10,13 @@ from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.blis_pairs import PAIR
 from kgen.targets.cpu.plan.kernels.inner import InnerPlan, inner_plan
-from kgen.targets.cpu.plan.kernels.inner_vectors import may_transpose_b, panel_columns
+from kgen.targets.cpu.plan.kernels.inner_vectors import (
+    column_bytes,
+    may_transpose_b,
+    panel_columns,
+)
 from kgen.targets.cpu.plan.packing.panel import Side
 from kgen.targets.cpu.plan.packing.transpose import RegisterTranspose, register_transpose
 from kgen.targets.cpu.plan.vectors import Access
@@ -109,9 +112,7 @@ class InnerTransposedPlan(InnerPlan):
 
     @property
     def b_column(self) -> int:
-        """Whole lines, and one more, lest columns meet in few sets of a cache."""
-        lines = -(-self.b_steps * self.moved.itemsize // LINE_BYTES)
-        return (lines + 1) * LINE_BYTES
+        return column_bytes(self.spec)
 
     @property
     def b_pack_bytes(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import access, vector_for
+from kgen.targets.cpu.plan.base import LINE_BYTES, access, vector_for
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs
 from kgen.targets.cpu.plan.kernels.dot import COLUMNS
@@ -39,6 +39,12 @@ def panel_columns(spec: Matmul, target: Target) -> int:
     if dot_for(spec.dtype, target):
         return COLUMNS
     return vector_for(target, finishing_type(spec), spec.n).count
+
+
+def column_bytes(spec: Matmul) -> int:
+    """Of a transposed B, pairs that are not whole included: whole lines, and one more, lest columns
+    meet in few sets of a cache."""
+    return (-(-spec.k * spec.b_type.itemsize // LINE_BYTES) + 1) * LINE_BYTES
 
 
 def k_of_step(spec: Matmul, target: Target) -> int:

@@ -247,12 +247,7 @@ class GroupsPlan(MatmulPlan):
 
     def b_transpose(self, column: PanelVector) -> PanelTranspose:
         """Of groups, where they lie side by side along K."""
-        return PanelTranspose(
-            size=self.b_width,
-            valid=column.valid,
-            stride=self.b_strides[2],
-            pack_row=self.b_pack_row,
-        )
+        return column.transpose(self.b_strides[2], self.b_pack_row)
 
     @property
     def groups_transposed(self) -> str:

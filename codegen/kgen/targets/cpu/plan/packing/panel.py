@@ -32,6 +32,10 @@ class PanelVector:
         to gather the columns one by one takes one for each."""
         return self.valid >= self.count.bit_length()
 
+    def transpose(self, stride: int, pack_row: int) -> PanelTranspose:
+        """What it is transposed by, from columns `stride` bytes apart to steps `pack_row` bytes."""
+        return PanelTranspose(size=self.count, valid=self.valid, stride=stride, pack_row=pack_row)
+
     @property
     def masked(self) -> int:
         """`valid` for a masked load, 0 for a whole vector."""
