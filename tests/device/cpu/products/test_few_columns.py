@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 
+from kgen import pipeline
 from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
@@ -82,6 +83,7 @@ def test_several_matrices_in_several_tasks(constant: tuple[str, ...]) -> None:
     if constant:
         spec = dataclasses.replace(spec, batch=1, constant=("b",))
     schedule = transposing(spec)
+    assert "br i1 %packs" in pipeline.source(FAMILY.plan(spec, found, schedule)).text
     check(spec, found, schedule)
     ready = load(spec, found, schedule)
     random = np.random.default_rng(0)
