@@ -35,6 +35,7 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     walks_lines,
 )
 from kgen.targets.cpu.schedule.few_rows.slices import in_slices, slices_of
+from kgen.targets.cpu.schedule.few_rows.walked import walks_stream
 
 #: The part of the first-level cache that a panel of B may take.
 PANEL_SHARE = 0.75
@@ -109,7 +110,7 @@ def uses_panels(spec: Matmul, target: Target) -> bool:
         return False
     if spec.constant:
         return True
-    if core_of(target).walks_rows and not walks_lines(target):
+    if walks_stream(spec, target) and not walks_lines(target):
         return False
     _, vectors = _tile(spec, target)
     single_line = vectors * target.limits["vector_bytes"] <= LINE_BYTES

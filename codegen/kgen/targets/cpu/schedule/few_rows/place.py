@@ -27,6 +27,8 @@ STREAM_A_ROWS = 4
 #: the hardware is fast enough (Zen 4, f32: 1 x 768 x 3072 takes 108 us with none, 140 with one, 153
 #: with two; 2 x 2048 x 2048 530, 334 and 348).
 NEAR, HALF_NEAR = 3 / 8, 1 / 2
+#: The part of a B that stays there whatever else passes.
+SMALL = 1 / 8
 #: The part that an f32 B may have for some of it to stay where the hardware walks rows: 4 x 2560 x
 #: 2048 takes 453 us as if it stayed, 510 by pages, 3072 columns 642 both.
 WALKED_NEAR = 3 / 4

@@ -19,6 +19,7 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     NEAR,
     PAGE,
     PARTLY,
+    SMALL,
     TWICE,
     WALKED_NEAR,
     Place,
@@ -44,7 +45,8 @@ class Walk:
     """How rows of B are read: `parts` at once at most, by rows of A, each with another `part` of
     rows (1: side by side), in steps of so many `strips` at most; so many rows behind the current
     ones are fetched, `apart` rows from one to the next. `sums`: bytes of a row of sums, at most, if
-    fewer than there is room for. `level`, `halves`, `words`: see `OuterMatmul`."""
+    fewer than there is room for; `whole`: that is in the second-level cache, for rows that are
+    read from end to end. `level`, `halves`, `words`: see `OuterMatmul`."""
 
     parts: Mapping[int, int] = field(default_factory=lambda: {4: 4})
     part: int = 64
@@ -52,6 +54,7 @@ class Walk:
     prefetch: int = 0
     apart: int = 1
     sums: int = 0
+    whole: bool = False
     level: int = 2
     halves: bool = False
     words: bool = False
@@ -147,8 +150,19 @@ ONE_LINE, TWO_ROWS, EIGHT_LINES = (
 HALF_LINES = _beside(4, PAGE, 8, halves=True)
 HALF_PAIRS = _beside(4, PAGE, 16, halves=True)
 HALF_WORDS = _beside(2, PAGE, 16, halves=True, words=True)
-#: On cores that walk rows by themselves, by the part of the last-level cache that B has at most and
-#: by rows of A at most, where rows were measured to gain: called again and again on one B, and on
+#: On Zen 3 the hardware follows four rows of B, far enough apart, and loses by what is fetched
+#: besides, and side by side: 1 x 2048 x 2048 takes 460 us again and again and 840 from memory, 516
+#: and 1313 with the next row fetched, 1 x 4096 x 4096 3.0 and 3.1 ms, 4.3 and 4.4 with two, 2 x 2304
+#: x 768 185 and 396 us, 214 and 538 by six side by side, 3 x 2048 x 2048 652 and 1070, 750 and 2310
+#: by tiles. 3 x 5120 x 2048 takes 2.67 and 2.54 ms from end to end, 3.6 and 3.5 in halves. 4 rows
+#: by tiles where B stays in the last-level cache: 4 x 2048 x 2048 takes 629 and 1380 us so, 812 and
+#: 1240 by rows of B, but 4 x 768 x 768 75 and 240, 80 and 170.
+WHOLE = Walk(whole=True)
+_ZEN_3: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
+    Rows.HALVES: {SMALL: {4: WHOLE}, HALF_NEAR: {3: WHOLE}, math.inf: {4: WHOLE}},
+}
+#: By core that walks rows by itself, by the part of the last-level cache that B has at most and by
+#: rows of A at most, where rows were measured to gain: called again and again on one B, and on
 #: several in turn, of which no cache keeps any (Zen 5; of AVX-512, and both times, unless said).
 #:
 #: F32. 2 x 2304 x 768 takes 62 us by two rows of B, 70 by four; 4 x 3072 x 768 94 and 407 us by
@@ -174,7 +188,7 @@ HALF_WORDS = _beside(2, PAGE, 16, halves=True, words=True)
 #: S8. 3 x 4096 x 2048 takes 107 and 380 us by eight rows of B, 182 and 701 by tiles, 4 rows 215 and
 #: 338 us by four, 204 and 774 by tiles; 3 x 8192 x 4096 0.91 and 1.14 ms by four in half lines,
 #: 1.35 and 1.69 by tiles.
-WALKED: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
+_ZEN_5: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
     Rows.LINES: {
         NEAR: {
             1: Walk(),
@@ -224,13 +238,18 @@ WALKED: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
     },
     Rows.WORDS: {NEAR: {3: _words()}, math.inf: {1: ONE_WORD, 3: FEW_WORDS}},
 }
+WALKED: Mapping[str, Mapping[Rows, Mapping[float, Mapping[int, Walk]]]] = {
+    "Zen 3": _ZEN_3,
+    "Zen 5": _ZEN_5,
+}
 
 
 def walked(spec: Matmul, target: Target, kind: Rows) -> Walk | None:
     """On a core that walks rows, if that was measured for so many."""
-    if not core_of(target).walks_rows:
+    places = WALKED.get(core_of(target).name, {}).get(kind)
+    if places is None:
         return None
-    places, plain = WALKED[kind], spec.dtype is spec.b_type
+    plain = spec.dtype is spec.b_type
     parts = (part for part in places if plain and takes_part(spec, target, part))
     walks = places[next(parts, math.inf)]
     return next((walk for most, walk in walks.items() if spec.m <= most), None)
