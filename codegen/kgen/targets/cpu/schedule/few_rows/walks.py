@@ -152,11 +152,11 @@ HALF_PAIRS = _beside(4, PAGE, 16, halves=True)
 HALF_WORDS = _beside(2, PAGE, 16, halves=True, words=True)
 #: On Zen 3 the hardware follows four rows of B, far enough apart, and loses by what is fetched
 #: besides, and side by side: 1 x 2048 x 2048 takes 460 us again and again and 840 from memory, 516
-#: and 1313 with the next row fetched, 1 x 4096 x 4096 3.0 and 3.1 ms, 4.3 and 4.4 with two, 2 x 2304
-#: x 768 185 and 396 us, 214 and 538 by six side by side, 3 x 2048 x 2048 652 and 1070, 750 and 2310
-#: by tiles. 3 x 5120 x 2048 takes 2.67 and 2.54 ms from end to end, 3.6 and 3.5 in halves. 4 rows
-#: by tiles where B stays in the last-level cache: 4 x 2048 x 2048 takes 629 and 1380 us so, 812 and
-#: 1240 by rows of B, but 4 x 768 x 768 75 and 240, 80 and 170.
+#: and 1313 with the next row fetched, 1 x 4096 x 4096 3.0 and 3.1 ms, 4.3 and 4.4 with two, 2 x
+#: 2304 x 768 185 and 396 us, 214 and 538 by six side by side, 3 x 2048 x 2048 652 and 1070, 750 and
+#: 2310 by tiles. 3 x 5120 x 2048 takes 2.67 and 2.54 ms from end to end, 3.6 and 3.5 in halves. 4
+#: rows by tiles where B stays in the last-level cache: 4 x 2048 x 2048 takes 629 and 1380 us so,
+#: 812 and 1240 by rows of B, but 4 x 768 x 768 75 and 240, 80 and 170.
 WHOLE = Walk(whole=True)
 _ZEN_3: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
     Rows.HALVES: {SMALL: {4: WHOLE}, HALF_NEAR: {3: WHOLE}, math.inf: {4: WHOLE}},
