@@ -22,6 +22,7 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     streams,
     takes_blocks,
 )
+from kgen.targets.cpu.schedule.few_rows.walked import walks_stream
 from kgen.targets.cpu.schedule.few_rows.walks import Rows, Walk, made_of, walk_of, walked
 
 #: Up to so many rows of A by words, as more keep what is multiplied of A for too few rows of B (3 x
@@ -70,6 +71,8 @@ def is_outer(spec: Matmul, target: Target) -> bool:
         return False
     if walked(spec, target, made_of(rows, spec, target)):
         return not reads_panels_ahead(spec, target)
+    if walks_stream(spec, target):
+        return False
     if rows.taken is Taken.WORDS:
         return spec.m <= WORDS_ROWS and not core_of(target).finds_rows
     if takes_blocks(spec, target):

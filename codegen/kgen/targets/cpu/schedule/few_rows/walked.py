@@ -6,6 +6,7 @@ of A to the last, however far apart they lie; and pieces of them so long that me
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import field
@@ -55,7 +56,8 @@ class Streams:
     last-level cache, so that it comes from memory. `three`: of rows of three pages that stay there.
 
     Rows of less than `whole` columns, which end in the part `ends` of their last page or before,
-    are read whole, a part of K for each core; from memory alone unless `whole_near`."""
+    are read whole, a part of K for each core; from memory alone unless `whole_near`. `in_groups`:
+    with instructions that multiply pairs or fours of them."""
 
     least: int
     near: Mapping[int, Stream]
@@ -65,6 +67,7 @@ class Streams:
     whole: float = 0
     whole_near: bool = False
     ends: float = 3 / 4
+    in_groups: bool = False
 
 
 #: Pieces of rows that end within a page, or half of one, leave what the hardware fetches behind
@@ -76,6 +79,7 @@ _LOW_TILE = Stream(vectors=2, depth=16, columns=PAGE, packs_a=True)
 _IN_PLACE = Stream(vectors=2, depth=16, columns=HALF_PAGE, packs_a=False)
 _HALF_PAGE = Stream(vectors=2, depth=16, columns=HALF_PAGE, packs_a=True)
 _TWO_PAGES = Stream(vectors=2, depth=8, columns=2 * PAGE, packs_a=True)
+_WHOLE_ROWS = Streams(least=4, near={24: _TWO_PAGES}, whole=math.inf, whole_near=True, ends=1)
 #: By what is multiplied and the bytes of a vector; on Zen 5, pairs of bf16 and fours of s8 with
 #: AVX-512 alone.
 #:
@@ -106,9 +110,9 @@ _TWO_PAGES = Stream(vectors=2, depth=8, columns=2 * PAGE, packs_a=True)
 #: products. 32 x 1024 x 1024 is no faster than packed.
 STREAMS: Mapping[str, Mapping[tuple[DType, int], Streams]] = {
     "Zen 3": {
-        (DType.F32, 32): Streams(
-            least=4, near={24: _TWO_PAGES}, whole=math.inf, whole_near=True, ends=1
-        ),
+        (DType.F32, 32): _WHOLE_ROWS,
+        (DType.BF16, 32): dataclasses.replace(_WHOLE_ROWS, least=3, near={16: _TWO_PAGES}),
+        (DType.F16, 32): dataclasses.replace(_WHOLE_ROWS, least=1, near={12: _TWO_PAGES}),
     },
     "Zen 5": {
         (DType.F32, 32): Streams(
@@ -140,12 +144,14 @@ STREAMS: Mapping[str, Mapping[tuple[DType, int], Streams]] = {
                 32: Stream(vectors=2, depth=32, columns=2 * PAGE, packs_a=True),
             },
             three=_IN_PLACE,
+            in_groups=True,
         ),
         (DType.S8, 64): Streams(
             least=3,
             near={12: Stream(vectors=4, depth=16, columns=HALF_PAGE, packs_a=False)},
             far={12: Stream(vectors=4, depth=8, columns=HALF_PAGE, packs_a=False)},
             far_from=NEAR,
+            in_groups=True,
         ),
     },
 }
@@ -166,9 +172,10 @@ def walks_stream(spec: Matmul, target: Target) -> bool:
     streams = _streams(spec, target)
     if streams is None or not streams.least <= spec.m <= max(streams.near):
         return False
-    if spec.dtype is DType.BF16 and not gains_by_pairs(target):
-        return False
-    return spec.dtype is DType.F32 or bool(dot_for(spec.dtype, target))
+    if not streams.in_groups:
+        return True
+    pays = spec.dtype is not DType.BF16 or gains_by_pairs(target)
+    return pays and bool(dot_for(spec.dtype, target))
 
 
 def packs_rows_that_meet(spec: Matmul, target: Target) -> bool:

@@ -156,10 +156,14 @@ HALF_WORDS = _beside(2, PAGE, 16, halves=True, words=True)
 #: 2304 x 768 185 and 396 us, 214 and 538 by six side by side, 3 x 2048 x 2048 652 and 1070, 750 and
 #: 2310 by tiles. 3 x 5120 x 2048 takes 2.67 and 2.54 ms from end to end, 3.6 and 3.5 in halves. 4
 #: rows by tiles where B stays in the last-level cache: 4 x 2048 x 2048 takes 629 and 1380 us so,
-#: 812 and 1240 by rows of B, but 4 x 768 x 768 75 and 240, 80 and 170.
+#: 812 and 1240 by rows of B, but 4 x 768 x 768 75 and 240, 80 and 170. Of bf16 1 x 4096 x 4096
+#: takes 1.56 and 1.75 ms so, 3.3 and 3.4 by two rows with two fetched, 3 rows 2.27 and 2.75 ms by
+#: tiles, 2.5 and 2.8 by rows; of s8 2 rows 1.34 and 1.25 ms, 2.6 and 2.3 by tiles.
 WHOLE = Walk(whole=True)
 _ZEN_3: Mapping[Rows, Mapping[float, Mapping[int, Walk]]] = {
     Rows.HALVES: {SMALL: {4: WHOLE}, HALF_NEAR: {3: WHOLE}, math.inf: {4: WHOLE}},
+    Rows.BYTES: {math.inf: {2: WHOLE}},
+    Rows.WORDS: {math.inf: {2: WHOLE}},
 }
 #: By core that walks rows by itself, by the part of the last-level cache that B has at most and by
 #: rows of A at most, where rows were measured to gain: called again and again on one B, and on
