@@ -134,7 +134,9 @@ class Core:
     follows several rows of a matrix at once, and loses by what is fetched besides (4 x 2304 x 768
     in f32 takes 282 us without it and 345 with it, on AVX2 304 and 430; Golden Cove, where alone
     that was measured). `walks_rows`: the same of outer products and of panels of few rows alone (1
-    x 4096 x 4096 in f32 takes 1.1 ms without it and 1.8 with it, on AVX2 1.2 and 1.9; Zen 5)."""
+    x 4096 x 4096 in f32 takes 1.1 ms without it and 1.8 with it, on AVX2 1.2 and 1.9; Zen 5).
+    `reads_whole`: columns of a transposed B are best read from end to end, whatever the first-level
+    cache holds (layout nt: 16 x 2048 x 2048 in f32 takes 2.9 ms so, 3.4 in halves; Zen 3)."""
 
     name: str
     multiply_adds: Mapping[int, float]
@@ -146,6 +148,7 @@ class Core:
     pairs: float = 1
     finds_rows: bool = False
     walks_rows: bool = False
+    reads_whole: bool = False
 
     @property
     def gains_by_pairs(self) -> bool:
@@ -194,6 +197,7 @@ CORES: tuple[Core, ...] = (
         latency=4,
         clock=3.7e9,
         grid=ZEN_3_GRID,
+        reads_whole=True,
     ),
     Core(
         name="Zen 4",

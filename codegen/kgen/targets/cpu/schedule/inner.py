@@ -154,7 +154,8 @@ def k_block(spec: Matmul, target: Target, mr: int, nr: int) -> int:
     equal parts."""
     step = k_of_step(spec, target) * chains(spec, target, mr, nr)
     near = target.limits["l1_bytes"] // 2 // spec.dtype.itemsize
-    if spec.has_blocks or spec.m == 1 or spec.k * (mr + nr - 1) <= near:
+    fits = spec.k * (mr + nr - 1) <= near
+    if spec.has_blocks or spec.m == 1 or fits or core_of(target).reads_whole:
         return spec.k
     return equal_part(spec, min(near // mr, spec.k - 1), step)
 
