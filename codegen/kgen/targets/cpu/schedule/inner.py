@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Layout, Matmul, Spec
@@ -61,15 +62,23 @@ WALKED_SHARE = {32: 3 / 8, 64: 2 / 3}
 #: left, as long as the rows stay in such a part of the first-level cache: 228 x 13 x 621 in f32
 #: takes 20 us so, 33 by tiles of 4 x 2, 500 x 6 x K 1.1 to 1.2 times as long by 3 x 3, in bf16 1.3
 #: to 1.5; on AVX2 500 x 8 x 300 1.2 by 2 x 2, 500 x 7 x 300 1.4 by 8 x 1 (Zen 5).
-COLUMN_TILES = {
-    32: dict.fromkeys((4, 7, 8, 10, 13, 14, 16), (6, 2)),
-    64: {**dict.fromkeys((6, 12), (4, 6)), **dict.fromkeys((13, 14), (5, 5))},
+#: On Zen 3 1357 x 14 x 128 takes 82 us by tiles of 6 x 2, 100 by 2 x 2, 1024 x 2 x 768 60 and 65,
+#: but 300 x 3 x 1500 70 and 57.
+COLUMN_TILES: Mapping[tuple[str, int], Mapping[int, tuple[int, int]]] = {
+    ("Zen 3", 32): dict.fromkeys((2, 4, 6, *range(8, 15)), (6, 2)),
+    ("Zen 5", 32): dict.fromkeys((4, 7, 8, 10, 13, 14, 16), (6, 2)),
+    ("Zen 5", 64): {**dict.fromkeys((6, 12), (4, 6)), **dict.fromkeys((13, 14), (5, 5))},
 }
 TILE_SHARE = 2 / 3
 #: Columns from which tiles fetch the rows of A that those below read, by the bytes of a vector:
 #: 1024 x 2 x 768 takes 59 us so and 102 without, from memory 132 and 205 (AVX2), with AVX-512 61
 #: and 77, 115 and 119, but 4096 x 1 x 256 71 and 58 (Zen 5).
 FETCHED_BY = {32: 1, 64: 2}
+#: Rows of a tile, at most, that are fetched on cores that read whole columns, as a part of the
+#: first-level cache, of an A that leaves the second one: 4096 x 10 x 512 takes 641 us so and 712
+#: without, from memory 966 and 1184, 2000 x 9 x 256 137 both and 224 and 317, but 512 x 8 x 1024
+#: 220 and 124, 64 x 12 x 512 12.5 and 11 (Zen 3).
+FETCHED_SHARE = 3 / 8
 #: Rows up to which all of K is one block, which fetches nothing, of a B that leaves some of the
 #: last-level cache, and from memory; and bytes below which a row is, too: 2 x 4096 x 4096
 #: takes 1.51 ms so, 2.06 in halves, 3 x 5120 x 640 147 and 209 us, but 7 x 5120 x 2304 in bf16 903
@@ -141,10 +150,19 @@ def followed(spec: Matmul, target: Target) -> tuple[int, int, int, int]:
     mr, nr = inner_tile(spec, target)
     if spec.m > spec.n or not is_inner(spec):
         mr, nr = column_tile(spec, target) or (mr, nr)
-        columns = FETCHED_BY.get(target.limits["vector_bytes"], NEVER)
-        return mr, nr, spec.k, int(core_of(target).walks_rows and spec.n >= columns)
+        return mr, nr, spec.k, int(fetches_rows(spec, target, mr))
     kc = k_block(spec, target, mr, nr)
     return mr, nr, kc, PREFETCH_FOUND if core_of(target).finds_rows else PREFETCH
+
+
+def fetches_rows(spec: Matmul, target: Target, mr: int) -> bool:
+    """A tile of so many rows of A asks for what the next one reads."""
+    if core_of(target).walks_rows:
+        return spec.n >= FETCHED_BY.get(target.limits["vector_bytes"], NEVER)
+    row = spec.k * spec.dtype.itemsize
+    is_far = spec.m * row > target.limits["l2_bytes"]
+    fits = mr * row <= FETCHED_SHARE * target.limits["l1_bytes"]
+    return core_of(target).reads_whole and is_far and fits
 
 
 def k_block(spec: Matmul, target: Target, mr: int, nr: int) -> int:
@@ -225,8 +243,9 @@ def inner_tile(spec: Matmul, target: Target) -> tuple[int, int]:
 
 def column_tile(spec: Matmul, target: Target) -> tuple[int, int] | None:
     """The one that was measured, if it was."""
-    found = COLUMN_TILES.get(target.limits["vector_bytes"], {}).get(spec.n)
-    if found is None or not core_of(target).walks_rows or spec.m < found[0]:
+    kind = (core_of(target).name, target.limits["vector_bytes"])
+    found = COLUMN_TILES.get(kind, {}).get(spec.n)
+    if found is None or spec.m < found[0]:
         return None
     near = found[0] * spec.k * spec.dtype.itemsize <= TILE_SHARE * target.limits["l1_bytes"]
     registers = tile_registers(spec, target, *found, 1)
