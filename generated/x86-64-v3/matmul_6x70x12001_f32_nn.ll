@@ -2,15 +2,15 @@
 ;
 ; computes:  out = A @ B, summed in f32
 ; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
-; schedule:  mainloop=split-k,mr=6,nr=16,mc=6,kc=16,nc=80,pack_a=1,pack_b=0,split_k=4 (model)
+; schedule:  mainloop=split-k,mr=6,nr=16,mc=6,kc=8,nc=80,pack_a=1,pack_b=0,split_k=4 (model)
 ; launch:    matmul_6x70x12001_f32_nn_slices: 4 tasks
 ;            matmul_6x70x12001_f32_nn: 1 task of 6 x 80 outputs: 1 x 1 blocks
 ; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
 ;              every mr rows of A, the mr x nr sums in registers
 ;            split-k: a task of the first launch multiplies 3008 of K, and the second launch adds up the sums of
 ;              all
-; memory:    stack, 768 B
-;            %a.pack: float [mc][kc], 128 B a row, 768 B
+; memory:    stack, 576 B
+;            %a.pack: float [mc][kc], 96 B a row, 576 B
 ;            %partial.sums: float [4][mc][nc], 384 B a row, 9216 B, in a workspace
 ; arguments: a: input f32[6, 12001], strides [12001, 1]
 ;            b: input f32[12001, 70], strides [70, 1]
@@ -79,31 +79,31 @@ k.body:
   %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
   %sum_m0_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n1, <8 x float> %sum_m0_n1)
-  %a_m1.at = getelementptr i8, ptr %k.a, i64 128
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 96
   %a_m1.scalar = load float, ptr %a_m1.at, align 4
   %a_m1.first = insertelement <8 x float> poison, float %a_m1.scalar, i32 0
   %a_m1 = shufflevector <8 x float> %a_m1.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m1_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n0, <8 x float> %sum_m1_n0)
   %sum_m1_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n1, <8 x float> %sum_m1_n1)
-  %a_m2.at = getelementptr i8, ptr %k.a, i64 256
+  %a_m2.at = getelementptr i8, ptr %k.a, i64 192
   %a_m2.scalar = load float, ptr %a_m2.at, align 4
   %a_m2.first = insertelement <8 x float> poison, float %a_m2.scalar, i32 0
   %a_m2 = shufflevector <8 x float> %a_m2.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m2_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m2, <8 x float> %b_n0, <8 x float> %sum_m2_n0)
   %sum_m2_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m2, <8 x float> %b_n1, <8 x float> %sum_m2_n1)
-  %a_m3.at = getelementptr i8, ptr %k.a, i64 384
+  %a_m3.at = getelementptr i8, ptr %k.a, i64 288
   %a_m3.scalar = load float, ptr %a_m3.at, align 4
   %a_m3.first = insertelement <8 x float> poison, float %a_m3.scalar, i32 0
   %a_m3 = shufflevector <8 x float> %a_m3.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m3_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m3, <8 x float> %b_n0, <8 x float> %sum_m3_n0)
   %sum_m3_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m3, <8 x float> %b_n1, <8 x float> %sum_m3_n1)
-  %a_m4.at = getelementptr i8, ptr %k.a, i64 512
+  %a_m4.at = getelementptr i8, ptr %k.a, i64 384
   %a_m4.scalar = load float, ptr %a_m4.at, align 4
   %a_m4.first = insertelement <8 x float> poison, float %a_m4.scalar, i32 0
   %a_m4 = shufflevector <8 x float> %a_m4.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m4_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m4, <8 x float> %b_n0, <8 x float> %sum_m4_n0)
   %sum_m4_n1.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m4, <8 x float> %b_n1, <8 x float> %sum_m4_n1)
-  %a_m5.at = getelementptr i8, ptr %k.a, i64 640
+  %a_m5.at = getelementptr i8, ptr %k.a, i64 480
   %a_m5.scalar = load float, ptr %a_m5.at, align 4
   %a_m5.first = insertelement <8 x float> poison, float %a_m5.scalar, i32 0
   %a_m5 = shufflevector <8 x float> %a_m5.first, <8 x float> poison, <8 x i32> zeroinitializer
@@ -168,27 +168,27 @@ k.body:
   %a_m0.first = insertelement <8 x float> poison, float %a_m0.scalar, i32 0
   %a_m0 = shufflevector <8 x float> %a_m0.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m0_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m0, <8 x float> %b_n0, <8 x float> %sum_m0_n0)
-  %a_m1.at = getelementptr i8, ptr %k.a, i64 128
+  %a_m1.at = getelementptr i8, ptr %k.a, i64 96
   %a_m1.scalar = load float, ptr %a_m1.at, align 4
   %a_m1.first = insertelement <8 x float> poison, float %a_m1.scalar, i32 0
   %a_m1 = shufflevector <8 x float> %a_m1.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m1_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m1, <8 x float> %b_n0, <8 x float> %sum_m1_n0)
-  %a_m2.at = getelementptr i8, ptr %k.a, i64 256
+  %a_m2.at = getelementptr i8, ptr %k.a, i64 192
   %a_m2.scalar = load float, ptr %a_m2.at, align 4
   %a_m2.first = insertelement <8 x float> poison, float %a_m2.scalar, i32 0
   %a_m2 = shufflevector <8 x float> %a_m2.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m2_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m2, <8 x float> %b_n0, <8 x float> %sum_m2_n0)
-  %a_m3.at = getelementptr i8, ptr %k.a, i64 384
+  %a_m3.at = getelementptr i8, ptr %k.a, i64 288
   %a_m3.scalar = load float, ptr %a_m3.at, align 4
   %a_m3.first = insertelement <8 x float> poison, float %a_m3.scalar, i32 0
   %a_m3 = shufflevector <8 x float> %a_m3.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m3_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m3, <8 x float> %b_n0, <8 x float> %sum_m3_n0)
-  %a_m4.at = getelementptr i8, ptr %k.a, i64 512
+  %a_m4.at = getelementptr i8, ptr %k.a, i64 384
   %a_m4.scalar = load float, ptr %a_m4.at, align 4
   %a_m4.first = insertelement <8 x float> poison, float %a_m4.scalar, i32 0
   %a_m4 = shufflevector <8 x float> %a_m4.first, <8 x float> poison, <8 x i32> zeroinitializer
   %sum_m4_n0.next = call <8 x float> @llvm.fma.v8f32(<8 x float> %a_m4, <8 x float> %b_n0, <8 x float> %sum_m4_n0)
-  %a_m5.at = getelementptr i8, ptr %k.a, i64 640
+  %a_m5.at = getelementptr i8, ptr %k.a, i64 480
   %a_m5.scalar = load float, ptr %a_m5.at, align 4
   %a_m5.first = insertelement <8 x float> poison, float %a_m5.scalar, i32 0
   %a_m5 = shufflevector <8 x float> %a_m5.first, <8 x float> poison, <8 x i32> zeroinitializer
@@ -210,7 +210,7 @@ k.done:
 ; The sums of slices of K, a task each.
 define void @matmul_6x70x12001_f32_nn_slices(ptr %a, ptr %b, ptr %partial.sums, i64 %begin, i64 %end) #0 {
 entry:
-  %a.pack = alloca [768 x i8], align 64
+  %a.pack = alloca [576 x i8], align 64
   br label %task.enter
 task.enter:
   br label %task.head
@@ -252,8 +252,8 @@ k0.head:
   br i1 %k0.more, label %k0.body, label %k0.done
 k0.body:
   %depth.left = sub i64 12001, %k0
-  %depth.less = icmp ult i64 %depth.left, 16
-  %depth = select i1 %depth.less, i64 %depth.left, i64 16
+  %depth.less = icmp ult i64 %depth.left, 8
+  %depth = select i1 %depth.less, i64 %depth.left, i64 8
   %a.k.offset = mul nuw i64 %k0, 4
   %a.k = getelementptr i8, ptr %a, i64 %a.k.offset
   %b.k.offset = mul nuw i64 %k0, 280
@@ -270,7 +270,7 @@ pa.head:
 pa.body:
   %pa.from.offset = mul nuw i64 %pa, 48004
   %pa.from = getelementptr i8, ptr %a.k, i64 %pa.from.offset
-  %pa.to.offset = mul nuw i64 %pa, 128
+  %pa.to.offset = mul nuw i64 %pa, 96
   %pa.to = getelementptr i8, ptr %a.pack, i64 %pa.to.offset
   br label %pv.enter
 pv.enter:
@@ -329,16 +329,16 @@ p.i.head:
   %p.i.more = icmp ult i64 %p.i, 6
   br i1 %p.i.more, label %p.i.body, label %p.i.done
 p.i.body:
-  %p.w.a.offset = mul nuw i64 %p.i, 128
+  %p.w.a.offset = mul nuw i64 %p.i, 96
   %p.w.a = getelementptr i8, ptr %a.pack, i64 %p.w.a.offset
   %p.w.row = mul nuw i64 %p.i, 384
   %p.w.column = mul nuw i64 %j, 4
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
   %p.w.acc = getelementptr i8, ptr %acc, i64 %p.w.corner
-  %p.w.panel = mul nuw i64 %j, 64
+  %p.w.panel = mul nuw i64 %j, 32
   %p.w.next.row = udiv i64 %p.w.panel, 320
   %p.w.next.column = urem i64 %p.w.panel, 320
-  %p.w.next.k = add nuw i64 %p.w.next.row, 16
+  %p.w.next.k = add nuw i64 %p.w.next.row, 8
   %p.w.next.offset = mul nuw i64 %p.w.next.k, 280
   %p.w.next = getelementptr i8, ptr %b.k, i64 %p.w.next.offset
   %p.w.ahead = getelementptr i8, ptr %p.w.next, i64 %p.w.next.column
@@ -365,13 +365,13 @@ r.i.head:
   %r.i.more = icmp ult i64 %r.i, 6
   br i1 %r.i.more, label %r.i.body, label %r.i.done
 r.i.body:
-  %r.w.a.offset = mul nuw i64 %r.i, 128
+  %r.w.a.offset = mul nuw i64 %r.i, 96
   %r.w.a = getelementptr i8, ptr %a.pack, i64 %r.w.a.offset
   %r.w.row = mul nuw i64 %r.i, 384
   %r.w.corner = add nuw i64 %r.w.row, 256
   %r.w.acc = getelementptr i8, ptr %acc, i64 %r.w.corner
-  %r.w.next = getelementptr i8, ptr %b.k, i64 7840
-  %r.w.ahead = getelementptr i8, ptr %r.w.next, i64 256
+  %r.w.next = getelementptr i8, ptr %b.k, i64 3920
+  %r.w.ahead = getelementptr i8, ptr %r.w.next, i64 128
   call void @tile_6x6(ptr %r.w.a, ptr %r.b, ptr %r.w.acc, ptr %r.w.ahead, i64 %depth)
   br label %r.i.latch
 r.i.latch:
@@ -380,7 +380,7 @@ r.i.latch:
 r.i.done:
   br label %k0.latch
 k0.latch:
-  %k0.after = add nuw i64 %k0, 16
+  %k0.after = add nuw i64 %k0, 8
   br label %k0.head
 k0.done:
   br label %task.latch

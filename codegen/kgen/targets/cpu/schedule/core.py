@@ -25,11 +25,13 @@ from kgen_runtime.values import frozen
 class ShortBlocks:
     """Several tiles of rows, of more than `rows_least` in all, take an f32 B in blocks of `depth`
     of K at most, in which they fetch the panel that is multiplied next, or what is packed next if B
-    `is_packed`. Of a B in place blocks of the grid are short enough but all of K."""
+    `is_packed`. Of a B in place blocks of the grid are short enough but all of K. `is_large`: only
+    one that leaves the second-level cache."""
 
     rows_least: int
     depth: int
     is_packed: bool
+    is_large: bool = False
 
 
 @frozen
@@ -105,9 +107,10 @@ ZEN_5_GRID = dataclasses.replace(
 )
 #: As on Zen 5, 26 products of 33 to 512 rows take 2 % less in short blocks on one B again and again
 #: and 5 % less from memory: 49 x 512 x 4608 3.2 and 3.1 ms, 4.0 and 3.4 in those of the grid, 64 x
-#: 1024 x 1024 1.68 and 1.94, 1.67 and 2.19.
+#: 1024 x 1024 1.68 and 1.94, 1.67 and 2.19; but 127 x 131 x 613 341 and 364 us, 301 and 322.
 ZEN_3_GRID = dataclasses.replace(
-    ZEN_GRID, short={32: ShortBlocks(rows_least=32, depth=160, is_packed=True)}
+    ZEN_GRID,
+    short={32: ShortBlocks(rows_least=32, depth=160, is_packed=True, is_large=True)},
 )
 GOLDEN_COVE_GRID = Grid(
     vectors={32: (2,), 64: (2, 3, 4)},

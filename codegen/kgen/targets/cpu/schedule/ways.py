@@ -188,6 +188,8 @@ def short_blocks(spec: Matmul, target: Target) -> ShortBlocks | None:
     plain = spec.dtype is spec.b_type is DType.F32 and not spec.constant
     if short is None or not plain or not may_sum_in_out(spec) or spec.k < 2 * NEXT_PANEL_K:
         return None
+    if short.is_large and not is_large(spec, target):
+        return None
     return short if short.rows_least < spec.m <= grid.rows_most else None
 
 
