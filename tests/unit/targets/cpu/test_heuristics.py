@@ -220,7 +220,7 @@ def test_few_rows_by_where_b_lies(
     name: str, m: int, k: int, way: tuple[int, int, int] | int | str
 ) -> None:
     """Of 2304 columns, in the last-level cache, in half of it, or in memory (Zen 4)."""
-    planned = plan(Matmul(m=m, n=2304, k=k, dtype=DType.F32), name)
+    planned = plan(Matmul(m=m, n=2304, k=k, dtype=DType.F32), name, core="Zen 4")
     schedule = planned.schedule
     if isinstance(way, tuple):
         assert isinstance(schedule, OuterMatmul)
@@ -334,7 +334,7 @@ def test_a_stream_of_bytes_whose_rows_meet_in_a_cache_set_is_packed(
     """By tiles of fewer rows than A has; not on cores that find rows of B by themselves."""
     target, spec = FAMILY.find(name), Matmul(m=m, n=n, k=4096, dtype=DType.S8)
     assert target is not None
-    schedule = FAMILY.choose(spec, target)
+    schedule = plan(spec, name, core=None if name == "x86-64" else "Zen 4").schedule
     assert isinstance(schedule, DotMatmul) and schedule.pack_b is packs
     if packs:
         assert schedule.mr < m <= schedule.mc
@@ -343,11 +343,10 @@ def test_a_stream_of_bytes_whose_rows_meet_in_a_cache_set_is_packed(
 
 
 def test_widened_streams_read_half_lines_of_few_rows_at_once() -> None:
-    """Elements of 16 bits on AVX2: two vectors side by side and 8 of K, 64 for 5 rows."""
-    target = FAMILY.find("x86-64-v3")
-    assert target is not None
+    """Elements of 16 bits on AVX2: two vectors side by side and 8 of K, 64 for 5 rows (Zen 4)."""
     for dtype in (DType.BF16, DType.F16):
-        found = [FAMILY.choose(Matmul(m=m, n=4096, k=4096, dtype=dtype), target) for m in (4, 5, 8)]
+        specs = [Matmul(m=m, n=4096, k=4096, dtype=dtype) for m in (4, 5, 8)]
+        found = [plan(spec, "x86-64-v3", core="Zen 4").schedule for spec in specs]
         tiles = [(s.mr, s.nr, s.kc) for s in found if isinstance(s, CpuMatmul)]
         assert tiles == [(4, 16, 8), (5, 16, 64), (4, 16, 8)]
 
@@ -431,9 +430,7 @@ def test_a_b_in_the_last_level_cache_is_taken_by_panels(
 def test_short_products_by_panels_have_four_even_tasks(
     name: str, m: int, n: int, k: int, tasks: int
 ) -> None:
-    target = FAMILY.find(name)
-    assert target is not None
-    schedule = FAMILY.choose(Matmul(m=m, n=n, k=k, dtype=DType.F32), target)
+    schedule = plan(Matmul(m=m, n=n, k=k, dtype=DType.F32), name, core="Zen 4").schedule
     assert isinstance(schedule, CpuMatmul) and schedule.mc >= m
     assert -(-n // schedule.nc) == tasks
 
@@ -463,13 +460,15 @@ def test_panels_are_fetched_while_others_are_multiplied(
     and before they are packed; on a single tile of panels of a line, or from memory, B is a stream.
     """
     m, n, k = shape
-    schedule = plan(Matmul(m=m, n=n, k=k, dtype=DType.F32, constant=constant), name).schedule
+    spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, constant=constant)
+    schedule = plan(spec, name, core="Zen 4").schedule
     assert type(schedule) is (AheadMatmul if packs_b else CpuMatmul)
     assert (schedule.mr, schedule.nr, schedule.pack_b) == (*tile, packs_b)
     assert schedule.mc >= m and n / 16 < schedule.nc < n
     assert (schedule.kc == k) is bool(constant)
-    for other in ((6, 1024, 1024), (8, 4096, 4096)) if name == "x86-64-v3" else ():
-        stream = plan(Matmul(m=other[0], n=other[1], k=other[2], dtype=DType.F32), name).schedule
+    for m, n, k in ((6, 1024, 1024), (8, 4096, 4096)) if name == "x86-64-v3" else ():
+        spec = Matmul(m=m, n=n, k=k, dtype=DType.F32)
+        stream = plan(spec, name, core="Zen 4").schedule
         assert isinstance(stream, CpuMatmul) and stream.kc == 16
 
 
