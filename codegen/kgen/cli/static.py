@@ -80,7 +80,10 @@ def _loop(loop: Loop | None) -> Iterator[tuple[str, str]]:
         yield "hot loop", "none: no loop computes or loads"
         return
     if loop.unrolled:
-        yield "hot loop", "none: the compiler has unrolled it whole, so this is of all the code"
+        yield (
+            "hot loop",
+            "none: the compiler has unrolled it whole, so this is of all that holds it",
+        )
     else:
         yield "hot loop", f"{loop.instructions} instructions: {loop.mix()}"
     if loop.kind is not Work.LOAD:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -78,13 +79,15 @@ class Words:
 
 def find(code: Sequence[Instruction], words: Words) -> Loop | None:
     """The innermost loop with most of the matrix instructions; else, if there are some outside of
-    all loops, all code; else the loop with most multiply-adds; else that with most loads."""
+    all loops, all code; else the loop with most multiply-adds, or the function that loops call for
+    them, whose own loop is unrolled; else the loop with most loads."""
     everything = range(len(code))
     loops = loops_in(code)
     for kind, bodies in (
         (Work.MATRIX, loops),
         (Work.MATRIX, {everything}),
         (Work.FMA, loops),
+        (Work.FMA, functions_in(code)),
         (Work.LOAD, loops),
     ):
         counts = {body: sum(words.does(kind, code[i]) for i in body) for body in bodies}
@@ -111,6 +114,12 @@ def loops_in(code: Sequence[Instruction]) -> set[range]:
         for i, ins in enumerate(code)
         if ins.goes_to is not None and ins.goes_to <= i
     }
+
+
+def functions_in(code: Sequence[Instruction]) -> set[range]:
+    """From behind a return to the next one, on CPUs; a kernel for a GPU has no functions."""
+    ends = [i + 1 for i, ins in enumerate(code) if ins.opcode in ("ret", "retq")]
+    return {range(start, end) for start, end in itertools.pairwise([0, *ends])}
 
 
 def innermost(loops: Collection[range]) -> list[range]:

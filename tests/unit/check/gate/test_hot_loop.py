@@ -58,6 +58,16 @@ def test_without_products_it_is_the_loop_that_loads() -> None:
     assert (loop.kind, loop.instructions, loop.work) == (Work.LOAD, 4, 3)
 
 
+def test_an_unrolled_tile_that_loops_call_comes_before_a_loop_of_sums() -> None:
+    """The function that has it, of several; loops of other functions add up what it made."""
+    fma, load = Instruction(opcode="vfmadd231ps"), parse_assembly(NESTED)[-5]
+    ret = Instruction(opcode="retq")
+    tile, sums = [load, fma, fma, fma, ret], [load, load, branch(5), fma, ret]
+    loop = hot([*tile, *sums], "cpu")
+    assert (loop.kind, loop.unrolled, loop.body) == (Work.FMA, True, range(5))
+    assert (loop.work, loop.loads) == (3, 1)
+
+
 def test_matrix_instructions_come_first() -> None:
     loop = hot([FFMA, FFMA, branch(0), HMMA, branch(3)])
     assert (loop.kind, loop.instructions, loop.work) == (Work.MATRIX, 2, 1)
