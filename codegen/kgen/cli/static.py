@@ -80,10 +80,7 @@ def _loop(loop: Loop | None) -> Iterator[tuple[str, str]]:
         yield "hot loop", "none: no loop computes or loads"
         return
     if loop.unrolled:
-        yield (
-            "hot loop",
-            "none: the compiler has unrolled it whole, so this is of all that holds it",
-        )
+        yield "hot loop", "none: the compiler has unrolled it, so this is of the whole function"
     else:
         yield "hot loop", f"{loop.instructions} instructions: {loop.mix()}"
     if loop.kind is not Work.LOAD:

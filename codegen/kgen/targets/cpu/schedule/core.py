@@ -138,8 +138,9 @@ class Core:
     in f32 takes 282 us without it and 345 with it, on AVX2 304 and 430; Golden Cove, where alone
     that was measured). `walks_rows`: the same of outer products and of panels of few rows alone (1
     x 4096 x 4096 in f32 takes 1.1 ms without it and 1.8 with it, on AVX2 1.2 and 1.9; Zen 5).
-    `reads_whole`: columns of a transposed B are best read from end to end, whatever the first-level
-    cache holds (layout nt: 16 x 2048 x 2048 in f32 takes 2.9 ms so, 3.4 in halves; Zen 3)."""
+    `reads_whole`: inner products are best along all of K, whatever the first-level cache holds
+    (layout nt: 16 x 2048 x 2048 in f32 takes 2.9 ms so, 3.4 in halves), and lose by rows of A that
+    are fetched but have no room there (Zen 3)."""
 
     name: str
     multiply_adds: Mapping[int, float]

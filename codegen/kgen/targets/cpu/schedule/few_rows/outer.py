@@ -16,6 +16,7 @@ from kgen.targets.cpu.schedule.block_sizes import CACHE_WAY_BYTES, balanced, pai
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows.panels import reads_panels_ahead
 from kgen.targets.cpu.schedule.few_rows.place import (
+    WHOLE_SUMS,
     Place,
     for_rows,
     gains_by_pairs,
@@ -52,8 +53,6 @@ HALVED = (Rows.HALVES, Rows.WORDS)
 #: from end to end (1 x 4096 x 4096 in s8: 566 us, 720 in two blocks of columns; Golden Cove). Two
 #: thirds of its first-level cache: 4 x 2048 x 2048 in f32 takes 588 us, with 18432 bytes 665.
 FOUND_SUMS = 32768
-#: The part of the second-level cache that those of rows may have that are read from end to end.
-WHOLE_SUMS = 4
 #: From so many blocks on, in vectors of a line, their number is even: 3 x 5120 x 2048 takes two
 #: threads 643 us in eight, 730 in seven, 1 x 5120 x 2048 829 in six, 1001 in five, and 4 x 2304 x
 #: 2304 245 in four, 341 in three (one thread 469 and 530). Rows of sums that are half a cache way

@@ -30,6 +30,7 @@ from kgen.targets.cpu.schedule.few_rows.place import (
     PAGE,
     STREAM_A_ROWS,
     WALKED_NEAR,
+    WHOLE_SUMS,
     for_rows,
     gains_by_pairs,
     takes_part,
@@ -158,9 +159,6 @@ STREAMS: Mapping[str, Mapping[tuple[DType, int], Streams]] = {
 #: Rows of B at once of rows that are read whole, at most: 20 x 2560 x 8192 takes 4.1 and 2.5 ms,
 #: 4.7 and 2.4 by 32.
 WHOLE_DEPTH = 16
-#: The part of the second-level cache that sums may take: 24 x 2304 x 4096 takes 2.20 and 1.10 ms by
-#: whole rows, 2.23 and 1.34 by pages.
-SUMS = 4
 #: Rows from which a tile has not all of them, and bytes of a row of B at most, where that pays: 16
 #: x 4096 x 1024 in bf16 takes 387 us packed and 589 as a stream, 32 x 4096 x 4096 3.3 and 4.3 ms,
 #: but 16 x 8192 x 2048 2.7 and 2.6, 14 x 4096 x 4096 2.2 and 1.3 (AVX-512, Zen 5).
@@ -208,7 +206,7 @@ def walked_stream(spec: Matmul, target: Target, *, packs_a: bool) -> CpuMatmul:
     if packs_a or (spec.dtype is DType.S8 and spec.k % kc):
         kc = rounded_up(kc, LINE_BYTES // spec.dtype.itemsize if dot else vector)
     mc = rounded_up(spec.m, mr)
-    sums = target.limits["l2_bytes"] // SUMS
+    sums = target.limits["l2_bytes"] // WHOLE_SUMS
     room = min(sums, room_for_sums(spec, target, mc, kc, packs_a=packs_a))
     most = room // (mc * spec.accumulate.itemsize)
     if rounded_up(spec.n, nr) <= most and _is_whole(spec, target):
