@@ -212,14 +212,12 @@ def _two_to_bfloat(ins: Instruction) -> Callable[[Array, Array], Array]:
 
 
 def _scalef(ins: Instruction) -> Callable[..., Array]:
-    """VSCALEFPS with a mask: a * 2**floor(b)."""
-    if immediate(ins.operands[3]) not in (-1, 0xFFFF):
-        raise TypeError("scalef under a mask")
+    """VSCALEFPS: a * 2**floor(b) where the mask has a bit, else what the third operand has."""
 
-    def scale(a: Array, b: Array, *_: Array) -> Array:
-        scaled: Array = (a.astype(np.float64) * np.exp2(np.floor(b.astype(np.float64)))).astype(
-            np.float32
-        )
+    def scale(a: Array, b: Array, otherwise: Array, mask: Array, *_: Array) -> Array:
+        product = a.astype(np.float64) * np.exp2(np.floor(b.astype(np.float64)))
+        bits = mask[..., np.newaxis] >> np.arange(ins.type.lanes, dtype=mask.dtype)
+        scaled: Array = np.where(bits & 1, product.astype(np.float32), otherwise)
         return scaled
 
     return scale
