@@ -19,7 +19,7 @@ def zen_3(l3_bytes: int) -> Target:
     """With a second-level cache that a B of these sizes leaves, and a last-level one that it stays
     in or leaves."""
     found = here("x86-64-v3")
-    limits = {**found.limits, "l2_bytes": 1 << 17, "l3_bytes": l3_bytes}
+    limits = {**found.limits, "l2_bytes": 1 << 18, "l3_bytes": l3_bytes}
     return dataclasses.replace(found, device="Zen 3", limits=limits)
 
 
@@ -53,11 +53,14 @@ def test_rows_of_b_are_read_whole(
         assert isinstance(chosen, OuterMatmul) and chosen.prefetch == 0
         assert chosen.kc >= 64 * chosen.parts, "rows of B are far apart"
         assert chosen.nc < 2048 <= chosen.nc * chosen.together
+        # The sums of wider rows have no room in the first-level cache.
+        wide = FAMILY.choose(Matmul(m=m, n=12288 // m, k=1024, dtype=dtype), found)
+        assert isinstance(wide, OuterMatmul) and wide.nc * wide.together >= 12288 // m
     for m in tiles:
-        chosen = FAMILY.choose(Matmul(m=m, n=640, k=8192, dtype=dtype), found)
+        chosen = FAMILY.choose(Matmul(m=m, n=1024, k=4096, dtype=dtype), found)
         assert isinstance(chosen, CpuSplitMatmul) and chosen.split_k == 4
         assert (chosen.kc, chosen.pack_a, chosen.pack_b) == (8, True, False)
-        assert chosen.nc >= 640 and chosen.mc >= m
+        assert chosen.nc >= 1024 and chosen.mc >= m
 
 
 def test_columns_of_a_transposed_b_are_read_whole() -> None:
@@ -91,5 +94,6 @@ def test_several_tiles_take_a_large_b_in_short_blocks() -> None:
     chosen = FAMILY.choose(spec, found)
     assert isinstance(chosen, AheadMatmul) and chosen.pack_b and chosen.kc <= 160
     check(spec, found)
-    small = FAMILY.choose(dataclasses.replace(spec, n=16, ldb=16, ldc=16), found)
-    assert isinstance(small, CpuMatmul) and small.kc > 160
+    near = dataclasses.replace(found, limits={**found.limits, "l2_bytes": 1 << 21})
+    small = FAMILY.choose(spec, near)
+    assert isinstance(small, CpuMatmul) and small.pack_b and small.kc > 160
