@@ -340,7 +340,7 @@ def test_gaps_that_were_timed_are_kept_and_not_timed_again(
             DType.F32: dict.fromkeys(shapes, 1.5)
         }
         assert len(timed) == 3 + again
-    monkeypatch.setattr(tune_gap, "kind_here", lambda: f"{AVX2}, Zen 3")
+    monkeypatch.setattr(tune_gap, "kind_here", lambda: "a CPU of another kind")
     tune_gap.tune_gaps(path, quick=False, resume=True)
     assert len(timed) == 6 + 3
 
