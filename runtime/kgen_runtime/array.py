@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kgen_runtime.dtypes import FLOATS_8, DType
 from kgen_runtime.errors import ArgumentError
@@ -89,14 +89,13 @@ class Array:
         """A copy on the device of a numpy or other host DLPack array, strides included.
 
         uint16 is taken as the bits of bf16, uint8 as those of the 8-bit float `bits_of`, if that is
-        given. Negative
-        strides are packed. Raises ArgumentError for anything else, OutOfMemory if the device cannot
-        hold it.
+        given. Negative strides are packed. Raises ArgumentError for anything else, OutOfMemory if
+        the device cannot hold it.
         """
         host = host_array(value)
         dtype = dtype_of(host.dtype)
-        if dtype == BITS_8 and bits_of in FLOATS_8:
-            dtype = bits_of
+        if bits_of is not None:
+            dtype = _float_8(bits_of, dtype)
         if dtype not in tuple(DType):
             raise ArgumentError(f"to_device: no kernel takes {dtype}; known are {', '.join(DType)}")
         if host.size == 0:
@@ -138,6 +137,10 @@ class Array:
     def __repr__(self) -> str:
         return f"Array({'x'.join(map(str, self.shape))} {self.dtype} on {self.device})"
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        """Refused: numpy would copy unseen, or make an array of objects."""
+        raise ArgumentError(f"{self!r} is no array of numpy's; copy it with .numpy()")
+
     def __dlpack_device__(self) -> tuple[int, int]:
         if self.backend.memory is None:
             raise BufferError(f"memory of {self.device} cannot be shared; copy it with .numpy()")
@@ -165,6 +168,19 @@ class Array:
             owner=self,
             versioned=max_version is not None and max_version >= (1, 0),
         )
+
+
+def _float_8(bits_of: str, dtype: str) -> str:
+    """The 8-bit float of this name, whose bits an array of `dtype` holds."""
+    if bits_of not in FLOATS_8:
+        raise ArgumentError(
+            f"to_device: bits_of={bits_of} is no 8-bit float; known are {', '.join(FLOATS_8)}"
+        )
+    if dtype != BITS_8:
+        raise ArgumentError(
+            f"to_device: bits_of={bits_of} is for an array of uint8, not {dtype}; view it as uint8"
+        )
+    return bits_of
 
 
 def extent(shape: Sequence[int], strides: Sequence[int]) -> int:

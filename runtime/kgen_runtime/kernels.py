@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 import numpy as np
 
@@ -100,6 +100,21 @@ def _code(bundle: BundleFile, choice: select.Choice) -> dict[str, Code]:
     }
 
 
+class Programs(dict[str, LoadedProgram]):
+    """A bundle's programs that run on `device`, by name; `skipped` says why others do not."""
+
+    def __init__(
+        self, programs: Sequence[LoadedProgram], device: str, skipped: Mapping[str, str]
+    ) -> None:
+        super().__init__((program.entry.name, program) for program in programs)
+        self._device = device
+        self._skipped = skipped
+
+    def __missing__(self, name: str) -> NoReturn:
+        hint = _hint(str(name), self, self._skipped)
+        raise ArgumentError(f"no program {name} on {self._device}; {hint}")
+
+
 class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
     """The kernels of a bundle that run on one device: a mapping by key, an attribute per operation.
 
@@ -120,7 +135,7 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
         self._every_program = every_program
         self.skipped = skipped
         #: The bundle's programs that run on this device, by name.
-        self.programs = {program.entry.name: program for program in programs}
+        self.programs = Programs(programs, self.device.id, skipped)
         self._kernels = {kernel.key: kernel for kernel in kernels}
         self._ops = dict.fromkeys(kernel.entry.op for kernel in kernels)
         if taken := [op for op in self._ops if hasattr(type(self), op)]:
@@ -151,7 +166,8 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
     def __getitem__(self, key: str) -> Kernel:
         if key in self._kernels:
             return self._kernels[key]
-        raise ArgumentError(f"no kernel {key} on {self.device.id}; {self._hint(str(key), self)}")
+        hint = _hint(str(key), self, self.skipped)
+        raise ArgumentError(f"no kernel {key} on {self.device.id}; {hint}")
 
     def __contains__(self, key: object) -> bool:
         return key in self._kernels
@@ -173,14 +189,8 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
                 # From now on an attribute of its own: Python finds it in a tenth of the time.
                 self.__dict__[op] = found
                 return found
-            hint = self._hint(op, self._ops)
+            hint = _hint(op, self._ops, self.skipped)
             raise UnknownOperation(f"no kernel for {op} on {self.device.id}; {hint}")
-
-    def _hint(self, missing: str, known: Iterable[str]) -> str:
-        for name, reason in self.skipped.items():
-            if missing in name:
-                return f"{name} was not taken: {reason}"
-        return f"here are {', '.join(known)}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)
@@ -220,3 +230,11 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _hint(missing: str, known: Iterable[str], skipped: Mapping[str, str]) -> str:
+    """Why a bundle's entry of this name is not there, or what is."""
+    for name, reason in skipped.items():
+        if missing in name:
+            return f"{name} was not taken: {reason}"
+    return f"here are {', '.join(known) or 'none'}"

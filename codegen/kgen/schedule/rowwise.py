@@ -8,6 +8,10 @@ from kgen.errors import ScheduleError
 from kgen.schedule.base import Schedule
 from kgen_runtime.values import frozen
 
+#: Steps that are written out one after the other: no target has registers for more, and code that
+#: is longer than the cache of instructions gains nothing.
+MOST_UNROLLED = 64
+
 
 @frozen
 class GpuStream(Schedule):
@@ -20,6 +24,7 @@ class GpuStream(Schedule):
 
     def __post_init__(self) -> None:
         self.check_positive()
+        _check_unroll(self.unroll)
 
     @property
     def block_elements(self) -> int:
@@ -87,6 +92,7 @@ class CpuStream(Schedule):
 
     def __post_init__(self) -> None:
         self.check_positive()
+        _check_unroll(self.unroll)
 
 
 @frozen
@@ -95,3 +101,10 @@ class CpuSplitRows(CpuStream):
     the next of which combines what these tasks have found."""
 
     mainloop: ClassVar[str] = "split"
+
+
+def _check_unroll(unroll: int) -> None:
+    if unroll > MOST_UNROLLED:
+        raise ScheduleError(
+            f"unroll={unroll} is more than {MOST_UNROLLED} steps; try unroll={MOST_UNROLLED}"
+        )

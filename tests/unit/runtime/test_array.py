@@ -74,6 +74,27 @@ def test_wrong_values(value: Any, message: str) -> None:
         Array.from_host(OpaqueFake(), value)
 
 
+@pytest.mark.parametrize(
+    ("value", "bits_of", "message"),
+    [
+        (np.zeros(3, np.uint8), "e4m4", r"bits_of=e4m4 is no 8-bit float; known are e4m3, e5m2"),
+        (np.zeros(3, np.uint8), "bf16", r"bits_of=bf16 is no 8-bit float"),
+        (np.zeros(3, np.int8), "e4m3", r"bits_of=e4m3 is for an array of uint8, not s8; view it"),
+    ],
+)
+def test_wrong_bits(value: Any, bits_of: str, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        Array.from_host(OpaqueFake(), value, bits_of)
+
+
+@pytest.mark.parametrize("make", BACKENDS)
+@pytest.mark.parametrize("taken", [np.array, np.asarray, lambda array: np.ones(3) + array])
+def test_numpy_does_not_copy_unseen(make: Any, taken: Any) -> None:
+    array = Array.from_host(make(), np.ones(3, np.float32))
+    with pytest.raises(ArgumentError, match=r"is no array of numpy's; copy it with \.numpy\(\)$"):
+        taken(array)
+
+
 def test_failed_allocation_frees_nothing() -> None:
     class Full(OpaqueFake):
         def alloc(self, nbytes: int) -> Any:

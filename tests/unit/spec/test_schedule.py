@@ -7,7 +7,15 @@ import re
 import pytest
 
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuMatmul, FmaMatmul, GpuRows, MmaMatmul, Origin
+from kgen.schedule import (
+    CpuMatmul,
+    CpuStream,
+    FmaMatmul,
+    GpuRows,
+    GpuStream,
+    MmaMatmul,
+    Origin,
+)
 
 MMA = MmaMatmul(block_m=64, block_n=64, block_k=32, num_stages=2, warp_m=32, warp_n=32)
 
@@ -48,3 +56,12 @@ def test_other_schedules_check_themselves() -> None:
         GpuRows(num_threads=32, resident=2)
     with pytest.raises(ScheduleError, match="num_threads=32 is not a multiple of rows_per_block"):
         GpuRows(num_threads=32, rows_per_block=3)
+
+
+@pytest.mark.parametrize(
+    "schedule", [CpuStream(task=1 << 20), GpuStream(num_threads=256, vector=4)]
+)
+def test_steps_are_not_unrolled_without_end(schedule: CpuStream | GpuStream) -> None:
+    assert schedule.override(unroll=64)
+    with pytest.raises(ScheduleError, match="unroll=65 is more than 64 steps; try unroll=64"):
+        schedule.override(unroll=65)

@@ -376,6 +376,8 @@ def test_profile(program: Any) -> None:
 def test_choosing(path: Path) -> None:
     with kgen_runtime.load(path, device="cpu") as kernels:
         assert "sm_80/main" in kernels.skipped
+        with pytest.raises(ArgumentError, match=r"cpu:0; sm_80/main was not taken: sm_80"):
+            _ = kernels.programs["sm_80/main"]
     with kgen_runtime.load(path) as kernels:
         assert kernels.device.backend == "cpu" and kernels.program
     plain = bundle.pack([pipeline.kernel(kgen.Matmul(m=2, n=2, k=2), targets.find("native"))])
@@ -390,3 +392,5 @@ def test_choosing(path: Path) -> None:
         with pytest.raises(ArgumentError, match=r"several programs; choose .* of one, two"):
             _ = kernels.program
         close(kernels.programs["two"].run(x=X))
+        with pytest.raises(ArgumentError, match=r"^no program three on cpu:0; here are one, two$"):
+            _ = kernels.programs["three"]
