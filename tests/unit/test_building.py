@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
@@ -219,3 +220,28 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path, to_all: bool) -> None:
             time.sleep(0.01)
     assert list(out.iterdir()) == []
     assert list(temporary.iterdir()) == []
+
+
+def _told_in_a_callback(seconds: float) -> None:
+    """Told to end while Python calls the callback of a weak reference, which loses exceptions."""
+
+    class Thing:
+        pass
+
+    thing = Thing()
+    alive = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    del thing
+    assert alive() is None
+    time.sleep(seconds)
+
+
+def test_a_process_that_is_told_to_end_where_it_is_lost_ends(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    begun = time.monotonic()
+    with executors.processes(2) as pool:
+        assert pool is not None
+        with pytest.raises(SystemExit):
+            pool.submit(_told_in_a_callback, 60).result()
+    assert time.monotonic() - begun < 60
+    assert capfd.readouterr().err == ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -21,6 +22,8 @@ from kgen.parallel import children
 
 #: Seconds within which a scheduler must answer.
 TIMEOUT = 10.0
+#: After so many seconds a process that was told to end is told again, where Python lost it.
+AGAIN = 0.001
 DASK = "dask://"
 
 P = ParamSpec("P")
@@ -78,7 +81,17 @@ def _begin(folder: str) -> None:
     # Ctrl-C reaches it as well; it is for the owner to say what happens then. An assembler that it
     # has started takes the signal as always: it would inherit that it is ignored, but no handler.
     signal.signal(signal.SIGINT, lambda *_: None)
-    signal.signal(signal.SIGTERM, _end)
+    for told in (signal.SIGTERM, signal.SIGALRM):
+        signal.signal(told, _end)
+    sys.unraisablehook = _lost
+
+
+def _lost(lost: sys.UnraisableHookArgs) -> None:
+    """What is raised while Python calls a finaliser or a weak reference's callback ends there."""
+    if lost.exc_type is SystemExit:
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _end(*_: object) -> None:
