@@ -105,12 +105,13 @@ ZEN_5_GRID = dataclasses.replace(
         64: ShortBlocks(rows_least=32, depth=192, is_packed=False),
     },
 )
-#: As on Zen 5, 26 products of 33 to 512 rows take 2 % less in short blocks on one B again and again
-#: and 5 % less from memory: 49 x 512 x 4608 3.2 and 3.1 ms, 4.0 and 3.4 in those of the grid, 64 x
-#: 1024 x 1024 1.68 and 1.94, 1.67 and 2.19; but 127 x 131 x 613 341 and 364 us, 301 and 322.
+#: 15 products of 40 to 250 rows, in turn (2026-11-28, geometric means of the least quarter of times,
+#: on one B again and again and from memory): blocks of 256 of K 1.03 and 1.01 times as fast as
+#: blocks of 160, of 384 1.02 and 1.01; but 127 x 131 x 613, whose B stays in the second-level
+#: cache, 301 and 322 us in those of the grid, 341 and 364 in blocks of 160.
 ZEN_3_GRID = dataclasses.replace(
     ZEN_GRID,
-    short={32: ShortBlocks(rows_least=32, depth=160, is_packed=True, is_large=True)},
+    short={32: ShortBlocks(rows_least=32, depth=256, is_packed=True, is_large=True)},
 )
 GOLDEN_COVE_GRID = Grid(
     vectors={32: (2,), 64: (2, 3, 4)},
