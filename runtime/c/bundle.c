@@ -1,0 +1,539 @@
+/* Opening a bundle: its archive, manifest, code, constants and weights, all checked before use. */
+#include "internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char MANIFEST[] = "manifest.json";
+enum { MAX_MANIFEST = 64 << 20, MAX_THREADS = 1024 };
+/* What weights and constants that are used where they lie start at a multiple of: a cache line. */
+enum { LINE = 64 };
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* A file that is mapped as it is on disk. */
+struct mapping {
+    void *data;
+    size_t nbytes;
+    mapping *next;
+};
+
+static kgen_status map_file(kgen_bundle *of, const char *path, const char *shown, mapping **into)
+{
+    struct stat found;
+    /* What is no file, such as a pipe, is not waited for. */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 || fstat(file, &found) != 0) {
+        int error = errno;
+        if (file >= 0)
+            close(file);
+        return kgen_fail(error == ENOENT ? KGEN_ERROR_NOT_FOUND : KGEN_ERROR_BUNDLE,
+                         "%s: cannot read: %s", shown, strerror(error));
+    }
+    mapping *made = kgen_alloc(&of->memory, 1, sizeof *made);
+    void *data = NULL;
+    int error = 0;
+    if (made != NULL && S_ISREG(found.st_mode) && found.st_size > 0) { /* none maps an empty one */
+        data = mmap(NULL, (size_t)found.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+        error = errno;
+    }
+    close(file);
+    if (made == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    if (data == MAP_FAILED)
+        return kgen_fail(error == ENOMEM ? KGEN_ERROR_OUT_OF_MEMORY : KGEN_ERROR_BUNDLE,
+                         "%s: cannot be mapped: %s", shown, strerror(error));
+    made->data = data;
+    made->nbytes = data == NULL ? 0 : (size_t)found.st_size;
+    made->next = of->mappings;
+    *into = of->mappings = made;
+    return KGEN_OK;
+}
+
+static kgen_status check_size(const stored_file *of, uint64_t nbytes)
+{
+    if (of->nbytes >= 0 && nbytes == (uint64_t)of->nbytes)
+        return KGEN_OK;
+    return kgen_fail(KGEN_ERROR_INTEGRITY,
+                     "%.120s has %llu bytes, the manifest says %lld; it was changed after it was "
+                     "built; build or copy the bundle again",
+                     of->file, (unsigned long long)nbytes, (long long)of->nbytes);
+}
+
+static kgen_status check_digest(const stored_file *of, const void *data, uint64_t nbytes)
+{
+    char digest[65];
+    kgen_sha256(data, (size_t)nbytes, digest);
+    if (strcmp(digest, of->sha256) == 0)
+        return KGEN_OK;
+    return kgen_fail(KGEN_ERROR_INTEGRITY,
+                     "%.120s has sha256 %.12s..., the manifest says %.12s...; it was changed after "
+                     "it was built; build or copy the bundle again",
+                     of->file, digest, of->sha256);
+}
+
+/* A file's bytes as they lie in the archive, of the size that the manifest says. */
+static kgen_status find_file(const kgen_bundle *in, const stored_file *of,
+                             const unsigned char **data)
+{
+    const zip_entry *entry = kgen_zip_find(&in->archive, of->file);
+    *data = entry == NULL ? NULL : kgen_zip_data(&in->archive, entry);
+    if (*data == NULL)
+        return kgen_fail(KGEN_ERROR_INTEGRITY,
+                         "%.120s is missing or damaged; build or copy the bundle again", of->file);
+    return check_size(of, entry->nbytes);
+}
+
+/* Bytes that kernels read: where they lie, or copied to a cache line's start. */
+static kgen_status settle_bytes(kgen_bundle *of, const unsigned char **data, uint64_t nbytes)
+{
+    if ((uintptr_t)*data % LINE == 0)
+        return KGEN_OK;
+    unsigned char *copy = kgen_alloc_tensor(&of->memory, nbytes);
+    if (copy == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    memcpy(copy, *data, (size_t)nbytes);
+    *data = copy;
+    return KGEN_OK;
+}
+
+/* ---- constants and weights ------------------------------------------------------------------- */
+
+static kgen_status load_constants(kgen_bundle *of, kgen_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->num_parameters; i++) {
+        const stored_file *file = kernel->parameters[i].stored;
+        const unsigned char *data;
+        if (file == NULL)
+            continue;
+        kgen_status status = find_file(of, file, &data);
+        if (status == KGEN_OK)
+            status = check_digest(file, data, (uint64_t)file->nbytes);
+        if (status == KGEN_OK)
+            status = settle_bytes(of, &data, (uint64_t)file->nbytes);
+        if (status != KGEN_OK)
+            return status;
+        kernel->parameters[i].constant = data;
+    }
+    return KGEN_OK;
+}
+
+/* A file of weights beside the bundle. */
+static kgen_status find_beside(kgen_bundle *of, const stored_file *file,
+                               const unsigned char **data)
+{
+    mapping *found = NULL;
+    kgen_status status = KGEN_ERROR_NOT_FOUND;
+    if (of->folder != NULL) {
+        size_t nbytes = strlen(of->folder) + strlen(file->file) + 2;
+        char *path = kgen_alloc(&of->memory, nbytes, 1);
+        if (path == NULL)
+            return KGEN_ERROR_OUT_OF_MEMORY;
+        snprintf(path, nbytes, "%s/%s", of->folder, file->file);
+        status = map_file(of, path, file->file, &found);
+    }
+    if (status == KGEN_ERROR_NOT_FOUND)
+        return kgen_fail(KGEN_ERROR_INTEGRITY,
+                         "%s is missing in the bundle and beside it; build or copy the bundle "
+                         "again, its weights with it",
+                         file->file);
+    if (status != KGEN_OK)
+        return status;
+    *data = found->data;
+    return check_size(file, found->nbytes);
+}
+
+static kgen_status load_weight(kgen_bundle *of, weight *one, bool verify)
+{
+    const unsigned char *data;
+    bool is_inside = kgen_zip_find(&of->archive, one->file.file) != NULL;
+    kgen_status status =
+        is_inside ? find_file(of, &one->file, &data) : find_beside(of, &one->file, &data);
+    if (status == KGEN_OK && verify)
+        status = check_digest(&one->file, data, (uint64_t)one->file.nbytes);
+    if (status == KGEN_OK)
+        status = settle_bytes(of, &data, (uint64_t)one->file.nbytes);
+    one->data = status == KGEN_OK ? data : NULL;
+    return status;
+}
+
+static int by_digest(const void *a, const void *b)
+{
+    return strcmp((*(weight *const *)a)->file.sha256, (*(weight *const *)b)->file.sha256);
+}
+
+/* Those of all programs that run; equal ones, which have one file, are loaded once. */
+static kgen_status load_weights(kgen_bundle *of, bool verify)
+{
+    const selection *chosen = &of->chosen;
+    size_t count = 0;
+    for (size_t i = 0; i < chosen->num_programs; i++)
+        count += chosen->programs[i]->num_weights;
+    weight **all = kgen_alloc(&of->memory, count, sizeof *all);
+    if (all == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    count = 0;
+    for (size_t i = 0; i < chosen->num_programs; i++)
+        for (size_t w = 0; w < chosen->programs[i]->num_weights; w++)
+            all[count++] = &chosen->programs[i]->weights[w];
+    qsort(all, count, sizeof *all, by_digest);
+    for (size_t i = 0; i < count; i++) {
+        kgen_status status;
+        if (i > 0 && by_digest(&all[i - 1], &all[i]) == 0) {
+            all[i]->data = all[i - 1]->data;
+            status = check_size(&all[i]->file, (uint64_t)all[i - 1]->file.nbytes);
+        } else {
+            status = load_weight(of, all[i], verify);
+        }
+        if (status != KGEN_OK)
+            return status;
+    }
+    return KGEN_OK;
+}
+
+/* ---- code ------------------------------------------------------------------------------------ */
+
+/* The earlier launch of a kernel with the same module; NULL if there is none. */
+static const launch *earlier_of_module(const kgen_kernel *kernel, size_t number)
+{
+    for (size_t i = 0; i < number; i++)
+        if (kernel->launches[i].code == kernel->launches[number].code)
+            return &kernel->launches[i];
+    return NULL;
+}
+
+/* The code of a launch, copied: what is checked is what is mapped, whatever becomes of the file. */
+static kgen_status load_object(kgen_bundle *of, const artifact *code, object *into)
+{
+    const unsigned char *data;
+    kgen_status status = find_file(of, &code->file, &data);
+    if (status != KGEN_OK)
+        return status;
+    into->nbytes = (size_t)code->file.nbytes;
+    into->data = malloc(into->nbytes + 1); /* some systems give none for 0 bytes */
+    if (into->data == NULL)
+        return kgen_no_memory(into->nbytes);
+    memcpy(into->data, data, into->nbytes);
+    status = check_digest(&code->file, into->data, into->nbytes);
+    return status == KGEN_OK ? kgen_object_size(into, &into->size) : status;
+}
+
+static bool needs_tiles(const artifact *code)
+{
+    const json *features =
+        code->requires_ == NULL ? NULL : kgen_json_member(code->requires_, "features");
+    for (const json *one = features == NULL ? NULL : features->as.first; one != NULL;
+         one = one->next)
+        if (strcmp(one->as.text, "amx_tile") == 0)
+            return true;
+    return false;
+}
+
+/* The objects of all kernels that are loaded, one behind another. */
+static kgen_status load_objects(kgen_bundle *of, object *objects, size_t *count)
+{
+    uint64_t base = 0;
+    for (size_t k = 0; k < of->all.num_kernels; k++) {
+        kgen_kernel *kernel = &of->all.kernels[k];
+        for (size_t i = 0; kernel->loaded && i < kernel->num_launches; i++) {
+            launch *one = &kernel->launches[i];
+            const launch *earlier = earlier_of_module(kernel, i);
+            one->object = earlier != NULL ? earlier->object : *count;
+            if (earlier != NULL)
+                continue;
+            object *made = &objects[(*count)++];
+            kgen_status status = load_object(of, one->code, made);
+            if (status == KGEN_OK && needs_tiles(one->code))
+                status = kgen_cpu_request_tiles();
+            if (status == KGEN_ERROR_DEVICE)
+                kgen_within("", "%s: ", kernel->name);
+            if (status != KGEN_OK)
+                return status;
+            made->base = base;
+            base += (made->size + KGEN_PAGE - 1) / KGEN_PAGE * KGEN_PAGE;
+        }
+    }
+    return KGEN_OK;
+}
+
+/* The functions of the launches, once the library is mapped. */
+static kgen_status settle_functions(kgen_bundle *of, const object *objects)
+{
+    for (size_t k = 0; k < of->all.num_kernels; k++) {
+        kgen_kernel *kernel = &of->all.kernels[k];
+        for (size_t i = 0; kernel->loaded && i < kernel->num_launches; i++) {
+            launch *one = &kernel->launches[i];
+            uint64_t at;
+            kgen_status status =
+                kgen_object_function(&objects[one->object], one->entry_point, &at);
+            if (status != KGEN_OK) {
+                kgen_within("", "%s: ", kernel->name);
+                return status;
+            }
+            uintptr_t address =
+                (uintptr_t)of->code.address + (uintptr_t)(objects[one->object].base + at);
+            memcpy(&one->function, &address, sizeof address);
+        }
+    }
+    return KGEN_OK;
+}
+
+static kgen_status load_code(kgen_bundle *of)
+{
+    char name[256];
+    size_t most = 0, count = 0, used = 0;
+    *name = 0;
+    for (size_t k = 0; k < of->all.num_kernels; k++) {
+        const kgen_kernel *kernel = &of->all.kernels[k];
+        if (!kernel->loaded)
+            continue;
+        if (used + 1 < sizeof name) {
+            int more = snprintf(name + used, sizeof name - used, "%s%s", used > 0 ? "+" : "",
+                                used > 0 ? kernel->key : kernel->name);
+            used += more > 0 ? (size_t)more : 0;
+        }
+        most += kernel->num_launches;
+    }
+    object *objects = kgen_alloc(&of->memory, most, sizeof *objects);
+    if (objects == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    kgen_status status = load_objects(of, objects, &count);
+    if (status == KGEN_OK)
+        status = kgen_library_map(&of->code, objects, count, name);
+    if (status == KGEN_OK)
+        status = settle_functions(of, objects);
+    for (size_t i = 0; i < count; i++)
+        free(objects[i].data);
+    return status;
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static kgen_status read_manifest(kgen_bundle *of)
+{
+    const json *data;
+    const zip_entry *entry = kgen_zip_find(&of->archive, MANIFEST);
+    if (entry != NULL && entry->nbytes > MAX_MANIFEST)
+        return kgen_fail(KGEN_ERROR_BUNDLE, "%s has more than %d bytes", MANIFEST, MAX_MANIFEST);
+    if (entry == NULL || !kgen_zip_crc_is_right(&of->archive, entry))
+        return kgen_fail(KGEN_ERROR_BUNDLE,
+                         "not a kgen bundle, or not all of one; make one with kgen build -o");
+    kgen_status status = kgen_json_parse((const char *)kgen_zip_data(&of->archive, entry),
+                                         (size_t)entry->nbytes, &of->memory, &data);
+    if (status == KGEN_OK)
+        status = kgen_manifest_read(&of->all, data, &of->memory);
+    for (size_t i = 0; i < of->all.num_kernels && status == KGEN_OK; i++) {
+        of->all.kernels[i].bundle = of;
+        if (strcmp(of->all.kernels[i].family, "cpu") == 0)
+            status = kgen_check_kernel(&of->all.kernels[i], &of->memory);
+    }
+    for (size_t i = 0; i < of->all.num_programs && status == KGEN_OK; i++) {
+        of->all.programs[i].bundle = of;
+        status = kgen_check_program(&of->all.programs[i], &of->all, &of->memory);
+    }
+    return status;
+}
+
+static kgen_status load(kgen_bundle *of, const void *data, uint64_t nbytes, bool verify)
+{
+    cpu here = {0};
+    kgen_status status = kgen_zip_open(&of->archive, data, nbytes, &of->memory);
+    if (status == KGEN_OK)
+        status = read_manifest(of);
+    if (status == KGEN_OK)
+        status = kgen_cpu_open(&here, &of->memory);
+    if (status == KGEN_OK)
+        status = kgen_select(&of->chosen, &of->all, &here, &of->memory);
+    if (status != KGEN_OK)
+        return status;
+    /* What programs need may be of targets whose kernels suit the CPU less. */
+    for (size_t i = 0; i < of->chosen.num_kernels; i++)
+        of->chosen.kernels[i]->loaded = true;
+    for (size_t i = 0; i < of->chosen.num_programs; i++)
+        for (size_t s = 0; s < of->chosen.programs[i]->num_steps; s++)
+            of->chosen.programs[i]->steps[s].kernel->loaded = true;
+    for (size_t i = 0; i < of->all.num_kernels && status == KGEN_OK; i++)
+        if (of->all.kernels[i].loaded)
+            status = load_constants(of, &of->all.kernels[i]);
+    if (status == KGEN_OK)
+        status = load_code(of);
+    if (status == KGEN_OK)
+        status = load_weights(of, verify);
+    if (status == KGEN_OK && (of->threads = kgen_pool_create(of->num_threads)) == NULL)
+        status = KGEN_ERROR_OUT_OF_MEMORY;
+    return status;
+}
+
+/* From the path, or from `data` where that is NULL. */
+static kgen_status open_bundle(const char *path, const void *data, size_t nbytes,
+                               const kgen_options *options, kgen_bundle **bundle)
+{
+    static const kgen_options defaults;
+    if (options == NULL)
+        options = &defaults;
+    if (bundle == NULL || (path == NULL && data == NULL))
+        return kgen_fail(KGEN_ERROR_ARGUMENT, "a bundle to open, or where to put it, is NULL");
+    if (options->num_threads < 0 || options->num_threads > MAX_THREADS)
+        return kgen_fail(KGEN_ERROR_ARGUMENT,
+                         "num_threads=%d must be 1 to %d, or 0 for all CPUs of this process",
+                         options->num_threads, MAX_THREADS);
+    kgen_bundle *made = calloc(1, sizeof *made);
+    pthread_mutex_t *lock = calloc(1, sizeof *lock);
+    if (made == NULL || lock == NULL) {
+        free(made);
+        free(lock);
+        return kgen_no_memory(sizeof *made);
+    }
+    pthread_mutex_init(lock, NULL);
+    made->lock = lock;
+    made->num_threads = options->num_threads > 0 ? options->num_threads : kgen_cpu_count();
+    if (made->num_threads > MAX_THREADS)
+        made->num_threads = MAX_THREADS;
+    kgen_status status = KGEN_OK;
+    char name[64];
+    snprintf(name, sizeof name, "a bundle of %zu bytes", nbytes);
+    if (path != NULL) {
+        const char *slash = strrchr(path, '/');
+        size_t folder = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+        made->folder = kgen_text(&made->memory, slash == NULL ? "." : path, folder);
+        mapping *file = NULL;
+        status = made->folder == NULL ? KGEN_ERROR_OUT_OF_MEMORY
+                                      : map_file(made, path, path, &file);
+        if (status == KGEN_OK) {
+            data = file->data;
+            nbytes = file->nbytes;
+        }
+        if (status != KGEN_OK) {
+            kgen_close(made);
+            return status;
+        }
+    }
+    status = load(made, data, nbytes, options->verify_weights != 0);
+    if (status != KGEN_OK) {
+        kgen_within("", "%s: ", path != NULL ? path : name);
+        kgen_close(made);
+        return status;
+    }
+    *bundle = made;
+    return KGEN_OK;
+}
+
+kgen_status kgen_open(const char *path, const kgen_options *options, kgen_bundle **bundle)
+{
+    return open_bundle(path, NULL, 0, options, bundle);
+}
+
+kgen_status kgen_open_memory(const void *data, size_t nbytes, const kgen_options *options,
+                             kgen_bundle **bundle)
+{
+    return open_bundle(NULL, data, nbytes, options, bundle);
+}
+
+void kgen_close(kgen_bundle *bundle)
+{
+    if (bundle == NULL)
+        return;
+    kgen_pool_destroy(bundle->threads);
+    for (size_t i = 0; i < bundle->all.num_kernels; i++)
+        kgen_scratch_destroy_all(&bundle->all.kernels[i]);
+    kgen_library_unmap(&bundle->code);
+    for (mapping *one = bundle->mappings; one != NULL; one = one->next)
+        if (one->data != NULL)
+            munmap(one->data, one->nbytes);
+    pthread_mutex_destroy(bundle->lock);
+    free(bundle->lock);
+    kgen_free_all(&bundle->memory);
+    free(bundle);
+}
+
+/* ---- what there is --------------------------------------------------------------------------- */
+
+int kgen_num_threads(const kgen_bundle *bundle)
+{
+    return bundle->num_threads;
+}
+
+size_t kgen_num_skipped(const kgen_bundle *bundle)
+{
+    return bundle->chosen.num_left_out;
+}
+
+const char *kgen_skipped_name(const kgen_bundle *bundle, size_t index)
+{
+    const selection *of = &bundle->chosen;
+    return index < of->num_left_out ? of->left_out[index].name : NULL;
+}
+
+const char *kgen_skipped_reason(const kgen_bundle *bundle, size_t index)
+{
+    const selection *of = &bundle->chosen;
+    return index < of->num_left_out ? of->left_out[index].reason : NULL;
+}
+
+size_t kgen_num_kernels(const kgen_bundle *bundle)
+{
+    return bundle->chosen.num_kernels;
+}
+
+kgen_kernel *kgen_kernel_at(const kgen_bundle *bundle, size_t index)
+{
+    return index < bundle->chosen.num_kernels ? bundle->chosen.kernels[index] : NULL;
+}
+
+/* What a message tells of one that is not there. */
+static const char *why_skipped(const kgen_bundle *bundle, const char *name)
+{
+    for (size_t i = 0; i < bundle->chosen.num_left_out; i++) {
+        const char *behind = strrchr(bundle->chosen.left_out[i].name, '/');
+        if (behind != NULL && strcmp(behind + 1, name) == 0)
+            return bundle->chosen.left_out[i].reason;
+    }
+    return NULL;
+}
+
+kgen_kernel *kgen_find_kernel(const kgen_bundle *bundle, const char *key)
+{
+    for (size_t i = 0; key != NULL && i < bundle->chosen.num_kernels; i++)
+        if (strcmp(bundle->chosen.kernels[i]->key, key) == 0)
+            return bundle->chosen.kernels[i];
+    const char *why = key == NULL ? NULL : why_skipped(bundle, key);
+    kgen_fail(KGEN_ERROR_NOT_FOUND, "no kernel '%.120s' of this bundle runs here: %s",
+              key == NULL ? "NULL" : key,
+              why != NULL ? why : "it has none of this key; kgen inspect shows them");
+    return NULL;
+}
+
+size_t kgen_num_programs(const kgen_bundle *bundle)
+{
+    return bundle->chosen.num_programs;
+}
+
+kgen_program *kgen_program_at(const kgen_bundle *bundle, size_t index)
+{
+    return index < bundle->chosen.num_programs ? bundle->chosen.programs[index] : NULL;
+}
+
+kgen_program *kgen_find_program(const kgen_bundle *bundle, const char *name)
+{
+    const selection *of = &bundle->chosen;
+    if (name == NULL && of->num_programs == 1)
+        return of->programs[0];
+    for (size_t i = 0; name != NULL && i < of->num_programs; i++)
+        if (strcmp(of->programs[i]->name, name) == 0)
+            return of->programs[i];
+    const char *why = name == NULL ? NULL : why_skipped(bundle, name);
+    if (name == NULL)
+        kgen_fail(KGEN_ERROR_NOT_FOUND, "this bundle has %zu programs that run here; name one",
+                  of->num_programs);
+    else
+        kgen_fail(KGEN_ERROR_NOT_FOUND, "no program '%.120s' of this bundle runs here: %s", name,
+                  why != NULL ? why : "it has none of this name; kgen inspect shows them");
+    return NULL;
+}

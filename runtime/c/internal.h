@@ -1,0 +1,370 @@
+/* What the files of the C runtime share. Nothing here is for users of kgen.h. */
+#ifndef KGEN_INTERNAL_H
+#define KGEN_INTERNAL_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity, syscall */
+#endif
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kgen.h"
+
+#pragma GCC visibility push(hidden)
+
+#if defined(__x86_64__)
+#define KGEN_ARCH "x86_64"
+#define KGEN_ELF_MACHINE 62
+#elif defined(__aarch64__)
+#define KGEN_ARCH "aarch64"
+#define KGEN_ELF_MACHINE 183
+#else
+#error "kgen's C runtime is for x86-64 and aarch64"
+#endif
+
+/* ---- errors and memory (support.c) ----------------------------------------------------------- */
+
+/* Set this thread's message and return `status`. */
+kgen_status kgen_fail(kgen_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Put a place in front of the message, and `after` behind it. */
+void kgen_within(const char *after, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+kgen_status kgen_no_memory(uint64_t nbytes);
+
+/* Memory that is given back together. */
+typedef struct chunk chunk;
+typedef struct arena {
+    chunk *chunks;
+    char *at;
+    size_t left;
+} arena;
+
+/* `count` things of `size` bytes, zero, aligned for any of our types; NULL, with the message set, if
+ * there is no memory. */
+void *kgen_alloc(arena *from, size_t count, size_t size);
+
+/* Memory of a tensor: zero, aligned to KGEN_ALIGNMENT. NULL as above. */
+void *kgen_alloc_tensor(arena *from, uint64_t nbytes);
+enum { KGEN_ALIGNMENT = 256 };
+
+char *kgen_text(arena *from, const char *text, size_t length);
+void kgen_free_all(arena *from);
+
+/* ---- numbers (support.c) --------------------------------------------------------------------- */
+
+/* a / b, rounded up, of numbers from 1 on. */
+int64_t kgen_pieces(int64_t a, int64_t b);
+
+/* *product *= factor; false where that is beyond 64 bits. */
+bool kgen_multiply(int64_t *product, int64_t factor);
+
+/* ---- SHA-256 (sha256.c) ---------------------------------------------------------------------- */
+
+/* The digest as 64 hexadecimal digits and a NUL. */
+void kgen_sha256(const void *data, size_t nbytes, char digits[65]);
+
+/* ---- JSON (json.c) --------------------------------------------------------------------------- */
+
+typedef enum json_kind {
+    JSON_NULL,
+    JSON_BOOL,
+    JSON_INT,
+    JSON_FLOAT, /* its value is not kept: the runtime needs none */
+    JSON_TEXT,
+    JSON_LIST,
+    JSON_OBJECT
+} json_kind;
+
+typedef struct json json;
+struct json {
+    json_kind kind;
+    const char *name; /* of a member of an object */
+    json *next;       /* in the same list or object */
+    size_t count;     /* of a list or object */
+    union {
+        int64_t integer; /* of an int, and 0 or 1 of a bool */
+        const char *text;
+        json *first;
+    } as;
+};
+
+/* Whole numbers are those of 64 bits, texts are UTF-8 without control characters. */
+kgen_status kgen_json_parse(const char *text, size_t nbytes, arena *memory, const json **value);
+
+/* The last member of this name, as the last one counts; NULL if there is none. */
+const json *kgen_json_member(const json *object, const char *name);
+
+/* ---- the archive (zip.c) --------------------------------------------------------------------- */
+
+typedef struct zip_entry {
+    const char *name;
+    uint64_t header; /* where its own header starts */
+    uint64_t nbytes;
+    uint32_t crc;
+} zip_entry;
+
+typedef struct zip {
+    const unsigned char *data;
+    uint64_t nbytes;
+    zip_entry *entries; /* by name */
+    size_t count;
+} zip;
+
+kgen_status kgen_zip_open(zip *archive, const void *data, uint64_t nbytes, arena *memory);
+const zip_entry *kgen_zip_find(const zip *archive, const char *name); /* NULL: there is none */
+/* Where a file's bytes start, all of which are in the archive; NULL for a damaged header. */
+const unsigned char *kgen_zip_data(const zip *archive, const zip_entry *entry);
+bool kgen_zip_crc_is_right(const zip *archive, const zip_entry *entry);
+
+/* ---- the manifest (manifest.c) --------------------------------------------------------------- */
+
+typedef struct stored_file {
+    const char *file;
+    const char *sha256;
+    int64_t nbytes;
+} stored_file;
+
+typedef struct packing {
+    int64_t width, depth;
+    bool transposed;
+    size_t num_runs;
+    const int64_t *runs;
+} packing;
+
+typedef struct parameter {
+    kgen_tensor tensor;
+    kgen_tensor unpacked; /* the matrix, if it is packed */
+    packing order;
+    const stored_file *stored; /* of a constant */
+    const void *constant;      /* its bytes, once loaded */
+} parameter;
+
+typedef struct workspace {
+    const char *name;
+    int64_t nbytes;
+} workspace;
+
+typedef struct constant {
+    const char *parameter;
+    stored_file file;
+} constant;
+
+typedef struct artifact {
+    const char *module, *format, *role;
+    stored_file file;
+    const json *requires_;
+    bool chosen; /* it runs here, and is the first of its module that does */
+} artifact;
+
+typedef struct tile {
+    size_t rank, num_extent, num_axes;
+    const int64_t *shape, *extent, *axes;
+    int64_t parts;
+    bool has_walk;
+    int64_t group, shared, steps;
+} tile;
+
+/* Pointers that a launch passes (kgen_runtime/launch_limits.py: CPU_POINTERS), and tensors and
+ * workspaces of a kernel: more than any has. */
+enum { MAX_POINTERS = 24, MAX_SLOTS = 256 };
+
+typedef void (*machine_code)(void);
+
+/* How long a launch took: by one thread, and by all, the least of its trials (pool.c). Threads that
+ * are in it at once may lose each other's notes, which costs a trial. */
+typedef struct trials {
+    int64_t alone, shared; /* nanoseconds */
+    int64_t count;
+} trials;
+
+typedef struct launch {
+    const char *module, *entry_point;
+    int64_t grid[3], block[3], cluster[3], shared_memory;
+    size_t num_arguments;
+    const char **arguments;
+    int slots[MAX_POINTERS]; /* each argument's parameter, or the number of parameters + workspace */
+    const tile *tile;
+    const artifact *code;
+    size_t object; /* the number of its code among the library's objects */
+    machine_code function;
+    trials timed;
+} launch;
+
+typedef struct scratch scratch;
+struct kgen_kernel {
+    const char *key, *op, *target, *family, *name;
+    const json *spec;
+    size_t num_parameters, num_workspaces, num_maps, num_launches, num_artifacts, num_constants;
+    parameter *parameters;
+    workspace *workspaces;
+    launch *launches;
+    artifact *artifacts;
+    constant *constants;
+    size_t num_arguments;
+    parameter **arguments; /* parameters without constants */
+    const parameter *lies_upon; /* what a scatter's output has to lie upon, else NULL */
+    kgen_bundle *bundle;
+    bool loaded;
+    scratch *idle; /* workspaces of earlier calls, under the bundle's lock */
+};
+
+typedef enum place_kind { IN_ARENA, IN_WEIGHTS, IN_INPUT, IN_OUTPUT, IN_STATE } place_kind;
+
+typedef struct value {
+    kgen_tensor tensor;
+    place_kind kind;
+    const char *memory; /* the name of the weight, input, output or state */
+    int64_t offset;
+    size_t number; /* of the memory among those of its kind */
+} value;
+
+typedef struct weight {
+    const char *name;
+    stored_file file;
+    const unsigned char *data; /* once loaded */
+} weight;
+
+typedef struct state {
+    const char *name, *input, *output;
+    int64_t nbytes;
+    kgen_tensor tensor; /* what a run reads of it, by the state's name */
+} state;
+
+typedef struct step {
+    const char *kernel_key;
+    const json *bindings;
+    size_t num_after;
+    const int64_t *after;
+    kgen_kernel *kernel;
+    const value **values; /* by the kernel's parameters; NULL for constants */
+} step;
+
+struct kgen_program {
+    const char *name, *target, *qualified_name;
+    size_t num_inputs, num_outputs, num_states, num_values, num_weights, num_steps;
+    value *inputs, *outputs, *values;
+    state *states;
+    weight *weights;
+    int64_t arena_nbytes;
+    step *steps;
+    kgen_bundle *bundle;
+};
+
+typedef struct manifest {
+    size_t num_kernels, num_programs;
+    kgen_kernel *kernels;
+    kgen_kernel **by_name; /* sorted by "target/key" */
+    kgen_program *programs;
+} manifest;
+
+kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory);
+kgen_kernel *kgen_manifest_find(const manifest *all, const char *name);
+
+/* Hold what a manifest says in one place against what it says in others. */
+kgen_status kgen_check_kernel(kgen_kernel *kernel, arena *memory);   /* kernel_check.c */
+kgen_status kgen_check_program(kgen_program *program, const manifest *all, arena *memory);
+kgen_status kgen_check_tensor(kgen_tensor *tensor, const char *name); /* sets nbytes */
+bool kgen_is_packed(const kgen_tensor *tensor);
+
+/* ---- the CPU (cpu.c) ------------------------------------------------------------------------- */
+
+typedef struct cpu {
+    char *features; /* as /proc/cpuinfo lists them, with a blank before and behind each */
+    const char *disabled;
+    bool tiles, tiles_of_f16;
+} cpu;
+
+kgen_status kgen_cpu_open(cpu *into, arena *memory);
+bool kgen_cpu_has(const cpu *here, const char *feature);
+int kgen_cpu_count(void);
+kgen_status kgen_cpu_request_tiles(void);
+
+/* ---- choosing (select.c) --------------------------------------------------------------------- */
+
+typedef struct skipped {
+    const char *name, *reason;
+} skipped;
+
+typedef struct selection {
+    kgen_kernel **kernels; /* the best of each key, in the order of the manifest */
+    kgen_program **programs;
+    skipped *left_out;
+    size_t num_kernels, num_programs, num_left_out;
+} selection;
+
+kgen_status kgen_select(selection *into, manifest *all, const cpu *here, arena *memory);
+
+/* ---- machine code (library.c) ---------------------------------------------------------------- */
+
+/* Objects start at multiples of so many bytes: no code refers to a finer part of its address. */
+enum { KGEN_PAGE = 4096 };
+
+typedef struct object {
+    unsigned char *data; /* a copy of the file's bytes */
+    size_t nbytes;
+    uint64_t base, size; /* its place in the library, and bytes of address space */
+} object;
+
+typedef struct library {
+    void *address;
+    uint64_t nbytes;
+} library;
+
+/* The bytes of address space that a shared object takes. */
+kgen_status kgen_object_size(const object *of, uint64_t *size);
+/* Where a function is from the object's start. */
+kgen_status kgen_object_function(const object *of, const char *name, uint64_t *at);
+kgen_status kgen_library_map(library *into, const object *objects, size_t count, const char *name);
+void kgen_library_unmap(library *of);
+
+/* ---- threads (pool.c) ------------------------------------------------------------------------ */
+
+typedef struct pool pool;
+pool *kgen_pool_create(int num_threads); /* NULL without memory. No thread is made yet */
+void kgen_pool_destroy(pool *threads);
+
+/* All tasks of a launch; shared where that pays, after trials of which `shared_trials` are shared.
+ * Gives whether they were shared. */
+bool kgen_pool_run(pool *threads, launch *of, void *const *pointers, int shared_trials);
+/* While they are kept awake, idle threads spin and do not sleep. */
+void kgen_pool_keep_awake(pool *threads, bool awake);
+/* The tasks [begin, end) on the calling thread. */
+void kgen_run_tasks(const launch *of, void *const *pointers, int64_t begin, int64_t end);
+
+/* ---- bundles (bundle.c) ---------------------------------------------------------------------- */
+
+typedef struct mapping mapping;
+struct kgen_bundle {
+    arena memory;
+    const char *name;   /* for messages */
+    const char *folder; /* NULL: in memory */
+    mapping *mappings;
+    zip archive;
+    manifest all;
+    selection chosen;
+    library code;
+    pool *threads;
+    int num_threads;
+    void *lock; /* a pthread_mutex_t, of the kernels' idle scratch memory */
+};
+
+/* ---- calls (kernel.c) ------------------------------------------------------------------------ */
+
+/* Workspaces of one call at a time, by their number. */
+struct scratch {
+    arena memory;
+    scratch *next;
+    void *workspaces[];
+};
+
+scratch *kgen_scratch_create(const kgen_kernel *kernel);
+void kgen_scratch_destroy(scratch *of); /* NULL is allowed */
+void kgen_scratch_destroy_all(kgen_kernel *kernel);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,305 @@
+/* A reader of JSON (RFC 8259): a tree of values, with limits on all that a text may ask for. */
+#include "internal.h"
+
+#include <string.h>
+
+/* Lists and objects in one another, and characters of a number. */
+enum { MAX_DEPTH = 32, MAX_DIGITS = 64, MAX_EXPONENT = 308 };
+
+typedef struct reader {
+    const char *start, *at, *end;
+    arena *memory;
+} reader;
+
+static kgen_status read_value(reader *from, int depth, json *into);
+
+static kgen_status refused(const reader *from, const char *why)
+{
+    return kgen_fail(KGEN_ERROR_BUNDLE, "manifest.json is not JSON: %s at byte %zu", why,
+                     (size_t)(from->at - from->start));
+}
+
+static int next(const reader *from)
+{
+    return from->at < from->end ? (unsigned char)*from->at : -1;
+}
+
+static void skip_blanks(reader *from)
+{
+    while (from->at < from->end && strchr(" \t\r\n", *from->at) != NULL && *from->at != 0)
+        from->at++;
+}
+
+static bool skip_word(reader *from, const char *word)
+{
+    size_t length = strlen(word);
+    if ((size_t)(from->end - from->at) < length || memcmp(from->at, word, length) != 0)
+        return false;
+    from->at += length;
+    return true;
+}
+
+static bool is_digit(int c)
+{
+    return '0' <= c && c <= '9';
+}
+
+static bool skip_digits(reader *from)
+{
+    if (!is_digit(next(from)))
+        return false;
+    while (is_digit(next(from)))
+        from->at++;
+    return true;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* Digits that were skipped, as a number of 64 bits. */
+static bool whole(const char *digits, const char *end, bool negative, int64_t *value)
+{
+    *value = 0;
+    for (; digits < end; digits++) {
+        int digit = *digits - '0';
+        if (__builtin_mul_overflow(*value, 10, value) ||
+            __builtin_add_overflow(*value, negative ? -digit : digit, value))
+            return false;
+    }
+    return true;
+}
+
+static kgen_status read_number(reader *from, json *into)
+{
+    const char *start = from->at;
+    bool negative = skip_word(from, "-");
+    const char *digits = from->at;
+    if (!skip_word(from, "0") && !skip_digits(from))
+        return refused(from, "no value");
+    const char *end = from->at;
+    into->kind = JSON_INT;
+    if (skip_word(from, ".")) {
+        into->kind = JSON_FLOAT;
+        if (!skip_digits(from))
+            return refused(from, "no digit");
+    }
+    if (next(from) == 'e' || next(from) == 'E') {
+        into->kind = JSON_FLOAT;
+        from->at++;
+        if (!skip_word(from, "+"))
+            skip_word(from, "-");
+        const char *exponent = from->at;
+        int64_t value;
+        if (!skip_digits(from))
+            return refused(from, "no digit");
+        if (!whole(exponent, from->at, false, &value) || value > MAX_EXPONENT)
+            return refused(from, "a number out of range");
+    }
+    if (from->at - start > MAX_DIGITS)
+        return refused(from, "a number of too many digits");
+    if (into->kind == JSON_INT && !whole(digits, end, negative, &into->as.integer))
+        return refused(from, "a number of more than 64 bits");
+    return KGEN_OK;
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character at `at`, with no longer form than it needs; 0 if there is none. */
+static int character_bytes(const unsigned char *at, const unsigned char *end, uint32_t *code)
+{
+    int count = *at < 0x80 ? 1 : *at >> 5 == 6 ? 2 : *at >> 4 == 14 ? 3 : *at >> 3 == 30 ? 4 : 0;
+    if (count == 0 || end - at < count)
+        return 0;
+    *code = count == 1 ? *at : *at & (0x7fu >> count);
+    for (int i = 1; i < count; i++) {
+        if (at[i] >> 6 != 2)
+            return 0;
+        *code = *code << 6 | (at[i] & 0x3fu);
+    }
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    bool surrogate = 0xd800 <= *code && *code < 0xe000;
+    return *code < least[count] || *code > 0x10ffff || surrogate ? 0 : count;
+}
+
+static char *put_character(char *to, uint32_t code)
+{
+    if (code < 0x80) {
+        *to++ = (char)code;
+    } else if (code < 0x800) {
+        *to++ = (char)(0xc0 | code >> 6);
+        *to++ = (char)(0x80 | (code & 0x3f));
+    } else if (code < 0x10000) {
+        *to++ = (char)(0xe0 | code >> 12);
+        *to++ = (char)(0x80 | (code >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (code & 0x3f));
+    } else {
+        *to++ = (char)(0xf0 | code >> 18);
+        *to++ = (char)(0x80 | (code >> 12 & 0x3f));
+        *to++ = (char)(0x80 | (code >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (code & 0x3f));
+    }
+    return to;
+}
+
+static bool read_hex(reader *from, uint32_t *code)
+{
+    *code = 0;
+    for (int i = 0; i < 4; i++, from->at++) {
+        int c = next(from);
+        int digit = is_digit(c) ? c - '0'
+                    : 'a' <= c && c <= 'f' ? c - 'a' + 10
+                    : 'A' <= c && c <= 'F' ? c - 'A' + 10
+                                           : -1;
+        if (digit < 0)
+            return false;
+        *code = *code << 4 | (uint32_t)digit;
+    }
+    return true;
+}
+
+/* What stands behind a backslash. */
+static bool read_escape(reader *from, uint32_t *code)
+{
+    int c = next(from);
+    if (c < 0)
+        return false;
+    from->at++;
+    if (c != 'u') {
+        *code = (uint32_t)c;
+        return c == '"' || c == '\\' || c == '/';
+    }
+    uint32_t low;
+    if (!read_hex(from, code))
+        return false;
+    if (*code < 0xd800 || *code >= 0xe000)
+        return true;
+    if (*code >= 0xdc00 || !skip_word(from, "\\u") || !read_hex(from, &low) || low < 0xdc00 ||
+        low >= 0xe000)
+        return false;
+    *code = 0x10000 + ((*code - 0xd800) << 10) + (low - 0xdc00);
+    return true;
+}
+
+/* `from` stands behind the first quote. */
+static kgen_status read_text(reader *from, const char **text)
+{
+    const char *close = from->at;
+    while (close < from->end && *close != '"')
+        close += *close == '\\' && from->end - close > 1 ? 2 : 1;
+    if (close >= from->end)
+        return refused(from, "a text without an end");
+    /* No escape is shorter than what it stands for. */
+    char *to = kgen_alloc(from->memory, (size_t)(close - from->at) + 1, 1);
+    if (to == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    *text = to;
+    while (from->at < close) {
+        uint32_t code = 0;
+        if (skip_word(from, "\\")) {
+            if (!read_escape(from, &code))
+                return refused(from, "a text that cannot be printed");
+        } else {
+            int count = character_bytes((const unsigned char *)from->at,
+                                        (const unsigned char *)close, &code);
+            if (count == 0)
+                return refused(from, "a text that is not UTF-8");
+            from->at += count;
+        }
+        if (code < ' ' || (0x7f <= code && code < 0xa0))
+            return refused(from, "a text that cannot be printed");
+        to = put_character(to, code);
+    }
+    from->at = close + 1;
+    return KGEN_OK;
+}
+
+/* ---- lists and objects ----------------------------------------------------------------------- */
+
+static kgen_status read_member(reader *from, int depth, json *into)
+{
+    skip_blanks(from);
+    if (!skip_word(from, "\""))
+        return refused(from, "no name of a member");
+    kgen_status status = read_text(from, &into->name);
+    if (status != KGEN_OK)
+        return status;
+    skip_blanks(from);
+    if (!skip_word(from, ":"))
+        return refused(from, "no colon");
+    return read_value(from, depth, into);
+}
+
+static kgen_status read_several(reader *from, int depth, json *into, const char *close)
+{
+    if (depth == MAX_DEPTH)
+        return refused(from, "it is nested more than 32 deep");
+    skip_blanks(from);
+    if (skip_word(from, close))
+        return KGEN_OK;
+    json **place = &into->as.first;
+    do {
+        json *one = *place = kgen_alloc(from->memory, 1, sizeof **place);
+        if (one == NULL)
+            return KGEN_ERROR_OUT_OF_MEMORY;
+        kgen_status status = into->kind == JSON_OBJECT ? read_member(from, depth + 1, one)
+                                                       : read_value(from, depth + 1, one);
+        if (status != KGEN_OK)
+            return status;
+        place = &one->next;
+        into->count++;
+        skip_blanks(from);
+    } while (skip_word(from, ","));
+    return skip_word(from, close) ? KGEN_OK : refused(from, "no comma and no end");
+}
+
+static kgen_status read_value(reader *from, int depth, json *into)
+{
+    skip_blanks(from);
+    if (skip_word(from, "{")) {
+        into->kind = JSON_OBJECT;
+        return read_several(from, depth, into, "}");
+    }
+    if (skip_word(from, "[")) {
+        into->kind = JSON_LIST;
+        return read_several(from, depth, into, "]");
+    }
+    if (skip_word(from, "\"")) {
+        into->kind = JSON_TEXT;
+        return read_text(from, &into->as.text);
+    }
+    if (skip_word(from, "null")) {
+        into->kind = JSON_NULL;
+        return KGEN_OK;
+    }
+    into->kind = JSON_BOOL;
+    if (skip_word(from, "true")) {
+        into->as.integer = 1;
+        return KGEN_OK;
+    }
+    return skip_word(from, "false") ? KGEN_OK : read_number(from, into);
+}
+
+kgen_status kgen_json_parse(const char *text, size_t nbytes, arena *memory, const json **value)
+{
+    reader from = {text, text, text + nbytes, memory};
+    json *made = kgen_alloc(memory, 1, sizeof *made);
+    if (made == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    kgen_status status = read_value(&from, 0, made);
+    if (status != KGEN_OK)
+        return status;
+    skip_blanks(&from);
+    if (from.at < from.end)
+        return refused(&from, "something behind its end");
+    *value = made;
+    return KGEN_OK;
+}
+
+const json *kgen_json_member(const json *object, const char *name)
+{
+    const json *found = NULL;
+    if (object->kind == JSON_OBJECT)
+        for (const json *one = object->as.first; one != NULL; one = one->next)
+            if (strcmp(one->name, name) == 0)
+                found = one;
+    return found;
+}

@@ -1,0 +1,296 @@
+/* Calls of kernels: arguments are checked, pointers put in the order of each launch, tasks run. */
+#include "internal.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Shared trials of a launch on its own: dozens may pass until threads wake. */
+enum { SHARED_TRIALS = 100 };
+
+const char *kgen_kernel_key(const kgen_kernel *kernel)
+{
+    return kernel->key;
+}
+
+const char *kgen_kernel_target(const kgen_kernel *kernel)
+{
+    return kernel->target;
+}
+
+size_t kgen_num_arguments(const kgen_kernel *kernel)
+{
+    return kernel->num_arguments;
+}
+
+const kgen_tensor *kgen_argument(const kgen_kernel *kernel, size_t index)
+{
+    return index < kernel->num_arguments ? &kernel->arguments[index]->tensor : NULL;
+}
+
+const kgen_tensor *kgen_unpacked_argument(const kgen_kernel *kernel, size_t index)
+{
+    return index < kernel->num_arguments ? &kernel->arguments[index]->unpacked : NULL;
+}
+
+size_t kgen_num_launches(const kgen_kernel *kernel)
+{
+    return kernel->num_launches;
+}
+
+int64_t kgen_num_tasks(const kgen_kernel *kernel, size_t launch)
+{
+    return launch < kernel->num_launches ? kernel->launches[launch].grid[0] : 0;
+}
+
+/* ---- scratch memory -------------------------------------------------------------------------- */
+
+scratch *kgen_scratch_create(const kgen_kernel *kernel)
+{
+    size_t nbytes = sizeof(scratch) + kernel->num_workspaces * sizeof(void *);
+    scratch *made = calloc(1, nbytes);
+    if (made == NULL) {
+        kgen_no_memory(nbytes);
+        return NULL;
+    }
+    /* Zero at first, which those that ask for no value have nothing against. */
+    for (size_t i = 0; i < kernel->num_workspaces; i++) {
+        made->workspaces[i] =
+            kgen_alloc_tensor(&made->memory, (uint64_t)kernel->workspaces[i].nbytes);
+        if (made->workspaces[i] == NULL) {
+            kgen_scratch_destroy(made);
+            return NULL;
+        }
+    }
+    return made;
+}
+
+void kgen_scratch_destroy(scratch *of)
+{
+    if (of != NULL)
+        kgen_free_all(&of->memory);
+    free(of);
+}
+
+void kgen_scratch_destroy_all(kgen_kernel *kernel)
+{
+    while (kernel->idle != NULL) {
+        scratch *one = kernel->idle;
+        kernel->idle = one->next;
+        kgen_scratch_destroy(one);
+    }
+}
+
+/* That of an earlier call that is done, or a new one. */
+static scratch *borrow(kgen_kernel *kernel)
+{
+    pthread_mutex_lock(kernel->bundle->lock);
+    scratch *found = kernel->idle;
+    if (found != NULL)
+        kernel->idle = found->next;
+    pthread_mutex_unlock(kernel->bundle->lock);
+    return found != NULL ? found : kgen_scratch_create(kernel);
+}
+
+static void give_back(kgen_kernel *kernel, scratch *of)
+{
+    pthread_mutex_lock(kernel->bundle->lock);
+    of->next = kernel->idle;
+    kernel->idle = of;
+    pthread_mutex_unlock(kernel->bundle->lock);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static kgen_status wrong(const kgen_kernel *of, size_t i, const char *what)
+{
+    return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s %s", of->key, of->arguments[i]->tensor.name,
+                     what);
+}
+
+static kgen_status check_count(const kgen_kernel *of, const void *arguments, size_t count)
+{
+    if (count == of->num_arguments && arguments != NULL)
+        return KGEN_OK;
+    return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: takes %zu arguments, got %zu", of->key,
+                     of->num_arguments, arguments == NULL ? 0 : count);
+}
+
+static kgen_status check_address(const kgen_kernel *of, size_t i, const void *address)
+{
+    size_t itemsize = kgen_dtype_size(of->arguments[i]->tensor.dtype);
+    if (address == NULL)
+        return wrong(of, i, "is NULL");
+    if ((uintptr_t)address % itemsize == 0)
+        return KGEN_OK;
+    return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s starts at address %p; expected a multiple of %zu",
+                     of->key, of->arguments[i]->tensor.name, address, itemsize);
+}
+
+/* That an output lies beside all else, but upon the table of its scatter. */
+static kgen_status check_apart(const kgen_kernel *of, const kgen_buffer *arguments, size_t output)
+{
+    uintptr_t own = (uintptr_t)arguments[output].data;
+    uintptr_t end = own + of->arguments[output]->tensor.nbytes;
+    for (size_t i = 0; i < of->num_arguments; i++) {
+        uintptr_t other = (uintptr_t)arguments[i].data;
+        const char *name = of->arguments[i]->tensor.name;
+        if (of->arguments[i] == of->lies_upon) {
+            if (other != own)
+                return kgen_fail(KGEN_ERROR_ARGUMENT,
+                                 "%s: writes rows of %s; give the same memory as %s", of->key,
+                                 name, of->arguments[output]->tensor.name);
+        } else if (i != output && other < end &&
+                   own < other + of->arguments[i]->tensor.nbytes) {
+            return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s overlaps %s; pass memory of its own",
+                             of->key, of->arguments[output]->tensor.name, name);
+        }
+    }
+    return KGEN_OK;
+}
+
+static kgen_status check_buffers(const kgen_kernel *of, const kgen_buffer *arguments, size_t count)
+{
+    kgen_status status = check_count(of, arguments, count);
+    for (size_t i = 0; i < count && status == KGEN_OK; i++) {
+        const kgen_tensor *wanted = &of->arguments[i]->tensor;
+        status = check_address(of, i, arguments[i].data);
+        if (status == KGEN_OK && arguments[i].nbytes < wanted->nbytes)
+            status = kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s has %zu bytes; expected %zu", of->key,
+                               wanted->name, arguments[i].nbytes, wanted->nbytes);
+    }
+    for (size_t i = 0; i < count && status == KGEN_OK; i++)
+        if (of->arguments[i]->tensor.role == KGEN_OUTPUT)
+            status = check_apart(of, arguments, i);
+    return status;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* The memory of every tensor and workspace, by its number. */
+typedef struct memories {
+    void *of[MAX_SLOTS];
+} memories;
+
+static void place_others(const kgen_kernel *of, const scratch *with, memories *into)
+{
+    for (size_t i = 0; i < of->num_parameters; i++)
+        if (of->parameters[i].stored != NULL)
+            into->of[i] = (void *)of->parameters[i].constant; /* only read */
+    for (size_t i = 0; i < of->num_workspaces; i++)
+        into->of[of->num_parameters + i] = with->workspaces[i];
+}
+
+static void order_pointers(const launch *one, const memories *from, void **pointers)
+{
+    for (size_t i = 0; i < one->num_arguments; i++)
+        pointers[i] = from->of[one->slots[i]];
+}
+
+/* With the arguments in place. */
+static kgen_status run(kgen_kernel *of, memories *at)
+{
+    void *pointers[MAX_POINTERS];
+    scratch *with = NULL;
+    if (of->num_workspaces > 0 && (with = borrow(of)) == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    place_others(of, with, at);
+    for (size_t i = 0; i < of->num_launches; i++) {
+        order_pointers(&of->launches[i], at, pointers);
+        kgen_pool_run(of->bundle->threads, &of->launches[i], pointers, SHARED_TRIALS);
+    }
+    if (with != NULL)
+        give_back(of, with);
+    return KGEN_OK;
+}
+
+static void place(const kgen_kernel *of, size_t argument, void *data, memories *into)
+{
+    into->of[of->arguments[argument] - of->parameters] = data;
+}
+
+kgen_status kgen_run(kgen_kernel *kernel, const kgen_buffer *arguments, size_t count)
+{
+    memories at;
+    kgen_status status = check_buffers(kernel, arguments, count);
+    for (size_t i = 0; i < count && status == KGEN_OK; i++)
+        place(kernel, i, arguments[i].data, &at);
+    return status == KGEN_OK ? run(kernel, &at) : status;
+}
+
+kgen_status kgen_run_pointers(kgen_kernel *kernel, void *const *arguments, size_t count)
+{
+    memories at;
+    kgen_status status = check_count(kernel, arguments, count);
+    for (size_t i = 0; i < count && status == KGEN_OK; i++) {
+        status = check_address(kernel, i, arguments[i]);
+        place(kernel, i, arguments[i], &at);
+    }
+    return status == KGEN_OK ? run(kernel, &at) : status;
+}
+
+/* ---- calls that are prepared ----------------------------------------------------------------- */
+
+struct kgen_call {
+    kgen_kernel *kernel;
+    scratch *with;
+    void *pointers[][MAX_POINTERS]; /* of each launch */
+};
+
+kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments, size_t count,
+                             kgen_call **call)
+{
+    memories at;
+    if (call == NULL)
+        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: where to put the call is NULL", kernel->key);
+    kgen_status status = check_buffers(kernel, arguments, count);
+    if (status != KGEN_OK)
+        return status;
+    size_t nbytes = kernel->num_launches * MAX_POINTERS * sizeof(void *);
+    kgen_call *made = calloc(1, sizeof *made + nbytes);
+    if (made == NULL)
+        return kgen_no_memory(nbytes);
+    made->kernel = kernel;
+    made->with = kgen_scratch_create(kernel);
+    if (made->with == NULL) {
+        kgen_call_destroy(made);
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    }
+    for (size_t i = 0; i < count; i++)
+        place(kernel, i, arguments[i].data, &at);
+    place_others(kernel, made->with, &at);
+    for (size_t i = 0; i < kernel->num_launches; i++)
+        order_pointers(&kernel->launches[i], &at, made->pointers[i]);
+    *call = made;
+    return KGEN_OK;
+}
+
+void kgen_call_destroy(kgen_call *call)
+{
+    if (call != NULL)
+        kgen_scratch_destroy(call->with);
+    free(call);
+}
+
+kgen_status kgen_call_run(kgen_call *call)
+{
+    kgen_kernel *of = call->kernel;
+    for (size_t i = 0; i < of->num_launches; i++)
+        kgen_pool_run(of->bundle->threads, &of->launches[i], call->pointers[i], SHARED_TRIALS);
+    return KGEN_OK;
+}
+
+kgen_status kgen_call_run_tasks(kgen_call *call, size_t launch, int64_t begin, int64_t end)
+{
+    const kgen_kernel *of = call->kernel;
+    int64_t tasks = kgen_num_tasks(of, launch);
+    if (launch >= of->num_launches)
+        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: launch=%zu; it has %zu launches", of->key,
+                         launch, of->num_launches);
+    if (begin < 0 || begin > end || end > tasks)
+        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: tasks %lld to %lld; launch %zu has 0 to %lld",
+                         of->key, (long long)begin, (long long)end, launch, (long long)tasks);
+    if (begin < end) /* an empty range has no place that a kernel could begin at */
+        kgen_run_tasks(&of->launches[launch], call->pointers[launch], begin, end);
+    return KGEN_OK;
+}

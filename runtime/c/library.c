@@ -1,0 +1,238 @@
+/* Machine code of CPU kernels: one mapping for a whole bundle.
+ *
+ * A kernel is a shared object that imports nothing, has no relocation and keeps no state
+ * (docs/bundle-format.md), so that loading it is mapping it. What an object asks of a loader beyond
+ * being mapped is refused, and so is one whose headers do not fit its bytes. */
+#include "internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ELF (System V ABI, gABI 4.1, 64-bit): sizes and numbers that are used here. */
+enum {
+    HEADER_BYTES = 64,
+    SEGMENT_BYTES = 56,
+    DYNAMIC_BYTES = 16,
+    SYMBOL_BYTES = 24,
+    ET_DYN = 3,
+    PT_LOAD = 1,
+    PT_DYNAMIC = 2,
+    PF_X = 1,
+    PF_W = 2,
+    DT_NULL = 0,
+    DT_HASH = 4,
+    DT_STRTAB = 5,
+    DT_SYMTAB = 6,
+    DT_STRSZ = 10,
+    DT_SYMENT = 11
+};
+/* Segments that our linker makes are a handful; addresses run ahead of the file's size by parts that
+ * lie on pages of their own, of 64 KiB. memfd_create(2) cuts names. */
+enum { MAX_SEGMENTS = 16, GAPS = 0x40000, MAX_NAME = 249 };
+
+static uint64_t number(const unsigned char *at, int nbytes)
+{
+    uint64_t found = 0;
+    for (int i = nbytes - 1; i >= 0; i--)
+        found = found << 8 | at[i];
+    return found;
+}
+
+static kgen_status refuse(const char *why)
+{
+    return kgen_fail(KGEN_ERROR_DEVICE, "its code cannot be mapped: %s; build it again", why);
+}
+
+/* A part of the object that is mapped: read-only bytes. */
+typedef struct part {
+    uint64_t address, nbytes;
+    const unsigned char *data;
+    bool is_code;
+} part;
+
+typedef struct parts {
+    part all[MAX_SEGMENTS];
+    int count;
+    uint64_t hash, strings, symbols; /* addresses of tables; 0: none, as a header lies there */
+} parts;
+
+static kgen_status read_dynamic(const unsigned char *data, uint64_t nbytes, parts *into)
+{
+    for (; nbytes >= DYNAMIC_BYTES; data += DYNAMIC_BYTES, nbytes -= DYNAMIC_BYTES) {
+        uint64_t tag = number(data, 8), of = number(data + 8, 8);
+        if (tag == DT_NULL)
+            break;
+        else if (tag == DT_HASH)
+            into->hash = of;
+        else if (tag == DT_STRTAB)
+            into->strings = of;
+        else if (tag == DT_SYMTAB)
+            into->symbols = of;
+        else if (tag != DT_STRSZ && tag != DT_SYMENT)
+            return refuse("it asks the loader for more than being mapped");
+    }
+    return KGEN_OK;
+}
+
+static kgen_status read_parts(const object *of, parts *into)
+{
+    const unsigned char *data = of->data;
+    memset(into, 0, sizeof *into);
+    if (of->nbytes < HEADER_BYTES || memcmp(data, "\177ELF\2\1\1", 7) != 0 ||
+        number(data + 16, 2) != ET_DYN || number(data + 54, 2) != SEGMENT_BYTES)
+        return refuse("it is no shared object");
+    if (number(data + 18, 2) != KGEN_ELF_MACHINE)
+        return refuse("it is for another machine than this " KGEN_ARCH);
+    uint64_t table = number(data + 32, 8), count = number(data + 56, 2);
+    if (count > MAX_SEGMENTS || table > of->nbytes || count * SEGMENT_BYTES > of->nbytes - table)
+        return refuse("its headers are damaged");
+    for (uint64_t i = 0; i < count; i++) {
+        const unsigned char *segment = data + table + i * SEGMENT_BYTES;
+        uint64_t kind = number(segment, 4), flags = number(segment + 4, 4);
+        uint64_t offset = number(segment + 8, 8), address = number(segment + 16, 8);
+        uint64_t nbytes = number(segment + 32, 8), in_memory = number(segment + 40, 8);
+        if (offset > of->nbytes || nbytes > of->nbytes - offset)
+            return refuse("it ends early");
+        if (kind == PT_DYNAMIC) {
+            kgen_status status = read_dynamic(data + offset, nbytes, into);
+            if (status != KGEN_OK)
+                return status;
+        }
+        /* The writable part is the dynamic loader's. */
+        if (kind != PT_LOAD || (flags & PF_W) != 0)
+            continue;
+        if (in_memory != nbytes || address > of->nbytes + GAPS ||
+            nbytes > of->nbytes + GAPS - address)
+            return refuse("it asks for memory that it does not bring");
+        into->all[into->count++] =
+            (part){address, nbytes, data + offset, (flags & PF_X) != 0};
+    }
+    if (into->hash == 0 || into->strings == 0 || into->symbols == 0)
+        return refuse("it names no function");
+    return KGEN_OK;
+}
+
+/* `nbytes` bytes at an address, or as many as its part has with *left; NULL outside of the parts. */
+static const unsigned char *bytes_at(const parts *of, uint64_t address, uint64_t nbytes,
+                                     uint64_t *left)
+{
+    for (int i = 0; i < of->count; i++) {
+        const part *one = &of->all[i];
+        if (one->address <= address && address - one->address < one->nbytes) {
+            uint64_t behind = one->nbytes - (address - one->address);
+            if (left != NULL)
+                *left = behind;
+            return nbytes <= behind ? one->data + (address - one->address) : NULL;
+        }
+    }
+    return NULL;
+}
+
+kgen_status kgen_object_size(const object *of, uint64_t *size)
+{
+    parts found;
+    kgen_status status = read_parts(of, &found);
+    *size = 0;
+    for (int i = 0; status == KGEN_OK && i < found.count; i++)
+        if (found.all[i].address + found.all[i].nbytes > *size)
+            *size = found.all[i].address + found.all[i].nbytes;
+    return status;
+}
+
+kgen_status kgen_object_function(const object *of, const char *name, uint64_t *at)
+{
+    parts found;
+    kgen_status status = read_parts(of, &found);
+    if (status != KGEN_OK)
+        return status;
+    uint64_t text_left = 0, symbols_left = 0;
+    const unsigned char *hash = bytes_at(&found, found.hash, 8, NULL);
+    const unsigned char *strings = bytes_at(&found, found.strings, 1, &text_left);
+    const unsigned char *symbols = bytes_at(&found, found.symbols, 1, &symbols_left);
+    if (hash == NULL || strings == NULL || symbols == NULL)
+        return refuse("its tables lie outside of it");
+    uint64_t count = number(hash + 4, 4);
+    if (count > symbols_left / SYMBOL_BYTES)
+        return refuse("its headers are damaged");
+    size_t length = strlen(name);
+    for (uint64_t i = 1; i < count; i++) {
+        const unsigned char *symbol = symbols + i * SYMBOL_BYTES;
+        uint64_t text = number(symbol, 4), address = number(symbol + 8, 8);
+        if (text >= text_left || length >= text_left - text ||
+            memcmp(strings + text, name, length + 1) != 0)
+            continue;
+        for (int p = 0; p < found.count; p++) {
+            const part *one = &found.all[p];
+            if (one->is_code && one->address <= address && address - one->address < one->nbytes) {
+                *at = address;
+                return KGEN_OK;
+            }
+        }
+    }
+    return kgen_fail(KGEN_ERROR_DEVICE, "its code has no function %.120s; build it again", name);
+}
+
+static bool write_all(int file, const unsigned char *data, uint64_t nbytes, uint64_t at)
+{
+    while (nbytes > 0) {
+        ssize_t written = pwrite(file, data, (size_t)nbytes, (off_t)at);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        data += written;
+        nbytes -= (uint64_t)written;
+        at += (uint64_t)written;
+    }
+    return true;
+}
+
+static bool write_objects(int file, const object *objects, size_t count)
+{
+    parts found;
+    for (size_t i = 0; i < count; i++) {
+        if (read_parts(&objects[i], &found) != KGEN_OK)
+            return false;
+        for (int p = 0; p < found.count; p++) {
+            const part *one = &found.all[p];
+            if (!write_all(file, one->data, one->nbytes, objects[i].base + one->address))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Through a file in memory, so that profilers see a name, no page is ever writable and executable,
+ * and the system keeps the instruction cache coherent. */
+kgen_status kgen_library_map(library *into, const object *objects, size_t count, const char *name)
+{
+    const object *last = &objects[count - 1];
+    uint64_t nbytes = last->base + (last->size + KGEN_PAGE - 1) / KGEN_PAGE * KGEN_PAGE;
+    char shown[MAX_NAME + 1] = {0};
+    strncpy(shown, name, MAX_NAME);
+    int file = (int)syscall(SYS_memfd_create, shown, 1u /* MFD_CLOEXEC */);
+    void *address = MAP_FAILED;
+    if (file >= 0 && ftruncate(file, (off_t)nbytes) == 0 && write_objects(file, objects, count))
+        address = mmap(NULL, (size_t)nbytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+    int error = errno;
+    if (file >= 0)
+        close(file);
+    if (address == MAP_FAILED)
+        return kgen_fail(KGEN_ERROR_DEVICE,
+                         "the system maps no code: %s; let this process have more memory, and "
+                         "executable mappings",
+                         strerror(error));
+    into->address = address;
+    into->nbytes = nbytes;
+    return KGEN_OK;
+}
+
+void kgen_library_unmap(library *of)
+{
+    if (of->address != NULL)
+        munmap(of->address, (size_t)of->nbytes);
+    of->address = NULL;
+}

@@ -1,0 +1,722 @@
+/* The manifest: from JSON to the types of internal.h, every field with its type.
+ *
+ * docs/bundle-format.md and kgen_runtime/manifest.py say what the fields mean. A field that is
+ * missing, unknown or of another type is refused; fields that no CPU kernel needs are looked at and
+ * not kept. */
+#include "internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- objects and lists ----------------------------------------------------------------------- */
+
+typedef struct field {
+    const char *name;
+    json_kind kind; /* JSON_FLOAT: any number; JSON_NULL: anything */
+    bool is_optional;
+} field;
+
+static const char *kind_name(json_kind kind)
+{
+    static const char *const names[] = {"null", "bool", "int", "float", "str", "list", "object"};
+    return names[kind];
+}
+
+static kgen_status unexpected(const json *got, json_kind wanted)
+{
+    return kgen_fail(KGEN_ERROR_BUNDLE, ": expected %s, got %s; build the bundle again",
+                     kind_name(wanted), kind_name(got->kind));
+}
+
+static bool is_of(const json *one, json_kind kind)
+{
+    return kind == JSON_NULL || one->kind == kind ||
+           (kind == JSON_FLOAT && one->kind == JSON_INT);
+}
+
+/* The members of an object by the numbers of their fields; those that it lacks are NULL. */
+static kgen_status members(const json *object, const field *fields, size_t count,
+                           const json **found)
+{
+    memset(found, 0, count * sizeof *found);
+    if (object->kind != JSON_OBJECT)
+        return unexpected(object, JSON_OBJECT);
+    for (const json *one = object->as.first; one != NULL; one = one->next) {
+        size_t i = 0;
+        while (i < count && strcmp(fields[i].name, one->name) != 0)
+            i++;
+        if (i == count || found[i] != NULL)
+            return kgen_fail(KGEN_ERROR_BUNDLE, ": %s field '%.60s'; build the bundle again",
+                             i == count ? "unknown" : "a second", one->name);
+        if (!is_of(one, fields[i].kind)) {
+            unexpected(one, fields[i].kind);
+            kgen_within("", ".%s", one->name);
+            return KGEN_ERROR_BUNDLE;
+        }
+        found[i] = one;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (found[i] == NULL && !fields[i].is_optional)
+            return kgen_fail(KGEN_ERROR_BUNDLE, ": field '%s' missing; build the bundle again",
+                             fields[i].name);
+    return KGEN_OK;
+}
+
+static const char *text_or(const json *one, const char *otherwise)
+{
+    return one == NULL ? otherwise : one->as.text;
+}
+
+static int64_t int_or(const json *one, int64_t otherwise)
+{
+    return one == NULL ? otherwise : one->as.integer;
+}
+
+static size_t length(const json *list)
+{
+    return list == NULL ? 0 : list->count;
+}
+
+static kgen_status each_is(const json *list, json_kind kind)
+{
+    for (const json *one = list == NULL ? NULL : list->as.first; one != NULL; one = one->next)
+        if (!is_of(one, kind)) {
+            unexpected(one, kind);
+            kgen_within("", ".%s", list->name);
+            return KGEN_ERROR_BUNDLE;
+        }
+    return KGEN_OK;
+}
+
+static kgen_status read_ints(const json *list, arena *memory, const int64_t **values,
+                             size_t *count)
+{
+    *count = length(list);
+    int64_t *made = kgen_alloc(memory, *count, sizeof *made);
+    if (made == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    kgen_status status = each_is(list, JSON_INT);
+    if (status != KGEN_OK)
+        return status;
+    size_t i = 0;
+    for (const json *one = list == NULL ? NULL : list->as.first; one != NULL; one = one->next)
+        made[i++] = one->as.integer;
+    *values = made;
+    return KGEN_OK;
+}
+
+/* A reader of one thing in a list. */
+typedef kgen_status element_reader(const json *data, arena *memory, void *into);
+
+static kgen_status read_several(const json *list, arena *memory, size_t size,
+                                element_reader *read, void *values, size_t *count)
+{
+    *count = length(list);
+    char *made = kgen_alloc(memory, *count, size);
+    if (made == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    memcpy(values, &made, sizeof made);
+    size_t i = 0;
+    for (const json *one = list == NULL ? NULL : list->as.first; one != NULL; one = one->next) {
+        kgen_status status = read(one, memory, made + size * i);
+        if (status != KGEN_OK) {
+            kgen_within("", ".%s[%zu]", list->name, i);
+            return status;
+        }
+        i++;
+    }
+    return KGEN_OK;
+}
+
+static kgen_status one_of(const json *text, const char *const *names, size_t count, int *number)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text->as.text, names[i]) == 0) {
+            *number = (int)i;
+            return KGEN_OK;
+        }
+    return kgen_fail(KGEN_ERROR_BUNDLE, ".%s: '%.60s' is not known; build the bundle again",
+                     text->name, text->as.text);
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    size_t nbytes;
+} DTYPES[] = {{"f64", 8},      {"f32", 4},      {"f16", 2}, {"bf16", 2}, {"e4m3", 1},
+              {"e5m2", 1},     {"e4m3fnuz", 1}, {"e5m2fnuz", 1}, {"s64", 8}, {"s32", 4},
+              {"s8", 1},       {"u8", 1},       {"bool", 1}};
+
+const char *kgen_dtype_name(kgen_dtype dtype)
+{
+    return (size_t)dtype < COUNT(DTYPES) ? DTYPES[dtype].name : NULL;
+}
+
+size_t kgen_dtype_size(kgen_dtype dtype)
+{
+    return (size_t)dtype < COUNT(DTYPES) ? DTYPES[dtype].nbytes : 0;
+}
+
+static kgen_status read_dtype(const json *text, kgen_dtype *dtype)
+{
+    const char *names[COUNT(DTYPES)];
+    for (size_t i = 0; i < COUNT(DTYPES); i++)
+        names[i] = DTYPES[i].name;
+    int found = 0;
+    kgen_status status = one_of(text, names, COUNT(DTYPES), &found);
+    *dtype = (kgen_dtype)found;
+    return status;
+}
+
+/* Shape and strides of what is called `name`, and its bytes. */
+static kgen_status read_layout(const json *shape, const json *strides, const char *name,
+                               arena *memory, kgen_tensor *into)
+{
+    const int64_t *sizes, *steps;
+    size_t rank, count;
+    kgen_status status = read_ints(shape, memory, &sizes, &rank);
+    if (status == KGEN_OK)
+        status = read_ints(strides, memory, &steps, &count);
+    if (status != KGEN_OK)
+        return status;
+    if (rank != count)
+        return kgen_fail(KGEN_ERROR_BUNDLE, ": %.60s has not one stride per dimension", name);
+    if (rank > KGEN_MAX_RANK)
+        return kgen_fail(KGEN_ERROR_BUNDLE, ": %.60s has %zu dimensions; the limit is %d", name,
+                         rank, KGEN_MAX_RANK);
+    into->rank = (int)rank;
+    memcpy(into->shape, sizes, rank * sizeof *sizes);
+    memcpy(into->strides, steps, rank * sizeof *steps);
+    return kgen_check_tensor(into, name);
+}
+
+static kgen_status read_packing(const json *data, arena *memory, parameter *into)
+{
+    static const field fields[] = {
+        {"shape", JSON_LIST, false},     {"strides", JSON_LIST, false},
+        {"transposed", JSON_BOOL, false}, {"width", JSON_INT, false},
+        {"depth", JSON_INT, false},      {"runs", JSON_LIST, true},
+    };
+    const json *found[COUNT(fields)];
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status != KGEN_OK)
+        return status;
+    into->tensor.packed = 1;
+    into->order.transposed = found[2]->as.integer != 0;
+    into->order.width = found[3]->as.integer;
+    into->order.depth = found[4]->as.integer;
+    status = read_ints(found[5], memory, &into->order.runs, &into->order.num_runs);
+    if (status != KGEN_OK)
+        return status;
+    return read_layout(found[0], found[1], into->tensor.name, memory, &into->unpacked);
+}
+
+static kgen_status read_parameter(const json *data, arena *memory, void *place)
+{
+    static const field fields[] = {
+        {"name", JSON_TEXT, false},  {"role", JSON_TEXT, false},    {"dtype", JSON_TEXT, false},
+        {"shape", JSON_LIST, false}, {"strides", JSON_LIST, false}, {"packing", JSON_OBJECT, true},
+    };
+    static const char *const roles[] = {"input", "output"};
+    parameter *into = place;
+    const json *found[COUNT(fields)];
+    int role = 0;
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status == KGEN_OK)
+        status = one_of(found[1], roles, COUNT(roles), &role);
+    if (status == KGEN_OK)
+        status = read_dtype(found[2], &into->tensor.dtype);
+    if (status != KGEN_OK)
+        return status;
+    into->tensor.name = found[0]->as.text;
+    into->tensor.role = role == 0 ? KGEN_INPUT : KGEN_OUTPUT;
+    into->unpacked = into->tensor;
+    status = read_layout(found[3], found[4], into->tensor.name, memory, &into->tensor);
+    if (status == KGEN_OK && found[5] != NULL)
+        return read_packing(found[5], memory, into);
+    into->unpacked = into->tensor;
+    return status;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static kgen_status read_workspace(const json *data, arena *memory, void *place)
+{
+    static const field fields[] = {
+        {"name", JSON_TEXT, false}, {"nbytes", JSON_INT, false}, {"initial", JSON_TEXT, true}};
+    static const char *const initial[] = {"any", "zero"};
+    (void)memory;
+    workspace *into = place;
+    const json *found[COUNT(fields)];
+    int number;
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status == KGEN_OK && found[2] != NULL)
+        status = one_of(found[2], initial, COUNT(initial), &number);
+    if (status != KGEN_OK)
+        return status;
+    into->name = found[0]->as.text;
+    into->nbytes = found[1]->as.integer;
+    return KGEN_OK;
+}
+
+static kgen_status read_tile(const json *data, arena *memory, const tile **place)
+{
+    static const field fields[] = {
+        {"shape", JSON_LIST, false}, {"extent", JSON_LIST, false}, {"axes", JSON_LIST, false},
+        {"walk", JSON_OBJECT, true}, {"parts", JSON_INT, true},
+    };
+    static const field of_walk[] = {{"group", JSON_INT, true},
+                                    {"shared", JSON_INT, true},
+                                    {"steps", JSON_INT, true},
+                                    {"drawn", JSON_BOOL, true},
+                                    {"dies", JSON_INT, true}};
+    const json *found[COUNT(fields)], *walk[COUNT(of_walk)];
+    tile *into = kgen_alloc(memory, 1, sizeof *into);
+    if (into == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status == KGEN_OK)
+        status = read_ints(found[0], memory, &into->shape, &into->rank);
+    if (status == KGEN_OK)
+        status = read_ints(found[1], memory, &into->extent, &into->num_extent);
+    if (status == KGEN_OK)
+        status = read_ints(found[2], memory, &into->axes, &into->num_axes);
+    if (status == KGEN_OK && found[3] != NULL)
+        status = members(found[3], of_walk, COUNT(of_walk), walk);
+    if (status != KGEN_OK)
+        return status;
+    into->parts = int_or(found[4], 1);
+    into->has_walk = found[3] != NULL;
+    if (into->has_walk) {
+        into->group = int_or(walk[0], 1);
+        into->shared = int_or(walk[1], 0);
+        into->steps = int_or(walk[2], 0);
+    }
+    *place = into;
+    return KGEN_OK;
+}
+
+static kgen_status read_extent3(const json *list, arena *memory, int64_t into[3])
+{
+    const int64_t *values;
+    size_t count;
+    into[0] = into[1] = into[2] = 1;
+    if (list == NULL)
+        return KGEN_OK;
+    kgen_status status = read_ints(list, memory, &values, &count);
+    if (status != KGEN_OK)
+        return status;
+    if (count != 3)
+        return kgen_fail(KGEN_ERROR_BUNDLE, ".%s: expected 3 entries, got %zu", list->name, count);
+    memcpy(into, values, 3 * sizeof *values);
+    return KGEN_OK;
+}
+
+static kgen_status read_launch(const json *data, arena *memory, void *place)
+{
+    static const field fields[] = {
+        {"module", JSON_TEXT, true},
+        {"entry_point", JSON_TEXT, false},
+        {"grid", JSON_LIST, false},
+        {"block", JSON_LIST, true},
+        {"cluster", JSON_LIST, true},
+        {"dynamic_shared_memory", JSON_INT, true},
+        {"arguments", JSON_LIST, false},
+        {"tile", JSON_OBJECT, true},
+    };
+    launch *into = place;
+    const json *found[COUNT(fields)];
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status == KGEN_OK)
+        status = read_extent3(found[2], memory, into->grid);
+    if (status == KGEN_OK)
+        status = read_extent3(found[3], memory, into->block);
+    if (status == KGEN_OK)
+        status = read_extent3(found[4], memory, into->cluster);
+    if (status == KGEN_OK)
+        status = each_is(found[6], JSON_TEXT);
+    if (status != KGEN_OK)
+        return status;
+    into->module = text_or(found[0], "main");
+    into->entry_point = found[1]->as.text;
+    into->shared_memory = int_or(found[5], 0);
+    into->num_arguments = found[6]->count;
+    into->arguments = kgen_alloc(memory, into->num_arguments, sizeof *into->arguments);
+    if (into->arguments == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    size_t i = 0;
+    for (const json *one = found[6]->as.first; one != NULL; one = one->next)
+        into->arguments[i++] = one->as.text;
+    return found[7] == NULL ? KGEN_OK : read_tile(found[7], memory, &into->tile);
+}
+
+static kgen_status read_artifact(const json *data, arena *memory, void *place)
+{
+    static const field fields[] = {
+        {"module", JSON_TEXT, true},   {"file", JSON_TEXT, false},  {"format", JSON_TEXT, false},
+        {"role", JSON_TEXT, false},    {"sha256", JSON_TEXT, false}, {"nbytes", JSON_INT, false},
+        {"requires", JSON_OBJECT, true},
+    };
+    static const char *const roles[] = {"machine-code", "portable", "source"};
+    (void)memory;
+    artifact *into = place;
+    const json *found[COUNT(fields)];
+    int role = 0;
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status == KGEN_OK)
+        status = one_of(found[3], roles, COUNT(roles), &role);
+    if (status != KGEN_OK)
+        return status;
+    into->module = text_or(found[0], "main");
+    into->format = found[2]->as.text;
+    into->role = roles[role];
+    into->file = (stored_file){found[1]->as.text, found[4]->as.text, found[5]->as.integer};
+    into->requires_ = found[6];
+    return KGEN_OK;
+}
+
+static kgen_status read_constant(const json *data, arena *memory, void *place)
+{
+    static const field fields[] = {{"parameter", JSON_TEXT, false},
+                                   {"file", JSON_TEXT, false},
+                                   {"sha256", JSON_TEXT, false},
+                                   {"nbytes", JSON_INT, false}};
+    (void)memory;
+    constant *into = place;
+    const json *found[COUNT(fields)];
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status != KGEN_OK)
+        return status;
+    into->parameter = found[0]->as.text;
+    into->file = (stored_file){found[1]->as.text, found[2]->as.text, found[3]->as.integer};
+    return KGEN_OK;
+}
+
+/* What the code uses and what it may be off by: for people and for kgen verify. */
+static kgen_status look_at_facts(const json *resources, const json *tolerance)
+{
+    static const char *const subnormals[] = {"flushed"};
+    kgen_dtype dtype;
+    int number;
+    static const field of_resources[] = {
+        {"registers", JSON_INT, true},        {"accumulator_registers", JSON_INT, true},
+        {"scalar_registers", JSON_INT, true}, {"spills", JSON_INT, true},
+        {"stack", JSON_INT, true},            {"shared_memory", JSON_INT, true},
+        {"code_bytes", JSON_INT, true},       {"findings", JSON_LIST, true},
+    };
+    static const field of_tolerance[] = {
+        {"accumulate", JSON_TEXT, false},    {"factor", JSON_FLOAT, false},
+        {"function_error", JSON_FLOAT, true}, {"operand_error", JSON_FLOAT, true},
+        {"subnormals", JSON_TEXT, true},     {"flushed_outputs", JSON_LIST, true},
+        {"reason", JSON_TEXT, false},
+    };
+    const json *found[COUNT(of_resources)];
+    kgen_status status = members(resources, of_resources, COUNT(of_resources), found);
+    if (status == KGEN_OK)
+        status = each_is(found[7], JSON_TEXT);
+    if (status != KGEN_OK) {
+        kgen_within("", ".resources");
+        return status;
+    }
+    status = members(tolerance, of_tolerance, COUNT(of_tolerance), found);
+    if (status == KGEN_OK)
+        status = read_dtype(found[0], &dtype);
+    if (status == KGEN_OK && found[4] != NULL)
+        status = one_of(found[4], subnormals, COUNT(subnormals), &number);
+    if (status == KGEN_OK)
+        status = each_is(found[5], JSON_TEXT);
+    if (status != KGEN_OK)
+        kgen_within("", ".tolerance");
+    return status;
+}
+
+static kgen_status read_target(const json *data, kgen_kernel *into)
+{
+    static const field fields[] = {
+        {"name", JSON_TEXT, false}, {"family", JSON_TEXT, false}, {"arch", JSON_TEXT, false}};
+    const json *found[COUNT(fields)];
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status != KGEN_OK) {
+        kgen_within("", ".target");
+        return status;
+    }
+    into->target = found[0]->as.text;
+    into->family = found[1]->as.text;
+    return KGEN_OK;
+}
+
+/* "target/key" */
+static const char *qualified(const char *target, const char *name, arena *memory)
+{
+    size_t nbytes = strlen(target) + strlen(name) + 2;
+    char *made = kgen_alloc(memory, nbytes, 1);
+    if (made != NULL)
+        snprintf(made, nbytes, "%s/%s", target, name);
+    return made;
+}
+
+static kgen_status read_kernel(const json *data, arena *memory, void *place)
+{
+    static const field fields[] = {
+        {"key", JSON_TEXT, false},        {"op", JSON_TEXT, false},
+        {"spec", JSON_OBJECT, false},     {"target", JSON_OBJECT, false},
+        {"schedule", JSON_OBJECT, false}, {"parameters", JSON_LIST, false},
+        {"workspaces", JSON_LIST, true},  {"tensor_maps", JSON_LIST, true},
+        {"launches", JSON_LIST, false},   {"artifacts", JSON_LIST, false},
+        {"constants", JSON_LIST, true},   {"resources", JSON_OBJECT, false},
+        {"tolerance", JSON_OBJECT, false},
+    };
+    kgen_kernel *into = place;
+    const json *found[COUNT(fields)];
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status == KGEN_OK)
+        status = read_target(found[3], into);
+    if (status == KGEN_OK)
+        status = read_several(found[5], memory, sizeof *into->parameters, read_parameter,
+                              &into->parameters, &into->num_parameters);
+    if (status == KGEN_OK)
+        status = read_several(found[6], memory, sizeof *into->workspaces, read_workspace,
+                              &into->workspaces, &into->num_workspaces);
+    if (status == KGEN_OK)
+        status = read_several(found[8], memory, sizeof *into->launches, read_launch,
+                              &into->launches, &into->num_launches);
+    if (status == KGEN_OK)
+        status = read_several(found[9], memory, sizeof *into->artifacts, read_artifact,
+                              &into->artifacts, &into->num_artifacts);
+    if (status == KGEN_OK)
+        status = read_several(found[10], memory, sizeof *into->constants, read_constant,
+                              &into->constants, &into->num_constants);
+    if (status == KGEN_OK)
+        status = look_at_facts(found[11], found[12]);
+    if (status != KGEN_OK)
+        return status;
+    into->key = found[0]->as.text;
+    into->op = found[1]->as.text;
+    into->spec = found[2];
+    into->num_maps = length(found[7]);
+    into->name = qualified(into->target, into->key, memory);
+    return into->name == NULL ? KGEN_ERROR_OUT_OF_MEMORY : KGEN_OK;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static kgen_status read_value(const json *data, arena *memory, void *place)
+{
+    static const field fields[] = {
+        {"name", JSON_TEXT, false},    {"dtype", JSON_TEXT, false},  {"shape", JSON_LIST, false},
+        {"strides", JSON_LIST, false}, {"place", JSON_OBJECT, false},
+    };
+    static const field of_place[] = {
+        {"kind", JSON_TEXT, false}, {"name", JSON_TEXT, true}, {"offset", JSON_INT, true}};
+    static const char *const kinds[] = {"arena", "weights", "input", "output", "state"};
+    value *into = place;
+    const json *found[COUNT(fields)], *where[COUNT(of_place)];
+    int kind = 0;
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status == KGEN_OK)
+        status = read_dtype(found[1], &into->tensor.dtype);
+    if (status == KGEN_OK)
+        status = members(found[4], of_place, COUNT(of_place), where);
+    if (status == KGEN_OK)
+        status = one_of(where[0], kinds, COUNT(kinds), &kind);
+    if (status != KGEN_OK)
+        return status;
+    into->tensor.name = found[0]->as.text;
+    into->kind = (place_kind)kind;
+    into->memory = text_or(where[1], "");
+    into->offset = int_or(where[2], 0);
+    return read_layout(found[2], found[3], into->tensor.name, memory, &into->tensor);
+}
+
+static kgen_status read_weight(const json *data, arena *memory, void *place)
+{
+    static const field fields[] = {{"name", JSON_TEXT, false},
+                                   {"file", JSON_TEXT, false},
+                                   {"sha256", JSON_TEXT, false},
+                                   {"nbytes", JSON_INT, false}};
+    (void)memory;
+    weight *into = place;
+    const json *found[COUNT(fields)];
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status != KGEN_OK)
+        return status;
+    into->name = found[0]->as.text;
+    into->file = (stored_file){found[1]->as.text, found[2]->as.text, found[3]->as.integer};
+    return KGEN_OK;
+}
+
+static kgen_status read_state(const json *data, arena *memory, void *place)
+{
+    static const field fields[] = {{"name", JSON_TEXT, false},
+                                   {"nbytes", JSON_INT, false},
+                                   {"input", JSON_TEXT, false},
+                                   {"output", JSON_TEXT, false}};
+    (void)memory;
+    state *into = place;
+    const json *found[COUNT(fields)];
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status != KGEN_OK)
+        return status;
+    into->name = found[0]->as.text;
+    into->nbytes = found[1]->as.integer;
+    into->input = found[2]->as.text;
+    into->output = found[3]->as.text;
+    return KGEN_OK;
+}
+
+static kgen_status read_step(const json *data, arena *memory, void *place)
+{
+    static const field fields[] = {{"kernel", JSON_TEXT, false},
+                                   {"bindings", JSON_OBJECT, false},
+                                   {"nodes", JSON_LIST, true},
+                                   {"after", JSON_LIST, true}};
+    step *into = place;
+    const json *found[COUNT(fields)];
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status == KGEN_OK)
+        status = each_is(found[1], JSON_TEXT);
+    if (status == KGEN_OK)
+        status = each_is(found[2], JSON_TEXT);
+    if (status == KGEN_OK)
+        status = read_ints(found[3], memory, &into->after, &into->num_after);
+    if (status != KGEN_OK)
+        return status;
+    into->kernel_key = found[0]->as.text;
+    into->bindings = found[1];
+    return KGEN_OK;
+}
+
+static kgen_status read_program(const json *data, arena *memory, void *place)
+{
+    static const field fields[] = {
+        {"name", JSON_TEXT, false},   {"target", JSON_TEXT, false},
+        {"inputs", JSON_LIST, false}, {"outputs", JSON_LIST, false},
+        {"states", JSON_LIST, true},  {"values", JSON_LIST, false},
+        {"weights", JSON_LIST, true}, {"arena_bytes", JSON_INT, false},
+        {"steps", JSON_LIST, false},
+    };
+    kgen_program *into = place;
+    const json *found[COUNT(fields)];
+    kgen_status status = members(data, fields, COUNT(fields), found);
+    if (status == KGEN_OK)
+        status = read_several(found[2], memory, sizeof *into->inputs, read_value, &into->inputs,
+                              &into->num_inputs);
+    if (status == KGEN_OK)
+        status = read_several(found[3], memory, sizeof *into->outputs, read_value, &into->outputs,
+                              &into->num_outputs);
+    if (status == KGEN_OK)
+        status = read_several(found[4], memory, sizeof *into->states, read_state, &into->states,
+                              &into->num_states);
+    if (status == KGEN_OK)
+        status = read_several(found[5], memory, sizeof *into->values, read_value, &into->values,
+                              &into->num_values);
+    if (status == KGEN_OK)
+        status = read_several(found[6], memory, sizeof *into->weights, read_weight,
+                              &into->weights, &into->num_weights);
+    if (status == KGEN_OK)
+        status = read_several(found[8], memory, sizeof *into->steps, read_step, &into->steps,
+                              &into->num_steps);
+    if (status != KGEN_OK)
+        return status;
+    into->name = found[0]->as.text;
+    into->target = found[1]->as.text;
+    into->arena_nbytes = found[7]->as.integer;
+    into->qualified_name = qualified(into->target, into->name, memory);
+    return into->qualified_name == NULL ? KGEN_ERROR_OUT_OF_MEMORY : KGEN_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(kgen_kernel *const *)a)->name, (*(kgen_kernel *const *)b)->name);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static kgen_status check_program_names(const manifest *all, arena *memory)
+{
+    const char **names = kgen_alloc(memory, all->num_programs, sizeof *names);
+    if (names == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < all->num_programs; i++)
+        names[i] = all->programs[i].qualified_name;
+    qsort(names, all->num_programs, sizeof *names, by_text);
+    for (size_t i = 1; i < all->num_programs; i++)
+        if (strcmp(names[i - 1], names[i]) == 0)
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "program %s: it is there twice; build the bundle again", names[i]);
+    return KGEN_OK;
+}
+
+kgen_kernel *kgen_manifest_find(const manifest *all, const char *name)
+{
+    kgen_kernel wanted = {0}, *key = &wanted;
+    wanted.name = name;
+    kgen_kernel **found =
+        bsearch(&key, all->by_name, all->num_kernels, sizeof *all->by_name, by_name);
+    return found == NULL ? NULL : *found;
+}
+
+/* Schema 1 had no programs. */
+static kgen_status check_version(const json *data)
+{
+    const json *version = kgen_json_member(data, "schema_version");
+    if (version == NULL)
+        return kgen_fail(KGEN_ERROR_BUNDLE,
+                         "manifest.json: no schema_version; this is not a kgen manifest");
+    if (version->kind != JSON_INT || version->as.integer < 1 || version->as.integer > 2)
+        return kgen_fail(KGEN_ERROR_VERSION,
+                         "manifest schema %lld is not one that this runtime reads (1 and 2); "
+                         "rebuild the bundle or use the runtime of the kgen that built it",
+                         version->kind == JSON_INT ? (long long)version->as.integer : -1LL);
+    if (version->as.integer == 1 && kgen_json_member(data, "programs") != NULL)
+        return kgen_fail(KGEN_ERROR_BUNDLE, "manifest: unknown field 'programs' of schema 1; "
+                                            "build the bundle again");
+    return KGEN_OK;
+}
+
+kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
+{
+    static const field fields[] = {{"schema_version", JSON_INT, false},
+                                   {"kernels", JSON_LIST, false},
+                                   {"programs", JSON_LIST, true},
+                                   {"provenance", JSON_OBJECT, true}};
+    const json *found[COUNT(fields)];
+    kgen_status status = check_version(data);
+    if (status != KGEN_OK)
+        return status;
+    status = members(data, fields, COUNT(fields), found);
+    if (status == KGEN_OK)
+        status = read_several(found[1], memory, sizeof *into->kernels, read_kernel,
+                              &into->kernels, &into->num_kernels);
+    if (status == KGEN_OK)
+        status = read_several(found[2], memory, sizeof *into->programs, read_program,
+                              &into->programs, &into->num_programs);
+    if (status != KGEN_OK) {
+        kgen_within("", "manifest");
+        return status;
+    }
+    if (into->num_kernels == 0)
+        return kgen_fail(KGEN_ERROR_BUNDLE, "manifest.kernels: it holds no kernel; a bundle has "
+                                            "one or more");
+    into->by_name = kgen_alloc(memory, into->num_kernels, sizeof *into->by_name);
+    if (into->by_name == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < into->num_kernels; i++)
+        into->by_name[i] = &into->kernels[i];
+    qsort(into->by_name, into->num_kernels, sizeof *into->by_name, by_name);
+    for (size_t i = 1; i < into->num_kernels; i++)
+        if (by_name(&into->by_name[i - 1], &into->by_name[i]) == 0)
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "manifest.kernels: %s is there twice; build the bundle again",
+                             into->by_name[i]->name);
+    return check_program_names(into, memory);
+}

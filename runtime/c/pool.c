@@ -1,0 +1,346 @@
+/* Threads that take a kernel's tasks, and when that pays.
+ *
+ * A launch costs a few atomic operations while the workers spin, which they do for a short time after
+ * each; then they sleep. Of launches at the same time one has the workers, and the others run alone:
+ * nobody waits. Atomics are the compiler's own (GCC and Clang), which C99 has none of. */
+#include "internal.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* Sharing work with a thread that spins costs 1 to 2 us, waking one that sleeps 5: launches of less
+ * stay alone, and those of more than SHARED_NS are shared. Those between are, if that took less than
+ * nine tenths of the time (kgen_runtime/backends/cpu/launch.py). */
+enum { ALONE_NS = 5000, SHARED_NS = 100000, TRIALS = 3 };
+/* Turns of an idle worker's loop before it sleeps: about 50 us. */
+enum { SPINS = 4096 };
+/* A thread takes one part of what is left, in so many for each thread. */
+enum { PARTS_PER_THREAD = 2 };
+/* Bytes of a worker's stack: a kernel takes 256 KiB at most (docs/bundle-format.md). */
+enum { STACK_BYTES = 1 << 20 };
+/* `state` is the number of the job, the places that are left for workers, and the workers in it. */
+#define PLACE ((uint64_t)1 << 16)
+#define NUMBER ((uint64_t)1 << 32)
+
+/* A word that many threads write has a cache line, and its neighbour, of its own. */
+typedef struct word {
+    uint64_t value;
+    char apart[120];
+} word;
+
+struct pool {
+    word state, next, busy, sleepers, awake, stop;
+    /* The job, written by whoever holds `busy`. */
+    const launch *of;
+    void *const *pointers;
+    int64_t tasks;
+    int num_threads; /* of a launch */
+    int most, count; /* workers that the system lets us have, and those that were made */
+    unsigned generation;
+    pthread_t *workers;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+};
+
+/* How often this process was forked: a child has none of its parent's workers. */
+static unsigned forks;
+static pthread_once_t watching = PTHREAD_ONCE_INIT;
+
+static void note_fork(void)
+{
+    forks++;
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, note_fork);
+}
+
+static uint64_t get(const word *of)
+{
+    return __atomic_load_n(&of->value, __ATOMIC_SEQ_CST);
+}
+
+static void put(word *of, uint64_t value)
+{
+    __atomic_store_n(&of->value, value, __ATOMIC_SEQ_CST);
+}
+
+static void pause_a_moment(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    __asm__ volatile("yield");
+#endif
+}
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+/* One pointer per argument, then the range: a function type for each count, up to MAX_POINTERS. */
+#define T1 void *
+#define T2 T1, void *
+#define T3 T2, void *
+#define T4 T3, void *
+#define T5 T4, void *
+#define T6 T5, void *
+#define T7 T6, void *
+#define T8 T7, void *
+#define T9 T8, void *
+#define T10 T9, void *
+#define T11 T10, void *
+#define T12 T11, void *
+#define T13 T12, void *
+#define T14 T13, void *
+#define T15 T14, void *
+#define T16 T15, void *
+#define T17 T16, void *
+#define T18 T17, void *
+#define T19 T18, void *
+#define T20 T19, void *
+#define T21 T20, void *
+#define T22 T21, void *
+#define T23 T22, void *
+#define T24 T23, void *
+#define P1 p[0]
+#define P2 P1, p[1]
+#define P3 P2, p[2]
+#define P4 P3, p[3]
+#define P5 P4, p[4]
+#define P6 P5, p[5]
+#define P7 P6, p[6]
+#define P8 P7, p[7]
+#define P9 P8, p[8]
+#define P10 P9, p[9]
+#define P11 P10, p[10]
+#define P12 P11, p[11]
+#define P13 P12, p[12]
+#define P14 P13, p[13]
+#define P15 P14, p[14]
+#define P16 P15, p[15]
+#define P17 P16, p[16]
+#define P18 P17, p[17]
+#define P19 P18, p[18]
+#define P20 P19, p[19]
+#define P21 P20, p[20]
+#define P22 P21, p[21]
+#define P23 P22, p[22]
+#define P24 P23, p[23]
+#define CASE(n)                                                                                   \
+    case n:                                                                                       \
+        ((void (*)(T##n, int64_t, int64_t))of->function)(P##n, begin, end);                       \
+        break;
+
+void kgen_run_tasks(const launch *of, void *const *p, int64_t begin, int64_t end)
+{
+    switch (of->num_arguments) {
+        CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
+        CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14) CASE(15) CASE(16)
+        CASE(17) CASE(18) CASE(19) CASE(20) CASE(21) CASE(22) CASE(23) CASE(24)
+    default:
+        break; /* no launch without an argument passes check_extents: it writes nothing */
+    }
+}
+
+/* Tasks of the job until none is left: many at a time at first and single ones in the end, so that
+ * threads are done together (guided self-scheduling). */
+static void take_tasks(pool *from)
+{
+    uint64_t tasks = (uint64_t)from->tasks;
+    uint64_t parts = (uint64_t)from->num_threads * PARTS_PER_THREAD;
+    uint64_t begin = get(&from->next);
+    while (begin < tasks) {
+        uint64_t part = (tasks - begin) / parts, end = begin + (part > 0 ? part : 1);
+        if (!__atomic_compare_exchange_n(&from->next.value, &begin, end, false, __ATOMIC_SEQ_CST,
+                                         __ATOMIC_SEQ_CST))
+            continue;
+        kgen_run_tasks(from->of, from->pointers, (int64_t)begin, (int64_t)end);
+        begin = get(&from->next);
+    }
+}
+
+/* ---- workers --------------------------------------------------------------------------------- */
+
+/* Wait for a job with another number than the last one, or for the end: spin, then sleep. */
+static uint64_t await_job(pool *from, uint64_t last)
+{
+    for (int turn = 0; turn < SPINS; turn++) {
+        uint64_t now = get(&from->state);
+        if (now / NUMBER != last || get(&from->stop))
+            return now;
+        pause_a_moment();
+        if (get(&from->awake))
+            turn = 0;
+    }
+    pthread_mutex_lock(&from->lock);
+    /* Counted before the state is read, as a launch writes the state before it reads the count. */
+    __atomic_fetch_add(&from->sleepers.value, 1, __ATOMIC_SEQ_CST);
+    while (get(&from->state) / NUMBER == last && !get(&from->stop))
+        pthread_cond_wait(&from->wake, &from->lock);
+    __atomic_fetch_sub(&from->sleepers.value, 1, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock(&from->lock);
+    return get(&from->state);
+}
+
+static void *work(void *argument)
+{
+    pool *from = argument;
+    uint64_t last = get(&from->state) / NUMBER;
+    while (!get(&from->stop)) {
+        uint64_t now = await_job(from, last), number = now / NUMBER;
+        /* One of the places, if there is one left and the job is still the same. */
+        while (now / NUMBER == number && now / PLACE % (NUMBER / PLACE) > 0) {
+            if (__atomic_compare_exchange_n(&from->state.value, &now, now - PLACE + 1, false,
+                                            __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+                take_tasks(from);
+                __atomic_fetch_sub(&from->state.value, 1, __ATOMIC_SEQ_CST);
+                break;
+            }
+        }
+        last = number;
+    }
+    return NULL;
+}
+
+/* Have all workers, or as many as the system allows: launches take the threads that there are. Only
+ * whoever holds `busy` is here. */
+static void make_workers(pool *of)
+{
+    pthread_attr_t attributes;
+    if (of->count == of->most || pthread_attr_init(&attributes) != 0)
+        return;
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    while (of->count < of->most) {
+        if (pthread_create(&of->workers[of->count], &attributes, work, of) == 0)
+            of->count++;
+        else
+            of->most = of->count;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+static void wake_sleepers(pool *of)
+{
+    if (get(&of->sleepers) > 0) {
+        pthread_mutex_lock(&of->lock);
+        pthread_cond_broadcast(&of->wake);
+        pthread_mutex_unlock(&of->lock);
+    }
+}
+
+/* All tasks by this thread and the workers; false, and nothing done, if they have another job. */
+static bool share(pool *with, const launch *of, void *const *pointers)
+{
+    if (with->generation != forks || __atomic_exchange_n(&with->busy.value, 1, __ATOMIC_SEQ_CST))
+        return false;
+    make_workers(with);
+    with->of = of;
+    with->pointers = pointers;
+    with->tasks = of->grid[0];
+    put(&with->next, 0);
+    uint64_t places = (uint64_t)with->count;
+    if ((uint64_t)of->grid[0] - 1 < places)
+        places = (uint64_t)of->grid[0] - 1;
+    put(&with->state, (get(&with->state) / NUMBER + 1) * NUMBER + places * PLACE);
+    wake_sleepers(with);
+    take_tasks(with);
+    /* Close the job to those who come late, and wait for those who are in it. */
+    __atomic_fetch_and(&with->state.value, ~(NUMBER - PLACE), __ATOMIC_SEQ_CST);
+    while (get(&with->state) % PLACE > 0)
+        pause_a_moment();
+    put(&with->busy, 0);
+    return true;
+}
+
+pool *kgen_pool_create(int num_threads)
+{
+    pool *made = calloc(1, sizeof *made);
+    pthread_once(&watching, watch_forks);
+    if (made != NULL)
+        made->workers = calloc((size_t)num_threads, sizeof *made->workers);
+    if (made == NULL || made->workers == NULL) {
+        free(made);
+        kgen_no_memory(sizeof *made);
+        return NULL;
+    }
+    made->num_threads = num_threads;
+    made->most = num_threads - 1;
+    made->generation = forks;
+    pthread_mutex_init(&made->lock, NULL);
+    pthread_cond_init(&made->wake, NULL);
+    return made;
+}
+
+void kgen_pool_destroy(pool *threads)
+{
+    if (threads == NULL)
+        return;
+    /* In a child after fork the workers are the parent's, and the lock may be held for ever. */
+    if (threads->generation == forks) {
+        pthread_mutex_lock(&threads->lock);
+        put(&threads->stop, 1);
+        pthread_cond_broadcast(&threads->wake);
+        pthread_mutex_unlock(&threads->lock);
+        for (int i = 0; i < threads->count; i++)
+            pthread_join(threads->workers[i], NULL);
+        pthread_cond_destroy(&threads->wake);
+        pthread_mutex_destroy(&threads->lock);
+    }
+    free(threads->workers);
+    free(threads);
+}
+
+void kgen_pool_keep_awake(pool *threads, bool awake)
+{
+    __atomic_fetch_add(&threads->awake.value, awake ? 1 : UINT64_MAX, __ATOMIC_SEQ_CST);
+}
+
+/* ---- when it pays ---------------------------------------------------------------------------- */
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static int64_t note_of(const int64_t *of)
+{
+    return __atomic_load_n(of, __ATOMIC_RELAXED);
+}
+
+static void note(trials *of, int64_t *least, int64_t taken)
+{
+    int64_t before = note_of(least);
+    if (before == 0 || taken < before)
+        __atomic_store_n(least, taken > 0 ? taken : 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&of->count, 1, __ATOMIC_RELAXED);
+}
+
+bool kgen_pool_run(pool *threads, launch *of, void *const *pointers, int shared_trials)
+{
+    int64_t tasks = of->grid[0];
+    if (threads->num_threads == 1 || tasks == 1) {
+        kgen_run_tasks(of, pointers, 0, tasks);
+        return false;
+    }
+    /* Trials alone come first; then shared ones, where those decide; then as was faster. */
+    int64_t count = note_of(&of->timed.count), alone = note_of(&of->timed.alone);
+    int64_t shared = note_of(&of->timed.shared);
+    bool decides = ALONE_NS <= alone && alone < SHARED_NS;
+    bool tries_alone = count < TRIALS;
+    bool tries_shared = !tries_alone && decides && count < TRIALS + shared_trials;
+    bool pays = alone >= SHARED_NS || (shared > 0 && shared < alone / 10 * 9);
+    bool is_trial = tries_alone || tries_shared;
+    int64_t start = is_trial ? now() : 0;
+    if (tries_alone || !(tries_shared || pays) || !share(threads, of, pointers)) {
+        kgen_run_tasks(of, pointers, 0, tasks);
+        if (tries_alone)
+            note(&of->timed, &of->timed.alone, now() - start);
+        return false;
+    }
+    if (tries_shared)
+        note(&of->timed, &of->timed.shared, now() - start);
+    return true;
+}

@@ -1,0 +1,152 @@
+/* Errors, memory that is given back together, and numbers that do not overflow. */
+#include "internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+enum { MESSAGE_BYTES = 1024 };
+static __thread char message[MESSAGE_BYTES];
+
+const char *kgen_last_error(void)
+{
+    return message;
+}
+
+/* One line, whatever a bundle's texts or a path hold; one that was cut says so. */
+static void clean(size_t length)
+{
+    if (length >= MESSAGE_BYTES)
+        memcpy(message + MESSAGE_BYTES - 4, "...", 4);
+    for (char *c = message; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+}
+
+kgen_status kgen_fail(kgen_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(message, MESSAGE_BYTES, format, arguments);
+    va_end(arguments);
+    clean(length < 0 ? 0 : (size_t)length);
+    return status;
+}
+
+void kgen_within(const char *after, const char *format, ...)
+{
+    char inner[MESSAGE_BYTES];
+    memcpy(inner, message, MESSAGE_BYTES);
+    va_list arguments;
+    va_start(arguments, format);
+    int before = vsnprintf(message, MESSAGE_BYTES, format, arguments);
+    va_end(arguments);
+    size_t length = before < 0 ? 0 : (size_t)before;
+    if (length < MESSAGE_BYTES) {
+        size_t left = MESSAGE_BYTES - length;
+        int behind = snprintf(message + length, left, "%s%s", inner, after);
+        length += behind < 0 ? 0 : (size_t)behind;
+    }
+    clean(length);
+}
+
+kgen_status kgen_no_memory(uint64_t nbytes)
+{
+    return kgen_fail(KGEN_ERROR_OUT_OF_MEMORY,
+                     "no memory for %llu bytes; give this process more, or close bundles",
+                     (unsigned long long)nbytes);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+struct chunk {
+    chunk *next;
+};
+
+enum { CHUNK_BYTES = 64 << 10, STEP = 16 };
+
+/* A chunk with at least so many bytes behind its header, all zero. */
+static char *new_chunk(arena *from, size_t nbytes)
+{
+    if (nbytes > SIZE_MAX - STEP) {
+        kgen_no_memory(nbytes);
+        return NULL;
+    }
+    chunk *made = calloc(1, nbytes + STEP);
+    if (made == NULL) {
+        kgen_no_memory(nbytes);
+        return NULL;
+    }
+    made->next = from->chunks;
+    from->chunks = made;
+    return (char *)made + STEP;
+}
+
+void *kgen_alloc(arena *from, size_t count, size_t size)
+{
+    size_t nbytes;
+    if (__builtin_mul_overflow(count, size, &nbytes) || nbytes > SIZE_MAX - STEP) {
+        kgen_no_memory(SIZE_MAX);
+        return NULL;
+    }
+    nbytes = nbytes == 0 ? STEP : (nbytes + STEP - 1) / STEP * STEP;
+    if (nbytes > CHUNK_BYTES / 4)
+        return new_chunk(from, nbytes);
+    if (nbytes > from->left) {
+        char *start = new_chunk(from, CHUNK_BYTES);
+        if (start == NULL)
+            return NULL;
+        from->at = start;
+        from->left = CHUNK_BYTES;
+    }
+    void *found = from->at;
+    from->at += nbytes;
+    from->left -= nbytes;
+    return found;
+}
+
+void *kgen_alloc_tensor(arena *from, uint64_t nbytes)
+{
+    if (nbytes > SIZE_MAX / 2) {
+        kgen_no_memory(nbytes);
+        return NULL;
+    }
+    char *start = new_chunk(from, (size_t)nbytes + KGEN_ALIGNMENT);
+    if (start == NULL)
+        return NULL;
+    return start + (KGEN_ALIGNMENT - (uintptr_t)start % KGEN_ALIGNMENT) % KGEN_ALIGNMENT;
+}
+
+char *kgen_text(arena *from, const char *text, size_t length)
+{
+    char *copy = kgen_alloc(from, length + 1, 1);
+    if (copy != NULL)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+void kgen_free_all(arena *from)
+{
+    while (from->chunks != NULL) {
+        chunk *next = from->chunks->next;
+        free(from->chunks);
+        from->chunks = next;
+    }
+    from->at = NULL;
+    from->left = 0;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+int64_t kgen_pieces(int64_t a, int64_t b)
+{
+    return (a - 1) / b + 1;
+}
+
+bool kgen_multiply(int64_t *product, int64_t factor)
+{
+    return !__builtin_mul_overflow(*product, factor, product);
+}
