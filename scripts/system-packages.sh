@@ -15,6 +15,8 @@ binutils                # objdump, for kgen inspect --disassemble
 zsh                     # reads its script of kgen completion
 fish                    # and its own
 chromium                # looks at the page of kgen report
+gcc                     # compiles the C runtime, which its tests run
+g++                     # and a C++ program that includes its header
 libdnnl-dev             # oneDNN from C, a library that kgen bench compares with
 "
 missing=""

@@ -1,0 +1,40 @@
+"""The C runtime, compiled once for all test processes, plain and with sanitizers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.device.cpu.c_runtime.compiled import PLAIN, SANITIZED, THREADS, Driver, compiled
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all workers of a run, whose own folders lie in it."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def plain(folder: Path) -> Driver:
+    """Optimised, every warning an error."""
+    return Driver(compiled(folder, "driver", PLAIN))
+
+
+@pytest.fixture(scope="session")
+def sanitized(folder: Path) -> Driver:
+    """With the sanitizers of addresses and of undefined behaviour."""
+    return Driver(compiled(folder, "driver", SANITIZED))
+
+
+@pytest.fixture(scope="session")
+def raced(folder: Path) -> Driver:
+    """With the sanitizer of threads."""
+    return Driver(compiled(folder, "driver", THREADS))
+
+
+@pytest.fixture(scope="session")
+def fuzz(folder: Path) -> Path:
+    return compiled(folder, "fuzz", SANITIZED)

@@ -1,0 +1,550 @@
+"""Bundles that the C runtime opens, chooses from, and refuses: as the Python runtime does."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import json
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen import pipeline
+from kgen.bundle import pack
+from kgen.targets.cpu.host import native
+from kgen_runtime.errors import KgenError
+from kgen_runtime.schema.manifest_json import to_json
+from tests.device.cpu.c_runtime.compiled import OPTIONS, Driver, write
+from tests.device.cpu.c_runtime.test_kernels import SPLIT
+from tests.programs import mlp_bundle
+from tests.specs import relu_of
+from tests.unit.runtime.bundle.lies import lies
+
+MANIFEST = "manifest.json"
+KEY = "matmul_8x24x20_f32_nn_bias_relu"
+
+
+def made() -> kgen.Bundle:
+    """A kernel with a constant's packing, one of two launches with a workspace, and one that is
+    element-wise."""
+    split = kgen.Matmul(m=5, n=40, k=75, dtype="f32")
+    return pack(
+        [
+            pipeline.kernel(kgen.Matmul(m=3, n=24, k=16, dtype="f32", constant=("b",)), native()),
+            pipeline.kernel(split, native(), SPLIT),
+            pipeline.kernel(relu_of((40, 3), dtype="f32"), native()),
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def bundle() -> kgen.Bundle:
+    return made()
+
+
+@pytest.fixture(scope="module")
+def mlp() -> kgen.Bundle:
+    return mlp_bundle("native")
+
+
+def data_of(bundle: kgen.Bundle) -> Any:
+    return json.loads(json.dumps(to_json(bundle.manifest)))
+
+
+def files_of(bundle: kgen.Bundle) -> dict[str, bytes]:
+    return dict(bundle.files) | {name: data.tobytes() for name, data in bundle.weights.items()}
+
+
+def archive(manifest: Any, files: Mapping[str, bytes], **options: Any) -> bytes:
+    out = io.BytesIO()
+    text = manifest if isinstance(manifest, str) else json.dumps(manifest)
+    with zipfile.ZipFile(out, "w", **options) as new:
+        for name, content in {MANIFEST: text.encode(), **files}.items():
+            new.writestr(name, content)
+    return out.getvalue()
+
+
+def each(fuzz: Path, folder: Path, bundles: Iterable[bytes], *words: str) -> list[tuple[int, str]]:
+    """Status and message of each, opened under sanitizers in one process."""
+    given = list(bundles)
+    packed = write(folder, "pack", b"".join(struct.pack("<Q", len(b)) + b for b in given))
+    done = subprocess.run(
+        [str(fuzz), "each", str(packed), *words],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **OPTIONS},
+    )
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, f"bundle {len(lines)}: {done.stderr[-3000:]}"
+    assert len(lines) == len(given)
+    return [(int(line.split(" ", 1)[0]), line.split(" ", 1)[1]) for line in lines]
+
+
+# -- Choosing
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Kernels for every CPU, and for GPUs; a program as well."""
+    names = ["sm_80", "x86-64", "x86-64-v3", "x86-64-v4", "x86-64-amx", "aarch64-neon", "native"]
+    spec = kgen.Matmul(m=8, n=24, k=20, dtype="f32", epilogue=("bias", "relu"))
+    path = tmp_path_factory.mktemp("several") / "several.kgen"
+    kgen.build([spec, relu_of((9,), dtype="f32")], names).save(path)
+    return path
+
+
+def by_python(path: Path) -> tuple[list[str], set[str]]:
+    with kgen_runtime.load(path, device="cpu") as kernels:
+        chosen = [f"kernel {k.entry.target.name} {k.key}" for k in kernels.values()]
+        return chosen, {f"skipped {name}: {why}" for name, why in kernels.skipped.items()}
+
+
+@pytest.mark.parametrize(
+    "disabled", ["", "avx512*, amx*", "avx*,amx_* fma", "f16c", "amx_tile avx512_bf16"]
+)
+def test_the_same_choice_as_python(
+    sanitized: Driver, several: Path, disabled: str, tmp_path: Path
+) -> None:
+    """Of every kernel, and the same reasons for all others."""
+    code = (
+        "import sys, json; from pathlib import Path\n"
+        "from tests.device.cpu.c_runtime.test_bundles import by_python\n"
+        "chosen, skipped = by_python(Path(sys.argv[1]))\n"
+        "print(json.dumps([chosen, sorted(skipped)]))"
+    )
+    environment = {"KGEN_DISABLE_CPU_FEATURES": disabled}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(several)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        cwd=Path(__file__).parents[4],
+    )
+    assert done.returncode == 0, done.stderr
+    chosen, skipped = json.loads(done.stdout)
+    lines = sanitized.done(several, "list", environment=environment).splitlines()
+    assert [line for line in lines if line.startswith("kernel")] == chosen and len(chosen) == 2
+    assert sorted(line for line in lines if line.startswith("skipped")) == skipped
+    assert len(skipped) == 12
+
+
+def test_nothing_that_runs_here(sanitized: Driver, tmp_path: Path) -> None:
+    path = tmp_path / "x.kgen"
+    kgen.build([relu_of((9,), dtype="f32")], ["sm_80", "x86-64-v4"]).save(path)
+    refusal = sanitized.refused(
+        path, "list", environment={"KGEN_DISABLE_CPU_FEATURES": "avx512f avx2"}
+    )
+    assert re.fullmatch(
+        rf"6: {path}: this CPU runs no kernel of this bundle: x86-64-v4/relu_9_f32.so needs "
+        r"(avx\w+, )*avx512f(, avx\w+)*, which the CPU does not have; build for native or for a "
+        r"lower level, such as x86-64",
+        refusal,
+    )
+
+
+def test_programs_of_several_targets(sanitized: Driver, tmp_path: Path) -> None:
+    """The one whose kernels all run; of kernels alone each is chosen for itself."""
+    path = mlp_bundle("x86-64", "native", "vulkan1.1").save(tmp_path / "mlp.kgen")
+    lines = sanitized.done(path, "list").splitlines()
+    assert "program native main" in lines
+    others = [line for line in lines if line.startswith("skipped") and "/main: " in line]
+    assert others[0] == "skipped x86-64/main: native suits cpu:0 better, or comes first"
+    assert others[1].startswith("skipped vulkan1.1/main: vulkan1.1/matmul")
+    assert others[1].endswith(": no code for the cpu backend")
+
+
+# -- Lies: a manifest with one change
+
+
+#: What Python holds against the spec or derives from the order of steps, which this runtime does
+#: not read (docs/c-runtime.md): it opens these.
+UNREAD = re.compile(
+    r"its spec|in its spec|is no name of an operation|no name$|op=|it has to wait for it"
+    r"|which no earlier step writes|which overlap"
+)
+
+
+def verdicts(
+    fuzz: Path, folder: Path, files: Mapping[str, bytes], sample: list[tuple[str, Any]]
+) -> tuple[int, list[tuple[str, bytes]]]:
+    """How many of these both refuse, and those that both take."""
+    bundles = [archive(manifest, files) for _, manifest in sample]
+    found = each(fuzz, folder, bundles)
+    refused, taken = 0, []
+    for (what, _), data, (status, message) in zip(sample, bundles, found, strict=True):
+        try:
+            kgen_runtime.load(data, device="cpu", num_threads=1, verify="all").close()
+        except KgenError as error:
+            if status == 0:
+                assert UNREAD.search(str(error)), f"{what}: {error}"
+            else:
+                refused += 1
+                assert message.startswith(f"a bundle of {len(data)} bytes: "), what
+        else:
+            assert status == 0, f"{what}: {message}"
+            taken.append((what, data))
+    return refused, taken
+
+
+def test_every_field_of_kernels(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
+    """One change anywhere, of which some are tried: what Python refuses is refused, and what it
+    takes is taken and runs."""
+    whole = data_of(bundle)
+    sample = []
+    for number in range(len(whole["kernels"])):
+        one = whole | {"kernels": [whole["kernels"][number]]}
+        touched = (
+            item
+            for item in lies(one)
+            if not re.search(r"\.(spec|schedule|provenance|tolerance)\.", item[0])
+        )
+        sample += list(itertools.islice(touched, number, None, 7))
+    refused, taken = verdicts(fuzz, tmp_path, files_of(bundle), sample)
+    assert len(sample) > 700 and refused > len(sample) // 2 and len(taken) > 10
+    # How many tasks there are, what a launch of several reads and how much of a workspace is used
+    # only the code knows: docs/bundle-format.md, "Trust".
+    safe = [data for what, data in taken if not re.search(r"launches|workspaces", what)]
+    assert {status for status, _ in each(fuzz, tmp_path, safe, "run")} == {0}
+
+
+def test_every_field_of_programs(fuzz: Path, mlp: kgen.Bundle, tmp_path: Path) -> None:
+    whole = data_of(mlp)
+    changed = (
+        (what, {**whole, **lie})
+        for what, lie in lies({"programs": whole["programs"]})
+        if "programs" in lie
+    )
+    sample = list(itertools.islice(changed, 0, None, 11))
+    refused, taken = verdicts(fuzz, tmp_path, files_of(mlp), sample)
+    assert len(sample) > 400 and refused > len(sample) // 2 and len(taken) > 10
+    assert {status for status, _ in each(fuzz, tmp_path, [d for _, d in taken], "run")} == {0}
+
+
+def put(path: str, new: Any) -> Callable[[Any], None]:
+    def change(data: Any) -> None:
+        *steps, last = [int(p) if p.isdigit() else p for p in path.split(".")]
+        for step in steps:
+            data = data[step]
+        data[last] = new
+
+    return change
+
+
+def swap_arguments(data: Any) -> None:
+    arguments = data["kernels"][0]["launches"][0]["arguments"]
+    arguments[0], arguments[1] = arguments[1], arguments[0]
+
+
+def drop_argument(data: Any) -> None:
+    data["kernels"][0]["launches"][0]["arguments"].pop(0)
+
+
+def second_kernel(data: Any) -> None:
+    data["kernels"].append(data["kernels"][0])
+
+
+# Kernels: 0 the packed product, 1 the split one, 2 relu.
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (swap_arguments, "native/KEY: argument a of a launch is out of its order"),
+        (drop_argument, "native/KEY: no launch takes a"),
+        (second_kernel, "manifest.kernels: native/KEY is there twice"),
+        (
+            put("kernels.0.launches.0.arguments.0", "z"),
+            "native/KEY: no argument is called z",
+        ),
+        (
+            put("kernels.0.launches.0.arguments.1", "a"),
+            "native/KEY: a launch takes a twice",
+        ),
+        (
+            put("kernels.0.launches.0.grid.0", 2**40),
+            "native/KEY: grid=1099511627776 has more tasks than the 288 bytes they write",
+        ),
+        (
+            put("kernels.0.launches.0.grid.0", 0),
+            "native/KEY: grid=0x1x1, or a block or cluster, is none of a CPU's: tasks, 1 or more, "
+            "along x alone",
+        ),
+        (
+            put("kernels.0.parameters.2.strides", [0, 1]),
+            "native/KEY: elements of out overlap, or are packed",
+        ),
+        (
+            put("kernels.0.parameters.1.shape.0", 1),
+            "native/KEY: b is packed otherwise than its shape says",
+        ),
+        (
+            put("kernels.0.parameters.0.strides", [2**62, 1]),
+            "manifest.kernels[0].parameters[0]: a spans more than 9223372036854775807 bytes, the "
+            "limit",
+        ),
+        (
+            put("kernels.0.parameters.0.shape", [1] * 9),
+            "manifest.kernels[0].parameters[0]: a has not one stride per dimension",
+        ),
+        (
+            put("kernels.0.parameters.0.dtype", "f33"),
+            "manifest.kernels[0].parameters[0].dtype: 'f33' is not known; build the bundle again",
+        ),
+        (
+            put("kernels.0.parameters.0.shape.0", "8"),
+            "manifest.kernels[0].parameters[0].shape: expected int, got str; build the bundle "
+            "again",
+        ),
+        (
+            put("kernels.0.parameters.0.colour", "red"),
+            "manifest.kernels[0].parameters[0]: unknown field 'colour'; build the bundle again",
+        ),
+        (
+            put("kernels.1.workspaces.0.nbytes", 0),
+            "partial.sums has 0 bytes; a workspace has some",
+        ),
+        (
+            put("kernels.2.launches.0.tile.shape", [39, 3]),
+            "native/relu_40x3_f32: its tile is none of its output",
+        ),
+        (
+            put("schema_version", 3),
+            "manifest schema 3 is not one that this runtime reads (1 and 2)",
+        ),
+        (put("kernels", []), "manifest.kernels: it holds no kernel; a bundle has one or more"),
+        (
+            put("kernels.0.artifacts.0.nbytes", 5),
+            ".so has SIZE bytes, the manifest says 5; it was changed after it was built",
+        ),
+        (
+            put("kernels.0.artifacts.0.file", "native/x.so"),
+            "native/x.so is missing or damaged; build or copy the bundle again",
+        ),
+        (
+            put("kernels.0.artifacts.0.requires.colour", ["red"]),
+            "",
+        ),
+    ],
+    ids=lambda v: v[:50] if isinstance(v, str) else "",
+)
+def test_one_lie(
+    sanitized: Driver,
+    bundle: kgen.Bundle,
+    change: Callable[[Any], None],
+    message: str,
+    tmp_path: Path,
+) -> None:
+    data = data_of(bundle)
+    key = data["kernels"][0]["key"]
+    size = data["kernels"][0]["artifacts"][0]["nbytes"]
+    change(data)
+    path = write(tmp_path, "lie.kgen", archive(data, bundle.files))
+    if not message:
+        listed = sanitized.done(path, "list")
+        assert "requires colour, which this runtime does not know" in listed and key in listed
+        return
+    refusal = sanitized.refused(path, "list")
+    assert message.replace("KEY", key).replace("SIZE", str(size)) in refusal, refusal
+    assert refusal.startswith(("3: ", "4: ", "5: "))
+
+
+def test_code_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
+    """With its own, right digest: bytes of any kind and length, and an ELF object with each of its
+    first bytes changed, and each of its tables."""
+    data = data_of(bundle)
+    one = data["kernels"][2]
+    artifact = one["artifacts"][0]
+    original = bundle.files[artifact["file"]]
+    rng = random.Random(1)
+    codes = [b"", b"\0" * 5000, original[:-1500], original[:300], b"\x7fELF" + bytes(range(256))]
+    for at in [*range(64 + 56 * 4), *(rng.randrange(len(original)) for _ in range(300))]:
+        for value in (0, 255, original[at] ^ 1):
+            codes.append(original[:at] + bytes([value]) + original[at + 1 :])
+    bundles = []
+    for code in codes:
+        artifact |= {"sha256": hashlib.sha256(code).hexdigest(), "nbytes": len(code)}
+        lie = data | {"kernels": [one], "programs": []}
+        bundles.append(archive(lie, {**bundle.files, artifact["file"]: code}))
+    found = each(fuzz, tmp_path, bundles)
+    assert all(status == 6 and "its code" in message for status, message in found[:5])
+    assert sum(status == 6 for status, _ in found) > 20 and {s for s, _ in found} <= {0, 6}
+
+
+def test_json_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
+    text = json.dumps(data_of(bundle))
+    deep = text.replace('"schedule": {', '"schedule": {"deep": @, ', 1)
+    key = '"schema_version": 2'
+    cases = {
+        deep.replace("@", "[" * 1000 + "]" * 1000): "it is nested more than 32 deep",
+        "[" * 100_000: "it is nested more than 32 deep",
+        deep.replace("@", "1" * 30): "a number of more than 64 bits",
+        deep.replace("@", "1e400"): "a number out of range",
+        deep.replace("@", "1e"): "no digit",
+        deep.replace("@", "01"): "no comma and no end",
+        deep.replace("@", "NaN"): "no value",
+        deep.replace("@", "-"): "no value",
+        deep.replace("@", '"\\u0000"'): "a text that cannot be printed",
+        deep.replace("@", '"\\ud800"'): "a text that cannot be printed",
+        deep.replace("@", '"\\x"'): "a text that cannot be printed",
+        deep.replace("@", '"\t"'): "a text that cannot be printed",
+        deep.replace("@", '"'): "",
+        text[:-1]: "no comma and no end",
+        text + "x": "something behind its end",
+        text.replace(key, f"{key}, {key}"): "manifest: a second field 'schema_version'",
+        "": "no value",
+        "[]": "manifest.json: no schema_version",
+        '{"schema_version": "2"}': "manifest schema -1 is not one",
+        '"': "a text without an end",
+        '"\\': "a text without an end",
+    }
+    found = each(fuzz, tmp_path, [archive(case, bundle.files) for case in cases])
+    for (status, message), wanted in zip(found, cases.values(), strict=True):
+        assert status in (3, 5) and wanted in message, (wanted, message)
+    good = deep.replace("@", '["\\u00e9\\ud83d\\ude00é", -9223372036854775808, 1.5e-7, true, null]')
+    assert each(fuzz, tmp_path, [archive(good, bundle.files)]) == [(0, "")]
+    for raw in (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82"):
+        data = archive(deep.replace("@", '"@@@@"'[: len(raw) + 1] + '"'), bundle.files)
+        spoilt = with_right_crc(data.replace(b"@" * len(raw), raw))
+        ((status, message),) = each(fuzz, tmp_path, [spoilt])
+        assert status == 3 and "a text that is not UTF-8" in message
+
+
+def with_right_crc(data: bytes) -> bytes:
+    """The archive with the checksum that its manifest has by now."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        info = archive.getinfo(MANIFEST)
+    start = info.header_offset + 30 + len(MANIFEST)
+    crc = zlib.crc32(data[start : start + info.file_size])
+    at = data.index(b"PK\1\2")
+    return data[: at + 16] + struct.pack("<I", crc) + data[at + 20 :]
+
+
+def test_zips(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
+    data, files = data_of(bundle), bundle.files
+    whole = archive(data, files)
+    twice = io.BytesIO(whole)
+    with zipfile.ZipFile(twice, "a") as more, pytest.warns(UserWarning, match="Duplicate name"):
+        more.writestr(MANIFEST, "{}")
+    shared = bytearray(whole)
+    at = shared.index(b"PK\1\2")
+    shared[at + 20 : at + 28] = (2**31).to_bytes(4, "little") * 2
+    end = whole.rindex(b"PK\5\6")
+    count, size, offset = struct.unpack_from("<HII", whole, end + 10)
+    record = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, offset)
+    locator = struct.pack("<4sIQI", b"PK\6\7", 0, end, 1)
+    last = struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, 2**32 - 1, 2**32 - 1, 0)
+    wide = whole[:end] + record + locator + last
+    far = struct.pack("<4sIQI", b"PK\6\7", 0, 2**64 - 30, 1)
+    none = "not a kgen bundle, or not all of one"
+    cases = [
+        (whole, ""),
+        (b"#!/bin/sh\n" + whole, ""),
+        (wide, ""),
+        (wide.replace(locator, far), none),
+        (wide.replace(struct.pack("<Q", offset), struct.pack("<Q", 2**64 - 1)), none),
+        (archive(data, files, compression=zipfile.ZIP_DEFLATED), "('manifest.json' is compressed)"),
+        (twice.getvalue(), "(a file of it is there twice)"),
+        (bytes(shared), "(its files are larger than it is)"),
+        (whole.replace(b"PK\1\2", b"PK\1\3"), none),
+        (whole.replace(b"PK\3\4", b"PK\3\5"), none),
+        (whole.replace(b'"kernels"', b'"cernels"'), none),
+        (whole[:-1], none),
+        (whole + b"x", none),
+    ]
+    found = each(fuzz, tmp_path, [case for case, _ in cases])
+    for (status, message), (_, wanted) in zip(found, cases, strict=True):
+        assert (status == 0 and not message) if not wanted else (status == 3 and wanted in message)
+
+
+def test_what_is_no_bundle(sanitized: Driver, tmp_path: Path) -> None:
+    empty = write(tmp_path, "empty", b"")
+    remedy = "not a kgen bundle, or not all of one; make one with kgen build -o"
+    assert sanitized.refused(empty, "list") == f"3: {empty}: {remedy}"
+    assert sanitized.refused(tmp_path, "list") == f"3: {tmp_path}: {remedy}"
+    missing = tmp_path / "missing"
+    refusal = f"2: {missing}: cannot read: No such file or directory"
+    assert sanitized.refused(missing, "list") == refusal
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert sanitized.refused(pipe, "list") == f"3: {pipe}: {remedy}"
+
+
+# -- Damage
+
+
+@pytest.mark.parametrize("which", ["kernels", "program"])
+def test_flipped_bits(fuzz: Path, mlp: kgen.Bundle, which: str, tmp_path: Path) -> None:
+    """Anywhere, and in the directory and the manifest: an error, or the right answer."""
+    found = made() if which == "kernels" else mlp
+    path = found.save(tmp_path / "x.kgen")
+    data = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        manifest = archive.getinfo(MANIFEST)
+    ranges = [0, len(data), data.index(b"PK\1\2"), len(data)]
+    ranges += [0, manifest.header_offset + 200 + manifest.file_size]
+    done = subprocess.run(
+        [str(fuzz), "flips", str(path), "7", "1500", *map(str, ranges)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **OPTIONS},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    refused, right = map(int, re.findall(r"\d+", done.stdout))
+    assert refused + right == 1500 and refused > 800 and right > 20
+
+
+def test_flipped_manifests(
+    fuzz: Path, bundle: kgen.Bundle, mlp: kgen.Bundle, tmp_path: Path
+) -> None:
+    """With a checksum that is right again, so that the reader of the manifest sees them."""
+    rng = random.Random(5)
+    for found in (bundle, mlp):
+        whole = archive(data_of(found), files_of(found))
+        end = whole.index(b'"provenance"')
+        start = whole.index(b'{"schema_version"')
+        spoilt = []
+        for _ in range(800):
+            data = bytearray(whole)
+            for _ in range(rng.choice((1, 1, 2, 5))):
+                data[rng.randrange(start, end)] = rng.choice(b'0123456789[]{},:"-ax\\\xff')
+            spoilt.append(with_right_crc(bytes(data)))
+        results = each(fuzz, tmp_path, spoilt)
+        assert 400 < sum(status > 0 for status, _ in results) < 800
+
+
+def test_cut_bundles(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
+    path = bundle.save(tmp_path / "x.kgen")
+    done = subprocess.run([str(fuzz), "cuts", str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout.split()[0]) > 400
+
+
+def test_memory_that_is_not_there(plain: Driver, bundle: kgen.Bundle, tmp_path: Path) -> None:
+    """A workspace and an arena of 2^62 bytes are lies that only an allocation finds."""
+    data = data_of(bundle)
+    data["kernels"][1]["workspaces"][0]["nbytes"] = 2**62
+    path = write(tmp_path, "x.kgen", archive(data, bundle.files))
+    kernel = bundle.manifest.kernels[1]
+    files = [write(tmp_path, p.name, bytes(p.nbytes)) for p in kernel.parameters]
+    for how in ("run", "call"):
+        assert (
+            plain.refused(path, how, kernel.key, *files) == "7: no memory for "
+            f"{2**62 + 256} bytes; give this process more, or close bundles"
+        )
+    whole = mlp_bundle("native")
+    lie = data_of(whole)
+    lie["programs"][0]["arena_bytes"] = 2**62
+    path = write(tmp_path, "y.kgen", archive(lie, files_of(whole)))
+    file = write(tmp_path, "in", bytes(480))
+    assert "no memory for" in plain.refused(path, "program", "main", 1, file, tmp_path / "o")

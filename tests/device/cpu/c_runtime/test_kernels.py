@@ -1,0 +1,354 @@
+"""Kernels called by the C runtime: bit by bit what the Python runtime gives, and right."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen import pipeline
+from kgen.bundle import pack
+from kgen.schedule import CpuSplitMatmul
+from kgen.targets.cpu.host import native
+from kgen_runtime.manifest import KernelEntry
+from tests.device.cpu.c_runtime.compiled import (
+    SANITIZED,
+    Driver,
+    arrays,
+    compiled,
+    files_of,
+    spread,
+    write,
+)
+
+SPLIT = CpuSplitMatmul(mr=2, nr=16, mc=6, kc=16, nc=64, pack_a=True, pack_b=False, split_k=3)
+
+
+def one_bundle(folder: Path) -> Path:
+    """A kernel of each kind: types, packed and constant operands, gaps, several launches with a
+    workspace, several outputs, a table that is written in place."""
+    weights = np.random.default_rng(1).standard_normal((24, 17)).astype("f")
+    specs: list[Any] = [
+        kgen.Matmul(m=33, n=40, k=50, dtype="f32", epilogue=("bias", "relu")),
+        kgen.Matmul(m=9, n=17, k=24, dtype="f64", layout="tn", lda=11, ldb=19, ldc=23),
+        kgen.Matmul(m=7, n=19, k=33, dtype="bf16", constant=("b",)),
+        kgen.Matmul(m=7, n=19, k=33, dtype="f16", batch=3),
+        kgen.Matmul(m=7, n=19, k=33, dtype="s8", constant=("b",)),
+        kgen.Matmul(m=5, n=37, k=96, dtype="f32", b_dtype="s4", layout="nt", constant=("b",)),
+        kgen.Elementwise(expression="relu(x)", shapes=((7, 1001),), dtype="f32"),
+        kgen.Elementwise(
+            expression="scatter(table, index, rows)",
+            shapes=((12, 3, 8), (2,), (3, 8)),
+            dtype="f32",
+        ),
+        kgen.Rowwise(expression="softmax(x)", shapes=((13, 129),), dtype="f32"),
+        kgen.Rowwise(expression="low = amin(x); high = amax(x)", shapes=((6, 31),), dtype="f16"),
+    ]
+    made = [pipeline.kernel(spec, native()) for spec in specs]
+    split = kgen.Matmul(m=5, n=40, k=75, dtype="f32", epilogue=("bias",))
+    made.append(pipeline.kernel(split, native(), SPLIT))
+    stored = kgen.build(
+        kgen.Matmul(m=6, n=17, k=24, dtype="f32", constant=("b",)),
+        ["native"],
+        constants={"b": weights},
+    )
+    (folder / "stored.kgen").unlink(missing_ok=True)
+    stored.save(folder / "stored.kgen")
+    path = folder / "kernels.kgen"
+    pack(made).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return one_bundle(tmp_path_factory.mktemp("kernels"))
+
+
+def keys() -> list[str]:
+    """Starts of the keys of `one_bundle`, which the CPU's own target does not change."""
+    return [
+        "matmul_33x40x50_f32",
+        "matmul_9x17x24_f64",
+        "matmul_7x19x33_bf16",
+        "matmul_7x19x33_f16",
+        "matmul_7x19x33_s8",
+        "matmul_5x37x96_f32",
+        "relu",
+        "scatter",
+        "softmax",
+        "low",
+        "matmul_5x40x75_f32",
+    ]
+
+
+def find(kernels: Any, start: str) -> Any:
+    (found,) = (kernel for key, kernel in kernels.items() if key.startswith(start))
+    return found
+
+
+def inputs_of(kernel: Any) -> list[np.ndarray[Any, Any]]:
+    """Random ones; a scatter's index has places of its table, a packed operand was packed."""
+    entry: KernelEntry = kernel.entry
+    given = arrays(dataclasses.replace(entry.unpacked, constants=entry.constants))
+    for i, p in enumerate(entry.arguments):
+        if p.packing is not None:
+            given[i] = kernel.pack(given[i])
+        if p.name == "index":
+            given[i] = np.array([7, 2], given[i].dtype)
+    return given
+
+
+def expected(kernel: Any, inputs: list[np.ndarray[Any, Any]]) -> tuple[np.ndarray[Any, Any], ...]:
+    """What the Python runtime gives."""
+    out = kernel(*(array.copy() for array in inputs))
+    return out if isinstance(out, tuple) else (out,)
+
+
+def check_files(entry: KernelEntry, folder: Path, wanted: tuple[np.ndarray[Any, Any], ...]) -> None:
+    """The outputs' files are these arrays, bit by bit, and the gaps in them were left alone."""
+    for p, array in zip(entry.outputs, wanted, strict=True):
+        found = np.frombuffer((folder / p.name).read_bytes(), array.dtype)
+        assert found.nbytes == p.nbytes
+        whole = np.frombuffer(b"\xa5" * p.nbytes, array.dtype).copy()
+        steps = tuple(s * array.itemsize for s in p.strides)
+        np.lib.stride_tricks.as_strided(whole, p.shape, steps)[...] = array
+        assert found.tobytes() == whole.tobytes(), p.name
+
+
+def call_files(entry: KernelEntry, inputs: list[np.ndarray[Any, Any]], folder: Path) -> list[Path]:
+    """Those of a call; the output of a scatter is its table."""
+    files = files_of(entry, inputs, folder)
+    if entry.key.startswith("scatter"):
+        files[-1] = files[0]
+    return files
+
+
+@pytest.mark.parametrize("start", keys())
+def test_the_same_bits_as_python(sanitized: Driver, path: Path, start: str, tmp_path: Path) -> None:
+    """By each of the four ways to call a kernel; the last one is task by task, backwards."""
+    with kgen_runtime.load(path, device="cpu", num_threads=1) as kernels:
+        kernel = find(kernels, start)
+        inputs = inputs_of(kernel)
+        wanted = expected(kernel, inputs)
+        for how in ("run", "pointers", "call", "tasks"):
+            files = call_files(kernel.entry, inputs, tmp_path)
+            sanitized.done(path, how, kernel.key, *files, threads=2)
+            if start == "scatter":
+                files[0].rename(tmp_path / "out")
+            check_files(kernel.entry, tmp_path, wanted)
+            assert any(array.view(np.uint8).any() for array in wanted)
+
+
+def test_right(sanitized: Driver, path: Path, tmp_path: Path) -> None:
+    """Against numpy in f64, with nothing of kgen's between but the machine code."""
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal((33, 50), "f"), rng.standard_normal((50, 40), "f")
+    bias = rng.standard_normal(40, "f")
+    files = [write(tmp_path, n, x) for n, x in (("a", a), ("b", b), ("bias", bias))]
+    out = tmp_path / "out"
+    sanitized.done(path, "run", "matmul_33x40x50_f32_nn_bias_relu", *files, out)
+    found = np.fromfile(out, "f").reshape(33, 40)
+    np.testing.assert_allclose(
+        found, np.maximum(a.astype("d") @ b.astype("d") + bias, 0), rtol=1e-5, atol=1e-5
+    )
+    x = rng.standard_normal((13, 129), "f")
+    sanitized.done(path, "run", "softmax_13x129_f32", write(tmp_path, "x", x), out)
+    e = np.exp(x.astype("d"))
+    found = np.fromfile(out, "f").reshape(13, 129)
+    np.testing.assert_allclose(found, e / e.sum(1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize("start", [k for k in keys() if k[7:] in ("7x19x33_bf16", "7x19x33_s8")])
+def test_packing(sanitized: Driver, path: Path, start: str, tmp_path: Path) -> None:
+    check_packing(sanitized, path, start, tmp_path)
+
+
+def test_packing_of_blocks(sanitized: Driver, path: Path, tmp_path: Path) -> None:
+    """Those of 4 bits, whose depth is cut up in runs."""
+    check_packing(sanitized, path, "matmul_5x37x96_f32", tmp_path)
+
+
+def check_packing(driver: Driver, path: Path, start: str, folder: Path) -> None:
+    with kgen_runtime.load(path, device="cpu") as kernels:
+        kernel = find(kernels, start)
+        place = [p.name for p in kernel.entry.arguments].index("b")
+        param = kernel.entry.arguments[place]
+        if param.packing is None:
+            pytest.skip("this CPU's target takes it as it lies")
+        matrix = arrays(kernel.entry.unpacked)[place]
+        wanted = np.asarray(kernel.pack(matrix))
+    spread_out = spread(matrix, param.unpacked.shape, param.unpacked.strides)
+    given = write(folder, "matrix", spread_out)
+    driver.done(path, "pack", kernel.key, place, given, folder / "packed")
+    assert (folder / "packed").read_bytes() == wanted.tobytes() != bytes(wanted.nbytes)
+    refusal = driver.refused(path, "pack", kernel.key, 0, given, folder / "packed")
+    assert refusal == (f"1: {kernel.key}: argument 0 is not packed; build it with --constant b")
+
+
+@pytest.mark.parametrize("shape", [(3, 20, 13), (2, 33, 9)])
+@pytest.mark.parametrize("layout", ["nn", "nt"])
+def test_packing_a_batch(
+    sanitized: Driver, layout: str, shape: tuple[int, int, int], tmp_path: Path
+) -> None:
+    batch, k, n = shape
+    spec = kgen.Matmul(m=4, n=n, k=k, batch=batch, dtype="f32", layout=layout, constant=("b",))  # type: ignore[arg-type]
+    path = kgen.build([spec], ["native"]).save(tmp_path / "batch.kgen")
+    check_packing(sanitized, path, "matmul", tmp_path)
+
+
+def test_constants_in_the_bundle(sanitized: Driver, path: Path, tmp_path: Path) -> None:
+    """Calls leave them out; where the archive puts them off their lines they are copied."""
+    stored = path.with_name("stored.kgen")
+    with kgen_runtime.load(stored, device="cpu") as kernels:
+        (kernel,) = kernels.values()
+        inputs = inputs_of(kernel)
+        wanted = expected(kernel, inputs)
+    assert kernel.entry.constants
+    moved = tmp_path / "moved.kgen"
+    moved.write_bytes(b"#" * 33 + stored.read_bytes())
+    for bundle in (stored, moved, f"memory:{moved}"):
+        sanitized.done(bundle, "run", kernel.key, *files_of(kernel.entry, inputs, tmp_path))
+        check_files(kernel.entry, tmp_path, wanted)
+
+
+# -- Threads
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Kernels of dozens of tasks, and one of two launches with a workspace."""
+    specs: list[Any] = [
+        kgen.Matmul(m=384, n=320, k=64, dtype="f32"),
+        kgen.Rowwise(expression="softmax(x)", shapes=((600, 500),), dtype="f32"),
+    ]
+    split = kgen.Matmul(m=5, n=40, k=2000, dtype="f32")
+    made = [pipeline.kernel(spec, native()) for spec in specs]
+    made.append(pipeline.kernel(split, native(), SPLIT.override(split_k=25)))
+    path = tmp_path_factory.mktemp("many") / "many.kgen"
+    pack(made).save(path)
+    return path
+
+
+@pytest.mark.parametrize("start", ["matmul_384", "softmax", "matmul_5x40x2000"])
+def test_threads(plain: Driver, raced: Driver, many: Path, start: str, tmp_path: Path) -> None:
+    """Several callers, each with workers to share or not, give what one thread gives."""
+    with kgen_runtime.load(many, device="cpu", num_threads=1) as kernels:
+        kernel = find(kernels, start)
+        assert max(launch.grid[0] for launch in kernel.entry.launches) > 1
+        inputs = inputs_of(kernel)
+        wanted = expected(kernel, inputs)
+    files = files_of(kernel.entry, inputs, tmp_path)
+    for driver, threads, callers, runs in ((plain, 3, 4, 150), (raced, 4, 3, 20)):
+        files[-1].unlink(missing_ok=True)
+        driver.done(many, "threads", kernel.key, callers, runs, *files, threads=threads)
+        check_files(kernel.entry, tmp_path, wanted)
+
+
+def test_a_child_after_fork(plain: Driver, many: Path, tmp_path: Path) -> None:
+    """It has none of its parent's workers, and ends without waiting for them."""
+    with kgen_runtime.load(many, device="cpu", num_threads=1) as kernels:
+        kernel = find(kernels, "softmax")
+        inputs = inputs_of(kernel)
+        wanted = expected(kernel, inputs)
+    files = files_of(kernel.entry, inputs, tmp_path)
+    plain.done(many, "fork", kernel.key, *files, threads=4)
+    check_files(kernel.entry, tmp_path, wanted)
+
+
+# -- Arguments that do not fit
+
+
+def test_wrong_arguments(sanitized: Driver, path: Path, tmp_path: Path) -> None:
+    key = "matmul_33x40x50_f32_nn_bias_relu"
+    sizes = {"a": 33 * 50 * 4, "b": 50 * 40 * 4, "bias": 160}
+    files = {name: write(tmp_path, name, bytes(size)) for name, size in sizes.items()}
+    out = tmp_path / "out"
+    assert (
+        sanitized.refused(path, "run", key, files["a"], files["b"], files["bias"])
+        == f"1: {key}: takes 4 arguments, got 3"
+    )
+    short = write(tmp_path, "short", bytes(159))
+    assert (
+        sanitized.refused(path, "call", key, files["a"], files["b"], short, out)
+        == f"1: {key}: bias has 159 bytes; expected 160"
+    )
+    assert sanitized.refused(path, "run", "conjure").startswith(
+        "no kernel 'conjure' of this bundle runs here: it has none of this key"
+    )
+    assert (
+        sanitized.refused(path, "list", threads=5000)
+        == "1: num_threads=5000 must be 1 to 1024, or 0 for all CPUs of this process"
+    )
+
+
+MISUSE = r"""
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include "kgen.h"
+static void expect(kgen_status status, const char *message)
+{
+    printf("%d: %s\n", status, kgen_last_error());
+    assert(status == KGEN_ERROR_ARGUMENT && strstr(kgen_last_error(), message) != NULL);
+}
+int main(int count, char **words)
+{
+    static float memory[20000] = {0};
+    kgen_bundle *bundle = NULL;
+    kgen_call *call = NULL;
+    assert(count == 2 && kgen_open(words[1], NULL, &bundle) == KGEN_OK);
+    kgen_kernel *relu = kgen_find_kernel(bundle, "relu_7x1001_f32");
+    kgen_kernel *scatter = NULL;
+    for (size_t i = 0; i < kgen_num_kernels(bundle); i++)
+        if (strncmp(kgen_kernel_key(kgen_kernel_at(bundle, i)), "scatter", 7) == 0)
+            scatter = kgen_kernel_at(bundle, i);
+    size_t nbytes = 7 * 1001 * 4;
+    kgen_buffer near[] = {{memory, nbytes}, {memory + 7006, nbytes}};
+    expect(kgen_run(relu, near, 2), "relu_7x1001_f32: out overlaps x; pass memory of its own");
+    near[1].data = memory + 7007;
+    assert(kgen_run(relu, near, 2) == KGEN_OK);
+    near[1].data = (char *)memory + 30001;
+    expect(kgen_run(relu, near, 2), "expected a multiple of 4");
+    near[1].data = NULL;
+    expect(kgen_run(relu, near, 2), "relu_7x1001_f32: out is NULL");
+    void *pointers[] = {memory, NULL};
+    expect(kgen_run_pointers(relu, pointers, 2), "out is NULL");
+    expect(kgen_run_pointers(relu, NULL, 2), "takes 2 arguments, got 0");
+    near[1].data = memory + 7007;
+    assert(kgen_call_create(relu, near, 2, &call) == KGEN_OK);
+    expect(kgen_call_run_tasks(call, 1, 0, 1), "launch=1; it has 1 launches");
+    expect(kgen_call_run_tasks(call, 0, 0, 1 << 20), "launch 0 has 0 to");
+    expect(kgen_call_run_tasks(call, 0, -1, 0), "tasks -1 to 0");
+    assert(kgen_call_run_tasks(call, 0, 1, 1) == KGEN_OK); /* none */
+    kgen_call_destroy(call);
+    int32_t rows[] = {0, 1};
+    kgen_buffer apart[] = {{memory, 1152}, {rows, 8}, {memory + 400, 96}, {memory + 800, 1152}};
+    expect(kgen_run(scatter, apart, 4), "writes rows of table; give the same memory as out");
+    apart[3].data = memory;
+    assert(kgen_run(scatter, apart, 4) == KGEN_OK);
+    assert(kgen_argument(relu, 2) == NULL && kgen_unpacked_argument(relu, 2) == NULL);
+    assert(kgen_num_tasks(relu, 1) == 0 && kgen_kernel_at(bundle, 1000) == NULL);
+    assert(kgen_dtype_name((kgen_dtype)99) == NULL && kgen_dtype_size((kgen_dtype)99) == 0);
+    expect(kgen_open(NULL, NULL, &bundle), "is NULL");
+    expect(kgen_open(words[1], NULL, NULL), "is NULL");
+    kgen_close(bundle);
+    kgen_close(NULL);
+    kgen_call_destroy(NULL);
+    kgen_session_destroy(NULL);
+    return 0;
+}
+"""
+
+
+def test_misuse(folder: Path, path: Path, tmp_path: Path) -> None:
+    """What a caller may get wrong, in C itself."""
+    (tmp_path / "misuse.c").write_text(MISUSE)
+    program = compiled(folder, "misuse", SANITIZED, tmp_path / "misuse.c")
+    done = subprocess.run([str(program), str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

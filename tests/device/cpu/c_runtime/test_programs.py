@@ -1,0 +1,253 @@
+"""Programs run by the C runtime: bit by bit what the Python runtime gives, and right."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen import bundle, pipeline
+from kgen.targets.cpu.host import native
+from kgen_runtime.schema.program import Program, Step
+from tests.device.cpu.c_runtime.compiled import (
+    SANITIZED,
+    Driver,
+    compiled,
+    program_files,
+    values,
+    write,
+)
+from tests.device.cpu.c_runtime.test_kernels import SPLIT
+from tests.onnx_models import DECODER, DECODER_STATES
+from tests.programs import ROWS, WIDE, answer, mlp_bundle, parameters, value
+
+Array = np.ndarray[Any, Any]
+X = np.random.default_rng(7).standard_normal((ROWS, WIDE)).astype("f")
+ENCODER = Path(__file__).parents[4] / "examples" / "encoder.onnx"
+#: Runs that try each launch alone and shared, and some after that.
+RUNS = 20
+
+
+@pytest.fixture(scope="module")
+def mlp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return mlp_bundle("native").save(tmp_path_factory.mktemp("mlp") / "mlp.kgen")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = kgen.compile_model(ENCODER, ["native"]).bundle
+    return made.save(tmp_path_factory.mktemp("encoder") / "encoder.kgen")
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = kgen.compile_model(DECODER["step"], ["native"], states=DECODER_STATES).bundle
+    return made.save(tmp_path_factory.mktemp("decoder") / "decoder.kgen")
+
+
+def by_python(path: Path, inputs: Mapping[str, Array] | None = None) -> tuple[Any, Any, Any]:
+    """The program's entry, random inputs, and outputs by name."""
+    with kgen_runtime.load(path, device="cpu", num_threads=1) as kernels:
+        program = kernels.program
+        rng = np.random.default_rng(5)
+        given = inputs or {v.name: values(rng, v.dtype, v.shape) for v in program.entry.inputs}
+        found = program.run(given)
+    if not isinstance(found, dict):
+        found = {program.entry.outputs[0].name: found}
+    return program.entry, given, found
+
+
+def check_outputs(program: Any, files: list[Path], wanted: Mapping[str, Array]) -> None:
+    outputs = files[len(program.inputs) :]
+    assert len(outputs) == len(wanted) > 0
+    for output, file in zip(program.outputs, outputs, strict=True):
+        assert file.read_bytes() == wanted[output.name].tobytes()
+        assert np.asarray(wanted[output.name]).view(np.uint8).any()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_mlp(sanitized: Driver, mlp: Path, threads: int, tmp_path: Path) -> None:
+    program, given, wanted = by_python(mlp, {"x": X})
+    files = program_files(program, given, tmp_path)
+    for source, name in ((mlp, ""), (f"memory:{mlp}", "main")):
+        sanitized.done(source, "program", name, RUNS, *files, threads=threads)
+        check_outputs(program, files, wanted)
+    found = np.fromfile(files[-1], "f").reshape(ROWS, WIDE)
+    np.testing.assert_allclose(found, answer(X, parameters()), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_model(sanitized: Driver, encoder: Path, threads: int, tmp_path: Path) -> None:
+    program, given, wanted = by_python(encoder)
+    files = program_files(program, given, tmp_path)
+    sanitized.done(encoder, "program", "", RUNS, *files, threads=threads)
+    check_outputs(program, files, wanted)
+
+
+def test_states(sanitized: Driver, decoder: Path, tmp_path: Path) -> None:
+    """They live from run to run and are zero after a reset."""
+    with kgen_runtime.load(decoder, device="cpu", num_threads=1) as kernels:
+        program = kernels.program
+        given = {"ids": np.array([[3]]), "pos": np.array([0])}
+        one = program.run(given)
+        program.reset()
+        for _ in range(3):
+            three = program.run(given)
+        entry = program.entry
+    files = program_files(entry, given, tmp_path)
+    after = [tmp_path / f"reset-{i}" for i in range(len(entry.outputs))]
+    sanitized.done(decoder, "states", "", 3, *files, *after)
+    check_outputs(entry, files, {entry.outputs[0].name: three})
+    assert after[0].read_bytes() == one.tobytes()
+    # Each run has seen the same token at the same place: what it keeps is the same.
+    listed = sanitized.done(decoder, "list")
+    assert listed.count("  state past.") == len(entry.states) == 4
+
+
+STATES = r"""
+#include <assert.h>
+#include <string.h>
+#include "kgen.h"
+int main(int count, char **words)
+{
+    kgen_bundle *bundle = NULL;
+    kgen_session *session = NULL;
+    assert(count == 2 && kgen_open(words[1], NULL, &bundle) == KGEN_OK);
+    kgen_program *program = kgen_find_program(bundle, NULL);
+    assert(kgen_session_create(program, &session) == KGEN_OK);
+    const kgen_tensor *state = kgen_state(program, 0);
+    static unsigned char set[1 << 16], got[1 << 16], output[1 << 20], other[1 << 20];
+    assert(state->nbytes <= sizeof set && kgen_output(program, 0)->nbytes <= sizeof output);
+    const char *out = kgen_output(program, 0)->name;
+    size_t nbytes = kgen_output(program, 0)->nbytes;
+    int64_t place = 2, token = 3;
+    assert(kgen_session_set_input(session, "pos", &place, 8) == KGEN_OK);
+    assert(kgen_session_set_input(session, "ids", &token, 8) == KGEN_OK);
+    assert(kgen_session_run(session) == KGEN_OK);
+    assert(kgen_session_get_output(session, out, output, nbytes) == KGEN_OK);
+    /* Half of what was kept of earlier tokens: a float of 0.5 in every place. */
+    for (size_t i = 0; i < state->nbytes; i += 4)
+        memcpy(set + i, "\0\0\0\77", 4);
+    assert(kgen_session_set_state(session, state->name, set, state->nbytes) == KGEN_OK);
+    assert(kgen_session_get_state(session, state->name, got, state->nbytes) == KGEN_OK);
+    assert(memcmp(set, got, state->nbytes) == 0);
+    assert(kgen_session_run(session) == KGEN_OK);
+    assert(memcmp(output, kgen_session_output_data(session, out), nbytes) != 0);
+    kgen_session_reset(session);
+    assert(kgen_session_get_state(session, state->name, got, state->nbytes) == KGEN_OK);
+    assert(memchr(got, 63, state->nbytes) == NULL);
+    memcpy(kgen_session_input_data(session, "ids"), &token, 8);
+    assert(kgen_session_run(session) == KGEN_OK);
+    assert(kgen_session_get_output(session, out, other, nbytes) == KGEN_OK);
+    assert(memcmp(output, other, nbytes) == 0);
+    assert(kgen_session_set_state(session, state->name, set, 3) == KGEN_ERROR_ARGUMENT);
+    assert(strstr(kgen_last_error(), "bytes, got 3") != NULL);
+    assert(kgen_session_set_input(session, "past", set, 3) == KGEN_ERROR_NOT_FOUND);
+    assert(strstr(kgen_last_error(), "'past' is no input; it has 2, the first is ids") != NULL);
+    assert(kgen_session_input_data(session, out) == NULL);
+    kgen_session_destroy(session);
+    kgen_close(bundle);
+    return 0;
+}
+"""
+
+
+def test_states_by_name(folder: Path, decoder: Path, tmp_path: Path) -> None:
+    (tmp_path / "states.c").write_text(STATES)
+    program = compiled(folder, "states", SANITIZED, tmp_path / "states.c")
+    done = subprocess.run([str(program), str(decoder)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sessions_at_once(
+    plain: Driver, raced: Driver, encoder: Path, mlp: Path, threads: int, tmp_path: Path
+) -> None:
+    """They share weights and workers, and nothing else."""
+    for driver, path, runs in ((plain, encoder, 30), (raced, mlp, 30)):
+        program, given, wanted = by_python(path)
+        files = program_files(program, given, tmp_path)
+        driver.done(path, "sessions", "", 3, runs, *files, threads=threads)
+        name = program.outputs[0].name
+        assert files[-1].read_bytes() == wanted[name].tobytes()
+
+
+def test_a_workspace_in_a_program(sanitized: Driver, tmp_path: Path) -> None:
+    """Two steps of one split product, which share its scratch memory."""
+    split = kgen.Matmul(m=32, n=32, k=32, dtype="f32")
+    kernel = pipeline.kernel(split, native(), SPLIT.override(mc=32, split_k=2))
+    assert kernel.plan.workspaces
+    arrays = [value("x", (32, 32), "input"), value("out", (32, 32), "output")]
+    arrays.append(value("h", (32, 32), "arena"))
+    program = Program(
+        name="square",
+        target=native().name,
+        inputs=(arrays[0],),
+        outputs=(arrays[1],),
+        values=tuple(arrays),
+        arena_bytes=4096,
+        steps=tuple(
+            Step(kernel=split.key, bindings={"a": a, "b": "x", "out": out})
+            for a, out in (("x", "h"), ("h", "out"))
+        ),
+    )
+    made = bundle.pack([kernel], programs=[program])
+    path = made.save(tmp_path / "square.kgen")
+    entry, given, wanted = by_python(path)
+    files = program_files(entry, given, tmp_path)
+    sanitized.done(path, "program", "square", 3, *files, threads=2)
+    check_outputs(entry, files, wanted)
+    x = given["x"].astype("d")
+    np.testing.assert_allclose(wanted["out"], x @ x @ x, rtol=1e-3, atol=1e-3)
+
+
+# -- Weights
+
+
+def test_weights_beside_the_bundle(sanitized: Driver, mlp: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mlp.kgen"
+    mlp_bundle("native").save(path, external_weights=True)
+    program, given, wanted = by_python(mlp, {"x": X})
+    files = program_files(program, given, tmp_path)
+    sanitized.done(path, "program", "main", 1, *files)
+    check_outputs(program, files, wanted)
+    sanitized.done(path, "weights")
+    weight = min(program.weights, key=lambda w: w.sha256)  # they are loaded in this order
+    missing = f"{weight.file} is missing in the bundle and beside it; build or copy the bundle"
+    assert missing in sanitized.refused(f"memory:{path}", "list")
+    file = tmp_path / weight.file
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    sanitized.done(path, "list")
+    refusal = sanitized.refused(path, "weights")
+    assert refusal.startswith(f"4: {path}: {weight.file} has sha256 ")
+    assert f"..., the manifest says {weight.sha256[:12]}...; it was changed" in refusal
+    for size in (0, len(whole) - 1):
+        file.write_bytes(whole[:size])
+        refusal = sanitized.refused(path, "list")
+        assert refusal == (
+            f"4: {path}: {weight.file} has {size} bytes, the manifest says {weight.nbytes}; it was "
+            "changed after it was built; build or copy the bundle again"
+        )
+    file.unlink()
+    assert missing in sanitized.refused(path, "list")
+
+
+def test_weights_off_their_pages_are_copied(sanitized: Driver, mlp: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "moved.kgen"
+    moved.write_bytes(b"#" + mlp.read_bytes())
+    program, given, wanted = by_python(mlp, {"x": X})
+    files = program_files(program, given, tmp_path)
+    sanitized.done(moved, "program", "main", 1, *files)
+    check_outputs(program, files, wanted)
+    data = bytearray(moved.read_bytes())
+    data[data.rindex(parameters()["w2"].tobytes()[-8:])] ^= 1
+    flipped = write(tmp_path, "flipped.kgen", bytes(data))
+    sanitized.done(flipped, "list")
+    assert "it was changed after it was built" in sanitized.refused(flipped, "weights")

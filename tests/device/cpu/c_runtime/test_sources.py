@@ -1,0 +1,100 @@
+"""The C runtime's sources: C++, the example of its page, the static library."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+
+import kgen
+import kgen_runtime
+from tests import needs
+from tests.device.cpu.c_runtime.compiled import (
+    HERE,
+    PLAIN,
+    ROOT,
+    SOURCES,
+    compiled,
+    compiler,
+    run,
+    runtime,
+)
+from tests.specs import relu_of
+
+PAGE = (ROOT / "docs" / "c-runtime.md").read_text()
+HEADER = (SOURCES / "kgen.h").read_text()
+
+
+def test_a_cpp_program(folder: Path, tmp_path: Path) -> None:
+    cxx = compiler("g++", "g++")
+    objects = runtime(folder, compiler(), PLAIN)
+    warnings = ["-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+    program = tmp_path / "consumer"
+    own = str(HERE / "consumer.cpp")
+    run([cxx, *warnings, f"-I{SOURCES}", own, *objects, "-o", str(program), "-pthread"])
+    path = kgen.build(relu_of((7, 1001), dtype="f32"), ["native"]).save(tmp_path / "relu.kgen")
+    done = subprocess.run([str(program), str(path)], capture_output=True, text=True)
+    assert done.stdout == "0 2.5 0 [relu_7x1001_f32: takes 2 arguments, got 1] []\n", done.stderr
+
+
+def test_the_example(folder: Path, tmp_path: Path) -> None:
+    """It stands in its page, compiles without a warning, and prints what Python computes."""
+    source = ROOT / "examples" / "encoder.c"
+    assert f"```c\n{source.read_text()}```" in PAGE
+    program = compiled(folder, "encoder", PLAIN, source)
+    bundle = kgen.compile_model(ROOT / "examples" / "encoder.onnx", ["native"]).bundle
+    path = bundle.save(tmp_path / "encoder.kgen")
+    done = subprocess.run([str(program)], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with kgen_runtime.load(path, device="cpu") as kernels:
+        ids = np.array([[2, 7, 1, 8, 2, 8, 1]])
+        hidden = kernels.program.run(
+            input_ids=ids, attention_mask=np.ones_like(ids), token_type_ids=0 * ids
+        )
+    numbers = " ".join(f"{x:.4f}" for x in hidden.ravel()[:3])
+    assert done.stdout == f"main on native: last_hidden_state 1x7x32 begins with {numbers}\n"
+    done = subprocess.run([str(program)], capture_output=True, text=True, cwd=tmp_path.parent)
+    assert done.returncode == 1
+    assert done.stderr == "encoder.kgen: cannot read: No such file or directory\n"
+
+
+def test_the_static_library(tmp_path: Path) -> None:
+    """What `make c-runtime` runs; all names that a program could collide with are kgen's."""
+    needs.program("make", "gcc")
+    shutil.copytree(SOURCES, tmp_path / "runtime" / "c")
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    run(["make", "-s", "c-runtime", "CFLAGS=-O0"], cwd=tmp_path)
+    needs.program("nm", "binutils")
+    listed = subprocess.run(
+        ["nm", "-g", "--defined-only", str(tmp_path / "build" / "libkgen.a")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = [line.split()[2] for line in listed.stdout.splitlines() if len(line.split()) == 3]
+    assert len(names) > 60 and all(name.startswith("kgen_") for name in names), names
+
+
+def declared() -> list[str]:
+    return re.findall(r"\b(kgen_\w+)\(", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.DOTALL))
+
+
+def test_the_page_names_what_there_is() -> None:
+    functions = declared()
+    assert len(functions) == len(set(functions)) > 40
+    named = set(re.findall(r"\bkgen_\w+(?=\(|`)", PAGE))
+    types = {"kgen_session", "kgen_call", "kgen_kernel", "kgen_bundle"}
+    assert named and named <= {*functions, *types}
+
+
+def test_every_function_is_documented() -> None:
+    """Each stands in a group with a comment, above it or in it; what only gives a name is clear."""
+    clear = re.compile(r"^(const char \*)?kgen_(kernel_key|program_name|program_target)\b|^$")
+    paragraphs = [p for p in HEADER.split("\n\n") if re.search(r"^[\w *]+\bkgen_\w+\(", p, re.M)]
+    assert len(paragraphs) > 15
+    for paragraph in paragraphs:
+        first = paragraph.splitlines()[0]
+        assert "/*" in paragraph or clear.match(first) or "kgen_num_" in first, paragraph
