@@ -15,7 +15,7 @@ SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 PYTHON_FILES := codegen runtime tests scripts examples
 
-.PHONY: help setup drivers demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton runtime-wheel fuzz flagships figures gpu clean
+.PHONY: help setup drivers demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton runtime-wheel c-runtime fuzz flagships figures gpu clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -128,6 +128,11 @@ bench-triton: setup .venv-triton/installed ## count instructions beside Triton's
 
 runtime-wheel: setup ## the runtime alone, which needs numpy only, as a wheel in dist/
 	cd runtime && ../$(BIN)/python -m hatchling build -t wheel -d ../dist
+
+c-runtime: ## the C runtime as a static library, build/libkgen.a (docs/c-runtime.md); CFLAGS=...
+	@mkdir -p build/c-runtime
+	cd build/c-runtime && $(CC) -std=c99 -O2 $(CFLAGS) -c ../../runtime/c/*.c
+	$(AR) rcs build/libkgen.a build/c-runtime/*.o
 
 fuzz: setup ## random specs and schedules on every target for a minute; FUZZ="--seconds 600"
 	$(BIN)/python scripts/fuzz.py $(FUZZ)

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 READ = ("README.md", "CHANGELOG.md", "perf_budgets.toml")
 FOLDERS = ("docs", "templates", "generated", "codegen", "runtime", "scripts", "examples")
-SUFFIXES = frozenset({".md", ".toml", ".py", ".j2", ".ptx", ".ll", ".spvasm"})
+SUFFIXES = frozenset({".md", ".toml", ".py", ".j2", ".ptx", ".ll", ".spvasm", ".c", ".h"})
 
 #: What to write instead of a phrase that means nothing else.
 INSTEAD = {
