@@ -105,9 +105,9 @@ ZEN_5_GRID = dataclasses.replace(
         64: ShortBlocks(rows_least=32, depth=192, is_packed=False),
     },
 )
-#: 15 products of 40 to 250 rows, in turn (2026-11-28, geometric means of the least quarter of times,
-#: on one B again and again and from memory): blocks of 256 of K 1.03 and 1.01 times as fast as
-#: blocks of 160, of 384 1.02 and 1.01; but 127 x 131 x 613, whose B stays in the second-level
+#: 15 products of 40 to 250 rows, in turn (2026-11-28, geometric means of the least quarters of the
+#: times, on one B again and again and from memory): blocks of 256 of K 1.03 and 1.01 times as fast
+#: as blocks of 160, of 384 1.02 and 1.01; but 127 x 131 x 613, whose B stays in the second-level
 #: cache, 301 and 322 us in those of the grid, 341 and 364 in blocks of 160.
 ZEN_3_GRID = dataclasses.replace(
     ZEN_GRID,
