@@ -26,14 +26,14 @@ class Weights:
     def __init__(self, backend: Backend, bundle: BundleFile, *, check: bool) -> None:
         """With `check` their digests are checked, for which all of their bytes are read."""
         self._backend, self._bundle, self._check = backend, bundle, check
-        self._files: dict[str, Held] = {}
+        self._files: dict[tuple[str, str, int], Held] = {}
 
     def of(self, program: Program) -> dict[str, Held]:
         """Those of a program, by name. Raises IntegrityError."""
         for weight in program.weights:
-            if weight.file not in self._files:
-                self._files[weight.file] = self._held(weight)
-        return {weight.name: self._files[weight.file] for weight in program.weights}
+            if _content(weight) not in self._files:
+                self._files[_content(weight)] = self._held(weight)
+        return {weight.name: self._files[_content(weight)] for weight in program.weights}
 
     def _held(self, weight: Weight) -> Held:
         if self._check:
@@ -46,6 +46,12 @@ class Weights:
                 return Held(buffer=buffer, owner=data)
         memory = Memory.of(self._backend, data)
         return Held(buffer=memory.buffer, owner=memory)
+
+
+def _content(weight: Weight) -> tuple[str, str, int]:
+    """What two weights of one file have to agree in: neither the digest nor the size of one is that
+    of another because their files have one name."""
+    return weight.file, weight.sha256, weight.nbytes
 
 
 @frozen

@@ -97,6 +97,25 @@ def test_changed_and_missing_weights(path: Path, tmp_path: Path) -> None:
         kgen_runtime.load(path, verify="some")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("field", ["nbytes", "sha256"])
+def test_weights_that_say_one_file(
+    made: kgen.Bundle, path: Path, tmp_path: Path, field: str
+) -> None:
+    """The size and the digest of each are looked at, whichever of them comes first."""
+    data = json.loads(json.dumps(to_json(made.manifest)))
+    for program in data["programs"]:
+        one = next(w for w in program["weights"] if w["name"] == "gamma")
+        other = next(w for w in program["weights"] if w["name"] == "beta")
+        other |= {name: one[name] for name in ("file", "sha256", "nbytes")}
+        other[field] = one[field] + 4 if field == "nbytes" else one[field][:16] + "0" * 48
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "x.kgen", "w") as new:
+        for name in old.namelist():
+            new.writestr(name, json.dumps(data) if name == "manifest.json" else old.read(name))
+    message = "has 96 bytes, the manifest says 100" if field == "nbytes" else "has sha256 .* says"
+    with pytest.raises(IntegrityError, match=message):
+        kgen_runtime.load(tmp_path / "x.kgen", device="cpu", verify="all")
+
+
 def test_weights_beside_the_bundle(made: kgen.Bundle, tmp_path: Path) -> None:
     path = made.save(tmp_path / "x.kgen", external_weights=True)
     with zipfile.ZipFile(path) as archive:
