@@ -359,6 +359,89 @@ def test_one_lie(
     assert refusal.startswith(("3: ", "4: ", "5: "))
 
 
+def drop_last_step(data: Any) -> None:
+    for step in data["programs"][0]["steps"]:
+        step["after"] = []
+    data["programs"][0]["steps"].pop()
+
+
+def two_programs(data: Any) -> None:
+    data["programs"] *= 2
+
+
+def one_file(data: Any) -> None:
+    """The file of a smaller weight, and a size that is right for the value."""
+    weights = {weight["name"]: weight for weight in data["programs"][0]["weights"]}
+    weights["w1"]["file"], weights["w1"]["sha256"] = (
+        weights["gamma"]["file"],
+        weights["gamma"]["sha256"],
+    )
+
+
+# Values: 0 x, 1 out, 2 h in the arena at 0 of 800 bytes, 3 y at 1024 of 480, 4 b1, ...
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            put("values.3.place.offset", 1028),
+            "value y of 480 bytes at 1028 ends past the 1504 bytes there",
+        ),
+        (put("values.3.place.offset", 2**62), "value y of 480 bytes at 4611686018427387904 ends"),
+        (put("values.3.place.offset", -4), "value y lies at -4, between two elements"),
+        (put("values.3.place.offset", 1022), "value y lies at 1022, between two elements"),
+        (put("values.3.place.offset", 256), "it takes y and h, which overlap"),
+        (
+            put("values.4.place.offset", 4),
+            "value b1 of 160 bytes at 4 ends past the 160 bytes there",
+        ),
+        (put("values.2.strides", [2**40, 1]), "ends past the 1504 bytes there"),
+        (put("values.2.shape", [5, 39]), "out is h, 796 bytes of f32; the kernel takes 800 of f32"),
+        (put("values.2.dtype", "s32"), "out is h, 800 bytes of s32; the kernel takes 800 of f32"),
+        (put("values.2.place.name", "x"), "value h lies in 'x', which there is not"),
+        (put("values.2.name", "x"), "value 'x' is there twice, or has no name"),
+        (
+            put("values.3.place", {"kind": "weights", "name": "w1"}),
+            "out is y, which is only read",
+        ),
+        (put("values.3.place", {"kind": "input", "name": "x"}), "out is y, which is only read"),
+        (put("inputs.0.strides", [48, 2]), "input x is no packed value in its own memory"),
+        (put("outputs", []), "value out lies in 'out', which there is not"),
+        (put("arena_bytes", -1), "its arena has -1 bytes"),
+        (put("steps", []), "it has no step"),
+        (put("steps.0.kernel", "nothing"), "step 0 (nothing): the bundle has no such kernel"),
+        (put("steps.0.bindings", {"a": "x"}), "it binds 1 tensors; the kernel takes 4"),
+        (put("steps.0.bindings.a", "q"), "a is 'q', which is no value"),
+        (put("steps.0.bindings.a", 7), "steps[0].bindings: expected str, got int"),
+        (put("steps.0.after", [0]), "it waits for step 0, which is not earlier"),
+        (
+            put("weights.0.file", "../../etc/passwd"),
+            "is in '../../etc/passwd', which is not named by its digest",
+        ),
+        (put("weights.0.nbytes", 0), "has 0 bytes"),
+        (
+            put("states", [{"name": "s", "nbytes": 4, "input": "h", "output": "h"}]),
+            "state s has no value 'h' at its start",
+        ),
+        (put("name", ""), "it has no name or no target"),
+        (drop_last_step, "no step writes output out"),
+        (two_programs, "program native/main: it is there twice"),
+        (one_file, "has 96 bytes, the manifest says 3840; it was changed after it was built"),
+    ],
+    ids=lambda v: v[:50] if isinstance(v, str) else "",
+)
+def test_one_lie_of_a_program(
+    sanitized: Driver, mlp: kgen.Bundle, change: Callable[[Any], None], message: str, tmp_path: Path
+) -> None:
+    data = data_of(mlp)
+    is_whole = change in (drop_last_step, two_programs, one_file)
+    change(data if is_whole else data["programs"][0])
+    path = write(tmp_path, "lie.kgen", archive(data, files_of(mlp)))
+    refusal = sanitized.refused(path, "list")
+    assert message in refusal and refusal.startswith(("3: ", "4: ")), refusal
+    with pytest.raises(KgenError):
+        kgen_runtime.load(path, device="cpu", num_threads=1)
+
+
 def test_code_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
     """With its own, right digest: bytes of any kind and length, and an ELF object with each of its
     first bytes changed, and each of its tables."""
@@ -379,6 +462,52 @@ def test_code_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> N
     found = each(fuzz, tmp_path, bundles)
     assert all(status == 6 and "its code" in message for status, message in found[:5])
     assert sum(status == 6 for status, _ in found) > 20 and {s for s, _ in found} <= {0, 6}
+
+
+def test_code_that_asks_for_more(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
+    """Relocations, memory that the file does not bring, another machine, a missing function."""
+    data = data_of(bundle)
+    one = data["kernels"][2]
+    artifact = one["artifacts"][0]
+    original = bundle.files[artifact["file"]]
+    (table,) = struct.unpack_from("<Q", original, 32)
+    (count,) = struct.unpack_from("<H", original, 56)
+    # The first segment of each kind.
+    places = range(table, table + 56 * count, 56)
+    segments = {struct.unpack_from("<I", original, at)[0]: at for at in reversed(places)}
+    load, dynamic = segments[1], segments[2]
+    tags = struct.unpack_from("<Q", original, dynamic + 8)[0]
+    symbols = original.index(one["launches"][0]["entry_point"].encode())
+    machine = struct.unpack_from("<H", original, 18)[0]
+
+    def changed(at: int, form: str, value: int) -> bytes:
+        code = bytearray(original)
+        struct.pack_into(form, code, at, value)
+        return bytes(code)
+
+    asks = "it asks the loader for more than being mapped"
+    brings = "it asks for memory that it does not bring"
+    size = struct.unpack_from("<Q", original, load + 32)[0]
+    cases = {
+        changed(tags, "<Q", 7): asks,  # DT_RELA
+        changed(tags + 16, "<Q", 1): asks,  # DT_NEEDED
+        changed(load + 40, "<Q", size + 4096): brings,
+        changed(load + 16, "<Q", 1 << 40): brings,
+        changed(load + 8, "<Q", 2**64 - 8): "it ends early",
+        changed(load + 32, "<Q", 1 << 30): "it ends early",
+        changed(18, "<H", 183 if machine == 62 else 62): "it is for another machine",
+        changed(16, "<H", 2): "it is no shared object",
+        changed(56, "<H", 60000): "its headers are damaged",
+        changed(symbols, "<B", ord("x")): "its code has no function relu_40x3_f32",
+    }
+    bundles = []
+    for code in cases:
+        artifact |= {"sha256": hashlib.sha256(code).hexdigest(), "nbytes": len(code)}
+        lie = data | {"kernels": [one], "programs": []}
+        bundles.append(archive(lie, {**bundle.files, artifact["file"]: code}))
+    found = each(fuzz, tmp_path, bundles)
+    for (status, message), wanted in zip(found, cases.values(), strict=True):
+        assert status == 6 and wanted in message and "; build it again" in message, wanted
 
 
 def test_json_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
@@ -447,7 +576,14 @@ def test_zips(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
     wide = whole[:end] + record + locator + last
     far = struct.pack("<4sIQI", b"PK\6\7", 0, 2**64 - 30, 1)
     none = "not a kgen bundle, or not all of one"
+    # The last file of an archive, moved by its own header until it ends behind the archive.
+    alone = archive(data, {})
+    behind = len(alone) - alone.index(b"PK\1\2")
+    moved = [
+        alone[:28] + struct.pack("<H", by) + alone[30:] for by in (behind + 1, behind + 90, 0xFFFF)
+    ]
     cases = [
+        *((spoilt, none) for spoilt in moved),
         (whole, ""),
         (b"#!/bin/sh\n" + whole, ""),
         (wide, ""),
