@@ -19,8 +19,8 @@
 #define KGEN_CPUINFO "/proc/cpuinfo"
 #endif
 
-/* Features that the CPU is to be taken not to have, with blanks or commas between them and * for any
- * letters. */
+/* Features that the CPU is to be taken not to have, with blanks or commas between them and * for
+ * any letters. */
 static const char DISABLED[] = "KGEN_DISABLE_CPU_FEATURES";
 
 /* arch_prctl(2): the state components that a process may ask for (Linux,

@@ -43,8 +43,8 @@ typedef struct arena {
     size_t left;
 } arena;
 
-/* `count` things of `size` bytes, zero, aligned for any of our types; NULL, with the message set, if
- * there is no memory. */
+/* `count` things of `size` bytes, zero, aligned for any of our types; NULL, with the message
+ * set, if there is no memory. */
 void *kgen_alloc(arena *from, size_t count, size_t size);
 
 /* Memory of a tensor: zero, aligned to KGEN_ALIGNMENT. NULL as above. */
@@ -186,7 +186,7 @@ typedef struct launch {
     int64_t grid[3], block[3], cluster[3], shared_memory;
     size_t num_arguments;
     const char **arguments;
-    int slots[MAX_POINTERS]; /* each argument's parameter, or the number of parameters + workspace */
+    int slots[MAX_POINTERS]; /* of each argument: its number among parameters, then workspaces */
     const tile *tile;
     const artifact *code;
     size_t object; /* the number of its code among the library's objects */

@@ -47,7 +47,8 @@ bool kgen_is_packed(const kgen_tensor *tensor)
     return true;
 }
 
-/* Whether every element has a place of its own: each step leads past all that smaller ones reach. */
+/* Whether every element has a place of its own: each step leads past all that smaller ones
+ * reach. */
 static bool is_disjoint(const kgen_tensor *tensor)
 {
     bool seen[KGEN_MAX_RANK] = {false};
@@ -70,8 +71,8 @@ static bool is_disjoint(const kgen_tensor *tensor)
     return true;
 }
 
-/* Whether the shape of a packed tensor is that which its packing gives: batch, panels, steps, width,
- * depth. */
+/* Whether the shape of a packed tensor is that which its packing gives: batch, panels, steps,
+ * width, depth. */
 static bool packing_fits(const parameter *of)
 {
     const kgen_tensor *packed = &of->tensor, *matrix = &of->unpacked;

@@ -1,7 +1,7 @@
 /* kgen's C runtime: opens a .kgen bundle and runs its CPU kernels and programs.
  *
- * It needs libc and pthreads, Linux on x86-64 or aarch64, and neither Python nor a compiler where it
- * runs. docs/c-runtime.md has an example and the rules in short.
+ * It needs libc and pthreads, Linux on x86-64 or aarch64, and neither Python nor a compiler where
+ * it runs. docs/c-runtime.md has an example and the rules in short.
  *
  * Errors. A function that can fail returns a kgen_status, KGEN_OK (0) for success; one that gives a
  * handle by name returns NULL. Either way kgen_last_error() then says in one line what was wrong,
@@ -10,17 +10,16 @@
  * Units. Sizes named nbytes are bytes; shapes and strides count elements, innermost last.
  *
  * Ownership. A bundle owns its kernels and programs and all texts and descriptions that they give;
- * they are valid until kgen_close. Calls and sessions belong to the caller, who destroys them before
- * the bundle is closed. Memory that is passed to a call stays the caller's.
+ * they are valid until kgen_close. Calls and sessions belong to the caller, who destroys them
+ * before the bundle is closed. Memory that is passed to a call stays the caller's.
  *
  * Threads. Any number of threads may use one bundle, its kernels and its programs at once. A
  * kgen_session is for one thread at a time, and so is kgen_call_run of one kgen_call. Nobody may be
  * in a call when the bundle is closed. After fork(2) a child runs kernels on the calling thread
  * only.
  *
- * Trust. What a bundle says of itself is checked (docs/bundle-format.md, "Trust"); what its machine
- * code does cannot be. Load bundles from where you would load a shared library from.
- */
+ * Trust. What a bundle says of itself is checked (docs/bundle-format.md, "Trust"); what its
+ * machine code does cannot be. Load bundles from where you would load a shared library from. */
 #ifndef KGEN_H
 #define KGEN_H
 
@@ -38,14 +37,14 @@ typedef enum kgen_status {
     KGEN_ERROR_ARGUMENT,     /* a wrong argument: a size, an alignment, an overlap, a count */
     KGEN_ERROR_NOT_FOUND,    /* no file, kernel, program or tensor of this name */
     KGEN_ERROR_BUNDLE,       /* not a bundle, or one that contradicts itself */
-    KGEN_ERROR_INTEGRITY,    /* bytes that do not have the digest or the size that the manifest says */
+    KGEN_ERROR_INTEGRITY,    /* bytes of another digest or size than the manifest says */
     KGEN_ERROR_VERSION,      /* a manifest of a schema that this runtime does not read */
     KGEN_ERROR_DEVICE,       /* nothing in it runs on this CPU, or the system refuses to map code */
     KGEN_ERROR_OUT_OF_MEMORY
 } kgen_status;
 
-/* What went wrong in this thread's last call that failed, on one line; "" before the first. The text
- * is the thread's own and stays until its next call that fails. */
+/* What went wrong in this thread's last call that failed, on one line; "" before the first. The
+ * text is the thread's own and stays until its next call that fails. */
 const char *kgen_last_error(void);
 
 /* ---- tensors --------------------------------------------------------------------------------- */
@@ -77,9 +76,8 @@ size_t kgen_dtype_size(kgen_dtype dtype);
 
 typedef enum kgen_role { KGEN_INPUT, KGEN_OUTPUT } kgen_role;
 
-/* A tensor that a kernel or a program takes. Element (i, j, ...) lies i * strides[0] + j * strides[1]
- * + ... elements from the first. With `packed` it is the packed form of a constant matrix:
- * kgen_pack makes it. */
+/* A tensor that a kernel or a program takes. Neighbours along dimension i lie strides[i] elements
+ * apart. With `packed` it is the packed form of a constant matrix: kgen_pack makes it. */
 typedef struct kgen_tensor {
     const char *name;
     kgen_role role;
@@ -107,9 +105,9 @@ typedef struct kgen_options {
 } kgen_options;
 
 /* Open the bundle at a path. The file is mapped: weights are read where they lie, when they are
- * first used, so it has to stay as it is until kgen_close. Weights that are not in it are looked for
- * beside it. Of several entries for one kernel or program that is taken which uses most of what this
- * CPU has; none that needs more than it has is ever loaded. `options` may be NULL. */
+ * first used, so it has to stay as it is until kgen_close. Weights that are not in it are looked
+ * for beside it. Of several entries for one kernel or program that is taken which uses most of
+ * what this CPU has; none that needs more than it has is ever loaded. `options` may be NULL. */
 kgen_status kgen_open(const char *path, const kgen_options *options, kgen_bundle **bundle);
 
 /* Open a bundle that lies in memory, which stays the caller's, unchanged until kgen_close. Weights
@@ -152,9 +150,9 @@ const kgen_tensor *kgen_argument(const kgen_kernel *kernel, size_t index); /* NU
  * other the argument itself. NULL past the end. */
 const kgen_tensor *kgen_unpacked_argument(const kgen_kernel *kernel, size_t index);
 
-/* Bring the matrix of a packed argument, kgen_unpacked_argument's nbytes of it, in the order that
- * the kernel takes: kgen_argument's nbytes. The two may not overlap. All kernels of one target whose
- * packed shapes are equal take the same packed matrix. */
+/* Bring the matrix of a packed argument, kgen_unpacked_argument's nbytes of it, in the order
+ * that the kernel takes: kgen_argument's nbytes. The two may not overlap. All kernels of one
+ * target whose packed shapes are equal take the same packed matrix. */
 kgen_status kgen_pack(const kgen_kernel *kernel, size_t index, const void *matrix,
                       size_t matrix_nbytes, void *packed, size_t packed_nbytes);
 

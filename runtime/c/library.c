@@ -29,8 +29,8 @@ enum {
     DT_STRSZ = 10,
     DT_SYMENT = 11
 };
-/* Segments that our linker makes are a handful; addresses run ahead of the file's size by parts that
- * lie on pages of their own, of 64 KiB. memfd_create(2) cuts names. */
+/* Segments that our linker makes are a handful; addresses run ahead of the file's size by parts
+ * that lie on pages of their own, of 64 KiB. memfd_create(2) cuts names. */
 enum { MAX_SEGMENTS = 16, GAPS = 0x40000, MAX_NAME = 249 };
 
 static uint64_t number(const unsigned char *at, int nbytes)
@@ -115,7 +115,8 @@ static kgen_status read_parts(const object *of, parts *into)
     return KGEN_OK;
 }
 
-/* `nbytes` bytes at an address, or as many as its part has with *left; NULL outside of the parts. */
+/* `nbytes` bytes at an address, or as many as its part has with *left; NULL outside of the
+ * parts. */
 static const unsigned char *bytes_at(const parts *of, uint64_t address, uint64_t nbytes,
                                      uint64_t *left)
 {

@@ -1,4 +1,5 @@
-/* A constant matrix in the order that a kernel takes it (docs/bundle-format.md, "Packed operands"). */
+/* A constant matrix in the order that a kernel takes it (docs/bundle-format.md, "Packed
+ * operands"). */
 #include "internal.h"
 
 #include <string.h>

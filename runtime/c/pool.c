@@ -1,17 +1,18 @@
 /* Threads that take a kernel's tasks, and when that pays.
  *
- * A launch costs a few atomic operations while the workers spin, which they do for a short time after
- * each; then they sleep. Of launches at the same time one has the workers, and the others run alone:
- * nobody waits. Atomics are the compiler's own (GCC and Clang), which C99 has none of. */
+ * A launch costs a few atomic operations while the workers spin, which they do for a short time
+ * after each; then they sleep. Of launches at the same time one has the workers, and the others
+ * run alone: nobody waits. Atomics are the compiler's own (GCC and Clang), which C99 has none
+ * of. */
 #include "internal.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
-/* Sharing work with a thread that spins costs 1 to 2 us, waking one that sleeps 5: launches of less
- * stay alone, and those of more than SHARED_NS are shared. Those between are, if that took less than
- * nine tenths of the time (kgen_runtime/backends/cpu/launch.py). */
+/* Sharing work with a thread that spins costs 1 to 2 us, waking one that sleeps 5: launches of
+ * less stay alone, and those of more than SHARED_NS are shared. Those between are, if that took
+ * less than nine tenths of the time (kgen_runtime/backends/cpu/launch.py). */
 enum { ALONE_NS = 5000, SHARED_NS = 100000, TRIALS = 3 };
 /* Turns of an idle worker's loop before it sleeps: about 50 us. */
 enum { SPINS = 4096 };

@@ -243,8 +243,8 @@ static bool is_whole(const kgen_tensor *tensor)
     return (size_t)nbytes == tensor->nbytes;
 }
 
-/* What a step writes lies beside all else that it takes, or upon an input of the same bytes, element
- * upon element. (Tensors with gaps may lie in each other's gaps.) */
+/* What a step writes lies beside all else that it takes, or upon an input of the same bytes,
+ * element upon element. (Tensors with gaps may lie in each other's gaps.) */
 static kgen_status check_apart(const kgen_kernel *kernel, const step *one)
 {
     for (size_t i = 0; i < kernel->num_parameters; i++) {

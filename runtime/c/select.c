@@ -1,5 +1,5 @@
-/* Which kernels and programs of a bundle this CPU runs: of several for one key the one that uses most
- * of what it has, as kgen_runtime/select.py chooses. */
+/* Which kernels and programs of a bundle this CPU runs: of several for one key the one that uses
+ * most of what it has, as kgen_runtime/select.py chooses. */
 #include "internal.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Programs: what one run has for itself, and the launches of its steps with all pointers settled. */
+/* Programs: what one run has for itself, and the launches of its steps with all pointers
+ * settled. */
 #include "internal.h"
 
 #include <stdlib.h>
