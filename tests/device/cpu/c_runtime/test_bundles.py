@@ -289,6 +289,22 @@ def second_kernel(data: Any) -> None:
             "native/KEY: b is packed otherwise than its shape says",
         ),
         (
+            put("kernels.0.parameters.1.packing.shape.0", 17),
+            "native/KEY: b is packed otherwise than its shape says",
+        ),
+        (
+            put("kernels.0.parameters.1.packing.shape.1", 25),
+            "native/KEY: b is packed otherwise than its shape says",
+        ),
+        (
+            put("kernels.0.parameters.1.packing.width", 3),
+            "native/KEY: b is packed otherwise than its shape says",
+        ),
+        (
+            put("kernels.0.parameters.1.packing.runs", [2]),
+            "native/KEY: b is packed otherwise than its shape says",
+        ),
+        (
             put("kernels.0.parameters.0.strides", [2**62, 1]),
             "manifest.kernels[0].parameters[0]: a spans more than 9223372036854775807 bytes, the "
             "limit",
@@ -370,7 +386,8 @@ def two_programs(data: Any) -> None:
 
 
 def one_file(data: Any) -> None:
-    """The file of a smaller weight, and a size that is right for the value."""
+    """The file of a smaller weight, which comes first, and a size that is right for the value."""
+    data["programs"][0]["weights"].sort(key=lambda weight: weight["name"] != "gamma")
     weights = {weight["name"]: weight for weight in data["programs"][0]["weights"]}
     weights["w1"]["file"], weights["w1"]["sha256"] = (
         weights["gamma"]["file"],
@@ -465,7 +482,8 @@ def test_code_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> N
 
 
 def test_code_that_asks_for_more(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
-    """Relocations, memory that the file does not bring, another machine, a missing function."""
+    """Relocations, memory that the file does not bring, another machine, a missing function, one
+    that is none."""
     data = data_of(bundle)
     one = data["kernels"][2]
     artifact = one["artifacts"][0]
@@ -477,7 +495,9 @@ def test_code_that_asks_for_more(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path
     segments = {struct.unpack_from("<I", original, at)[0]: at for at in reversed(places)}
     load, dynamic = segments[1], segments[2]
     tags = struct.unpack_from("<Q", original, dynamic + 8)[0]
-    symbols = original.index(one["launches"][0]["entry_point"].encode())
+    name = original.index(one["launches"][0]["entry_point"].encode())
+    entries = dict(struct.iter_unpack("<QQ", original[tags : tags + 16 * 5]))
+    first_symbol = entries[6] + 24  # DT_SYMTAB lies in the part that begins the file
     machine = struct.unpack_from("<H", original, 18)[0]
 
     def changed(at: int, form: str, value: int) -> bytes:
@@ -498,7 +518,9 @@ def test_code_that_asks_for_more(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path
         changed(18, "<H", 183 if machine == 62 else 62): "it is for another machine",
         changed(16, "<H", 2): "it is no shared object",
         changed(56, "<H", 60000): "its headers are damaged",
-        changed(symbols, "<B", ord("x")): "its code has no function relu_40x3_f32",
+        changed(name, "<B", ord("x")): "its code has no function relu_40x3_f32",
+        changed(first_symbol + 8, "<Q", 64): "its code has no function relu_40x3_f32",  # no code
+        changed(first_symbol, "<I", 2**31): "its code has no function relu_40x3_f32",
     }
     bundles = []
     for code in cases:
