@@ -24,6 +24,8 @@ WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werr
 PLAIN = (*WARNINGS, "-O2")
 SANITIZED = (*WARNINGS, "-g", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover")
 THREADS = (*WARNINGS, "-g", "-O1", "-fsanitize=thread")
+#: Linked so that `fuzz.c` may let allocations of the runtime fail.
+WRAPPED = ("-Wl,--wrap=malloc", "-Wl,--wrap=calloc")
 #: A size that a bundle lies about gives no memory, and no abort. Death by a signal is seen.
 OPTIONS = {"ASAN_OPTIONS": "allocator_may_return_null=1", "TSAN_OPTIONS": "halt_on_error=1"}
 
@@ -35,7 +37,13 @@ def compiler(name: str = "cc", package: str = "gcc") -> str:
     return name
 
 
-def compiled(folder: Path, name: str, flags: Sequence[str], source: Path | None = None) -> Path:
+def compiled(
+    folder: Path,
+    name: str,
+    flags: Sequence[str],
+    source: Path | None = None,
+    linking: Sequence[str] = (),
+) -> Path:
     """The program with the whole runtime, made by whoever needs it first."""
     cc = compiler()
     made = folder / f"{name}-{'-'.join(f.strip('-').replace('=', '-') for f in flags[-3:])}"
@@ -44,7 +52,7 @@ def compiled(folder: Path, name: str, flags: Sequence[str], source: Path | None 
         if not made.exists():
             objects = runtime(folder, cc, flags)
             own = str(source or HERE / f"{name}.c")
-            run([cc, *flags, f"-I{SOURCES}", own, *objects, "-o", str(made), "-pthread"])
+            run([cc, *flags, f"-I{SOURCES}", own, *objects, *linking, "-o", str(made), "-pthread"])
     return made
 
 

@@ -5,6 +5,7 @@
  *                                     several at a time; each ends in an error, or the bundle does what
  *                                     it did: the bytes that it computes from a pattern are the same
  *   fuzz cuts BUNDLE                  the first n bytes of it, for every n of a sample
+ *   fuzz memory BUNDLE                each allocation fails in turn, until all that is in it has run
  *   fuzz each PACK [run]              a file of bundles, an 8-byte size before each: opens each and
  *                                     prints its status and message; with `run`, runs all that is in it
  */
@@ -18,6 +19,32 @@ static void fail(const char *what)
 {
     fprintf(stderr, "%s: %s\n", what, kgen_last_error());
     exit(1);
+}
+
+/* ---- allocations that fail (linked with --wrap) ---------------------------------------------- */
+
+void *__real_malloc(size_t nbytes);
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_malloc(size_t nbytes);
+void *__wrap_calloc(size_t count, size_t size);
+
+/* The number of the allocation that fails; those of this program do not count. */
+static long fails_at, allocations;
+static int is_counting;
+
+static int fails(void)
+{
+    return is_counting && allocations++ == fails_at;
+}
+
+void *__wrap_malloc(size_t nbytes)
+{
+    return fails() ? NULL : __real_malloc(nbytes);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
 }
 
 static unsigned char *read_file(const char *path, size_t *nbytes)
@@ -173,6 +200,56 @@ static void cut(const char *path)
     free(data);
 }
 
+/* Opens the bundle and runs all that is in it: OK, or the first thing that failed. */
+static kgen_status use(const void *data, size_t nbytes)
+{
+    kgen_bundle *bundle = NULL;
+    kgen_options options = {2, 1};
+    kgen_status status = kgen_open_memory(data, nbytes, &options, &bundle);
+    for (size_t i = 0; status == KGEN_OK && i < kgen_num_kernels(bundle); i++) {
+        kgen_kernel *one = kgen_kernel_at(bundle, i);
+        kgen_buffer with[16];
+        kgen_call *call = NULL;
+        size_t count = kgen_num_arguments(one);
+        static float memory[16][4096];
+        for (size_t a = 0; a < count && a < 16; a++)
+            with[a] = (kgen_buffer){memory[a], sizeof memory[a]};
+        status = kgen_run(one, with, count);
+        if (status == KGEN_OK)
+            status = kgen_call_create(one, with, count, &call);
+        kgen_call_destroy(call);
+    }
+    for (size_t i = 0; status == KGEN_OK && i < kgen_num_programs(bundle); i++) {
+        kgen_session *session = NULL;
+        status = kgen_session_create(kgen_program_at(bundle, i), &session);
+        if (status == KGEN_OK)
+            status = kgen_session_run(session);
+        kgen_session_destroy(session);
+    }
+    kgen_close(bundle);
+    return status;
+}
+
+static void run_out_of_memory(const char *path)
+{
+    size_t nbytes;
+    unsigned char *data = read_file(path, &nbytes);
+    kgen_status status;
+    do {
+        allocations = 0;
+        is_counting = 1;
+        status = use(data, nbytes);
+        is_counting = 0;
+        if (status != KGEN_OK && status != KGEN_ERROR_OUT_OF_MEMORY)
+            fail("another error");
+        if (status == KGEN_OK && allocations > fails_at)
+            fail("nobody saw that an allocation failed");
+        fails_at++;
+    } while (status != KGEN_OK);
+    printf("%ld allocations\n", fails_at - 1);
+    free(data);
+}
+
 static void each(const char *path, int runs)
 {
     size_t nbytes;
@@ -194,6 +271,8 @@ int main(int count, char **words)
         flip(words[2], (uint64_t)atoll(words[3]), atoi(words[4]), words + 5, count - 5);
     else if (count == 3 && strcmp(words[1], "cuts") == 0)
         cut(words[2]);
+    else if (count == 3 && strcmp(words[1], "memory") == 0)
+        run_out_of_memory(words[2]);
     else if (count > 2 && strcmp(words[1], "each") == 0)
         each(words[2], count > 3);
     else

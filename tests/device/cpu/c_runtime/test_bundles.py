@@ -706,3 +706,14 @@ def test_memory_that_is_not_there(plain: Driver, bundle: kgen.Bundle, tmp_path: 
     path = write(tmp_path, "y.kgen", archive(lie, files_of(whole)))
     file = write(tmp_path, "in", bytes(480))
     assert "no memory for" in plain.refused(path, "program", "main", 1, file, tmp_path / "o")
+
+
+@pytest.mark.parametrize("which", ["kernels", "program"])
+def test_every_allocation_fails_once(
+    fuzz: Path, mlp: kgen.Bundle, which: str, tmp_path: Path
+) -> None:
+    """Each ends in an error, after which nothing is leaked."""
+    path = (made() if which == "kernels" else mlp).save(tmp_path / "x.kgen")
+    done = subprocess.run([str(fuzz), "memory", str(path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout.split()[0]) > 15
