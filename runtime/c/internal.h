@@ -54,13 +54,19 @@ enum { KGEN_ALIGNMENT = 256 };
 char *kgen_text(arena *from, const char *text, size_t length);
 void kgen_free_all(arena *from);
 
-/* ---- numbers (support.c) --------------------------------------------------------------------- */
+/* ---- numbers and texts (support.c) ----------------------------------------------------------- */
 
 /* a / b, rounded up, of numbers from 1 on. */
 int64_t kgen_pieces(int64_t a, int64_t b);
 
 /* *product *= factor; false where that is beyond 64 bits. */
 bool kgen_multiply(int64_t *product, int64_t factor);
+
+/* A number of so many bytes, the lowest first. */
+uint64_t kgen_number(const unsigned char *at, int nbytes);
+
+/* The order of two texts, for qsort. */
+int kgen_by_text(const void *a, const void *b);
 
 /* ---- SHA-256 (sha256.c) ---------------------------------------------------------------------- */
 
@@ -168,9 +174,10 @@ typedef struct tile {
     int64_t group, shared, steps;
 } tile;
 
-/* Pointers that a launch passes (kgen_runtime/launch_limits.py: CPU_POINTERS), and tensors and
- * workspaces of a kernel: more than any has. */
-enum { MAX_POINTERS = 24, MAX_SLOTS = 256 };
+/* Pointers that a launch passes (kgen_runtime/launch_limits.py: CPU_POINTERS); tensors with
+ * workspaces, launches and artifacts of a kernel: more than any has, so that a look through all of
+ * them takes no time. */
+enum { MAX_POINTERS = 24, MAX_SLOTS = 256, MAX_LAUNCHES = 64, MAX_ARTIFACTS = 64 };
 
 typedef void (*machine_code)(void);
 

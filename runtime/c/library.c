@@ -33,14 +33,6 @@ enum {
  * that lie on pages of their own, of 64 KiB. memfd_create(2) cuts names. */
 enum { MAX_SEGMENTS = 16, GAPS = 0x40000, MAX_NAME = 249 };
 
-static uint64_t number(const unsigned char *at, int nbytes)
-{
-    uint64_t found = 0;
-    for (int i = nbytes - 1; i >= 0; i--)
-        found = found << 8 | at[i];
-    return found;
-}
-
 static kgen_status refuse(const char *why)
 {
     return kgen_fail(KGEN_ERROR_DEVICE, "its code cannot be mapped: %s; build it again", why);
@@ -62,7 +54,7 @@ typedef struct parts {
 static kgen_status read_dynamic(const unsigned char *data, uint64_t nbytes, parts *into)
 {
     for (; nbytes >= DYNAMIC_BYTES; data += DYNAMIC_BYTES, nbytes -= DYNAMIC_BYTES) {
-        uint64_t tag = number(data, 8), of = number(data + 8, 8);
+        uint64_t tag = kgen_number(data, 8), of = kgen_number(data + 8, 8);
         if (tag == DT_NULL)
             break;
         else if (tag == DT_HASH)
@@ -82,18 +74,18 @@ static kgen_status read_parts(const object *of, parts *into)
     const unsigned char *data = of->data;
     memset(into, 0, sizeof *into);
     if (of->nbytes < HEADER_BYTES || memcmp(data, "\177ELF\2\1\1", 7) != 0 ||
-        number(data + 16, 2) != ET_DYN || number(data + 54, 2) != SEGMENT_BYTES)
+        kgen_number(data + 16, 2) != ET_DYN || kgen_number(data + 54, 2) != SEGMENT_BYTES)
         return refuse("it is no shared object");
-    if (number(data + 18, 2) != KGEN_ELF_MACHINE)
+    if (kgen_number(data + 18, 2) != KGEN_ELF_MACHINE)
         return refuse("it is for another machine than this " KGEN_ARCH);
-    uint64_t table = number(data + 32, 8), count = number(data + 56, 2);
+    uint64_t table = kgen_number(data + 32, 8), count = kgen_number(data + 56, 2);
     if (count > MAX_SEGMENTS || table > of->nbytes || count * SEGMENT_BYTES > of->nbytes - table)
         return refuse("its headers are damaged");
     for (uint64_t i = 0; i < count; i++) {
         const unsigned char *segment = data + table + i * SEGMENT_BYTES;
-        uint64_t kind = number(segment, 4), flags = number(segment + 4, 4);
-        uint64_t offset = number(segment + 8, 8), address = number(segment + 16, 8);
-        uint64_t nbytes = number(segment + 32, 8), in_memory = number(segment + 40, 8);
+        uint64_t kind = kgen_number(segment, 4), flags = kgen_number(segment + 4, 4);
+        uint64_t offset = kgen_number(segment + 8, 8), address = kgen_number(segment + 16, 8);
+        uint64_t nbytes = kgen_number(segment + 32, 8), in_memory = kgen_number(segment + 40, 8);
         if (offset > of->nbytes || nbytes > of->nbytes - offset)
             return refuse("it ends early");
         if (kind == PT_DYNAMIC) {
@@ -155,13 +147,13 @@ kgen_status kgen_object_function(const object *of, const char *name, uint64_t *a
     const unsigned char *symbols = bytes_at(&found, found.symbols, 1, &symbols_left);
     if (hash == NULL || strings == NULL || symbols == NULL)
         return refuse("its tables lie outside of it");
-    uint64_t count = number(hash + 4, 4);
+    uint64_t count = kgen_number(hash + 4, 4);
     if (count > symbols_left / SYMBOL_BYTES)
         return refuse("its headers are damaged");
     size_t length = strlen(name);
     for (uint64_t i = 1; i < count; i++) {
         const unsigned char *symbol = symbols + i * SYMBOL_BYTES;
-        uint64_t text = number(symbol, 4), address = number(symbol + 8, 8);
+        uint64_t text = kgen_number(symbol, 4), address = kgen_number(symbol + 8, 8);
         if (text >= text_left || length >= text_left - text ||
             memcmp(strings + text, name, length + 1) != 0)
             continue;

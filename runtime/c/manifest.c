@@ -636,11 +636,6 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(kgen_kernel *const *)a)->name, (*(kgen_kernel *const *)b)->name);
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static kgen_status check_program_names(const manifest *all, arena *memory)
 {
     const char **names = kgen_alloc(memory, all->num_programs, sizeof *names);
@@ -648,7 +643,7 @@ static kgen_status check_program_names(const manifest *all, arena *memory)
         return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < all->num_programs; i++)
         names[i] = all->programs[i].qualified_name;
-    qsort(names, all->num_programs, sizeof *names, by_text);
+    qsort(names, all->num_programs, sizeof *names, kgen_by_text);
     for (size_t i = 1; i < all->num_programs; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
             return kgen_fail(KGEN_ERROR_BUNDLE,

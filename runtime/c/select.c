@@ -15,11 +15,6 @@ enum { NUM_FORMATS = 2, REASON_BYTES = 512 };
 
 /* ---- one kernel ------------------------------------------------------------------------------ */
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Features that the CPU lacks, each once, in order; "" if it lacks none. */
 static kgen_status missing_features(const artifact *code, const cpu *here, arena *memory,
                                     char *into, size_t room, bool *lacks_tiles)
@@ -38,7 +33,7 @@ static kgen_status missing_features(const artifact *code, const cpu *here, arena
          one = one->next)
         if (!kgen_cpu_has(here, one->as.text))
             missing[count++] = one->as.text;
-    qsort(missing, count, sizeof *missing, by_text);
+    qsort(missing, count, sizeof *missing, kgen_by_text);
     for (size_t i = 0; i < count; i++) {
         *lacks_tiles = *lacks_tiles || strcmp(missing[i], "amx_tile") == 0;
         if (used + 1 < room && (i == 0 || strcmp(missing[i - 1], missing[i]) != 0)) {

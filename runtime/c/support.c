@@ -1,4 +1,4 @@
-/* Errors, memory that is given back together, and numbers that do not overflow. */
+/* Errors, memory that is given back together, numbers, and the order of texts. */
 #include "internal.h"
 
 #include <stdarg.h>
@@ -149,4 +149,17 @@ int64_t kgen_pieces(int64_t a, int64_t b)
 bool kgen_multiply(int64_t *product, int64_t factor)
 {
     return !__builtin_mul_overflow(*product, factor, product);
+}
+
+uint64_t kgen_number(const unsigned char *at, int nbytes)
+{
+    uint64_t found = 0;
+    for (int i = nbytes - 1; i >= 0; i--)
+        found = found << 8 | at[i];
+    return found;
+}
+
+int kgen_by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }

@@ -24,15 +24,6 @@ enum {
 /* Stands where a number of 64 bits is elsewhere. */
 static const uint64_t ELSEWHERE = 0xffffffff;
 
-/* A number of so many bytes, the lowest first. */
-static uint64_t number(const unsigned char *at, int nbytes)
-{
-    uint64_t found = 0;
-    for (int i = nbytes - 1; i >= 0; i--)
-        found = found << 8 | at[i];
-    return found;
-}
-
 static bool has_magic(const unsigned char *at, int third, int fourth)
 {
     return at[0] == 'P' && at[1] == 'K' && at[2] == third && at[3] == fourth;
@@ -63,24 +54,24 @@ static bool find_directory(const zip *archive, directory *found)
         end--;
     }
     const unsigned char *record = archive->data + end;
-    if (end + END_BYTES + number(record + 20, 2) != archive->nbytes)
+    if (end + END_BYTES + kgen_number(record + 20, 2) != archive->nbytes)
         return false;
-    uint64_t offset = number(record + 16, 4);
-    found->count = number(record + 10, 2);
-    found->nbytes = number(record + 12, 4);
+    uint64_t offset = kgen_number(record + 16, 4);
+    found->count = kgen_number(record + 10, 2);
+    found->nbytes = kgen_number(record + 12, 4);
     if (found->nbytes == ELSEWHERE || offset == ELSEWHERE || found->count == 0xffff) {
         if (end < LOCATOR_BYTES || !has_magic(record - LOCATOR_BYTES, 6, 7))
             return false;
-        uint64_t at = number(record - LOCATOR_BYTES + 8, 8);
+        uint64_t at = kgen_number(record - LOCATOR_BYTES + 8, 8);
         if (end < END_64_BYTES || at > end - END_64_BYTES)
             return false;
         record = archive->data + at;
         end = at;
         if (!has_magic(record, 6, 6))
             return false;
-        found->count = number(record + 32, 8);
-        found->nbytes = number(record + 40, 8);
-        offset = number(record + 48, 8);
+        found->count = kgen_number(record + 32, 8);
+        found->nbytes = kgen_number(record + 40, 8);
+        offset = kgen_number(record + 48, 8);
     }
     if (found->nbytes > end || offset > end - found->nbytes)
         return false;
@@ -93,7 +84,7 @@ static bool find_directory(const zip *archive, directory *found)
 static bool widen(const unsigned char *extra, uint64_t nbytes, uint64_t *numbers[3])
 {
     while (nbytes >= 4) {
-        uint64_t kind = number(extra, 2), length = number(extra + 2, 2);
+        uint64_t kind = kgen_number(extra, 2), length = kgen_number(extra + 2, 2);
         extra += 4;
         nbytes -= 4;
         if (length > nbytes)
@@ -108,7 +99,7 @@ static bool widen(const unsigned char *extra, uint64_t nbytes, uint64_t *numbers
                 continue;
             if (length < 8)
                 return false;
-            *numbers[i] = number(extra, 8);
+            *numbers[i] = kgen_number(extra, 8);
             extra += 8;
             length -= 8;
         }
@@ -123,12 +114,12 @@ static kgen_status read_entry(const zip *archive, const directory *in, uint64_t 
 {
     uint64_t end = in->start + in->nbytes;
     const unsigned char *record = archive->data + *at;
-    if (end - *at < ENTRY_BYTES || !has_magic(record, 1, 2) || number(record + 6, 2) > VERSION)
+    if (end - *at < ENTRY_BYTES || !has_magic(record, 1, 2) || kgen_number(record + 6, 2) > VERSION)
         return no_bundle("");
-    uint64_t flags = number(record + 8, 2), method = number(record + 10, 2);
-    uint64_t packed = number(record + 20, 4), nbytes = number(record + 24, 4);
-    uint64_t name = number(record + 28, 2), extra = number(record + 30, 2);
-    uint64_t comment = number(record + 32, 2), offset = number(record + 42, 4);
+    uint64_t flags = kgen_number(record + 8, 2), method = kgen_number(record + 10, 2);
+    uint64_t packed = kgen_number(record + 20, 4), nbytes = kgen_number(record + 24, 4);
+    uint64_t name = kgen_number(record + 28, 2), extra = kgen_number(record + 30, 2);
+    uint64_t comment = kgen_number(record + 32, 2), offset = kgen_number(record + 42, 4);
     if (end - *at - ENTRY_BYTES < name + extra + comment)
         return no_bundle("");
     const unsigned char *text = record + ENTRY_BYTES;
@@ -148,7 +139,7 @@ static kgen_status read_entry(const zip *archive, const directory *in, uint64_t 
     }
     into->header = in->before + offset;
     into->nbytes = nbytes;
-    into->crc = (uint32_t)number(record + 16, 4);
+    into->crc = (uint32_t)kgen_number(record + 16, 4);
     *at += ENTRY_BYTES + name + extra + comment;
     return KGEN_OK;
 }
@@ -196,7 +187,7 @@ const unsigned char *kgen_zip_data(const zip *archive, const zip_entry *entry)
     if (entry->header > archive->nbytes || archive->nbytes - entry->header < LOCAL_BYTES)
         return NULL;
     const unsigned char *header = archive->data + entry->header;
-    uint64_t skipped = LOCAL_BYTES + number(header + 26, 2) + number(header + 28, 2);
+    uint64_t skipped = LOCAL_BYTES + kgen_number(header + 26, 2) + kgen_number(header + 28, 2);
     uint64_t left = archive->nbytes - entry->header;
     if (!has_magic(header, 3, 4) || skipped > left || entry->nbytes > left - skipped)
         return NULL;
