@@ -256,12 +256,21 @@ def second_kernel(data: Any) -> None:
     data["kernels"].append(data["kernels"][0])
 
 
+def many_launches(data: Any) -> None:
+    data["kernels"][2]["launches"] *= 65
+
+
 # Kernels: 0 the packed product, 1 the split one, 2 relu.
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (swap_arguments, "native/KEY: argument a of a launch is out of its order"),
         (drop_argument, "native/KEY: no launch takes a"),
+        (
+            many_launches,
+            "native/relu_40x3_f32: it has 65 launches and 2 artifacts; this runtime takes 64 and "
+            "64",
+        ),
         (second_kernel, "manifest.kernels: native/KEY is there twice"),
         (
             put("kernels.0.launches.0.arguments.0", "z"),
