@@ -15,8 +15,8 @@
  *
  * Threads. Any number of threads may use one bundle, its kernels and its programs at once. A
  * kgen_session is for one thread at a time, and so is kgen_call_run of one kgen_call. Nobody may be
- * in a call when the bundle is closed. After fork(2) a child runs kernels on the calling thread
- * only.
+ * in a call when the bundle is closed. A child of fork(2), which is for a moment when no other
+ * thread is in a call, goes on with what the parent had opened, on its calling threads alone.
  *
  * Trust. What a bundle says of itself is checked (docs/bundle-format.md, "Trust"); what its
  * machine code does cannot be. Load bundles from where you would load a shared library from. */
