@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import accumulate
@@ -247,18 +248,29 @@ def test_a_list_of_jobs() -> None:
     assert made
 
 
-def test_a_step_of_a_list_costs_a_tenth_of_a_microsecond() -> None:
-    """In the best of many runs: others may hold up most of them."""
+def test_a_step_of_a_list_costs_less_than_two_calls_of_python() -> None:
+    """A tenth of a microsecond where one takes 50 ns; in the best of many runs, as others may hold
+    up most of them."""
     nothing = ctypes.cast(ctypes.CDLL(None).labs, ctypes.c_void_p).value
     assert nothing is not None
     several, pool = JobList([Job(nothing, 1, [0]) for _ in range(1000)]), cpu_workers.workers(0)
     several.share([1] * 1000)
-    seconds = []
-    for _ in range(100):
+
+    def seconds(work: Callable[[], object]) -> float:
         start = time.perf_counter()
-        several.run(pool)
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) / 1000 < 0.1e-6
+        work()
+        return time.perf_counter() - start
+
+    def calls() -> None:
+        for _ in range(1000):
+            empty()
+
+    def empty() -> None:
+        pass
+
+    rounds = [(seconds(lambda: several.run(pool)), seconds(calls)) for _ in range(100)]
+    listed, called = map(min, zip(*rounds, strict=True))
+    assert listed < 2 * called, (listed, called)
 
 
 def test_workers_stay_awake_within_a_list() -> None:

@@ -46,14 +46,23 @@ def microseconds(work, count):
 def most_memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-def under(limit, work):
-    # The best of some rounds: others use this machine too.
-    best = min(microseconds(work, 200) for _ in range(25))
-    assert best < limit, best
+def nothing(argument):
+    return argument
 
-under(5, call)
-under(20, lambda: relu(x, out=out))
-under(20, lambda: relu(x))
+def calls():
+    for _ in range(100):
+        nothing(x)
+
+def under(limit, work):
+    # In calls of a function that does nothing, as machines differ. The best of short rounds, in
+    # turn: others use this machine too.
+    rounds = [(microseconds(work, 10), microseconds(calls, 4) / 100) for _ in range(500)]
+    best, call = map(min, zip(*rounds))
+    assert best < limit * call, (best, call)
+
+under(100, call)
+under(400, lambda: relu(x, out=out))
+under(800, lambda: relu(x))  # 380 on Zen 3
 assert len(written) < 5  # nearly every launch is one that was recorded before
 written.clear()
 for _ in range(10_000):
@@ -86,7 +95,8 @@ assert best[Kind.DOWNLOAD] & 8 and best[Kind.SHARED] & 9 == 9 and best[Kind.UPLO
 
 
 def test_the_hosts_work(tmp_path: Path) -> None:
-    """20 us for a launch, 5 us for a prepared one; nothing grows; few allocations."""
+    """A launch takes as long as 400 calls of Python's at most, 20 us where one takes 50 ns, one
+    that makes its result as 800, a prepared one as 100; nothing grows; few allocations."""
     path = kgen.build(RELU, targets=["vulkan1.1"]).save(tmp_path / "x.kgen")
     MOCK.python("-c", ON_THE_MOCK, str(path))
 
