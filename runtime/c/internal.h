@@ -270,6 +270,8 @@ typedef struct manifest {
 
 kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory);
 kgen_kernel *kgen_manifest_find(const manifest *all, const char *name);
+/* "target/key"; NULL, with the message set, if there is no memory. */
+const char *kgen_qualified(const char *target, const char *key, arena *memory);
 
 /* Hold what a manifest says in one place against what it says in others. */
 kgen_status kgen_check_kernel(kgen_kernel *kernel, arena *memory);   /* kernel_check.c */

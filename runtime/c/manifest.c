@@ -449,8 +449,7 @@ static kgen_status read_target(const json *data, kgen_kernel *into)
     return KGEN_OK;
 }
 
-/* "target/key" */
-static const char *qualified(const char *target, const char *name, arena *memory)
+const char *kgen_qualified(const char *target, const char *name, arena *memory)
 {
     size_t nbytes = strlen(target) + strlen(name) + 2;
     char *made = kgen_alloc(memory, nbytes, 1);
@@ -498,7 +497,7 @@ static kgen_status read_kernel(const json *data, arena *memory, void *place)
     into->op = found[1]->as.text;
     into->spec = found[2];
     into->num_maps = length(found[7]);
-    into->name = qualified(into->target, into->key, memory);
+    into->name = kgen_qualified(into->target, into->key, memory);
     return into->name == NULL ? KGEN_ERROR_OUT_OF_MEMORY : KGEN_OK;
 }
 
@@ -625,7 +624,7 @@ static kgen_status read_program(const json *data, arena *memory, void *place)
     into->name = found[0]->as.text;
     into->target = found[1]->as.text;
     into->arena_nbytes = found[7]->as.integer;
-    into->qualified_name = qualified(into->target, into->name, memory);
+    into->qualified_name = kgen_qualified(into->target, into->name, memory);
     return into->qualified_name == NULL ? KGEN_ERROR_OUT_OF_MEMORY : KGEN_OK;
 }
 

@@ -294,11 +294,9 @@ static kgen_status check_step(const kgen_program *of, const names *by, const man
                               size_t number, arena *memory)
 {
     step *one = &of->steps[number];
-    size_t nbytes = strlen(of->target) + strlen(one->kernel_key) + 2;
-    char *name = kgen_alloc(memory, nbytes, 1);
+    const char *name = kgen_qualified(of->target, one->kernel_key, memory);
     if (name == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
-    strcat(strcat(strcpy(name, of->target), "/"), one->kernel_key);
     one->kernel = kgen_manifest_find(all, name);
     if (one->kernel == NULL)
         return refuse("the bundle has no such kernel");

@@ -227,40 +227,43 @@ void kgen_session_reset(kgen_session *session)
 
 /* ---- inputs, outputs and states by name ------------------------------------------------------ */
 
-/* The memory of one of a kind, and its tensor; NULL if none has this name. */
-static void *find(const kgen_session *in, place_kind kind, const char *name,
+/* Those of one kind that a program has. */
+typedef struct several {
+    const char *kind;
+    size_t (*count)(const kgen_program *of);
+    const kgen_tensor *(*tensor)(const kgen_program *of, size_t index);
+} several;
+
+static const several inputs = {"input", kgen_num_inputs, kgen_input};
+static const several outputs = {"output", kgen_num_outputs, kgen_output};
+static const several states = {"state", kgen_num_states, kgen_state};
+
+/* The memory of the one of this name, and its tensor; NULL if none has it. */
+static void *find(const kgen_session *in, const several *among, const char *name,
                   const kgen_tensor **tensor)
 {
     const kgen_program *of = in->program;
-    const char *called = kind == IN_INPUT ? "input" : kind == IN_OUTPUT ? "output" : "state";
-    size_t count = kind == IN_INPUT    ? of->num_inputs
-                   : kind == IN_OUTPUT ? of->num_outputs
-                                       : of->num_states;
-    void *const *memory = kind == IN_INPUT    ? in->inputs
-                          : kind == IN_OUTPUT ? in->outputs
+    size_t count = among->count(of);
+    void *const *memory = among == &inputs    ? in->inputs
+                          : among == &outputs ? in->outputs
                                               : in->states;
     for (size_t i = 0; name != NULL && i < count; i++) {
-        *tensor = kind == IN_INPUT    ? &of->inputs[i].tensor
-                  : kind == IN_OUTPUT ? &of->outputs[i].tensor
-                                      : &of->states[i].tensor;
+        *tensor = among->tensor(of, i);
         if (strcmp((*tensor)->name, name) == 0)
             return memory[i];
     }
     kgen_fail(KGEN_ERROR_NOT_FOUND, "%s: '%.120s' is no %s; it has %zu, the first is %.120s",
-              of->name, name == NULL ? "NULL" : name, called, count,
-              count == 0            ? "none"
-              : kind == IN_INPUT    ? of->inputs[0].tensor.name
-              : kind == IN_OUTPUT   ? of->outputs[0].tensor.name
-                                    : of->states[0].name);
+              of->name, name == NULL ? "NULL" : name, among->kind, count,
+              count == 0 ? "none" : among->tensor(of, 0)->name);
     return NULL;
 }
 
 /* The same for a copy of so many bytes, which has to be all of it. */
-static kgen_status find_for_copy(const kgen_session *in, place_kind kind, const char *name,
+static kgen_status find_for_copy(const kgen_session *in, const several *among, const char *name,
                                  const void *data, size_t nbytes, void **memory)
 {
     const kgen_tensor *tensor = NULL;
-    *memory = find(in, kind, name, &tensor);
+    *memory = find(in, among, name, &tensor);
     if (*memory == NULL)
         return KGEN_ERROR_NOT_FOUND;
     if (data != NULL && nbytes == tensor->nbytes)
@@ -269,21 +272,21 @@ static kgen_status find_for_copy(const kgen_session *in, place_kind kind, const 
                      name, tensor->nbytes, nbytes, data == NULL ? " at NULL" : "");
 }
 
-static kgen_status set(kgen_session *session, place_kind kind, const char *name, const void *data,
+static kgen_status set(kgen_session *session, const several *among, const char *name, const void *data,
                        size_t nbytes)
 {
     void *memory;
-    kgen_status status = find_for_copy(session, kind, name, data, nbytes, &memory);
+    kgen_status status = find_for_copy(session, among, name, data, nbytes, &memory);
     if (status == KGEN_OK)
         memcpy(memory, data, nbytes);
     return status;
 }
 
-static kgen_status copy_out(const kgen_session *session, place_kind kind, const char *name,
+static kgen_status copy_out(const kgen_session *session, const several *among, const char *name,
                             void *data, size_t nbytes)
 {
     void *memory;
-    kgen_status status = find_for_copy(session, kind, name, data, nbytes, &memory);
+    kgen_status status = find_for_copy(session, among, name, data, nbytes, &memory);
     if (status == KGEN_OK)
         memcpy(data, memory, nbytes);
     return status;
@@ -292,35 +295,35 @@ static kgen_status copy_out(const kgen_session *session, place_kind kind, const 
 kgen_status kgen_session_set_input(kgen_session *session, const char *name, const void *data,
                                    size_t nbytes)
 {
-    return set(session, IN_INPUT, name, data, nbytes);
+    return set(session, &inputs, name, data, nbytes);
 }
 
 kgen_status kgen_session_get_output(const kgen_session *session, const char *name, void *data,
                                     size_t nbytes)
 {
-    return copy_out(session, IN_OUTPUT, name, data, nbytes);
+    return copy_out(session, &outputs, name, data, nbytes);
 }
 
 kgen_status kgen_session_set_state(kgen_session *session, const char *name, const void *data,
                                    size_t nbytes)
 {
-    return set(session, IN_STATE, name, data, nbytes);
+    return set(session, &states, name, data, nbytes);
 }
 
 kgen_status kgen_session_get_state(const kgen_session *session, const char *name, void *data,
                                    size_t nbytes)
 {
-    return copy_out(session, IN_STATE, name, data, nbytes);
+    return copy_out(session, &states, name, data, nbytes);
 }
 
 void *kgen_session_input_data(kgen_session *session, const char *name)
 {
     const kgen_tensor *tensor;
-    return find(session, IN_INPUT, name, &tensor);
+    return find(session, &inputs, name, &tensor);
 }
 
 const void *kgen_session_output_data(const kgen_session *session, const char *name)
 {
     const kgen_tensor *tensor;
-    return find(session, IN_OUTPUT, name, &tensor);
+    return find(session, &outputs, name, &tensor);
 }

@@ -70,7 +70,7 @@ def runtime(folder: Path, cc: str, flags: Sequence[str]) -> list[str]:
 
 def run(command: Sequence[str], cwd: Path | None = None) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
-    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
 
 
 class Driver:
@@ -98,7 +98,7 @@ class Driver:
     def done(self, bundle: Path | str, *words: object, **options: Any) -> str:
         """What it prints, after success."""
         done = self.ask(bundle, *words, **options)
-        assert done.returncode == 0 and not done.stderr, done.stderr
+        assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
         return done.stdout
 
     def refused(self, bundle: Path | str, *words: object, **options: Any) -> str:

@@ -468,24 +468,26 @@ def test_one_lie_of_a_program(
         kgen_runtime.load(path, device="cpu", num_threads=1)
 
 
-def test_code_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
-    """With its own, right digest: bytes of any kind and length, and an ELF object with each of its
-    first bytes changed, and each of its tables."""
+def with_code(bundle: kgen.Bundle, code: bytes) -> bytes:
+    """The third kernel alone, with this code and its right digest."""
     data = data_of(bundle)
     one = data["kernels"][2]
     artifact = one["artifacts"][0]
-    original = bundle.files[artifact["file"]]
+    artifact |= {"sha256": hashlib.sha256(code).hexdigest(), "nbytes": len(code)}
+    lie = data | {"kernels": [one], "programs": []}
+    return archive(lie, {**bundle.files, artifact["file"]: code})
+
+
+def test_code_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
+    """With its own, right digest: bytes of any kind and length, and an ELF object with each of its
+    first bytes changed, and each of its tables."""
+    original = bundle.files[data_of(bundle)["kernels"][2]["artifacts"][0]["file"]]
     rng = random.Random(1)
     codes = [b"", b"\0" * 5000, original[:-1500], original[:300], b"\x7fELF" + bytes(range(256))]
     for at in [*range(64 + 56 * 4), *(rng.randrange(len(original)) for _ in range(300))]:
         for value in (0, 255, original[at] ^ 1):
             codes.append(original[:at] + bytes([value]) + original[at + 1 :])
-    bundles = []
-    for code in codes:
-        artifact |= {"sha256": hashlib.sha256(code).hexdigest(), "nbytes": len(code)}
-        lie = data | {"kernels": [one], "programs": []}
-        bundles.append(archive(lie, {**bundle.files, artifact["file"]: code}))
-    found = each(fuzz, tmp_path, bundles)
+    found = each(fuzz, tmp_path, [with_code(bundle, code) for code in codes])
     assert all(status == 6 and "its code" in message for status, message in found[:5])
     assert sum(status == 6 for status, _ in found) > 20 and {s for s, _ in found} <= {0, 6}
 
@@ -493,10 +495,8 @@ def test_code_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> N
 def test_code_that_asks_for_more(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
     """Relocations, memory that the file does not bring, another machine, a missing function, one
     that is none."""
-    data = data_of(bundle)
-    one = data["kernels"][2]
-    artifact = one["artifacts"][0]
-    original = bundle.files[artifact["file"]]
+    one = data_of(bundle)["kernels"][2]
+    original = bundle.files[one["artifacts"][0]["file"]]
     (table,) = struct.unpack_from("<Q", original, 32)
     (count,) = struct.unpack_from("<H", original, 56)
     # The first segment of each kind.
@@ -531,12 +531,7 @@ def test_code_that_asks_for_more(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path
         changed(first_symbol + 8, "<Q", 64): "its code has no function relu_40x3_f32",  # no code
         changed(first_symbol, "<I", 2**31): "its code has no function relu_40x3_f32",
     }
-    bundles = []
-    for code in cases:
-        artifact |= {"sha256": hashlib.sha256(code).hexdigest(), "nbytes": len(code)}
-        lie = data | {"kernels": [one], "programs": []}
-        bundles.append(archive(lie, {**bundle.files, artifact["file"]: code}))
-    found = each(fuzz, tmp_path, bundles)
+    found = each(fuzz, tmp_path, [with_code(bundle, code) for code in cases])
     for (status, message), wanted in zip(found, cases.values(), strict=True):
         assert status == 6 and wanted in message and "; build it again" in message, wanted
 

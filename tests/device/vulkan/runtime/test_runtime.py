@@ -57,8 +57,8 @@ def under(limit, work):
     # In calls of a function that does nothing, as machines differ. The best of short rounds, in
     # turn: others use this machine too.
     rounds = [(microseconds(work, 10), microseconds(calls, 4) / 100) for _ in range(500)]
-    best, call = map(min, zip(*rounds))
-    assert best < limit * call, (best, call)
+    best, empty = map(min, zip(*rounds))
+    assert best < limit * empty, (best, empty)
 
 under(100, call)
 under(400, lambda: relu(x, out=out))
