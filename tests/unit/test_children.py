@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kgen.parallel import children
 from tests.unit.runtime.test_isolate import broken, needs_x86_64
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc and prctl are Linux's")
@@ -198,3 +199,27 @@ def test_everything_that_is_started_is_tied() -> None:
         if word[ast.unparse(call.func)] not in {keyword.arg for keyword in call.keywords}
     ]
     assert sorted(untied) == UNTIED
+
+
+def test_python_is_started_without_the_current_folder() -> None:
+    """`children.python` says so, and -I."""
+    named = [
+        str(path.relative_to(CODEGEN))
+        for path in sorted(CODEGEN.rglob("*.py"))
+        if "sys.executable" in path.read_text()
+    ]
+    assert named == ["kgen/parallel/children.py", "kgen/targets/amdgpu/assemble.py"]
+    assert children.python([])[0][1] == "-P"
+    assert '[sys.executable, "-I",' in (CODEGEN / named[1]).read_text()
+
+
+def test_pools_fork() -> None:
+    """Python's other start methods run `python -c`, with the current folder on its path."""
+    pools = [
+        ast.unparse(node)
+        for path in sorted(CODEGEN.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("ProcessPoolExecutor", "Pool")
+    ]
+    assert len(pools) == 2
+    assert all("children.forking()" in pool for pool in pools)

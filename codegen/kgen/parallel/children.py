@@ -15,14 +15,32 @@ import multiprocessing
 import os
 import select
 import signal
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from multiprocessing.context import BaseContext
 
 #: linux/prctl.h
 PR_SET_PDEATHSIG = 1
 #: Found before any fork, so that a child has nothing to look up. Other systems have none.
 PRCTL = getattr(ctypes.CDLL(None), "prctl", None)
+
+
+def python(arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Command and environment of a Python process that imports what this process can import.
+
+    -P keeps the current folder off its path: a `pickle.py` there would run instead of Python's.
+    """
+    paths = os.pathsep.join(path for path in sys.path if path)
+    return [sys.executable, "-P", *arguments], {**os.environ, "PYTHONPATH": paths}
+
+
+def forking() -> BaseContext:
+    """The start method of pools: a fork, where the system has one, is at work at once. Python's
+    other methods run `python -c`, which looks for modules in the current folder first."""
+    forks = "fork" in multiprocessing.get_all_start_methods()
+    return multiprocessing.get_context("fork" if forks else None)
 
 
 def tied() -> Callable[[], None]:

@@ -6,7 +6,6 @@ on; their temporary files are removed.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import sys
@@ -44,12 +43,9 @@ def processes(jobs: int) -> Iterator[Executor | None]:
     if jobs == 1:
         yield None
         return
-    # A process that was forked has loaded all that this one has: building is at once under way.
-    forks = "fork" in multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("fork" if forks else None)
     # What a process leaves that is ended in the middle goes with the folder.
     with tempfile.TemporaryDirectory(prefix="kgen-", ignore_cleanup_errors=True) as folder:
-        pool = Pool(jobs, context, initializer=_begin, initargs=(folder,))
+        pool = Pool(jobs, children.forking(), initializer=_begin, initargs=(folder,))
         try:
             yield pool
         except BaseException:

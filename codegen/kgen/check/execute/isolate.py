@@ -12,7 +12,6 @@ import pickle
 import select
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +20,7 @@ from kgen.check.execute.executor import Executor, Unavailable
 from kgen.check.tensors import Bytes
 from kgen.check.verify import cost
 from kgen.errors import DeviceError, VerificationError
+from kgen.parallel import children
 from kgen_runtime.manifest import Extent3, KernelEntry
 from kgen_runtime.select import backend_class
 
@@ -69,12 +69,12 @@ class Worker:
     """A process with one device."""
 
     def __init__(self, backend: str) -> None:
-        paths = os.pathsep.join(path for path in sys.path if path)
+        command, environment = children.python(["-m", "kgen.check.execute.worker", backend])
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "kgen.check.execute.worker", backend],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": paths},
+            env=environment,
             # An interrupt from the terminal is for this process, which then ends the other.
             start_new_session=True,
         )

@@ -93,7 +93,9 @@ def _counted(entries: Sequence[Entry], tiers: Collection[Tier]) -> Iterator[Valu
     if workers < 2:
         yield from map(count, entries)
         return
-    with ProcessPoolExecutor(workers, initializer=children.end_with_pool) as pool:
+    with ProcessPoolExecutor(
+        workers, children.forking(), initializer=children.end_with_pool
+    ) as pool:
         try:
             yield from pool.map(count, entries)
         except BrokenProcessPool:

@@ -6,13 +6,12 @@ library of their own. What tells a driver's compiler which GPU to compile for st
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
 from kgen.errors import DeviceError
+from kgen.parallel import children
 from kgen.settings import drivers_folder
 from kgen_runtime.values import frozen
 
@@ -39,9 +38,8 @@ class Driver:
         """Python with these arguments on this driver, and its environment: it imports what this
         process can import. Raises DeviceError if the driver is not here."""
         folder = self.folder()
-        command = [sys.executable, *arguments]
-        environment = os.environ | self.environment
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+        command, environment = children.python(arguments)
+        environment |= self.environment
         if self.own_libraries:
             command = [str(folder / "run"), *command]
             environment |= {"DRIVER": self.name, "PRELOAD": self.preload}
