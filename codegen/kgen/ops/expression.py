@@ -17,6 +17,8 @@ The primitives are those of IEEE 754-2019, rounded to nearest, except for:
   nearest number of that type, ties to even; beyond the largest is infinity. From f64 they go by
   way of f32, as does TO_F32, of which there is none but in f64.
 - LESS, LESS_EQUAL and EQUAL are false for NaN.
+- REMAINDER is of floats: x less y times the whole number next to x / y towards zero. It is exact,
+  has the sign of x, and is x where y alone is infinite; NaN where x is infinite or y is 0.
 - QUOTIENT is of whole numbers, cut to one towards zero; its divisor is neither 0 nor -1.
 
 REDUCE is one value for a row: its argument in all columns, folded as the reduction of that name
@@ -60,6 +62,7 @@ class Primitive(StrEnum):
     TO_F16 = "to_f16"
     TO_BF16 = "to_bf16"
     TO_F32 = "to_f32"
+    REMAINDER = "remainder"
     QUOTIENT = "quotient"
     LESS = "less"
     LESS_EQUAL = "less_equal"

@@ -26,8 +26,9 @@ class Accuracy:
     of the type that is computed in, f the target's function_error, s what `scale` says, |x| the
     largest argument, or the `measure` of the arguments.
     Whatever underflows to a subnormal may be zero. `holds` says of which arguments all of this is
-    promised, all of them where it is None; it takes numbers or arrays. `slope` is for a function
-    that jumps: what an error of an argument adds to how far its ends are apart.
+    promised, all of them where it is None; it takes numbers or arrays. `steady` is the condition
+    for arguments that have an error themselves. `slope` is for a function that jumps: what an error
+    of an argument adds to how far its ends are apart.
     """
 
     roundings: float = 0.0
@@ -37,6 +38,7 @@ class Accuracy:
     measure: Callable[..., Any] | None = None
     scale: Scale = "result"
     holds: Callable[..., Any] | None = None
+    steady: Callable[..., Any] | None = None
     slope: float = 0.0
 
 

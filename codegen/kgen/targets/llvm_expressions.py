@@ -15,6 +15,7 @@ from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
 from kgen.targets.expressions import Renderer
 from kgen.targets.llvm_ir import FloatType
+from kgen.targets.llvm_remainder import REMAINDER
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -103,6 +104,8 @@ class LlvmRenderer(Renderer):
             condition, x, y = operands
             return [f"{result} = select {t.condition} {condition}, {t} {x}, {t} {y}"]
         typed = ", ".join(f"{t} {operand}" for operand in operands)
+        if p is P.REMAINDER:
+            return [f"{result} = call {t} @{REMAINDER}({typed})"]
         name = f"{self.intrinsic(p)}.{t.suffix}"
         return [f"{result} = call {flags}{t} @{name}({typed}){metadata}"]
 

@@ -44,6 +44,7 @@ class Operations:
     expm1: Dispatch
     floor: Dispatch
     floor_divide: Dispatch
+    fmod: Dispatch
     gelu: Dispatch
     gelu_tanh: Dispatch
     greater: Dispatch

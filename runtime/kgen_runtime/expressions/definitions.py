@@ -84,6 +84,7 @@ DEFINITIONS: dict[str, Definition] = {
     "sub": lambda m, x, y: x - y,
     "mul": lambda m, x, y: x * y,
     "div": lambda m, x, y: m.div(x, y),
+    "fmod": lambda m, x, y: m.fmod(x, y),
     "mod": lambda m, x, y: m.mod(x, y),
     "floor_divide": lambda m, x, y: m.floor_divide(x, y),
     "cast": lambda m, x: x,

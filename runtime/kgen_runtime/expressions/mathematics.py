@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, Protocol
 
 Value = Any
@@ -19,6 +20,7 @@ class Mathematics(Protocol):
     def log1p(self, x: Value) -> Value: ...
     def sqrt(self, x: Value) -> Value: ...
     def pow(self, x: Value, y: Value) -> Value: ...
+    def fmod(self, x: Value, y: Value) -> Value: ...
     def mod(self, x: Value, y: Value) -> Value: ...
     def floor_divide(self, x: Value, y: Value) -> Value: ...
     def sin(self, x: Value) -> Value: ...
@@ -92,11 +94,19 @@ class Scalars:
         except OverflowError:
             return -math.inf if x < 0.0 and odd else math.inf
 
+    def fmod(self, x: float, y: float) -> float:
+        """The remainder with the sign of x; of integers by zero it is 0."""
+        if isinstance(y, int):
+            return int(math.copysign(1, x)) * (abs(int(x)) % abs(y)) if y else 0
+        if math.isinf(x) or y == 0.0:
+            return math.nan
+        return math.fmod(x, y)
+
     def mod(self, x: float, y: float) -> float:
-        """With the sign of y; of integers by zero it is 0."""
+        """The remainder with the sign of y; of integers by zero it is 0."""
         if isinstance(y, int):
             return x % y if y else 0
-        if not math.isfinite(x) or not math.isfinite(y) or y == 0.0:
+        if math.isinf(x) or y == 0.0:
             return math.nan
         return x % y
 
@@ -104,7 +114,13 @@ class Scalars:
         """The quotient rounded down; of integers by zero it is 0."""
         if isinstance(y, int):
             return x // y if y else 0
-        return self.floor(self.div(x, y))
+        if y == 0.0 or math.isnan(x) or math.isnan(y):
+            return self.div(x, y)
+        if math.isinf(x):
+            return math.nan
+        if math.isinf(y):
+            return x // y
+        return _nearest_float(Fraction(x) // Fraction(y), self.div(x, y))
 
     def sin(self, x: float) -> float:
         return math.nan if math.isinf(x) else math.sin(x)
@@ -143,6 +159,14 @@ class Scalars:
 
     def where(self, condition: bool, x: float, y: float) -> float:
         return x if condition else y
+
+
+def _nearest_float(number: int, sign: float) -> float:
+    """The float nearest to a whole number, infinite beyond the largest; a zero has `sign`."""
+    try:
+        return float(number) if number else math.copysign(0.0, sign)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def _overflowing(function: Callable[[float], float], x: float) -> float:

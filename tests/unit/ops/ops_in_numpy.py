@@ -44,6 +44,7 @@ TABLE: Mapping[Primitive, Callable[..., Values]] = {
     P.ROUND: np.rint,
     P.TO_F16: lambda x: x.astype(np.float16).astype(np.float32),
     P.TO_BF16: lambda x: round_to(x.astype(np.float64), DType.BF16).astype(np.float32),
+    P.REMAINDER: np.fmod,
     P.TO_F32: lambda x: x,
     P.LESS: np.less,
     P.LESS_EQUAL: np.less_equal,

@@ -42,12 +42,16 @@ class Arrays:
     erf, erfc = staticmethod(ERF), staticmethod(ERFC)
 
     @staticmethod
+    def fmod(x: Values, y: Values) -> Values:
+        return np.asarray(np.fmod(x, y))
+
+    @staticmethod
     def mod(x: Values, y: Values) -> Values:
-        return np.where(np.isinf(y), np.nan, np.mod(x, y))
+        return np.asarray(np.mod(x, y))
 
     @staticmethod
     def floor_divide(x: Values, y: Values) -> Values:
-        return np.floor(np.divide(x, y))
+        return np.asarray(np.floor_divide(x, y))
 
     @staticmethod
     def nearest(x: Values, bits: int, least: int, largest: float) -> Values:
@@ -63,14 +67,6 @@ class WholeArrays(Arrays):
     @staticmethod
     def pow(x: Values, y: Any) -> Values:
         return np.asarray(np.power(x, int64_of(y)))
-
-    @staticmethod
-    def mod(x: Values, y: Values) -> Values:
-        return np.asarray(np.mod(x, y))
-
-    @staticmethod
-    def floor_divide(x: Values, y: Values) -> Values:
-        return np.asarray(np.floor_divide(x, y))
 
     round = staticmethod(np.asarray)  # type: ignore[assignment]
 
@@ -150,8 +146,10 @@ class Bounded(Evaluator):
             error = np.maximum(error, np.where(np.isnan(gap), np.inf, gap))
         accuracy = functions()[name].accuracy
         own = self.own_error(accuracy, values, result, error)
+        carried = sum((e for _, e in arguments), start=np.zeros(()))
+        if accuracy.steady is not None:
+            error = np.where((carried == 0.0) | accuracy.steady(*values), error, np.inf)
         if accuracy.slope:
-            carried = sum((e for _, e in arguments), start=np.zeros(()))
             error = np.where(error > 0.0, error + accuracy.slope * carried, error)
         return result, error + own
 

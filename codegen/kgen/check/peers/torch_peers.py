@@ -236,6 +236,8 @@ class _Expression(Evaluator):
             return self.torch.nn.functional.hardswish(*arguments)
         if name == "mod":
             return self.torch.remainder(*arguments)
+        if name == "fmod":
+            return self.torch.fmod(*arguments)
         for home in (self.torch.nn.functional, self.torch):
             if name in WHOLE and hasattr(home, name):
                 return getattr(home, name)(*arguments)

@@ -104,9 +104,7 @@ def swish(b: Builder, node: Node, values: list[Value]) -> Expression:
 
 
 def modulo(b: Builder, node: Node, values: list[Value]) -> Expression:
-    if node.attribute("fmod", 0):
-        raise b.refusal("has fmod=1; kgen has the remainder with the sign of the divisor")
-    return b.call("mod", *values)
+    return b.call("fmod" if node.attribute("fmod", 0) else "mod", *values)
 
 
 def prelu(b: Builder, node: Node, values: list[Value]) -> Expression:
@@ -248,7 +246,7 @@ OPERATORS: tuple[Operator, ...] = (
         limits="of floats",
     ),
     Operator(
-        name="Mod", family="element-wise", becomes="mod", lower=formula(modulo), limits="fmod=0"
+        name="Mod", family="element-wise", becomes="mod", lower=formula(modulo)
     ),
     Operator(
         name="LeakyRelu", family="element-wise", becomes="leaky_relu",

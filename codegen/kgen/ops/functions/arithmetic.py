@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kgen.ops.expression import Expression, constant, fma, node, select
+from kgen.ops.expression import Expression, constant, node, select
 from kgen.ops.expression import Primitive as P
 from kgen.ops.functions.exact import floor
 from kgen.ops.functions.polynomials import accurate_log2, with_sign
@@ -116,36 +116,35 @@ def whole_remainder(x: Expression, y: Expression) -> Expression:
     return select(y.equals(0.0), 0.0, x - floor_quotient(x, y) * y)
 
 
-@function(
-    Accuracy(roundings=8, scale="argument", holds=_quotient_is_small, slope=1.0),
-    whole=whole_remainder,
-)
+def cut_remainder(x: Expression, y: Expression) -> Expression:
+    """Remainder of whole numbers with the sign of x; 0 if y is 0, 1 or -1."""
+    none = y.equals(0.0) | y.equals(-1.0)
+    divisor = select(none, 1.0, y)
+    return select(none, 0.0, x - node(P.QUOTIENT, x, divisor) * divisor)
+
+
+@function(Accuracy(steady=_quotient_is_small, slope=1.0), whole=cut_remainder)
+def fmod(x: Expression, y: Expression) -> Expression:
+    """C's fmod: the remainder of a division that is cut towards zero, with the sign of x."""
+    return node(P.REMAINDER, x, y)
+
+
+def _differ_in_sign(remainder: Expression, y: Expression) -> Expression:
+    return ((remainder < 0.0) & (y > 0.0)) | ((remainder > 0.0) & (y < 0.0))
+
+
+@function(Accuracy(roundings=1, steady=_quotient_is_small, slope=1.0), whole=whole_remainder)
 def mod(x: Expression, y: Expression) -> Expression:
-    """x - y floor(x / y), with the sign of y, for |x / y| < 2**22.
-
-    The quotient may be off by one next to a whole number: of what is left, the one in range is
-    taken. It is exact where FMA is one rounding, as it is everywhere but on Vulkan.
-    """
-    n = floor(x / y)
-    left = with_sign(fma(-n, y, x), y)
-    less = with_sign(fma(-1.0 - n, y, x), y)
-    more = with_sign(fma(1.0 - n, y, x), y)
-    return with_sign(select(less >= 0.0, less, select(left < 0.0, more, left)), y)
+    """x - y floor(x / y), with the sign of y, as Python's %: exact where x has that sign too."""
+    left = node(P.REMAINDER, x, y)
+    found = select(_differ_in_sign(left, y), left + y, left)
+    return select(left.equals(0.0), with_sign(constant(0.0), y), found)
 
 
-def _quotient_is_clear(x: Any, y: Any) -> Any:
-    """It is whole, or not next to a whole number."""
-    import numpy as np
-
-    quotient = x / y
-    gap = abs(quotient - np.rint(quotient))
-    return (abs(quotient) < 2.0**22) & ((gap == 0.0) | (gap > 2.0**-21 * abs(quotient)))
-
-
-@function(Accuracy(roundings=1, holds=_quotient_is_clear), whole=floor_quotient)
+@function(Accuracy(roundings=7, steady=_quotient_is_small), whole=floor_quotient)
 def floor_divide(x: Expression, y: Expression) -> Expression:
-    """floor(x / y), for |x / y| < 2**22: of the quotient's neighbours the one that fits."""
-    n = floor(x / y)
-    less = with_sign(fma(-1.0 - n, y, x), y)
-    left = with_sign(fma(-n, y, x), y)
-    return select(less >= 0.0, n + 1.0, select(left < 0.0, n - 1.0, n))
+    """floor(x / y): exact for |x / y| below 2**21, as x less its remainder is a multiple of y."""
+    left = node(P.REMAINDER, x, y)
+    cut = node(P.ROUND, (x - left) / y)
+    down = select(_differ_in_sign(left, y), cut - 1.0, cut)
+    return select(y.equals(0.0), x / y, down)

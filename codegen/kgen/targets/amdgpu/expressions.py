@@ -9,7 +9,7 @@ exponentials are a function of the module, which is inlined.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from kgen.ops import Expression
 from kgen.ops import Primitive as P
@@ -18,6 +18,7 @@ from kgen.ops.storage import EXACT
 from kgen.spec import DType
 from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer
 from kgen.targets.llvm_ir import FloatType
+from kgen.targets.llvm_remainder import REMAINDER, Remainder
 from kgen_runtime.values import frozen
 
 #: What a division or a root may be off by: !9 of the module, behind those of loops.
@@ -52,11 +53,39 @@ class AmdgpuRenderer(LlvmRenderer):
     def declaration(self, step: Expression) -> Iterator[str]:
         if step.primitive is P.EXP2:
             yield "float @llvm.amdgcn.exp2.f32(float)"
+        elif step.primitive is P.REMAINDER:
+            yield from ONE_REMAINDER.declarations
         else:
             yield from super().declaration(step)
 
+    def instruction(self, step: Expression, result: str, operands: Sequence[str]) -> list[str]:
+        if step.primitive is not P.REMAINDER or self.type.lanes == 1:
+            return super().instruction(step, result, operands)
+        lines, vector = [], "poison"
+        for lane in range(self.type.lanes):
+            name = f"{result}.lane{lane}"
+            lines += [
+                f"{name}.{of} = extractelement {self.type} {operand}, i32 {lane}"
+                for of, operand in zip("xy", operands, strict=True)
+            ]
+            one = self.type.element
+            lines.append(f"{name} = call {one} @{REMAINDER}({one} {name}.x, {one} {name}.y)")
+            whole = result if lane == self.type.lanes - 1 else f"{result}.with{lane}"
+            lines.append(f"{whole} = insertelement {self.type} {vector}, {one} {name}, i32 {lane}")
+            vector = whole
+        return lines
+
     def metadata(self, primitive: P) -> str:
         return ", !fpmath !9" if primitive in INEXACT else ""
+
+
+#: The function of the module for remainders, which are found one by one.
+ONE_REMAINDER = Remainder(type=FloatType(dtype=DType.F32), attributes="#1")
+
+
+def remainders(taken: Iterable[P]) -> tuple[Remainder, ...]:
+    """The function of the module for remainders, if they are among the primitives taken."""
+    return (ONE_REMAINDER,) if P.REMAINDER in taken else ()
 
 
 def exponentials(*of: tuple[FloatType, Iterable[P]]) -> tuple[FloatType, ...]:

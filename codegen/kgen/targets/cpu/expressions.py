@@ -1,6 +1,6 @@
 """Expressions for CPUs, in f32 or on 16-bit elements as they are stored, twice as many to a vector.
 
-exp2 and log2 are functions of the module; nothing calls out of it.
+exp2, log2 and the remainder are functions of the module; nothing calls out of it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from kgen.targets.cpu.plan.vectors import UPPER_HALF, Vector
 from kgen.targets.expressions import BitsRenderer
 from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer, moved
 from kgen.targets.llvm_ir import FloatType
+from kgen.targets.llvm_remainder import Remainder
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -69,6 +70,8 @@ class CpuRenderer(LlvmRenderer):
 
     def declarations(self, *expressions: Expression) -> Iterator[str]:
         yield from super().declarations(*expressions)
+        if P.REMAINDER.value in self.functions(*expressions):
+            yield from Remainder(type=self.type).declarations
         if not self.rounds:
             t = self.type
             yield f"{t} @llvm.fabs.{t.suffix}({t})"
@@ -261,7 +264,7 @@ def function_of(step: Expression) -> str | None:
     """The function of the module that computes a step, if it is one that does."""
     if step.primitive is P.CALL:
         return step.name
-    return step.primitive.value if step.primitive in (P.EXP2, P.LOG2) else None
+    return step.primitive.value if step.primitive in (P.EXP2, P.LOG2, P.REMAINDER) else None
 
 
 def with_functions(expression: Expression) -> Expression:

@@ -134,6 +134,8 @@ class PtxRenderer(Renderer):
             return [f"{word}.{type_.register} {joined}, 0x{type_.everywhere(bits):X};"]
         if p in (P.MIN, P.MAX) and not self.target.has("max_nan"):
             return self.choose(p, result, operands)
+        if p is P.REMAINDER:
+            return remainder(result, *operands)
         if p is P.TO_F16 or (p is P.TO_BF16 and self.target.has("bf16_cvt")):
             return to_half(p, result, *operands)
         if p is P.TO_BF16:
@@ -189,6 +191,81 @@ def to_bf16(result: str, x: str) -> list[str]:
         "selp.b32 %rounded, %quiet, %rounded, %nan;",
         "and.b32 %rounded, %rounded, 0xFFFF0000;",
         f"mov.b32 {result}, %rounded;",
+        "}",
+    ]
+
+
+def remainder(result: str, x: str, y: str) -> list[str]:
+    """The exact remainder: mantissas are divided as integers, one bit of the quotient a turn, as in
+    fdlibm's e_fmod.c."""
+    registers = [f"%{of}_{part}" for of in "xy" for part in ("bits", "size", "least", "mantissa")]
+    names = (*registers, "%hidden", "%shift", "%turns", "%less", "%left", "%sign", "%power")
+    split = [
+        line
+        for of, number in (("x", x), ("y", y))
+        for line in (
+            f"mov.f32 %{of}_number, {number};",
+            f"mov.b32 %{of}_bits, %{of}_number;",
+            f"and.b32 %{of}_size, %{of}_bits, 0x7FFFFFFF;",
+            f"shr.u32 %{of}_least, %{of}_size, 23;",
+            f"and.b32 %{of}_mantissa, %{of}_size, 0x7FFFFF;",
+            f"min.s32 %hidden, %{of}_least, 1;",
+            "shl.b32 %hidden, %hidden, 23;",
+            f"or.b32 %{of}_mantissa, %{of}_mantissa, %hidden;",
+            f"max.s32 %{of}_least, %{of}_least, 1;",
+        )
+    ]
+    return [
+        "{",
+        f".reg .b32 {', '.join(names)};",
+        ".reg .f32 %x_number, %y_number;",
+        ".reg .pred %none, %y_none, %below, %more;",
+        *split,
+        # y's first bit goes to its place, where it is subnormal.
+        "clz.b32 %shift, %y_mantissa;",
+        "sub.s32 %shift, %shift, 8;",
+        "shl.b32 %y_mantissa, %y_mantissa, %shift;",
+        "sub.s32 %y_least, %y_least, %shift;",
+        "sub.s32 %turns, %x_least, %y_least;",
+        "mov.b32 %power, %x_size;",
+        "and.b32 %sign, %x_bits, 0x80000000;",
+        "sub.s32 %less, %y_size, 1;",
+        "setp.hs.u32 %y_none, %less, 0x7F800000;",
+        "setp.hs.or.u32 %none, %x_size, 0x7F800000, %y_none;",
+        "@%none mov.b32 %power, 0x7FFFFFFF;",
+        "@%none mov.b32 %turns, -1;",
+        "setp.lt.s32 %below, %turns, 0;",
+        "@%below bra $remainder_done;",
+        "sub.s32 %less, %x_mantissa, %y_mantissa;",
+        "min.u32 %left, %x_mantissa, %less;",
+        "setp.eq.s32 %more, %turns, 0;",
+        "@%more bra $remainder_found;",
+        "$remainder_step:",
+        "add.s32 %left, %left, %left;",
+        "sub.s32 %less, %left, %y_mantissa;",
+        "min.u32 %left, %left, %less;",
+        "sub.s32 %turns, %turns, 1;",
+        "setp.gt.s32 %more, %turns, 0;",
+        "@%more bra $remainder_step;",
+        "$remainder_found:",
+        # Shifted left to a first bit, or right where y is subnormal.
+        "clz.b32 %shift, %left;",
+        "sub.s32 %shift, %shift, 8;",
+        "sub.s32 %less, %y_least, 1;",
+        "min.s32 %shift, %shift, %less;",
+        "sub.s32 %power, %less, %shift;",
+        "shl.b32 %power, %power, 23;",
+        "sub.s32 %less, 0, %shift;",
+        "max.s32 %less, %less, 0;",
+        "max.s32 %shift, %shift, 0;",
+        "setp.eq.s32 %more, %left, 0;",
+        "shl.b32 %left, %left, %shift;",
+        "shr.u32 %left, %left, %less;",
+        "add.s32 %power, %power, %left;",
+        "@%more mov.b32 %power, 0;",
+        "$remainder_done:",
+        "or.b32 %power, %power, %sign;",
+        f"mov.b32 {result}, %power;",
         "}",
     ]
 

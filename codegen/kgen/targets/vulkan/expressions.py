@@ -39,6 +39,7 @@ OPCODES: Mapping[P, str] = {
     P.RECIPROCAL: "OpFDiv %float %float_1",
     P.EXP2: "OpFunctionCall %float %exp2",
     P.LOG2: "OpFunctionCall %float %log2",
+    P.REMAINDER: "OpFunctionCall %float %remainder",
     P.FLOOR: "OpExtInst %float %glsl Floor",
     P.ROUND: "OpExtInst %float %glsl RoundEven",
     P.LESS: "OpFOrdLessThan %bool",
@@ -110,7 +111,7 @@ class SpirvRenderer(Renderer):
         found = self.steps(expressions)
         if any(step.name == "relu" for step in found):
             yield "relu"
-        for primitive in (P.EXP2, P.LOG2):
+        for primitive in (P.EXP2, P.LOG2, P.REMAINDER):
             if any(step.primitive is primitive for step in found):
                 yield primitive.value
         for primitive, dtype in NARROW.items():

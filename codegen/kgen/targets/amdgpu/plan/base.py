@@ -5,6 +5,7 @@ from __future__ import annotations
 from kgen.errors import ScheduleError
 from kgen.targets.base import Plan, Target
 from kgen.targets.llvm_ir import FloatType
+from kgen.targets.llvm_remainder import Remainder
 from kgen_runtime.manifest import Extent3, Launch
 from kgen_runtime.values import frozen
 
@@ -48,6 +49,11 @@ class AmdgpuPlan(Plan):
     @property
     def exponentials(self) -> tuple[FloatType, ...]:
         """The vectors whose exponentials are functions of the module."""
+        return ()
+
+    @property
+    def remainders(self) -> tuple[Remainder, ...]:
+        """The module's function for remainders, if an expression takes one."""
         return ()
 
     @property

@@ -14,6 +14,7 @@ from kgen.targets.amdgpu.expressions import (
     INEXACT,
     AmdgpuRenderer,
     exponentials,
+    remainders,
     renderer_of,
     rounding,
 )
@@ -23,6 +24,7 @@ from kgen.targets.base import Target
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import ELEMENT, FloatType
+from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.stream import StreamOperand, StreamPlan, tile_of, widest_vector
 from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
@@ -131,6 +133,10 @@ class ElementwisePlan(AmdgpuPlan):
         parts = [self.vectors, self.rest] if self.stream.rest else [self.vectors]
         found = [d for p in parts for d in p.declarations]
         return tuple(dict.fromkeys(found))
+
+    @property
+    def remainders(self) -> tuple[Remainder, ...]:
+        return remainders({step.primitive for step in steps(*self.spec.primitives())})
 
     @property
     def exponentials(self) -> tuple[FloatType, ...]:

@@ -9,6 +9,8 @@ from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import BF16_FEATURES, PRODUCT_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.header import counted
+from kgen.targets.llvm_ir import FloatType
+from kgen.targets.llvm_remainder import Remainder
 from kgen_runtime.manifest import Launch
 from kgen_runtime.values import frozen
 
@@ -90,6 +92,12 @@ class CpuPlan(Plan):
         """What the code may use and the CPU must have: all of the target's but what only some
         products use."""
         return tuple(sorted(self.target.features - PRODUCT_FEATURES.keys()))
+
+    @property
+    def remainder(self) -> Remainder:
+        """The module's function for remainders, if the expression takes one."""
+        dtype = DType.F64 if self.compute.scalar == "double" else DType.F32
+        return Remainder(type=FloatType(dtype=dtype, lanes=self.compute.count), attributes="#2")
 
 
 @frozen

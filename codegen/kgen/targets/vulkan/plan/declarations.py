@@ -44,6 +44,7 @@ TYPES = {
     "uint_from_uint": "OpTypeFunction %uint %uint",
     "uint_from_uvec2": "OpTypeFunction %uint %uvec2",
     "float_from_uint_float": "OpTypeFunction %float %uint %float",
+    "float_from_2_float": "OpTypeFunction %float %float %float",
     "uint_from_2_uint": "OpTypeFunction %uint %uint %uint",
     "uvec2_from_uvec2": "OpTypeFunction %uvec2 %uvec2",
     "uvec4_from_uvec4": "OpTypeFunction %uvec4 %uvec4",

@@ -16,6 +16,7 @@ from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates
 from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
+from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
@@ -145,6 +146,10 @@ class MatmulPlan(AmdgpuPlan):
         if self.a.ragged_rows or self.b.ragged_rows:
             found.append("i32 @llvm.umin.i32(i32, i32)")
         return tuple(dict.fromkeys((*found, *self.epilogue.declarations)))
+
+    @property
+    def remainders(self) -> tuple[Remainder, ...]:
+        return self.epilogue.remainders
 
     @property
     def exponentials(self) -> tuple[FloatType, ...]:

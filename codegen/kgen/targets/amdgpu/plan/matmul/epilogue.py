@@ -12,6 +12,7 @@ from kgen.targets.amdgpu.expressions import (
     INEXACT,
     AmdgpuRenderer,
     exponentials,
+    remainders,
     rounding,
 )
 from kgen.targets.amdgpu.float8 import Float8
@@ -19,6 +20,7 @@ from kgen.targets.batch import BatchTerm, batch_terms
 from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
+from kgen.targets.llvm_remainder import Remainder
 from kgen_runtime.values import frozen
 
 #: Bytes that 32-bit offsets in a buffer reach, with as many behind them to be outside.
@@ -148,6 +150,10 @@ class EpiloguePlan:
             if self.ragged_rows:
                 found.append("i32 @llvm.umin.i32(i32, i32)")
         return tuple(dict.fromkeys(found))
+
+    @property
+    def remainders(self) -> tuple[Remainder, ...]:
+        return remainders(self.fused.primitives)
 
     @property
     def exponentials(self) -> tuple[FloatType, ...]:

@@ -14,6 +14,7 @@ from kgen.targets.amdgpu.expressions import (
     DIVISION_ULPS,
     INEXACT,
     exponentials,
+    remainders,
     renderer_of,
     rounding,
 )
@@ -25,6 +26,7 @@ from kgen.targets.amdgpu.plan.rows.pointers import Move
 from kgen.targets.base import Target
 from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
+from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.rows.parts import Fold, Phase, RowInput
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, walked_itemsize, widest_vector
@@ -293,6 +295,10 @@ class RowwisePlan(AmdgpuPlan):
         """What a division may be off by, as LLVM writes it; nothing if there is none."""
         inexact = any(s.primitive in INEXACT for s in steps(*self.row.results))
         return f"{DIVISION_ULPS:e}" if inexact else ""
+
+    @property
+    def remainders(self) -> tuple[Remainder, ...]:
+        return remainders({step.primitive for step in steps(*self.row.results)})
 
     @property
     def exponentials(self) -> tuple[FloatType, ...]:
