@@ -290,6 +290,17 @@ CASES: dict[str, Make] = {
     "AveragePool, ceil counted": pool(
         "AveragePool", [3], (1, 2, 9), strides=[3], pads=[1, 1], ceil_mode=1, count_include_pad=1
     ),
+    # A last window would begin in the padding: it is left out.
+    "MaxPool, ceil in pads": pool(
+        "MaxPool", [3, 2], (1, 3, 5, 4), strides=[3, 2], pads=[1, 1, 1, 1], ceil_mode=1
+    ),
+    "AveragePool, ceil in pads": pool(
+        "AveragePool", [3, 3], (1, 3, 2, 5), strides=[3, 3], pads=[1, 1, 1, 1], ceil_mode=1
+    ),
+    "AveragePool, ceil in counted pads": pool(
+        "AveragePool", [3, 3], (1, 3, 2, 2), strides=[3, 3], pads=[1, 1, 1, 1], ceil_mode=1,
+        count_include_pad=1,
+    ),
     "AveragePool, all": pool("AveragePool", [4, 5], (2, 3, 4, 5)),
     "GlobalMaxPool, all": pool("MaxPool", [1, 1], (1, 1, 1, 1)),
     "Conv, block": block,

@@ -161,7 +161,8 @@ class Builder:
 
     def refusal(self, why: str) -> GraphError:
         assert self.node is not None
-        return GraphError(f"node {self.node.shown} {why}")
+        more = f"; {self.node.unfolded}" if self.node.unfolded else ""
+        return GraphError(f"node {self.node.shown} {why}{more}")
 
     def input(self, name: str, shape: Shape, dtype: DType) -> Value:
         return self.add(Source(kind="input", name=name), shape, dtype)

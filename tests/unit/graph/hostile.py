@@ -96,9 +96,8 @@ def many_constants() -> onnx.ModelProto:
     """Each of 128 MiB, which one by one would be taken."""
     m = Maker()
     x = m.input("x", (3,))
-    for _ in range(64):
-        m.add("ConstantOfShape", m.constant([1 << 25], np.int64))
-    return m.model(m.add("Neg", x))
+    made = [m.add("ConstantOfShape", m.constant([1 << 25], np.int64)) for _ in range(64)]
+    return m.model(m.add("Concat", x, *made, axis=0))
 
 
 def endless_loop() -> onnx.ModelProto:
@@ -298,7 +297,7 @@ CASES: dict[str, tuple[Case, str | None]] = {
     ),
     "functions": (functions(("f0", ["f1", "f1"]), ("f1", ["Neg"])), None),
     "cycle": (changed(lambda m: m.graph.node[0].input.__setitem__(0, "softmax5_0")), "a cycle"),
-    "out-of-order": (changed(lambda m: m.graph.node.reverse()), "a graph out of order"),
+    "out-of-order": (changed(lambda m: m.graph.node.reverse()), None),
     "input-twice": (twice("input"), "x is 2 times among the model's inputs"),
     "constant-twice": (twice("initializer"), "c0 is 2 times among the model's constants"),
     "output-twice": (twice("output"), "softmax5_0 is 2 times among the model's outputs"),

@@ -96,9 +96,7 @@ def test_a_cycle(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         helper.make_node("Neg", ["a"], ["b"], name="second"),
     ]
     m.input("x", (3,))
-    assert "node first (Neg) takes b, which nothing before it makes: a cycle" in refused(
-        capsys, tmp_path, m.model("b")
-    )
+    assert "node first (Neg), second (Neg): a cycle" in refused(capsys, tmp_path, m.model("b"))
 
 
 def test_an_input_that_is_an_output(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

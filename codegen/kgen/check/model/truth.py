@@ -29,6 +29,17 @@ from kgen_runtime.values import frozen
 Array = npt.NDArray[Any]
 #: Element types that become f64.
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+#: Attributes that name the type of a result.
+TYPE_ATTRIBUTES = ("to", "dtype", "output_datatype", "output_dtype")
+#: Attributes of operators whose result is f32 where a node leaves them out, and what they are in
+#: f64.
+NARROW_DEFAULTS: Mapping[str, tuple[str, Any]] = {
+    "ConstantOfShape": ("value", numpy_helper.from_array(np.zeros(1, np.float64))),
+    "BlackmanWindow": ("output_datatype", TensorProto.DOUBLE),
+    "HammingWindow": ("output_datatype", TensorProto.DOUBLE),
+    "HannWindow": ("output_datatype", TensorProto.DOUBLE),
+    "MelWeightMatrix": ("output_datatype", TensorProto.DOUBLE),
+}
 #: Characters of another's message.
 MOST_SHOWN = 200
 #: Ifs of a model.
@@ -207,10 +218,13 @@ def in_f64(model: onnx.ModelProto) -> onnx.ModelProto:
         if value.type.tensor_type.elem_type in FLOATS:
             value.type.tensor_type.elem_type = TensorProto.DOUBLE
     for node in graph.node:
+        name, default = NARROW_DEFAULTS.get(node.op_type, ("", None))
+        if name and all(attribute.name != name for attribute in node.attribute):
+            node.attribute.append(helper.make_attribute(name, default))
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.TENSOR:
                 _widen(attribute.t)
-            if node.op_type == "Cast" and attribute.name == "to" and attribute.i in FLOATS:
+            if attribute.name in TYPE_ATTRIBUTES and attribute.i in FLOATS:
                 attribute.i = TensorProto.DOUBLE
             if node.op_type == "Constant" and attribute.name in ("value_float", "value_floats"):
                 number = np.asarray(helper.get_attribute_value(attribute), np.float64)

@@ -63,9 +63,6 @@ def taken(b: Builder, node: Node, x: Value) -> Windows:
         raise b.refusal(
             f"has windows of {long} elements along an axis; {MOST_ALONG} is the limit, or all of it"
         )
-    if any((w.count - 1) * w.step >= w.length + w.before for w in windows):
-        # ONNX's specification leaves them out, and its shape inference counts them.
-        raise b.refusal("has windows that begin behind the input; take smaller pads")
     return windows
 
 

@@ -49,7 +49,7 @@ def around(
             room = n + front + back - reach
             count = (math.ceil(room / steps[i]) if ceil else room // steps[i]) + 1
             if ceil and (count - 1) * steps[i] >= n + front:
-                # A window begins in the tensor, or in what is in front of it.
+                # A window begins in the tensor or in front of it.
                 count -= 1
             back = max(back, (count - 1) * steps[i] + reach - n - front)
         before.append(front)
@@ -173,27 +173,26 @@ class AveragePool(OpRun):  # type: ignore[misc]
     ) -> tuple[Array]:  # fmt: skip
         rank = len(kernel_shape)
         steps, apart = strides or [1] * rank, dilations or [1] * rank
-        given = list(pads or [0] * 2 * rank)
-        how = auto_pad or "NOTSET"
-        counted = np.ones((1, 1, *x.shape[2:]), x.dtype)
+        given, how = pads or [0] * 2 * rank, auto_pad or "NOTSET"
+        padded, before, counts = around(
+            x, kernel_shape, steps, apart, given, how, bool(ceil_mode), 0.0
+        )
+        # Places that count: those of the tensor, or with the node's pads, but not those that the
+        # last window reaches beyond them.
+        counted = np.zeros((1, 1, *padded.shape[2:]), x.dtype)
+        ends = [front + n for front, n in zip(before, x.shape[2:], strict=True)]
+        inside = [slice(front, end) for front, end in zip(before, ends, strict=True)]
         if count_include_pad and how == "NOTSET":
-            # What the node pads with counts; what the last window reaches beyond it does not.
-            sides = list(zip(given[:rank], given[rank:], strict=True))
-            x = np.pad(x, ((0, 0), (0, 0), *sides))
-            counted, given = np.ones((1, 1, *x.shape[2:]), x.dtype), [0] * 2 * rank
+            inside = [slice(end + given[rank + i]) for i, end in enumerate(ends)]
         elif count_include_pad:
-            counted = None  # type: ignore[assignment]
+            inside = [slice(None)] * rank
+        counted[(slice(None), slice(None), *inside)] = 1
         own = tuple(range(2 + rank, 2 + 2 * rank))
-        sums = []
-        for tensor in (x, counted):
-            if tensor is None:
-                sums.append(np.asarray(math.prod(kernel_shape), x.dtype))
-                continue
-            padded, _, counts = around(
-                tensor, kernel_shape, steps, apart, given, how, bool(ceil_mode), 0.0
-            )
-            sums.append(windows(padded, kernel_shape, steps, apart, counts).sum(axis=own))
-        return (sums[0] / sums[1],)
+        total, count = (
+            windows(tensor, kernel_shape, steps, apart, counts).sum(axis=own)
+            for tensor in (padded, counted)
+        )
+        return (total / count,)
 
 
 class BatchNormalization(OpRun):  # type: ignore[misc]
@@ -215,6 +214,15 @@ class DequantizeLinear(OnnxDequantizeLinear):  # type: ignore[misc]
 class GlobalMaxPool(OpRun):  # type: ignore[misc]
     def _run(self, x: Array) -> tuple[Array]:
         return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+
+class GatherElements(OpRun):  # type: ignore[misc]
+    def _run(self, x: Array, places: Array, axis: Any = None) -> tuple[Array]:
+        # Places select along one axis, and may be fewer than x has along the others.
+        axis = (axis or 0) % x.ndim
+        others = tuple(slice(n) for n in places.shape)
+        part = x[(*others[:axis], slice(None), *others[axis + 1 :])]
+        return (np.take_along_axis(part, places.astype(np.int64), axis),)
 
 
 def shifted(run: OpRun, x: Array) -> tuple[Array, tuple[int, ...]]:
@@ -415,6 +423,7 @@ OPERATORS = (
     AveragePool,
     BatchNormalization,
     DequantizeLinear,
+    GatherElements,
     GlobalMaxPool,
     LogSoftmax,
     Softmax,
@@ -430,6 +439,7 @@ FOLDED = (
     AveragePool,
     BatchNormalization,
     DequantizeLinear,
+    GatherElements,
     GlobalMaxPool,
     LogSoftmax,
     Softmax,

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
-from onnx.reference import ReferenceEvaluator
 
 from kgen.errors import GraphError
 from kgen.graph.reading.branches import (
@@ -27,10 +26,11 @@ from kgen.graph.reading.branches import (
     choices,
     taken_branch,
 )
-from kgen.graph.reading.definitions import FOLDED
-from kgen.graph.reading.inference import dims_of, inferred, nbytes_of
+from kgen.graph.reading.domains import DOMAINS, opsets_of
+from kgen.graph.reading.folding import NotFolded, bytes_of_results, check_foldable, computed
+from kgen.graph.reading.inference import dims_of, inferred
 from kgen.graph.reading.model import Array, Model, Node, Shape, Tensor
-from kgen.graph.reading.tensors import graphs_of
+from kgen.graph.reading.order import shown_name, taken_by
 from kgen_runtime.dtypes import DType
 
 #: ONNX's element types that values may have.
@@ -45,33 +45,10 @@ DTYPES: Mapping[int, DType] = {
     onnx.TensorProto.UINT8: DType.U8,
     onnx.TensorProto.BOOL: DType.BOOL,
 }
-#: Bytes that all folded constants may have together, beside thrice what the model brings itself:
-#: weights are transposed and cast, and the rest is shapes, masks and tables of positions.
+#: Bytes that folded constants may take at one time, beside three times what the model brings
+#: itself: weights are transposed and cast; shapes, masks and tables of positions are the remainder.
 MOST_FOLDED = 256 << 20
-#: Whose results have as many elements as their inputs' values make, which are not more than those
-#: of the inputs, and an index along each axis for each.
-OF_DATA = frozenset({"NonZero", "Unique", "Compress"})
-#: What onnx's reference computes in loops of Python, and the elements that it is given of them.
-SLOW = frozenset(
-    {
-        *("Conv", "ConvInteger", "ConvTranspose", "DeformConv", "QLinearConv"),
-        *("AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LpPool", "MaxPool", "MaxUnpool"),
-        *("GRU", "LSTM", "RNN", "GridSample", "Resize", "RoiAlign", "Upsample"),
-        *("Col2Im", "DFT", "NonMaxSuppression", "STFT", "TfIdfVectorizer"),
-    }
-)
-MOST_SLOW = 1 << 16
-#: Whose results differ from run to run.
-RANDOM = frozenset(
-    {
-        "Bernoulli",
-        "Multinomial",
-        "RandomNormal",
-        "RandomNormalLike",
-        "RandomUniform",
-        "RandomUniformLike",
-    }
-)
+BROUGHT = 3
 #: Letters of an attribute.
 MOST_TEXT = 1 << 12
 #: What reading a node raises whose inputs and attributes do not fit its operator.
@@ -79,8 +56,6 @@ MISFITS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError),
     *(RecursionError, TypeError, ValueError),
 )
-#: ONNX's own domains, whose operators have a schema.
-DOMAINS = ("", "ai.onnx")
 
 
 def imported(
@@ -99,10 +74,6 @@ def imported(
                 f"node {name} ({node.op_type}) is not as its operator is: {error}"
             ) from None
     return walk.model()
-
-
-def shown_name(node: onnx.NodeProto, number: int) -> str:
-    return node.name or next((f"{node.op_type}:{o}" for o in node.output if o), f"#{number}")
 
 
 def check_distinct(what: str, names: Sequence[str]) -> None:
@@ -132,11 +103,13 @@ class _Walk:
         self, proto: onnx.ModelProto, shapes: Mapping[str, Shape], supported: Collection[str]
     ) -> None:
         self.proto, self.supported = proto, supported
-        #: Bytes that folding may still make.
+        #: Bytes that folding may still make, and those of each constant that it made.
         self.left = MOST_FOLDED
-        self.opsets = {
-            o.domain if o.domain not in DOMAINS else "": o.version for o in proto.opset_import
-        }
+        self.charged: dict[str, int] = {}
+        #: How many nodes and outputs take each value.
+        self.uses = Counter(name for node in proto.graph.node for name in taken_by(node))
+        self.uses.update(o.name for o in proto.graph.output)
+        self.opsets = opsets_of(proto)
         self.constants: dict[str, Array] = {}
         self.types: dict[str, onnx.TypeProto] = {}
         self.open: set[str] = set()
@@ -147,7 +120,7 @@ class _Walk:
         check_distinct("outputs", [o.name for o in proto.graph.output])
         for initializer in proto.graph.initializer:
             self.constants[initializer.name] = array = array_of(initializer)
-            self.left += 3 * array.nbytes
+            self.left += BROUGHT * array.nbytes
             self.types[initializer.name] = helper.make_tensor_type_proto(
                 initializer.data_type, list(initializer.dims)
             )
@@ -215,8 +188,8 @@ class _Walk:
         for value in node.input:
             if value and value not in self.types and value not in self.open:
                 raise GraphError(
-                    f"node {name} ({node.op_type}) takes {value}, which nothing before it makes: "
-                    "a cycle, or a graph out of order; export the model again"
+                    f"node {name} ({node.op_type}) takes {value}, which no input, constant or node "
+                    "before it gives; export the model again"
                 )
         for value in node.output:
             if value and (value in self.types or value in self.open):
@@ -235,18 +208,28 @@ class _Walk:
             node = helper.make_node("Cast", node.input[:1], node.output, name=node.name, to=kind)
             known = node.input[0] in self.constants
         typed = self._infer(node, name) if is_onnx else {}
-        if known and is_onnx and node.op_type not in RANDOM and self._fold(node, name, typed):
-            return
+        unfolded = ""
+        if known and is_onnx:
+            try:
+                self._fold(node, name, typed)
+            except NotFolded as why:
+                unfolded = f"it takes constants alone, but {why}"
+            else:
+                if depth == 0:
+                    self._release(node.input)
+                return
         operator = node.op_type if is_onnx else f"{node.domain}.{node.op_type}"
         if operator not in self.supported:
-            self.unsupported.setdefault(operator, []).append(name)
+            self.unsupported.setdefault(operator, []).append(
+                f"{name} ({unfolded})" if unfolded else name
+            )
         for value in filter(None, node.output):
             if value in typed:
                 self.types[value] = typed[value]
             else:
                 self.open.add(value)
         if not self.unsupported:
-            self._check_types(name, operator, node.output)
+            self._check_types(name, operator, node.output, unfolded)
         self.nodes.append(
             Node(
                 name=name,
@@ -255,6 +238,7 @@ class _Walk:
                 outputs=tuple(node.output),
                 attributes={a.name: attribute_of(a) for a in node.attribute},
                 opset=self.opsets.get("", 1),
+                unfolded=unfolded,
             )
         )
 
@@ -317,26 +301,20 @@ class _Walk:
             self.opsets.get("", 1),
         )
 
-    def _fold(self, node: onnx.NodeProto, name: str, typed: Mapping[str, onnx.TypeProto]) -> bool:
-        """Computes a node whose inputs are known; says whether that was possible. Loops, which may
-        have no end, and texts are left alone."""
-        given = [v for v in dict.fromkeys(node.input) if v]
-        if (
-            any(graphs_of(attribute) for attribute in node.attribute)
-            or any(self.constants[v].dtype.hasobject for v in given)
-            or not all(v in typed or node.op_type in OF_DATA for v in node.output if v)
-        ):
-            return False
+    def _fold(self, node: onnx.NodeProto, name: str, typed: Mapping[str, onnx.TypeProto]) -> None:
+        """Compute a node whose inputs are known. Raises NotFolded where that is not possible, and
+        GraphError for a constant that is too large."""
+        given = {v: self.constants[v] for v in node.input if v}
+        arrays = list(given.values())
+        check_foldable(node, arrays, typed)
         if node.op_type == "Identity":
-            # Exporters give one matrix to several layers by many: they stay one.
-            self._keep(node.output[0], self.constants[given[0]])
-            return True
-        elements = sum(math.prod(dims_of(kind)) for kind in typed.values())
-        if node.op_type in SLOW and elements > MOST_SLOW:
-            return False
-        nbytes = sum(map(nbytes_of, typed.values()))
-        if node.op_type in OF_DATA:
-            nbytes = sum(8 * max(1, array.ndim) * array.size for array in self._given(given))
+            # Exporters name one matrix once for each layer that takes it: it stays one.
+            self._keep(node.output[0], arrays[0])
+            return
+        nbytes = bytes_of_results(node, arrays, typed)
+        if node.op_type == "Constant":
+            # The file has these bytes.
+            self.left += (1 + BROUGHT) * nbytes
         if nbytes > self.left:
             shapes = ", ".join("x".join(map(str, dims_of(kind))) or "1" for kind in typed.values())
             raise GraphError(
@@ -344,28 +322,19 @@ class _Walk:
                 f"{nbytes} bytes; {self.left} are left of the {MOST_FOLDED >> 20} MiB that may be "
                 "computed beside what the model brings"
             )
-        alone = helper.make_graph(
-            [node],
-            "fold",
-            [helper.make_value_info(v, self.types[v]) for v in given],
-            [onnx.ValueInfoProto(name=v) for v in node.output if v],
-        )
-        model = helper.make_model(alone, opset_imports=self.proto.opset_import)
-        try:
-            with np.errstate(all="ignore"):
-                arrays = dict(zip(given, self._given(given), strict=True))
-                found = ReferenceEvaluator(model, new_ops=list(FOLDED)).run(None, arrays)
-        except Exception:
-            return False
-        if not all(isinstance(value, np.ndarray | np.generic) for value in found):
-            return False
-        for value, array in zip(filter(None, node.output), found, strict=True):
-            self._keep(value, np.asarray(array))
-            self.left -= self.constants[value].nbytes
-        return True
+        found = computed(node, given, self.types, self.proto.opset_import)
+        for value, array in found.items():
+            self._keep(value, array)
+            self.charged[value] = array.nbytes
+            self.left -= array.nbytes
 
-    def _given(self, names: Sequence[str]) -> list[Array]:
-        return [self.constants[name] for name in names]
+    def _release(self, values: Iterable[str]) -> None:
+        """Forget those constants that folding made of which the last use has been folded."""
+        for value in dict.fromkeys(values):
+            self.uses[value] -= 1
+            if not self.uses[value] and value in self.charged:
+                self.left += self.charged.pop(value)
+                del self.constants[value]
 
     def _keep(self, name: str, array: Array) -> None:
         self.constants[name] = np.ascontiguousarray(array).reshape(array.shape)
@@ -373,8 +342,12 @@ class _Walk:
             helper.np_dtype_to_tensor_dtype(array.dtype), list(array.shape)
         )
 
-    def _check_types(self, name: str, operator: str, outputs: Sequence[str]) -> None:
+    def _check_types(self, name: str, operator: str, outputs: Sequence[str], unfolded: str) -> None:
         for value in filter(None, outputs):
+            if value in self.open and unfolded:
+                raise GraphError(
+                    f"node {name} ({operator}): the shape of {value} is not known: {unfolded}"
+                )
             if value in self.open:
                 raise GraphError(
                     f"node {name} ({operator}): the shape of {value} depends on data; kgen takes "

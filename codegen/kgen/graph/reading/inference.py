@@ -11,6 +11,10 @@ from onnx import defs, helper, numpy_helper, shape_inference
 from kgen.errors import GraphError
 from kgen.graph.reading.model import Array, Shape
 
+#: Pools, and the opset from which their inference leaves out windows that begin behind the input,
+#: as ONNX's text says of every opset.
+POOLS = ("AveragePool", "LpPool", "MaxPool")
+POOLS_AS_SAID = 22
 #: Elements of a constant whose values inference is told: those of a shape, not of weights.
 MOST_TOLD = 4096
 
@@ -26,6 +30,8 @@ def inferred(
 
     Raises GraphError, which calls the node `name`, if it does not fit its inputs.
     """
+    if node.op_type in POOLS:
+        opset = max(opset, POOLS_AS_SAID)
     try:
         schema = defs.get_schema(node.op_type, opset, "")
     except defs.SchemaError:

@@ -26,7 +26,7 @@ class Tensor:
 @frozen
 class Node:
     """An operator's use. Inputs that are left out have the name ''; `others` are nodes that it
-    stands for too."""
+    stands for too; `unfolded` says why a node of constants was not computed on reading."""
 
     name: str
     operator: str
@@ -35,6 +35,7 @@ class Node:
     attributes: Mapping[str, Any]
     opset: int
     others: tuple[str, ...] = ()
+    unfolded: str = ""
 
     #: Attributes that were asked for.
     asked: set[str] = field(default_factory=set, compare=False, repr=False)

@@ -12,6 +12,7 @@ from onnx import external_data_helper as external
 
 from kgen.errors import GraphError
 from kgen.graph.reading.functions import inlined
+from kgen.graph.reading.order import arrange
 from kgen.graph.reading.tensors import MOST_BYTES, NARROW, size_of, tensors
 
 #: Bytes of a protocol buffer: what lengths in it can say.
@@ -19,7 +20,7 @@ MOST_OF_FILE = 2 << 30
 
 
 def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
-    """The model, its functions inlined and its data read. Raises GraphError."""
+    """Read a model, inline its functions, sort its nodes and load its data. Raises GraphError."""
     file = Path(path)
     try:
         found = file.stat()
@@ -46,6 +47,7 @@ def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
         raise GraphError(f"model={file} is no ONNX file: it has no graph with outputs")
     try:
         model = inlined(model)
+        arrange(model)
     except GraphError as error:
         raise GraphError(f"model={file}: {error}") from None
     _load_external(model, file)

@@ -1,0 +1,13 @@
+"""Domains of operators and the opset that a model takes from each."""
+
+from __future__ import annotations
+
+import onnx
+
+#: ONNX's own domain, under both of its names.
+DOMAINS = ("", "ai.onnx")
+
+
+def opsets_of(model: onnx.ModelProto) -> dict[str, int]:
+    """Opset versions by domain; ONNX's own domain is ''."""
+    return {o.domain if o.domain not in DOMAINS else "": o.version for o in model.opset_import}
