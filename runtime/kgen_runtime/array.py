@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kgen_runtime.backend import Backend
+    from kgen_runtime.manifest import TensorParam
     from kgen_runtime.memory.host import HostBytes
 from kgen_runtime.memory.strides import packed_strides
 
@@ -217,6 +218,15 @@ def host_empty(
     base = host_bytes(extent(shape, strides) * dtype.itemsize)
     steps = tuple(s * dtype.itemsize for s in strides)
     return base, np.ndarray(shape, host_dtype(dtype), buffer=base, strides=steps)
+
+
+def typed_bytes(address: int, param: TensorParam) -> npt.NDArray[Any]:
+    """A tensor in host memory as a numpy array; the caller keeps the memory alive."""
+    import numpy as np
+
+    strides = tuple(s * param.dtype.itemsize for s in param.strides)
+    memory = bytes_at(address, param.nbytes)
+    return np.ndarray(param.shape, host_dtype(param.dtype), buffer=memory, strides=strides)
 
 
 def host_array(value: Any, who: str = "to_device") -> npt.NDArray[Any]:

@@ -26,6 +26,25 @@ def in_order(
     return (*arguments, *[named[name] for name in rest])
 
 
+def by_name(
+    program: str, names: Sequence[str], inputs: Mapping[str, Any] | None, named: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The inputs of a program, which come as a mapping of names, by name, or both.
+
+    Raises ArgumentError.
+    """
+    if inputs is not None and not isinstance(inputs, Mapping):
+        raise ArgumentError(
+            f"{program}: takes arrays by name, such as {names[0] if names else 'x'}=...; "
+            "or one mapping of names"
+        )
+    if twice := named.keys() & (inputs or {}).keys():
+        raise ArgumentError(f"{program}: {min(twice)} is given twice, in the mapping and by name")
+    given = {**(inputs or {}), **named}
+    in_order(program, names, (), given)
+    return given
+
+
 def _problem(names: Sequence[str], rest: Sequence[str], named: Mapping[str, Any]) -> str:
     for name in named:
         if name not in names:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from kgen_runtime.array import Array, Memory, dtype_of, host_array
+from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend
-from kgen_runtime.calls.arguments import Slot, View
+from kgen_runtime.calls.arguments import Slot
 from kgen_runtime.calls.finders import holder
+from kgen_runtime.calls.host_values import Importer, host_value, imported, importer
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import LoadedKernel
-from kgen_runtime.calls.named import in_order
-from kgen_runtime.calls.session import (
-    Buffers,
-    Held,
-    OwnSession,
-    ProgramKernels,
-    Session,
-    buffers_of,
-)
+from kgen_runtime.calls.named import by_name
+from kgen_runtime.calls.program_session import ProgramSession, StateBytes, result
+from kgen_runtime.calls.session import Buffers, Held, ProgramKernels, Session, buffers_of
+from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.locks import Lock
 from kgen_runtime.manifest import TensorParam
@@ -36,7 +32,6 @@ if TYPE_CHECKING:
 
 #: Runs that a profile takes the median of, and the seconds after which it makes no more of them.
 PROFILE_RUNS, PROFILE_SECONDS = 20, 2.0
-StateBytes = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Mapping[str, "HostBytes"]]
 R = TypeVar("R")
 
 
@@ -49,9 +44,24 @@ class StepTime:
     seconds: float
 
 
+@frozen
+class TensorInfo:
+    """An input, output or state of a program as its callers see it."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {'x'.join(map(str, self.shape)) or '()'} {self.dtype}"
+
+
 class LoadedProgram(Uncopied):
-    """A program on one device. `run` takes and gives arrays of the host; `prepare` settles the
-    arrays of a call that is made again and again."""
+    """A program on one device.
+
+    `run` takes and returns arrays of the host. `session` gives a thread memory of its own.
+    `prepare` settles the arrays of a call that is made again and again.
+    """
 
     def __init__(
         self,
@@ -65,56 +75,103 @@ class LoadedProgram(Uncopied):
         self.backend = backend
         self._kernels = ProgramKernels(entry.name, kernels)
         self._weights = weights
-        self.inputs = tuple(Slot(entry.name, _param(v, "input"), backend) for v in entry.inputs)
-        self.outputs = tuple(Slot(entry.name, _param(v, "output"), backend) for v in entry.outputs)
-        self._own: OwnSession | None = None
+        self._inputs = tuple(Slot(entry.name, _param(v, "input"), backend) for v in entry.inputs)
+        self._outputs = tuple(Slot(entry.name, _param(v, "output"), backend) for v in entry.outputs)
+        #: Sessions of `run` that no thread is in. States need one session, used in turns.
+        self._idle: list[ProgramSession] = []
         self._turn = Lock()
 
     @property
+    def inputs(self) -> tuple[TensorInfo, ...]:
+        return tuple(map(_info, self.entry.inputs))
+
+    @property
+    def outputs(self) -> tuple[TensorInfo, ...]:
+        return tuple(map(_info, self.entry.outputs))
+
+    @property
+    def states(self) -> tuple[TensorInfo, ...]:
+        values = self.entry.by_name
+        return tuple(
+            TensorInfo(name=s.name, shape=values[s.input].shape, dtype=values[s.input].dtype)
+            for s in self.entry.states
+        )
+
+    @property
     def input_names(self) -> tuple[str, ...]:
-        return tuple(slot.name for slot in self.inputs)
+        return tuple(slot.name for slot in self._inputs)
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        return tuple(slot.name for slot in self.outputs)
+        return tuple(slot.name for slot in self._outputs)
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        return tuple(state.name for state in self.entry.states)
 
     def __repr__(self) -> str:
         names = ", ".join(self.input_names)
         return f"<Program {self.entry.name}({names}) on {self.backend.info.id}>"
 
     def run(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
-        """Run it on host arrays, given by name or as a mapping of names, and give its outputs: new
-        numpy arrays by name, or the array itself if there is one output.
+        """Run the program on host arrays, lists or numbers, given by name or as a mapping of names.
 
-        States live from one run to the next, until `reset`. Runs of several threads take turns.
-        Raises ArgumentError before anything runs; LaunchError, DeviceLost.
+        Returns the output as a new array, or several outputs as a dict by name. The arrays are
+        numpy's, or of the library of an input that is not numpy's (PyTorch).
+
+        States live from one run to the next, until `reset`; runs of a program with states take
+        turns. Without states threads run at once, each in an arena of its own that is kept for
+        later runs. Raises ArgumentError before anything runs; LaunchError, DeviceLost.
         """
-        data = self._host_inputs(inputs, named)
-        with self._turn.lock:
-            own = self._own or self._new_own()
-            self._own = own
-            own.fill(data)
-            own.session.run()
-            return _result(own.results())
+        return result(self.run_dict(inputs, **named))
+
+    def run_dict(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Any]:
+        """As :meth:`run`; returns the outputs as a dict by name, also where there is one."""
+        if self.entry.states:
+            with self._turn.lock:
+                return self._stateful().results(inputs, named)
+        try:
+            session = self._idle.pop()
+        except IndexError:
+            session = self.session()
+        try:
+            return session.results(inputs, named)
+        finally:
+            self._idle.append(session)
+
+    def session(self) -> ProgramSession:
+        """A session for one thread: it runs the program in an arena and states of its own, and
+        shares the weights. Sessions of several threads run at once."""
+        inputs, outputs = (
+            {value.name: Memory(self.backend, value.nbytes) for value in values}
+            for values in (self.entry.inputs, self.entry.outputs)
+        )
+        session = self._session(buffers_of(inputs), buffers_of(outputs))
+        return ProgramSession(
+            session,
+            [(slot, inputs[slot.name]) for slot in self._inputs],
+            [(slot, outputs[slot.name]) for slot in self._outputs],
+            self._state_bytes,
+        )
 
     def reset(self) -> None:
         """Make the states of `run` what they are before the first one: zero."""
         with self._turn.lock:
-            if self._own is not None:
-                self._own.session.reset()
-
-    @property
-    def state_names(self) -> tuple[str, ...]:
-        return tuple(state.name for state in self.entry.states)
+            for session in self._idle:
+                session.reset()
 
     def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:
         """Give states of `run` these host arrays, as of a prefill; others stay. Raises
         ArgumentError."""
         data = self._state_bytes(states, named)
         with self._turn.lock:
-            own = self._own or self._new_own()
-            self._own = own
-            own.session.set_states(data)
+            self._stateful().session.set_states(data)
+
+    def _stateful(self) -> ProgramSession:
+        """The one session that has the states of `run`; to be called by who has the turn."""
+        if not self._idle:
+            self._idle.append(self.session())
+        return self._idle[0]
 
     def prepare(
         self, inputs: Mapping[str, Any] | None = None, /, *, out: Any = None, **named: Any
@@ -129,14 +186,17 @@ class LoadedProgram(Uncopied):
         """
         keep: list[object] = []
         buffers = {}
-        for slot, value in zip(self.inputs, self._in_order(inputs, named), strict=True):
-            buffers[slot.name] = _settled(slot, value, keep)
-        results = {slot.name: self._empty(slot) for slot in self.outputs} | self._given(out)
-        written = {slot.name: _settled(slot, results[slot.name], keep) for slot in self.outputs}
+        given = by_name(self.entry.name, self.input_names, inputs, named)
+        for slot in self._inputs:
+            buffers[slot.name] = _settled(slot, given[slot.name], keep)
+        library = next(filter(None, map(importer, given.values())), None)
+        results = {slot.name: self._empty(slot, library) for slot in self._outputs}
+        results |= self._given(out)
+        written = {slot.name: _settled(slot, results[slot.name], keep) for slot in self._outputs}
         if out is not None:
             self._check_overlaps(buffers, written)
         session = self._session(buffers, written)
-        return ProgramCall(session, _result(results), keep, self._state_bytes)
+        return ProgramCall(session, result(results), keep, self._state_bytes)
 
     def profile(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> list[StepTime]:
         """The time of each step on host arrays, the median of some runs with states of their own.
@@ -145,10 +205,9 @@ class LoadedProgram(Uncopied):
         """
         from statistics import median
 
-        own = self._new_own()
-        own.fill(self._host_inputs(inputs, named))
+        own = self.session()
         begin = time.perf_counter()
-        own.session.run()
+        own.run_dict(inputs, **named)
         self.backend.synchronize()
         runs: list[list[float]] = []
         while len(runs) < PROFILE_RUNS and (time.perf_counter() - begin < PROFILE_SECONDS):
@@ -167,18 +226,11 @@ class LoadedProgram(Uncopied):
     def _session(self, inputs: Buffers, outputs: Buffers) -> Session:
         return Session(self.entry, self.backend, self._kernels, self._weights, inputs, outputs)
 
-    def _new_own(self) -> OwnSession:
-        inputs, outputs = (
-            {value.name: Memory(self.backend, value.nbytes) for value in values}
-            for values in (self.entry.inputs, self.entry.outputs)
-        )
-        session = self._session(buffers_of(inputs), buffers_of(outputs))
-        return OwnSession(self.entry, self.backend, session, inputs, outputs)
-
-    def _empty(self, slot: Slot) -> Any:
-        """A new array for an output."""
+    def _empty(self, slot: Slot, library: Importer | None) -> Any:
+        """A new array for an output, on the host one of this library's."""
         if self.backend.memory == dlpack.HOST:
-            return slot.empty()
+            array = slot.empty()
+            return array if library is None else imported(library, slot, array)
         return Array.empty(self.backend, slot.param.dtype, slot.param.shape)
 
     def _given(self, out: Any) -> dict[str, Any]:
@@ -186,7 +238,7 @@ class LoadedProgram(Uncopied):
         if out is None:
             return {}
         if not isinstance(out, Mapping):
-            if len(self.outputs) > 1:
+            if len(self._outputs) > 1:
                 raise ArgumentError(
                     f"{self.entry.name}: has the outputs {', '.join(self.output_names)}; give "
                     "out= as a mapping of their names"
@@ -202,9 +254,9 @@ class LoadedProgram(Uncopied):
     def _check_overlaps(self, read: Buffers, written: Buffers) -> None:
         """Raises ArgumentError if an output shares memory with an input, which steps after the one
         that writes it may read, or with another output."""
-        for i, output in enumerate(self.outputs):
-            others = [(slot, read) for slot in self.inputs]
-            others += [(slot, written) for slot in self.outputs[:i]]
+        for i, output in enumerate(self._outputs):
+            others = [(slot, read) for slot in self._inputs]
+            others += [(slot, written) for slot in self._outputs[:i]]
             for slot, buffers in others:
                 if output.overlaps(written[output.name], slot, buffers[slot.name]):
                     raise ArgumentError(
@@ -225,28 +277,13 @@ class LoadedProgram(Uncopied):
                     f"{', '.join(known) or 'none'}"
                 )
             slot = Slot(self.entry.name, _param(known[name], "input"), self.backend)
-            found[name] = _host_bytes(slot, value)
+            array = host_value(slot, value)
+            found[name] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         return found
 
-    def _in_order(
-        self, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]
-    ) -> tuple[Any, ...]:
-        if inputs is not None and not isinstance(inputs, Mapping):
-            raise ArgumentError(
-                f"{self.entry.name}: takes arrays by name, such as "
-                f"{self.input_names[0] if self.input_names else 'x'}=...; or one mapping of names"
-            )
-        if twice := named.keys() & (inputs or {}).keys():
-            raise ArgumentError(
-                f"{self.entry.name}: {min(twice)} is given twice, in the mapping and by name"
-            )
-        return in_order(self.entry.name, self.input_names, (), {**(inputs or {}), **named})
 
-    def _host_inputs(
-        self, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]
-    ) -> dict[str, HostBytes]:
-        given = zip(self.inputs, self._in_order(inputs, named), strict=True)
-        return {slot.name: _host_bytes(slot, value) for slot, value in given}
+def _info(value: Value) -> TensorInfo:
+    return TensorInfo(name=value.name, shape=value.shape, dtype=value.dtype)
 
 
 def _param(value: Value, role: Any) -> TensorParam:
@@ -262,26 +299,6 @@ def _settled(slot: Slot, value: Any, keep: list[object]) -> Any:
     found = slot.finders[type(value)](value)
     keep.append(holder(value))
     return slot.closer(value, None, keep, copies=False) if found is None else found
-
-
-def _host_bytes(slot: Slot, value: Any) -> HostBytes:
-    """The bytes of an input, packed. Raises ArgumentError."""
-    array = host_array(value, f"{slot.kernel}: {slot.name}")
-    found = View(
-        dtype=dtype_of(array.dtype),
-        shape=array.shape,
-        strides=array.strides,
-        buffer=None,
-        writable=False,
-        owner=array,
-    )
-    if (problem := slot.mismatch(found)) is not None:
-        raise ArgumentError(f"{slot.kernel}: {slot.name} {problem}")
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-
-def _result(arrays: dict[str, Any]) -> Any:
-    return arrays if len(arrays) > 1 else next(iter(arrays.values()))
 
 
 class ProgramCall(Uncopied, Generic[R]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kgen_runtime.array import Memory, host_empty
+from kgen_runtime.array import Memory
 from kgen_runtime.backend import Backend, SequenceStep
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import LoadedKernel
@@ -98,7 +98,7 @@ class Session:
         inputs: Buffers,
         outputs: Buffers,
     ) -> None:
-        self._name, self._backend, self._kernels = entry.name, backend, kernels
+        self.name, self.backend, self._kernels = entry.name, backend, kernels
         loaded = kernels.held()
         arena = Memory(backend, entry.arena_bytes) if entry.arena_bytes else None
         self._states = {state.name: Memory(backend, state.nbytes) for state in entry.states}
@@ -133,24 +133,25 @@ class Session:
                 users[step.kernel] = number
             steps.append(SequenceStep(kernel=one.handle, buffers=buffers, after=after))
         self._sequence = backend.sequence(steps)
+        self._launch = self._sequence.run
         self.reset()
 
     def __repr__(self) -> str:
-        return f"<Program {self._name} on {self._backend.info.id}>"
+        return f"<Program {self.name} on {self.backend.info.id}>"
 
     def reset(self) -> None:
         """Fill the states with zeros."""
         for memory in self._states.values():
-            self._backend.clear(memory.buffer, memory.nbytes)
+            self.backend.clear(memory.buffer, memory.nbytes)
 
     def set_states(self, data: Mapping[str, HostBytes]) -> None:
         """Fill states with these bytes."""
         for name, values in data.items():
-            self._backend.copy_to_device(self._states[name].buffer, values)
+            self.backend.copy_to_device(self._states[name].buffer, values)
 
     def run(self) -> None:
         held = self._kernels.held()  # stays until the run is done, whoever closes the bundle
-        self._sequence.run()
+        self._launch()
         del held
 
     def timed(self) -> list[float]:
@@ -158,34 +159,6 @@ class Session:
         seconds = self._sequence.timed()
         del held
         return seconds
-
-
-class OwnSession:
-    """A session with inputs and outputs in memory of its own, which host arrays are copied to."""
-
-    def __init__(
-        self,
-        entry: Program,
-        backend: Backend,
-        session: Session,
-        inputs: Mapping[str, Memory],
-        outputs: Mapping[str, Memory],
-    ) -> None:
-        self._entry, self._backend, self.session = entry, backend, session
-        self._inputs, self._outputs = inputs, outputs
-
-    def fill(self, data: Mapping[str, HostBytes]) -> None:
-        for name, values in data.items():
-            self._backend.copy_to_device(self._inputs[name].buffer, values)
-
-    def results(self) -> dict[str, Any]:
-        """Copies of the outputs, after all that was launched."""
-        found = {}
-        for value in self._entry.outputs:
-            base, array = host_empty(value.dtype, value.shape, value.strides)
-            self._backend.copy_from_device(base, self._outputs[value.name].buffer)
-            found[value.name] = array
-        return found
 
 
 def buffers_of(memories: Mapping[str, Memory]) -> dict[str, Any]:

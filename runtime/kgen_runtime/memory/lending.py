@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import POINTER, c_char_p, c_int64, c_void_p, py_object
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kgen_runtime.dtypes import DType
 from kgen_runtime.memory import dlpack
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def export(
@@ -42,6 +45,30 @@ def export(
     if versioned:
         return _new_capsule(place, dlpack.VERSIONED, _drop_versioned)
     return _new_capsule(place, dlpack.UNVERSIONED, _drop)
+
+
+class HostTensor:
+    """A numpy array for `from_dlpack` of other libraries, bf16 and 8-bit floats included."""
+
+    __slots__ = ("_array", "_dtype")
+
+    def __init__(self, array: npt.NDArray[Any], dtype: DType) -> None:
+        self._array, self._dtype = array, dtype
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (dlpack.HOST, 0)
+
+    def __dlpack__(self, *, max_version: tuple[int, int] | None = None, **_: Any) -> object:
+        array = self._array
+        return export(
+            address=array.ctypes.data,
+            device=(dlpack.HOST, 0),
+            dtype=self._dtype,
+            shape=array.shape,
+            strides=tuple(s // array.itemsize for s in array.strides),
+            owner=array,
+            versioned=max_version is not None and max_version >= (1, 0),
+        )
 
 
 #: Exports that a consumer still holds, by the address of their struct.

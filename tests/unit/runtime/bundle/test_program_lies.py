@@ -173,7 +173,7 @@ def test_alignment_of_targets() -> None:
 RUN = """
 with kgen_runtime.load(bundle, device="cpu", num_threads=1) as kernels:
     for program in kernels.programs.values():
-        program.run({slot.name: np.ones(slot.param.shape, "f") for slot in program.inputs})
+        program.run({value.name: np.ones(value.shape, "f") for value in program.inputs})
 """
 
 

@@ -291,7 +291,7 @@ def test_nothing_of_the_run_before_is_seen(program: Any) -> None:
     close(program.run(x=X))
 
 
-def test_threads_take_turns(program: Any) -> None:
+def test_threads_run_at_once(program: Any) -> None:
     wrong: list[int] = []
 
     def work(seed: int) -> None:
@@ -310,7 +310,7 @@ def test_threads_take_turns(program: Any) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_child_runs_what_its_parent_was_running(path: Path) -> None:
-    """Whoever had the turn in the parent is not in the child."""
+    """The thread of the parent that has the turn, or the only session, is not in the child."""
     done = subprocess.run(
         [sys.executable, "-c", FORKED, str(path)], capture_output=True, text=True, timeout=60
     )
@@ -327,8 +327,10 @@ expected = program.run(x=x)
 held, ended = threading.Event(), threading.Event()
 def hold():
     with program._turn.lock:
+        session = program._idle.pop()
         held.set()
         ended.wait()
+        program._idle.append(session)
 holder = threading.Thread(target=hold)
 holder.start()
 held.wait()
@@ -351,7 +353,8 @@ def test_arguments_that_do_not_fit(program: Any) -> None:
         ({"x": X, "y": X}, "main: no argument is called y; takes x"),
         ({"x": X[:2]}, "main: x has shape 2x24; expected 5x24"),
         ({"x": X.astype("f8")}, "main: x is f64; expected f32; convert it first"),
-        ({"x": [1, 2]}, "main: x: list is neither a numpy nor a DLPack array"),
+        ({"x": [1, 2]}, "main: x has shape 2; expected 5x24"),
+        ({"x": "12"}, "main: x: str is neither a numpy nor a DLPack array"),
     ):
         with pytest.raises(ArgumentError, match=f"^{message}"):
             program.run(**given)

@@ -1,0 +1,136 @@
+"""Values of the host as inputs of a program: arrays of any library, lists and numbers."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kgen_runtime.array import Memory, dtype_of, host_array, host_dtype, host_empty, typed_bytes
+from kgen_runtime.backend import Backend
+from kgen_runtime.calls.arguments import Slot, View
+from kgen_runtime.errors import ArgumentError
+from kgen_runtime.memory import dlpack
+from kgen_runtime.memory.lending import HostTensor
+from kgen_runtime.memory.strides import packed_strides
+
+#: Makes an array of another library from one that speaks DLPack.
+Importer = Callable[[Any], Any]
+Put = Callable[[Any], "Importer | None"]
+_NUMBERS = (bool, int, float, list, tuple, range, np.generic)
+
+
+def importer(value: Any) -> Importer | None:
+    """`from_dlpack` of the library that an array belongs to; None for numpy's arrays and ours, and
+    where the library offers none."""
+    kind: type = type(value)
+    return _importer(kind)
+
+
+@functools.cache
+def _importer(kind: type) -> Importer | None:
+    if issubclass(kind, np.ndarray) or not hasattr(kind, "__dlpack__"):
+        return None
+    for base in kind.__mro__:
+        library = sys.modules.get(base.__module__.partition(".")[0])
+        found: Importer | None = getattr(library, "from_dlpack", None)
+        if found is not None:
+            return found
+    return None
+
+
+def host_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
+    """The value as an array of the slot's shape and element type, or of the bits of its elements.
+
+    Lists and numbers are converted as numpy does; integers must keep their value. Raises
+    ArgumentError.
+    """
+    who = f"{slot.kernel}: {slot.name}"
+    array = _converted(slot, value, who) if isinstance(value, _NUMBERS) else host_array(value, who)
+    found = View(
+        dtype=dtype_of(array.dtype),
+        shape=array.shape,
+        strides=array.strides,
+        buffer=None,
+        writable=False,
+        owner=array,
+    )
+    if (problem := slot.mismatch(found)) is not None:
+        raise ArgumentError(f"{who} {problem}")
+    return array
+
+
+def _converted(slot: Slot, value: Any, who: str) -> np.ndarray[Any, Any]:
+    """A list or number as an array of the slot's element type."""
+    dtype = slot.param.dtype
+    wanted = host_dtype(dtype)
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf" and array.size:
+            raise TypeError(f"it holds {array.dtype}")
+        if not dtype.is_integer and wanted.kind == "u":
+            raise TypeError("the package ml_dtypes, which converts numbers to it, is not installed")
+        with np.errstate(all="ignore"):
+            converted = array.astype(wanted)
+    except (TypeError, ValueError, OverflowError) as error:
+        reason = str(error).splitlines()[0][:200]
+        raise ArgumentError(
+            f"{who}: cannot make {dtype} of this {type(value).__name__}: {reason}; "
+            "pass a numpy array"
+        ) from None
+    if dtype.is_integer and (changed := converted != array).any():
+        raise ArgumentError(
+            f"{who}: {array[changed].flat[0]} is not a number of {dtype}; pass whole numbers in "
+            "its range"
+        )
+    return converted
+
+
+def putter(slot: Slot, backend: Backend, memory: Memory) -> Put:
+    """Copy a value of the host to an input's memory; the function returns the importer of the
+    value's library."""
+    if backend.memory != dlpack.HOST:
+        return functools.partial(_put_on_device, slot, backend, memory)
+    shape, dtype, ndarray = slot.param.shape, host_dtype(slot.param.dtype), np.ndarray
+    place = typed_bytes(memory.buffer, slot.param)
+    bits = place.view(slot.param.dtype.storage)
+
+    def put(value: Any) -> Importer | None:
+        if type(value) is ndarray and value.dtype == dtype and value.shape == shape:
+            place[...] = value
+            return None
+        bits[...] = host_value(slot, value).view(bits.dtype)
+        return importer(value)
+
+    return put
+
+
+def _put_on_device(slot: Slot, backend: Backend, memory: Memory, value: Any) -> Importer | None:
+    param = slot.param
+    base, array = host_empty(param.dtype, param.shape, param.strides)
+    bits = param.dtype.storage
+    array.view(bits)[...] = host_value(slot, value).view(bits)
+    backend.copy_to_device(memory.buffer, base)
+    return importer(value)
+
+
+def getter(slot: Slot, backend: Backend, memory: Memory) -> Callable[[], np.ndarray[Any, Any]]:
+    """Copy an output's memory to a new numpy array."""
+    param = slot.param
+    if backend.memory == dlpack.HOST and param.strides == packed_strides(param.shape):
+        return typed_bytes(memory.buffer, param).copy
+
+    def get() -> np.ndarray[Any, Any]:
+        base, array = host_empty(param.dtype, param.shape, param.strides)
+        backend.copy_from_device(base, memory.buffer)
+        return array
+
+    return get
+
+
+def imported(library: Importer, slot: Slot, array: np.ndarray[Any, Any]) -> Any:
+    """A result as an array of another library, in the same memory."""
+    return library(HostTensor(array, slot.param.dtype))

@@ -1,0 +1,99 @@
+"""Session of a program: an arena, states, inputs and outputs for one thread."""
+
+from __future__ import annotations
+
+from _thread import get_ident  # threading takes a millisecond to import
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kgen_runtime.array import Memory
+from kgen_runtime.calls.arguments import Slot
+from kgen_runtime.calls.host_values import getter, imported, putter
+from kgen_runtime.calls.named import by_name
+from kgen_runtime.calls.session import Session
+from kgen_runtime.errors import ArgumentError
+from kgen_runtime.uncopied import Uncopied
+
+if TYPE_CHECKING:
+    from kgen_runtime.backend import HostBytes
+
+R = TypeVar("R")
+StateBytes = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Mapping[str, "HostBytes"]]
+
+
+class ProgramSession(Uncopied):
+    """Runs a program in memory of its own: an arena, inputs, outputs and states.
+
+    One thread at a time may use a session; sessions of several threads run at once.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        inputs: Sequence[tuple[Slot, Memory]],
+        outputs: Sequence[tuple[Slot, Memory]],
+        state_bytes: StateBytes,
+    ) -> None:
+        self.session = session
+        backend = session.backend
+        self._keep = (inputs, outputs)
+        self._outputs = [slot for slot, _ in outputs]
+        self._input_names = tuple(slot.name for slot, _ in inputs)
+        self._names = frozenset(self._input_names)
+        self._puts = [(slot.name, putter(slot, backend, memory)) for slot, memory in inputs]
+        self._gets = [(slot.name, getter(slot, backend, memory)) for slot, memory in outputs]
+        self._state_bytes = state_bytes
+        #: The thread that is in the session.
+        self._thread: int | None = None
+
+    def run(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
+        """As `program.run`, with the states of this session."""
+        return result(self.run_dict(inputs, **named))
+
+    def run_dict(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Any]:
+        """As `program.run_dict`, with the states of this session."""
+        return self._alone(self.results, inputs, named)
+
+    def reset(self) -> None:
+        """Make the states of this session zero."""
+        self._alone(self.session.reset)
+
+    def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:
+        """Give states of this session these host arrays; others stay. Raises ArgumentError."""
+        self._alone(self.session.set_states, self._state_bytes(states, named))
+
+    def results(self, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
+        """As `run_dict`, for callers that let one thread in at a time."""
+        if inputs is None and named.keys() == self._names:
+            given = named
+        else:
+            given = by_name(self.session.name, self._input_names, inputs, named)
+        library = None
+        for name, put in self._puts:
+            library = put(given[name]) or library
+        self.session.run()
+        found = {name: get() for name, get in self._gets}
+        if library is None:
+            return found
+        return {slot.name: imported(library, slot, found[slot.name]) for slot in self._outputs}
+
+    def _alone(self, function: Callable[..., R], *arguments: Any) -> R:
+        """Call a function; refuse if another thread is in the session."""
+        if self._thread not in (None, get_ident()):
+            raise ArgumentError(
+                f"{self.session.name}: another thread is in this session; "
+                "make one for each thread with program.session()"
+            )
+        try:
+            self._thread = get_ident()
+            return function(*arguments)
+        finally:
+            self._thread = None
+
+    def __repr__(self) -> str:
+        return f"<Session of {self.session!r}>"
+
+
+def result(arrays: dict[str, Any]) -> Any:
+    """The array itself if a program has one output, else all of them by name."""
+    return arrays if len(arrays) > 1 else next(iter(arrays.values()))

@@ -1,0 +1,252 @@
+"""Calls of a program as people write them: lists, numbers, other libraries, sessions of threads."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+
+import kgen
+import kgen_runtime
+from kgen_runtime.dtypes import DType
+from kgen_runtime.errors import ArgumentError
+from kgen_runtime.memory import dlpack, lending
+from tests.onnx_models import Maker
+from tests.programs import ROWS, WIDE, mlp_bundle
+
+TABLE = np.arange(20, dtype="f").reshape(5, 4)
+
+
+def loaded(model: Any, folder: Path, **options: Any) -> Any:
+    path = folder / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    bundle = kgen.compile_model(path, ["x86-64-v3"], **options)
+    return kgen_runtime.load(bundle.bundle.save(folder / "m.kgen"), device="cpu", num_threads=1)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A row of a table times a number, and minus the sum of all so far, which is a state."""
+    m = Maker()
+    ids, scale = m.input("ids", (1, 1), TensorProto.INT64), m.input("scale", ())
+    past = m.input("past", (1, 1, 4))
+    row = m.add("Mul", m.add("Gather", m.constant(TABLE), ids), scale)
+    total = m.add("Add", past, row)
+    model = m.model(row, m.add("Neg", total), total)
+    with loaded(model, tmp_path_factory.mktemp("rows"), states={"past": total}) as kernels:
+        yield kernels.program
+
+
+@pytest.fixture(scope="module")
+def mlp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    path = mlp_bundle("x86-64-v3").save(tmp_path_factory.mktemp("mlp") / "mlp.kgen")
+    with kgen_runtime.load(path, device="cpu", num_threads=1) as kernels:
+        yield kernels.program
+
+
+@pytest.mark.parametrize(
+    ("ids", "scale"),
+    [
+        ([[3]], 2),
+        (((3,),), 2.0),
+        ([[np.int32(3)]], np.float64(2)),
+        ([np.array([3])], [2][0]),
+        (np.array([[3]]), np.float32(2)),
+    ],
+)
+def test_lists_and_numbers_are_arrays(rows: Any, ids: Any, scale: Any) -> None:
+    row, _ = rows.run(ids=ids, scale=scale).values()
+    np.testing.assert_array_equal(row, 2 * TABLE[[[3]]])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"ids": [3], "scale": 1}, "main: ids has shape 1; expected 1x1"),
+        ({"ids": 3, "scale": 1}, r"main: ids has shape \(\); expected 1x1"),
+        ({"ids": [[3.5]], "scale": 1}, r"main: ids: 3.5 is not a number of s64; pass whole"),
+        ({"ids": [[2**63]], "scale": 1}, "main: ids: 9223372036854775808 is not a number of s64"),
+        ({"ids": [[2**70]], "scale": 1}, "main: ids: cannot make s64 of this list: it holds obj"),
+        ({"ids": [[1], [2, 3]], "scale": 1}, "main: ids: cannot make s64 of this list: setting an"),
+        ({"ids": [["a"]], "scale": 1}, "main: ids: cannot make s64 of this list: it holds <U1"),
+        ({"ids": [[3]], "scale": [1j]}, "main: scale: cannot make f32 of this list: it holds comp"),
+        ({"ids": [[3]], "scale": None}, "main: scale: NoneType is neither a numpy nor a DLPack"),
+    ],
+)
+def test_lists_that_are_no_such_arrays(rows: Any, given: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=f"^{message}") as error:
+        rows.run(given)
+    assert "\n" not in str(error.value) and len(str(error.value)) <= 500
+
+
+def test_states_take_lists(rows: Any) -> None:
+    rows.set_states({rows.states[0].name: [[[1, 2, 3, 4]]]})
+    _, sums = rows.run(ids=[[0]], scale=1).values()
+    np.testing.assert_array_equal(sums, [[[-1, -3, -5, -7]]])
+
+
+def test_inputs_and_outputs_say_what_they_are(rows: Any, mlp: Any) -> None:
+    assert repr(rows.inputs) == "(ids: 1x1 s64, scale: () f32)"
+    assert [state.shape for state in rows.states] == [(1, 1, 4)]
+    (x,), (out,) = mlp.inputs, mlp.outputs
+    assert (x.name, x.shape, x.dtype) == ("x", (ROWS, WIDE), DType.F32)
+    assert repr(out).startswith("out: ") and out.dtype is DType.F32
+
+
+def test_outputs_as_a_dict(mlp: Any) -> None:
+    x = np.ones((ROWS, WIDE), "f")
+    found = mlp.run_dict(x=x)
+    assert [*found] == ["out"]
+    np.testing.assert_array_equal(found["out"], mlp.run({"x": x}))
+    np.testing.assert_array_equal(mlp.session().run_dict({"x": x})["out"], found["out"])
+
+
+def test_a_run_takes_few_calls(mlp: Any) -> None:
+    """Calls of Python functions, and of functions in C, as times differ from machine to machine."""
+    x = np.ones((ROWS, WIDE), "f")
+    counts = {"call": 0, "c_call": 0}
+
+    def count(_: Any, event: str, __: Any) -> None:
+        counts[event] = counts.get(event, 0) + 1
+
+    for _ in range(20):  # the first runs are timed, to settle which launches are shared
+        mlp.run(x=x)
+    sys.setprofile(count)
+    try:
+        mlp.run(x=x)
+    finally:
+        sys.setprofile(None)
+    assert counts["call"] <= 12 and counts["c_call"] <= 10, counts
+
+
+def test_a_run_has_memory_of_its_own(mlp: Any) -> None:
+    """Results of runs do not share memory, nor do they change with the input."""
+    x = np.ones((ROWS, WIDE), "f")
+    first = mlp.run(x=x)
+    kept = first.copy()
+    second = mlp.run(x=2 * x)
+    np.testing.assert_array_equal(first, kept)
+    assert not np.shares_memory(first, second)
+
+
+def test_sessions_have_states_of_their_own(rows: Any) -> None:
+    """Each thread sums its own rows."""
+    found: dict[int, Any] = {}
+
+    def work(row: int) -> None:
+        session = rows.session()
+        for _ in range(100):
+            _, sums = session.run(ids=[[row]], scale=1).values()
+        found[row] = sums
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for row in range(4):
+        np.testing.assert_array_equal(found[row], -100 * TABLE[[[row]]])
+
+
+def test_a_session_is_reset_and_given_states(rows: Any) -> None:
+    session = rows.session()
+    session.set_states({rows.states[0].name: [[[4, 4, 4, 4]]]})
+    _, first = session.run(ids=[[0]], scale=0).values()
+    session.reset()
+    _, second = session.run(ids=[[0]], scale=0).values()
+    assert first.tolist() == [[[-4] * 4]] and second.tolist() == [[[0] * 4]]
+
+
+def test_a_session_refuses_a_second_thread(mlp: Any) -> None:
+    session, errors = mlp.session(), []
+
+    def second() -> None:
+        try:
+            session.run(x=np.ones((ROWS, WIDE), "f"))
+        except ArgumentError as error:
+            errors.append(str(error))
+
+    class Slow:
+        """Lets another thread run while its own is in the session."""
+
+        def __dlpack_device__(self) -> Any:
+            thread = threading.Thread(target=second)
+            thread.start()
+            thread.join()
+            raise BufferError("not today")
+
+        def __dlpack__(self, **_: Any) -> Any: ...
+
+    with pytest.raises(ArgumentError, match="not today"):
+        session.run(x=Slow())
+    assert errors == [
+        "main: another thread is in this session; make one for each thread with program.session()"
+    ]
+    session.run(x=np.ones((ROWS, WIDE), "f"))
+
+
+class Tensor:
+    """An array of a library that knows nothing of numpy but its memory."""
+
+    def __init__(self, data: Any, dtype: DType = DType.F32) -> None:
+        self.data, self.dtype = data, dtype
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (dlpack.HOST, 0)
+
+    def __dlpack__(self, **_: Any) -> object:
+        return lending.HostTensor(self.data, self.dtype).__dlpack__(max_version=(1, 0))
+
+
+class Subclass(Tensor):
+    """An array type of somebody who uses that library."""
+
+
+def from_dlpack(value: Any) -> Tensor:
+    read = dlpack.read(value)
+    assert isinstance(read.dtype, DType)
+    from kgen_runtime.array import lent_array
+
+    data = lent_array(
+        read.address, read.dtype, read.shape, read.strides, owner=read, read_only=False
+    )
+    return Tensor(data, read.dtype)
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("tensors")
+    vars(module).update(Tensor=Tensor, from_dlpack=from_dlpack)
+    monkeypatch.setitem(sys.modules, "tensors", module)
+    monkeypatch.setattr(Tensor, "__module__", "tensors.nested")
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("kind", [Tensor, Subclass])
+def test_an_array_of_a_library_gives_one_of_it(mlp: Any, kind: type[Tensor]) -> None:
+    x = np.random.default_rng(0).standard_normal((ROWS, WIDE)).astype("f")
+    wanted = mlp.run(x=x)
+    for found in (mlp.run(x=kind(x)), mlp.run_dict(x=kind(x))["out"], mlp.session().run(x=kind(x))):
+        assert type(found) is Tensor
+        np.testing.assert_array_equal(found.data, wanted)
+    call = mlp.prepare(x=kind(x))
+    assert type(call()) is Tensor and call() is call.out
+    np.testing.assert_array_equal(call.out.data, wanted)
+    out = np.empty_like(wanted)
+    assert mlp.prepare(x=kind(x), out=out)() is out
+
+
+def test_tensors_of_pytorch(mlp: Any) -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.randn(ROWS, WIDE)
+    found = mlp.run(x=x)
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_array_equal(found.numpy(), mlp.run(x=x.numpy()))
+    np.testing.assert_array_equal(mlp.prepare(x=x)().numpy(), found.numpy())
