@@ -7,7 +7,9 @@ import numpy as np
 from kgen.emulate.ptx.chunk import Violation
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Collective
+from kgen.emulate.ptx.exec.waiting.members import named_by, not_yet_here
 from kgen.emulate.ptx.types import Array, any_of
+from kgen.emulate.wording import numbers
 
 
 class Gathering:
@@ -16,28 +18,33 @@ class Gathering:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self.held: dict[int, Array] = {}
+        self._operations: dict[int, Collective] = {}
 
     def arrive(self, pc: int, operation: Collective, lanes: Array) -> tuple[Array, Array]:
         """Lanes come to the instruction: (all that may execute it now, those that are held)."""
-        machine = self._machine
         here = lanes | self.held.pop(pc) if pc in self.held else lanes
-        needed = machine.exists
-        if operation.members is not None:
-            named = (operation.members() >> machine.special["%laneid"]) & np.uint32(1) != 0
-            if (here & ~named).any():
-                message = "a lane that executes it is not in its member mask"
-                raise Violation("divergent-warp-instruction", message, here & ~named)
-            needed = named & machine.exists
-        if operation.spares_exited:
-            needed = needed & ~machine.exited
-        missing = self._missing(needed & ~here, operation.warps)
+        missing = self._missing(operation, here)
         held = here & missing
-        if held.any():
-            self.held[pc] = held
+        if not held.any():
+            return here, held
+        self.held[pc], self._operations[pc] = held, operation
         return here & ~missing, held
 
+    def _missing(self, operation: Collective, here: Array) -> Array:
+        """[.., W, 1 or 32]: whether a lane that is here waits for another one."""
+        machine = self._machine
+        gone = machine.exited if operation.spares_exited else ~machine.exists
+        if operation.members is not None:
+            masks = operation.members()
+            outside = here & ~named_by(masks)
+            if outside.any():
+                message = "a lane that executes it is not in its member mask"
+                raise Violation("divergent-warp-instruction", message, outside)
+            return not_yet_here(masks, here, gone)
+        return self._absent(~(gone | here), operation.warps)
+
     @staticmethod
-    def _missing(absent: Array, warps: int) -> Array:
+    def _absent(absent: Array, warps: int) -> Array:
         """[.., W, 1]: whether a lane is absent of the warps that execute together."""
         some = any_of(absent, 2)
         if warps > 1:
@@ -52,5 +59,24 @@ class Gathering:
         if not self.held:
             return None
         pc, lanes = min(self.held.items())
-        message = "lanes wait for the rest of their warp, which has exited or waits elsewhere,"
+        message = self._why(self._operations[pc], self._machine.everywhere(lanes))
         return pc, Violation("divergent-warp-instruction", message, lanes)
+
+    def _why(self, operation: Collective, lanes: Array) -> str:
+        """Say for whom the first lane that is held waits in vain."""
+        machine = self._machine
+        if operation.members is None:
+            return "lanes wait for the rest of their warp, which has exited or waits elsewhere,"
+        cta, warp, lane = np.unravel_index(int(lanes.argmax()), lanes.shape)
+        masks = machine.everywhere(operation.members())[cta, warp]
+        mask, there = int(masks[lane]), lanes[cta, warp]
+        missing = ((mask >> np.arange(len(masks))) & 1 != 0) & machine.exists[0, warp]
+        other = missing & there & (masks != mask)
+        alive = missing & ~there & ~machine.exited[cta, warp]
+        if other.any():
+            which = f"{numbers('lane', np.flatnonzero(other))}, which came with another mask"
+        elif alive.any():
+            which = f"{numbers('lane', np.flatnonzero(alive))}, which never arrive"
+        else:
+            which = f"{numbers('lane', np.flatnonzero(missing & ~there))}, which exited instead"
+        return f"the member mask {mask:#010x} of warp {warp} names {which},"

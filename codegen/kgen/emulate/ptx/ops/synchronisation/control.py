@@ -8,6 +8,7 @@ import numpy as np
 
 from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.operations import Action, Barrier, Branch, Collective, Exit, Operation
+from kgen.emulate.ptx.exec.waiting.members import groups
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand, Register
 from kgen.emulate.ptx.frontend.words import Unsupported, Words
@@ -124,11 +125,13 @@ def _warp_barrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -
     words.finish()
     machine = decoder.machine
 
+    members = decoder.source(operands[0], U32)
+
     def run(mask: Mask) -> None:
         if machine.checks:
-            machine.clocks.warp_barrier(machine.active(mask))
+            for _, lanes in groups(members(), machine.active(mask)):
+                machine.clocks.warp_barrier(lanes)
 
-    members = decoder.source(operands[0], U32)
     return Collective(action=run, members=members, spares_exited=True)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.operations import Collective
+from kgen.emulate.ptx.exec.waiting.members import bits_of
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.frontend.words import Unsupported, Words
@@ -37,8 +38,9 @@ def _match(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Colle
         same &= np.broadcast_to(lanes, shape)[..., None, :]
         bits = np.where(same, _BIT, np.uint32(0)).sum(axis=-1, dtype=np.uint32) & named
         if mode == "all":
-            whole = bits == named
-            bits = np.where(whole, named, np.uint32(0))
+            everyone = bits_of(lanes) & named
+            whole = bits == everyone
+            bits = np.where(whole, everyone, np.uint32(0))
             if agree is not None:
                 agree(whole, mask)
         target(bits, mask)

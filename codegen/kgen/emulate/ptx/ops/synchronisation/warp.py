@@ -9,13 +9,13 @@ import numpy as np
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.operations import Action, Collective
+from kgen.emulate.ptx.exec.waiting.members import bits_of, groups
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.frontend.words import Unsupported, Words
 from kgen.emulate.ptx.types import TYPES, Array
 
 _LANE = np.arange(WARP, dtype=np.int64).reshape(1, 1, WARP)
-_LANE_BIT = (np.uint32(1) << np.arange(WARP, dtype=np.uint32)).reshape(1, 1, WARP)
 _B32 = TYPES["b32"]
 #: What a lane gets from one that does not take part: not specified, so it must be seen.
 _GARBAGE = np.uint32(0xFFFFFFFF)
@@ -39,18 +39,21 @@ def _shuffle(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Col
     target = decoder.target(first, _B32)
     found = decoder.target(second, PRED) if second is not None else None
     value = decoder.source(operands[1], _B32)
-    b, c = decoder.sources(operands[2:4], U32)
+    b, c, members = decoder.sources(operands[2:5], U32)
 
     def run(mask: Mask) -> None:
         source, inside = _source_lane(mode, b().astype(np.int64), c().astype(np.int64))
         result = _gather(value(), source)
+        named = (members() >> source.astype(np.uint32)) & np.uint32(1) != 0
         if mask is not None:
-            result = np.where(_gather(mask, source), result, _GARBAGE)
+            named = named & _gather(mask, source)
+        if not named.all():
+            result = np.where(named, result, _GARBAGE)
         target(result, mask)
         if found is not None:
             found(inside, mask)
 
-    return Collective(action=run, members=decoder.source(operands[4], U32), spares_exited=True)
+    return Collective(action=run, members=members, spares_exited=True)
 
 
 def _source_lane(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
@@ -99,17 +102,10 @@ def _vote(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collec
 
     def run(mask: Mask) -> None:
         true, lanes = value(), machine.active(mask)
-        yes, no = _ballot(true, lanes) & members(), _ballot(~true, lanes) & members()
+        yes, no = bits_of(true & lanes) & members(), bits_of(~true & lanes) & members()
         target(_VOTES[mode](yes, no), mask)
 
     return Collective(action=run, members=members, spares_exited=True)
-
-
-def _ballot(true: Array, lanes: Array) -> Array:
-    """The lanes where a predicate is true, as the bits of a word."""
-    bits = np.where(true & lanes, _LANE_BIT, np.uint32(0))
-    found: Array = np.bitwise_or.reduce(bits, axis=2, keepdims=True)
-    return found
 
 
 #: From the members whose predicate is true and those whose it is not, as bits.
@@ -128,8 +124,7 @@ def _active_mask(decoder: Decoder, words: Words, operands: Sequence[Operand]) ->
     machine = decoder.machine
 
     def run(mask: Mask) -> None:
-        lanes = _whole_rows(machine.active(mask))
-        target(_ballot(lanes, lanes), mask)
+        target(bits_of(machine.active(mask)), mask)
 
     return run
 
@@ -161,17 +156,15 @@ def _reduce(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Coll
     members = decoder.source(operands[2], U32)
 
     def run(mask: Mask) -> None:
-        # A warp's lanes may form several groups, each with its own member mask.
-        for group in np.unique(members()):
-            lanes = _whole_rows(machine.active(mask) & (members() == group))
-            values = np.where(lanes, value(), filler)
+        for _, lanes in groups(members(), machine.active(mask)):
+            values = np.where(_whole_rows(lanes), value(), filler)
             target(function.reduce(values, axis=2, keepdims=True, dtype=type_.dtype), lanes)
 
     return Collective(action=run, members=members, spares_exited=True)
 
 
 def _elect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
-    """elect.sync d|p, membermask: the lowest member."""
+    """elect.sync d|p, membermask: the same member for the same mask, which one the seed decides."""
     if not words.flag("sync"):
         raise Unsupported
     words.finish()
@@ -179,14 +172,25 @@ def _elect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Colle
     target = decoder.target(first, U32)
     chosen = decoder.target(second, PRED) if second is not None else None
     members = decoder.source(operands[1], U32)
+    machine = decoder.machine
 
     def run(mask: Mask) -> None:
-        lowest = members() & (~members() + np.uint32(1))
-        target(np.bitwise_count(lowest - np.uint32(1)).astype(np.uint32), mask)
-        if chosen is not None:
-            chosen(np.asarray(lowest == _LANE_BIT), mask)
+        for named, lanes in groups(members(), machine.active(mask)):
+            rank = _ranks(machine.launch.seed, named)
+            ranked = np.where(_whole_rows(lanes), rank, WARP)
+            leader = ranked.argmin(axis=2, keepdims=True)
+            target(leader.astype(np.uint32), lanes)
+            if chosen is not None:
+                chosen(np.asarray(leader == _LANE), lanes)
 
     return Collective(action=run, members=members, spares_exited=True)
+
+
+def _ranks(seed: int, members: int) -> Array:
+    """Each lane's rank in an election of these members, [1, 1, lane]; seed 0 elects the lowest."""
+    if not seed:
+        return _LANE
+    return np.random.default_rng((seed, members)).permutation(WARP).reshape(1, 1, WARP)
 
 
 BUILDERS: dict[str, Builder] = {

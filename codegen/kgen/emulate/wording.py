@@ -1,0 +1,20 @@
+"""Pieces of the sentences in which faults and warnings are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def numbers(noun: str, values: Iterable[int]) -> str:
+    """Numbers in rising order as ranges: `lane 3`, `lanes 0 to 7, 9`."""
+    listed = [int(value) for value in values]
+    ranges: list[list[int]] = []
+    for value in listed:
+        if ranges and ranges[-1][1] == value - 1:
+            ranges[-1][1] = value
+        else:
+            ranges.append([value, value])
+    text = ", ".join(
+        str(a) if a == b else f"{a} to {b}" if b > a + 1 else f"{a}, {b}" for a, b in ranges
+    )
+    return f"{noun}{'' if len(listed) == 1 else 's'} {text}"
