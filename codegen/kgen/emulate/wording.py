@@ -18,3 +18,9 @@ def numbers(noun: str, values: Iterable[int]) -> str:
         str(a) if a == b else f"{a} to {b}" if b > a + 1 else f"{a}, {b}" for a, b in ranges
     )
     return f"{noun}{'' if len(listed) == 1 else 's'} {text}"
+
+
+def shorten(text: str, most: int = 60) -> str:
+    """A piece of a program's text that fits into a message of one line."""
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 4]} ..."

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import takewhile
 
 from kgen.emulate.ptx.frontend import operands
 from kgen.emulate.ptx.frontend.calls import ASSERTION, Function, OpenCall, parse_call
-from kgen.emulate.ptx.frontend.lexer import end_of_statement, spaced, tokens
+from kgen.emulate.ptx.frontend.lexer import end_of_statement, tokens
 from kgen.emulate.ptx.frontend.syntax import (
     Instruction,
     Integer,
     Not,
     Operand,
     Register,
-    Variable,
+    names_in,
 )
+from kgen.emulate.ptx.frontend.variables import Variables
 from kgen.emulate.ptx.types import TYPES, Type
 from kgen.emulate.report import UnknownInstruction
+from kgen.emulate.wording import shorten
 from kgen.errors import EmulationError
 
 _LABEL = re.compile(r"([A-Za-z_$%][\w$]*)\s*:(?!:)")
@@ -32,19 +35,12 @@ LINE_DIRECTIVE = re.compile(
 # These are of text with one blank between any two tokens.
 _BRACE = re.compile(r"[{}]")
 _FAMILY = re.compile(r"(\S+) < (\d+) >$")
-_VARIABLE = re.compile(
-    r"(?P<extern>\.extern )?(?:\.(?:visible|weak|common) )?"
-    r"\.(?P<space>shared|local|global|const|param) (?:\.align (?P<align>\d+) )?"
-    r"\.(?P<type>\w+) (?P<name>[\w$%]+)(?P<extents>(?: \[(?: \d+)? \])*)"
-    r"(?: = (?P<value>.*))?$"
-)
-
-
-def product(values: tuple[int, ...]) -> int:
-    product = 1
-    for value in values:
-        product *= value
-    return product
+#: What one entry point may have, so that a text of a few bytes takes neither hours nor all memory.
+_MOST_REGISTERS, _MOST_INSTRUCTIONS = 1 << 18, 1 << 20
+#: Blocks, and calls, that may be nested in each other.
+_MOST_SCOPES, _MOST_NESTED_CALLS = 200, 80
+#: Calls, those of called functions counted at every call.
+_MOST_CALLS = 10_000
 
 
 @dataclass(kw_only=True)
@@ -56,8 +52,7 @@ class Body:
     entry: str
     functions: Mapping[str, Function]
     registers: dict[str, Type] = field(default_factory=dict)
-    variables: dict[str, Variable] = field(default_factory=dict)
-    spaces: dict[str, int] = field(default_factory=dict)
+    variables: Variables = field(init=False)
     instructions: list[Instruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
@@ -67,11 +62,14 @@ class Body:
     #: The line of the character `counted`.
     line: int = 1
     counted: int = 0
-    dynamic: list[tuple[str, int]] = field(default_factory=list)
     #: The targets of brx.idx by the name of their list.
     tables: dict[str, list[str]] = field(default_factory=dict)
+    calls_read: int = 0
     #: The calls in whose place a body is being parsed.
     calls: list[OpenCall] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.variables = Variables(entry=self.entry)
 
     def parse(self, depth: int = 0) -> None:
         """Read until fewer than this many scopes are open."""
@@ -98,25 +96,35 @@ class Body:
 
     def _open_scope(self) -> None:
         """A block: names declared in it hide outer ones (PTX ISA 5.4.6)."""
+        if len(self.suffixes) > _MOST_SCOPES:
+            raise EmulationError(
+                f"{self.entry}: blocks are nested more than {_MOST_SCOPES} deep, the emulator's "
+                "limit; take some of the braces away"
+            )
         self.position += 1
         self.scopes_opened += 1
         scope: dict[str, str] = {}
-        depth, start = 1, self.position
         #: What is in the block but in none within it.
-        own = []
-        for brace in _BRACE.finditer(self.text, start):
-            if depth == 1:
-                own.append(self.text[start : brace.start()])
-            depth += 1 if brace[0] == "{" else -1
-            if depth == 0:
-                break
-            if depth == 1:
-                own.append("}")
-                start = brace.end()
+        own, start, end = [], self.position, self._closing.get(self.position - 1, len(self.text))
+        while (inner := self.text.find("{", start, end)) >= 0:
+            own.append(self.text[start:inner])
+            start = self._closing.get(inner, end)
+        own.append(self.text[start:end])
         for label in re.findall(r"(?:^|[;{}\n])\s*([A-Za-z_$][\w$]*)\s*:(?!:)", "".join(own)):
             scope[label] = f"{label}#{self.scopes_opened}"
         self.scopes.append(scope)
         self.suffixes.append(f"#{self.scopes_opened}")
+
+    @cached_property
+    def _closing(self) -> Mapping[int, int]:
+        """Where the brace is that closes each one that opens."""
+        found, opened = {}, []
+        for brace in _BRACE.finditer(self.text):
+            if brace[0] == "{":
+                opened.append(brace.start())
+            elif opened:
+                found[opened.pop()] = brace.start()
+        return found
 
     def _resolve(self, name: str) -> str:
         for scope in reversed(self.scopes):
@@ -141,8 +149,9 @@ class Body:
             self._branch_targets(found[1:])
         elif found[0].startswith("."):
             if not self.declare_variable(text):
-                statement = " ".join(text.split())
-                raise EmulationError(f"{self.entry}, line {self.line}: cannot read `{statement}`")
+                raise EmulationError(
+                    f"{self.entry}, line {self.line}: cannot read `{shorten(text)}`"
+                )
         else:
             self._instruction(found, self.line, " ".join(text.split()))
 
@@ -152,55 +161,35 @@ class Body:
         if type_ is None:
             raise EmulationError(f"{self.entry}, line {self.line}: no registers of type {kind}")
         for name in (part.strip() for part in " ".join(declaration[1:]).split(",")):
-            family = _FAMILY.match(name)
-            for member in [f"{family[1]}{i}" for i in range(int(family[2]))] if family else [name]:
+            for member in self._members(name):
                 unique = member + self.suffixes[-1]
                 self.scopes[-1][member] = unique
                 self.registers[unique] = type_
 
+    def _members(self, name: str) -> list[str]:
+        """The registers that a name declares: `%r<3>` stands for %r0, %r1 and %r2."""
+        family = _FAMILY.match(name)
+        digits = family[2] if family else "1"
+        left = _MOST_REGISTERS - len(self.registers)
+        if len(digits) > len(str(_MOST_REGISTERS)) or int(digits) > left:
+            raise EmulationError(
+                f"{self.entry}, line {self.line}: .reg {shorten(name)} makes more registers than "
+                f"the emulator's limit of {_MOST_REGISTERS} in one entry point; declare as many as "
+                "it uses"
+            )
+        return [f"{family[1]}{i}" for i in range(int(digits))] if family else [name]
+
     def declare_variable(self, statement: str) -> bool:
-        """Place a variable; False if the statement does not declare one."""
-        found = _VARIABLE.match(spaced(statement))
-        if found is None or found["type"] not in TYPES:
-            return False
-        size = TYPES[found["type"]].size
-        align = int(found["align"] or size)
-        if found["extern"] and found["space"] == "shared":
-            self.dynamic.append((found["name"], align))
-            return True
-        count = product(tuple(int(n) for n in re.findall(r"\d+", found["extents"])))
-        # The parameters of a call are memory of the thread (PTX ISA 5.1.6.4).
-        space = "local" if found["space"] == "param" else found["space"]
-        name = self._place(space, found["name"], size * count, align)
-        if found["value"]:
-            self._initialise(name, TYPES[found["type"]], found["value"])
-        return True
+        """Declare a variable in the present scope; False if the statement does not declare one."""
+        names = self.variables.declare(statement, self.suffixes[-1])
+        if names is not None:
+            name, unique = names
+            self.scopes[-1][name] = unique
+        return names is not None
 
-    def _place(self, space: str, name: str, size: int, align: int) -> str:
-        """The unique name of a new variable of the present scope."""
-        offset = -(-self.spaces.get(space, 0) // align) * align
-        self.spaces[space] = offset + size
-        unique = name + self.suffixes[-1]
-        self.scopes[-1][name] = unique
-        self.variables[unique] = Variable(space=space, offset=offset, size=size)
-        return unique
-
-    def _initialise(self, name: str, type_: Type, value: str) -> None:
-        items = operands.split(value.replace(" ", "").strip("<>"))
-        try:
-            data = b"".join(operands.initial_bytes(item, type_) for item in items)
-        except ValueError as error:
-            raise EmulationError(f"the initial value of {name}: {error}") from None
-        at = self.variables[name]
-        self.variables[name] = replace(at, data=data.ljust(at.size, b"\0"))
-
-    def place_dynamic(self) -> int:
-        """The offset of dynamic shared memory: behind the static variables, all at one place."""
-        align = max((align for _, align in self.dynamic), default=1)
-        start = -(-self.spaces.get("shared", 0) // align) * align
-        for name, _ in self.dynamic:
-            self.variables[name] = Variable(space="shared", offset=start, size=0)
-        return start
+    def named(self) -> frozenset[str]:
+        """All that the instructions name."""
+        return frozenset(name for i in self.instructions for name in names_in(i.operands))
 
     def _instruction(self, found: list[str], line: int, statement: str) -> None:
         guard: Register | Not | None = None
@@ -235,6 +224,11 @@ class Body:
         line: int,
         text: str,
     ) -> None:
+        if len(self.instructions) >= _MOST_INSTRUCTIONS:
+            raise EmulationError(
+                f"{self.entry}, line {line}: more than {_MOST_INSTRUCTIONS} instructions, the "
+                "emulator's limit (a called function counts at every call); make it smaller"
+            )
         self.instructions.append(
             Instruction(words=words, operands=parsed, guard=guard, line=line, text=text)
         )
@@ -274,6 +268,12 @@ class Body:
             raise UnknownInstruction(self.entry, statement, line)
         if any(open_.name == call.name for open_ in self.calls):
             raise EmulationError(f"{self.entry}, line {line}: {call.name} calls itself")
+        self.calls_read += 1
+        if len(self.calls) >= _MOST_NESTED_CALLS or self.calls_read > _MOST_CALLS:
+            raise EmulationError(
+                f"{self.entry}, line {line}: more calls than the emulator's limit of {_MOST_CALLS} "
+                f"that are nested up to {_MOST_NESTED_CALLS} deep; inline some of them"
+            )
         end = f"{call.name}#end{len(self.instructions)}"
         if guard is not None:
             skip = guard.register if isinstance(guard, Not) else Not(register=guard)

@@ -19,6 +19,7 @@ from kgen.emulate.ptx.frontend.syntax import (
     Vector,
 )
 from kgen.emulate.ptx.types import Type
+from kgen.emulate.wording import shorten
 
 #: Gives a name of the source its unique name in the current scope.
 Resolve = Callable[[str], str]
@@ -64,20 +65,23 @@ def initial_bytes(text: str, type_: Type) -> bytes:
     """A constant as the bytes of a variable's element. Raises ValueError if it is none."""
     value = _scalar(text, lambda name: name)
     if isinstance(value, Register):
-        raise ValueError(f"`{text}` is not a number")
+        raise ValueError(f"`{shorten(text)}` is not a number")
     if isinstance(value, Integer):
         if type_.dtype.kind == "f":
-            raise ValueError(f"`{text}` is an integer in a variable of .{type_.name}")
+            raise ValueError(f"`{shorten(text)}` is an integer in a variable of .{type_.name}")
         return (value.value & ((1 << type_.bits) - 1)).to_bytes(type_.size, "little")
     if type_.size < 4:
-        raise ValueError(f"`{text}` is too wide for .{type_.name}")
+        raise ValueError(f"`{shorten(text)}` is too wide for .{type_.name}")
     return np.array(value.value, f"f{type_.size}").tobytes()
 
 
 def operand(text: str, resolve: Resolve) -> Operand:
     """One operand. Raises ValueError if it is none of PTX's forms."""
     if text.startswith("{") and text.endswith("}"):
-        return Vector(elements=tuple(operand(item, resolve) for item in split(text[1:-1])))
+        items = split(text[1:-1])
+        if any(item.startswith("{") for item in items):
+            raise ValueError("a vector in a vector is not an operand")
+        return Vector(elements=tuple(operand(item, resolve) for item in items))
     if text.startswith("[") and text.endswith("]"):
         return _address(text[1:-1].strip(), resolve)
     if text.startswith("!"):
@@ -107,7 +111,7 @@ def _scalar(text: str, resolve: Resolve) -> Register | Integer | Float:
 
 def _register(text: str, resolve: Resolve) -> Register:
     if not _NAME.match(text):
-        raise ValueError(f"`{text}` is not an operand")
+        raise ValueError(f"`{shorten(text)}` is not an operand")
     return Register(name=resolve(text))
 
 
@@ -116,7 +120,7 @@ def _address(text: str, resolve: Resolve) -> Address:
     if len(parts) == 2:
         tensor, coordinates = _address(parts[0], resolve), operand(parts[1], resolve)
         if not isinstance(coordinates, Vector):
-            raise ValueError(f"`{text}` is not an address")
+            raise ValueError(f"`{shorten(text)}` is not an address")
         return Address(base=tensor.base, offset=tensor.offset, coordinates=coordinates.elements)
     offset = 0
     moved = _OFFSET.match(text)
@@ -125,5 +129,5 @@ def _address(text: str, resolve: Resolve) -> Address:
         offset = -offset if moved[2] == "-" else offset
     base = _scalar(text.strip(), resolve)
     if isinstance(base, Float):
-        raise ValueError(f"`{text}` is not an address")
+        raise ValueError(f"`{shorten(text)}` is not an address")
     return Address(base=base, offset=offset)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from kgen.emulate.ptx.frontend.body import LINE_DIRECTIVE, Body, product
+from kgen.emulate.ptx.frontend.body import LINE_DIRECTIVE, Body
 from kgen.emulate.ptx.frontend.calls import functions
 from kgen.emulate.ptx.frontend.lexer import spaced, without_comments
 from kgen.emulate.ptx.frontend.syntax import Kernel, Parameter
@@ -22,8 +23,10 @@ _MODULE_DIRECTIVE = re.compile(
 )
 _DIMENSIONS = re.compile(r"\.(reqntid|maxntid|reqnctapercluster)\s+(\d+(?:\s*,\s*\d+)*)")
 _TARGET = re.compile(r"\.target\s+(sm_\w+)")
-#: Module text that holds no variables: function bodies, which have inner braces at most two deep.
-_BODY = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}")
+#: What ends or interrupts a statement of a module.
+_BREAK = re.compile(r'"[^"\n]*"|[{};]')
+#: Bytes of parameters: the most since PTX ISA 8.1.
+_MOST_PARAMETERS = 32764
 
 
 @lru_cache(maxsize=8)
@@ -42,6 +45,7 @@ def parse(source: str, entry: str) -> Kernel:
     for statement in _module_statements(text):
         body.declare_variable(statement)
     body.parse()
+    layout = body.variables.lay_out(body.named())
     dimensions = dict(_DIMENSIONS.findall(found[3]))
     required, cluster = dimensions.get("reqntid"), dimensions.get("reqnctapercluster")
     most = dimensions.get("maxntid")
@@ -51,13 +55,13 @@ def parse(source: str, entry: str) -> Kernel:
         target=target[1] if target else "",
         parameters=tuple(_parameters(found[2] or "")),
         registers=body.registers,
-        variables=body.variables,
-        spaces=body.spaces,
-        dynamic_shared=body.place_dynamic(),
+        variables=layout.variables,
+        spaces=layout.spaces,
+        dynamic_shared=layout.dynamic_shared,
         instructions=tuple(body.instructions),
         labels=body.labels,
         required_block=_extents(required) if required else None,
-        max_threads=product(_extents(most)) if most else None,
+        max_threads=math.prod(_extents(most)) if most else None,
         required_cluster=_extents(cluster) if cluster else None,
     )
     return replace(kernel, written=written(kernel))
@@ -68,12 +72,24 @@ def _extents(text: str) -> tuple[int, ...]:
 
 
 def _module_statements(text: str) -> Iterator[str]:
-    """Statements outside functions, without initialisers' braces being taken for bodies."""
-    outside = _MODULE_DIRECTIVE.sub("", _ENTRY.sub("{", text))
-    outside = re.sub(r"\.func\b[^{;]*\{", "{", outside)
-    outside = re.sub(r"=\s*\{([^{}]*)\}", r"= <\1>", outside)
-    for statement in _BODY.sub(";", outside).split(";"):
-        yield statement.strip()
+    """Statements outside functions, initialisers in braces included."""
+    text = _MODULE_DIRECTIVE.sub("", text)
+    statement, start, depth, initialiser = "", 0, 0, False
+    for found in _BREAK.finditer(text):
+        if found[0] == "{":
+            depth += 1
+            if depth == 1:
+                statement += text[start : found.start()]
+                initialiser, start = statement.rstrip().endswith("="), found.start()
+        elif found[0] == "}":
+            depth -= 1
+            if depth == 0:
+                # Without an initialiser it is a function's body, and the statement its head.
+                statement = statement + text[start : found.end()] if initialiser else ""
+                start = found.end()
+        elif found[0] == ";" and depth == 0:
+            yield (statement + text[start : found.start()]).strip()
+            statement, start = "", found.end()
 
 
 def _parameters(text: str) -> Iterator[Parameter]:
@@ -85,10 +101,20 @@ def _parameters(text: str) -> Iterator[Parameter]:
         kinds = [word[1:] for word in words if word[1:] in TYPES]
         if found is None or not kinds:
             raise EmulationError(f"cannot read the parameter `{declaration}`")
-        size = TYPES[kinds[0]].size
+        name, size = found[1], TYPES[kinds[0]].size
         # In `.param .u64 .ptr .global .align 16` the alignment is the pointee's.
         aligns = re.findall(r"\.align\s+(\d+)", declaration) if ".ptr" not in words else []
-        align = int(aligns[0]) if aligns else size
+        align = _small(aligns[0]) if aligns else size
         offset = -(-end // align) * align
-        end = offset + size * int(found[2] or 1)
-        yield Parameter(name=found[1], offset=offset, size=end - offset)
+        end = offset + size * _small(found[2] or "1")
+        if end > _MOST_PARAMETERS:
+            raise EmulationError(
+                f"the parameters up to {name} take more than {_MOST_PARAMETERS} bytes, the limit "
+                "of PTX; pass a pointer to the data"
+            )
+        yield Parameter(name=name, offset=offset, size=end - offset)
+
+
+def _small(digits: str) -> int:
+    """A number from 1 on; one that is beyond every limit of parameters counts as such."""
+    return max(1, int(digits)) if len(digits) < 10 else 10**9

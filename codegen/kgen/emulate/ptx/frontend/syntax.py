@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 
 from kgen.emulate.ptx.types import Type
 from kgen_runtime.values import frozen
@@ -112,8 +111,9 @@ class Kernel:
     """One entry point.
 
     `registers` gives each declared register its type, `labels` the index of an instruction,
-    `spaces` the bytes that the variables of each state space take. The extern shared variables
-    all start at `dynamic_shared`, behind the static ones. `required_block` is .reqntid,
+    `variables` those that it names, `spaces` the bytes that they take in each state space. The
+    extern shared variables all start at `dynamic_shared`, behind the static ones. `required_block`
+    is .reqntid,
     `required_cluster` .reqnctapercluster. `target` is what the module is for, "" if it says not.
     `written` are the parameters and variables that it may write, see :mod:`written`.
     """
@@ -132,10 +132,7 @@ class Kernel:
     required_cluster: tuple[int, ...] | None = None
     written: frozenset[str] = frozenset()
 
-    @cached_property
+    @property
     def static_shared(self) -> int:
-        """Bytes of the shared variables that the kernel names; others of the module's are left out
-        when it is assembled."""
-        named = {name for ins in self.instructions for name in names_in(ins.operands)}
-        used = (self.variables[name] for name in named & self.variables.keys())
-        return sum(variable.size for variable in used if variable.space == "shared")
+        """Bytes of the static shared variables that the kernel names."""
+        return sum(v.size for v in self.variables.values() if v.space == "shared")

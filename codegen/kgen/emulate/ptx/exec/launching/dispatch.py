@@ -12,13 +12,18 @@ _THREADS_TOGETHER = 1 << 18
 _STRONG = frozenset(["volatile", "relaxed", "acquire"])
 #: Bytes of shared memory, with what the checks keep of it, that a chunk of CTAs may take.
 _SHARED_BYTES = 1 << 29
+#: Bytes of local memory that a chunk of CTAs may take.
+_LOCAL_BYTES = 1 << 30
 
 
 def ctas_at_once(machine: Machine) -> int:
     """How many CTAs make a chunk: whole clusters, at least one."""
     launch, cluster = machine.launch, machine.cluster
     kept = 8 * (1 + launch.warps * cluster) // machine.granule + 2
-    by_memory = _SHARED_BYTES // max(1, launch.shared_bytes * kept)
+    local = machine.kernel.spaces.get("local", 0) * 32 * launch.warps
+    by_memory = min(
+        _SHARED_BYTES // max(1, launch.shared_bytes * kept), _LOCAL_BYTES // max(1, local)
+    )
     threads = _THREADS_TOGETHER if _waits_for_others(machine.kernel) else _THREADS
     most = min(threads // (32 * launch.warps), by_memory)
     return max(1, most // cluster) * cluster
