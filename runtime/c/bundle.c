@@ -67,16 +67,25 @@ static kgen_status check_size(const stored_file *of, uint64_t nbytes)
                      of->file, (unsigned long long)nbytes, (long long)of->nbytes);
 }
 
-static kgen_status check_digest(const stored_file *of, const void *data, uint64_t nbytes)
+static kgen_status damaged(const stored_file *of)
+{
+    return kgen_fail(KGEN_ERROR_INTEGRITY,
+                     "%.120s is missing or damaged; build or copy the bundle again", of->file);
+}
+
+/* A file's digest, and its checksum where it is in the archive. */
+static kgen_status check_digest(const kgen_bundle *in, const stored_file *of, const void *data,
+                                uint64_t nbytes)
 {
     char digest[65];
     kgen_sha256(data, (size_t)nbytes, digest);
-    if (strcmp(digest, of->sha256) == 0)
-        return KGEN_OK;
-    return kgen_fail(KGEN_ERROR_INTEGRITY,
-                     "%.120s has sha256 %.12s..., the manifest says %.12s...; it was changed after "
-                     "it was built; build or copy the bundle again",
-                     of->file, digest, of->sha256);
+    if (strcmp(digest, of->sha256) != 0)
+        return kgen_fail(KGEN_ERROR_INTEGRITY,
+                         "%.120s has sha256 %.12s..., the manifest says %.12s...; it was changed "
+                         "after it was built; build or copy the bundle again",
+                         of->file, digest, of->sha256);
+    const zip_entry *entry = kgen_zip_find(&in->archive, of->file);
+    return entry == NULL || kgen_zip_crc_is_right(entry) ? KGEN_OK : damaged(of);
 }
 
 /* A file's bytes as they lie in the archive, of the size that the manifest says. */
@@ -84,10 +93,9 @@ static kgen_status find_file(const kgen_bundle *in, const stored_file *of,
                              const unsigned char **data)
 {
     const zip_entry *entry = kgen_zip_find(&in->archive, of->file);
-    *data = entry == NULL ? NULL : kgen_zip_data(&in->archive, entry);
-    if (*data == NULL)
-        return kgen_fail(KGEN_ERROR_INTEGRITY,
-                         "%.120s is missing or damaged; build or copy the bundle again", of->file);
+    if (entry == NULL)
+        return damaged(of);
+    *data = entry->data;
     return check_size(of, entry->nbytes);
 }
 
@@ -115,7 +123,7 @@ static kgen_status load_constants(kgen_bundle *of, kgen_kernel *kernel)
             continue;
         kgen_status status = find_file(of, file, &data);
         if (status == KGEN_OK)
-            status = check_digest(file, data, (uint64_t)file->nbytes);
+            status = check_digest(of, file, data, (uint64_t)file->nbytes);
         if (status == KGEN_OK)
             status = settle_bytes(of, &data, (uint64_t)file->nbytes);
         if (status != KGEN_OK)
@@ -157,7 +165,7 @@ static kgen_status load_weight(kgen_bundle *of, weight *one, bool verify)
     kgen_status status =
         is_inside ? find_file(of, &one->file, &data) : find_beside(of, &one->file, &data);
     if (status == KGEN_OK && verify)
-        status = check_digest(&one->file, data, (uint64_t)one->file.nbytes);
+        status = check_digest(of, &one->file, data, (uint64_t)one->file.nbytes);
     if (status == KGEN_OK)
         status = settle_bytes(of, &data, (uint64_t)one->file.nbytes);
     one->data = status == KGEN_OK ? data : NULL;
@@ -221,7 +229,7 @@ static kgen_status load_object(kgen_bundle *of, const artifact *code, object *in
     if (into->data == NULL)
         return kgen_no_memory(into->nbytes);
     memcpy(into->data, data, into->nbytes);
-    status = check_digest(&code->file, into->data, into->nbytes);
+    status = check_digest(of, &code->file, into->data, into->nbytes);
     return status == KGEN_OK ? kgen_object_size(into, &into->size) : status;
 }
 
@@ -316,16 +324,40 @@ static kgen_status load_code(kgen_bundle *of)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
+static void name_file(kgen_bundle *in, const char *file)
+{
+    zip_entry *entry = kgen_zip_find(&in->archive, file);
+    if (entry != NULL)
+        entry->is_named = true;
+}
+
+/* Refuse a file of the archive that the manifest does not name. */
+static kgen_status check_names(kgen_bundle *of)
+{
+    name_file(of, MANIFEST);
+    for (size_t i = 0; i < of->all.num_kernels; i++) {
+        const kgen_kernel *kernel = &of->all.kernels[i];
+        for (size_t a = 0; a < kernel->num_artifacts; a++)
+            name_file(of, kernel->artifacts[a].file.file);
+        for (size_t c = 0; c < kernel->num_constants; c++)
+            name_file(of, kernel->constants[c].file.file);
+    }
+    for (size_t i = 0; i < of->all.num_programs; i++)
+        for (size_t w = 0; w < of->all.programs[i].num_weights; w++)
+            name_file(of, of->all.programs[i].weights[w].file.file);
+    return kgen_zip_check_names(&of->archive);
+}
+
 static kgen_status read_manifest(kgen_bundle *of)
 {
     const json *data;
     const zip_entry *entry = kgen_zip_find(&of->archive, MANIFEST);
     if (entry != NULL && entry->nbytes > MAX_MANIFEST)
         return kgen_fail(KGEN_ERROR_BUNDLE, "%s has more than %d bytes", MANIFEST, MAX_MANIFEST);
-    if (entry == NULL || !kgen_zip_crc_is_right(&of->archive, entry))
+    if (entry == NULL || !kgen_zip_crc_is_right(entry))
         return kgen_fail(KGEN_ERROR_BUNDLE,
                          "not a kgen bundle, or not all of one; make one with kgen build -o");
-    kgen_status status = kgen_json_parse((const char *)kgen_zip_data(&of->archive, entry),
+    kgen_status status = kgen_json_parse((const char *)entry->data,
                                          (size_t)entry->nbytes, &of->memory, &data);
     if (status == KGEN_OK)
         status = kgen_manifest_read(&of->all, data, &of->memory);
@@ -338,7 +370,7 @@ static kgen_status read_manifest(kgen_bundle *of)
         of->all.programs[i].bundle = of;
         status = kgen_check_program(&of->all.programs[i], &of->all, &of->memory);
     }
-    return status;
+    return status == KGEN_OK ? check_names(of) : status;
 }
 
 static kgen_status load(kgen_bundle *of, const void *data, uint64_t nbytes, bool verify)

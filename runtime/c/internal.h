@@ -98,19 +98,21 @@ struct json {
     } as;
 };
 
-/* Whole numbers are those of 64 bits, texts are UTF-8 without control characters. */
+/* Names in an object are distinct, whole numbers have 64 bits, others are finite in f64, texts are
+ * UTF-8 without control characters. */
 kgen_status kgen_json_parse(const char *text, size_t nbytes, arena *memory, const json **value);
 
-/* The last member of this name, as the last one counts; NULL if there is none. */
+/* The member of this name; NULL if there is none. */
 const json *kgen_json_member(const json *object, const char *name);
 
 /* ---- the archive (zip.c) --------------------------------------------------------------------- */
 
 typedef struct zip_entry {
     const char *name;
-    uint64_t header; /* where its own header starts */
+    const unsigned char *data; /* all of its bytes are in the archive */
     uint64_t nbytes;
     uint32_t crc;
+    bool is_named; /* in the manifest */
 } zip_entry;
 
 typedef struct zip {
@@ -121,10 +123,10 @@ typedef struct zip {
 } zip;
 
 kgen_status kgen_zip_open(zip *archive, const void *data, uint64_t nbytes, arena *memory);
-const zip_entry *kgen_zip_find(const zip *archive, const char *name); /* NULL: there is none */
-/* Where a file's bytes start, all of which are in the archive; NULL for a damaged header. */
-const unsigned char *kgen_zip_data(const zip *archive, const zip_entry *entry);
-bool kgen_zip_crc_is_right(const zip *archive, const zip_entry *entry);
+zip_entry *kgen_zip_find(const zip *archive, const char *name); /* NULL: there is none */
+/* Refuses a file that the manifest does not name. */
+kgen_status kgen_zip_check_names(const zip *archive);
+bool kgen_zip_crc_is_right(const zip_entry *entry);
 
 /* ---- the manifest (manifest.c) --------------------------------------------------------------- */
 

@@ -1,10 +1,16 @@
-/* A reader of JSON (RFC 8259): a tree of values, with limits on all that a text may ask for. */
+/* A reader of JSON (RFC 8259) of one strict form, which kgen_runtime/schema/json_text.py reads as
+ * well: a tree of values, with limits on all that a text may ask for. */
 #include "internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Lists and objects in one another, and characters of a number. */
-enum { MAX_DEPTH = 32, MAX_DIGITS = 64, MAX_EXPONENT = 308 };
+enum { MAX_DEPTH = 32, MAX_NUMBER = 32 };
+/* The first digits of 2^1024 - 2^970, of which there are 309: what is as large rounds to infinity.
+ * No number has as many digits as stand here, so that none equals it. */
+static const char FIRST_INFINITE[] = "179769313486231580793728971405303415079934";
+enum { MAX_EXPONENT = 308 }; /* that of its first digit */
 
 typedef struct reader {
     const char *start, *at, *end;
@@ -68,6 +74,42 @@ static bool whole(const char *digits, const char *end, bool negative, int64_t *v
     return true;
 }
 
+/* Whether a number, whose parts are checked, is finite in f64. */
+static bool is_finite(const char *at, const char *end)
+{
+    char digits[MAX_NUMBER];
+    size_t count = 0;
+    /* Power of ten of the first digit that is not 0, from where the point is. */
+    int64_t power = 0, exponent = 0;
+    bool is_behind = false; /* the point */
+    for (; at < end && *at != 'e' && *at != 'E'; at++) {
+        if (!is_digit(*at)) {
+            is_behind = is_behind || *at == '.';
+            continue;
+        }
+        if (count > 0 || *at != '0')
+            digits[count++] = *at;
+        if (is_behind)
+            power -= count == 0 || (count == 1 && *at != '0');
+        else
+            power += count > 1;
+    }
+    if (count == 0)
+        return true;
+    if (at < end) {
+        bool negative = at[1] == '-';
+        const char *first = at + 1 + (at[1] == '-' || at[1] == '+');
+        if (!whole(first, end, negative, &exponent))
+            exponent = negative ? -(1 << 20) : 1 << 20;
+    }
+    int64_t order;
+    if (__builtin_add_overflow(power, exponent, &order))
+        order = exponent;
+    if (order != MAX_EXPONENT)
+        return order < MAX_EXPONENT;
+    return memcmp(digits, FIRST_INFINITE, count) <= 0;
+}
+
 static kgen_status read_number(reader *from, json *into)
 {
     const char *start = from->at;
@@ -87,17 +129,15 @@ static kgen_status read_number(reader *from, json *into)
         from->at++;
         if (!skip_word(from, "+"))
             skip_word(from, "-");
-        const char *exponent = from->at;
-        int64_t value;
         if (!skip_digits(from))
             return refused(from, "no digit");
-        if (!whole(exponent, from->at, false, &value) || value > MAX_EXPONENT)
-            return refused(from, "a number out of range");
     }
-    if (from->at - start > MAX_DIGITS)
-        return refused(from, "a number of too many digits");
     if (into->kind == JSON_INT && !whole(digits, end, negative, &into->as.integer))
         return refused(from, "a number of more than 64 bits");
+    if (from->at - start > MAX_NUMBER)
+        return refused(from, "a number of more than 32 characters");
+    if (into->kind == JSON_FLOAT && !is_finite(start, from->at))
+        return refused(from, "a number beyond f64");
     return KGEN_OK;
 }
 
@@ -118,6 +158,13 @@ static int character_bytes(const unsigned char *at, const unsigned char *end, ui
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     bool surrogate = 0xd800 <= *code && *code < 0xe000;
     return *code < least[count] || *code > 0x10ffff || surrogate ? 0 : count;
+}
+
+/* Control characters, and those that end a line or turn its direction on a terminal. */
+static bool is_control(uint32_t code)
+{
+    return code < ' ' || (0x7f <= code && code < 0xa0) || (0x2028 <= code && code <= 0x202e) ||
+           (0x2066 <= code && code <= 0x2069);
 }
 
 static char *put_character(char *to, uint32_t code)
@@ -204,7 +251,7 @@ static kgen_status read_text(reader *from, const char **text)
                 return refused(from, "a text that is not UTF-8");
             from->at += count;
         }
-        if (code < ' ' || (0x7f <= code && code < 0xa0))
+        if (is_control(code))
             return refused(from, "a text that cannot be printed");
         to = put_character(to, code);
     }
@@ -228,6 +275,29 @@ static kgen_status read_member(reader *from, int depth, json *into)
     return read_value(from, depth, into);
 }
 
+/* Refuse a name that is twice in an object, whose members these are. */
+static kgen_status check_names(const reader *from, const json *object)
+{
+    if (object->count < 2)
+        return KGEN_OK;
+    const char **names = calloc(object->count, sizeof *names);
+    if (names == NULL)
+        return kgen_no_memory(object->count * sizeof *names);
+    size_t count = 0;
+    for (const json *one = object->as.first; one != NULL; one = one->next)
+        names[count++] = one->name;
+    qsort(names, count, sizeof *names, kgen_by_text);
+    kgen_status status = KGEN_OK;
+    for (size_t i = 1; i < count && status == KGEN_OK; i++)
+        if (strcmp(names[i - 1], names[i]) == 0)
+            status = kgen_fail(KGEN_ERROR_BUNDLE,
+                               "manifest.json is not JSON: '%.60s' is twice in one object, which "
+                               "ends at byte %zu",
+                               names[i], (size_t)(from->at - from->start));
+    free(names);
+    return status;
+}
+
 static kgen_status read_several(reader *from, int depth, json *into, const char *close)
 {
     if (depth == MAX_DEPTH)
@@ -248,7 +318,9 @@ static kgen_status read_several(reader *from, int depth, json *into, const char 
         into->count++;
         skip_blanks(from);
     } while (skip_word(from, ","));
-    return skip_word(from, close) ? KGEN_OK : refused(from, "no comma and no end");
+    if (!skip_word(from, close))
+        return refused(from, "no comma and no end");
+    return into->kind == JSON_OBJECT ? check_names(from, into) : KGEN_OK;
 }
 
 static kgen_status read_value(reader *from, int depth, json *into)
@@ -296,10 +368,9 @@ kgen_status kgen_json_parse(const char *text, size_t nbytes, arena *memory, cons
 
 const json *kgen_json_member(const json *object, const char *name)
 {
-    const json *found = NULL;
     if (object->kind == JSON_OBJECT)
         for (const json *one = object->as.first; one != NULL; one = one->next)
             if (strcmp(one->name, name) == 0)
-                found = one;
-    return found;
+                return one;
+    return NULL;
 }

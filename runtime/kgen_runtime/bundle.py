@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kgen_runtime.archive import DAMAGE, Archive, Source, map_file
+from kgen_runtime.archive import DAMAGE, Archive, Source, map_file, open_plain
 from kgen_runtime.digests import Digests
 from kgen_runtime.errors import BundleError, IntegrityError, OutOfMemory
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor
+from kgen_runtime.schema.json_text import parse
 from kgen_runtime.schema.manifest_json import from_json
 from kgen_runtime.schema.program import Weight
 
@@ -38,6 +39,7 @@ class BundleFile:
         self._digests = Digests()
         try:
             self.manifest: Manifest = self._manifest()
+            self._archive.check_names({MANIFEST, *_files(self.manifest)})
         except BaseException:
             self.close()
             raise
@@ -53,11 +55,9 @@ class BundleFile:
         if too_large:
             raise BundleError(f"{self.name}: {MANIFEST} has more than {MAX_MANIFEST} bytes")
         try:
-            return from_json(json.loads(text))
+            return from_json(parse(text))
         except BundleError as error:
             raise type(error)(f"{self.name}: {error}") from None
-        except (ValueError, RecursionError):
-            raise BundleError(f"{self.name}: {MANIFEST} is not JSON; build it again") from None
 
     def __enter__(self) -> BundleFile:
         return self
@@ -73,10 +73,7 @@ class BundleFile:
         try:
             data = self._archive.read(artifact.file)
         except (*DAMAGE, OSError):
-            raise IntegrityError(
-                f"{self.name}: {artifact.file} is missing or damaged; "
-                "build or copy the bundle again"
-            ) from None
+            raise self._damaged(artifact.file) from None
         self._check_size(artifact, len(data))
         self._check_digest(artifact, data)
         return data
@@ -105,8 +102,15 @@ class BundleFile:
         return data
 
     def check_weight(self, weight: Weight) -> None:
-        """Raises IntegrityError unless a weight's bytes have its digest; it reads all of them."""
-        self._check_digest(weight, self.weight(weight).data)
+        """Raises IntegrityError unless a weight's bytes have its digest, and its checksum in the
+        archive; it reads all of them."""
+        data = self.weight(weight).data
+        self._check_digest(weight, data)
+        if self._archive.has(weight.file):
+            try:
+                self._archive.check(weight.file, data)
+            except DAMAGE:
+                raise self._damaged(weight.file) from None
 
     def _beside(self, file: str) -> HostBytes:
         import numpy as np
@@ -114,10 +118,15 @@ class BundleFile:
         folder = self._archive.folder
         if folder is None:
             raise KeyError(file)
-        with open(f"{folder}{os.sep}{file}", "rb") as opened:  # noqa: PTH123
+        with open_plain(f"{folder}{os.sep}{file}") as opened:
             if os.fstat(opened.fileno()).st_size == 0:  # which no system maps
                 return np.empty(0, np.uint8)
             return np.frombuffer(map_file(opened), np.uint8)
+
+    def _damaged(self, file: str) -> IntegrityError:
+        return IntegrityError(
+            f"{self.name}: {file} is missing or damaged; build or copy the bundle again"
+        )
 
     def _check_size(self, entry: Stored, size: int) -> None:
         if size != entry.nbytes:
@@ -147,3 +156,11 @@ class BundleFile:
                         f"{self.name}: {artifact.file} is no text; build the bundle again"
                     ) from None
         raise BundleError(f"{self.name}: {kernel.name} carries no source text")
+
+
+def _files(manifest: Manifest) -> Iterator[str]:
+    """Every file that a manifest names."""
+    for kernel in manifest.kernels:
+        yield from (part.file for part in kernel.files)
+    for program in manifest.programs:
+        yield from (weight.file for weight in program.weights)

@@ -18,6 +18,7 @@ from typing import Any, Literal, NoReturn
 
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import BundleError
+from kgen_runtime.schema.json_text import is_plain
 from kgen_runtime.values import fields_of, is_frozen
 
 Reader = Callable[[Any], Any]
@@ -188,7 +189,7 @@ def _check_leaves(data: Any, depth: int) -> None:
 def _text(data: Any) -> Any:
     if type(data) is not str:
         _unexpected("str", data)
-    if not data.isprintable():
+    if not is_plain(data):
         raise _out_of_range(data)
     return data
 

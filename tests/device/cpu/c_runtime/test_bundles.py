@@ -13,7 +13,6 @@ import struct
 import subprocess
 import sys
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from tests.device.cpu.c_runtime.test_kernels import SPLIT
 from tests.programs import mlp_bundle
 from tests.specs import relu_of
 from tests.unit.runtime.bundle.lies import lies
+from tests.unit.runtime.bundle.zips import archive, with_right_crc, with_wide_records
 
 MANIFEST = "manifest.json"
 KEY = "matmul_8x24x20_f32_nn_bias_relu"
@@ -66,15 +66,6 @@ def data_of(bundle: kgen.Bundle) -> Any:
 
 def files_of(bundle: kgen.Bundle) -> dict[str, bytes]:
     return dict(bundle.files) | {name: data.tobytes() for name, data in bundle.weights.items()}
-
-
-def archive(manifest: Any, files: Mapping[str, bytes], **options: Any) -> bytes:
-    out = io.BytesIO()
-    text = manifest if isinstance(manifest, str) else json.dumps(manifest)
-    with zipfile.ZipFile(out, "w", **options) as new:
-        for name, content in {MANIFEST: text.encode(), **files}.items():
-            new.writestr(name, content)
-    return out.getvalue()
 
 
 def each(fuzz: Path, folder: Path, bundles: Iterable[bytes], *words: str) -> list[tuple[int, str]]:
@@ -544,7 +535,8 @@ def test_json_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> N
         deep.replace("@", "[" * 1000 + "]" * 1000): "it is nested more than 32 deep",
         "[" * 100_000: "it is nested more than 32 deep",
         deep.replace("@", "1" * 30): "a number of more than 64 bits",
-        deep.replace("@", "1e400"): "a number out of range",
+        deep.replace("@", "1e400"): "a number beyond f64",
+        deep.replace("@", "1." + "0" * 31): "a number of more than 32 characters",
         deep.replace("@", "1e"): "no digit",
         deep.replace("@", "01"): "no comma and no end",
         deep.replace("@", "NaN"): "no value",
@@ -556,7 +548,7 @@ def test_json_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> N
         deep.replace("@", '"'): "",
         text[:-1]: "no comma and no end",
         text + "x": "something behind its end",
-        text.replace(key, f"{key}, {key}"): "manifest: a second field 'schema_version'",
+        text.replace(key, f"{key}, {key}"): "'schema_version' is twice in one object",
         "": "no value",
         "[]": "manifest.json: no schema_version",
         '{"schema_version": "2"}': "manifest schema -1 is not one",
@@ -570,19 +562,10 @@ def test_json_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> N
     assert each(fuzz, tmp_path, [archive(good, bundle.files)]) == [(0, "")]
     for raw in (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82"):
         data = archive(deep.replace("@", '"@@@@"'[: len(raw) + 1] + '"'), bundle.files)
-        spoilt = with_right_crc(data.replace(b"@" * len(raw), raw))
+        at = data.index(b'"deep": "@') + 9
+        spoilt = with_right_crc(data[:at] + raw + data[at + len(raw) :])
         ((status, message),) = each(fuzz, tmp_path, [spoilt])
         assert status == 3 and "a text that is not UTF-8" in message
-
-
-def with_right_crc(data: bytes) -> bytes:
-    """The archive with the checksum that its manifest has by now."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        info = archive.getinfo(MANIFEST)
-    start = info.header_offset + 30 + len(MANIFEST)
-    crc = zlib.crc32(data[start : start + info.file_size])
-    at = data.index(b"PK\1\2")
-    return data[: at + 16] + struct.pack("<I", crc) + data[at + 20 :]
 
 
 def test_zips(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
@@ -591,15 +574,13 @@ def test_zips(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
     twice = io.BytesIO(whole)
     with zipfile.ZipFile(twice, "a") as more, pytest.warns(UserWarning, match="Duplicate name"):
         more.writestr(MANIFEST, "{}")
-    shared = bytearray(whole)
-    at = shared.index(b"PK\1\2")
-    shared[at + 20 : at + 28] = (2**31).to_bytes(4, "little") * 2
+    large = bytearray(whole)
+    at = large.index(b"PK\1\2")
+    large[at + 20 : at + 28] = large[18:26] = (2**31).to_bytes(4, "little") * 2
     end = whole.rindex(b"PK\5\6")
-    count, size, offset = struct.unpack_from("<HII", whole, end + 10)
-    record = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, offset)
+    (offset,) = struct.unpack_from("<I", whole, end + 16)
     locator = struct.pack("<4sIQI", b"PK\6\7", 0, end, 1)
-    last = struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, 2**32 - 1, 2**32 - 1, 0)
-    wide = whole[:end] + record + locator + last
+    wide = with_wide_records(whole)
     far = struct.pack("<4sIQI", b"PK\6\7", 0, 2**64 - 30, 1)
     none = "not a kgen bundle, or not all of one"
     # The last file of an archive, moved by its own header until it ends behind the archive.
@@ -611,13 +592,14 @@ def test_zips(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
     cases = [
         *((spoilt, none) for spoilt in moved),
         (whole, ""),
-        (b"#!/bin/sh\n" + whole, ""),
+        (b"#!/bin/sh\n" + whole, none),
+        (with_wide_records(whole, short=True), ""),
         (wide, ""),
         (wide.replace(locator, far), none),
         (wide.replace(struct.pack("<Q", offset), struct.pack("<Q", 2**64 - 1)), none),
         (archive(data, files, compression=zipfile.ZIP_DEFLATED), "('manifest.json' is compressed)"),
-        (twice.getvalue(), "(a file of it is there twice)"),
-        (bytes(shared), "(its files are larger than it is)"),
+        (twice.getvalue(), "('manifest.json' is there twice)"),
+        (bytes(large), "('manifest.json' has a header that differs from the directory)"),
         (whole.replace(b"PK\1\2", b"PK\1\3"), none),
         (whole.replace(b"PK\3\4", b"PK\3\5"), none),
         (whole.replace(b'"kernels"', b'"cernels"'), none),

@@ -88,8 +88,11 @@ for number, (what, manifest) in enumerate(manifests):
     print(number, flush=True)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as new:
-        for name, content in {"manifest.json": json.dumps(manifest).encode(), **files}.items():
-            new.writestr(name, content)
+        text = json.dumps(manifest)
+        new.writestr("manifest.json", text)
+        for name, content in files.items():
+            if json.dumps(name) in text:
+                new.writestr(name, content)
     try:
         use(what, out)
     except kgen_runtime.KgenError as error:

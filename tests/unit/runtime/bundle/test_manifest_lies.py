@@ -35,6 +35,7 @@ from kgen_runtime.schema import manifest_json
 from kgen_runtime.schema.spec_tensors import tensors
 from tests.specs import relu_of, softmax_of
 from tests.unit.runtime.bundle.lies import lies, use_each
+from tests.unit.runtime.bundle.zips import archive, zipped
 
 MATMUL = kgen.Matmul(m=5, n=24, k=16, dtype="f32", epilogue=("bias", "relu"), batch=2)
 PACKED = kgen.Matmul(m=3, n=24, k=16, dtype="f32", constant=("b",))
@@ -63,16 +64,6 @@ def bundle() -> kgen.Bundle:
 
 def data_of(bundle: kgen.Bundle) -> Any:
     return json.loads(json.dumps(manifest_json.to_json(bundle.manifest)))
-
-
-def archive(manifest: Any, files: Any, **options: Any) -> bytes:
-    """A bundle with this manifest and these files."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", **options) as new:
-        text = manifest if isinstance(manifest, str) else json.dumps(manifest)
-        for name, content in {MANIFEST: text.encode(), **files}.items():
-            new.writestr(name, content)
-    return out.getvalue()
 
 
 def accepted(data: Any) -> bool:
@@ -302,12 +293,21 @@ def test_compressed_files_are_refused_unread(bundle: kgen.Bundle) -> None:
 
 
 def test_entries_that_share_bytes_are_refused(bundle: kgen.Bundle) -> None:
-    """Entries that point at one large file are together larger than the archive."""
+    """Entries that point at one large file would together be larger than the archive."""
     data = bytearray(archive(data_of(bundle), bundle.files))
-    at = data.index(b"PK\x01\x02")
-    data[at + 20 : at + 28] = (2**31).to_bytes(4, "little") * 2
-    with pytest.raises(BundleError, match=r"not a kgen bundle.*bytes of files in"):
+    first = data.index(b"PK\1\2")
+    second = data.index(b"PK\1\2", first + 4)
+    data[second + 42 : second + 46] = data[first + 42 : first + 46]
+    with pytest.raises(BundleError, match=r"does not lie behind the file before it"):
         kgen_runtime.load(bytes(data))
+
+
+def test_files_that_the_manifest_does_not_name_are_refused(bundle: kgen.Bundle) -> None:
+    text = json.dumps(data_of(bundle))
+    files = {MANIFEST: text.encode(), **bundle.files}
+    kgen_runtime.load(zipped(files), device="cpu").close()
+    with pytest.raises(BundleError, match=r"'native/more\.so' is not in its manifest"):
+        kgen_runtime.load(zipped(files | {"native/more.so": b"x"}), device="cpu")
 
 
 def test_names_of_operations(bundle: kgen.Bundle) -> None:

@@ -60,10 +60,9 @@ def parts(path: Path) -> Iterator[tuple[str, range]]:
         at = archive.start_dir
         for info in archive.infolist():
             name, entry = info.filename, entries[info.filename]
-            start = stored_zip.data_start(file, entry)
             kind = "weights" if name.startswith("weights") else Path(name).suffix.strip(".")
-            yield "header", range(entry.header, entry.header + LOCAL + len(name))
-            yield kind, range(start, start + entry.size)
+            yield "header", range(info.header_offset, info.header_offset + LOCAL + len(name))
+            yield kind, range(entry.start, entry.start + entry.size)
             yield "directory", range(at, at + LISTED + len(name))
             at += LISTED + len(name) + len(info.extra)
         yield "directory", range(at, path.stat().st_size)
@@ -89,7 +88,8 @@ def test_any_changed_byte(path: Path) -> None:
     outcomes = [line.split(" ", 3) for line in lines]
     assert not [o for o in outcomes if o[3] not in ("same", "refused")]
     refused = {part: sum(o[0] == part and o[3] == "refused" for o in outcomes) for part in places}
-    # Dates say nothing, and texts are not read to run.
+    # A file's own header repeats its entry of the directory, but for the version. Which system
+    # wrote an entry, and a file's mode, say nothing.
     assert refused["json"] == refused["weights"] == FLIPS, refused
-    assert 0 < refused["header"] < FLIPS and FLIPS / 4 < refused["directory"] < FLIPS, refused
+    assert refused["header"] > FLIPS * 0.9 and FLIPS / 4 < refused["directory"] < FLIPS, refused
     assert sum(refused.values()) > 3 * FLIPS, refused

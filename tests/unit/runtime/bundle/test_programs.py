@@ -31,6 +31,7 @@ from kgen_runtime.schema.manifest_json import from_json, to_json
 from kgen_runtime.schema.program import PAGE
 from tests import onnx_models
 from tests.programs import ROWS, WIDE, answer, mlp, mlp_bundle, parameters
+from tests.unit.runtime.bundle.zips import archive
 
 X = np.random.default_rng(7).standard_normal((ROWS, WIDE)).astype("f")
 
@@ -108,9 +109,9 @@ def test_weights_that_say_one_file(
         other = next(w for w in program["weights"] if w["name"] == "beta")
         other |= {name: one[name] for name in ("file", "sha256", "nbytes")}
         other[field] = one[field] + 4 if field == "nbytes" else one[field][:16] + "0" * 48
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "x.kgen", "w") as new:
-        for name in old.namelist():
-            new.writestr(name, json.dumps(data) if name == "manifest.json" else old.read(name))
+    with zipfile.ZipFile(path) as old:
+        files = {name: old.read(name) for name in old.namelist()}
+    (tmp_path / "x.kgen").write_bytes(archive(data, files))
     message = "has 96 bytes, the manifest says 100" if field == "nbytes" else "has sha256 .* says"
     with pytest.raises(IntegrityError, match=message):
         kgen_runtime.load(tmp_path / "x.kgen", device="cpu", verify="all")

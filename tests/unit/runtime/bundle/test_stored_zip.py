@@ -1,9 +1,10 @@
-"""The runtime's reader of stored zips finds what the standard library's does, and nothing else."""
+"""Strict zips: the reader finds in them what the standard library does, and refuses all others."""
 
 from __future__ import annotations
 
 import io
 import struct
+import warnings
 import zipfile
 from collections.abc import Callable
 
@@ -11,17 +12,19 @@ import pytest
 
 from kgen_runtime import stored_zip
 from kgen_runtime.stored_zip import NotAZip
+from tests.unit.runtime.bundle.zips import with_wide_records
 
-FILES = {"manifest.json": b"{}", "weights/a.bin": bytes(range(256)), "ünïcode.txt": b"", "z": b"z"}
+FILES = {"manifest.json": b"{}", "weights/a.bin": bytes(range(256)), "a b+c": b"", "z": b"z"}
 
 
-def _zip(wide: bool = False, comment: bytes = b"", method: int = zipfile.ZIP_STORED) -> bytes:
+def _zip(wide: bool = False, method: int = zipfile.ZIP_STORED, **more: bytes) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", method) as archive:
-        archive.comment = comment
-        for name, data in FILES.items():
+    with zipfile.ZipFile(out, "w", method) as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a name that is there twice
+        for name, data in [*FILES.items(), *more.items()]:
             info = zipfile.ZipInfo(name)
             info.compress_type = method
+            info.extra = struct.pack("<HH6x", 0xD935, 6)
             with archive.open(info, "w", force_zip64=wide) as file:
                 file.write(data)
     return out.getvalue()
@@ -32,26 +35,10 @@ def _read(data: bytes) -> dict[str, bytes]:
     return {entry.name: stored_zip.read(file, entry) for entry in stored_zip.entries(file)}
 
 
-def _with_wide_records(data: bytes) -> bytes:
-    """With the end record of 64 bits, as of an archive of more than 4 GB."""
-    at = data.rindex(b"PK\5\6")
-    count, size, offset = struct.unpack_from("<HII", data, at + 10)
-    record = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, offset)
-    locator = struct.pack("<4sIQI", b"PK\6\7", 0, at, 1)
-    end = struct.pack("<4sHHHHIIH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, 2**32 - 1, 2**32 - 1, 0)
-    return data[:at] + record + locator + end
-
-
 @pytest.mark.parametrize(
     "data",
-    [
-        _zip(),
-        _zip(comment=b"a comment, and PK in it"),
-        _zip(wide=True),
-        b"#!/bin/sh\n" + _zip(),
-        _with_wide_records(_zip()),
-    ],
-    ids=["plain", "comment", "wide entries", "prefix", "wide directory"],
+    [_zip(), _zip(wide=True), with_wide_records(_zip()), with_wide_records(_zip(), short=True)],
+    ids=["plain", "wide entries", "wide directory", "wide directory of small numbers"],
 )
 def test_what_the_standard_library_reads(data: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -59,30 +46,102 @@ def test_what_the_standard_library_reads(data: bytes) -> None:
     assert _read(data) == FILES
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda data: b"",
-        lambda data: data[:-1],
-        lambda data: data[:40] + data[60:],
-        lambda data: data.replace(b"PK\1\2", b"PK\1\3"),
-        lambda data: data.replace(b"PK\3\4", b"PK\3\5"),
-        lambda data: data.replace(bytes(range(256)), bytes(256)),
-        lambda data: _with_wide_records(data).replace(b"PK\6\6", b"PK\6\5"),
-        lambda data: _with_wide_records(data)[:-22].replace(b"PK\6\7", b"PK\6\5") + data[-22:],
-    ],
-    ids=[
-        "empty", "cut", "hole", "no entries", "no header", "checksum", "no record", "no locator",
-    ],
-)  # fmt: skip
+def _directory(data: bytes) -> int:
+    return data.index(b"PK\1\2")
+
+
+def _grown(data: bytes, at: int, more: bytes) -> bytes:
+    """With bytes put in front of the directory or later, which the end record counts."""
+    start = _directory(data) + len(more) * (at <= _directory(data))
+    return data[:at] + more + data[at:-6] + struct.pack("<I", start) + data[-2:]
+
+
+def _patched(data: bytes, at: int, form: str, value: int) -> bytes:
+    return data[:at] + struct.pack(form, value) + data[at + struct.calcsize(form) :]
+
+
+def _renamed(name: bytes) -> Callable[[bytes], bytes]:
+    """With another name of 13 bytes for the second file, in both places."""
+    return lambda data: data.replace(b"weights/a.bin", name)
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda data: b"",
+    "cut": lambda data: data[:-1],
+    "hole": lambda data: data[:40] + data[60:],
+    "no entries": lambda data: data.replace(b"PK\1\2", b"PK\1\3"),
+    "no header": lambda data: data.replace(b"PK\3\4", b"PK\3\5"),
+    "checksum": lambda data: data.replace(bytes(range(256)), bytes(256)),
+    "no record": lambda data: with_wide_records(data).replace(b"PK\6\6", b"PK\6\5"),
+    "no locator": lambda data: with_wide_records(data).replace(b"PK\6\7", b"PK\6\5"),
+    "two sizes of a directory": lambda data: _patched(
+        with_wide_records(data, short=True), -10, "<I", 1
+    ),
+    "prefix": lambda data: b"#!/bin/sh\n" + data,
+    "prefix that the places know": lambda data: _grown(data, 0, b"#"),
+    "comment": lambda data: data[:-2] + b"\5\0hello",
+    "bytes behind": lambda data: data + b"\0",
+    "bytes between files": lambda data: _grown(data, data.index(b"PK\3\4", 9), b"\0"),
+    "bytes before the directory": lambda data: _grown(data, _directory(data), b"\0"),
+    "bytes in the directory": lambda data: _patched(
+        _grown(data, len(data) - 22, b"\0"), -10, "<I", len(data) - 22 - _directory(data) + 1
+    ),
+    "a file that is not listed": lambda data: _patched(
+        _patched(data, -14, "<H", 3), -12, "<H", 3
+    ),
+    "another disk": lambda data: _patched(data, -18, "<H", 1),
+    "a disk of an entry": lambda data: _patched(data, _directory(data) + 34, "<H", 1),
+    "two files at one place": lambda data: _patched(
+        data, data.index(b"PK\1\2", _directory(data) + 9) + 42, "<I", 0
+    ),
+    "another time": lambda data: _patched(data, 10, "<H", 1),
+    "another checksum in the header": lambda data: _patched(data, 14, "<I", 1),
+    "another size in the header": lambda data: _patched(data, 22, "<I", 1),
+    "another name in the header": lambda data: data.replace(b"manifest.json", b"manifest.jsoN", 1),
+    "flags": lambda data: _patched(
+        _patched(data, 6, "<H", 8), _directory(data) + 8, "<H", 8
+    ),
+    "a name's end": lambda data: _patched(data, _directory(data) + 28, "<H", 0xFFFF),
+    "a broken extra field": lambda data: _patched(data, 30 + 13 + 2, "<H", 7),
+    "a newer version": lambda data: _patched(data, 4, "<H", 64),
+    "root": _renamed(b"/eights/a.bin"),
+    "above": _renamed(b"w/ights/../bi"),
+    "only above": _renamed(b"../ghts/a.bin"),
+    "here": _renamed(b"w/ights/./bin"),
+    "no name": _renamed(b"weights//.bin"),
+    "folder": _renamed(b"weights/a.bi/"),
+    "backslash": _renamed(b"weights\\a.bin"),
+    "control character": _renamed(b"weights/a\nbin"),
+    "no ASCII": _renamed("weights/aébi".encode()),
+    "NUL": _renamed(b"weights/a.b\0n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damage_is_refused(damage: Callable[[bytes], bytes]) -> None:
+    spoilt = damage(_zip())
+    assert spoilt != _zip()
     with pytest.raises(NotAZip):
-        _read(damage(_zip()))
+        _read(spoilt)
 
 
-def test_what_is_compressed_is_not_read() -> None:
-    file = io.BytesIO(_zip(method=zipfile.ZIP_DEFLATED))
-    for entry in stored_zip.entries(file):
-        assert not entry.is_plain
-        with pytest.raises(NotAZip):
-            stored_zip.read(file, entry)
+def test_a_name_is_refused_that_is_there_twice() -> None:
+    out = io.BytesIO(_zip())
+    with zipfile.ZipFile(out, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("z", b"y")
+    with pytest.raises(NotAZip, match="'z' is there twice"):
+        _read(out.getvalue())
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_one_64_bit_field_too_many(wide: bool) -> None:
+    """An extra field of 64-bit numbers that nothing asks for, or a second one."""
+    data = _zip(wide=wide)
+    spoilt = data.replace(struct.pack("<HH6x", 0xD935, 6), struct.pack("<HH6x", 1, 6))
+    with pytest.raises(NotAZip):
+        _read(spoilt)
+
+
+def test_what_is_compressed_is_refused() -> None:
+    with pytest.raises(NotAZip, match=r"'manifest\.json' is compressed"):
+        _read(_zip(method=zipfile.ZIP_DEFLATED))
