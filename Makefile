@@ -15,7 +15,7 @@ SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 PYTHON_FILES := codegen runtime tests scripts examples
 
-.PHONY: help setup drivers demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton runtime-wheel c-runtime fuzz flagships figures gpu clean
+.PHONY: help setup drivers demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton runtime-wheel c-runtime fuzz fuzz-bundles flagships figures gpu clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -136,6 +136,9 @@ c-runtime: ## the C runtime as a static library, build/libkgen.a (docs/c-runtime
 
 fuzz: setup ## random specs and schedules on every target for a minute; FUZZ="--seconds 600"
 	$(BIN)/python scripts/fuzz.py $(FUZZ)
+
+fuzz-bundles: setup ## mutated bundles to both runtimes, which have to agree, for an hour; FUZZ="--seconds 600"
+	$(BIN)/python -m tests.device.cpu.c_runtime.differential --seconds 3600 $(FUZZ)
 
 flagships: setup ## verify every flagship shape and type for NVIDIA, write docs/flagships.md; hours
 	$(BIN)/python -m scripts.flagships --write

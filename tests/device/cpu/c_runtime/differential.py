@@ -1,0 +1,372 @@
+"""Differential fuzzer: both runtimes judge mutated bundles, and have to agree.
+
+    python -m tests.device.cpu.c_runtime.differential [--seconds N] [--seed S]
+
+A case is decided by the seed and its number. Changes of the archive, of the manifest's text and of
+its values have a third each; checksums and digests are put right, so that a change reaches the
+code that it is meant for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import io
+import json
+import os
+import platform
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import kgen
+import kgen_runtime
+from kgen import pipeline, targets
+from kgen.bundle import pack
+from kgen_runtime.errors import KgenError
+from kgen_runtime.schema.manifest_json import to_json
+from tests.device.cpu.c_runtime.compiled import OPTIONS, SANITIZED, WRAPPED, compiled
+from tests.programs import mlp_bundle
+from tests.specs import relu_of
+from tests.unit.runtime.bundle.lies import WRONG, edited, places
+from tests.unit.runtime.bundle.zips import MANIFEST, with_right_crc, with_wide_records, zipped
+
+#: Kinds of bundles that Python alone refuses, by its message: docs/bundle-format.md, "Two readers".
+#: Kernels of another family than the CPU's are of the kind `gpu` as well, see `kind`.
+PYTHON_ALONE: Mapping[str, re.Pattern[str]] = {
+    "spec": re.compile(r"its spec|in its spec|is no name of an operation|no name$|op="),
+    "order": re.compile(r"it has to wait for it|which no earlier step writes|which overlap"),
+    "gpu": re.compile(r"manifest\.kernels\[\d+\]\.tensor_maps"),
+}
+#: Bundles that are judged at a time.
+BATCH = 400
+
+
+class Case(NamedTuple):
+    what: str
+    data: bytes
+
+
+class Verdict(NamedTuple):
+    """What a runtime says of a bundle; `why` is empty if it takes it."""
+
+    why: str
+
+    @property
+    def taken(self) -> bool:
+        return not self.why
+
+
+# -- Bundles to start from
+
+
+class Base(NamedTuple):
+    manifest: Any
+    files: Mapping[str, bytes]
+
+    @property
+    def data(self) -> bytes:
+        return zipped({MANIFEST: json.dumps(self.manifest).encode(), **self.files})
+
+
+def bases() -> list[Base]:
+    """A bundle of kernels, with a constant, a workspace and a kernel for a GPU; and a program."""
+    cpu = {"x86_64": "x86-64", "aarch64": "aarch64-neon"}[platform.machine()]
+    target = targets.find(cpu)
+    kernels = pack(
+        [
+            pipeline.kernel(kgen.Matmul(m=3, n=8, k=4, dtype="f32", constant=("b",)), target),
+            pipeline.kernel(relu_of((8, 3), dtype="f32"), target),
+            pipeline.kernel(relu_of((8, 3), dtype="f32"), targets.find("gfx942")),
+        ]
+    )
+    found = []
+    for bundle in (kernels, mlp_bundle(cpu)):
+        files = {**bundle.files, **{name: d.tobytes() for name, d in bundle.weights.items()}}
+        # What people read is long, and no runtime looks at it.
+        files = {n: d[:64] if n.endswith(".ll") else d for n, d in files.items()}
+        manifest = json.loads(json.dumps(to_json(bundle.manifest)))
+        found.append(Base(manifest, files))
+    return found
+
+
+# -- Changes of the archive
+
+
+def flipped(rng: random.Random, base: Base) -> bytes:
+    """A few bytes of headers, directory or anywhere."""
+    data = bytearray(base.data)
+    heads = [m.start() for m in re.finditer(rb"PK[\1\3\5][\2\4\6]", data)]
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        at = min(len(data) - 1, rng.choice(heads) + rng.randrange(60))
+        if rng.random() < 0.1:
+            at = rng.randrange(len(data))
+        data[at] = rng.choice((0, 1, 255, data[at] ^ 1 << rng.randrange(8)))
+    return bytes(data)
+
+
+def cut(rng: random.Random, base: Base) -> bytes:
+    """Bytes taken out or put in, anywhere or at the ends."""
+    data = base.data
+    at = rng.choice((0, len(data), len(data) - 22, data.index(b"PK\1\2"), rng.randrange(len(data))))
+    length = rng.choice((1, 2, 4, 22, 76))
+    if rng.random() < 0.5:
+        return data[:at] + data[at + length :]
+    return data[:at] + rng.choice((bytes(length), data[:length], rng.randbytes(length))) + data[at:]
+
+
+NAMES = (
+    "", "/", "a/../b", "..", "../x", "/etc/x", "a//b", "a/", "./a", "a\\b", "é", "a\0b", "a\nb",
+    "manifest.json", "MANIFEST.JSON", "a b", "native/x.so", "x" * 300,
+)  # fmt: skip
+
+
+def rezipped(rng: random.Random, base: Base) -> bytes:
+    """Another list of files: renamed, twice, missing, more, in another order or form."""
+    files = [(MANIFEST, json.dumps(base.manifest).encode()), *base.files.items()]
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        at = rng.randrange(len(files))
+        name, content = files[at]
+        change = rng.randrange(5)
+        if change == 0:
+            files[at] = (rng.choice(NAMES), content)
+        elif change == 1:
+            files.insert(rng.randrange(len(files) + 1), (name, rng.choice((content, b"x"))))
+        elif change == 2:
+            del files[at]
+        elif change == 3:
+            files.append((rng.choice(NAMES), b"more"))
+        else:
+            rng.shuffle(files)
+        if not files:
+            break
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as new, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names that are there twice
+        for name, content in files:
+            info = zipfile.ZipInfo(name or "empty")
+            info.extra = rng.choice(
+                (b"", b"", struct.pack("<HHI", 0xD935, 4, 0), b"\1\0\0\0", b"x")
+            )
+            info.compress_type = zipfile.ZIP_DEFLATED if rng.random() < 0.02 else zipfile.ZIP_STORED
+            info.comment = b"c" if rng.random() < 0.02 else b""
+            with new.open(info, "w", force_zip64=rng.random() < 0.2) as file:
+                file.write(content)
+        new.comment = b"c" if rng.random() < 0.03 else b""
+    data = out.getvalue()
+    if rng.random() < 0.3:
+        data = with_wide_records(data, short=rng.random() < 0.5)
+    if rng.random() < 0.2:
+        spoilt = bytearray(data)
+        spoilt[-rng.randrange(1, min(140, len(spoilt)))] ^= 1 << rng.randrange(8)
+        data = bytes(spoilt)
+    return data
+
+
+# -- Changes of the text
+
+NUMBERS = (
+    "0", "-0", "01", "+1", ".5", "1.", "1.0", "1e0", "1E+2", "1e-400", "1e308", "1e309", "-1e309",
+    "1.7976931348623157e308", "1.7976931348623159e308", "179769313486231570814527423731704e276",
+    "1.79769313486231580793728971405e308", "1.79769313486231580793728971406e308", "0e99999999999",
+    "0.00000000000000000000000000001", "0.000000000000000000000000000001", "1e99999999999999999999",
+    "1e-99999999999999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+    "-9223372036854775809", "1" * 32, "1" * 33, "NaN", "Infinity", "-Infinity", "-", "1e", "0x1",
+    "1_0", "\N{FULLWIDTH DIGIT ONE}",
+)  # fmt: skip
+TEXTS = (
+    r'"\u0041"', r'"\u00e9"', '"é"', r'"\ud83d\ude00"', r'"\ud83d"', r'"\ude00\ud83d"', r'"\n"',
+    r'"\/"', r'"\b"', r'"\u0000"', '"\x7f"', '"\x80"', r'"\u00a0"', r'"\u2028"', r'"\u202e"',
+    r'"\u2066"', '"\u200b"', '"\ufeff"', '"\ufffe"', '"\U0001f600"', r'"\x41"', r'"\u12"', '"\t"',
+    "'x'", '"', "null", "true", "True", "nul", "[]", "[,]", "[1,]", "{}", '{"a":1,"a":1}', "{1:2}",
+    '{"a":1,}', '{"a" 1}', "//", "/**/1", "[" * 20 + "]" * 20, "[" * 40 + "]" * 40,
+)  # fmt: skip
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+|[][{},:]|\w+')
+
+
+def reworded(rng: random.Random, base: Base) -> bytes:
+    """Tokens of the text: replaced, doubled, left out, or with blanks."""
+    text = json.dumps(base.manifest)
+    if rng.random() < 0.3:
+        # Where anything may stand.
+        text = text.replace('"schedule": {', '"schedule": {"free": @, ', 1)
+        text = text.replace("@", rng.choice((*NUMBERS, *TEXTS)), 1)
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        token = rng.choice(list(TOKEN.finditer(text)))
+        word = token.group()
+        change = rng.randrange(6)
+        new = (
+            rng.choice((*NUMBERS, *TEXTS)) if change < 2
+            else word + word if change == 2
+            else "" if change == 3
+            else rng.choice((" ", "\t", "\r\n", "\f", "\u00a0", "\0")) + word if change == 4
+            else "".join(rng.sample(word, len(word)))
+        )  # fmt: skip
+        text = text[: token.start()] + new + text[token.end() :]
+    encoded = text.encode("utf-8", "surrogatepass")
+    if rng.random() < 0.15:
+        whole = (
+            b"\xef\xbb\xbf" + encoded, text.encode("utf-16"), text.encode("utf-16-le"),
+            text.encode("utf-32"), encoded + b"\0", encoded + b"{}", b" " + encoded + b"\n\n",
+            encoded[:-1], encoded.replace(b"r", b"\xff", 1), encoded.replace(b"r", b"\xc0\xf2", 1),
+        )  # fmt: skip
+        encoded = rng.choice(whole)
+    return zipped({MANIFEST: encoded, **base.files})
+
+
+def garbled(rng: random.Random, base: Base) -> bytes:
+    """Bytes of the text, with a checksum that is right again."""
+    data = bytearray(base.data)
+    end = len(json.dumps(base.manifest))
+    start = data.index(b"{")
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        data[start + rng.randrange(end)] = rng.choice(b'0123456789[]{},:"-ae.\\x\xff \xc3')
+    return with_right_crc(bytes(data))
+
+
+# -- Changes of the values
+
+
+def lied(rng: random.Random, base: Base) -> bytes:
+    """A value or two replaced, dropped, doubled or swapped; files stay those that are named."""
+    manifest = base.manifest
+    for _ in range(rng.choice((1, 1, 2))):
+        path = rng.choice(list(places(manifest)))
+
+        def change(place: Any, step: Any) -> None:
+            kind = rng.randrange(5)
+            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+            if kind == 0:
+                del place[step]
+            elif kind == 1:
+                other = rng.choice(keys)
+                place[step], place[other] = place[other], place[step]
+            elif kind == 2 and isinstance(place, list):
+                place.insert(step, copy.deepcopy(place[step]))
+            elif kind == 3 and type(place[step]) is int:
+                place[step] += rng.choice((-1, 1, 7, 2**31, place[step]))
+            else:
+                place[step] = rng.choice(WRONG)
+
+        manifest = edited(manifest, path, change)
+    text = json.dumps(manifest)
+    named = {name: data for name, data in base.files.items() if json.dumps(name) in text}
+    return zipped({MANIFEST: text.encode(), **named})
+
+
+CHANGES: Sequence[Callable[[random.Random, Base], bytes]] = (
+    flipped, cut, rezipped, reworded, reworded, garbled, lied, lied,
+)  # fmt: skip
+
+
+def cases(seed: int) -> Iterator[Case]:
+    """Cases of a seed, without end; the first ones are unchanged."""
+    origins = bases()
+    for number, base in enumerate(origins):
+        yield Case(f"base {number}", base.data)
+    number = 0
+    while True:
+        rng = random.Random(f"{seed}:{number}")
+        change = CHANGES[number % len(CHANGES)]
+        which = rng.randrange(len(origins))
+        yield Case(f"{seed}:{number} {change.__name__}", change(rng, origins[which]))
+        number += 1
+
+
+# -- Verdicts
+
+
+def by_python(data: bytes) -> Verdict:
+    try:
+        kgen_runtime.load(data, device="cpu", num_threads=1, verify="all").close()
+    except KgenError as error:
+        return Verdict(str(error))
+    return Verdict("")
+
+
+def by_c(fuzz: Path, folder: Path, given: Sequence[bytes]) -> list[Verdict]:
+    """Opened under sanitizers, in one process."""
+    packed = folder / "pack"
+    packed.write_bytes(b"".join(struct.pack("<Q", len(data)) + data for data in given))
+    done = subprocess.run(
+        [str(fuzz), "each", str(packed)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **OPTIONS},
+    )
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, f"case {len(lines)} of these: {done.stderr[-3000:]}"
+    assert len(lines) == len(given)
+    return [Verdict(line.split(" ", 1)[1]) for line in lines]
+
+
+def kind(data: bytes, why: str) -> str:
+    """The kind of a bundle that Python alone refuses, with these words; empty if it has none."""
+    found = [name for name, words in PYTHON_ALONE.items() if words.search(why)]
+    if found:
+        return found[0]
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        manifest = json.loads(archive.read(MANIFEST))
+    of_gpus = [k for k in manifest["kernels"] if k["target"]["family"] != "cpu"]
+    return "gpu" * any(f": {k['target']['name']}/{k['key']}: " in why for k in of_gpus)
+
+
+class Outcome(NamedTuple):
+    taken: int
+    refused: int
+    #: By kind, those that Python alone refuses.
+    alone: Counter[str]
+    #: What the runtimes disagree on for no known reason.
+    differences: list[str]
+
+
+def compared(fuzz: Path, folder: Path, batch: Sequence[Case]) -> Outcome:
+    alone: Counter[str] = Counter()
+    differences = []
+    taken = refused = 0
+    for case, c in zip(batch, by_c(fuzz, folder, [case.data for case in batch]), strict=True):
+        python = by_python(case.data)
+        taken += python.taken and c.taken
+        refused += not python.taken and not c.taken
+        if python.taken == c.taken:
+            continue
+        if c.taken and (of := kind(case.data, python.why)):
+            alone[of] += 1
+        else:
+            differences.append(f"{case.what}: Python: {python.why or 'yes'}; C: {c.why or 'yes'}")
+    return Outcome(taken, refused, alone, differences)
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--seconds", type=float, default=60.0)
+    options.add_argument("--seed", type=int, default=int(time.time()))
+    given = options.parse_args()
+    end = time.monotonic() + given.seconds
+    total: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        fuzz = compiled(folder, "fuzz", SANITIZED, linking=WRAPPED)
+        stream = cases(given.seed)
+        while time.monotonic() < end:
+            found = compared(fuzz, folder, [next(stream) for _ in range(BATCH)])
+            total += Counter(taken=found.taken, refused=found.refused, **found.alone)
+            total["differences"] += len(found.differences)
+            for line in found.differences:
+                print(line, flush=True)
+    print(f"seed {given.seed}: " + ", ".join(f"{n} {what}" for what, n in total.items()))
+    return int(total["differences"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
