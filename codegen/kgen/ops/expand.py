@@ -37,20 +37,15 @@ def expand(
     def change(step: Expression) -> Expression:
         if step.primitive is not Primitive.CALL or step.name in native:
             return step
-        # An expansion may call another function by its Python name, but no node of it is a call.
         function = functions()[step.name]
         if not function.rowwise:
-            return function.expansion(compute)(*step.arguments)
+            return rebuilt(function.expansion(compute)(*step.arguments), change, step.arguments)
         if row is None:
             raise SpecError(f"{step.name} is row-wise; an element-wise expression cannot call it")
-        return function.expand(row, *step.arguments)
+        return rebuilt(function.expand(row, *step.arguments), change, step.arguments)
 
     result = rebuilt(expression, change)
     return select(result, constant(1.0), constant(0.0)) if result.truth else result
-
-
-#: What f64 lacks: polynomials have digits for f32, and not all CPUs have FMA.
-NOT_OF_F64 = frozenset({Primitive.EXP2, Primitive.LOG2, Primitive.FMA})
 
 
 def beyond(
@@ -60,13 +55,11 @@ def beyond(
     native: Collection[str] = frozenset(),
 ) -> str | None:
     """What a type that is computed in lacks of an expression in calls: the name of a function, or a
-    constant; None if nothing, as of f32. Of `native` functions there are better forms in it."""
+    constant; None if nothing, as of floats. Of `native` functions there are better forms in it."""
     whole = compute.is_integer
 
     def lacks(step: Expression) -> bool:
-        if whole:
-            return step.primitive not in WHOLE or not step.number.is_integer()
-        return compute is DType.F64 and step.primitive in NOT_OF_F64
+        return whole and (step.primitive not in WHOLE or not step.number.is_integer())
 
     for step in steps(expression):
         if step.primitive is Primitive.CALL and step.name not in native:

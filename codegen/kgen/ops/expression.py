@@ -9,6 +9,7 @@ The primitives are those of IEEE 754-2019, rounded to nearest, except for:
 
 - DIV, SQRT, RSQRT, RECIPROCAL: within 2.5 units in the last place. RECIPROCAL may take a subnormal
   argument for zero.
+- FMA in f64: its product may be rounded, where a CPU has no such instruction.
 - EXP2 and LOG2: within the `function_error` of the target's tolerance, which near LOG2's zero is
   absolute. EXP2 may give 0 for a result that is subnormal.
 - MIN and MAX give NaN where an operand is NaN; of zeros with two signs either may come. MAXNUM is
@@ -345,10 +346,15 @@ def inputs(*results: Expression) -> tuple[str, ...]:
     return tuple(e.name for e in steps(*results) if e.primitive is Primitive.INPUT)
 
 
-def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """The expression with `change` applied to every node, arguments first."""
-    done: dict[Expression, Expression] = {}
-    for step in steps(expression):
+def rebuilt(
+    expression: Expression,
+    change: Callable[[Expression], Expression],
+    known: Iterable[Expression] = (),
+) -> Expression:
+    """The expression with `change` applied to every node but the `known` ones and what they are
+    made of, arguments first."""
+    done = {step: step for step in known}
+    for step in unknown([expression], done):
         arguments = tuple(done[argument] for argument in step.arguments)
         same = arguments == step.arguments
         moved = step if same else with_arguments(step, arguments)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from kgen.errors import SpecError
-from kgen.ops.expression import Expression, call, constant
+from kgen.ops.expression import Expression, Number, as_node, call, constant
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -120,14 +120,20 @@ def function(
     whole: Callable[..., Expression] | None = None,
     double: Callable[..., Expression] | None = None,
 ) -> Callable[[Callable[..., Expression]], Callable[..., Expression]]:
-    """Register what is decorated under its own name, less a final underscore."""
+    """Register what is decorated under its own name, less a final underscore. The Python name then
+    makes a call of the function, which each type expands in its own way."""
 
     def add(expand: Callable[..., Expression]) -> Callable[..., Expression]:
+        name = expand.__name__.rstrip("_")
+
+        def called(*arguments: Number) -> Expression:
+            return call_of(name, *map(as_node, arguments))
+
         parameters = inspect.signature(expand).parameters
         given = [p.default for p in parameters.values() if p.default is not p.empty]
         register(
             Function(
-                name=expand.__name__.rstrip("_"),
+                name=name,
                 expand=expand,
                 accuracy=accuracy,
                 parameters=tuple(parameters),
@@ -138,6 +144,6 @@ def function(
                 double=double,
             )
         )
-        return expand
+        return called
 
     return add

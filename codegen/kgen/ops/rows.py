@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 
 from kgen.ops.expression import Expression, Number, node, reduce, select, variable
 from kgen.ops.expression import Primitive as P
-from kgen.ops.functions.polynomials import LN_2, LOG2_E
+from kgen.ops.functions.exponentials import exp, log
 from kgen.ops.registry import EXACT, Function, register
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
@@ -101,14 +101,6 @@ def row_function(*, reduces: bool = False) -> Callable[[Callable[..., Expression
         )
 
     return add
-
-
-def exp(x: Expression) -> Expression:
-    return node(P.EXP2, x * LOG2_E)
-
-
-def log(x: Expression) -> Expression:
-    return node(P.LOG2, x) * LN_2
 
 
 # -- reductions -------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import ClassVar, cast
 
 from kgen.errors import SpecError, Unfit
-from kgen.ops import Expression, beyond, expand, parse
+from kgen.ops import Expression, expand, parse
 from kgen.ops.expression import call, constant, infix, substituted, variable
 from kgen.ops.parse import refuse_name
 from kgen.spec.base import MAX_BYTES, Spec, finite, whole
@@ -179,11 +179,6 @@ class Matmul(Spec):
 
     def _check_epilogue(self) -> None:
         expression, operands = checked(self.epilogue, self.epilogue_shapes)
-        if self.dtype is DType.F64 and (inexact := beyond(expression, self.dtype, native=OF_F64)):
-            raise SpecError(
-                f"epilogue={inexact} is computed in f32, and products of f64 are not; theirs take "
-                f"{', '.join(Epilogue)}, arithmetic, and functions made of it"
-            )
         if self.finishes_in is DType.F32:
             try:
                 check_numbers(DType.F32, expand(expression))
@@ -446,7 +441,3 @@ class Matmul(Spec):
             if self.batch > 1 and strides != packed_batch(self.batch_sizes, n_rows * ld):
                 names.append(f"s{name}{by_x(strides)}")
         return names
-
-
-#: Functions that products of f64 have in f64; others are polynomials with the digits of f32.
-OF_F64 = frozenset({Epilogue.GELU, Epilogue.GELU_TANH, Epilogue.SILU})

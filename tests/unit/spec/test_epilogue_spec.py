@@ -151,8 +151,6 @@ def test_bundles_of_before_had_steps() -> None:
         ({"epilogue": "x + gelo(bias)"}, "column 5: there is no function gelo; did you mean gelu"),
         ({"epilogue": "bias * 2"}, "epilogue='bias * 2' lacks x, which stands for the product"),
         ({"epilogue": "x *"}, "it is not a formula"),
-        ({"dtype": "f64", "epilogue": "tanh(x) * scale"}, "epilogue=tanh is computed in f32"),
-        ({"dtype": "f64", "epilogue": "gelu(sin(x))"}, "epilogue=sin is computed in f32"),
         ({"dtype": "s8", "epilogue": "x * row_scale"}, "out_dtype=s32 is the sum as it is"),
     ],
 )

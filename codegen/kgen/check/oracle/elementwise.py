@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.check.oracle import views
-from kgen.check.oracle.tolerance import Estimate
+from kgen.check.oracle.tolerance import Estimate, rounding_unit
 from kgen.check.oracle.views import viewed
 from kgen.check.tensors import Values, round_to
 from kgen.ops import Accuracy, functions
@@ -174,7 +174,7 @@ class Bounded(Evaluator):
         largest = np.broadcast_to(np.max(np.broadcast_arrays(*numbers), axis=0), result.shape)
         size = np.abs(result) + error
         scale = {"result": size, "argument": np.maximum(size, largest), "one": np.maximum(size, 1)}
-        unit = self.compute.unit_roundoff
+        unit = rounding_unit(self.compute)
         measure = largest if accuracy.measure is None else accuracy.measure(*arguments)
         # At infinity a finite result is a limit, such as exp(-inf).
         measure = np.where(np.isfinite(measure), measure, 0.0)

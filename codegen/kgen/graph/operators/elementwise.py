@@ -89,9 +89,12 @@ SELU = {"alpha": SELU_ALPHA, "gamma": SELU_SCALE}
 
 
 def selu(b: Builder, node: Node, values: list[Value]) -> Expression:
-    """With numbers of a node's own it is an elu times gamma."""
-    given = {key: float(node.attribute(key, number)) for key, number in SELU.items()}
-    if all(np.float32(given[key]) == np.float32(number) for key, number in SELU.items()):
+    """An elu times gamma where the node has numbers of its own, and in f64, which tells ONNX's
+    defaults, of f32, from those of the function."""
+    given = {key: float(node.attribute(key, np.float32(n))) for key, n in SELU.items()}
+    if b.result.dtype is not DType.F64 and all(
+        np.float32(given[key]) == np.float32(number) for key, number in SELU.items()
+    ):
         return b.call("selu", *values)
     return b.call("mul", b.call("elu", *values, given["alpha"]), given["gamma"])
 

@@ -8,7 +8,7 @@ from kgen.ops.expression import Expression, Number, fma, node, select
 from kgen.ops.expression import Primitive as P
 from kgen.ops.functions.exact import clip
 from kgen.ops.functions.exponentials import exp, expm1, log1p, sigmoid
-from kgen.ops.functions.polynomials import normal_tail
+from kgen.ops.functions.polynomials import normal_tail, normal_tail_f64
 from kgen.ops.registry import Accuracy, function
 
 
@@ -42,7 +42,12 @@ def celu(x: Expression, alpha: Number = 1.0) -> Expression:
     return select(x > 0.0, x, expm1(x / alpha) * alpha)
 
 
-@function(Accuracy(roundings=8, transcendental=2, scale="argument"))
+def gelu_f64(x: Expression) -> Expression:
+    tail = normal_tail_f64(x)
+    return x * select(x < 0.0, tail, 1.0 - tail)
+
+
+@function(Accuracy(roundings=8, transcendental=2, scale="argument"), double=gelu_f64)
 def gelu(x: Expression) -> Expression:
     """x Phi(x). D. Hendrycks and K. Gimpel, "Gaussian Error Linear Units"."""
     tail = normal_tail(x)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from kgen.ops.expression import Expression, constant, node, select
 from kgen.ops.expression import Primitive as P
 from kgen.ops.functions.exact import floor
-from kgen.ops.functions.polynomials import accurate_log2, with_sign
+from kgen.ops.functions.polynomials import accurate_log2, accurate_log2_f64, with_sign
 from kgen.ops.registry import Accuracy, function
 
 INFINITY = math.inf
@@ -67,11 +68,9 @@ def _pow_measure(x: Any, y: Any) -> Any:
     return abs(y * np.log2(np.where(finite, size, 1.0)))
 
 
-@function(
-    Accuracy(roundings=13, growth=12, transcendental=2, amplified=2, measure=_pow_measure),
-)
-def pow_(x: Expression, y: Expression) -> Expression:
-    """IEEE 754's pow; a product or a root where y is a whole constant up to 8, or a half."""
+def power(x: Expression, y: Expression, log2: Callable[[Expression], Expression]) -> Expression:
+    """IEEE 754's pow by a logarithm; a product or a root where y is a whole constant up to 8, or a
+    half."""
     if y.primitive is P.CONSTANT and abs(y.number) == 0.5:
         # Unlike a root's, the sign of zero and of infinity is lost.
         above = select(x.equals(-INFINITY), INFINITY, select(x.equals(0.0), 0.0, x))
@@ -80,14 +79,22 @@ def pow_(x: Expression, y: Expression) -> Expression:
         return whole_power(x, int(y.number))
     is_whole, half = floor(y).equals(y), y * 0.5
     size = node(P.ABS, x)
-    power = node(P.EXP2, y * accurate_log2(size))
+    found = node(P.EXP2, y * log2(size))
     odd = is_whole & ~floor(half).equals(half)
     below = (x < 0.0) | (node(P.RECIPROCAL, x) < 0.0)
-    power = select(below & odd, -power, power)
-    power = select((x < 0.0) & (size < INFINITY) & ~is_whole, math.nan, power)
-    power = select(x.equals(x) & y.equals(y), power, x + y)
+    found = select(below & odd, -found, found)
+    found = select((x < 0.0) & (size < INFINITY) & ~is_whole, math.nan, found)
+    found = select(x.equals(x) & y.equals(y), found, x + y)
     is_one = y.equals(0.0) | x.equals(1.0) | (size.equals(1.0) & node(P.ABS, y).equals(INFINITY))
-    return select(is_one, 1.0, power)
+    return select(is_one, 1.0, found)
+
+
+@function(
+    Accuracy(roundings=13, growth=12, transcendental=2, amplified=2, measure=_pow_measure),
+    double=lambda x, y: power(x, y, accurate_log2_f64),
+)
+def pow_(x: Expression, y: Expression) -> Expression:
+    return power(x, y, accurate_log2)
 
 
 def whole_power(x: Expression, power: int) -> Expression:

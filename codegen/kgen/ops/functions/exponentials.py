@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from kgen.ops.expression import Expression, fma, node, select
 from kgen.ops.expression import Primitive as P
 from kgen.ops.functions.polynomials import (
@@ -10,13 +12,15 @@ from kgen.ops.functions.polynomials import (
     LOG1P_HIGH,
     LOG1P_LOW,
     LOG2_E,
+    exp_f64,
     polynomial,
+    twice_atanh_f64,
     with_sign,
 )
 from kgen.ops.registry import Accuracy, function
 
 
-@function(Accuracy(roundings=2, growth=2, transcendental=1))
+@function(Accuracy(roundings=2, growth=2, transcendental=1), double=exp_f64)
 def exp(x: Expression) -> Expression:
     """The product by log2(e) is rounded, which costs half a unit for every unit of x log2(e)."""
     return node(P.EXP2, x * LOG2_E)
@@ -32,7 +36,16 @@ EXPM1 = (1.98498077e-4, 1.39961776e-3, 8.33357871e-3, 4.16653603e-2, 1.66666642e
 EXPM1_LIMIT = 0.5
 
 
-@function(Accuracy(roundings=6, growth=2, transcendental=3))
+#: The same in f64: Taylor's series, of which the first term left out is 3e-19 of it.
+EXPM1_F64 = tuple(1.0 / math.factorial(k) for k in range(16, 1, -1))
+
+
+def expm1_f64(x: Expression) -> Expression:
+    near = x * x * polynomial(x, EXPM1_F64) + x
+    return select(node(P.ABS, x) < EXPM1_LIMIT, near, exp_f64(x) - 1.0)
+
+
+@function(Accuracy(roundings=6, growth=2, transcendental=3), double=expm1_f64)
 def expm1(x: Expression) -> Expression:
     near = fma(x * x, polynomial(x, EXPM1), x)
     return select(node(P.ABS, x) < EXPM1_LIMIT, near, exp(x) - 1.0)
@@ -48,7 +61,12 @@ def log2(x: Expression) -> Expression:
     return node(P.LOG2, x)
 
 
-@function(Accuracy(roundings=12, transcendental=6))
+def log1p_f64(x: Expression) -> Expression:
+    near = twice_atanh_f64(x / (x + 2.0))
+    return select((x > LOG1P_LOW) & (x < LOG1P_HIGH), near, log(x + 1.0))
+
+
+@function(Accuracy(roundings=12, transcendental=6), double=log1p_f64)
 def log1p(x: Expression) -> Expression:
     s = x / (x + 2.0)
     z = s * s
@@ -56,7 +74,17 @@ def log1p(x: Expression) -> Expression:
     return select((x > LOG1P_LOW) & (x < LOG1P_HIGH), near, log(x + 1.0))
 
 
-@function(Accuracy(roundings=8, growth=2, transcendental=4))
+#: From it on tanh is 1 in f64.
+TANH_F64_LIMIT = 22.0
+
+
+def tanh_f64(x: Expression) -> Expression:
+    """m / (m + 2), m = exp(2 |x|) - 1."""
+    m = expm1_f64(node(P.MIN, node(P.ABS, x), TANH_F64_LIMIT) * 2.0)
+    return with_sign(m / (m + 2.0), x)
+
+
+@function(Accuracy(roundings=8, growth=2, transcendental=4), double=tanh_f64)
 def tanh(x: Expression) -> Expression:
     size = node(P.ABS, x)
     z = x * x
@@ -70,7 +98,11 @@ TANH = (-0.00571703678, 0.0206505787, -0.0537434965, 0.133314908, -0.333332837)
 TANH_LIMIT = 0.625
 
 
-@function(Accuracy(roundings=6, growth=2, transcendental=1))
+def sigmoid_f64(x: Expression) -> Expression:
+    return node(P.RECIPROCAL, exp_f64(-x) + 1.0)
+
+
+@function(Accuracy(roundings=6, growth=2, transcendental=1), double=sigmoid_f64)
 def sigmoid(x: Expression) -> Expression:
     """1 / (1 + exp(-x)); exp may be infinite, whose reciprocal is 0."""
     return node(P.RECIPROCAL, node(P.EXP2, x * -LOG2_E) + 1.0)

@@ -59,6 +59,9 @@ FLOATS = (DType.F32, DType.F16, DType.BF16)
 FUNCTION_ERRORS = {DType.F16: 6e-6, DType.BF16: 1.4e-4}
 #: Of exp2, and of log2 next to 1: two units in the last place of f32.
 ELEMENTWISE_ERROR = 2.0**-22
+#: Of both in f64: three units in the last place.
+F64_ERROR = 3 * 2.0**-52
+F64_REASON = "steps are rounded once, in f64; exp2 and log2 to three units in the last place"
 
 
 class CpuFamily(Family):
@@ -123,7 +126,10 @@ class CpuFamily(Family):
             return EXACT
         if isinstance(spec, Rowwise) and spec.compute is DType.F64:
             return Tolerance(
-                accumulate=DType.F64, factor=4.0, reason="every step is rounded once, in f64"
+                accumulate=DType.F64,
+                factor=4.0,
+                function_error=F64_ERROR,
+                reason=F64_REASON,
             )
         if isinstance(spec, Rowwise):
             from kgen.targets.cpu.plan.kernels.rows.rowwise import digits_of
@@ -140,7 +146,10 @@ class CpuFamily(Family):
         if isinstance(spec, Elementwise):
             if spec.compute is DType.F64:
                 return Tolerance(
-                    accumulate=DType.F64, factor=1.0, reason="every step is rounded once, in f64"
+                    accumulate=DType.F64,
+                    factor=1.0,
+                    function_error=F64_ERROR,
+                    reason=F64_REASON,
                 )
             return Tolerance(
                 accumulate=DType.F32,

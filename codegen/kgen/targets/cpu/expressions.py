@@ -14,7 +14,7 @@ from kgen.ops.expression import call, constant, rebuilt
 from kgen.ops.storage import infinity_bits, sign_bit
 from kgen.spec import Elementwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import fuses
+from kgen.targets.cpu.plan.base import fuses, multiply_add
 from kgen.targets.cpu.plan.vectors import UPPER_HALF, Vector
 from kgen.targets.expressions import BitsRenderer
 from kgen.targets.llvm_expressions import LlvmRenderer, LlvmWholeRenderer, moved
@@ -53,7 +53,7 @@ class CpuRenderer(LlvmRenderer):
         return tuple(sorted({name for name in found if name is not None}))
 
     def lowered(self, expression: Expression) -> Expression:
-        return with_functions(super().lowered(expression))
+        return with_functions(super().lowered(expression), self.type.dtype)
 
     def intrinsic(self, primitive: P) -> str | None:
         if primitive in (P.EXP2, P.LOG2, P.MAXNUM):
@@ -61,7 +61,7 @@ class CpuRenderer(LlvmRenderer):
         if primitive in (P.FLOOR, P.ROUND) and not self.rounds:
             return None
         if primitive is P.FMA and not fuses(self.target):
-            return None
+            return multiply_add(self.target) if self.type.dtype is DType.F64 else None
         return super().intrinsic(primitive)
 
     def flags(self, primitive: P) -> str:
@@ -95,7 +95,7 @@ class CpuRenderer(LlvmRenderer):
             return self.to_bf16(result, operands[0])
         if p is P.TO_F16 and not self.target.features & {"f16c", "asimd"}:
             return self.to_f16_by_magic(result, operands[0])
-        if p is P.FMA and not fuses(self.target):
+        if p is P.FMA and not (fuses(self.target) or t.dtype is DType.F64):
             return self.fma_by_double(result, operands)
         if p is P.ROUND and not self.rounds:
             return self.round_by_magic(result, operands[0])
@@ -267,9 +267,11 @@ def function_of(step: Expression) -> str | None:
     return step.primitive.value if step.primitive in (P.EXP2, P.LOG2, P.REMAINDER) else None
 
 
-def with_functions(expression: Expression) -> Expression:
-    """An expression in primitives with the better form that 2^(x c) has where x is not above zero,
-    but the constant c is."""
+def with_functions(expression: Expression, compute: DType) -> Expression:
+    """An expression in primitives with the better form that 2^(x c) has in f32 where x is not above
+    zero, but the constant c is."""
+    if compute is not DType.F32:
+        return expression
 
     def change(step: Expression) -> Expression:
         if step.primitive is not P.EXP2 or not is_nonpositive(step.arguments[0]):

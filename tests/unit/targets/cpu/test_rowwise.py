@@ -117,7 +117,7 @@ def test_lines_are_where_no_input_begins_again() -> None:
 )
 def test_signs(step: Expression, known: bool) -> None:
     assert is_nonpositive(step) == known
-    found = with_functions(node(P.EXP2, step))
+    found = with_functions(node(P.EXP2, step), DType.F32)
     assert (found.name == "exp2_nonpositive") == known
 
 

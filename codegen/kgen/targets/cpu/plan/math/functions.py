@@ -7,6 +7,7 @@ import math
 import struct
 from typing import ClassVar
 
+from kgen.ops.functions.polynomials import ERFC_F64
 from kgen.spec import DType
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import fuses, multiply_add
@@ -41,6 +42,15 @@ class Functions:
     ln2_low: float
     #: Highest power first, down to the constant term.
     exp_coefficients: tuple[float, ...]
+    #: log2((1 + u) / (1 - u)) / u in powers of u^2; in f32 to 3e-8 of it.
+    log2_coefficients: tuple[float, ...] = (0.43174228, 0.57671416, 0.96179885, 2.8853900)
+    #: Below exp2_low, exp2 is 0; above exp2_high it is infinite.
+    exp2_low: float = -150.0
+    exp2_high: float = 129.0
+    smallest_normal: float = 2.0**-126
+    #: A subnormal number times 2^24 is a normal one.
+    subnormal_bits: float = 24.0
+    subnormal_scale: float = 2.0**24
     #: In f64 alone; f32 has activations.NormalTail.
     erfc_coefficients: tuple[float, ...] = ()
     #: The intrinsic for a product and its sum, without the type.
@@ -76,17 +86,8 @@ class Functions:
         degree = len(self.exp_coefficients) - 1
         return tuple(c * self.ln2 ** (degree - i) for i, c in enumerate(self.exp_coefficients))
 
-    # exp2 and log2 of any f32.
-    exp2_low: ClassVar[float] = -150.0
-    exp2_high: ClassVar[float] = 129.0
-    #: Of exp2_nonpositive: what is added leaves n + 127 in the low bits.
+    #: Of exp2_nonpositive, in f32 alone: what is added leaves n + 127 in the low bits.
     biased_magic: ClassVar[float] = 1.5 * 2.0**23 + 127.0
-    #: log2((1 + u) / (1 - u)) / u in powers of u^2, to 3e-8 of it.
-    log2_coefficients: ClassVar[tuple[float, ...]] = (0.43174228, 0.57671416, 0.96179885, 2.8853900)
-    smallest_normal: ClassVar[float] = 2.0**-126
-    #: A subnormal number times 2^24 is a normal one.
-    subnormal_bits: ClassVar[float] = 24.0
-    subnormal_scale: ClassVar[float] = 2.0**24
     infinity: ClassVar[float] = math.inf
     minus_infinity: ClassVar[float] = -math.inf
     nan: ClassVar[float] = math.nan
@@ -148,35 +149,14 @@ DOUBLE = Functions(
     ln2_low=1.90821492927058770002e-10,
     # Taylor's series: the first term left out is under 4e-18 of the sum for |r| <= ln 2 / 2.
     exp_coefficients=tuple(1 / math.factorial(i) for i in range(13, -1, -1)),
-    # 26 terms: the first one left out is 1.2e-16.
-    erfc_coefficients=(
-        -1.5867042924138042e-09,
-        -1.2776086554968677e-08,
-        3.972203547273795e-08,
-        7.745572408758512e-08,
-        -3.168341367694147e-07,
-        -4.146853754663641e-08,
-        1.3267813608518889e-06,
-        -1.409445991433531e-06,
-        -3.007645434410669e-06,
-        8.662535397475538e-06,
-        1.699233231227702e-07,
-        -3.023784054007137e-05,
-        3.173310599377061e-05,
-        7.141810433422301e-05,
-        -0.00017429984933155644,
-        -9.373894767667295e-05,
-        0.0006736782697069831,
-        -0.00014624628742128406,
-        -0.002345812444802156,
-        0.0017589335074028032,
-        0.008824938553738764,
-        -0.009872689364099222,
-        -0.046895610231083025,
-        0.047343306841863525,
-        0.672643223977656,
-        -0.6717940840566922,
-    ),
+    erfc_coefficients=ERFC_F64,
+    # The first term left out is 6e-19 of the sum.
+    log2_coefficients=tuple(2 / math.log(2) / (2 * i + 1) for i in range(10, -1, -1)),
+    exp2_low=-1080.0,
+    exp2_high=1025.0,
+    smallest_normal=2.0**-1022,
+    subnormal_bits=54.0,
+    subnormal_scale=2.0**54,
 )
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from kgen.errors import ScheduleError
+from kgen.ops import Expression
 from kgen.schedule import CpuStream
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
@@ -54,9 +55,12 @@ class InterleavedPlan(RowwisePlan):
             spec=self.spec,
             vector=1,
             lanes=1,
-            form=with_functions,
+            form=self._form,
             online=self.online_with,
         )
+
+    def _form(self, expression: Expression) -> Expression:
+        return with_functions(expression, self.spec.compute)
 
     @property
     def row_bytes_read(self) -> int:

@@ -74,14 +74,14 @@ class RowwisePlan(FormulaPlan):
     def _form(self, expression: Expression) -> Expression:
         """Variances in two passes where a row stays in a cache or is short, else in one."""
         if self.spec.compute is not DType.F32:
-            return with_functions(expression)
+            return with_functions(expression, self.spec.compute)
         steps = max(HEAD_STEPS, self.spec.cols // (HEAD_SHARE * self.run.step))
         head = steps * self.run.step
         read_once = not self.row_stays or (self.is_far and all(self.spec.reduced.values()))
         one_line = self.run.length == self.spec.cols
         if read_once and one_line and 4 * head <= self.spec.cols:
             expression = with_shift(expression, head)
-        return with_functions(expression)
+        return with_functions(expression, self.spec.compute)
 
     @property
     def row_stays(self) -> bool:
