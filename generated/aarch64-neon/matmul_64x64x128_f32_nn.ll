@@ -3,7 +3,7 @@
 ; computes:  out = A @ B, summed in f32
 ; target:    aarch64-neon: aarch64 with asimd fp
 ; schedule:  mainloop=blis,mr=6,nr=16,mc=66,kc=128,nc=64,pack_a=0,pack_b=1 (model)
-; launch:    1 task of 66 x 64 outputs: 1 x 1 blocks
+; launch:    1 task of 64 x 64 outputs: 1 x 1 blocks
 ; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
 ;              every mr rows of A, the mr x nr sums in registers
 ; memory:    stack, 8192 B

@@ -3,7 +3,7 @@
 ; computes:  out = A @ B, summed in f32
 ; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=inner,mr=2,nr=2,mc=2,kc=70,nc=6,pack_a=0,pack_b=0,unroll=2,prefetch=2,level=2 (model)
-; launch:    1 task of 2 x 6 outputs: 1 x 1 blocks
+; launch:    1 task of 2 x 5 outputs: 1 x 1 blocks
 ; method:    inner products of vectors of 8 along K, which is contiguous in A and in B: a task is an mc x nc
 ;              block of out, in tiles of mr rows of A and nr columns of B, which are far apart: each is a stream
 ;              of its own, which goes on with the next tile

@@ -4,7 +4,7 @@
 ; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=split-k,mr=6,nr=16,mc=6,kc=8,nc=80,pack_a=1,pack_b=0,split_k=4 (model)
 ; launch:    matmul_6x70x12001_f32_nn_slices: 4 tasks
-;            matmul_6x70x12001_f32_nn: 1 task of 6 x 80 outputs: 1 x 1 blocks
+;            matmul_6x70x12001_f32_nn: 1 task of 6 x 70 outputs: 1 x 1 blocks
 ; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
 ;              every mr rows of A, the mr x nr sums in registers
 ;            split-k: a task of the first launch multiplies 3008 of K, and the second launch adds up the sums of

@@ -3,7 +3,7 @@
 ; computes:  out = relu(x)
 ; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=stream,task=65536,unroll=4,nontemporal=1 (user)
-; launch:    1 task of 65536 elements
+; launch:    1 task of 3000 elements
 ; method:    outputs are written past the caches, which wants whole vectors of memory: the first and the last of
 ;              a range go through the caches and overlap with their neighbours
 ; arguments: x: input f32[3, 1000], strides [1000, 1]

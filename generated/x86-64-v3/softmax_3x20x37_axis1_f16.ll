@@ -3,7 +3,7 @@
 ; computes:  out = softmax(x)
 ; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=stream,task=409,unroll=2,nontemporal=0 (model)
-; launch:    1 task of 409 vectors of rows
+; launch:    1 task of 15 vectors of rows
 ; method:    8 neighbouring rows at a time
 ; memory:    stack, 640 B
 ;            %kept0: f32, 640 B, kept of a row from phase to phase

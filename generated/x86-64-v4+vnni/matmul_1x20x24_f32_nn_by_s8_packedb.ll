@@ -4,7 +4,7 @@
 ; target:    x86-64-v4+vnni: x86_64 with abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f avx512vl
 ;              bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=limbs,mr=1,nr=16,mc=1,kc=64,nc=32,pack_a=1,pack_b=0,ahead=0 (user)
-; launch:    1 task of 1 x 32 outputs: 1 x 1 blocks
+; launch:    1 task of 1 x 20 outputs: 1 x 1 blocks
 ; method:    products of bytes with vpdpbusd: A in block floating point, each 64 of K integers of one exponent in
 ;              4 signed bytes; a task is an mc x nc block of out, in panels of nr columns of B times mr rows of A
 ; memory:    stack, 460 B

@@ -4,7 +4,7 @@
 ; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
 ;              movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=stream,task=762,unroll=2,nontemporal=0 (user)
-; launch:    1 task of 762 rows
+; launch:    1 task of 5 rows
 ; arguments: x: input bf16[5, 86], strides [86, 1]
 ;            scale: input bf16[86], strides [1]
 ;            shift: input bf16[86], strides [1]

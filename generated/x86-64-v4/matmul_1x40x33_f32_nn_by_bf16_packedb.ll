@@ -4,7 +4,7 @@
 ; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
 ;              movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=blis,mr=1,nr=48,mc=1,kc=33,nc=48,pack_a=0,pack_b=0 (model)
-; launch:    1 task of 1 x 48 outputs: 1 x 1 blocks
+; launch:    1 task of 1 x 40 outputs: 1 x 1 blocks
 ; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
 ;              every mr rows of A, the mr x nr sums in registers
 ; arguments: a: input f32[1, 33], strides [33, 1]
@@ -32,24 +32,18 @@ k.head:
 k.body:
   %k.b.offset = mul nuw i64 %k, 32
   %k.b = getelementptr i8, ptr %b, i64 %k.b.offset
-  %b_n0.ahead = getelementptr i8, ptr %k.b, i64 3264
-  call void @llvm.prefetch.p0(ptr %b_n0.ahead, i32 0, i32 2, i32 1)
   %b_n0.pairs = load <16 x i32>, ptr %k.b, align 2
   %b_n0.lower = shl <16 x i32> %b_n0.pairs, splat (i32 16)
   %b_n0.upper = and <16 x i32> %b_n0.pairs, splat (i32 -65536)
   %b_n0_k0 = bitcast <16 x i32> %b_n0.lower to <16 x float>
   %b_n0_k1 = bitcast <16 x i32> %b_n0.upper to <16 x float>
   %b_n1.at = getelementptr i8, ptr %k.b, i64 1088
-  %b_n1.ahead = getelementptr i8, ptr %b_n1.at, i64 3264
-  call void @llvm.prefetch.p0(ptr %b_n1.ahead, i32 0, i32 2, i32 1)
   %b_n1.pairs = load <16 x i32>, ptr %b_n1.at, align 2
   %b_n1.lower = shl <16 x i32> %b_n1.pairs, splat (i32 16)
   %b_n1.upper = and <16 x i32> %b_n1.pairs, splat (i32 -65536)
   %b_n1_k0 = bitcast <16 x i32> %b_n1.lower to <16 x float>
   %b_n1_k1 = bitcast <16 x i32> %b_n1.upper to <16 x float>
   %b_n2.at = getelementptr i8, ptr %k.b, i64 2176
-  %b_n2.ahead = getelementptr i8, ptr %b_n2.at, i64 3264
-  call void @llvm.prefetch.p0(ptr %b_n2.ahead, i32 0, i32 2, i32 1)
   %b_n2.pairs = load <16 x i32>, ptr %b_n2.at, align 2
   %b_n2.lower = shl <16 x i32> %b_n2.pairs, splat (i32 16)
   %b_n2.upper = and <16 x i32> %b_n2.pairs, splat (i32 -65536)
@@ -144,7 +138,6 @@ task.done:
 
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
-declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 declare <16 x float> @llvm.masked.load.v16f32.p0(ptr, <16 x i1>, <16 x float>)
 declare void @llvm.masked.store.v16f32.p0(<16 x float>, ptr, <16 x i1>)
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }

@@ -4,7 +4,7 @@
 ; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
 ;              movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=outer,mr=2,nr=32,mc=2,kc=256,nc=96,pack_a=0,pack_b=0,parts=4,prefetch=0,apart=1,level=2,together=21,halves=0,words=0 (model)
-; launch:    1 task of 2 x 96 outputs: 1 x 1 blocks
+; launch:    1 task of 2 x 70 outputs: 1 x 1 blocks
 ; method:    outer-product GEMV: a task is a block of nc columns for all rows of A, and walks each block of kc of
 ;              B by 4 rows at once, from one end to the other
 ; memory:    stack, 4864 B

@@ -4,7 +4,7 @@
 ; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
 ;              movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=blis,mr=6,nr=64,mc=66,kc=128,nc=64,pack_a=0,pack_b=0 (model)
-; launch:    1 task of 66 x 64 outputs: 1 x 1 blocks
+; launch:    1 task of 64 x 64 outputs: 1 x 1 blocks
 ; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
 ;              every mr rows of A, the mr x nr sums in registers
 ; arguments: a: input f32[64, 128], strides [128, 1]

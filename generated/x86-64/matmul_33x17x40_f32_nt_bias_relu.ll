@@ -3,7 +3,7 @@
 ; computes:  out = relu(A @ B + bias), summed in f32
 ; target:    x86-64: x86_64 with sse2
 ; schedule:  mainloop=blis,mr=2,nr=16,mc=34,kc=40,nc=32,pack_a=0,pack_b=1 (user)
-; launch:    1 task of 34 x 32 outputs: 1 x 1 blocks
+; launch:    1 task of 33 x 17 outputs: 1 x 1 blocks
 ; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
 ;              every mr rows of A, the mr x nr sums in registers
 ; memory:    stack, 2560 B

@@ -3,7 +3,7 @@
 ; computes:  out = softmax(x)
 ; target:    x86-64: x86_64 with sse2
 ; schedule:  mainloop=stream,task=655,unroll=1,nontemporal=0 (model)
-; launch:    1 task of 655 rows
+; launch:    1 task of 3 rows
 ; memory:    stack, 400 B
 ;            %kept0: f32, 400 B, kept of a row from phase to phase
 ; arguments: x: input f16[3, 100], strides [100, 1]

@@ -18,8 +18,10 @@ from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.values import frozen
 
-#: Families whose code the emulators count, and how they call things.
+#: Families whose profile can be shown, and their words.
 FAMILIES = {"cuda": WORDS["ptx"], "amdgpu": WORDS["llvm"]}
+#: Families whose code the emulators count.
+COUNTED = (*FAMILIES, "cpu")
 #: A profile runs once and without checks, so it may take this many times the workgroups of a
 #: verification's data set: all of a 2048x2048x2048 matrix product.
 PATIENCE = 16
@@ -58,7 +60,11 @@ def profile(
         for entry in reader.manifest.kernels:
             if progress is not None:
                 progress(f"profiling {entry.name}")
-            yield profile_kernel(reader, entry, seed)
+            if entry.target.family in FAMILIES:
+                yield profile_kernel(reader, entry, seed)
+                continue
+            reason = f"{entry.target.name} code has no profile, only PTX and AMDGPU IR have one"
+            yield KernelProfile(kernel=entry.key, target=entry.target.name, reason=reason)
 
 
 def sample_of(
@@ -77,8 +83,8 @@ def profile_kernel(
 ) -> KernelProfile:
     """Profile one kernel; the reason why not is in the result."""
     names: dict[str, Any] = {"kernel": entry.key, "target": entry.target.name}
-    if entry.target.family not in FAMILIES:
-        reason = f"{entry.target.name} code has no profile, only PTX and AMDGPU IR have one"
+    if entry.target.family not in COUNTED:
+        reason = f"no emulator runs {entry.target.name} code"
         return KernelProfile(**names, reason=reason)
     sample = sample_of(entry, seed, patience)
     if (refusal := cost.emulation_refusal(entry, sample)) is not None:
@@ -89,8 +95,8 @@ def profile_kernel(
         return KernelProfile(**names, reason=str(error))
     artifact = next(a for a in entry.artifacts if a.format in LANGUAGES)
     source = reader.read(artifact).decode()
-    data = next(inputs.data_sets(entry, seed))
-    buffers = data.buffers | inputs.output_buffers(entry, data.buffers)
+    taken = inputs.as_taken(entry, next(inputs.data_sets(entry, seed)).buffers)
+    buffers = taken | inputs.output_buffers(entry, taken)
     workgroups = None if sample is None else sample.workgroups
     executor = EmulatorExecutor(entry, artifact.format, source)
     try:

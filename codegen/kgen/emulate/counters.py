@@ -32,6 +32,7 @@ MEANING = {
     "warp": "shuffles, votes, permutations: exchange between lanes",
     "barrier": "barriers of any scope, waits for copies and for transaction barriers",
     "fence": "memory and proxy fences",
+    "prefetch": "software prefetches",
     "other": "anything else",
     "barriers": "barriers of the whole workgroup that one workgroup passed (the most of any)",
     "divergent_branches": "branches that parted the lanes of a warp",
@@ -45,6 +46,7 @@ MEANING = {
     "global_load_bytes": "bytes that lanes asked for from global memory",
     "global_store_bytes": "bytes that lanes wrote to global memory",
     "global_unique_bytes": "different bytes of global memory that were touched",
+    "dead_prefetches": "prefetches by instructions that never name a byte of a buffer",
     "copies_in_flight": "bytes of cp.async copies that a workgroup still has under way when it "
     "goes on after a wait for older ones (the most of any): what hides the latency of memory",
 }

@@ -97,6 +97,7 @@ class LineCounts:
     global_sectors: int = 0
     global_sectors_ideal: int = 0
     global_bytes: int = 0
+    dead_prefetches: int = 0
 
 
 @frozen

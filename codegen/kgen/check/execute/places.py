@@ -151,7 +151,8 @@ class EmulatorExecutor(Executor):
         workgroups: Sequence[Sequence[Extent3]] | None,
         **options: Any,
     ) -> list[Report]:
-        """Run the kernel with options of the emulator; one report for each launch on a GPU."""
+        """Run the kernel with options of the emulator; one report for each launch, on a CPU for
+        each range of tasks."""
         from kgen import emulate
 
         arrays = typed(self._entry, dict(buffers) | workspaces(self._entry))
@@ -181,7 +182,11 @@ class EmulatorExecutor(Executor):
             tasks = range(launch.grid[0]) if chosen is None else [x for x, _, _ in chosen]
             for begin, end in ranges(tasks):
                 bounds = [np.int64(begin), np.int64(end)]
-                emulate.run(self._source, grid=(1, 1, 1), arguments=arguments + bounds, **common)
+                found.append(
+                    emulate.run(
+                        self._source, grid=(1, 1, 1), arguments=arguments + bounds, **common
+                    )
+                )
         return found
 
 

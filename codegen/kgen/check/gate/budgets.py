@@ -31,7 +31,7 @@ from kgen.check.gate import metrics
 from kgen.check.gate.metrics import Metric, Tier
 from kgen.check.gate.places import Place, places
 from kgen.check.peers import PEERS
-from kgen.check.profile import FAMILIES as EMULATED_FAMILIES
+from kgen.check.profile import COUNTED, FAMILIES
 from kgen.errors import BudgetError, KgenError
 from kgen.schedule import Overrides
 from kgen.spec import Spec
@@ -85,6 +85,14 @@ class Entry:
     def name(self) -> str:
         fields = " ".join(f"{k}={v}" for k, v in self.schedule.items())
         return f"{self.target.name}: {self.kernel}{f' [{fields}]' if fields else ''}"
+
+    @property
+    def is_emulated(self) -> bool:
+        """An emulator counts the kernel: a GPU's always, a CPU's, which takes longer, if the entry
+        has an emulated budget of its own."""
+        own = (limit for limit in self.limits if not limit.default)
+        asks = any(limit.metric.tier is Tier.EMULATED for limit in own)
+        return asks or self.target.family in FAMILIES
 
     def plan(self) -> Plan:
         return pipeline.plan_with(self.spec, self.target, self.schedule)
@@ -205,7 +213,7 @@ class _Reader:
         own = []
         for tier in Tier:
             table = self._table(row.get(tier.value, {}), *at, tier.value)
-            if tier is Tier.EMULATED and table and target.family not in EMULATED_FAMILIES:
+            if tier is Tier.EMULATED and table and target.family not in COUNTED:
                 self._refuse(f"{target.name} kernels are not counted by an emulator", *at, tier)
             for keys, value in _numbers(table):
                 limit = self._limit(keys, value, *at, tier.value)

@@ -9,6 +9,7 @@ from typing import Any
 
 from kgen.check.gate.metrics import METRICS, Metric, Tier
 from kgen.check.gate.values import Values, measure
+from kgen.check.profile import FAMILIES
 from kgen.check.static.disassemble import disassemble
 from kgen.check.static.machine_code import Instruction, instructions
 from kgen.errors import AssembleError, EmulationError
@@ -116,7 +117,8 @@ def _listing(code: Sequence[Instruction]) -> str:
 def _values(side: Side, notes: list[str]) -> Values:
     """All numbers of a kernel, or its static ones if it cannot be emulated."""
     try:
-        return measure(*side, (Tier.STATIC, Tier.EMULATED))
+        tiers = (Tier.STATIC, Tier.EMULATED)
+        return measure(*side, tiers if side[1].target.family in FAMILIES else tiers[:1])
     except EmulationError as error:
         notes.append(f"nothing is emulated: {error}")
         return measure(*side, (Tier.STATIC,))

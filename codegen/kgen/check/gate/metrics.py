@@ -165,6 +165,8 @@ _UNITS = {
     "global_load_bytes": "bytes",
     "global_store_bytes": "bytes",
     "global_unique_bytes": "bytes",
+    "prefetch": "prefetches",
+    "dead_prefetches": "prefetches",
     "copies_in_flight": "bytes",
 }
 _MINIMA = frozenset({"copies_in_flight"})

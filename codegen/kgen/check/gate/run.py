@@ -104,8 +104,9 @@ def _counted(entries: Sequence[Entry], tiers: Collection[Tier]) -> Iterator[Valu
 
 def values_of(entry: Entry, tiers: Collection[Tier]) -> Values:
     """Build and count one kernel, and what choosing its schedule took. Raises KgenError."""
+    counted = tiers if entry.is_emulated else set(tiers) - {Tier.EMULATED}
     with opened(build(entry)) as reader:
-        values = measure(reader, reader.manifest.kernels[0], tiers)
+        values = measure(reader, reader.manifest.kernels[0], counted)
     if entry.schedule or Tier.STATIC not in tiers:
         return values
     effort = targets.family(entry.target.family).effort(entry.spec, entry.target)

@@ -96,7 +96,7 @@ def measure(reader: Reader, entry: KernelEntry, tiers: Collection[Tier]) -> Valu
         facts = static.facts(reader, entry)
         numbers |= facts.metrics
     launches: tuple[Profile, ...] = ()
-    if Tier.EMULATED in tiers and entry.target.family in profile.FAMILIES:
+    if Tier.EMULATED in tiers and entry.target.family in profile.COUNTED:
         launches = _whole_launches(reader, entry)
         numbers |= profile.merged(launches)
     return Values(numbers=numbers, facts=facts, launches=launches)
@@ -152,5 +152,6 @@ _PARTS: Mapping[str, Part] = {
     "global_load_bytes": lambda c, _: 0 if _is_store(c) else c.global_bytes,
     "global_store_bytes": lambda c, _: c.global_bytes if _is_store(c) else 0,
     "global_unique_bytes": lambda c, _: c.global_bytes,
+    "dead_prefetches": lambda c, _: c.dead_prefetches,
     "copies_in_flight": lambda c, text: c.issued if "wait" in text else 0,
 }

@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 TRAFFIC = frozenset(
     name
     for name in MEANING
-    if name.startswith(("shared_", "global_", "copies_")) or name == "bank_conflicts"
+    if name.startswith(("shared_", "global_", "copies_", "dead_")) or name == "bank_conflicts"
 )
 #: In place of an address, and of what it is divided by any size: the lane accesses nothing.
 NOWHERE = -1
@@ -76,6 +76,12 @@ class Moved:
     sectors_ideal: int = 0
     load_bytes: int = 0
     store_bytes: int = 0
+    prefetches: int = 0
+    prefetches_inside: int = 0
+
+    @property
+    def dead_prefetches(self) -> int:
+        return 0 if self.prefetches_inside else self.prefetches
 
     def add_shared(self, cycles: int, ideal: int) -> None:
         self.shared_wavefronts += cycles
@@ -97,6 +103,7 @@ class Moved:
         line.global_sectors += self.load_sectors + self.store_sectors
         line.global_sectors_ideal += self.sectors_ideal
         line.global_bytes += self.load_bytes + self.store_bytes
+        line.dead_prefetches += self.dead_prefetches
 
 
 Line = TypeVar("Line", bound=Moved)
@@ -145,6 +152,7 @@ class Traffic(Generic[Line]):
             "global_load_bytes": total["load_bytes"],
             "global_store_bytes": total["store_bytes"],
             "global_unique_bytes": self.touched.count(),
+            "dead_prefetches": sum(part.dead_prefetches for part in parts),
         }
 
 

@@ -40,6 +40,7 @@ _BY_CALLEE = tuple(
         (r"x86\.(tileload|ldtilecfg)", "load.global"),
         (r"x86\.tilestore", "store.global"),
         (r"ds\.read\.tr|ds\.load\.tr", "load.shared"),
+        (r"prefetch", "prefetch"),
         (r"s\.barrier|s\.wait(cnt|\.)|wave\.barrier", "barrier"),
         (r"ds\.(b?permute|swizzle)|(update|mov)\.dpp|perml|(read|write)(first)?lane", "warp"),
         (r"ballot|mbcnt|icmp|fcmp|inverse\.ballot|wave\.reduce", "warp"),
@@ -56,7 +57,7 @@ _BY_CALLEE = tuple(
 )
 #: Promises and hints: no instruction comes of them.
 _NOT_ISSUED = re.compile(
-    r"assume|lifetime|prefetch|sideeffect|donothing|experimental\.noalias|sched\.|iglp"
+    r"assume|lifetime|sideeffect|donothing|experimental\.noalias|sched\.|iglp"
     r"|expect|ssa\.copy|launder|dbg"
 )
 _REGISTER_BITS = 32

@@ -89,6 +89,14 @@ class WaveTraffic(Traffic[Moved]):
         """The active lanes store, or change atomically, ``size`` bytes of global memory each."""
         self.add_global(self.by_line[ins.line], *_by_wave(m, pointer), size, store=True)
 
+    def prefetched(self, m: Chunk, ins: Instruction, pointer: Array, inside: Array) -> None:
+        """The active lanes prefetch the lines of these addresses, some ``inside`` a buffer."""
+        moved = self.by_line[ins.line]
+        waves, times = _by_wave(m, pointer)
+        moved.prefetches += int(np.count_nonzero(waves != NOWHERE)) * times
+        lanes, times = _by_wave(m, np.where(inside, 0, NOWHERE))
+        moved.prefetches_inside += int(np.count_nonzero(lanes != NOWHERE)) * times
+
 
 def _by_wave(m: Chunk, address: Array) -> tuple[Array, int]:
     """Addresses as [wave, lane], -1 in lanes that are not active, and how often each row stands.

@@ -23,6 +23,7 @@ from kgen.emulate.llvm.intrinsics import (
     lanes,
     mathematics,
     matrix,
+    prefetches,
     transposed,
     vectors,
     votes,
@@ -46,6 +47,7 @@ EFFECTS: Mapping[str, Build] = {
     **hardware.EFFECTS,
     **lanes.EFFECTS,
     **matrix.EFFECTS,
+    **prefetches.EFFECTS,
     **transposed.EFFECTS,
     **vectors.EFFECTS,
     **votes.EFFECTS,
@@ -59,7 +61,7 @@ NOTHING = frozenset(
         "amdgcn.iglp.opt amdgcn.s.setprio amdgcn.s.sleep amdgcn.s.nop amdgcn.sched.barrier"
         " amdgcn.sched.group.barrier amdgcn.s.wait.dscnt amdgcn.s.wait.storecnt"
         " amdgcn.s.wait.expcnt amdgcn.s.wait.kmcnt amdgcn.s.sethalt amdgcn.s.dcache.inv"
-        " amdgcn.s.dcache.wb assume lifetime.start lifetime.end prefetch sideeffect donothing"
+        " amdgcn.s.dcache.wb assume lifetime.start lifetime.end sideeffect donothing"
         " experimental.noalias.scope.decl"
     )
 )

@@ -41,6 +41,14 @@ class GlobalMemory:
         self.buffers.append(buffer)
         return window_start(len(self.buffers) - 1)
 
+    def is_inside(self, pointer: Array) -> Array:
+        """For each address, whether a buffer holds it."""
+        region = regions_of(pointer)
+        sizes = np.array([0, *(len(buffer.data) for buffer in self.buffers), 0])
+        offsets = pointer - (region << WINDOW_BITS)
+        size = sizes[np.clip(region, 0, len(self.buffers) + 1)]
+        return np.asarray((offsets >= 0) & (offsets < size))
+
     def locate(
         self,
         m: Chunk,

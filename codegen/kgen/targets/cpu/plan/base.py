@@ -58,6 +58,10 @@ class CpuPlan(Plan):
         """What a task does."""
         raise NotImplementedError
 
+    def reaches(self, argument: str, distance: int) -> bool:
+        """A prefetch `distance` bytes past an element of an argument can name one of its bytes."""
+        return distance < next(p.nbytes for p in self.parameters if p.name == argument)
+
     @property
     def memory_map(self) -> tuple[str, ...]:
         found = self.scratch_map

@@ -46,7 +46,8 @@ class BlockedPlan(CpuPlan):
     def task_words(self) -> str:
         s = self.schedule
         batches = f"{self.spec.batch} batches x " if self.spec.batch > 1 else ""
-        return f"{s.mc} x {s.nc} outputs: {batches}{self.blocks_m} x {self.blocks_n} blocks"
+        rows, columns = min(s.mc, self.spec.m), min(s.nc, self.spec.n)
+        return f"{rows} x {columns} outputs: {batches}{self.blocks_m} x {self.blocks_n} blocks"
 
     @property
     def rows_vary(self) -> bool:

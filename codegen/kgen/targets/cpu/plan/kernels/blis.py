@@ -54,10 +54,10 @@ class BlisPlan(TiledPlan):
         return self.k_blocked and self.schedule.kc >= NEXT_PANEL_K
 
     @property
-    def fetches_panels(self) -> bool:
+    def wants_panels(self) -> bool:
         """Of an f32 B as well where the schedule says so."""
         is_ahead = isinstance(self.schedule, AheadMatmul) and self.b_is_packed
-        return is_ahead or super().fetches_panels
+        return is_ahead or super().wants_panels
 
     @property
     def panel_ahead(self) -> int:

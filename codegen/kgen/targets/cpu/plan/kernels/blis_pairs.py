@@ -74,13 +74,13 @@ class PairsPlan(BlisPlan):
         return self.pairs.splat(UPPER_HALF)
 
     @property
-    def fetches_panels(self) -> bool:
+    def wants_panels(self) -> bool:
         """Of a B that is no small part of the last-level cache as well, in vectors of half a line,
         which the hardware is slow to follow (4 x 4096 x 4096 takes 2.7 ms without it, 1.4 with it,
         1 x 3072 x 2560 550 us and 320, but of 4 MB 1 x 1024 x 2048 54 and 64; Zen 4)."""
         size = self.spec.k * self.spec.n * self.spec.b_type.itemsize
         is_far = size > FAR_PART * self.target.limits["l3_bytes"]
-        return super().fetches_panels or (self.vector_bytes < LINE_BYTES and is_far)
+        return super().wants_panels or (self.vector_bytes < LINE_BYTES and is_far)
 
     @property
     def panel_ahead(self) -> int:

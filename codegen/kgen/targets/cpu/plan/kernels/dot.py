@@ -91,8 +91,8 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
         return self.run.stored if self.factors.bits == self.run.stored.bits else self.factors
 
     @property
-    def fetches_panels(self) -> bool:
-        return self.schedule.ahead > 0 or super().fetches_panels
+    def wants_panels(self) -> bool:
+        return self.schedule.ahead > 0 or super().wants_panels
 
     @property
     def panel_ahead(self) -> int:

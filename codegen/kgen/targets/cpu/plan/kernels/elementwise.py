@@ -27,6 +27,7 @@ from kgen.targets.cpu.plan.kernels.elementwise_rows import RowAddresses, Segment
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.expressions import Rendered
+from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.stream import StreamOperand, StreamPlan, tile_of
 from kgen_runtime.manifest import Launch
@@ -91,7 +92,8 @@ class ElementwisePlan(RowAddresses):
 
     @property
     def task_words(self) -> str:
-        return f"{self.schedule.task} {'rows' if self.by_rows else 'elements'}"
+        unit, whole = ("row", self.rows) if self.by_rows else ("element", self.cols)
+        return counted(min(self.schedule.task, whole), unit)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -250,7 +252,8 @@ class ElementwisePlan(RowAddresses):
         """Bytes from a step's first element to the lines of an input that it fetches, those of a
         later step (relu: 48 instead of 43 GB/s, Zen 4)."""
         nbytes = self.schedule.unroll * self.access(name).stored.bytes
-        return tuple(range(AHEAD_BYTES, AHEAD_BYTES + nbytes, LINE_BYTES))
+        lines = range(AHEAD_BYTES, AHEAD_BYTES + nbytes, LINE_BYTES)
+        return tuple(line for line in lines if self.reaches(name, line))
 
 
 def vector_of(spec: Elementwise, target: Target) -> Vector:

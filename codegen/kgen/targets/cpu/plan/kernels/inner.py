@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
-from kgen.spec import DType, Matmul
+from kgen.spec import DType, Matmul, Operand
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, access, locality, vector_for
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
@@ -172,13 +172,17 @@ class InnerPlan(StartsPlan, TiledPlan):
         """Bytes in B from a tile's columns to those that it fetches, of the same block of K: once
         if other tiles do as well."""
         tiles = self.schedule.prefetch if self.row_tiles == 1 else min(self.schedule.prefetch, 1)
-        return tuple((i + 1) * self.b_column for i in range(tiles))
+        offsets = ((i + 1) * self.b_column for i in range(tiles))
+        return tuple(offset for offset in offsets if self.reaches(Operand.B, offset))
 
     @property
     def next_rows(self) -> int:
-        """Tiles fetch the rows of A so many tiles below, where those are the longer side."""
+        """Distance, in tiles, of the rows of A below that a tile prefetches, if A is the longer
+        side and has such rows; else 0."""
         down = self.spec.m > self.spec.n or self.transposes_b
-        return self.schedule.prefetch if down and not self.k_blocked else 0
+        tiles = self.schedule.prefetch
+        is_inside = self.reaches("a", tiles * self.schedule.mr * self.a_m)
+        return tiles if down and is_inside and not self.k_blocked else 0
 
     def next_row(self, row: Row) -> int:
         """Bytes from a tile's corner in A to the row that is fetched for one of its rows."""

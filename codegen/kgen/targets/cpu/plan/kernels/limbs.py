@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
-from kgen.spec import DType, Matmul
+from kgen.spec import DType, Matmul, Operand
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, access
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
@@ -206,10 +206,11 @@ class LimbsPlan(MatmulPlan):
         )
 
     @property
-    def lines_ahead(self) -> range:
+    def lines_ahead(self) -> tuple[int, ...]:
         """Where the lines of a panel begin that a turn fetches."""
         ahead = self.schedule.ahead
-        return range(ahead, ahead + self.turn_bytes * bool(ahead), LINE_BYTES)
+        lines = range(ahead, ahead + self.turn_bytes * bool(ahead), LINE_BYTES)
+        return tuple(line for line in lines if self.reaches(Operand.B, line))
 
     @property
     def lanes_shift(self) -> int:
@@ -218,7 +219,7 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def fetches(self) -> bool:
-        return self.schedule.ahead > 0
+        return bool(self.lines_ahead)
 
     # -- A ----------------------------------------------------------------------------------
 

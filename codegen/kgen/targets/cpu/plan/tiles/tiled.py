@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, CpuMatmul
-from kgen.spec import Extent
+from kgen.spec import Extent, Operand
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import AHEAD_BYTES, LINE_BYTES, locality
 from kgen.targets.cpu.plan.matmul import MatmulPlan
@@ -145,11 +145,12 @@ class TiledPlan(MatmulPlan):
         width = tile.width * self.spec.b_type.itemsize
         aligned = self.b_strides[1] % LINE_BYTES == 0
         last = () if aligned else (width - 1,)
-        return tuple(
+        offsets = (
             self.rows_ahead(width) + row * self.b_strides[1] + line
             for row in range(self.k_depth)
             for line in (*range(0, width, LINE_BYTES), *last)
         )
+        return tuple(offset for offset in offsets if self.reaches(Operand.B, offset))
 
     def rows_ahead(self, width: int) -> int:
         """Bytes from the first row of B that a step reads, `width` bytes of it, to the first one
@@ -171,6 +172,18 @@ class TiledPlan(MatmulPlan):
 
     @property
     def fetches_panels(self) -> bool:
+        """Tiles prefetch what is read of packed panels later, if B has so much."""
+        return self.wants_panels and self.reaches(Operand.B, self.panel_ahead)
+
+    def fetches_panel(self, tile: Tile, column: Column) -> bool:
+        """Each step of the tile prefetches for this vector of columns too. A narrower tile stands
+        at the last columns of B."""
+        first = 0 if tile.width == self.schedule.nr else self.spec.n - tile.width
+        distance = first * self.b_strides[2] + column.b + self.panel_ahead
+        return self.wants_panels and self.reaches(Operand.B, distance)
+
+    @property
+    def wants_panels(self) -> bool:
         """Panels of a narrow B that comes packed are fetched ahead of a single tile of rows where
         the hardware does not keep up: a step takes less than a vector of each, or they are short
         (of s8, 1 x 4096 x 4096 takes 710 us instead of 850, 1 x 49152 x 576 1.1 ms instead of 2.8,

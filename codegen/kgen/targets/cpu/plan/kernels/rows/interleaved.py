@@ -22,6 +22,7 @@ from kgen.targets.cpu.plan.kernels.rows.bodies import Fetch
 from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan
 from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.header import counted
 from kgen.targets.rows.parts import Fold, RowInput, RowOutput
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import split
@@ -100,7 +101,8 @@ class InterleavedPlan(RowwisePlan):
 
     @property
     def task_words(self) -> str:
-        return f"{self.schedule.task} vectors of rows"
+        units = min(self.schedule.task, self.units)
+        return counted(units, "vector of rows", "vectors of rows")
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from kgen.targets.cpu.plan.kernels.rows.shifted import head_of, with_shift
 from kgen.targets.cpu.plan.math.flushes import flushed_outputs
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.header import counted
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.rows.parts import RowInput, RowOutput
 from kgen.targets.rows.plan import RowPlan
@@ -113,7 +114,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def task_words(self) -> str:
-        return f"{self.schedule.task} rows"
+        return counted(min(self.schedule.task, self.spec.rows), "row")
 
     @property
     def last_task_is_short(self) -> bool:
@@ -374,7 +375,9 @@ class RowwisePlan(FormulaPlan):
 
     def lines_of(self, fetch: Fetch) -> tuple[int, ...]:
         """Bytes from a step's first element to the lines that it fetches."""
-        return tuple(range(fetch.ahead, fetch.ahead + self.run.step * fetch.itemsize, LINE_BYTES))
+        end = fetch.ahead + self.run.step * fetch.itemsize
+        lines = range(fetch.ahead, end, LINE_BYTES)
+        return tuple(line for line in lines if self.reaches(fetch.name, line))
 
     # -- phases --------------------------------------------------------------------------------
 

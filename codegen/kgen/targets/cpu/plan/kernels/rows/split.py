@@ -97,8 +97,9 @@ class SplitRowsPlan(RowwisePlan):
 
     @property
     def task_words(self) -> str:
-        """Those of the last launch."""
-        return f"{self.schedule.task} columns of a row" if self.kernels[-1].is_split else "a row"
+        """Work of a task of the last launch."""
+        columns = min(self.schedule.task, self.spec.cols)
+        return f"{columns} columns of a row" if self.kernels[-1].is_split else "a row"
 
     @property
     def notes(self) -> tuple[str, ...]:
