@@ -51,6 +51,7 @@ def run(
     seed: int = 0,
     arch: str | None = None,
     strict: bool = False,
+    most_faults: int = 1,
 ) -> Report:
     """Run one launch of the entry point.
 
@@ -62,8 +63,9 @@ def run(
     `profile` counts the traffic of the memories too, and by source line. The result is the same for
     the same `seed`, the counters are so for every seed. With `strict`, unordered writes of the same
     value and order that rests on a warp collective are faults and not warnings (PTX; of AMDGPU IR
-    they always are). `numerics` are what the sums of matrix instructions lose beside f32
-    arithmetic; nothing if None.
+    they always are). A run goes on after a fault that leaves other lanes as they are, until it
+    has met `most_faults` distinct ones. `numerics` are what the sums of matrix instructions lose
+    beside f32 arithmetic; nothing if None.
 
     Raises EmulationFault for a fault of the program (races, out-of-bounds and the like are looked
     for if `checks`), UnknownInstruction for a word that is not known, EmulationError for a source
@@ -94,5 +96,6 @@ def run(
         seed=seed,
         arch=arch,
         strict=strict,
+        most_faults=most_faults,
     )
     return emulator.run(source, request)

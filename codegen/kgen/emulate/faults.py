@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from kgen.emulate.report import Fault
+from kgen.emulate.report import EmulationFault, Fault
 
 #: How many lanes a fault names: the first few of the first workgroup that is concerned.
 LANES_NAMED = 8
@@ -25,11 +26,15 @@ def fault_at(
     coordinates: Sequence[Any] | npt.NDArray[Any],
     seed: int,
     address: npt.NDArray[Any] | int | None = None,
+    array: Callable[[int], str] | None = None,
 ) -> Fault:
-    """The fault of the lanes [workgroup, ...]; `coordinates` are those of the workgroups. The
-    address may be one for each lane, of which the first counts."""
+    """The fault of the lanes [workgroup, ...]; `coordinates` are those of the workgroups.
+
+    The address may be one for each lane, of which the first counts; `array` says what lies there.
+    """
     workgroup = int(lanes.reshape(len(lanes), -1).any(axis=1).argmax())
-    named = np.flatnonzero(lanes[workgroup])[:LANES_NAMED].tolist()
+    concerned = np.flatnonzero(lanes[workgroup])
+    named = concerned[:LANES_NAMED].tolist()
     if isinstance(address, np.ndarray):
         address = int(address[workgroup].reshape(-1)[named[0]]) if named else None
     x, y, z = (int(c) for c in coordinates[workgroup])
@@ -41,6 +46,55 @@ def fault_at(
         line=line,
         workgroup=(x, y, z),
         lanes=tuple(named),
+        more_lanes=len(concerned) - len(named),
         address=address,
+        array="" if array is None or address is None else array(address),
         seed=seed,
     )
+
+
+class FaultLog:
+    """The distinct faults of one run, in the order in which they were met."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.faults: list[Fault] = []
+
+    def add(self, fault: Fault) -> None:
+        """Note a fault after which the run goes on. Raises EmulationFault if none is to follow."""
+        self._append(fault)
+        if len(self.faults) >= self.most:
+            raise self.error()
+
+    def last(self, fault: Fault) -> EmulationFault:
+        """What a fault ends the run with, after which it cannot go on."""
+        self._append(fault)
+        return self.error()
+
+    @contextmanager
+    def collected(self) -> Iterator[None]:
+        """Raise EmulationFault at the end of a run that has met faults.
+
+        What else goes wrong after the first of them may come of it, and says nothing new.
+        """
+        try:
+            yield
+        except EmulationFault as error:
+            if not self.faults or error.fault in self.faults:
+                raise
+            raise self.last(error.fault) from None
+        except Exception:
+            if not self.faults:
+                raise
+        if self.faults:
+            raise self.error()
+
+    def error(self) -> EmulationFault:
+        """All that was noted; there must be something."""
+        first, *others = self.faults
+        return EmulationFault(first, others)
+
+    def _append(self, fault: Fault) -> None:
+        """One instruction is at fault once in each way, whichever lanes it concerns."""
+        if all((f.kind, f.line) != (fault.kind, fault.line) for f in self.faults):
+            self.faults.append(fault)

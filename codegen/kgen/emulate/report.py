@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kgen.emulate.wording import shorten
 from kgen.errors import EmulationError
 from kgen_runtime.values import frozen
 
@@ -25,6 +26,21 @@ FAULTS: Mapping[str, str] = {
     "divergent-warp-instruction": "lanes are missing at an instruction that needs the whole warp",
     "trap": "the program gives up, or uses an instruction in a way that has no meaning",
 }
+#: What helps against each class of faults; against some of them, what helps in one language.
+FIXES: Mapping[str, str] = {
+    "race": "order the two accesses by a barrier, or give each thread its own bytes",
+    "uninitialised-read": "write the bytes first, or read fewer of them",
+    "pending-copy": "wait for the copy (cp.async.wait_group, s_waitcnt), then pass a barrier",
+    "pending-wgmma": "put wgmma.wait_group before the registers are used",
+    "missing-wgmma-fence": "put wgmma.fence between the registers' last write and wgmma.mma_async",
+    "missing-proxy-fence": "put fence.proxy.async between the writes and the copy or wgmma",
+    "transaction-count": "make expect_tx the bytes of the copies, and the count the arrivals",
+    "out-of-bounds": "guard the access by the array's size, or pass a larger array",
+    "misaligned": "align the address to the bytes of the access, or access fewer at once",
+    "deadlock": "let every thread that is waited for arrive, and every loop end",
+    "divergent-warp-instruction": "take it out of the branch, or name only lanes that execute it",
+    "trap": "see what the program checked before it gave up",
+}
 #: The classes of warnings: what no rule forbids but a reader of foreign code should know.
 WARNINGS: Mapping[str, str] = {
     "proxy-read-overwritten": "the async proxy overwrites generic reads without a fence",
@@ -39,8 +55,9 @@ class Fault:
     """A fault in the emulated program.
 
     `kind` is its class, of `FAULTS`; in a warning, of `WARNINGS`. `line` counts from 1 in the
-    source text, `lanes` are the first few threads of the workgroup that are concerned, `seed` is
-    that of the schedule.
+    source text, `lanes` are the first few threads of the workgroup that are concerned, besides
+    which there are `more_lanes`. `array` says what lies at `address`, "" if that is not known.
+    `seed` is that of the schedule.
     """
 
     kind: str
@@ -52,19 +69,36 @@ class Fault:
     lanes: tuple[int, ...]
     address: int | None = None
     seed: int = 0
+    more_lanes: int = 0
+    array: str = ""
+
+    @property
+    def fix(self) -> str:
+        """What helps against it; empty for a warning."""
+        return FIXES.get(self.kind, "")
+
+    def __str__(self) -> str:
+        """One line of at most 500 characters or so, without the fix."""
+        lanes = ", ".join(map(str, self.lanes)) or "none"
+        more = f" and {self.more_lanes} more lanes" if self.more_lanes else ""
+        address = "" if self.address is None else f", address {self.address:#x}"
+        array = f" ({self.array})" if self.array else ""
+        return (
+            f"{self.kind}: {shorten(self.message, 240)} in {shorten(self.entry)}, "
+            f"line {self.line}: `{shorten(self.instruction, 80)}` (workgroup {self.workgroup}, "
+            f"lanes {lanes}{more}{address}{array}, seed {self.seed})"
+        )
 
 
 class EmulationFault(EmulationError):
-    """The program did something wrong; `fault` says what, where and in which lanes."""
+    """The program did something wrong; `fault` says what, where and in which lanes.
 
-    def __init__(self, fault: Fault) -> None:
-        self.fault = fault
-        place = f"workgroup {fault.workgroup}, lanes {', '.join(map(str, fault.lanes)) or 'none'}"
-        address = "" if fault.address is None else f", address {fault.address:#x}"
-        super().__init__(
-            f"{fault.kind}: {fault.message} in {fault.entry}, line {fault.line}: "
-            f"`{fault.instruction}` ({place}{address}, seed {fault.seed})"
-        )
+    `faults` are all distinct ones that the run met, in their order, `fault` being the first.
+    """
+
+    def __init__(self, fault: Fault, others: Sequence[Fault] = ()) -> None:
+        self.fault, self.faults = fault, (fault, *others)
+        super().__init__(str(fault))
 
 
 class UnknownInstruction(EmulationError):

@@ -32,6 +32,7 @@ class Request:
     seed: int = 0
     arch: str | None = None
     strict: bool = False
+    most_faults: int = 1
 
     def in_order(self) -> npt.NDArray[np.int64]:
         """The workgroups that run, [workgroup, 3]: those of a cluster together and in the order of

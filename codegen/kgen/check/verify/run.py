@@ -29,7 +29,6 @@ from kgen.check.verify.inputs import DataSet
 from kgen.check.verify.known import check_known
 from kgen.check.verify.progress import Progress
 from kgen.check.verify.sampling import Sample, Workgroups
-from kgen.emulate import EmulationFault
 from kgen.errors import EmulationError, KgenError, VerificationError
 from kgen.parallel import work
 from kgen_runtime.bundle import BundleFile
@@ -271,7 +270,7 @@ def _verify_kernel(
         executor.close()
     if executor.schedules > 1:
         fields["schedules"] = executor.schedules
-    fields["warnings"] = tuple(str(EmulationFault(found)) for found in executor.warnings)
+    fields["warnings"] = tuple(str(found) for found in executor.warnings)
     for launch in entry.launches:
         if (gap := sampling.uncovered(launch)) is not None:
             fields.setdefault("reason", gap)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kgen.emulate import EmulationFault, Report
 
 LANGUAGES: dict[str, Literal["ptx", "llvm"]] = {".ptx": "ptx", ".ll": "llvm"}
+#: Distinct faults of one run that are told.
+MOST_FAULTS = 20
 #: Whose devices run a language.
 FAMILIES = {"ptx": "cuda", "llvm": "amdgpu"}
 
@@ -101,14 +103,15 @@ def run(args: argparse.Namespace) -> int:
             profile=args.profile and seed == seeds[0],
             seed=seed,
             strict=args.strict,
+            most_faults=MOST_FAULTS,
             arch=args.arch,
             **_cluster(args, path),
         )
 
     try:
         report = run_all(launch, values, seeds)
-    except kgen.emulate.EmulationFault as fault:
-        return _print_fault(fault, source, args.json)
+    except kgen.emulate.EmulationFault as found:
+        return _print_fault(found, source, args.json)
     except MemoryError as error:
         raise SpecError(f"{args.entry}: {error}; give smaller arrays, or --seeds 1") from None
     for argument in given:
@@ -156,13 +159,11 @@ def _cluster(args: argparse.Namespace, path: Path) -> dict[str, Any]:
 
 
 def _print(report: Report, source: str, args: argparse.Namespace, seeds: range) -> None:
-    from kgen.emulate import EmulationFault
-
     if args.json:
         print_json(_json(report, lines=args.source) | {"seeds": list(seeds)})
         return
     for warning in report.warnings:
-        print(f"warning: {EmulationFault(warning)}{origin(places(source), warning.line)}")
+        print(f"warning: {warning}{origin(places(source), warning.line)}")
     under = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     print(
         f"{args.entry}: no fault under {under}; {report.workgroups_run} workgroups, "
@@ -186,12 +187,15 @@ def _json(report: Report, *, lines: bool) -> dict[str, Any]:
     return {"fault": None} | {k: v for k, v in fields.items() if k != "lines" or lines}
 
 
-def _print_fault(fault: EmulationFault, source: str, as_json: bool) -> int:
-    """The fault in one line, and where in the programmer's own source if the text says so."""
+def _print_fault(found: EmulationFault, source: str, as_json: bool) -> int:
+    """Each fault in one line: where in the programmer's own source, if the text says so, and what
+    helps."""
     if as_json:
-        print_json({"fault": vars(fault.fault)})
-    else:
-        print(f"{fault}{origin(places(source), fault.fault.line)}")
+        faults = [vars(fault) | {"fix": fault.fix} for fault in found.faults]
+        print_json({"fault": faults[0], "faults": faults})
+        return 1
+    for fault in found.faults:
+        print(f"{fault}{origin(places(source), fault.line)}; {fault.fix}")
     return 1
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kgen.emulate.faults import fault_at
+from kgen.emulate.faults import FaultLog, fault_at
 from kgen.emulate.llvm.frontend.module import Instruction, Module
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.report import EmulationFault
@@ -54,6 +54,8 @@ class Chunk(Protocol):
     checks: bool
     #: From which the turns of waves were dealt.
     seed: int
+    #: What was wrong until now.
+    faults: FaultLog
     #: The lanes that execute now, broadcastable to [workgroup, lane]; None is all of them.
     mask: Array | None
 
@@ -89,8 +91,10 @@ def fault(
     instruction: Instruction,
     where: Array,
     address: int | None = None,
+    array: str = "",
 ) -> EmulationFault:
-    """The fault of the lanes in ``where``, broadcastable to [workgroup, lane]."""
+    """The fault of the lanes in ``where``, broadcastable to [workgroup, lane]; ``array`` says what
+    lies at the address."""
     found = fault_at(
         kind,
         message,
@@ -101,6 +105,7 @@ def fault(
         coordinates=m.coordinates,
         seed=m.seed,
         address=address,
+        array=lambda _: array,
     )
     return EmulationFault(found)
 

@@ -66,7 +66,7 @@ def run(source: str, request: Request) -> Report:
 
 
 def _excused(found: EmulationFault, again: Callable[[], Report]) -> Report:
-    """A report with a warning in place of a race, if there is none where collectives order memory.
+    """A report with warnings in place of races, if there are none where collectives order memory.
 
     Raises EmulationFault for what is wrong all the same.
     """
@@ -74,10 +74,17 @@ def _excused(found: EmulationFault, again: Callable[[], Report]) -> Report:
         report = again()
     except EmulationFault as other:
         same = (other.fault.kind, other.fault.line) == (found.fault.kind, found.fault.line)
-        raise (found if same else other) from None
-    message = f"{found.fault.message}; only a warp collective, which orders no memory, is between"
-    warning = replace(found.fault, kind="order-by-collective", message=message)
-    return replace(report, warnings=(warning, *report.warnings))
+        others = other.faults[1:]
+        raise (EmulationFault(found.fault, others) if same else other) from None
+    warnings = [
+        replace(
+            fault,
+            kind="order-by-collective",
+            message=f"{fault.message}; only a warp collective, which orders no memory, is between",
+        )
+        for fault in found.faults
+    ]
+    return replace(report, warnings=(*warnings, *report.warnings))
 
 
 def _run(kernel: Kernel, launch: Launch, memory: GlobalMemory, start: float) -> Report:
@@ -85,7 +92,7 @@ def _run(kernel: Kernel, launch: Launch, memory: GlobalMemory, start: float) -> 
     machine, ctas = ready.machine, launch.in_order()
     scheduler = Scheduler(machine, ready.steps, most_turns(memory))
     chunk = ctas_at_once(machine)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), machine.faults.collected():
         for first in range(0, len(ctas), chunk):
             machine.reset(ctas[first : first + chunk])
             scheduler.run()

@@ -47,12 +47,21 @@ class StallRank(IntEnum):
 class Violation(Exception):
     """A fault as an instruction sees it; the scheduler adds the instruction's place.
 
-    `lanes` are the offenders at any broadcast shape, `address` the bytes' addresses likewise.
+    `lanes` are the offenders at any broadcast shape, `address` the bytes' addresses likewise, of
+    the state space that is named.
     """
 
-    def __init__(self, kind: str, message: str, lanes: Array, address: Array | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        message: str,
+        lanes: Array,
+        address: Array | None = None,
+        space: str = "",
+    ) -> None:
         super().__init__(message)
         self.kind, self.message, self.lanes, self.address = kind, message, lanes, address
+        self.space = space
 
 
 @frozen
@@ -161,6 +170,10 @@ class Chunk(Protocol):
 
     def warn(self, violation: Violation) -> None:
         """Note what the present instruction does; once is enough."""
+
+    def refuse(self, violation: Violation) -> None:
+        """Note a fault of the present instruction, whose effect takes place all the same. Raises
+        EmulationFault if no more are wanted."""
 
     def active(self, mask: Mask) -> Array:
         """A mask as an array."""

@@ -216,3 +216,34 @@ def test_misaligned_accesses_of_lds() -> None:
     )
     found = fault(odd)
     assert (found.kind, found.address, found.lanes) == ("misaligned", 6, (1,))
+
+
+def test_a_run_tells_of_every_distinct_fault() -> None:
+    """Two races and a read of bytes that nothing wrote; each names its array and both lines."""
+    body = (
+        store("a", "%t", "%t")
+        + "  %u = xor i32 %t, 64\n"
+        + load("b", "%u")
+        + "  %v = add i32 %t, 128\n"
+        + load("c", "%v")
+        + store("d", "%u", "%b")
+        + "  %x = add i32 %b, %c\n"
+        + OUT
+    )
+    source = kernel(
+        body, "ptr addrspace(1) %out", declarations=DECLARATIONS.replace("256", "512")
+    ).replace("256 x", "512 x")
+    with pytest.raises(EmulationFault) as caught:
+        run(
+            source, entry="k", grid=(3, 1, 1), block=(LANES, 1, 1),
+            arguments=[np.zeros(3 * LANES, np.uint32)], most_faults=20,
+        )  # fmt: skip
+    found = caught.value.faults
+    assert [fault.kind for fault in found] == ["race", "uninitialised-read", "race"]
+    assert [fault.array for fault in found] == [
+        "byte 256 of @tile", "byte 512 of @tile", "byte 256 of @tile",
+    ]  # fmt: skip
+    assert (found[0].lanes, found[0].more_lanes) == (tuple(range(8)), 120)
+    text = source.splitlines()
+    stored = next(n for n, line in enumerate(text, 1) if "store i32 %t" in line)
+    assert f"line {stored};" in found[0].message

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.counting.instructions import Events, report
+from kgen.emulate.faults import FaultLog
 from kgen.emulate.limits import check_launch
 from kgen.emulate.llvm.counting.counts import executed
 from kgen.emulate.llvm.counting.traffic import WaveTraffic
@@ -76,7 +77,7 @@ def run(source: str, request: Request) -> Report:
         check_launch(request, limits, usage)
     launch = _Launch(module, function, request)
     selected = request.in_order()
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), launch.faults.collected():
         launch.start(selected)
         for chunk in launch.chunks(selected):
             launch.run(chunk)
@@ -96,6 +97,7 @@ class _Launch:
         self.module = module
         self.function = function
         self.checks = request.checks
+        self.faults = FaultLog(request.most_faults)
         self.seed = request.seed
         self.processor = function.attributes.get("target-cpu", "")
         self.numerics = allowed_numerics(request.numerics, self.processor)
@@ -172,7 +174,14 @@ class _Launch:
             self.races.clocks.begin(len(coordinates))
         if self.checks and self.placement.lds_size:
             unit = granule(self.module, (LDS,))
-            shadow = LdsShadow(self.placement.lds_size, unit, lanes, self.wave, self.placement.gaps)
+            shadow = LdsShadow(
+                self.placement.lds_size,
+                unit,
+                lanes,
+                self.wave,
+                gaps=self.placement.gaps,
+                arrays=self.placement.arrays,
+            )
         machine = Machine(
             module=self.module,
             entry=self.function.name,
@@ -187,6 +196,7 @@ class _Launch:
                 hidden=self.hidden,
             ),
             checks=self.checks,
+            faults=self.faults,
             events=self.events,
             waves_of=self.waves_of,
             lanes_of=self.lanes_of,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.counting.instructions import Events
+from kgen.emulate.faults import FaultLog
 from kgen.emulate.llvm.chunk import fault, waves_in
 from kgen.emulate.llvm.counting.traffic import WaveTraffic
 from kgen.emulate.llvm.frontend.module import Instruction, Module
@@ -42,6 +43,8 @@ class Machine:
     waves_of: Counter[object]
     """How many waves have executed each segment, and lanes."""
     lanes_of: Counter[object]
+    faults: FaultLog
+    """What was wrong until now."""
     random: np.random.Generator | None = None
     """Deals the turns of waves; None is lockstep."""
     seed: int = 0

@@ -32,6 +32,8 @@ class Placement:
     lds_size: int = 0
     gaps: list[range] = field(default_factory=list)
     """Bytes of LDS between its arrays."""
+    arrays: dict[str, int] = field(default_factory=dict)
+    """Where each array in LDS starts, in the order of their addresses."""
 
     def behind_gap(self, align: int) -> int:
         """Where the next array in LDS starts, which is not where the last one ends."""
@@ -47,12 +49,13 @@ def place_globals(module: Module, memory: GlobalMemory, dynamic_shared: int) -> 
     for variable in module.globals.values():
         if variable.space == LDS and variable.type.size:
             at = placement.behind_gap(variable.align)
-            placement.symbols[variable.name] = at
+            placement.symbols[variable.name] = placement.arrays[variable.name] = at
             placement.lds_size = at + variable.type.size
     dynamic = [g for g in module.globals.values() if g.space == LDS and not g.type.size]
     if dynamic:
         placement.lds_size = placement.behind_gap(max(variable.align for variable in dynamic))
         placement.symbols.update((variable.name, placement.lds_size) for variable in dynamic)
+        placement.arrays[dynamic[0].name] = placement.lds_size
     placement.lds_size += dynamic_shared
     for variable in module.globals.values():
         if variable.space != LDS and variable.initializer is not None:

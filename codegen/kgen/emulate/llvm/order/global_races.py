@@ -231,7 +231,7 @@ class GlobalShadow:
         place = f"byte {offset} of {buffer}"
         did = f"{did} at {clocks.line_at(time)}"
         message = f"at {place}, lane {lane % size} {does}{who} {did}; {why}"
-        raise fault(m, "race", message, ins, where, address)
+        m.faults.add(fault(m, "race", message, ins, where, address).fault)
 
 
 def _is_atomic(ins: Instruction) -> bool:

@@ -71,7 +71,7 @@ class LaneRecord:
         if not last.any():
             return None
         # Of a granule that is in the log, its first and last access stand for all.
-        logged, tags = self.accessors.before_last(granules)
+        logged, tags, _ = self.accessors.before_last(granules)
         several = np.unique(logged)
         alone = np.flatnonzero((last > 0) & ~np.isin(granules, granules[several]))
         index = np.concatenate([alone, logged, several])

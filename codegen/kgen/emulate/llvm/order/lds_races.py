@@ -6,7 +6,7 @@ ordered as :mod:`clocks` says.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -27,11 +27,20 @@ class LdsShadow(Clocks):
     """Tables over [row, granule]; ``row`` is 1 or the number of workgroups."""
 
     def __init__(
-        self, size: int, granule: int, lanes: int, wave: int, gaps: Sequence[range]
+        self,
+        size: int,
+        granule: int,
+        lanes: int,
+        wave: int,
+        *,
+        gaps: Sequence[range],
+        arrays: Mapping[str, int],
     ) -> None:
-        """``gaps`` are the bytes between arrays, which nothing may touch."""
+        """``gaps`` are the bytes between arrays, which nothing may touch; ``arrays`` where each
+        starts, in the order of their addresses."""
         super().__init__(lanes, wave)
         self.granule = granule
+        self.arrays = arrays
         count = -(-size // granule)
         self.writer = np.full((1, count), NONE, np.int32)
         self.written_at = np.full((1, count), NONE, np.int32)
@@ -123,6 +132,11 @@ class LdsShadow(Clocks):
 
     # -- checks ---------------------------------------------------------------------------------
 
+    def _array_at(self, address: int) -> str:
+        """The array that has a byte of LDS, or is the last one before it."""
+        before = [(name, start) for name, start in self.arrays.items() if start <= address]
+        return f"byte {address - before[-1][1]} of @{before[-1][0]}" if before else ""
+
     def _check_gaps(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         gap = self.written_at.reshape(-1)[a.granules] == _GAP
         if gap.any():
@@ -141,8 +155,9 @@ class LdsShadow(Clocks):
     def _check_written(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         bad = self.written_at.reshape(-1)[a.granules] < 0
         if bad.any():
-            self._check_pending(m, ins, a, verb)
-            self._check_gaps(m, ins, a, verb)
+            self._check_place(m, ins, a, verb)
+            bad = self.written_at.reshape(-1)[a.granules] == NONE
+        if bad.any():
             self._fault(m, ins, a, bad, "uninitialised-read", verb, "which nothing wrote")
 
     def _check_place(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
@@ -230,6 +245,6 @@ class LdsShadow(Clocks):
         granule = int(a.granules[bad][0]) % self.writer.shape[1]
         lane = int(np.broadcast_to(a.lane, bad.shape)[bad][0])
         address = granule * self.granule
-        raise fault(
-            m, kind, f"lane {lane} {verb} byte {address} of LDS, {why}", ins, where, address
-        )
+        message = f"lane {lane} {verb} byte {address} of LDS, {why}"
+        found = fault(m, kind, message, ins, where, address, self._array_at(address))
+        m.faults.add(found.fault)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING
+
 from kgen.emulate.faults import fault_at
 from kgen.emulate.ptx.chunk import Violation
-from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.report import Fault
+from kgen.emulate.windows import WINDOW_BITS
+
+if TYPE_CHECKING:
+    from kgen.emulate.ptx.exec.machine import Machine
 
 
 def fault_of(machine: Machine, violation: Violation, pc: int) -> Fault:
@@ -21,4 +27,36 @@ def fault_of(machine: Machine, violation: Violation, pc: int) -> Fault:
         coordinates=machine.coordinates,
         seed=machine.launch.seed,
         address=None if address is None else machine.everywhere(address),
+        array=partial(_array_at, machine, violation.space),
     )
+
+
+def _array_at(machine: Machine, space: str, address: int) -> str:
+    """The array at an address of a state space, and which of its bytes; "" if there is none."""
+    if space == "shared":
+        return _variable_at(machine, "shared", address) or (
+            "dynamic shared memory" if address >= machine.kernel.dynamic_shared else ""
+        )
+    if space != "global":
+        return ""
+    number, offset = (address >> WINDOW_BITS) - 1, address & ((1 << WINDOW_BITS) - 1)
+    if not 0 <= number < len(machine.memory.names):
+        return ""
+    name = machine.memory.names[number]
+    for module_space in ("global", "const"):
+        if name == f"the .{module_space} variables":
+            return _variable_at(machine, module_space, offset)
+    return f"byte {offset} of {name}"
+
+
+def _variable_at(machine: Machine, space: str, offset: int) -> str:
+    for name, variable in machine.kernel.variables.items():
+        inside = offset - variable.offset
+        # Dynamic shared memory has no size of its own, and nothing lies behind it.
+        if (
+            variable.space == space
+            and inside >= 0
+            and (inside < variable.size or not variable.size)
+        ):
+            return f"byte {inside} of {name.partition('#')[0]}"
+    return ""

@@ -15,10 +15,12 @@ from functools import cache
 
 import numpy as np
 
+from kgen.emulate.faults import FaultLog
 from kgen.emulate.ptx.asynchronous.copies import CopyQueue
 from kgen.emulate.ptx.chunk import Launch, Mask, StallRank, Violation, uniform
 from kgen.emulate.ptx.counting.traffic import CtaTraffic
 from kgen.emulate.ptx.exec.ctas import WARP
+from kgen.emulate.ptx.exec.faults import fault_of
 from kgen.emulate.ptx.frontend.syntax import Kernel
 from kgen.emulate.ptx.memory.shared import SharedMemory
 from kgen.emulate.ptx.memory.spaces import GlobalMemory, LocalMemory, ParameterMemory
@@ -74,6 +76,7 @@ class Machine:
         #: What no rule forbids but should be known, with the instruction.
         self.warnings: list[tuple[int, Violation]] = []
         self._warned: set[int] = set()
+        self.faults = FaultLog(launch.most_faults)
         self.order = MemoryOrder(self)
         memory.order = self.order if launch.checks else None
 
@@ -168,6 +171,10 @@ class Machine:
         if self.pc not in self._warned:
             self._warned.add(self.pc)
             self.warnings.append((self.pc, violation))
+
+    def refuse(self, violation: Violation) -> None:
+        """Note a fault of the present instruction. Raises EmulationFault if no more are wanted."""
+        self.faults.add(fault_of(self, violation, self.pc))
 
     def look(self, address: Array, value: Array) -> None:
         """A strong read, which a loop may do until it sees what it waits for."""

@@ -35,6 +35,10 @@ from kgen.emulate.report import EmulationFault, Fault
 
 #: The instructions in which lanes of a warp tell each other something, but not through memory.
 _EXCHANGES = frozenset(["elect", "match", "redux", "shfl", "vote"])
+#: Faults of single lanes, which leave all others as they are.
+_SKIPPED = frozenset(["out-of-bounds", "misaligned"])
+#: Turns of loops after the first fault, of a run that looks for more.
+_TURNS_AFTER_FAULT = 10_000
 #: How often all loops that wait look again before they are taken to wait for ever.
 _VAIN_ROUNDS = 1000
 
@@ -66,6 +70,7 @@ class Scheduler:
         self.parked = Parked(machine, [step.operation for step in self.steps])
         self.signals = machine.signals
         self.turns = 0
+        self._last_turn: int | None = None
         self.barriers = Barriers(machine)
         while self.groups or self._stuck():
             if self.groups:
@@ -135,8 +140,25 @@ class Scheduler:
                     return
                 pc += 1
             except Violation as violation:
-                raise self._fault(violation, pc) from None
+                if not self._skipped(violation, pc, operation, active):
+                    raise self._fault(violation, pc) from None
+                pc += 1
         self.groups.add(pc, mask)
+
+    def _skipped(self, found: Violation, pc: int, operation: Operation, active: Mask) -> bool:
+        """Whether the run goes on after a fault of some lanes, which then skip the instruction."""
+        machine = self.machine
+        while found.kind in _SKIPPED and callable(operation):
+            machine.refuse(found)
+            left = machine.everywhere(machine.active(active)) & ~machine.everywhere(found.lanes)
+            if not left.any():
+                return True
+            try:
+                operation(machine.compact(left))
+                return True
+            except Violation as another:
+                found, active = another, left
+        return False
 
     def _turn(self, pc: int, target: int, active: Mask) -> bool:
         """A branch back to `target`; whether its loop looked at memory, and saw nothing new."""
@@ -146,11 +168,19 @@ class Scheduler:
         self.turns += 1
         if pc in self._delays:
             machine.time += DELAY
+        if machine.faults.faults and self.turns > self._turns_after_fault():
+            raise machine.faults.error()
         if self.turns > self.max_turns:
             message = f"no end after {self.max_turns} turns of its loops; it is here"
             raise Violation("deadlock", message, machine.active(active))
         in_vain, machine.in_vain = machine.in_vain is True, None
         return in_vain
+
+    def _turns_after_fault(self) -> int:
+        """Turns of loops until the run ends, since what a fault has spoilt may never end."""
+        if self._last_turn is None:
+            self._last_turn = self.turns + _TURNS_AFTER_FAULT
+        return self._last_turn
 
     def _spin(self, pc: int, target: int, active: Mask, mask: Mask) -> None:
         """Let others run before the loop looks again."""
@@ -300,4 +330,5 @@ class Scheduler:
         return False
 
     def _fault(self, violation: Violation, pc: int) -> EmulationFault:
-        return EmulationFault(fault_of(self.machine, violation, pc))
+        """The end of the run, with all faults that it has met."""
+        return self.machine.faults.last(fault_of(self.machine, violation, pc))

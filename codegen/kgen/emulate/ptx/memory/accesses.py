@@ -153,9 +153,15 @@ class Granules:
         address = np.zeros(lanes.shape, np.int64)
         lanes[where] = True
         granule = self.areas.first[at.cell[bad] % self.count]
-        address[where] = granule % self.per_cta * self.granule
+        # The first granule of each lane counts: it is the one that the message is about.
+        cta, lane = where[0][::-1], where[1][::-1]
+        address[cta, lane] = granule[::-1] % self.per_cta * self.granule
         return Violation(
-            kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape)
+            kind,
+            message,
+            lanes.reshape(machine.shape),
+            address.reshape(machine.shape),
+            space="shared",
         )
 
     def by_whom(self, done: str, actor: int, lane: int | None, pc: int) -> str:

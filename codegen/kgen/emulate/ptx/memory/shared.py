@@ -257,4 +257,4 @@ class SharedMemory:
         lanes = lost if mask is None else lost & mask
         if lanes.any():
             message = "threads store different values to the same shared bytes at once"
-            raise Violation("race", message, lanes, address)
+            self.machine.refuse(Violation("race", message, lanes, address, space="shared"))

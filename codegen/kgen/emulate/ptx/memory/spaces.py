@@ -40,7 +40,7 @@ def check(address: Array, nbytes: int, limit: int, what: str, settled: Array, ma
         odd = (settled & (nbytes - 1)) != 0
         lanes = odd if mask is None else odd & mask
         message = f"{what} of {nbytes} bytes that is not aligned to its size"
-        raise Violation("misaligned", message, lanes, address)
+        raise Violation("misaligned", message, lanes, address, space=what.partition(" ")[0])
 
 
 def elements(data: Bytes, size: int, count: int) -> Array:

@@ -55,6 +55,7 @@ class GlobalShadow:
         )
         #: The last weak writers of units that were written strongly since.
         self.overwritten = np.zeros(self.count, np.int64)
+        self.overwritten_lines = np.zeros(self.count, np.int32)
         #: Who wrote the value that another thread wrote too, with nothing that orders them.
         self.twins = AccessLog(owners_of, warps_of)
 
@@ -90,7 +91,7 @@ class GlobalShadow:
         late = others != writers
         if late.any():
             what = "asynchronous read of what another thread has written since it began"
-            self._refuse(machine, at.some(late), others[late], what, self.lines)
+            self._refuse(machine, at.some(late), others[late], what, self.lines[at.unit[late]])
         clocks = machine.clocks
         row, _ = at.threads(machine)
         mark = tag(
@@ -101,7 +102,12 @@ class GlobalShadow:
         )
         done = Units(place=at.place, unit=at.unit, mark=np.broadcast_to(mark, at.unit.shape))
         # What the copy knew is what its thread knew when it began; that is not looked at.
-        self.reads.note(done.unit, done.mark, lambda which, last: np.zeros(which.shape, bool))
+        self.reads.note(
+            done.unit,
+            done.mark,
+            lambda which, last: np.zeros(which.shape, bool),
+            machine.line(machine.pc),
+        )
 
     def begin_write(self, machine: Chunk, transfer: Transfer) -> Units:
         """Check a write that is not done yet: nobody may touch the units until it is."""
@@ -121,10 +127,10 @@ class GlobalShadow:
         self._check_writers(
             machine, at, access, f"{over} another thread wrote, with nothing that orders them"
         )
-        index, tags = self.twins.about(at.unit)
+        index, tags, lines = self.twins.about(at.unit)
         self._check(
             machine, at.some(index), tags, access,
-            f"{over} another thread wrote, with nothing that orders them", excuse=True,
+            f"{over} another thread wrote, with nothing that orders them", lines, excuse=True,
         )  # fmt: skip
         self._check_accessors(machine, at, access, self.reads, over, "reads")
         self._check_accessors(machine, at, access, self.strong_reads, over, "reads")
@@ -133,6 +139,7 @@ class GlobalShadow:
             old = self.writer[at.unit]
             weak = strength_of(old) == Strength.WEAK
             self.overwritten[at.unit[weak]] = old[weak]
+            self.overwritten_lines[at.unit[weak]] = self.lines[at.unit[weak]]
         else:
             self._check_accessors(machine, at, access, self.strong_writes, over, "wrote")
         self.writer[at.unit] = at.mark
@@ -147,16 +154,17 @@ class GlobalShadow:
             place, other = at.place[which], at.place[last]
             which = which[access.stored().alike(place, part[which], other, part[last])]
             apart[which] = False
-            self._warn(machine, at.some(which), there[which], self.lines)
+            self._warn(machine, at.some(which), there[which], self.lines[at.unit[which]])
         if apart.any():
             what = f"{over} another thread writes, with nothing that orders them"
-            self._refuse(machine, at.some(apart), there[apart], what, self.lines)
+            self._refuse(machine, at.some(apart), there[apart], what, self.lines[at.unit[apart]])
 
     def _note(self, machine: Chunk, at: Units, accessors: Accessors) -> None:
         accessors.note(
             at.unit,
             at.mark,
             lambda which, last: happened_before_in_cluster(machine, at.some(which), last),
+            machine.line(machine.pc),
         )
 
     def _check_accessors(
@@ -173,10 +181,10 @@ class GlobalShadow:
         if not last.any():
             return
         what = f"{what} another thread {did}, with nothing that orders them"
-        self._check(machine, at, last, access, what)
+        self._check(machine, at, last, access, what, accessors.lines[at.unit])
         if not access.strength or accessors is self.reads:
-            index, tags = accessors.before_last(at.unit)
-            self._check(machine, at.some(index), tags, access, what)
+            index, tags, lines = accessors.before_last(at.unit)
+            self._check(machine, at.some(index), tags, access, what, lines)
 
     def _refuse_written(self, machine: Chunk, at: Units) -> None:
         """A read through the read-only path may miss what the kernel wrote, whoever it was."""
@@ -184,14 +192,19 @@ class GlobalShadow:
         bad = writers > 0
         if bad.any():
             what = "read through the read-only path of what the kernel wrote"
-            self._refuse(machine, at.some(bad), writers[bad], what, self.lines)
+            self._refuse(machine, at.some(bad), writers[bad], what, self.lines[at.unit[bad]])
 
     def _check_writers(
         self, machine: Chunk, at: Units, access: Access | Transfer, what: str
     ) -> None:
-        self._check(machine, at, self.writer[at.unit], access, what, self.lines, excuse=True)
+        writers, lines = self.writer[at.unit], self.lines[at.unit]
+        self._check(machine, at, writers, access, what, lines, excuse=True)
+        if isinstance(access, Transfer):
+            written = writers > 0
+            self._check_proxy(machine, at.some(written), writers[written], what, lines[written])
         if access.strength:
-            self._check(machine, at, self.overwritten[at.unit], access, what)
+            before, lines = self.overwritten[at.unit], self.overwritten_lines[at.unit]
+            self._check(machine, at, before, access, what, lines)
 
     def _unordered(
         self, machine: Chunk, at: Units, others: Array, access: Access | Transfer
@@ -216,11 +229,12 @@ class GlobalShadow:
         others: Array,
         access: Access | Transfer,
         what: str,
-        lines: Array | None = None,
+        lines: Array,
         *,
         excuse: bool = False,
     ) -> None:
-        """Refuse accesses that are not ordered after those of other threads, given as tags.
+        """Refuse accesses that are not ordered after those of other threads, given as tags with
+        their source lines.
 
         With `excuse` the others wrote what is there, and a store may leave it as it is.
         """
@@ -230,29 +244,28 @@ class GlobalShadow:
             part = access.unit_of(machine, at.place, at.unit, self.unit)[which]
             which = which[access.stored().unchanged(at.place[which], part)]
             late[which] = False
-            self._warn(machine, at.some(which), others[which], lines)
+            self._warn(machine, at.some(which), others[which], lines[which])
         if late.any():
-            self._refuse(machine, at.some(late), others[late], what, lines)
-        if isinstance(access, Transfer) and lines is not None:
-            written = others > 0
-            self._check_proxy(machine, at.some(written), others[written], what)
+            self._refuse(machine, at.some(late), others[late], what, lines[late])
 
-    def _warn(self, machine: Chunk, at: Units, others: Array, lines: Array | None) -> None:
+    def _warn(self, machine: Chunk, at: Units, others: Array, lines: Array) -> None:
         """Several threads wrote the same value: none of them stands for the others."""
         if not len(others):
             return
-        for mark in (others, at.mark):
-            self.twins.append(at.unit, mark)
+        self.twins.append(at.unit, others, lines)
+        self.twins.append(at.unit, at.mark, machine.line(machine.pc))
         what = "write of the value that another thread wrote, with nothing that orders them"
         machine.warn(self._violation(machine, at, others, what, lines, kind="same-value-write"))
 
-    def _check_proxy(self, machine: Chunk, at: Units, others: Array, what: str) -> None:
+    def _check_proxy(
+        self, machine: Chunk, at: Units, others: Array, what: str, lines: Array
+    ) -> None:
         """The async proxy meets generic writes of its own cluster: they must be fenced besides."""
         bad = unfenced(machine, at, others)
         if bad.any():
             self._refuse(
                 machine, at.some(bad), others[bad],
-                f"asynchronous {what} with no fence.proxy.async", self.lines,
+                f"asynchronous {what} with no fence.proxy.async", lines[bad],
                 kind="missing-proxy-fence",
             )  # fmt: skip
 
@@ -262,11 +275,11 @@ class GlobalShadow:
         at: Units,
         others: Array,
         what: str,
-        lines: Array | None = None,
+        lines: Array,
         kind: str = "race",
     ) -> None:
-        """Raise Violation for all of these."""
-        raise self._violation(machine, at, others, what, lines, kind)
+        """Tell the machine of a fault of all of these."""
+        machine.refuse(self._violation(machine, at, others, what, lines, kind))
 
     def _violation(
         self,
@@ -274,18 +287,23 @@ class GlobalShadow:
         at: Units,
         others: Array,
         what: str,
-        lines: Array | None = None,
+        lines: Array,
         kind: str = "race",
     ) -> Violation:
         """What is wrong with all of these; it names the other access of the first."""
         lanes = np.zeros(machine.ctas * machine.warps * 32, bool)
         lanes[at.place] = True
-        cluster, thread = int(labels_of(others[:1])[0]), int(others[0]) & THREAD
+        # The first lane that the fault names, and its first unit: the other access is of that.
+        first = int(np.lexsort((np.arange(len(at.place)), at.place))[0])
+        cluster, thread = int(labels_of(others[first : first + 1])[0]), int(others[first]) & THREAD
         who = machine.order.name(cluster, thread)
-        line = f" in line {int(lines[at.unit[0]])}" if lines is not None else ""
-        message = f"{what} ({who}{line})"
+        message = f"{what} ({who} in line {int(lines[first])})"
         address = np.zeros(lanes.shape, np.int64)
-        address[at.place] = self.base + at.unit * self.unit
+        address[at.place[::-1]] = self.base + at.unit[::-1] * self.unit
         return Violation(
-            kind, message, lanes.reshape(machine.shape), address.reshape(machine.shape)
+            kind,
+            message,
+            lanes.reshape(machine.shape),
+            address.reshape(machine.shape),
+            space="global",
         )

@@ -57,7 +57,7 @@ class AsyncProxy:
         at = shadow.region(region, region.issuer)
         writer = shadow.tables.writers[at.cell]
         shadow.refuse_unwritten(at, writer)
-        self._refuse_unfenced(at, writer, "read of", *fences)
+        self._refuse_unfenced(at, np.maximum(writer, 0), "read of", *fences)
         return at
 
     def finish_read(self, region: Region, reader: Array, *, by_warp: bool) -> None:

@@ -40,7 +40,7 @@ class Shadow:
         at = self.accesses(address, nbytes, mask)
         writer = self.tables.writers[at.cell]
         self.refuse_unwritten(at, writer)
-        self._refuse_unordered(at, writer, strength, "read of", by_warp)
+        self._refuse_unordered(at, np.maximum(writer, 0), strength, "read of", by_warp)
         if strength:
             self._remember(self.tables.strongly("reads"), at, by_warp)
             return
@@ -255,11 +255,11 @@ class Shadow:
         message: str,
         other: Callable[[int], str] | None = None,
     ) -> None:
-        """Raise Violation where `bad`; `other` describes the other access of the first one."""
+        """Tell of a fault where `bad`; `other` describes the other access of the first one."""
         if bad.any():
             if other is not None:
                 message = f"{message} ({other(int(bad.argmax()))})"
-            raise self.granules.violation(at, bad, kind, message)
+            self.machine.refuse(self.granules.violation(at, bad, kind, message))
 
     def writer_text(self, writer: int) -> str:
         actor, lane = divmod(int(writer) & THREAD, 32)
