@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgen.files import replacing
+from kgen_runtime.files import replacing
 from scripts import documents
 
 if TYPE_CHECKING:

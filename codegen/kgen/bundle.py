@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from kgen import render, targets
 from kgen.errors import BundleError, ScheduleError
-from kgen.files import replacing
 from kgen_runtime.bundle import MANIFEST
+from kgen_runtime.files import replacing
 from kgen_runtime.launch_limits import kernel_refusal, limits_of
 from kgen_runtime.manifest import (
     ArtifactEntry,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kgen import settings
-from kgen.cache.file_cache import Generation
+from kgen.cache.generations import Generation
 from kgen.identities import without_identities
 from kgen.targets.base import Plan, Source
 

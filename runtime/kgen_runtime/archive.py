@@ -50,13 +50,17 @@ def map_file(file: IO[bytes]) -> mmap.mmap:
 
 
 class Archive:
-    """An open archive; `name` is for messages. Raises BundleError for what is none of ours."""
+    """An open archive; `name` is for messages. `map`: whether `mapped` maps the file of a path.
 
-    def __init__(self, source: Source) -> None:
+    Raises BundleError for what is no bundle's archive.
+    """
+
+    def __init__(self, source: Source, *, map: bool = True) -> None:
         self.name, file = _opened(source)
         #: Closed with the archive: a caller's own file stays open.
         self._own = file if isinstance(source, str | os.PathLike) else None
         self._map: mmap.mmap | None = None
+        self._maps = map and self._own is not None
         self._file = file
         try:
             try:
@@ -101,13 +105,14 @@ class Archive:
         stored_zip.check(self._entries[file], data)
 
     def mapped(self, file: str) -> HostBytes:
-        """A file's bytes as they lie in the archive, read-only: mapped, where it is read from a
-        path, else copied. Raises one of DAMAGE, or OSError."""
+        """A file's bytes, read-only: mapped as they lie in the archive, if it is read from a path
+        and `map` is true, else copied. Raises one of DAMAGE, or OSError."""
         import numpy as np
 
         entry = self._entries[file]
-        if self._own is None:
+        if not self._maps:
             return np.frombuffer(stored_zip.read(self._file, entry), np.uint8)
+        assert self._own is not None
         if self._map is None:
             self._map = map_file(self._own)
         if entry.start + entry.size > len(self._map):

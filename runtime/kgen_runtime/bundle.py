@@ -27,14 +27,16 @@ MAX_MANIFEST = 64 * 2**20
 
 class BundleFile:
     """An open bundle: of a path, of bytes, or in an open file. Use it as a context manager, or call
-    `close`; a file that was open before stays so.
+    `close`; a file that was open before stays so. Weights of a path are mapped, or with `map` false
+    read into memory.
 
     Raises BundleError if it cannot be read or is no bundle, VersionError for an unknown schema;
     `read` raises IntegrityError if an artifact's bytes do not match its digest.
     """
 
-    def __init__(self, source: Source) -> None:
-        self._archive = Archive(source)
+    def __init__(self, source: Source, *, map: bool = True) -> None:
+        self._archive = Archive(source, map=map)
+        self._maps = map
         self.name = self._archive.name
         self._digests = Digests()
         try:
@@ -79,7 +81,8 @@ class BundleFile:
         return data
 
     def weight(self, weight: Weight) -> HostBytes:
-        """A weight's bytes as they lie in the bundle or beside it, mapped where that is a file.
+        """A weight's bytes as they lie in the bundle or beside it, mapped where that is a file and
+        files are mapped.
         Their number is checked, their digest is not: see `check_weight`."""
         try:
             if self._archive.has(weight.file):
@@ -101,16 +104,17 @@ class BundleFile:
         self._check_size(weight, len(data))
         return data
 
-    def check_weight(self, weight: Weight) -> None:
-        """Raises IntegrityError unless a weight's bytes have its digest, and its checksum in the
-        archive; it reads all of them."""
-        data = self.weight(weight).data
-        self._check_digest(weight, data)
+    def check_weight(self, weight: Weight) -> HostBytes:
+        """A weight's bytes, as of `weight`. Raises IntegrityError unless they have its digest, and
+        its checksum in the archive; it reads all of them."""
+        data = self.weight(weight)
+        self._check_digest(weight, data.data)
         if self._archive.has(weight.file):
             try:
-                self._archive.check(weight.file, data)
+                self._archive.check(weight.file, data.data)
             except DAMAGE:
                 raise self._damaged(weight.file) from None
+        return data
 
     def _beside(self, file: str) -> HostBytes:
         import numpy as np
@@ -119,8 +123,9 @@ class BundleFile:
         if folder is None:
             raise KeyError(file)
         with open_plain(f"{folder}{os.sep}{file}") as opened:
-            if os.fstat(opened.fileno()).st_size == 0:  # which no system maps
-                return np.empty(0, np.uint8)
+            size = os.fstat(opened.fileno()).st_size
+            if not self._maps or size == 0:  # no system maps an empty file
+                return np.fromfile(opened, np.uint8, size)
             return np.frombuffer(map_file(opened), np.uint8)
 
     def _damaged(self, file: str) -> IntegrityError:

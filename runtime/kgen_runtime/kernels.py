@@ -32,19 +32,22 @@ def load(
     device: str | None = None,
     num_threads: int | None = None,
     verify: Literal["code", "all"] = "code",
+    map: bool = True,
 ) -> Kernels:
     """Load a bundle's kernels and programs on the best device here, or on a named one.
 
     `path` may also be the bundle's bytes, or a file that is open for reading them, which stays so.
     `device` is an id such as ``cuda:1``, ``cpu``, ``vulkan:0`` or ``reference``; `num_threads` is
     for the CPU (default: every core). Digests are checked before a driver sees a byte; those of
-    programs' weights, which are mapped and not read, with ``verify="all"``.
+    programs' weights, which are mapped and not read, with ``verify="all"``. While weights are
+    mapped, their file has to stay as it is, or be replaced by renaming another over it. With
+    ``map=False`` they are read into memory, and nothing that happens to the file matters.
 
     Raises BundleError for a file that is no good bundle, DeviceError if nothing here runs it.
     """
     if verify not in ("code", "all"):
         raise ArgumentError(f"verify={verify!r} is unknown; give 'code' or 'all'")
-    with _uncollected(), BundleFile(path) as bundle:
+    with _uncollected(), BundleFile(path, map=map) as bundle:
         manifest = bundle.manifest
         selection = select.select(
             manifest.kernels, manifest.programs, device=device, num_threads=num_threads

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kgen.cache.file_cache import GENERATIONS, FileCache, Generation
+from kgen.cache.generations import GENERATIONS, Generation
+from kgen_runtime.file_cache import FileCache
 
 KEY, NAME, DATA = "key", "lib.mma.j2", b"code" * 1000
 
@@ -61,6 +62,32 @@ def test_what_another_user_may_have_written_is_none(
     cache.write(NAME, DATA)
     assert cache.read(NAME) == DATA
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    assert cache.read(NAME) is None
+
+
+def test_a_file_in_the_place_of_another_is_none(cache: FileCache, path: Path) -> None:
+    cache.write("other", b"other data")
+    path.write_bytes(path.with_name("other").read_bytes())
+    assert cache.read(NAME) is None and cache.read("other") == b"other data"
+
+
+@pytest.mark.parametrize("umask", [0, 0o002, 0o022, 0o077])
+def test_files_are_private(umask: int, tmp_path: Path) -> None:
+    """With any umask they are read again: no file of this user's is one that others may write."""
+    cache = FileCache(tmp_path / "folder")
+    old = os.umask(umask)
+    try:
+        cache.write(NAME, DATA)
+    finally:
+        os.umask(old)
+    assert cache.read(NAME) == DATA
+    assert (tmp_path / "folder" / NAME).stat().st_mode & 0o077 == 0
+
+
+def test_a_pipe_is_none(cache: FileCache, path: Path) -> None:
+    """And nobody waits for one."""
+    path.unlink()
+    os.mkfifo(path)
     assert cache.read(NAME) is None
 
 

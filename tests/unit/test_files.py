@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+import re
 import resource
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +17,11 @@ import pytest
 import kgen
 from kgen.check.bench.tune import Tuner
 from kgen.check.gate import tighten
+from kgen.check.gate.judge import Report
 from kgen.cli.commands import emulate
+from kgen.cli.commands.perf import check
 from kgen.errors import BundleError, KgenError
-from kgen.files import replacing
+from kgen_runtime.files import replacing
 from scripts.bench_cpu.results import Results
 from tests.programs import mlp_bundle
 from tests.specs import relu_of
@@ -33,12 +38,27 @@ def full_disk(room: int = 0) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+ROOT = Path(__file__).parents[2]
+#: Modules that write into temporary folders, to standard streams, or are `replacing` itself.
+OTHER_WRITERS = {
+    "codegen/kgen/check/execute/qemu.py",
+    "codegen/kgen/check/execute/worker.py",
+    "codegen/kgen/check/static/disassemble.py",
+    "codegen/kgen/targets/cuda/assemble.py",
+    "codegen/kgen/targets/vulkan/msl.py",
+    "codegen/kgen/temporary.py",
+    "runtime/kgen_runtime/files.py",
+}
 BUNDLE = kgen.build(relu_of((8,)), "vulkan1.3")
+REPORT = Report(path="", entries=(), seconds=0.0)
+MLP = mlp_bundle("vulkan1.3")
 
 WRITERS: dict[str, Callable[[Path], object]] = {
     "a bundle": BUNDLE.save,
     "what --tune found": lambda path: Tuner(path=path)._write({"key": {"steps": 1}}),
     "budgets": lambda path: tighten.write(path, "[defaults]\n"),
+    "a summary": lambda path: check._write_summary(str(path), REPORT),
+    "a bundle and its weights": lambda path: MLP.save(path, external_weights=True),
     "an emulated kernel's output": lambda path: emulate._save(path, np.ones(9)),
     "figures": Results(machine="this one").write,
 }
@@ -59,7 +79,7 @@ def test_a_full_disk_leaves_what_was_there(name: str, old: bytes | None, tmp_pat
 @pytest.mark.parametrize("name", WRITERS)
 def test_with_room_it_is_written(name: str, tmp_path: Path) -> None:
     WRITERS[name](tmp_path / "file")
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert {p.name for p in tmp_path.iterdir()} <= {"file", "weights"}
     assert (tmp_path / "file").stat().st_size > 0
 
 
@@ -113,8 +133,66 @@ def test_an_interrupt_leaves_nothing_and_a_mode_is_kept(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     with replacing(path) as file:
         file.write(b"whole")
-    assert path.stat().st_mode & 0o777 == 0o644
-    path.chmod(0o600)
-    with replacing(path) as file:
-        file.write(b"again")
-    assert path.stat().st_mode & 0o777 == 0o600 and path.read_bytes() == b"again"
+    for mode in (0o600, 0o664):
+        path.chmod(mode)
+        with replacing(path) as file:
+            file.write(b"again")
+        assert path.stat().st_mode & 0o777 == mode and path.read_bytes() == b"again"
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o027, 0o077])
+@pytest.mark.parametrize("name", WRITERS)
+def test_the_umask_is_obeyed(name: str, umask: int, tmp_path: Path) -> None:
+    old = os.umask(umask)
+    try:
+        WRITERS[name](tmp_path / "file")
+    finally:
+        os.umask(old)
+    for path in tmp_path.rglob("*"):
+        assert path.stat().st_mode & 0o777 == (0o777 if path.is_dir() else 0o666) & ~umask
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_file_is_on_disk_before_it_has_its_name(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And its name before the writer is done: a power cut leaves the old file or the new one."""
+    done: list[tuple[str, bool]] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(handle: int) -> None:
+        fsync(handle)
+        done.append(("fsync", stat.S_ISDIR(os.fstat(handle).st_mode)))
+
+    def renamed(path: Path, target: Path) -> Path:
+        assert path.parent == target.parent
+        done.append(("rename", False))
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", renamed)
+    WRITERS[name](tmp_path / "file")
+    one = [("fsync", False), ("rename", False), ("fsync", True)]
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert done == one * len(files) and files
+
+
+def test_an_old_file_that_is_mapped_stays_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "x.kgen"
+    mlp_bundle("vulkan1.3").save(path)
+    old = path.read_bytes()
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        BUNDLE.save(path)
+        assert bytes(mapped) == old != path.read_bytes()
+
+
+def test_every_file_of_ours_is_written_so() -> None:
+    """Other ways to write are for temporary folders alone."""
+    ways = re.compile(r"write_bytes|write_text|\.open\(\"w|\bopen\([^)]*\"w|mkstemp|fdopen\(.*\"w")
+    found = {
+        str(path.relative_to(ROOT))
+        for root in (ROOT / "codegen", ROOT / "runtime")
+        for path in root.rglob("*.py")
+        if ways.search(path.read_text())
+    }
+    assert found == OTHER_WRITERS

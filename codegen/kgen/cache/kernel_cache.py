@@ -17,12 +17,12 @@ from functools import cache
 from pathlib import Path
 
 from kgen import render, settings, targets
-from kgen.cache.file_cache import FileCache
 from kgen.errors import BundleError, SpecError
-from kgen.files import replacing
 from kgen.schedule import Schedule
 from kgen.spec import Spec
 from kgen.targets.base import Artifact, Assembled, Source, Target
+from kgen_runtime.file_cache import FileCache
+from kgen_runtime.files import replacing
 from kgen_runtime.manifest import Resources
 from kgen_runtime.schema import manifest_json
 from kgen_runtime.values import frozen

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.errors import EmulationError, SpecError
-from kgen.files import check_plain
 from kgen.host_memory import available_memory
+from kgen_runtime.files import check_plain
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from kgen import temporary
 from kgen.errors import DeviceError
 from kgen.parallel import children
 
@@ -44,8 +45,8 @@ def processes(jobs: int) -> Iterator[Executor | None]:
         yield None
         return
     # What a process leaves that is ended in the middle goes with the folder.
-    with tempfile.TemporaryDirectory(prefix="kgen-", ignore_cleanup_errors=True) as folder:
-        pool = Pool(jobs, children.forking(), initializer=_begin, initargs=(folder,))
+    with temporary.folder() as folder:
+        pool = Pool(jobs, children.forking(), initializer=_begin, initargs=(str(folder),))
         try:
             yield pool
         except BaseException:

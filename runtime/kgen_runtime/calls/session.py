@@ -36,9 +36,7 @@ class Weights:
         return {weight.name: self._files[_content(weight)] for weight in program.weights}
 
     def _held(self, weight: Weight) -> Held:
-        if self._check:
-            self._bundle.check_weight(weight)
-        data = self._bundle.weight(weight)
+        data = (self._bundle.check_weight if self._check else self._bundle.weight)(weight)
         # What another tool has moved off its page is copied.
         if data.ctypes.data % PAGE == 0:
             buffer = self._backend.borrow(data)

@@ -115,10 +115,10 @@ def test_an_output_on_a_full_disk(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def full(**_: object) -> None:
+    def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("kgen.files.tempfile", SimpleNamespace(mkstemp=full))
+    monkeypatch.setattr("kgen_runtime.files.os", SimpleNamespace(**vars(os) | {"open": full}))
     name, *options = command.split()
     place = tmp_path / "out.npz"
     status, out, err = run(capsys, name, "mlp.kgen", *options, "-o", str(place))

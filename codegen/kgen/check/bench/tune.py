@@ -26,7 +26,6 @@ from kgen import bundle, pipeline, render, targets
 from kgen.check.bench import cold
 from kgen.check.bench.timing import in_turn
 from kgen.errors import KgenError, ScheduleError, TargetError
-from kgen.files import replacing
 from kgen.parallel import work
 from kgen.pipeline import MAINLOOP
 from kgen.schedule import Origin, Schedule
@@ -36,6 +35,7 @@ from kgen.targets.cpu.schedule.neighbours import neighbours, other_ways
 from kgen_runtime.backend import Code
 from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.cpu_features import cpu_name
+from kgen_runtime.files import replacing
 from kgen_runtime.memory.host import bytes_at
 from kgen_runtime.values import frozen
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from kgen import temporary
 from kgen.errors import EmulationError
 from kgen.parallel import children
 from kgen.targets import elf
@@ -198,8 +197,8 @@ def executable(segments: Sequence[Segment]) -> bytes:
 
 def execute(program: bytes, name: str, cpu: str) -> bytes:
     """What the program wrote. The folder also takes the core file of a crash, and goes with it."""
-    with tempfile.TemporaryDirectory(prefix="kgen-qemu-") as folder:
-        path = Path(folder, "kernel")
+    with temporary.folder() as folder:
+        path = folder / "kernel"
         path.write_bytes(program)
         path.chmod(0o700)
         done = subprocess.run(

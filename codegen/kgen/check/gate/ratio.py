@@ -8,11 +8,9 @@ broken by less; nor by one measurement alone, which a neighbour on the machine m
 from __future__ import annotations
 
 import statistics
-import tempfile
-from pathlib import Path
 
 import kgen_runtime
-from kgen import targets
+from kgen import targets, temporary
 from kgen.bundle import Bundle
 from kgen.check import peers
 from kgen.check.bench import run as bench
@@ -72,8 +70,8 @@ def measure(bundle: Bundle, against: str, rounds: int = ROUNDS) -> Ratio:
     cost.check_memory(entry, "timing")
     backend = targets.family(entry.target.family).backend
     threads = 1 if backend == "cpu" else None
-    with tempfile.TemporaryDirectory() as folder:
-        path = bundle.save(Path(folder, "kernel.kgen"))
+    with temporary.folder() as folder:
+        path = bundle.save(folder / "kernel.kgen")
         with (
             kgen_runtime.load(path, device=backend, num_threads=threads) as kernels,
             peers.threads(threads),

@@ -11,7 +11,7 @@ from kgen.check.gate.budgets import Budgets, Entry, Limit, parse_text
 from kgen.check.gate.judge import Report, Result, Verdict
 from kgen.check.gate.metrics import Tier
 from kgen.errors import BudgetError
-from kgen.files import check_plain, replacing
+from kgen_runtime.files import check_plain, replacing
 from kgen_runtime.values import frozen
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sysconfig
-import tempfile
 from pathlib import Path
 
+from kgen import temporary
 from kgen.errors import AssembleError, BundleError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
@@ -74,9 +74,9 @@ def run_tool(form: str, arguments: tuple[str, ...], code: bytes, name: str) -> s
     program = next(filter(None, map(_find, tool.programs)), None)
     if program is None:
         raise AssembleError(f"{tool.programs[0]} is missing, which reads {name}; {tool.package}")
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary.folder() as folder:
         file = Path(name).name
-        Path(folder, file).write_bytes(code)
+        (folder / file).write_bytes(code)
         # Run where the file is: its name is printed, and a temporary folder has no place there.
         command = [program, *arguments, file]
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder)

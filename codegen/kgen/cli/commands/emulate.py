@@ -203,7 +203,7 @@ def _save(path: Path, value: object) -> None:
     import numpy as np
 
     from kgen.cli.arguments import reason
-    from kgen.files import replacing
+    from kgen_runtime.files import replacing
 
     try:
         with replacing(path) as file:

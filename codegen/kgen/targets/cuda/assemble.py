@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from kgen import temporary
 from kgen.errors import AssembleError
 from kgen.targets import elf
 from kgen.targets.base import Artifact, Assembled, Plan, Source, Target
@@ -104,8 +104,8 @@ def cubin_with_lines(text: str, arch: str) -> bytes:
 def _folder() -> Iterator[Path]:
     """A folder for ptxas, which works on files. Raises AssembleError if there is no room."""
     try:
-        with tempfile.TemporaryDirectory(prefix="kgen-ptxas-") as folder:
-            yield Path(folder)
+        with temporary.folder() as folder:
+            yield folder
     except OSError as error:
         raise AssembleError(
             f"a temporary file of ptxas cannot be written: {error.strerror}; make room, or name "

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
-from pathlib import Path
 
+from kgen import temporary
 from kgen.errors import AssembleError
 
 PROGRAM = "spirv-cross"
@@ -25,8 +24,8 @@ def translate(module: bytes, kernel: str) -> bytes:
         raise AssembleError(
             f"{PROGRAM} is missing, which writes {kernel} for Metal; apt install {PROGRAM}"
         )
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "kernel.spv")
+    with temporary.folder() as folder:
+        path = folder / "kernel.spv"
         path.write_bytes(module)
         options = ("--msl", "--msl-version", VERSION, "--msl-decoration-binding")
         done = subprocess.run([program, *options, str(path)], capture_output=True)

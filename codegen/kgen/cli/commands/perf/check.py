@@ -11,6 +11,7 @@ from kgen.cli.commands.perf import options
 from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, progress
 from kgen.errors import BudgetError
+from kgen_runtime.files import replacing
 
 if TYPE_CHECKING:
     from kgen.check.gate.judge import Report
@@ -59,7 +60,8 @@ def _write_summary(path: str, report: Report) -> None:
     from kgen.check.gate.summary import markdown
 
     try:
-        Path(path).write_text(markdown(report))
+        with replacing(Path(path)) as file:
+            file.write(markdown(report).encode())
     except OSError as error:
         raise BudgetError(f"--summary {path} cannot be written: {error.strerror}") from None
 

@@ -1,0 +1,68 @@
+"""Writing a file all at once: to a temporary name beside it first, then renamed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def replacing(path: Path, *, mode: int = 0o666, is_durable: bool = True) -> Iterator[BinaryIO]:
+    """A file to write, which takes the place of `path` at the end of the block.
+
+    Whoever has the old file open or mapped keeps it. However the block fails, and if the system
+    stops at any time, the old file stays as it was; a failed block leaves nothing beside it. The
+    new file has the old one's mode, or `mode` less the process's umask. What can be made again and
+    is checked when it is read need not be durable. Raises OSError, also for what is no plain file.
+    """
+    check_plain(path)
+    old = _mode(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, old or mode)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if old is not None:
+                os.fchmod(handle, old)
+            yield file
+            file.flush()
+            if is_durable:
+                os.fsync(handle)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    if is_durable:
+        _sync_folder(path.parent)
+
+
+def check_plain(path: Path) -> None:
+    """Raises OSError for a device, a pipe or a folder: renaming over /dev/null would replace it."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "it is a device, pipe or folder, not a plain file", str(path))
+
+
+def is_own(found: os.stat_result) -> bool:
+    """Whether no other user can have written a file."""
+    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return stat.S_IMODE(path.stat().st_mode) & 0o777
+    except FileNotFoundError:
+        return None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the new name on disk. Some file systems cannot, and do it by themselves."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)
