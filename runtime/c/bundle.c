@@ -93,9 +93,9 @@ static kgen_status find_file(const kgen_bundle *in, const stored_file *of,
                              const unsigned char **data)
 {
     const zip_entry *entry = kgen_zip_find(&in->archive, of->file);
-    if (entry == NULL)
+    *data = entry == NULL ? NULL : entry->data;
+    if (*data == NULL)
         return damaged(of);
-    *data = entry->data;
     return check_size(of, entry->nbytes);
 }
 
