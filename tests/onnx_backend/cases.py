@@ -1,0 +1,112 @@
+"""Cases of ONNX's own backend test suite, with the values that ONNX expects."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+from onnx.backend.test import loader
+
+Array = np.ndarray[Any, Any]
+#: Kinds of the suite that need no download.
+KINDS = ("node", "simple", "pytorch-operator", "pytorch-converted")
+SEED = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One model, its inputs and its expected outputs, in the model's order."""
+
+    name: str
+    kind: str
+    model: onnx.ModelProto
+    inputs: Sequence[Any]
+    outputs: Sequence[Any]
+    rtol: float
+    atol: float
+
+    @property
+    def has_only_tensors(self) -> bool:
+        """Whether every input and output is a tensor, and not a sequence or an optional."""
+        return all(isinstance(value, np.ndarray) for value in (*self.inputs, *self.outputs))
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the inputs that have no initializer."""
+        known = {tensor.name for tensor in self.model.graph.initializer}
+        return [value.name for value in self.model.graph.input if value.name not in known]
+
+    def with_constants(self) -> Case | None:
+        """The case with all inputs but the first as initializers; None if that changes nothing."""
+        names = self.input_names
+        if len(names) < 2 or not self.has_only_tensors:
+            return None
+        model = copy.deepcopy(self.model)
+        for name, array in zip(names[1:], self.inputs[1:], strict=True):
+            model.graph.initializer.append(numpy_helper.from_array(array, name))
+        return Case(
+            name=self.name, kind=self.kind, model=model, inputs=self.inputs[:1],
+            outputs=self.outputs, rtol=self.rtol, atol=self.atol,
+        )  # fmt: skip
+
+
+def collected(kinds: Sequence[str] = KINDS) -> list[Case]:
+    """All cases of these kinds, sorted by kind and name. The data of nodes are drawn from SEED."""
+    state = np.random.get_state()
+    np.random.seed(SEED)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Data of some nodes overflow on purpose.
+            tests = [test for kind in kinds for test in loader.load_model_tests(kind=kind)]
+    finally:
+        np.random.set_state(state)
+    found = [case for test in tests for case in _cases(test)]
+    return sorted(found, key=lambda case: (case.kind, case.name))
+
+
+def _cases(test: Any) -> Iterator[Case]:
+    def case(model: onnx.ModelProto, inputs: Sequence[Any], outputs: Sequence[Any]) -> Case:
+        return Case(
+            name=test.name, kind=test.kind, model=model, inputs=[_array(v) for v in inputs],
+            outputs=[_array(v) for v in outputs], rtol=test.rtol, atol=test.atol,
+        )  # fmt: skip
+
+    if test.model_dir is None:
+        for inputs, outputs in test.data_sets:
+            yield case(test.model, inputs, outputs)
+        return
+    folder = Path(test.model_dir)
+    model = onnx.load(folder / "model.onnx")
+    for data in sorted(folder.glob("test_data_set*")):
+        inputs, outputs = (
+            [
+                _read(file, value.type)
+                for value, file in zip(values, _numbered(data, role), strict=False)
+            ]
+            for role, values in (("input", model.graph.input), ("output", model.graph.output))
+        )
+        yield case(model, inputs, outputs)
+
+
+def _numbered(folder: Path, role: str) -> list[Path]:
+    return sorted(folder.glob(f"{role}_*.pb"), key=lambda file: int(file.stem.split("_")[1]))
+
+
+def _read(file: Path, kind: onnx.TypeProto) -> Any:
+    if not kind.HasField("tensor_type"):
+        return None  # Only tensors are compared.
+    return onnx.TensorProto.FromString(file.read_bytes())
+
+
+def _array(value: Any) -> Any:
+    """A numpy array for a tensor; anything else unchanged."""
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    return np.asarray(value) if isinstance(value, np.generic) else value

@@ -1,0 +1,128 @@
+"""Verdict of one case of ONNX's backend suite: compiled, run and compared with ONNX's values."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import onnx
+
+import kgen
+import kgen_runtime
+from kgen.errors import KgenError
+from tests.onnx_backend.cases import Array, Case
+from tests.onnx_backend.exceptions import EXCEPTIONS
+
+TARGET = "x86-64-v3"
+Outcome = Literal["right", "right with constants", "refused", "exception", "wrong"]
+#: Relative tolerance of narrow types: two units in the last place. ONNX's runner has it for
+#: bfloat16; for float16 its 1e-3 is one unit, which no order of operations keeps.
+NARROW = {"bfloat16": 2.0**-6, "float16": 2.0**-9}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """`why` is the refusal, or the difference from what ONNX expects."""
+
+    name: str
+    outcome: Outcome
+    why: str = ""
+
+
+def judged(case: Case) -> Verdict:
+    """Compile and run a case, and compare it; a known exception must still differ."""
+    found = _judged(case)
+    if case.name not in EXCEPTIONS:
+        return found
+    if found.outcome == "wrong":
+        return Verdict(name=case.name, outcome="exception", why=EXCEPTIONS[case.name])
+    return Verdict(
+        name=case.name, outcome="wrong", why=f"{found.outcome}, but listed as an exception"
+    )
+
+
+def _judged(case: Case) -> Verdict:
+    """The verdict without regard to exceptions. A case that is refused is tried again with
+    its inputs but the first as initializers: ONNX passes axes and shapes as inputs, exporters write
+    them as constants."""
+    why = _why_refused_or_wrong(case)
+    if why is None:
+        return Verdict(name=case.name, outcome="right")
+    if isinstance(why, Refused) and (other := case.with_constants()) is not None:
+        found = _why_refused_or_wrong(other)
+        if found is None:
+            return Verdict(name=case.name, outcome="right with constants")
+        if not isinstance(found, Refused):
+            return Verdict(name=case.name, outcome="wrong", why=f"with constants: {found}")
+        why = found
+    outcome: Outcome = "refused" if isinstance(why, Refused) else "wrong"
+    return Verdict(name=case.name, outcome=outcome, why=str(why))
+
+
+class Refused(str):
+    """Message of a refusal."""
+
+
+def _why_refused_or_wrong(case: Case) -> str | None:
+    """Why a case is refused or wrong; None for the values that ONNX expects."""
+    try:
+        found = _run(case)
+    except KgenError as error:
+        return Refused(error)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    names = [value.name for value in case.model.graph.output]
+    for name, expected in zip(names, case.outputs, strict=True):
+        if why := difference(found[name], expected, case.rtol, case.atol):
+            return f"{name}: {why}"
+    return None
+
+
+def _run(case: Case) -> dict[str, Any]:
+    if not case.has_only_tensors:
+        for value, array in zip(case.model.graph.input, case.inputs, strict=False):
+            if not isinstance(array, np.ndarray) and value.type.HasField("tensor_type"):
+                raise TypeError(f"the suite gives {value.name} as {type(array).__name__}")
+    with tempfile.TemporaryDirectory() as folder:
+        model, bundle = Path(folder, "model.onnx"), Path(folder, "model.kgen")
+        onnx.save(case.model, model)
+        shapes = {
+            name: array.shape
+            for name, array in zip(case.input_names, case.inputs, strict=True)
+            if _is_open(case.model, name) and isinstance(array, np.ndarray)
+        }
+        kgen.compile_model(model, [TARGET], shapes=shapes, cache=False).bundle.save(bundle)
+        program = kgen_runtime.load(bundle).program
+        given = zip(case.input_names, case.inputs, strict=True)
+        arrays = {name: np.ascontiguousarray(v).reshape(v.shape) for name, v in given}
+        found = program.run(arrays)
+    return found if isinstance(found, dict) else {program.output_names[0]: found}
+
+
+def _is_open(model: onnx.ModelProto, name: str) -> bool:
+    """Whether the model leaves the shape of an input open."""
+    kind = next(value.type for value in model.graph.input if value.name == name)
+    if not kind.HasField("tensor_type"):
+        return False
+    dims = kind.tensor_type.shape.dim
+    return not kind.tensor_type.HasField("shape") or any(not d.HasField("dim_value") for d in dims)
+
+
+def difference(found: Array, expected: Array, rtol: float, atol: float) -> str:
+    """The first difference that ONNX's runner would report; "" for none."""
+    if found.shape != expected.shape:
+        return f"shape {found.shape} instead of {expected.shape}"
+    if found.dtype != expected.dtype:
+        return f"dtype {found.dtype} instead of {expected.dtype}"
+    if expected.dtype.name in NARROW:
+        rtol = max(rtol, NARROW[expected.dtype.name])
+        found, expected = found.astype(np.float32), expected.astype(np.float32)
+    try:
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
+    except AssertionError as error:
+        return re.sub(r"\s+", " ", str(error))[:400]
+    return ""

@@ -1,0 +1,110 @@
+"""ONNX's own backend suite: no value of it is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+from onnx import TensorProto as T
+
+import kgen
+from tests.onnx_backend import judge
+from tests.onnx_backend.__main__ import report
+from tests.onnx_backend.cases import Case
+from tests.onnx_models import Maker
+
+ROOT = Path(__file__).parents[2]
+#: Cases that compile and are right. An operator that is added raises it.
+LEAST_RIGHT = 985
+
+
+@pytest.mark.slow
+def test_no_value_is_wrong() -> None:
+    """The whole suite, in processes of its own: about 40 s of CPU time."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "tests.onnx_backend", "--list"],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    right = sum(": right" in line for line in done.stdout.splitlines())
+    assert right >= LEAST_RIGHT
+
+
+def case_of(name: str = "test_made_here", **outputs: Any) -> Case:
+    """Relu of [-1, 2], with other expected outputs if they are given."""
+    m = Maker()
+    model = m.model(m.add("Relu", m.input("x", (2,))))
+    inputs = [np.array([-1, 2], np.float32)]
+    expected = outputs.get("expected", np.array([0, 2], np.float32))
+    return Case(
+        name=name, kind="node", model=model, inputs=inputs, outputs=[expected], rtol=1e-3,
+        atol=1e-7,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("expected", "why"),
+    [
+        (np.array([0, 2.01], np.float32), "1 / 2"),
+        (np.array([0, 2], np.float64), "dtype float32 instead of float64"),
+        (np.array([[0, 2]], np.float32), r"shape \(2,\) instead of \(1, 2\)"),
+        (np.array([np.nan, 2], np.float32), "nan location mismatch"),
+    ],
+)
+def test_a_wrong_value_is_found(
+    expected: Any, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert report([case_of()], jobs=0) == 0
+    assert report([case_of(), case_of(expected=expected)], jobs=0) == 1
+    out = capsys.readouterr().out
+    assert "    1 wrong" in out
+    assert re.search(why, out)
+
+
+def test_refusals_are_grouped_and_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    m = Maker()
+    model = m.model(m.add("NonZero", m.input("x", (2,))), dtype=T.INT64)
+    cases = [dataclasses.replace(case_of(), model=model)] * 2
+    assert report(cases, jobs=0) == 0
+    assert (
+        "refused    2  N nodes have operators that kgen lacks: NonZero" in capsys.readouterr().out
+    )
+
+
+def test_inputs_become_constants_where_only_that_compiles() -> None:
+    m = Maker()
+    model = m.model(m.add("Reshape", m.input("x", (2,)), m.input("shape", (2,), T.INT64)))
+    case = dataclasses.replace(
+        case_of(expected=np.array([[-1], [2]], np.float32)),
+        model=model,
+        inputs=[np.array([-1, 2], np.float32), np.array([2, 1])],
+    )
+    assert judge.judged(case).outcome == "right with constants"
+
+
+def test_an_exception_that_is_right_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge, "EXCEPTIONS", {"listed": "reason"})
+    wrong = np.array([0, 3], np.float32)
+    assert judge.judged(case_of("listed", expected=wrong)).outcome == "exception"
+    assert judge.judged(case_of("listed")).outcome == "wrong"
+
+
+def test_a_crash_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise IndexError("a bug")
+
+    monkeypatch.setattr(kgen, "compile_model", broken)
+    found = judge.judged(case_of())
+    assert found.outcome == "wrong" and "IndexError: a bug" in found.why
