@@ -20,13 +20,16 @@ from typing import Literal
 
 import numpy as np
 
-from kgen.errors import GraphError
+from kgen.errors import GraphError, SpecError
 from kgen.graph.layout import ViewStep
 from kgen.graph.reading.model import Array, Node, Shape, Tensor
 from kgen.graph.rewrites.orders import Operand, common_order, inverse, reordered, squeezed
+from kgen.ops.expand import reduces
 from kgen.ops.expression import Expression, Number, constant, inputs, substituted, variable, view
 from kgen.ops.registry import call_of
 from kgen.ops.views import has_views
+from kgen.spec.inference import Shapes
+from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -34,6 +37,14 @@ from kgen_runtime.values import frozen
 MOST_OF_TABLE = 1 << 24
 #: The end of the name of a constant's transpose.
 TRANSPOSED = ".T"
+#: Remedy for a node whose inputs contradict one another.
+CHANGE_MODEL = "change that shape in the model, or export it again"
+
+
+def broadcasts_to(shape: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether a tensor of a shape broadcasts to another shape, as numpy's broadcast_to does it."""
+    behind = other[len(other) - len(shape) :]
+    return len(shape) <= len(other) and all(n in (1, m) for n, m in zip(shape, behind, strict=True))
 
 
 @frozen
@@ -142,6 +153,8 @@ class Builder:
             )
         key = (operation, shape, dtype)
         if key not in self.known:
+            if isinstance(operation, Formula):
+                self._check_broadcasts(operation, shape, nodes)
             name = f"v{len(self.values)}"
             self.values[name] = Value(
                 id=name,
@@ -152,6 +165,30 @@ class Builder:
             )
             self.known[key] = name
         return self.values[self.known[key]]
+
+    def _check_broadcasts(self, formula: Formula, shape: Shape, nodes: tuple[str, ...]) -> None:
+        """Raise GraphError unless all operands of a formula broadcast to its result's shape."""
+        shapes = {name: self.values[name].shape for name in formula.operands}
+        try:
+            found = Shapes(shapes)[formula.expression]
+        except SpecError as error:
+            why = f"has inputs that do not fit one another ({error})"
+        else:
+            if formula.axes and reduces(formula.expression):
+                first = len(shape) - len(found)
+                found = tuple(
+                    1 if first + axis in formula.axes else n for axis, n in enumerate(found)
+                )
+            if broadcasts_to(found, shape):
+                return
+            operands = " and ".join(dict.fromkeys(map(by_x, shapes.values())))
+            why = (
+                f"has inputs of shape {operands}, which do not broadcast to its result of shape "
+                f"{by_x(shape)}"
+            )
+        if self.node is None:
+            raise GraphError(f"node {', '.join(nodes)} {why}")
+        raise self.refusal(f"{why}; {CHANGE_MODEL}")
 
     @property
     def result(self) -> Tensor:
@@ -338,6 +375,13 @@ class Builder:
         return self.view(value, "permute", axes, [value.shape[axis] for axis in axes])
 
     def slice(self, value: Value, axis: int, start: int, count: int, step: int = 1) -> Value:
+        """`count` elements along an axis, `step` apart. Raises GraphError if one is outside."""
+        n = value.shape[axis]
+        if start < 0 or count < 1 or start + (count - 1) * step >= n:
+            raise self.refusal(
+                f"takes {count} elements from {start} on, {step} apart, of the {n} of axis {axis}; "
+                f"{CHANGE_MODEL}"
+            )
         if order := self.order_of(value):
             inner = self.permute(value, inverse(order))
             return self.permute(self.slice(inner, order[axis], start, count, step), order)
@@ -345,6 +389,12 @@ class Builder:
         return self.view(value, "slice", (axis, start, count, step), shape)
 
     def expand(self, value: Value, shape: Sequence[int]) -> Value:
+        """The value broadcast to a shape. Raises GraphError if it does not broadcast."""
+        if not broadcasts_to(value.shape, shape):
+            raise self.refusal(
+                f"has an input of shape {by_x(value.shape)}, which does not broadcast to "
+                f"{by_x(tuple(shape))}; {CHANGE_MODEL}"
+            )
         return self.view(value, "expand", shape, shape)
 
     def product(self, a: Value, b: Value) -> Value:

@@ -575,7 +575,7 @@ def test_shapes_are_sizes_of_any_library(tmp_path: Path) -> None:
     [
         (training, "is in training mode; export"),
         (mask, "gives dropout0_1, which is used; kgen has"),
-        (along_an_axis, "has axis=0, which kgen does not know"),
+        (along_an_axis, "has axis=0, an attribute that kgen does not read"),
     ],
 )
 def test_what_is_refused(make: Make, why: str, tmp_path: Path) -> None:

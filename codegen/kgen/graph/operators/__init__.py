@@ -70,6 +70,15 @@ IMPLIED: Mapping[str, Collection[str]] = {
         ),
     ),
 }
+#: Attributes that are 0 or 1.
+FLAGS = frozenset(
+    {
+        *("allowzero", "antialias", "ceil_mode", "count_include_pad", "detect_negative"),
+        *("detect_positive", "exclude_outside", "exclusive", "fmod", "input_forget", "keepdims"),
+        *("layout", "linear_before_reset", "noop_with_empty_axes", "reverse", "saturate"),
+        *("select_last_index", "training_mode", "transA", "transB"),
+    }
+)
 #: Those of any operator: of opset 6 and before.
 ALWAYS_IMPLIED = ("broadcast", "consumed_inputs")
 #: Elements of a value.
@@ -93,7 +102,12 @@ def check_attributes(b: Builder, node: Node) -> None:
         known.update(("keepdims", "noop_with_empty_axes"))
     for name, value in node.attributes.items():
         if name not in known:
-            raise b.refusal(f"has {name}={value}, which kgen does not know of it")
+            raise b.refusal(
+                f"has {name}={value}, an attribute that kgen does not read for this operator; "
+                "export the model without it"
+            )
+        if name in FLAGS and value not in (0, 1):
+            raise b.refusal(f"has {name}={value}; ONNX takes 0 or 1; change it in the model")
 
 
 def graph_of(model: Model) -> Graph:

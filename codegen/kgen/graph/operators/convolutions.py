@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.graph.ir import Builder, Value
+from kgen.graph.ir import CHANGE_MODEL, Builder, Value
 from kgen.graph.memory import ALIGNMENT
 from kgen.graph.operators.places import at_places
-from kgen.graph.operators.registry import Operator, one, optional
+from kgen.graph.operators.registry import Operator, check_shape, one, optional
 from kgen.graph.operators.windows import (
     Window,
     Windows,
@@ -41,8 +41,19 @@ MOST_SIZE = 4096
 
 def conv(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, w, bias = one(given), one(given, 1), optional(given, 2)
+    check_ranks(b, x, w)
+    check_shape(b, bias, w.shape[:1], "a bias")
     windows = windows_of(b, node, w.shape[2:], x.shape[2:], b.result.shape[2:])
     return convolved(b, node, x, w, bias, windows)
+
+
+def check_ranks(b: Builder, x: Value, w: Value) -> None:
+    """Raise GraphError unless input and weights have batch, channels, and the same axes behind."""
+    if x.rank < 3 or w.rank != x.rank:
+        raise b.refusal(
+            f"has an input of {x.rank} axes and weights of {w.rank}; both have the same number, "
+            f"3 or more; {CHANGE_MODEL}"
+        )
 
 
 def convolved(
@@ -213,6 +224,14 @@ def conv_transpose(b: Builder, node: Node, given: list[Value | None]) -> Value:
     """Windows that do not overlap are one product, each of whose rows is a window. Others are a
     convolution of the input with zeros between its elements, with the kernel turned round."""
     x, w, bias = one(given), one(given, 1), optional(given, 2)
+    check_ranks(b, x, w)
+    groups = node.attribute("group", 1)
+    if groups < 1 or x.shape[1] != w.shape[0] or x.shape[1] % groups:
+        raise b.refusal(
+            f"has group={groups} with {x.shape[1]} channels and weights for {w.shape[0]}; they "
+            "do not fit; change the model"
+        )
+    check_shape(b, bias, (w.shape[1] * groups,), "a bias")
     if node.attribute("output_shape") or node.attribute("auto_pad", "NOTSET").startswith("SAME"):
         raise b.refusal("has output_shape or auto_pad=SAME; export it with pads")
     # Windows of the output, of which each element of the input is one.
@@ -221,7 +240,13 @@ def conv_transpose(b: Builder, node: Node, given: list[Value | None]) -> Value:
         w.size == w.step and w.apart == 1 and w.before == 0 and w.length == w.count * w.size
         for w in windows
     )
-    if alone and node.attribute("group", 1) == 1:
+    more = tuple(node.attribute("output_padding", ()))
+    if any(n >= max(w.step, w.apart) or n < 0 for n, w in zip(more, windows, strict=False)):
+        raise b.refusal(
+            f"has output_padding={','.join(map(str, more))}; each number is from 0 to one less "
+            "than its stride or dilation; change it in the model"
+        )
+    if alone and groups == 1:
         return apart_again(b, x, w, bias, windows)
     return with_zeros(b, node, x, w, bias, windows)
 

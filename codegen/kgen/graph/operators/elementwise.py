@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from kgen.graph.fusing.limits import MOST_OPERANDS
 from kgen.graph.ir import Builder, Value
-from kgen.graph.operators.registry import Lower, Operator, one, optional
+from kgen.graph.operators.registry import (
+    Lower,
+    Operator,
+    check_broadcasts,
+    check_shape,
+    choice_of,
+    one,
+    optional,
+)
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression, Number, inputs
 from kgen.ops.functions.activations import SELU_ALPHA, SELU_SCALE
@@ -78,8 +87,8 @@ def division(b: Builder, node: Node, values: list[Value]) -> Expression:
 
 
 def gelu(b: Builder, node: Node, values: list[Value]) -> Expression:
-    is_tanh = node.attribute("approximate", "none") == "tanh"
-    return b.call("gelu_tanh" if is_tanh else "gelu", *values)
+    approximate = choice_of(b, node, "approximate", "none", ("none", "tanh"))
+    return b.call("gelu_tanh" if approximate == "tanh" else "gelu", *values)
 
 
 #: Integers that no kernel computes in.
@@ -111,7 +120,13 @@ def modulo(b: Builder, node: Node, values: list[Value]) -> Expression:
 
 
 def prelu(b: Builder, node: Node, values: list[Value]) -> Expression:
+    """Before opset 7 a slope of one axis is one number for each channel, or for all."""
     x, slope = values
+    if node.opset < 7 and math.prod(slope.shape) > 1:
+        channels = x.shape[1] if x.rank > 1 else 1
+        check_shape(b, slope, (channels,), "a slope")
+        slope = b.reshape(slope, (channels, *(1,) * (x.rank - 2)))
+    check_broadcasts(b, slope, x.shape, "a slope")
     return b.call("where", b.call("less", x, 0.0), b.call("mul", x, slope), x)
 
 
@@ -132,13 +147,14 @@ def is_infinite(b: Builder, node: Node, values: list[Value]) -> Expression:
 
 
 def clip(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    """Limits are attributes before opset 11, and then inputs of one element."""
     x = one(given)
     found: Expression = b.term(x)
-    bounds: list[tuple[str, Value | Number | None]] = [
-        ("max", optional(given, 1) or node.attribute("min")),
-        ("min", optional(given, 2) or node.attribute("max")),
-    ]
-    for name, bound in bounds:
+    for number, (what, name) in enumerate((("min", "max"), ("max", "min"))):
+        bound: Value | Number | None = node.attribute(what)
+        if (value := optional(given, 1 + number)) is not None:
+            check_shape(b, value, (1,) * value.rank, what)
+            bound = b.reshape(value, ())
         if bound is not None:
             found = b.call(name, found, bound)
     return b.formula(found, x.shape, x.dtype)
@@ -178,24 +194,23 @@ def batch_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if node.attribute("training_mode", 0):
         raise b.refusal("is in training mode; export the model for inference")
     epsilon = float(node.attribute("epsilon", 1e-5))
-    by_channel = (x.shape[1], *(1,) * (x.rank - 2))
-    known = [b.elements(v) for v in (scale, shift, mean, variance)]
+    channels = x.shape[1] if x.rank > 1 else 1
+    vectors = {"scale": scale, "B": shift, "mean": mean, "var": variance}
+    for what, vector in vectors.items():
+        check_shape(b, vector, (channels,), what)
+    by_channel = (channels, *(1,) * (x.rank - 2))
+    known = [b.elements(v) for v in (scale, variance)]
+    scale, shift, mean, variance = (b.reshape(v, by_channel) for v in vectors.values())
     if all(array is not None for array in known) and x.dtype is not DType.BF16:
-        # One factor and one summand, from f64.
-        factor, summand, mean_of, variance_of = (np.asarray(a, np.float64) for a in known)
-        factor = factor / np.sqrt(variance_of + epsilon)
-        summand = summand - mean_of * factor
-        storage = x.dtype.storage
-        k, c = (
-            b.reshape(b.made(what, array.astype(storage), x.dtype), by_channel)
-            for what, array in (("factor", factor), ("summand", summand))
-        )
-        return b.formula(b.call("add", b.call("mul", x, k), c), x.shape, x.dtype)
-    scale, shift, mean, variance = (
-        b.reshape(v, by_channel) for v in (scale, shift, mean, variance)
-    )
-    root = b.call("rsqrt", b.call("add", variance, epsilon))
-    normal = b.call("mul", b.call("mul", b.call("sub", x, mean), root), scale)
+        # The mean stays a term of its own: folded into one summand, it would cancel against x.
+        scale_of, variance_of = (np.asarray(a, np.float64) for a in known)
+        dtype = DType.F64 if x.dtype is DType.F64 else DType.F32
+        factor = (scale_of / np.sqrt(variance_of + epsilon)).astype(dtype.storage)
+        scale = b.reshape(b.made("factor", factor, dtype), by_channel)
+        normal = b.call("mul", b.call("sub", x, mean), scale)
+    else:
+        root = b.call("rsqrt", b.call("add", variance, epsilon))
+        normal = b.call("mul", b.call("mul", b.call("sub", x, mean), root), scale)
     return b.formula(b.call("add", normal, shift), x.shape, x.dtype)
 
 
@@ -280,7 +295,7 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(name="Cast", family="element-wise", becomes="cast", lower=cast),
     Operator(name="CastLike", family="element-wise", becomes="cast", lower=cast),
     Operator(
-        name="BatchNormalization", family="element-wise", becomes="mul, add",
+        name="BatchNormalization", family="element-wise", becomes="sub, mul, add",
         lower=batch_norm, limits="inference",
     ),
     Operator(name="Identity", family="view", becomes="the same value", lower=same),

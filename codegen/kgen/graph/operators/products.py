@@ -6,8 +6,13 @@ import math
 
 import numpy as np
 
-from kgen.graph.ir import TRANSPOSED, Builder, Source, Value
-from kgen.graph.operators.registry import Operator, one, optional
+from kgen.graph.ir import CHANGE_MODEL, TRANSPOSED, Builder, Source, Value
+from kgen.graph.operators.registry import (
+    Operator,
+    check_broadcasts,
+    one,
+    optional,
+)
 from kgen.graph.reading.model import Node
 
 
@@ -21,6 +26,9 @@ def matmul(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
 def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     a, c, added = one(given), one(given, 1), optional(given, 2)
+    for what, matrix in (("A", a), ("B", c)):
+        if matrix.rank != 2:
+            raise b.refusal(f"has {what} of {matrix.rank} axes; 2 is the number; {CHANGE_MODEL}")
     if node.attribute("transA", 0):
         a = b.permute(a, (1, 0))
     if node.attribute("transB", 0):
@@ -29,6 +37,7 @@ def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     found, alpha, beta = b.term(product), node.attribute("alpha", 1.0), node.attribute("beta", 1.0)
     if alpha != 1.0:
         found = b.call("mul", found, float(alpha))
+    check_broadcasts(b, added, product.shape, "C")
     if added is not None and beta != 0.0:
         term = b.term(added) if beta == 1.0 else b.call("mul", added, float(beta))
         found = b.call("add", found, term)
@@ -64,7 +73,12 @@ def einsum(b: Builder, node: Node, given: list[Value | None]) -> Value:
     sizes: dict[str, int] = {}
     for term, value in zip(terms, values, strict=True):
         for letter, n in zip(term, value.shape, strict=True):
-            sizes[letter] = max(n, sizes.get(letter, 1))
+            if n != (known := sizes.get(letter, 1)) and 1 not in (n, known):
+                raise b.refusal(
+                    f"has equation={equation!r} with {known} and {n} elements along {letter}; "
+                    f"they must be equal, or 1; {CHANGE_MODEL}"
+                )
+            sizes[letter] = max(n, known)
     if any(c not in sizes for c in out):
         raise b.refusal(f"has equation={equation!r}, whose result has a letter of no tensor")
     # What one tensor has alone, and the result has not, is summed first.

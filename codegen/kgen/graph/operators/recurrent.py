@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kgen.graph.ir import Builder, Value
-from kgen.graph.operators.registry import Lower, Operator, one, optional
+from kgen.graph.operators.registry import Lower, Operator, check_shape, choice_of, one, optional
 from kgen.graph.operators.views import joined
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression
@@ -127,6 +127,7 @@ def layer(
     def lower(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value, ...]:
         x, w, r = one(given), one(given, 1), one(given, 2)
         check(b, node, given, x)
+        check_shapes(b, node, given, gates, states)
         time, batch, _ = x.shape
         cell, is_linear = cell_of(node), bool(node.attribute("linear_before_reset", 0))
         outputs: list[list[Value]] = []
@@ -158,6 +159,8 @@ def layer(
 
 def check(b: Builder, node: Node, given: list[Value | None], x: Value) -> None:
     """Raises GraphError for what is not taken."""
+    if x.rank != 3:
+        raise b.refusal(f"has an input of {x.rank} axes; 3 is the number; change the model")
     time = x.shape[0]
     if node.attribute("layout", 0):
         raise b.refusal("has layout=1; kgen has 0, with time in front")
@@ -170,6 +173,25 @@ def check(b: Builder, node: Node, given: list[Value | None], x: Value) -> None:
     lengths = b.array(optional(given, 4))
     if optional(given, 4) is not None and (lengths is None or (lengths != time).any()):
         raise b.refusal("has sequences of several lengths; kgen takes full ones")
+
+
+def check_shapes(
+    b: Builder, node: Node, given: list[Value | None], gates: int, states: int
+) -> None:
+    """Raise GraphError for weights, biases or states of other shapes than ONNX demands."""
+    x, w, r = one(given), one(given, 1), one(given, 2)
+    way = choice_of(b, node, "direction", "forward", ("forward", "reverse", "bidirectional"))
+    count, units = 2 if way == "bidirectional" else 1, r.shape[-1] if r.rank else 0
+    units = node.attribute("hidden_size", units)
+    _, batch, size = x.shape
+    check_shape(b, w, (count, gates * units, size), "W")
+    check_shape(b, r, (count, gates * units, units), "R")
+    check_shape(b, optional(given, 3), (count, 2 * gates * units), "B")
+    check_shape(b, optional(given, 4), (batch,), "sequence_lens")
+    for number, what in zip(range(states), ("initial_h", "initial_c"), strict=False):
+        check_shape(b, optional(given, 5 + number), (count, batch, units), what)
+    if states > 1:
+        check_shape(b, optional(given, 7), (count, 3 * units), "P")
 
 
 def direction(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from kgen.graph.ir import Builder, Value
+from kgen.graph.ir import CHANGE_MODEL, Builder, Value, broadcasts_to
 from kgen.graph.reading.model import Node
+from kgen.spec.shapes import by_x
 from kgen_runtime.values import frozen
 
 #: What an operator becomes: a formula of elements or rows, a view that costs nothing unless it must
@@ -39,8 +40,65 @@ def optional(inputs: list[Value | None], number: int) -> Value | None:
 
 
 def integers(b: Builder, value: Value | None, what: str) -> tuple[int, ...]:
-    """The numbers of an input that says how, and must be known."""
+    """The numbers of a constant input that is a list. Raises GraphError for any other input."""
     array = b.array(value)
     if array is None:
-        raise b.refusal(f"takes its {what} from data; kgen takes constant ones")
+        raise b.refusal(
+            f"takes its {what} from data; kgen takes constant ones, so make them an initializer"
+        )
+    check_list(b, value, what)
     return tuple(int(n) for n in array.reshape(-1))
+
+
+def check_list(b: Builder, value: Value | None, what: str) -> None:
+    """Raise GraphError for a table in the place of a list of numbers."""
+    if value is not None and value.rank > 1:
+        raise b.refusal(
+            f"has {what} of shape {by_x(value.shape)}; ONNX takes a list of one axis; "
+            f"{CHANGE_MODEL}"
+        )
+
+
+def axis_of(b: Builder, number: int, rank: int, name: str = "axis") -> int:
+    """An axis counted from 0. Raises GraphError unless it is one of `rank` axes."""
+    if not -rank <= number < rank:
+        limit = f"{-rank} to {rank - 1} are the limits" if rank else "a single number has no axis"
+        raise b.refusal(f"has {name}={number} for {rank} axes; {limit}; change it in the model")
+    return number % rank
+
+
+def axes_of(b: Builder, numbers: Iterable[int], rank: int, name: str = "axes") -> tuple[int, ...]:
+    """Axes counted from 0, in the node's order. Raises GraphError for one that is named twice."""
+    given = tuple(numbers)
+    found = tuple(axis_of(b, number, rank, name) for number in given)
+    if len(set(found)) < len(found):
+        shown = ",".join(map(str, given))
+        raise b.refusal(f"has {name}={shown}, an axis of them twice; name each axis once")
+    return found
+
+
+def choice_of(b: Builder, node: Node, name: str, default: str, known: Iterable[str]) -> str:
+    """A text attribute, which is the default where it is empty. Raises GraphError unless it is one
+    of the known ones."""
+    found = str(node.attribute(name) or default)
+    if found not in known:
+        raise b.refusal(f"has {name}={found}; kgen has {', '.join(known)}; export it with one")
+    return found
+
+
+def check_broadcasts(b: Builder, value: Value | None, shape: Sequence[int], what: str) -> None:
+    """Raise GraphError unless an input broadcasts to a shape, which ONNX calls unidirectional."""
+    if value is not None and not broadcasts_to(value.shape, shape):
+        raise b.refusal(
+            f"has {what} of shape {by_x(value.shape)}, which does not broadcast to "
+            f"{by_x(tuple(shape))}; {CHANGE_MODEL}"
+        )
+
+
+def check_shape(b: Builder, value: Value | None, shape: Sequence[int], what: str) -> None:
+    """Raise GraphError unless an input has the shape that ONNX demands."""
+    if value is not None and value.shape != tuple(shape):
+        raise b.refusal(
+            f"has {what} of shape {by_x(value.shape)}; ONNX takes {by_x(tuple(shape))} here; "
+            f"{CHANGE_MODEL}"
+        )

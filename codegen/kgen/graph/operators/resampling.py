@@ -8,7 +8,7 @@ import numpy as np
 
 from kgen.graph.ir import Builder, Value
 from kgen.graph.operators.places import at_places, repeated, times_of
-from kgen.graph.operators.registry import Operator, one, optional
+from kgen.graph.operators.registry import Operator, axes_of, choice_of, one, optional
 from kgen.graph.reading.model import Array, Node
 from kgen_runtime.dtypes import DType
 
@@ -47,7 +47,7 @@ def resize(b: Builder, node: Node, given: list[Value | None]) -> Value:
         how, nearest = "asymmetric", "floor"
     else:
         how = node.attribute("coordinate_transformation_mode", "half_pixel")
-        nearest = node.attribute("nearest_mode", "round_prefer_floor")
+        nearest = choice_of(b, node, "nearest_mode", "round_prefer_floor", NEAREST)
     if how not in COORDINATES:
         raise b.refusal(
             f"has coordinate_transformation_mode={how}; kgen has {', '.join(COORDINATES)}"
@@ -133,7 +133,10 @@ def scales_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[float,
     array = b.array(value)
     if array is None:
         raise b.refusal("takes its scales from data; kgen takes constant ones")
-    axes = node.attribute("axes", tuple(range(len(b.result.shape))))
+    rank = len(b.result.shape)
+    axes = axes_of(b, node.attribute("axes", tuple(range(rank))), rank)
+    if array.size != len(axes):
+        raise b.refusal(f"has {array.size} scales for {len(axes)} axes; give one for each axis")
     found = [1.0] * len(b.result.shape)
     for axis, scale in zip(axes, array.reshape(-1), strict=True):
         found[axis] = float(scale)

@@ -6,7 +6,17 @@ import math
 from collections.abc import Callable
 
 from kgen.graph.ir import Builder, Formula, Value
-from kgen.graph.operators.registry import Lower, Operator, integers, one, optional
+from kgen.graph.operators.registry import (
+    Lower,
+    Operator,
+    axes_of,
+    axis_of,
+    check_broadcasts,
+    check_shape,
+    integers,
+    one,
+    optional,
+)
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression, view
 from kgen_runtime.dtypes import DType
@@ -25,7 +35,7 @@ def reduction(make: Reduction, of_one: Reduction | None) -> Lower:
         axes = node.attribute("axes", ()) if named is None else integers(b, named, "axes")
         if not axes and node.attribute("noop_with_empty_axes", 0):
             return x if of_one is None else b.formula(of_one(b, x, 1), x.shape, x.dtype)
-        found = tuple(sorted(axis % x.rank for axis in axes)) or tuple(range(x.rank))
+        found = tuple(sorted(axes_of(b, axes, x.rank))) or tuple(range(x.rank))
         kept = tuple(1 if axis in found else n for axis, n in enumerate(x.shape))
         count = math.prod(x.shape[axis] for axis in found)
         value = b.formula(make(b, x, count), kept, x.dtype, found)
@@ -91,17 +101,20 @@ def softmax(name: str) -> Lower:
     def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
         x = one(given)
         if node.opset >= 13:
-            axis = node.attribute("axis", -1) % x.rank
+            axis = axis_of(b, node.attribute("axis", -1), x.rank)
             return b.formula(b.call(name, x), x.shape, x.dtype, (axis,))
         # Before, the axes from this one on were one.
-        axis = node.attribute("axis", 1) % x.rank
+        axis = axis_of(b, node.attribute("axis", 1), x.rank)
         return b.formula(b.call(name, x), x.shape, x.dtype, tuple(range(axis, x.rank)))
 
     return lower
 
 
-def last_axes(b: Builder, node: Node, x: Value) -> tuple[int, ...]:
-    axis = node.attribute("axis", -1) % x.rank
+def last_axes(b: Builder, node: Node, x: Value, *vectors: Value | None) -> tuple[int, ...]:
+    """The axes that are normalized. Raises GraphError for a scale or bias that does not fit x."""
+    axis = axis_of(b, node.attribute("axis", -1), x.rank)
+    for what, vector in zip(("Scale", "B"), vectors, strict=False):
+        check_broadcasts(b, vector, x.shape, what)
     return tuple(range(axis, x.rank))
 
 
@@ -109,23 +122,27 @@ def layer_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, scale, shift = one(given), optional(given, 1), optional(given, 2)
     if sum(bool(name) for name in node.outputs) > 1:
         raise b.refusal("gives mean and deviation too; kgen has its first result")
+    axes = last_axes(b, node, x, scale, shift)
     epsilon = float(node.attribute("epsilon", 1e-5))
     found = b.call(
         "layer_norm", x, 1.0 if scale is None else scale, 0.0 if shift is None else shift, epsilon
     )
-    return b.formula(found, x.shape, x.dtype, last_axes(b, node, x))
+    return b.formula(found, x.shape, x.dtype, axes)
 
 
 def rms_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, scale = one(given), optional(given, 1)
+    axes = last_axes(b, node, x, scale)
     epsilon = float(node.attribute("epsilon", 1e-5))
     found = b.call("rms_norm", x, 1.0 if scale is None else scale, epsilon)
-    return b.formula(found, x.shape, x.dtype, last_axes(b, node, x))
+    return b.formula(found, x.shape, x.dtype, axes)
 
 
 def instance_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, scale, shift = (one(given, i) for i in range(3))
-    scale, shift = (b.reshape(v, (v.shape[0], *(1,) * (x.rank - 2))) for v in (scale, shift))
+    for what, vector in (("scale", scale), ("B", shift)):
+        check_shape(b, vector, x.shape[1:2], what)
+    scale, shift = (b.reshape(v, (*v.shape, *(1,) * (x.rank - 2))) for v in (scale, shift))
     epsilon = float(node.attribute("epsilon", 1e-5))
     found = b.call("layer_norm", x, scale, shift, epsilon)
     return b.formula(found, x.shape, x.dtype, tuple(range(2, x.rank)))
@@ -138,7 +155,7 @@ def place_of(name: str) -> Lower:
         x = one(given)
         if node.attribute("select_last_index", 0):
             raise b.refusal("has select_last_index=1; kgen has the first of equal ones")
-        axis = node.attribute("axis", 0) % x.rank
+        axis = axis_of(b, node.attribute("axis", 0), x.rank)
         kept = [1 if i == axis else n for i, n in enumerate(x.shape)]
         found = b.formula(b.call(name, x), kept, b.result.dtype, (axis,))
         if node.attribute("keepdims", 1):
@@ -154,7 +171,10 @@ def cumulative_sum(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x = one(given)
     if not x.rank:
         raise b.refusal("sums along an axis of a single number, which has none")
-    axis = integers(b, one(given, 1), "axis")[0] % x.rank
+    axis, *others = integers(b, one(given, 1), "axis")
+    if others:
+        raise b.refusal(f"sums along {1 + len(others)} axes; ONNX takes one; give one axis")
+    axis = axis_of(b, axis, x.rank)
     n, backwards = x.shape[axis], bool(node.attribute("reverse", 0))
 
     def moved(value: Value, by: int) -> Expression:

@@ -7,11 +7,18 @@ import math
 
 import numpy as np
 
-from kgen.graph.ir import Builder, Formula, Value
-from kgen.graph.operators.registry import Operator, one, optional
+from kgen.graph.ir import CHANGE_MODEL, Builder, Formula, Value
+from kgen.graph.operators.registry import (
+    Operator,
+    axis_of,
+    check_shape,
+    one,
+    optional,
+)
 from kgen.graph.reading.model import Array, Node, Shape
 from kgen.graph.rewrites.orders import inverse
 from kgen.ops.expression import Expression, variable
+from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
 
 
@@ -50,11 +57,31 @@ def check_plain(b: Builder, node: Node) -> None:
         raise b.refusal(f"has reduction={reduction}; kgen has none")
 
 
+def check_places(b: Builder, index: Array | None, sizes: Shape) -> None:
+    """Raise GraphError for a constant index outside of axes of these sizes."""
+    if index is None:
+        return
+    for axis, n in enumerate(sizes):
+        at = index[..., axis]
+        if ((at < -n) | (at >= n)).any():
+            raise b.refusal(
+                f"has an index outside of the {n} places of an axis; {-n} to {n - 1} are the "
+                "limits; change the index in the model"
+            )
+
+
 def scatter_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
     """By the number of an element, or of a part, among all that the index can name."""
     check_plain(b, node)
     x, index, rows = (one(given, i) for i in range(3))
-    depth = index.shape[-1]
+    depth = index.shape[-1] if index.rank else 0
+    if not 1 <= depth <= x.rank:
+        raise b.refusal(
+            f"has indices of {depth} numbers for {x.rank} axes; 1 to {x.rank} are the limits; "
+            f"{CHANGE_MODEL}"
+        )
+    check_shape(b, rows, (*index.shape[:-1], *x.shape[depth:]), "updates")
+    check_places(b, b.array(index), x.shape[:depth])
     count, named, left = math.prod(index.shape[:-1]), x.shape[:depth], x.shape[depth:]
     rows = b.reshape(rows, (count, *left))
     if depth == 1:
@@ -88,7 +115,17 @@ def scatter_elements(b: Builder, node: Node, given: list[Value | None]) -> Value
     """By the numbers of elements in one line."""
     check_plain(b, node)
     x, index, rows = (one(given, i) for i in range(3))
-    axis = node.attribute("axis", 0) % x.rank
+    axis = axis_of(b, node.attribute("axis", 0), x.rank)
+    check_shape(b, rows, index.shape, "updates")
+    if index.rank != x.rank or any(
+        n > m for i, (n, m) in enumerate(zip(index.shape, x.shape, strict=True)) if i != axis
+    ):
+        raise b.refusal(
+            f"has indices of shape {by_x(index.shape)} for {by_x(x.shape)}; beside axis {axis} "
+            f"they must not be larger; {CHANGE_MODEL}"
+        )
+    if (constant := b.array(index)) is not None:
+        check_places(b, constant[..., None], x.shape[axis : axis + 1])
     b.check_table(math.prod(index.shape))
     grid = np.indices(index.shape, np.int64)
     steps = [math.prod(x.shape[i + 1 :]) for i in range(x.rank)]
@@ -109,7 +146,9 @@ def scatter_elements(b: Builder, node: Node, given: list[Value | None]) -> Value
 def tensor_scatter(b: Builder, node: Node, given: list[Value | None]) -> Value:
     """A cache's next places, from where an index says on."""
     x, rows, first = one(given), one(given, 1), optional(given, 2)
-    axis = node.attribute("axis", -2) % x.rank
+    axis = axis_of(b, node.attribute("axis", -2), x.rank)
+    beside = (*x.shape[:axis], rows.shape[min(axis, rows.rank - 1)], *x.shape[axis + 1 :])
+    check_shape(b, rows, beside, "an update")
     n, count = x.shape[axis], rows.shape[axis]
     if first is not None and x.shape[0] != 1:
         raise b.refusal(f"writes into a batch of {x.shape[0]}; kgen has 1")

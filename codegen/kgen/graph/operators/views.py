@@ -8,9 +8,18 @@ from itertools import accumulate
 
 import numpy as np
 
-from kgen.graph.ir import Builder, Value
+from kgen.graph.ir import CHANGE_MODEL, Builder, Value
 from kgen.graph.operators.places import at_places
-from kgen.graph.operators.registry import Operator, integers, one, optional
+from kgen.graph.operators.registry import (
+    Operator,
+    axes_of,
+    axis_of,
+    check_list,
+    choice_of,
+    integers,
+    one,
+    optional,
+)
 from kgen.graph.operators.windows import MOST_PADDED
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import view
@@ -19,9 +28,12 @@ from kgen.ops.expression import view
 MOST_JOINED = 8
 #: How Pad fills.
 MODES = ("constant", "reflect", "edge", "wrap")
+#: Whether the block or the channel is the outer part of the channels in DepthToSpace.
+BLOCK_MODES = ("DCR", "CRD")
 
 
 def reshape(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    check_list(b, optional(given, 1), "axes" if "queeze" in node.operator else "a shape")
     return b.reshape(one(given), b.result.shape)
 
 
@@ -47,27 +59,40 @@ def slices(b: Builder, node: Node, given: list[Value | None]) -> Value:
         )
     axes = tuple(range(len(starts))) if axes is None else axes
     steps = (1,) * len(starts) if steps is None else steps
+    counts = tuple(map(len, (starts, stops, axes, steps)))
+    if len(set(counts)) > 1:
+        raise b.refusal(
+            "has {} starts, {} ends, {} axes and {} steps; give as many of each".format(*counts)
+        )
+    axes = axes_of(b, axes, x.rank)
     for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
-        n = x.shape[axis % x.rank]
+        n = x.shape[axis]
+        if step == 0:
+            raise b.refusal("has a step of 0; give one above or below it")
         # Ends out of range are those of the axis, as Python's.
         found = range(n)[slice(start, None if step < 0 and stop < -n else stop, step)]
         if not found:
             raise b.refusal("has a result without elements")
         if step > 0 or len(found) == 1:
-            x = b.slice(x, axis % x.rank, found.start, len(found), abs(step))
+            x = b.slice(x, axis, found.start, len(found), abs(step))
             continue
         stop = float("-inf") if found[-1] == 0 else found[-1] - 1
-        moved = view("slice", (b.term(x), axis % x.rank, found.start, stop, step))
+        moved = view("slice", (b.term(x), axis, found.start, stop, step))
         shape = list(x.shape)
-        shape[axis % x.rank] = len(found)
+        shape[axis] = len(found)
         x = b.formula(moved, shape, x.dtype)
     return x
 
 
 def split(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value, ...]:
     x = one(given)
-    axis = node.attribute("axis", 0) % x.rank
+    axis = axis_of(b, node.attribute("axis", 0), x.rank)
     sizes = part_sizes(b, node, optional(given, 1), x.shape[axis])
+    if sum(sizes) != x.shape[axis] or len(sizes) != len(node.outputs):
+        raise b.refusal(
+            f"has sizes {','.join(map(str, sizes))} for {len(node.outputs)} results of an axis of "
+            f"{x.shape[axis]}; give each result a size, {x.shape[axis]} together"
+        )
     starts = [0, *accumulate(sizes)]
     return tuple(b.slice(x, axis, a, n) for a, n in zip(starts, sizes, strict=False))
 
@@ -79,7 +104,7 @@ def part_sizes(b: Builder, node: Node, named: Value | None, n: int) -> Sequence[
         return integers(b, named, "sizes")
     if sizes := node.attribute("split", ()):
         return sizes  # type: ignore[no-any-return]
-    count = len(node.outputs)
+    count = node.attribute("num_outputs", len(node.outputs))
     each = -(-n // count)
     return [min(each, n - i * each) for i in range(count)]
 
@@ -88,7 +113,7 @@ def concat(b: Builder, node: Node, given: list[Value | None]) -> Value:
     parts = [value for value in given if value is not None]
     if len(parts) == 1:
         return parts[0]
-    return joined(b, parts, node.attribute("axis", 1) % parts[0].rank)
+    return joined(b, parts, axis_of(b, node.attribute("axis", 1), parts[0].rank))
 
 
 def joined(b: Builder, parts: Sequence[Value], axis: int) -> Value:
@@ -116,12 +141,14 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
         pads, fill = integers(b, one(given, 1), "pads"), fill_of(b, optional(given, 2))
     named = optional(given, 3)
     axes = range(x.rank) if named is None else integers(b, named, "axes")
-    count = len(pads) // 2
+    axes = axes_of(b, axes, x.rank)
+    count = len(axes)
+    if len(pads) != 2 * count:
+        raise b.refusal(f"has {len(pads)} pads for {count} axes; give two for each axis")
     if max(map(abs, pads), default=0) > MOST_PADDED:
         raise b.refusal(f"pads by {max(map(abs, pads))}; {MOST_PADDED} is the limit")
     around: list[tuple[int, int, int]] = []
     for axis, before, after in zip(axes, pads[:count], pads[count:], strict=True):
-        axis %= x.rank
         n = x.shape[axis]
         left = n + min(before, 0) + min(after, 0)
         if left < 1:
@@ -159,6 +186,8 @@ def fill_of(b: Builder, given: Value | None) -> float | Value:
     array = b.array(given)
     if array is None:
         raise b.refusal("takes what it pads with from data; kgen takes a constant")
+    if array.size != 1:
+        raise b.refusal(f"pads with {array.size} numbers; ONNX takes one; {CHANGE_MODEL}")
     first = array.reshape(-1)[0]
     if given.dtype.is_integer and int(float(first)) != int(first):
         return given
@@ -178,7 +207,7 @@ def between(b: Builder, x: Value, axis: int, fill: Value, counts: tuple[int, int
 def gather(b: Builder, node: Node, given: list[Value | None]) -> Value:
     """By constant indices in even steps it is a slice."""
     x, index = one(given), one(given, 1)
-    axis = node.attribute("axis", 0) % x.rank
+    axis = axis_of(b, node.attribute("axis", 0), x.rank)
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
     array = b.array(index)
     if array is not None:
@@ -198,6 +227,8 @@ def tile(b: Builder, node: Node, given: list[Value | None]) -> Value:
     """An axis that is repeated is a new one in front of it, expanded."""
     x = one(given)
     repeats = integers(b, one(given, 1), "repeats")
+    if len(repeats) != x.rank:
+        raise b.refusal(f"has {len(repeats)} repeats for {x.rank} axes; give one for each axis")
     wide = [(r, n) if r > 1 else (n,) for r, n in zip(repeats, x.shape, strict=True)]
     narrow = b.reshape(x, [size for sizes in wide for size in (1,) * (len(sizes) - 1) + sizes[-1:]])
     grown = b.expand(narrow, [size for sizes in wide for size in sizes])
@@ -209,7 +240,12 @@ def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, index = one(given), one(given, 1)
     if node.attribute("batch_dims", 0):
         raise b.refusal(f"has batch_dims={node.attribute('batch_dims')}; kgen has 0")
-    depth = index.shape[-1]
+    depth = index.shape[-1] if index.rank else 0
+    if not 1 <= depth <= x.rank:
+        raise b.refusal(
+            f"has indices of {depth} numbers for {x.rank} axes; 1 to {x.rank} are the limits; "
+            f"{CHANGE_MODEL}"
+        )
     named, left = x.shape[:depth], x.shape[depth:]
     table = b.reshape(x, (math.prod(named), *left))
     steps = [math.prod(named[axis + 1 :]) for axis in range(depth)]
@@ -232,10 +268,23 @@ def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.reshape(b.formula(found, (*place.shape, *left), x.dtype), b.result.shape)
 
 
+def blocks_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value, int]:
+    """The input, of four axes, and the length of a block's side."""
+    x, by = one(given), int(node.attribute("blocksize", 0))
+    if x.rank != 4 or by < 1:
+        raise b.refusal(
+            f"has an input of {x.rank} axes and blocksize={by}; ONNX takes 4 axes, and 1 or more; "
+            "change the model"
+        )
+    return x, by
+
+
 def depth_to_space(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    x, by = one(given), node.attribute("blocksize")
+    x, by = blocks_of(b, node, given)
     n, c, h, w = x.shape
-    if node.attribute("mode", "DCR") == "DCR":
+    if c % by**2:
+        raise b.refusal(f"makes blocks of {by} from {c} channels; give a multiple of {by**2}")
+    if choice_of(b, node, "mode", "DCR", BLOCK_MODES) == "DCR":
         split, order = (n, by, by, c // by**2, h, w), (0, 3, 4, 1, 5, 2)
     else:
         split, order = (n, c // by**2, by, by, h, w), (0, 1, 4, 2, 5, 3)
@@ -243,10 +292,13 @@ def depth_to_space(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
 
 def space_to_depth(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    x, by = one(given), node.attribute("blocksize")
+    x, by = blocks_of(b, node, given)
     n, c, h, w = x.shape
+    if h % by or w % by:
+        raise b.refusal(f"makes blocks of {by} from {h}x{w}; give multiples of {by}")
+    mode = choice_of(b, node, "mode", "DCR", BLOCK_MODES)
     split = b.reshape(x, (n, c, h // by, by, w // by, by))
-    order = (0, 3, 5, 1, 2, 4) if node.attribute("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
+    order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
     return b.reshape(b.permute(split, order), b.result.shape)
 
 

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.graph.ir import Builder
+from kgen.graph.operators.registry import choice_of
 from kgen.graph.reading.model import Array, Node, Shape
 from kgen.ops.expression import Expression, view
 from kgen_runtime.values import frozen
 
 #: Elements along an axis, with what is put around it.
 MOST_PADDED = 1 << 20
+#: How a node pads by itself; NOTSET takes its pads.
+AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
 
 
 @frozen
@@ -60,7 +63,9 @@ def windows_of(b: Builder, node: Node, sizes: Shape, lengths: Shape, counts: Sha
     steps = _numbers(b, node, "strides", (1,) * rank, 1)
     apart = _numbers(b, node, "dilations", (1,) * rank, 1)
     pads = list(_numbers(b, node, "pads", (0,) * 2 * rank, 0))
-    how = node.attribute("auto_pad", "NOTSET")
+    how = choice_of(b, node, "auto_pad", "NOTSET", AUTO_PADS)
+    if how == "VALID":
+        pads = [0] * 2 * rank
     if how.startswith("SAME"):
         for axis in range(rank):
             seen = (counts[axis] - 1) * steps[axis] + (sizes[axis] - 1) * apart[axis] + 1
@@ -80,6 +85,13 @@ def windows_of(b: Builder, node: Node, sizes: Shape, lengths: Shape, counts: Sha
         for axis in range(rank)
     )
     for window in found:
+        reach, room = (window.size - 1) * window.apart + 1, window.length + sum(window.pads)
+        # With ceil_mode the last window may reach over the end by less than a step.
+        if reach > room + (window.step - 1 if node.attribute("ceil_mode", 0) else 0):
+            raise b.refusal(
+                f"has a window that reaches over {reach} of {room} elements; the elements with "
+                "their pads are the limit; take a smaller window or more pads"
+            )
         if max(window.padded, *window.pads) > MOST_PADDED:
             raise b.refusal(
                 f"has {window.padded} elements along an axis with its pads; {MOST_PADDED} is the "

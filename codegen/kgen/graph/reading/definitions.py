@@ -3,10 +3,11 @@
 Written from the operators' specification, in the precision of their inputs; nothing here is shared
 with the kernels. The import folds constants by some of them, so that what a model is verified
 against and what it becomes agree. onnx's own takes the batch's statistics for a BatchNormalization
-before opset 14, one axis alone for a Softmax before opset 13, and a part of an element for one
-between aligned corners; makes one maximum of all channels (GlobalMaxPool), pads the wrong side
-(auto_pad=SAME_LOWER of poolings), has no DequantizeLinear before opset 19, no groups of transposed
-convolutions, one direction and the usual functions of recurrent layers, and resizes pixel by pixel.
+before opset 14, one axis alone for a Softmax before opset 13, the last axis for the slope of a
+PRelu before opset 7, and a part of an element for one between aligned corners; makes one maximum of
+all channels (GlobalMaxPool), pads the wrong side (auto_pad=SAME_LOWER of poolings), has no
+DequantizeLinear before opset 19, no groups of transposed convolutions, one direction and the usual
+functions of recurrent layers, and resizes pixel by pixel.
 """
 
 from __future__ import annotations
@@ -225,12 +226,26 @@ class GatherElements(OpRun):  # type: ignore[misc]
         return (np.take_along_axis(part, places.astype(np.int64), axis),)
 
 
+def opset_of(run: OpRun) -> int:
+    """The version of ONNX's operators that a model takes."""
+    opsets = run.run_params["opsets"]
+    return int(opsets.get("", opsets.get("ai.onnx", 1)))
+
+
+class PRelu(OpRun):  # type: ignore[misc]
+    """Before opset 7 a slope of one axis is one number for each channel, or for all."""
+
+    def _run(self, x: Array, slope: Array) -> tuple[Array]:
+        if opset_of(self) < 7 and slope.size > 1:
+            slope = slope.reshape(-1, *(1,) * (x.ndim - 2))
+        return (np.where(x < 0, x * slope, x).astype(x.dtype),)
+
+
 def shifted(run: OpRun, x: Array) -> tuple[Array, tuple[int, ...]]:
     """What a Softmax takes powers of, and the axes that it is of: before opset 13 all from one on,
     which is the second where the node names none."""
     named = next((a.i for a in run.onnx_node.attribute if a.name == "axis"), None)
-    opsets = run.run_params["opsets"]
-    if opsets.get("", opsets.get("ai.onnx", 1)) < 13:
+    if opset_of(run) < 13:
         axes = tuple(range((1 if named is None else named) % x.ndim, x.ndim))
     else:
         axes = ((-1 if named is None else named) % x.ndim,)
@@ -426,6 +441,7 @@ OPERATORS = (
     GatherElements,
     GlobalMaxPool,
     LogSoftmax,
+    PRelu,
     Softmax,
     Pad,
     Resize,
@@ -442,6 +458,7 @@ FOLDED = (
     GatherElements,
     GlobalMaxPool,
     LogSoftmax,
+    PRelu,
     Softmax,
     Resize,
 )

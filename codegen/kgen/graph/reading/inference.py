@@ -36,6 +36,7 @@ def inferred(
         schema = defs.get_schema(node.op_type, opset, "")
     except defs.SchemaError:
         return {}
+    _check_numbers(node, name)
     told = {
         value: numpy_helper.from_array(array, value)
         for value, array in constants.items()
@@ -51,6 +52,22 @@ def inferred(
     if schema.has_function and not all(map(_is_known, found.values())):
         found = _by_body(node, types, imports)
     return {value: kind for value, kind in found.items() if _is_known(kind)}
+
+
+def _check_numbers(node: onnx.NodeProto, name: str) -> None:
+    """Raise GraphError for attributes that ONNX's inference takes as indices without a check: it
+    would read outside of its memory, or end the process."""
+    given = {a.name: a.i for a in node.attribute}
+    if node.op_type == "Split" and given.get("num_outputs", len(node.output)) != len(node.output):
+        raise GraphError(
+            f"node {name} (Split) has num_outputs={given['num_outputs']} and {len(node.output)} "
+            "results; make them the same number in the model"
+        )
+    if node.op_type == "GatherND" and given.get("batch_dims", 0) < 0:
+        raise GraphError(
+            f"node {name} (GatherND) has batch_dims={given['batch_dims']}; 0 is the least; change "
+            "it in the model"
+        )
 
 
 def _by_body(

@@ -8,8 +8,11 @@ import numpy as np
 
 from kgen.graph.reading.model import Array, Model, Node, Tensor
 
-#: Of a convolution's inputs: its weights and its bias.
+#: Positions of weights and bias among a convolution's inputs.
 WEIGHTS, BIAS = 1, 2
+#: Deviations between the mean and the bias up to which a normalization is folded. The folded bias
+#: is that many times larger than the result, and loses as many units in the last place: 8 bits.
+MOST_DEVIATIONS = 256
 
 
 def folded(model: Model) -> Model:
@@ -53,7 +56,8 @@ def folded(model: Model) -> Model:
 
 
 def is_constant(model: Model, conv: Node, norm: Node) -> bool:
-    """Whether all that is multiplied is known, and fits, of a type that numpy has."""
+    """Whether all factors are constant, fit, are of a type that numpy has, and keep the result's
+    digits."""
     known = model.constants
     vectors = [name for name in (*conv.inputs[BIAS:], *norm.inputs[1:5]) if name]
     weights = known.get(conv.inputs[WEIGHTS])
@@ -64,7 +68,23 @@ def is_constant(model: Model, conv: Node, norm: Node) -> bool:
         and len(norm.inputs) == 5
         and not norm.attribute("training_mode", 0)
         and sum(bool(name) for name in norm.outputs) == 1
+        and keeps_digits(model, conv, norm)
     )
+
+
+def keeps_digits(model: Model, conv: Node, norm: Node) -> bool:
+    """Whether the mean is near enough to the bias: subtracted from the sum it cancels, which it
+    cannot as a part of the bias."""
+    mean, variance = (model.constants[name].astype(np.float64) for name in norm.inputs[3:5])
+    deviation = np.sqrt(variance + float(norm.attribute("epsilon", 1e-5)))
+    return bool((np.abs(bias_of(model, conv) - mean) <= MOST_DEVIATIONS * deviation).all())
+
+
+def bias_of(model: Model, conv: Node) -> Array:
+    """A convolution's bias in f64; zeros where it has none."""
+    if len(conv.inputs) > BIAS and conv.inputs[BIAS]:
+        return model.constants[conv.inputs[BIAS]].astype(np.float64)
+    return np.zeros(model.constants[conv.inputs[WEIGHTS]].shape[0])
 
 
 def multiplied(model: Model, conv: Node, norm: Node) -> tuple[Array, Array]:
@@ -74,11 +94,8 @@ def multiplied(model: Model, conv: Node, norm: Node) -> tuple[Array, Array]:
         model.constants[name].astype(np.float64) for name in norm.inputs[1:5]
     )
     factor = scale / np.sqrt(variance + float(norm.attribute("epsilon", 1e-5)))
-    bias = np.zeros_like(mean)
-    if len(conv.inputs) > BIAS and conv.inputs[BIAS]:
-        bias = model.constants[conv.inputs[BIAS]].astype(np.float64)
     by_output = factor.reshape(-1, *(1,) * (weights.ndim - 1))
     return (
         (weights.astype(np.float64) * by_output).astype(weights.dtype),
-        ((bias - mean) * factor + shift).astype(weights.dtype),
+        ((bias_of(model, conv) - mean) * factor + shift).astype(weights.dtype),
     )
