@@ -5,7 +5,7 @@ import numpy as np
 import kgen
 import kgen_runtime
 
-kgen.compile_model("encoder.onnx", ["native"]).bundle.save("encoder.kgen")
+kgen.compile_model("encoder.onnx", ["native"]).save("encoder.kgen")
 
 program = kgen_runtime.load("encoder.kgen").program
 ids = np.array([[2, 7, 1, 8, 2, 8, 1]])

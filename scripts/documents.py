@@ -1,5 +1,5 @@
-"""Figures in the documents: put between their markers, with when and at which commit they were
-measured."""
+"""Documents: their code blocks, and figures between markers with the date and commit of the
+measurement."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import datetime
 import re
 import subprocess
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +23,60 @@ PAGE = """What was measured on this kind of CPU ([how](../performance.md#cpu-ker
 What was found out by hand of why it is so is in [another page](cpu.md)."""
 #: What figures depend on: a change there that is not committed is said.
 SOURCES = ("codegen", "runtime", "templates", "scripts", "pyproject.toml")
+
+
+#: Documents whose code blocks the tests run.
+DOCUMENTS = (
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "templates/README.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
+_BLOCK = re.compile(
+    r"(?:^\*Not run by the tests: (?P<why>[^\n]+)\.\*\n\n)?"
+    r"^```(?P<language>\w*)\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Code block of a document; `not_run` is the reason that the document gives, or empty."""
+
+    place: str
+    language: str
+    text: str
+    not_run: str
+
+    @property
+    def commands(self) -> list[tuple[str, str]]:
+        """Commands of a shell block, each with the lines that it prints (language `console`)."""
+        found: list[list[str]] = []
+        is_open = False
+        for line in self.text.splitlines():
+            starts = not is_open and (self.language == "sh" or line.startswith("$ "))
+            if starts:
+                found.append([line.removeprefix("$ "), ""])
+            elif is_open:
+                found[-1][0] += f"\n{line}"
+            else:
+                found[-1][1] += f"{line}\n"
+            if starts or is_open:
+                command = found[-1][0]
+                is_open = command.endswith("\\") or command.count('"') % 2 == 1
+        return [(command, printed) for command, printed in found]
+
+
+def blocks(path: Path) -> list[Block]:
+    """Code blocks of a document, in order."""
+    text = path.read_text()
+    return [
+        Block(
+            place=f"{path.name}:{text.count(chr(10), 0, found.start('language')) + 1}",
+            language=found["language"],
+            text=found["text"],
+            not_run=found["why"] or "",
+        )
+        for found in _BLOCK.finditer(text)
+    ]
 
 
 def put(path: Path, name: str, lines: Sequence[str]) -> None:

@@ -3,6 +3,9 @@
 >>> import kgen
 >>> spec = kgen.Matmul(m=1024, n=1024, k=1024, dtype="bf16", epilogue=("bias", "relu"))
 >>> kgen.build(spec, targets=["sm_80", "gfx942"]).save("mlp.kgen")
+>>> kgen.verify("mlp.kgen").passed
+>>> kgen.compile_model("encoder.onnx", targets=["native"]).save("encoder.kgen")
+>>> kgen.load("encoder.kgen").program.run(x=x)
 """
 
 from __future__ import annotations
@@ -15,9 +18,11 @@ if TYPE_CHECKING:
     from kgen import errors
     from kgen.building import build
     from kgen.bundle import Bundle
+    from kgen.check.verify.run import verify
     from kgen.errors import KgenError
     from kgen.graph.compile import compile_model
     from kgen.spec import DType, Elementwise, Epilogue, Layout, Math, Matmul, Rowwise
+    from kgen_runtime.kernels import load
 
 __all__ = [
     "Bundle",
@@ -32,6 +37,8 @@ __all__ = [
     "build",
     "compile_model",
     "errors",
+    "load",
+    "verify",
 ]
 
 if not TYPE_CHECKING:  # a type checker would believe in any name
@@ -41,5 +48,7 @@ if not TYPE_CHECKING:  # a type checker would believe in any name
         "build": "kgen.building",
         "compile_model": "kgen.graph.compile",
         "errors": "kgen.errors",
+        "load": "kgen_runtime.kernels",
+        "verify": "kgen.check.verify.run",
     }
     __getattr__, __dir__ = lazy.attributes(__name__, dict.fromkeys(__all__, "kgen.spec") | _OTHERS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import zipfile
@@ -67,12 +68,22 @@ class Bundle:
                 self._save_weights(target.parent, undone)
             else:
                 inside |= {name: data.data for name, data in self.weights.items()}
-            with replacing(target) as out, zipfile.ZipFile(out, "w") as archive:
-                _write(archive, MANIFEST, _manifest_bytes(self.manifest))
-                for name in sorted(inside):
-                    _write(archive, name, inside[name])
+            with replacing(target) as out:
+                self._write_archive(out, inside)
             undone.pop_all()  # all of it is written, and stays
         return target
+
+    def to_bytes(self) -> bytes:
+        """The bytes that `save` writes, weights included; `kgen_runtime.load` accepts them."""
+        out = io.BytesIO()
+        self._write_archive(out, {**self.files, **{n: w.data for n, w in self.weights.items()}})
+        return out.getvalue()
+
+    def _write_archive(self, out: BinaryIO, inside: Mapping[str, bytes | memoryview]) -> None:
+        with zipfile.ZipFile(out, "w") as archive:
+            _write(archive, MANIFEST, _manifest_bytes(self.manifest))
+            for name in sorted(inside):
+                _write(archive, name, inside[name])
 
     def _save_weights(self, folder: Path, undone: ExitStack) -> None:
         """Each under its digest, so that one that is there already is the same. What is made here

@@ -64,8 +64,8 @@ else:
 class DType(StrEnum):
     """An element type. The value is the name used on the command line and in manifests.
 
-    `DType(x)` also takes what numpy, ml_dtypes and PyTorch call it: "float32", numpy.float32,
-    numpy.dtype("f4"), torch.float32.
+    `DType(x)` also accepts the names of numpy, ml_dtypes and PyTorch ("float32", numpy.float32,
+    numpy.dtype("f4"), torch.float32), "half", "double", and LLVM's "i8", "i32", "i64".
 
     e4m3 and e5m2 are the 8-bit floats of the Open Compute Project (ml_dtypes' and torch's
     float8_e4m3fn and float8_e5m2). e4m3fnuz and e5m2fnuz are those of AMD's CDNA3: of half the
@@ -189,6 +189,11 @@ _BY_ARRAY_NAME = {dtype.array_name: dtype for dtype in DType} | {
     "f8e5m2": DType.E5M2,
     "f8e4m3fnuz": DType.E4M3FNUZ,
     "f8e5m2fnuz": DType.E5M2FNUZ,
+    "half": DType.F16,
+    "double": DType.F64,
+    "i64": DType.S64,
+    "i32": DType.S32,
+    "i8": DType.S8,
 }
 
 #: The 8-bit floats.

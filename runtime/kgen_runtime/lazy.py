@@ -15,7 +15,7 @@ def attributes(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package whose names live in these modules; a name that
-    lives in `package.name` is that module itself."""
+    lives in `package.name` is that module itself. `__dir__` leaves out submodules."""
     namespace = sys.modules[package].__dict__
 
     def get(name: str) -> Any:
@@ -27,6 +27,6 @@ def attributes(
         return value
 
     def names() -> list[str]:
-        return sorted({*namespace, *homes})
+        return sorted({"__version__", *homes})
 
     return get, names

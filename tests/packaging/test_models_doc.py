@@ -1,11 +1,9 @@
-"""docs/models.md: its table is the registry's, and its Python and its commands run."""
+"""docs/models.md: its table is the registry's, and its module of PyTorch runs."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -16,7 +14,7 @@ import numpy as np
 import pytest
 
 from kgen.graph.operators import OPERATORS
-from tests.onnx_models import DECODER
+from scripts.documents import blocks
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "models.md"
@@ -36,23 +34,10 @@ def test_the_table_is_the_registry() -> None:
     assert found == table(), "run tests/packaging/test_models_doc.py to renew it"
 
 
-def python_blocks() -> list[str]:
-    """The page's Python; the last block is of PyTorch."""
-    found = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    assert len(found) == 3 and all(len(block.splitlines()) < 16 for block in found)
+def module_code() -> str:
+    """The page's Python that exports a module of PyTorch."""
+    (found,) = (b.text for b in blocks(PAGE) if b.language == "python" and "torch" in b.text)
     return found
-
-
-def test_the_python_and_the_commands_run(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", "".join(python_blocks()[:2])], check=True, cwd=tmp_path)
-    commands = re.findall(r"^\.venv/bin/kgen (.*?) *(?:#.*)?$", PAGE.read_text(), re.M)
-    assert len(commands) == 4
-    shutil.copy(DECODER["step"], tmp_path / "step.onnx")
-    for command in commands[1:]:
-        words = shlex.split(command)
-        subprocess.run(
-            [sys.executable, "-m", "kgen", *words], check=True, cwd=tmp_path, capture_output=True
-        )
 
 
 @pytest.mark.parametrize("exporter", ["dynamo", "torchscript"])
@@ -64,7 +49,7 @@ def test_an_exported_module_runs(
     shutil.copy(DATA / f"module_{exporter}.onnx", tmp_path / "module.onnx")
     monkeypatch.chdir(tmp_path)
     scope: dict[str, Any] = {}
-    lines = [line for line in python_blocks()[2].splitlines() if "torch" not in line]
+    lines = [line for line in module_code().splitlines() if "torch" not in line]
     exec("\n".join(lines), scope)
     with np.load(DATA / "module.npz") as arrays:
         y = scope["program"].run(x=arrays["x"])
@@ -78,7 +63,7 @@ def test_a_module_of_pytorch_runs(tmp_path: Path) -> None:
     python = Path(sys.executable) if has_torch else ROOT / ".venv-bench/bin/python"
     if not python.exists():
         pytest.skip("takes PyTorch, which make bench-models installs")
-    code = python_blocks()[2]
+    code = module_code()
     paths = {"PYTHONPATH": f"{ROOT / 'codegen'}:{ROOT / 'runtime'}"}
     done = subprocess.run(
         [str(python), "-c", code + code.replace("dynamo=True", "dynamo=False")],

@@ -1,11 +1,7 @@
-"""docs/operations.md: its table is the registry's, and its Python runs."""
+"""docs/operations.md: its table is the registry's."""
 
 from __future__ import annotations
 
-import re
-import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 from kgen.ops import Function, functions
@@ -56,20 +52,6 @@ def test_the_table_is_the_registry() -> None:
     rows = text.partition(BEGIN_ROWS)[2].partition(END)[0]
     renew = "run tests/packaging/test_operations_doc.py to renew it"
     assert (found, rows) == (table(), table_of_rows()), renew
-
-
-def test_the_python_runs(tmp_path: Path) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
-
-
-def test_the_commands_about_views_run(tmp_path: Path) -> None:
-    section = PAGE.read_text().partition("## Views, copies and gathers")[2]
-    commands = re.findall(r"^kgen (.*)$", section.partition("## Types")[0], re.M)
-    assert len(commands) == 4
-    for i, command in enumerate(commands):
-        words = [*shlex.split(command), "-o", str(tmp_path / f"{i}.kgen")]
-        subprocess.run([sys.executable, "-m", "kgen", *words], check=True, capture_output=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import kgen
@@ -18,6 +19,7 @@ from kgen.spec import Spec
 from kgen.targets.base import Plan, Target
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.memory import dlpack
+from tests.onnx_models import Maker
 from tests.specs import relu_of
 from tests.unit.runtime.fakes import entry, host
 
@@ -50,6 +52,32 @@ def test_dir_and_help_show_every_public_name(module: str) -> None:
     assert public <= set(fresh(f"import {module} as m; print(*dir(m))"))
     page = fresh(f"import {module} as m, pydoc; print(pydoc.plain(pydoc.render_doc(m)))")
     assert all(any(name in word for word in page) for name in public)
+
+
+@pytest.mark.parametrize("module", ["kgen", "kgen_runtime"])
+def test_dir_shows_nothing_else(module: str) -> None:
+    """Neither submodules that are imported by now, nor what the package itself imports."""
+    code = f"import kgen, kgen_runtime, {module} as m; kgen.build, kgen.verify; print(*dir(m))"
+    assert set(fresh(code)) == {*sys.modules[module].__all__, "__version__"}
+
+
+def test_a_bundle_is_checked_and_loaded_from_kgen() -> None:
+    made = kgen.build(relu_of((16,), dtype="f32"), targets="x86-64-v3")
+    assert kgen.load is kgen_runtime.load and kgen.verify(made).passed
+    x = np.linspace(-1, 1, 16, dtype="f")
+    with kgen.load(made.to_bytes(), device="reference") as kernels:
+        array = kernels.relu(kernels.to_device(x))
+    np.testing.assert_array_equal(array.numpy(), np.maximum(x, 0))
+
+
+def test_a_bundles_bytes_are_those_of_its_file(tmp_path: Path) -> None:
+    m = Maker()
+    model = tmp_path / "m.onnx"
+    model.write_bytes(m.model(m.linear(m.input("x", (2, 8)), 8, 4)).SerializeToString())
+    compiled = kgen.compile_model(model, targets=["x86-64-v3"])
+    assert repr(compiled) == "<Compiled: x86-64-v3/main>" and compiled.bundle.weights
+    path = compiled.save(tmp_path / "m.kgen")
+    assert compiled.to_bytes() == compiled.bundle.to_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize("module", ["kgen", "kgen_runtime"])

@@ -266,9 +266,11 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["limit"], "limit needs a size; give kgen cache limit 2GiB"),
         (["clear", "2GiB"], "clear 2GiB is too much; give kgen cache limit 2GiB"),
-        (["limit", "-5"], "limit=-5 is not a number of bytes; give one such as 500MiB or 2GiB"),
-        (["limit", "2XiB"], "limit=2XiB is not a number of bytes; give one such as 500MiB or 2GiB"),
-        (["limit", "²"], "limit=² is not a number of bytes; give one such as 500MiB or 2GiB"),
+        (["limit", "-5"], "limit=-5 is not a size; give one such as 500MiB or 2GiB"),
+        (["limit", "2XiB"], "limit=2XiB is not a size; give one such as 500MiB or 2GiB"),
+        (["limit", "1"], "limit=1 has no unit; give 1MiB, 1GiB or 1B (bytes)"),
+        (["limit", "5MB"], "limit=5MB has the unknown unit mb; give 5MiB, 5GiB or 5B (bytes)"),
+        (["limit", "²"], "limit=² is not a size; give one such as 500MiB or 2GiB"),
     ],
 )
 def test_refusals(
@@ -279,7 +281,8 @@ def test_refusals(
 
 
 def test_sizes() -> None:
-    assert kernel_cache.size("7") == 7
+    assert kernel_cache.size("7B") == 7
+    assert kernel_cache.size("0") == 0
     assert kernel_cache.size("2kib") == 2048
     assert kernel_cache.size("1GiB") == kernel_cache.LIMIT
     with pytest.raises(KgenError):

@@ -177,13 +177,18 @@ def code_digest() -> str:
 
 
 def size(text: str) -> int:
-    """Bytes of a text such as 500MiB or 2GiB. Raises SpecError."""
-    units = {"": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+    """Bytes of a text such as 500MiB or 2GiB; only 0 needs no unit. Raises SpecError."""
+    units = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
     number = text.rstrip("KkMmGgTtIiBb")
     unit = text[len(number) :].lower()
-    if not number.isdecimal() or not number.isascii() or unit not in units or len(number) > 15:
-        raise SpecError(f"limit={text} is not a number of bytes; give one such as 500MiB or 2GiB")
-    return int(number) * units[unit]
+    if not number.isdecimal() or not number.isascii() or len(number) > 15:
+        raise SpecError(f"limit={text} is not a size; give one such as 500MiB or 2GiB")
+    if unit not in units and int(number):
+        raise SpecError(
+            f"limit={text} has {f'the unknown unit {unit}' if unit else 'no unit'}; "
+            f"give {number}MiB, {number}GiB or {number}B (bytes)"
+        )
+    return int(number) * units.get(unit, 0)
 
 
 def _is_key(name: str) -> bool:

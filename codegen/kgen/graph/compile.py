@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
 
-from kgen import building, bundle, pipeline, targets
+from kgen import building, bundle, pipeline
 from kgen.cache import kernel_cache
 from kgen.errors import GraphError, KgenError, SpecError, TargetError
 from kgen.graph.assemble import assembled
@@ -34,6 +35,7 @@ from kgen.graph.states import states_of, with_states
 from kgen.graph.tables import with_tables
 from kgen.spec.choices import BType, BTypeName
 from kgen.spec.members import member
+from kgen.targets import family
 from kgen.targets.base import Plan, Target
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen
@@ -44,12 +46,24 @@ NAME = "main"
 
 @frozen
 class Compiled:
-    """A bundle of one program for each target; calls and memory plans by target."""
+    """A model's bundle with one program for each target; calls and memory plans by target."""
 
     bundle: bundle.Bundle
     graph: Graph
     lowered: Mapping[str, Lowered]
     memory: Mapping[str, MemoryPlan]
+
+    def __repr__(self) -> str:
+        programs = self.bundle.manifest.programs
+        return f"<Compiled: {', '.join(program.qualified_name for program in programs)}>"
+
+    def save(self, path: str | os.PathLike[str], *, external_weights: bool = False) -> Path:
+        """Write the bundle, as :meth:`Bundle.save`."""
+        return self.bundle.save(path, external_weights=external_weights)
+
+    def to_bytes(self) -> bytes:
+        """The bundle's bytes, as :meth:`Bundle.to_bytes`."""
+        return self.bundle.to_bytes()
 
 
 def load(
@@ -110,9 +124,9 @@ def lowered_for(
 
 def compile_model(
     path: str | os.PathLike[str],
-    names: str | Target | Iterable[str | Target],
+    targets: str | Target | Iterable[str | Target],
     *,
-    shapes: Mapping[str, Shape] | None = None,
+    shapes: Mapping[str, Shape | int] | None = None,
     states: Mapping[str, str] | None = None,
     weights: BTypeName | None = None,
     products: DTypeLike | None = None,
@@ -120,11 +134,14 @@ def compile_model(
     executor: Executor | None = None,
     cache: bool = True,
 ) -> Compiled:
-    """Compile an ONNX file for targets. `shapes` fixes those inputs' shapes that it leaves open;
-    `states` are outputs, by the inputs that they are in the next run, which stay in the program.
-    Constant `weights` of products are rounded to bf16, to s8 with a scale for each column, or to s4
-    with one for each 32. With `products` (bf16 or f16) products round both of their operands to
-    that type, and add in f32. `executor` and `cache` are as :func:`kgen.build` has them.
+    """Compile an ONNX file for `targets`, which are names or Target values.
+
+    `shapes` fixes the shapes of inputs that the model leaves open, `{"x": (8, 16)}`, or named
+    dimensions, `{"batch": 8}`. `states` maps inputs to the
+    outputs that they are in the next run; those stay in the program. Constant `weights` of products
+    are rounded to bf16, to s8 with a scale for each column, or to s4 with one for each 32. With
+    `products` (bf16 or f16) products round both of their operands to that type, and add in f32.
+    `executor` and `cache` are as :func:`kgen.build` has them.
 
     Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
     where a target cannot, with the node that it is about.
@@ -140,13 +157,9 @@ def compile_model(
             f"weights={wanted} and products={multiplied} exclude each other; products round "
             "weights too"
         )
-    found = building.targets_of(names)
-    for target in found if wanted else ():
-        known = targets.family(target.family).narrow(target)
-        if wanted not in known:
-            raise TargetError(
-                f"weights={wanted} is not one that {target.name} has; it has {', '.join(known)}"
-            )
+    found = building.targets_of(targets)
+    if wanted is not None:
+        _check_weights(wanted, found)
     progress(f"reading {path}")
     fused = load(path, _shapes_of(shapes or {}), wanted, multiplied, states)
     kept = states_of(fused.graph, states or {})
@@ -183,10 +196,23 @@ def compile_model(
     return Compiled(bundle=packed, graph=fused.graph, lowered=lowered, memory=memory)
 
 
-def _shapes_of(given: Mapping[str, Shape]) -> dict[str, Shape]:
-    """Shapes of inputs as tuples, of sizes of any library. Raises GraphError."""
+def _check_weights(wanted: BType, found: Iterable[Target]) -> None:
+    """Raises TargetError for a target that has no products of this type of weights."""
+    for target in found:
+        known = family(target.family).narrow(target)
+        if wanted not in known:
+            raise TargetError(
+                f"weights={wanted} is not one that {target.name} has; it has {', '.join(known)}"
+            )
+
+
+def _shapes_of(given: Mapping[str, Shape | int]) -> dict[str, Shape]:
+    """Shapes of inputs, and sizes of named dimensions, as tuples. Raises GraphError."""
     try:
-        found = {name: tuple(map(operator.index, shape)) for name, shape in given.items()}
+        found = {
+            name: tuple(map(operator.index, shape if isinstance(shape, Iterable) else (shape,)))
+            for name, shape in given.items()
+        }
     except (AttributeError, TypeError):
         raise GraphError(
             f"shapes={given!r} is no mapping of names to sizes; give {{'x': (8, 16)}}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from kgen import suggest
@@ -25,9 +26,10 @@ from kgen.ops.expression import (
     variable,
     view,
 )
-from kgen.ops.registry import functions
+from kgen.ops.registry import function_name, functions
 from kgen.ops.rows import COORDINATES
 from kgen.ops.views import ENDS, VIEWS, fits
+from kgen_runtime.dtypes import DType
 
 #: What Python's operators are called.
 _BINARY: Mapping[type[ast.operator], str] = {
@@ -261,6 +263,7 @@ class _Reader:
         arguments: list[ast.expr],
         keywords: list[ast.keyword] | None = None,
     ) -> Expression:
+        name = function_name(name)
         if name not in functions():
             meant = suggest.meant(name, [*functions(), *VIEWS])
             self.refuse(at, f"there is no function {name}{f'; {meant}' if meant else ''}")
@@ -282,6 +285,8 @@ class _Reader:
     def conversion(self, at: ast.expr) -> str:
         """The function that converts to a type, of which there is the name."""
         word = at.id if isinstance(at, ast.Name) else ""
+        with suppress(ValueError):
+            word = DType(word)
         if f"cast_{word}" not in functions():
             known = [n.removeprefix("cast_") for n in functions() if n.startswith("cast_")]
             self.refuse(at, f"cast takes a type here: {' '.join(known)}")

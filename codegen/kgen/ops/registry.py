@@ -91,11 +91,18 @@ class Function:
 
 
 _FUNCTIONS: dict[str, Function] = {}
+#: Other names of functions, which specs and manifests never hold.
+_ALIASES = {"swish": "silu"}
 
 
 def functions() -> Mapping[str, Function]:
     """All functions by name."""
     return _FUNCTIONS
+
+
+def function_name(name: str) -> str:
+    """The name under which a function is registered; any other name unchanged."""
+    return _ALIASES.get(name, name)
 
 
 def call_of(name: str, *arguments: Expression) -> Expression:

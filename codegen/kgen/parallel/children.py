@@ -11,6 +11,7 @@ process that a pool belongs to (`end_with_pool`).
 from __future__ import annotations
 
 import ctypes
+import functools
 import multiprocessing
 import os
 import select
@@ -41,6 +42,16 @@ def forking() -> BaseContext:
     other methods run `python -c`, which looks for modules in the current folder first."""
     forks = "fork" in multiprocessing.get_all_start_methods()
     return multiprocessing.get_context("fork" if forks else None)
+
+
+@functools.cache
+def can_share() -> bool:
+    """Whether processes can share semaphores, which pools need: Linux keeps them in /dev/shm."""
+    try:
+        forking().Semaphore()
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def tied() -> Callable[[], None]:

@@ -40,8 +40,8 @@ def cores() -> int:
 @contextmanager
 def processes(jobs: int) -> Iterator[Executor | None]:
     """So many processes, started when there is work for them, which end with the block. None where
-    one is enough."""
-    if jobs == 1:
+    one is enough, or the system has no semaphores for more (a read-only /dev/shm)."""
+    if jobs == 1 or not children.can_share():
         yield None
         return
     # What a process leaves that is ended in the middle goes with the folder.

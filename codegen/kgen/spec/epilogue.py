@@ -18,7 +18,7 @@ from kgen.ops import COORDINATES, Expression, functions, parse, steps
 from kgen.ops import Primitive as P
 from kgen.ops.expression import call, inputs, variable
 from kgen.ops.parse import refuse_name
-from kgen.ops.registry import call_of
+from kgen.ops.registry import call_of, function_name
 from kgen.spec.choices import FLOATS, SUMS, Epilogue, EpilogueName, steps_known
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
@@ -121,7 +121,7 @@ def text_of(field: str, value: str | Iterable[str]) -> str:
         value = words
     if not isinstance(value, Iterable):
         raise SpecError(f"{field}={value!r} is neither steps nor an expression; give ('bias',)")
-    chain = tuple(map(str, value))
+    chain = tuple(function_name(str(step)) for step in value)
     for step in chain:
         if step not in steps_known():
             unknown = suggest.unknown(f"{field}={step}", step, list(Epilogue))

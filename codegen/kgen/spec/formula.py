@@ -25,7 +25,7 @@ from kgen.ops import (
 )
 from kgen.ops.expression import constant, infix, inputs
 from kgen.ops.parse import refuse_name
-from kgen.ops.registry import call_of
+from kgen.ops.registry import call_of, function_name
 from kgen.spec.base import MAX_BYTES, Spec, whole
 from kgen.spec.keys import expression_key
 from kgen.spec.numbers import check_numbers
@@ -387,6 +387,7 @@ def expression_of(op: str) -> str | None:
     """The expression that an operation's name stands for: a function of its inputs, or the text of
     an expression itself. None for a plain name that is no function, and for those that have a spec
     and kernels of their own."""
+    op = function_name(op)
     if op in functions() and op not in OWN_KERNELS:
         function = functions()[op]
         inputs = function.parameters[: function.fewest]

@@ -126,8 +126,11 @@ def _elsewhere(place: str, backend: Backend) -> DeviceMismatchError:
 class Slot:
     """One parameter of one kernel on one device: checks arguments and gives their buffers."""
 
-    def __init__(self, kernel: str, param: TensorParam, backend: Backend) -> None:
+    def __init__(
+        self, kernel: str, param: TensorParam, backend: Backend, *, is_model_input: bool = False
+    ) -> None:
         self.param = param
+        self._is_model_input = is_model_input
         self.name = param.name
         self.kernel = kernel
         self.is_packed = param.packing is not None
@@ -201,6 +204,11 @@ class Slot:
             remedy = "pass that shape or build a kernel for yours"
             if self.is_packed:
                 remedy = f"pass what this kernel's pack({self.name}) gives"
+            elif self._is_model_input:
+                remedy = "pass that shape"
+                if len(found.shape) == len(self._shape) and all(found.shape):
+                    sizes = _dimensions(found.shape)
+                    remedy += f" or recompile with --shape {self.name}={sizes}"
             return (
                 f"has shape {_dimensions(found.shape)}; expected {_dimensions(self._shape)}; "
                 f"{remedy}"

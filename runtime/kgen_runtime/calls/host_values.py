@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -129,6 +129,17 @@ def getter(slot: Slot, backend: Backend, memory: Memory) -> Callable[[], np.ndar
         return array
 
     return get
+
+
+def first_importer(values: Iterable[Any]) -> Importer | None:
+    """The importer of the first array that is of another library than numpy."""
+    return next(filter(None, map(importer, values)), None)
+
+
+def new_output(slot: Slot, library: Importer | None) -> Any:
+    """A new host array for an output: numpy's, or of this library."""
+    array = slot.empty()
+    return array if library is None else imported(library, slot, array)
 
 
 def imported(library: Importer, slot: Slot, array: np.ndarray[Any, Any]) -> Any:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend
 from kgen_runtime.calls import signatures
 from kgen_runtime.calls.arguments import Slot
 from kgen_runtime.calls.call import Call
 from kgen_runtime.calls.finders import holder
+from kgen_runtime.calls.host_values import first_importer, new_output
 from kgen_runtime.calls.loaded import LoadedKernel
 from kgen_runtime.calls.named import in_order
 from kgen_runtime.calls.packed import PackedOperand
@@ -19,6 +22,8 @@ from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.memory import dlpack
 from kgen_runtime.schema.scattered import lies_upon
 from kgen_runtime.uncopied import Uncopied
+
+_NUMPY = {np.ndarray}
 
 
 class Kernel(Uncopied):
@@ -83,9 +88,11 @@ class Kernel(Uncopied):
 
         Arguments come in the order of `argument_names`, and those at the end may be given by name.
         On the CPU arguments are numpy or host DLPack arrays and the result is a numpy array; an
-        `Array` among them makes it an `Array`. Inputs that lie in memory otherwise than the kernel
-        expects (transposed, strided, misaligned) are copied first. On other devices arguments are
-        `Array`s or DLPack arrays of that device, and the call may return before the kernel is done.
+        `Array` among them makes it an `Array`, a tensor of PyTorch (or of another library that has
+        `from_dlpack`) makes it a tensor of that library. Inputs that lie in memory otherwise than
+        the kernel expects (transposed, strided, misaligned) are copied first. On other devices
+        arguments are `Array`s or DLPack arrays of that device, and the call may return before the
+        kernel is done.
         A scatter writes into its table, and gives that.
         bf16 and 8-bit floats are arrays of `ml_dtypes` or their bits as uint16 and uint8. `stream`
         is a handle of the driver, for backends with streams.
@@ -252,8 +259,12 @@ class Kernel(Uncopied):
     def _new_outputs(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         if self._table is not None:
             return (arguments[self._inputs.index(self._table)],)
-        if self.on_host and Array not in map(type, arguments):
-            return tuple([output.empty() for output in self._outputs])
+        kinds = set(map(type, arguments))
+        if self.on_host and Array not in kinds:
+            if kinds == _NUMPY:
+                return tuple([output.empty() for output in self._outputs])
+            library = first_importer(arguments)
+            return tuple([new_output(output, library) for output in self._outputs])
         params = (output.param for output in self._outputs)
         return tuple(Array.empty(self._backend, p.dtype, p.shape, p.strides) for p in params)
 

@@ -12,7 +12,7 @@ from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend
 from kgen_runtime.calls.arguments import Slot
 from kgen_runtime.calls.finders import holder
-from kgen_runtime.calls.host_values import Importer, host_value, imported, importer
+from kgen_runtime.calls.host_values import Importer, first_importer, host_value, new_output
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import LoadedKernel
 from kgen_runtime.calls.named import by_name
@@ -75,7 +75,9 @@ class LoadedProgram(Uncopied):
         self.backend = backend
         self._kernels = ProgramKernels(entry.name, kernels)
         self._weights = weights
-        self._inputs = tuple(Slot(entry.name, _param(v, "input"), backend) for v in entry.inputs)
+        self._inputs = tuple(
+            Slot(entry.name, _param(v, "input"), backend, is_model_input=True) for v in entry.inputs
+        )
         self._outputs = tuple(Slot(entry.name, _param(v, "output"), backend) for v in entry.outputs)
         #: Sessions of `run` that no thread is in. States need one session, used in turns.
         self._idle: list[ProgramSession] = []
@@ -189,7 +191,7 @@ class LoadedProgram(Uncopied):
         given = by_name(self.entry.name, self.input_names, inputs, named)
         for slot in self._inputs:
             buffers[slot.name] = _settled(slot, given[slot.name], keep)
-        library = next(filter(None, map(importer, given.values())), None)
+        library = first_importer(given.values())
         results = {slot.name: self._empty(slot, library) for slot in self._outputs}
         results |= self._given(out)
         written = {slot.name: _settled(slot, results[slot.name], keep) for slot in self._outputs}
@@ -229,8 +231,7 @@ class LoadedProgram(Uncopied):
     def _empty(self, slot: Slot, library: Importer | None) -> Any:
         """A new array for an output, on the host one of this library's."""
         if self.backend.memory == dlpack.HOST:
-            array = slot.empty()
-            return array if library is None else imported(library, slot, array)
+            return new_output(slot, library)
         return Array.empty(self.backend, slot.param.dtype, slot.param.shape)
 
     def _given(self, out: Any) -> dict[str, Any]:

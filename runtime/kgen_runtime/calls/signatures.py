@@ -1,4 +1,6 @@
-"""What type checkers know of calls: arrays of numpy in and out, or arrays of a device, or `out`.
+"""Signatures of calls for type checkers: numpy arrays in and out, arrays of a device, or `out`.
+
+The result of arrays of another library is Any.
 
 A method of a kernel or of several looks the same to its caller; decorated with `run`, `prepare` or
 `pack` it has that signature. The decorators give back what they are given.
@@ -49,8 +51,18 @@ class Run(Protocol):
 
     @overload
     def __call__(
-        self, /, *arguments: Tensor, out: None = None, stream: int | None = None, **named: Tensor
+        self,
+        /,
+        *arguments: HostArray | Array,
+        out: None = None,
+        stream: int | None = None,
+        **named: HostArray | Array,
     ) -> HostArray | Array: ...
+
+    @overload
+    def __call__(
+        self, /, *arguments: Tensor, out: None = None, stream: int | None = None, **named: Tensor
+    ) -> Any: ...
 
 
 class Prepare(Protocol):
@@ -73,8 +85,18 @@ class Prepare(Protocol):
 
     @overload
     def __call__(
-        self, /, *arguments: Tensor, out: None = None, stream: int | None = None, **named: Tensor
+        self,
+        /,
+        *arguments: HostArray | Array,
+        out: None = None,
+        stream: int | None = None,
+        **named: HostArray | Array,
     ) -> Call[HostArray | Array]: ...
+
+    @overload
+    def __call__(
+        self, /, *arguments: Tensor, out: None = None, stream: int | None = None, **named: Tensor
+    ) -> Call[Any]: ...
 
 
 class Pack(Protocol):

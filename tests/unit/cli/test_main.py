@@ -50,7 +50,7 @@ def build(**options: str) -> list[str]:
         (build(epilogue="bais"), "epilogue=bais is unknown; did you mean bias? known are"),
         (build(op="sotfmax"), "op=sotfmax is unknown; did you mean softmax? known are"),
         (build(op="relu", shape=f"{10**22}"), "it must be 1 to 9223372036854775807"),
-        (build(epilogue="swish"), "epilogue=swish is unknown"),
+        (build(epilogue="swash"), "epilogue=swash is unknown"),
         (build(layout="nx"), "layout=nx is unknown"),
         (build(shape="16x16"), "this operation's form MxNxK; give 3 sizes such as 64x64x64"),
         (build(shape="0x1x1"), "m=0 is out of range; it must be 1 to 1048576"),

@@ -560,11 +560,13 @@ def test_shapes_are_sizes_of_any_library(tmp_path: Path) -> None:
     for shape in shapes:
         made = kgen.compile_model(tmp_path / "m.onnx", "vulkan1.3", shapes={"x": shape})
         assert made.bundle.manifest.programs[0].inputs[0].shape == (3, 4)
-    for wrong in ({"x": "3x4"}, {"x": 3}, {"x": (3, 4.5)}, "x=3x4"):
+    for wrong in ({"x": "3x4"}, {"x": 3.5}, {"x": (3, 4.5)}, "x=3x4"):
         with pytest.raises(
             GraphError, match=r"shapes=.* is no mapping .*; give \{'x': \(8, 16\)\}"
         ):
             kgen.compile_model(tmp_path / "m.onnx", "vulkan1.3", shapes=wrong)  # type: ignore[arg-type]
+    with pytest.raises(GraphError, match="--shape x=3 does not fit the model's rowsx4"):
+        kgen.compile_model(tmp_path / "m.onnx", "vulkan1.3", shapes={"x": 3})
     for size in (0, -3, 10**30):
         with pytest.raises(GraphError, match=f"shapes: x has a size of {size}; it must be 1 to"):
             kgen.compile_model(tmp_path / "m.onnx", "vulkan1.3", shapes={"x": (size, 4)})

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kgen_runtime.array import lent_array
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError, KgenError
@@ -120,6 +121,33 @@ def test_plain_tensors_are_found_without_dlpack(kind: type[Standin]) -> None:
     assert kernels().add(a, b, out=out) is out
     np.testing.assert_array_equal(out.data, a.data + b.data)
     assert a.exports == b.exports == out.exports == 0
+
+
+def test_a_tensor_in_gives_a_tensor_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel's result is an array of the library of its arguments, in a call and a prepared one;
+    with numpy's arrays alone, or `out`, it is as before."""
+
+    class Fresh(Standin):
+        """A type that was not seen before `from_dlpack` was there."""
+
+    def from_dlpack(value: Any) -> Fresh:
+        read = dlpack.read(value)
+        data = lent_array(
+            read.address, DType.F32, read.shape, read.strides, owner=read, read_only=False
+        )
+        return Fresh(data)
+
+    monkeypatch.setattr(sys.modules["torch"], "from_dlpack", from_dlpack, raising=False)
+    here, a, b = kernels(), floats(), floats(7)
+    found = here.add(Fresh(a), b)
+    assert type(found) is Fresh
+    np.testing.assert_array_equal(found.data, a + b)
+    call = here.add.prepare(a, Fresh(b))
+    assert type(call()) is Fresh and call() is call.out
+    np.testing.assert_array_equal(call.out.data, a + b)
+    out = np.empty_like(a)
+    assert here.add(Fresh(a), b, out=out) is out
+    assert type(here.add(a, b)) is np.ndarray
 
 
 def test_bfloat16() -> None:

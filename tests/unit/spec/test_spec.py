@@ -214,7 +214,7 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
         ({"m": True}, "m=True is not an int"),
         ({"ldc": 10**22}, "ldc=10000000000000000000000 is out of range; it must be 4 to 92233720"),
         ({"layout": "xy"}, "layout=xy is unknown; known are nn, nt, tn, tt"),
-        ({"epilogue": ("swish",)}, "epilogue=swish is unknown"),
+        ({"epilogue": ("swash",)}, "epilogue=swash is unknown"),
         ({"epilogue": ("bias", "bias")}, "epilogue has bias 2 times"),
         ({"out_dtype": "f64"}, "out_dtype=f64 does not go with dtype=f16"),
         ({"b_dtype": "s8"}, "b_dtype=s8 is for an A of f32, not f16; take dtype=f32, or leave"),

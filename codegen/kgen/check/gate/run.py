@@ -90,7 +90,7 @@ def _counted(entries: Sequence[Entry], tiers: Collection[Tier]) -> Iterator[Valu
     """Each entry's values, or why there are none, in order."""
     count = partial(_count, tiers=tuple(tiers))
     workers = min(os.cpu_count() or 1, len(entries))
-    if workers < 2:
+    if workers < 2 or not children.can_share():
         yield from map(count, entries)
         return
     with ProcessPoolExecutor(

@@ -29,7 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--shape", action="append", default=[], metavar="NAME=1x128,...",
-        help="shapes of inputs that the model leaves open",
+        help="shapes of inputs that the model leaves open, or sizes of its named dimensions: "
+        "batch=8",
     )  # fmt: skip
     parser.add_argument(
         "--state", action="append", default=[], metavar="PAST=PRESENT",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,7 +29,9 @@ FAMILIES = {"ptx": "cuda", "llvm": "amdgpu"}
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="PTX (.ptx) or AMDGPU LLVM IR (.ll)")
     parser.add_argument("--entry", required=True, metavar="NAME", help="the kernel's name")
-    parser.add_argument("--grid", required=True, metavar="X,Y,Z", help="workgroups (CTAs)")
+    parser.add_argument(
+        "--grid", required=True, metavar="X,Y,Z", help="workgroups (CTAs); 4,1 or 4x1"
+    )
     parser.add_argument("--block", required=True, metavar="X,Y,Z", help="threads per workgroup")
     parser.add_argument(
         "--cluster", default="1", metavar="X,Y,Z", help="CTAs of a thread block cluster (PTX)"
@@ -213,10 +216,10 @@ def _save(path: Path, value: object) -> None:
 
 
 def _extent(name: str, text: str) -> tuple[int, int, int]:
-    """`8`, `8,4` or `8,4,2`; what is left out is 1."""
+    """Sizes of `8`, `8,4` or `8x4x2`; those left out are 1."""
     from kgen.cli.arguments import whole
 
-    sizes = [whole(name, part, 1) for part in text.split(",")]
+    sizes = [whole(name, part, 1) for part in re.split("[,x]", text.lower())]
     if len(sizes) > 3:
         raise SpecError(f"--{name} {text} has {len(sizes)} dimensions; 3 are the limit")
     x, y, z = [*sizes, 1, 1][:3]

@@ -133,11 +133,7 @@ class _Walk:
         """The inputs' shapes, of which none may stay open."""
         names = [i.name for i in self.inputs]
         check_names((self.proto.graph.name, *names, *self.constants))
-        for name in shapes:
-            if name not in names:
-                raise GraphError(
-                    f"--shape {name}=: the model has no such input; it has {', '.join(names)}"
-                )
+        sizes = self._dimensions({n: s for n, s in shapes.items() if n not in names})
         left = []
         for given in self.inputs:
             if not given.type.HasField("tensor_type"):
@@ -148,7 +144,9 @@ class _Walk:
                 )
             dims = [
                 # Some exporters write -1 for what is open.
-                dim.dim_value if dim.dim_value > 0 else dim.dim_param or "?"
+                dim.dim_value
+                if dim.dim_value > 0
+                else sizes.get(dim.dim_param, dim.dim_param or "?")
                 for dim in given.type.tensor_type.shape.dim
             ]
             wanted = shapes.get(given.name)
@@ -175,9 +173,35 @@ class _Walk:
             )
         if left:
             options = " ".join(f"--shape {word}" for word in left)
+            names = sorted(self._named() - sizes.keys())
+            named = f", or {' '.join(f'--shape {name}=8' for name in names)}" if names else ""
             raise GraphError(
                 f"the model leaves shapes open: {', '.join(left)}; give {options} with numbers"
+                f"{named}"
             )
+
+    def _named(self) -> set[str]:
+        """The named dimensions of the inputs."""
+        shapes = (given.type.tensor_type.shape for given in self.inputs)
+        return {dim.dim_param for shape in shapes for dim in shape.dim if dim.dim_param}
+
+    def _dimensions(self, sizes: Mapping[str, Shape]) -> dict[str, int]:
+        """Sizes of named dimensions. Raises GraphError for a name that the model lacks."""
+        named = sorted(self._named())
+        for name, shape in sizes.items():
+            if name not in named:
+                inputs = ", ".join(given.name for given in self.inputs)
+                also = f" and the dimensions {', '.join(named)}" if named else ""
+                raise GraphError(
+                    f"--shape {name}=: the model has no such input or dimension; it has the "
+                    f"inputs {inputs}{also}"
+                )
+            if len(shape) != 1:
+                raise GraphError(
+                    f"--shape {name}={'x'.join(map(str, shape))}: {name} is a dimension; give one "
+                    f"size, such as {name}=8"
+                )
+        return {name: shape[0] for name, shape in sizes.items()}
 
     def visit(self, node: onnx.NodeProto, name: str, depth: int = 0) -> None:
         check_names((name, node.op_type, *node.output))
