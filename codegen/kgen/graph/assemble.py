@@ -91,6 +91,7 @@ class _Assembly:
         self.values: dict[str, Value] = {}
         self.known: dict[tuple[object, ...], str] = {}
         self.weights: dict[str, Weight] = {}
+        self.value_names, self.weight_names = _Names(), _Names()
         self.files: dict[str, Array] = {}
         #: Where a constant lies in the order in which a kernel takes it.
         self.by_order = self.placed_weights()
@@ -160,6 +161,7 @@ class _Assembly:
         found: dict[Order, Place] = {}
         offsets: dict[Order, int] = {}
         small: list[Array] = []
+        nbytes = 0
         for number, call in enumerate(self.lowered.calls):
             for param in self.plans[number].parameters:
                 buffer = call.bindings[param.name].buffer
@@ -170,8 +172,9 @@ class _Assembly:
                 if len(data) >= SMALL:
                     found[order] = self.weight(self.graph.names.get(buffer, buffer), data)
                     continue
-                offsets[order] = sum(map(len, small))
+                offsets[order] = nbytes
                 small += [data, np.zeros(-len(data) % ALIGNMENT, np.uint8)]
+                nbytes += len(data) + len(small[-1])
         if small:
             place = self.weight(SMALL_NAME, np.concatenate(small[:-1]))
             found |= {o: dataclasses.replace(place, offset=at) for o, at in offsets.items()}
@@ -186,7 +189,7 @@ class _Assembly:
 
     def weight(self, wanted: str, data: Array) -> Place:
         """A weight of these bytes."""
-        name = unused(wanted, self.weights)
+        name = self.weight_names.unused(wanted)
         self.weights[name] = found = weight(name, data)
         self.files[found.file] = data
         return Place(kind="weights", name=name)
@@ -196,7 +199,7 @@ class _Assembly:
         wanted = wanted or self.graph.names.get(buffer, buffer)
         key = (buffer, param.dtype, param.shape, param.strides, place)
         if key not in self.known:
-            name = unused(wanted, self.values)
+            name = self.value_names.unused(wanted)
             self.values[name] = Value(
                 name=name, dtype=param.dtype, shape=param.shape, strides=param.strides, place=place
             )
@@ -204,11 +207,19 @@ class _Assembly:
         return self.values[self.known[key]]
 
 
-def unused(wanted: str, taken: Mapping[str, object]) -> str:
-    """A name that none has yet."""
-    if wanted not in taken:
-        return wanted
-    number = 2
-    while f"{wanted}#{number}" in taken:
-        number += 1
-    return f"{wanted}#{number}"
+class _Names:
+    """Names that are given once each: one that is taken gets a number."""
+
+    def __init__(self) -> None:
+        self.last: dict[str, int] = {}
+
+    def unused(self, wanted: str) -> str:
+        """The wanted name, or with the next number that none has yet."""
+        number = self.last.get(wanted, 0)
+        name = wanted
+        while name in self.last:
+            number += 1
+            name = f"{wanted}#{number}"
+        self.last[name] = self.last.setdefault(wanted, 1)
+        self.last[wanted] = max(number, 1)
+        return name

@@ -7,12 +7,15 @@ lives while it does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
 
 from kgen_runtime.values import frozen
 
 #: Offsets are multiples of it, in bytes: the most that a Vulkan device may ask for.
 ALIGNMENT = 256
+#: Where something begins and ends in an arena, in bytes.
+Range = tuple[int, int]
 
 
 @frozen
@@ -28,9 +31,6 @@ class Life:
         """Bytes that it takes of an arena."""
         return -(-self.nbytes // ALIGNMENT) * ALIGNMENT
 
-    def meets(self, other: Life) -> bool:
-        return self.first <= other.last and other.first <= self.last
-
 
 @frozen
 class Plan:
@@ -43,25 +43,74 @@ class Plan:
 
 def plan(lives: Mapping[str, Life]) -> Plan:
     offsets: dict[str, int] = {}
+    placed = _Placed(1 + max((life.last for life in lives.values()), default=0))
     # Of one size, the longer one first; by name, so that a plan depends on nothing else.
     order = sorted(
         lives, key=lambda name: (-lives[name].nbytes, lives[name].first - lives[name].last, name)
     )
     for name in order:
         life = lives[name]
-        taken = sorted(
-            (offset, offset + lives[other].taken)
-            for other, offset in offsets.items()
-            if lives[other].meets(life)
-        )
         at = 0
-        for start, end in taken:
+        for start, end in placed.ranges(life):
             if at + life.taken <= start:
                 break
             at = max(at, end)
         offsets[name] = at
+        placed.add(life, at)
     nbytes = max((offsets[name] + lives[name].taken for name in lives), default=0)
     return Plan(offsets=offsets, nbytes=nbytes, least=least(lives))
+
+
+class _Placed:
+    """Ranges of the arena that are occupied, by the steps in which they are: a segment tree over
+    steps, whose nodes have ranges that are apart, so that few are looked at."""
+
+    def __init__(self, steps: int) -> None:
+        self.size = 1 << (steps - 1).bit_length()
+        #: By node of the tree: ranges occupied in all of its steps, and those in some of them.
+        self.through: dict[int, list[Range]] = {}
+        self.within: dict[int, list[Range]] = {}
+
+    def add(self, life: Life, offset: int) -> None:
+        nodes: set[int] = set()
+        found = (offset, offset + life.taken)
+        for node in self._cover(life):
+            _join(self.through.setdefault(node, []), found)
+            while node and node not in nodes:
+                nodes.add(node)
+                node //= 2
+        for node in nodes:
+            _join(self.within.setdefault(node, []), found)
+
+    def ranges(self, life: Life) -> list[Range]:
+        """Ranges that are occupied in one of a life's steps, by where they begin."""
+        found: set[Range] = set()
+        for node in self._cover(life):
+            found.update(self.within.get(node, ()))
+            while node := node // 2:
+                found.update(self.through.get(node, ()))
+        return sorted(found)
+
+    def _cover(self, life: Life) -> Iterator[int]:
+        """The largest nodes whose steps are those of a life together; node n has 2n and 2n + 1."""
+        first, end = life.first + self.size, life.last + 1 + self.size
+        while first < end:
+            if first % 2:
+                yield first
+                first += 1
+            if end % 2:
+                end -= 1
+                yield end
+            first, end = first // 2, end // 2
+
+
+def _join(ranges: list[Range], new: Range) -> None:
+    """Add a range to sorted ones that are apart; those that it meets or touches become one."""
+    first = bisect_left(ranges, new[0], key=lambda known: known[1])
+    stop = bisect_right(ranges, new[1], lo=first, key=lambda known: known[0])
+    if first < stop:
+        new = (min(new[0], ranges[first][0]), max(new[1], ranges[stop - 1][1]))
+    ranges[first:stop] = [new]
 
 
 def least(lives: Mapping[str, Life]) -> int:

@@ -31,7 +31,7 @@ def with_tables(lowered: Lowered, states: Mapping[str, str]) -> Lowered:
         if is_free and (table, made) in pairs:
             calls.append(call)
         elif is_free and not {table, made} & named:
-            within[made] = table
+            within[made] = within.get(table, table)
             calls.append(call)
         else:
             apart = f"{made}.before"

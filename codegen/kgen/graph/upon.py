@@ -28,13 +28,17 @@ def together(
     """Lives of buffers that lie upon one another as one, under the name of the first; and that
     name by buffer."""
     owner = {name: name for name in lives}
+    #: Parameters that an output may lie upon, by plan: many calls have one plan.
+    known: dict[int, frozenset[str]] = {}
     found = dict(lives)
     for number, call in enumerate(lowered.calls):
         made, *more = call.writes
         made = lowered.memory_of(made)
         if more or made not in lives or lives[made].first != number:
             continue
-        names = may_lie_upon(plans[number])
+        plan = plans[number]
+        names = known[id(plan)] if id(plan) in known else may_lie_upon(plan)
+        known[id(plan)] = names
         for name, binding in call.bindings.items():
             under = lowered.memory_of(binding.buffer)
             users = [n for n, b in call.bindings.items() if lowered.memory_of(b.buffer) == under]

@@ -31,10 +31,11 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from weakref import WeakValueDictionary
+from itertools import chain
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 
 class Primitive(StrEnum):
@@ -288,6 +289,8 @@ def _folded(primitive: Primitive, nodes: tuple[Expression, ...]) -> Expression |
     return None
 
 
+#: Characters of an expression in a message.
+MOST_SHOWN = 160
 #: Functions that are written as operators, and how tightly they bind.
 _OPERATORS = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2)}
 
@@ -296,17 +299,45 @@ def infix(
     expression: Expression, outer: int = 0, names: Mapping[Expression, str] | None = None
 ) -> str:
     """An expression as people write it: ``silu(gate) * up``; some parts may have `names`."""
-    if names and expression in names:
-        return names[expression]
+    return "".join(_words(expression, outer, names or {}))
+
+
+def shown(expression: Expression, most: int = MOST_SHOWN) -> str:
+    """An expression for a message: as people write it, cut behind `most` characters. A part that is
+    taken in many places costs no more than what is shown of it."""
+    text = ""
+    for word in _words(expression, 0, {}):
+        text += word
+        if len(text) > most:
+            return f"{text[:most]}..."
+    return text
+
+
+def _words(expression: Expression, outer: int, names: Mapping[Expression, str]) -> Iterator[str]:
+    """Pieces of an expression's text, one by one."""
+    if expression in names:
+        yield names[expression]
+        return
     name = expression.name or expression.primitive.value
-    if name not in _OPERATORS:
-        if not expression.arguments:
-            return str(expression)
-        return f"{name}({', '.join(infix(a, 0, names) for a in expression.arguments)})"
-    sign, binds = _OPERATORS[name]
-    left, right = expression.arguments
-    text = f"{infix(left, binds, names)} {sign} {infix(right, binds + 1, names)}"
-    return f"({text})" if binds < outer else text
+    if name in _OPERATORS:
+        sign, binds = _OPERATORS[name]
+        left, right = expression.arguments
+        if binds < outer:
+            yield "("
+        yield from _words(left, binds, names)
+        yield f" {sign} "
+        yield from _words(right, binds + 1, names)
+        if binds < outer:
+            yield ")"
+    elif not expression.arguments:
+        yield str(expression)
+    else:
+        yield f"{name}("
+        for number, argument in enumerate(expression.arguments):
+            if number:
+                yield ", "
+            yield from _words(argument, 0, names)
+        yield ")"
 
 
 def steps(*results: Expression) -> tuple[Expression, ...]:
@@ -341,9 +372,19 @@ def depth(expression: Expression) -> int:
     return found[expression]
 
 
+#: Names of the inputs of each node that was asked for: those of its parts are not walked again.
+_INPUTS: WeakKeyDictionary[Expression, tuple[str, ...]] = WeakKeyDictionary()
+
+
 def inputs(*results: Expression) -> tuple[str, ...]:
     """Names of the inputs, in the order in which they are met."""
-    return tuple(e.name for e in steps(*results) if e.primitive is Primitive.INPUT)
+    for step in unknown(results, _INPUTS):
+        if step.primitive is Primitive.INPUT:
+            _INPUTS[step] = (step.name,)
+        else:
+            found = (_INPUTS[argument] for argument in step.arguments)
+            _INPUTS[step] = tuple(dict.fromkeys(chain.from_iterable(found)))
+    return tuple(dict.fromkeys(chain.from_iterable(_INPUTS[result] for result in results)))
 
 
 def rebuilt(

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from kgen.errors import Unfit
-from kgen.ops.expression import Expression, Primitive, infix, steps
+from kgen.ops.expression import Expression, Primitive, shown, steps
 from kgen_runtime.values import frozen
 
 
@@ -86,19 +86,19 @@ def refuse_others(expressions: Iterable[Expression], kind: str) -> None:
         if step.name not in STRIDED:
             raise Unfit(
                 step.name,
-                f"{infix(step)} is a {step.name}, and {kind} operations take "
+                f"{shown(step)} is a {step.name}, and {kind} operations take "
                 f"{', '.join(sorted(STRIDED))}; make an element-wise kernel of it",
             )
         tensor, *numbers = step.arguments
         if step.name == "slice" and numbers[-1].number < 0:
             raise Unfit(
                 step.name,
-                f"{infix(step)} goes backwards, and {kind} operations take steps above 0; make an "
+                f"{shown(step)} goes backwards, and {kind} operations take steps above 0; make an "
                 "element-wise kernel of it",
             )
         if tensor.primitive not in (Primitive.INPUT, Primitive.VIEW):
             raise Unfit(
                 step.name,
-                f"{infix(step)} is a view of an expression, and {kind} operations take those of "
+                f"{shown(step)} is a view of an expression, and {kind} operations take those of "
                 f"inputs; write {step.name} around each input of it",
             )

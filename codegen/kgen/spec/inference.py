@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from kgen.errors import Unfit
-from kgen.ops.expression import Expression, Primitive, infix, unknown
+from kgen.ops.expression import Expression, Primitive, shown, unknown
 from kgen.ops.views import INDEXED
 from kgen.spec.shapes import Shape, broadcast, by_x
 
@@ -63,7 +63,7 @@ class Shapes:
 
     def broadcast(self, arguments: Sequence[Expression]) -> Shape:
         """The shape that several parts broadcast to."""
-        return broadcast((argument.name, infix(argument), self[argument]) for argument in arguments)
+        return broadcast((argument.name, argument, self[argument]) for argument in arguments)
 
     def rows(self, node: Expression) -> Shape:
         """The shape of what a scatter writes."""
@@ -151,7 +151,7 @@ def parts(node: Expression) -> tuple[tuple[Expression, ...], tuple[float, ...]]:
 
 def refuse(node: Expression, why: str) -> NoReturn:
     """Raises Unfit, which names the view as it is written."""
-    raise Unfit(node.name, f"{infix(node)} {why}")
+    raise Unfit(node.name, f"{shown(node)} {why}")
 
 
 def input_uses(*expressions: Expression) -> tuple[frozenset[str], frozenset[str]]:

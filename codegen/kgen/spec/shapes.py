@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 from kgen.errors import Unfit
+from kgen.ops.expression import Expression, shown
 
 MAX_RANK = 8
 
@@ -22,18 +23,19 @@ def packed(shape: Shape) -> Shape:
     return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 
-def broadcast(operands: Iterable[tuple[str, str, Shape]]) -> Shape:
-    """The shape that operands broadcast to, as numpy's; of each, its name, its text and its shape.
-    Raises Unfit for the first that does not fit."""
+def broadcast(operands: Iterable[tuple[str, str | Expression, Shape]]) -> Shape:
+    """The shape that operands broadcast to, as numpy's; each has a name, a text or an expression,
+    and a shape. Raises Unfit for the first that does not fit."""
     known = list(operands)
     rank = max(len(shape) for *_, shape in known)
     padded = [(1,) * (rank - len(shape)) + shape for *_, shape in known]
     found = tuple(max(sizes) for sizes in zip(*padded, strict=True))
     for (name, text, given), shape in zip(known, padded, strict=True):
         if any(n not in (1, m) for n, m in zip(shape, found, strict=True)):
+            words = shown(text) if isinstance(text, Expression) else text
             raise Unfit(
                 name,
-                f"{text} of shape {by_x(given)} does not broadcast to {by_x(found)}; "
+                f"{words} of shape {by_x(given)} does not broadcast to {by_x(found)}; "
                 "a size is that of the output, or 1",
             )
     return found

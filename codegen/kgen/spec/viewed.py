@@ -7,7 +7,7 @@ from functools import cached_property
 
 from kgen.errors import SpecError, Unfit
 from kgen.ops import OUT, Expression
-from kgen.ops.expression import Primitive, infix, steps
+from kgen.ops.expression import Primitive, shown, steps
 from kgen.ops.views import has_views
 from kgen.spec.formula import Formula
 from kgen.spec.inference import Shapes, is_scatter
@@ -67,7 +67,7 @@ class Viewed(Formula):
         ):
             raise Unfit(
                 "scatter",
-                f"{infix(found[0])} writes into its table; it is all of the expression, and its "
+                f"{shown(found[0])} writes into its table; it is all of the expression, and its "
                 "table an input of the output's type that nothing else reads",
             )
 

@@ -15,8 +15,8 @@ from kgen.ops.expression import (
     Expression,
     Primitive,
     constant,
-    infix,
     select,
+    shown,
     steps,
     variable,
     with_arguments,
@@ -260,7 +260,7 @@ class _Reader:
             if step.primitive not in (Primitive.INPUT, Primitive.CONSTANT) and not (
                 step.primitive is Primitive.VIEW and step.name in plain
             ):
-                refuse(node, f"has the index {infix(index)}; it is an input, or one permuted, "
+                refuse(node, f"has the index {shown(index)}; it is an input, or one permuted, "
                         "transposed, sliced or expanded")  # fmt: skip
         if any(c.index for c in at):
             refuse(node, "has an index that is itself gathered; gather it in a kernel of its own")

@@ -32,13 +32,16 @@ class Epilogues:
         self.root_of: dict[str, str] = {}
         self.products: dict[str, str] = {}
         self.regions: dict[str, frozenset[str]] = {}
+        #: The root of the region that a value is in.
+        self.region_of: dict[str, str] = {}
+        self.outputs = frozenset(graph.outputs.values())
         self.memory: dict[str, Layout] = {}
         self.find()
 
     def find(self) -> None:
         """Puts what follows each product into its epilogue, and orders its result in memory as its
         uses want it."""
-        joins = joins_of(self.order, self.uses, set(self.graph.outputs.values()))
+        joins = joins_of(self.order, self.uses, self.outputs)
         # Of products that are summed the last one has the others' sum beside it, and so on.
         for value in reversed(self.order):
             if isinstance(value.operation, Product):
@@ -61,23 +64,30 @@ class Epilogues:
             previous = self.root_of.get(product.id)
             if previous is not None:
                 self.roots.discard(previous)
+                for name in self.regions[previous]:
+                    del self.region_of[name]
                 del self.products[previous], self.regions[previous]
             self.root_of[product.id], self.products[at] = at, product.id
             self.regions[at] = region
+            self.region_of.update(dict.fromkeys(region, at))
             self.roots.add(at)
 
     def is_taken(self, region: frozenset[str], product: str) -> bool:
         """Whether another product has some of these values in its epilogue."""
         own = self.root_of.get(product)
-        return any(region & other for root, other in self.regions.items() if root != own)
+        return any(self.region_of.get(name, own) != own for name in region)
 
     def between(self, product: str, end: str) -> frozenset[str] | None:
-        """The formulas by which a value is made of a product; None if others are among them."""
-        found, left = set(), [end]
+        """The formulas by which a value that all uses of a product lead to is made of it; None if
+        others are among them, or more than an epilogue has."""
+        found: set[str] = set()
+        left = [*self.uses.get(product, ())]
         while left:
             name = left.pop()
-            if name in found or name == product:
+            if name in found:
                 continue
+            if len(found) > MOST_CHARACTERS:
+                return None
             operation = self.values[name].operation
             if isinstance(operation, Product) or (
                 isinstance(operation, View) and not operation.step.keeps_order
@@ -88,21 +98,9 @@ class Epilogues:
             ):
                 return None
             found.add(name)
-            left += [o for o in self.values[name].operands if self.depends(o, product)]
+            if name != end:
+                left += self.uses.get(name, ())
         return frozenset(found)
-
-    def depends(self, name: str, on: str) -> bool:
-        number = int(on[1:])
-        left, seen_names = [name], set()
-        while left:
-            at = left.pop()
-            if at == on:
-                return True
-            if at in seen_names or int(at[1:]) < number:
-                continue
-            seen_names.add(at)
-            left += self.values[at].operands
-        return False
 
     def is_epilogue(self, product: Value, end: str, region: frozenset[str]) -> bool:
         """Whether all formulas of a region are of the product, and of operands that an epilogue
@@ -166,7 +164,7 @@ class Epilogues:
     def _wanted(self, name: str) -> Layout | None:
         """The one layout in which all uses of a value see it packed, once they have reshaped and
         permuted it; None if there is none."""
-        if name in self.graph.outputs.values():
+        if name in self.outputs:
             return None
         found: set[Layout | None] = set()
         for use in self.uses.get(name, ()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kgen.graph.fusing.limits import size_of
 from kgen.graph.ir import Formula, Graph, Value
 from kgen.graph.layout import Layout
 from kgen.graph.reading.model import Shape
@@ -85,6 +86,8 @@ def viewed_operands(expression: Expression) -> tuple[frozenset[str], frozenset[s
 
 def index_inputs(expression: Expression) -> frozenset[str]:
     """Variables by which others are gathered or scattered."""
+    if not size_of(expression).has_views:
+        return frozenset()
     found: set[str] = set()
     for step in steps(expression):
         if step.primitive is Primitive.VIEW and step.name in INDEXED:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class _Fusion:
         self.lazies: dict[str, Lazy] = {}
         self.leaves: dict[str, Leaf] = {}
         self.names: dict[Leaf, str] = {}
+        #: How many leaves have names, by root.
+        self.counts: Counter[str] = Counter()
 
     # -- views ------------------------------------------------------------------------------
 
@@ -63,20 +65,34 @@ class _Fusion:
         """The root or formula that a value is a view of, and the views."""
         return origin(self.values, self.roots, name)
 
-    def before(self, name: str) -> str:
-        """What is to be in memory so that a view can be a layout of it: of the views between the
-        root and it the last one that is such a layout, or the next one, if that is in memory
-        already."""
+    def cuts(self, name: str) -> list[str]:
+        """Views that are to be in memory, each as a layout of the one before it, so that a view can
+        be a layout of the last one. Such a layout reaches as far as it can."""
         chain = [name]
-        while chain[0] not in self.roots and isinstance(
-            at := self.values[chain[0]].operation, View
+        while chain[-1] not in self.roots and isinstance(
+            at := self.values[chain[-1]].operation, View
         ):
-            chain.insert(0, at.of)
-        if chain[0] in self.roots:
-            for value, following in pairwise(chain):
-                if self.leaf(*self.origin(following)) is None:
-                    return following if value in self.roots else value
-        return name
+            chain.append(at.of)
+        if chain[-1] not in self.roots:
+            return [name]
+        root = before = chain.pop()
+        found: list[str] = []
+        views: list[ViewStep] = []
+        for view_of in reversed(chain):
+            operation = self.values[view_of].operation
+            assert isinstance(operation, View)
+            views.append(operation.step)
+            if len(views) > 1 and not self.is_readable(root, views):
+                found.append(root := before)
+                views = [operation.step]
+            if len(views) == 1 and not self.is_readable(root, views):
+                found.append(root := view_of)
+                views = []
+            before = view_of
+        return found or [name]
+
+    def is_readable(self, root: str, views: Iterable[ViewStep]) -> bool:
+        return self.leaf(root, simplified(self.values[root].shape, views)) is not None
 
     def layout_of(self, root: str) -> Layout:
         return self.epilogues.memory.get(root, Layout.of(self.values[root].shape))
@@ -90,7 +106,8 @@ class _Fusion:
 
     def named(self, leaf: Leaf) -> Expression:
         if leaf not in self.names:
-            count = sum(known.root == leaf.root for known in self.names)
+            count = self.counts[leaf.root]
+            self.counts[leaf.root] += 1
             name = f"{leaf.root}_{count}" if count else leaf.root
             self.names[leaf], self.leaves[name] = name, leaf
         return variable(self.names[leaf])
@@ -101,6 +118,7 @@ class _Fusion:
         """Formulas of all values that are no sources or products. True if values had to become
         roots: then formulas before them have to be made again."""
         self.names, self.leaves, self.lazies = {}, {}, {}
+        self.counts.clear()
         before = len(self.roots)
         for value in self.order:
             if isinstance(value.operation, Formula):
@@ -137,7 +155,7 @@ class _Fusion:
                 self.roots.add(taken[name].value.id)
                 return self.formula(value)
             if self.is_deeper(taken[name]):
-                root = self.before(name)
+                root = self.cuts(name)[0]
                 if root in self.roots:
                     raise self.unreadable(root)
                 self.roots.add(root)
@@ -213,7 +231,7 @@ class _Fusion:
                     return Lazy(value=shown, expression=self.named(leaf), domain=shown.shape)
                 if at == name:
                     raise self.unreadable(name)
-                self.roots.add(self.before(name))
+                self.roots.update(self.cuts(name))
                 continue
             lazy = self.lazies[at]
             pushed = self.pushed(lazy, views) if views else lazy.expression
@@ -236,10 +254,8 @@ class _Fusion:
     def is_inlined(self, name: str, into: Value) -> bool:
         """Whether a formula may be part of another: what is behind a product goes into its epilogue
         alone."""
-        owner = next((r for r, region in self.epilogues.regions.items() if into.id in region), None)
-        if owner is not None:
-            return name in self.epilogues.regions[owner]
-        return not any(name in region for region in self.epilogues.regions.values())
+        owners = self.epilogues.region_of
+        return owners.get(name) == owners.get(into.id)
 
     def is_deeper(self, lazy: Lazy) -> bool:
         """Whether a formula sees a leaf with more axes than it has."""
@@ -368,16 +384,18 @@ class _Fusion:
                     owners.setdefault(name, set()).add(root)
         new = {name for name, by in owners.items() if len(by) > 1 and not self.is_cheap(name)}
         # Of those, what is needed only by others of them is no root for it.
-        first = {name for name in new if not self.is_inside(name, new, owners)}
+        first = new - self.inside(new, owners)
         self.roots |= first
         return bool(first)
 
-    def is_inside(self, name: str, new: set[str], owners: Mapping[str, set[str]]) -> bool:
-        """Whether another value that becomes a root has this one in all its uses."""
-        return any(
-            other != name and name in self.lazies[other].inlined and owners[other] == owners[name]
+    def inside(self, new: set[str], owners: Mapping[str, set[str]]) -> set[str]:
+        """Those of the new roots that another one of them has in all their uses."""
+        return {
+            name
             for other in new
-        )
+            for name in new.intersection(self.lazies[other].inlined)
+            if other != name and owners[other] == owners[name]
+        }
 
     def is_cheap(self, name: str) -> bool:
         lazy = self.lazies[name]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from kgen.ops.expression import Expression, Primitive, depth, steps
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+from kgen.graph.fusing.truths import converted
+from kgen.ops.expression import Expression, Primitive, unknown
 from kgen.ops.parse import DEEPEST
-from kgen.ops.views import has_views
+from kgen.spec.shapes import MAX_RANK
+from kgen_runtime.values import frozen
 
 #: Of one kernel: operands that it reads, and characters of its expression, with room for the names
 #: that it gets.
@@ -16,28 +21,66 @@ MOST_SEEN = 2000
 LONGEST = 10000
 #: Of a number where only what is computed counts.
 DIGITS = 9
+#: Calls that lowering may put around a formula and its operands: slices along each axis of an
+#: operand, their order and size, and the size and type of the result.
+MOST_AROUND = MAX_RANK + 4
 #: Functions of a value that several kernels compute for themselves.
 CHEAP = 2
 
 
+@frozen
+class Size:
+    """How large a formula is as text, in which what is used twice stands twice: `characters`, those
+    of what is `computed`, which views are not, and the `depth` of calls that stand one in another,
+    with those that make truth values numbers."""
+
+    characters: int
+    computed: int
+    depth: int
+    has_views: bool
+
+
+#: Sizes of the formulas that were asked for: those of their parts are not computed again.
+_SIZES: WeakKeyDictionary[Expression, Size] = WeakKeyDictionary()
+
+
+def size_of(expression: Expression) -> Size:
+    for step in unknown((expression,), _SIZES):
+        _SIZES[step] = _size(step, [_SIZES[argument] for argument in step.arguments])
+    return _SIZES[expression]
+
+
+def _size(step: Expression, parts: Sequence[Size]) -> Size:
+    """The size of a step whose arguments have these sizes."""
+    is_number, is_view = step.primitive is Primitive.CONSTANT, step.primitive is Primitive.VIEW
+    own = len(step.name or step.primitive.value) + 2
+    tensors = (
+        part.computed
+        for part, argument in zip(parts, step.arguments, strict=True)
+        if argument.primitive is not Primitive.CONSTANT
+    )
+    computed = (DIGITS + 2 if is_number else own) + sum(part.computed + 2 for part in parts)
+    depths = (1 + p.depth + c for p, c in zip(parts, converted(step), strict=True))
+    if is_number:
+        own = len(str(step)) + 2
+    return Size(
+        characters=own + sum(part.characters + 2 for part in parts),
+        computed=sum(tensors) if is_view else computed,
+        depth=max(depths, default=0),
+        has_views=is_view or any(part.has_views for part in parts),
+    )
+
+
 def is_too_long(expression: Expression) -> bool:
-    """For one kernel."""
-    computed = characters(expression, views=False)
-    most = MOST_SEEN if has_views(expression) else MOST_CHARACTERS
-    return computed > most or characters(expression) > LONGEST or depth(expression) > DEEPEST
+    """Whether a formula is too long, or too deep, for one kernel."""
+    size = size_of(expression)
+    return (
+        size.computed > (MOST_SEEN if size.has_views else MOST_CHARACTERS)
+        or size.characters > LONGEST
+        or size.depth > DEEPEST - MOST_AROUND
+    )
 
 
-def characters(expression: Expression, *, views: bool = True) -> int:
-    """About how long its text is, in which what is used twice stands twice; without views, which
-    compute nothing, if they do not count."""
-    lengths: dict[Expression, int] = {}
-    for step in steps(expression):
-        if step.primitive is Primitive.VIEW and not views:
-            tensors = (a for a in step.arguments if a.primitive is not Primitive.CONSTANT)
-            lengths[step] = sum(lengths[a] for a in tensors)
-            continue
-        own = len(step.name or step.primitive.value)
-        if step.primitive is Primitive.CONSTANT:
-            own = len(str(step)) if views else DIGITS
-        lengths[step] = own + 2 + sum(lengths[a] + 2 for a in step.arguments)
-    return lengths[expression]
+def characters(expression: Expression) -> int:
+    """About how long a formula's text is, in which what is used twice stands twice."""
+    return size_of(expression).characters

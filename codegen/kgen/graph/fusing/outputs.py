@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from kgen.graph.fusing.limits import is_too_long
 from kgen.graph.lowering.calls import Binding, Call, Lowered
 from kgen.ops.expression import Expression, substituted
 from kgen.ops.parse import canonical
@@ -26,22 +27,27 @@ def with_further_outputs(lowered: Lowered, apart: Collection[str] = ()) -> Lower
     """The calls with as few kernels as have all outputs; what writes the buffers `apart` stays as
     it is."""
     calls: list[Call] = []
+    #: Numbers of the calls by the buffers that they write.
+    writers: dict[str, int] = {}
+    kept = frozenset(apart)
     for call in lowered.calls:
-        number = _maker(calls, call) if not {*call.writes} & {*apart} else None
-        if number is None or {*calls[number].writes} & {*apart}:
+        number = None if kept.intersection(call.writes) else _maker(calls, writers, call)
+        if number is None or kept.intersection(calls[number].writes):
+            number = len(calls)
             calls.append(call)
         else:
             calls[number] = _with_output(calls[number], call)
+        writers.update(dict.fromkeys(call.writes, number))
     return dataclasses.replace(lowered, calls=tuple(calls))
 
 
-def _maker(calls: Sequence[Call], call: Call) -> int | None:
+def _maker(calls: Sequence[Call], writers: Mapping[str, int], call: Call) -> int | None:
     """The number of the call whose result is all that a formula takes, as it is computed."""
     spec, bound = call.spec, {b for name, b in call.bindings.items() if name != "out"}
     if not isinstance(spec, Elementwise) or len(bound) > 1 or has_views(*spec.formula_calls):
         return None
     (read,) = bound
-    number = next((n for n, made in enumerate(calls) if read.buffer in made.writes), None)
+    number = writers.get(read.buffer)
     if number is None or read.offset:
         return None
     first = calls[number].spec
@@ -55,16 +61,25 @@ def _maker(calls: Sequence[Call], call: Call) -> int | None:
     whole = first.output_shape(name)
     others = (first.output_shape(n) for n in first.outputs)
     sizes = math.prod(whole) == spec.elements and all(other == whole for other in others)
-    return number if fits and sizes else None
+    if not fits or not sizes or is_too_long(_formula_of(calls[number], call)):
+        return None
+    return number
+
+
+def _formula_of(made: Call, call: Call) -> Expression:
+    """The formula of a call in what the call that makes its operand takes."""
+    first, second = made.spec, call.spec
+    assert isinstance(first, Elementwise | Rowwise) and isinstance(second, Elementwise)
+    (read,) = {b for name, b in call.bindings.items() if name != "out"}
+    value = first.formulas[next(n for n, b in made.bindings.items() if b == read)]
+    return substituted(second.formula_calls[0], dict.fromkeys(second.inputs, value))
 
 
 def _with_output(made: Call, call: Call) -> Call:
     """The call that makes a result, with what another makes of it."""
     first, second = made.spec, call.spec
     assert isinstance(first, Elementwise | Rowwise) and isinstance(second, Elementwise)
-    (read,) = {b for name, b in call.bindings.items() if name != "out"}
-    value = first.formulas[next(n for n, b in made.bindings.items() if b == read)]
-    of = substituted(second.formula_calls[0], dict.fromkeys(second.inputs, value))
+    of = _formula_of(made, call)
     count = len(first.outputs)
     name = f"{NAME}{count if count > 1 else ''}"
     formulas: dict[str, Expression] = {**first.formulas, name: of}

@@ -15,20 +15,24 @@ def origin(
     """The root or formula that a value is a view of, and the views."""
     found: list[ViewStep] = []
     while name not in roots and isinstance(at := values[name].operation, View):
-        found.insert(0, at.step)
+        found.append(at.step)
         name = at.of
-    return name, simplified(values[name].shape, found)
+    return name, simplified(values[name].shape, reversed(found))
 
 
 def simplified(shape: Shape, views: Iterable[ViewStep]) -> tuple[ViewStep, ...]:
     """The views without those that change nothing: of reshapes in a row the last one counts."""
     found: list[ViewStep] = []
+    #: Shapes in front of each of these views, and behind the last one.
+    shapes = [shape]
     for step in views:
         if found and found[-1].kind == step.kind == "reshape":
             found.pop()
+            shapes.pop()
+        if step.kind == "reshape" and shapes[-1] == step.numbers:
+            continue
         found.append(step)
-        if step.kind == "reshape" and shape_behind(shape, found[:-1]) == step.numbers:
-            found.pop()
+        shapes.append(shape_behind(shapes[-1], (step,)))
     return tuple(found)
 
 
@@ -64,7 +68,7 @@ def uses_of(graph: Graph, used: set[str]) -> dict[str, list[str]]:
 
 
 def joins_of(
-    order: Sequence[Value], uses: Mapping[str, Sequence[str]], outputs: set[str]
+    order: Sequence[Value], uses: Mapping[str, Sequence[str]], outputs: Container[str]
 ) -> dict[str, str | None]:
     """For each value the first one that all its uses lead to: its immediate post-dominator, by the
     algorithm of Cooper, Harvey and Kennedy. None is the end, where outputs lead to."""

@@ -10,6 +10,7 @@ import numpy as np
 from kgen.errors import SpecError
 from kgen.graph.fusing.formulas import Fused, Lazy, Leaf
 from kgen.graph.fusing.products import Batch, extent_of, matrix, product_extents
+from kgen.graph.fusing.truths import typed
 from kgen.graph.ir import Product, Source, Value
 from kgen.graph.layout import Layout, seen
 from kgen.graph.lowering.calls import Binding, Buffer, Call, Lowered, nodes_shown
@@ -30,7 +31,6 @@ from kgen.ops.expression import (
     view,
     with_arguments,
 )
-from kgen.ops.registry import functions
 from kgen.ops.views import has_views
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
@@ -103,12 +103,14 @@ class _Lowering:
     def outputs(self) -> dict[str, str]:
         """Two outputs of one value are two buffers; what is an input or a constant is copied."""
         found: dict[str, str] = {}
+        taken: set[str] = set()
         for name, root in self.fused.outputs.items():
             value = self.values[root]
-            if root in found.values() or isinstance(value.operation, Source):
+            if root in taken or isinstance(value.operation, Source):
                 leaf = Leaf(root=root, layout=Layout.of((math.prod(value.shape),)))
                 root = self.copied(leaf, leaf.layout.shape, value.dtype, fresh=True)
             found[name] = root
+            taken.add(root)
         return found
 
     def nodes(self, root: str, members: Iterable[str]) -> tuple[str, ...]:
@@ -365,32 +367,6 @@ class _Lowering:
     ) -> None:
         bound = {**bindings, "out": Binding(buffer=writes)}
         self.calls.append(Call(spec=spec, bindings=bound, writes=(writes,), nodes=nodes))
-
-
-def typed(expression: Expression) -> Expression:
-    """With truth values as 1 and 0 where a view or a function takes numbers, and numbers that are
-    computed as truth values where these are taken. What is in memory is taken as either."""
-    done: dict[Expression, Expression] = {}
-    for step in steps(expression):
-        arguments = []
-        for wanted, argument in zip(takes_truths(step), step.arguments, strict=True):
-            found = done[argument]
-            if found.truth and not wanted:
-                found = call("where", (found, 1.0, 0.0))
-            elif wanted and not found.truth and found.primitive is Primitive.CALL:
-                found = call("not_equal", (found, 0.0), truth=True)
-            arguments.append(found)
-        same = tuple(arguments) == step.arguments
-        done[step] = step if same else with_arguments(step, tuple(arguments))
-    return done[expression]
-
-
-def takes_truths(step: Expression) -> tuple[bool, ...]:
-    """Of each argument of a step, whether it is taken as a truth value."""
-    if step.primitive is not Primitive.CALL:
-        return (False,) * len(step.arguments)
-    function = functions()[step.name]
-    return tuple(name in function.truths for name in function.parameters[: len(step.arguments)])
 
 
 def without_cast(expression: Expression) -> Expression:

@@ -11,7 +11,7 @@ and, on some targets, its own better form.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from kgen.ops.expression import Expression, Primitive, steps, with_arguments
@@ -39,25 +39,30 @@ MOST_STEPS = 14
 def recognised(expression: Expression) -> Expression:
     """The expression with the functions in it that are known by name."""
     done: dict[Expression, Expression] = {}
+    #: Steps in an order in which each stands behind its arguments.
+    numbers: dict[Expression, int] = {}
     for step in steps(expression):
         arguments = tuple(done[a] for a in step.arguments)
         found = step if arguments == step.arguments else with_arguments(step, arguments)
-        done[step] = _named(found)
+        numbers.setdefault(found, len(numbers))
+        done[step] = _named(found, numbers)
+        numbers.setdefault(done[step], len(numbers))
     return done[expression]
 
 
-def _named(whole: Expression) -> Expression:
+def _named(whole: Expression, numbers: Mapping[Expression, int]) -> Expression:
     if not _is_scalar(whole) or whole.truth:
         return whole
-    for part in _waists(whole):
-        values = tuple(_value(whole, part, point) for point in POINTS)
-        for name in NAMES:
-            known = _values(name, POINTS)
-            if (
-                whole.name != name
-                and all(_agree(a, b, x) for a, b, x in zip(values, known, POINTS, strict=True))
-                and _agrees_far(name, whole, part)
-            ):
+    for part in _waists(whole, numbers):
+        names = [name for name in NAMES if name != whole.name]
+        for number, x in enumerate(POINTS):
+            # Most formulas differ from all functions at the first point.
+            value = _value(whole, part, x)
+            names = [name for name in names if _agree(value, _values(name, POINTS)[number], x)]
+            if not names:
+                break
+        for name in names:
+            if _agrees_far(name, whole, part):
                 return call_of(name, part)
     return whole
 
@@ -91,21 +96,26 @@ def _agree_far(a: float, b: float, x: float) -> bool:
     return abs(a - b) < CLOSE_FAR * abs(b) * (1 + x * x if x < 0 else 1)
 
 
-def _waists(whole: Expression) -> list[Expression]:
+def _waists(whole: Expression, numbers: Mapping[Expression, int]) -> list[Expression]:
     """Parts that all paths from a formula to its inputs go through, the farthest first."""
     inner: list[Expression] = []
+    truths = set(_truths(whole))
     front = {a for a in whole.arguments if a.primitive is not Primitive.CONSTANT}
-    number = {step: i for i, step in enumerate(steps(whole))}
     for _ in range(MOST_STEPS):
         if len(front) == 1:
             inner.append(next(iter(front)))
-        last = max(front, key=lambda step: number[step], default=None)
+        last = max(front, key=lambda step: numbers[step], default=None)
         if last is None or not _is_scalar(last):
             break
         front.remove(last)
         front |= {a for a in last.arguments if a.primitive is not Primitive.CONSTANT}
-    truths = {truth for step in number for truth in _truths(step)}
-    return [part for part in inner if part not in truths and _depth(whole, part) > 1]
+        truths.update(_truths(last))
+    return [part for part in inner if part not in truths and _is_within(whole, part)]
+
+
+def _is_within(whole: Expression, part: Expression) -> bool:
+    """Whether there are functions between a formula and a part of it."""
+    return any(a is not part and a.arguments for a in whole.arguments)
 
 
 def _truths(step: Expression) -> Iterator[Expression]:
@@ -114,13 +124,6 @@ def _truths(step: Expression) -> Iterator[Expression]:
         function = functions()[step.name]
         each = zip(function.parameters, step.arguments, strict=False)
         yield from (argument for parameter, argument in each if parameter in function.truths)
-
-
-def _depth(whole: Expression, part: Expression) -> int:
-    """Functions between a formula and a part of it."""
-    if whole is part or not whole.arguments:
-        return 0
-    return 1 + max(_depth(a, part) for a in whole.arguments)
 
 
 def _value(whole: Expression, part: Expression, x: float) -> float:

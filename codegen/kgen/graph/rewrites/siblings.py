@@ -44,13 +44,14 @@ def _groups(graph: Graph) -> Iterable[list[Sibling]]:
         for operand in dict.fromkeys(value.operands):
             uses.setdefault(operand, []).append(value)
     found: dict[tuple[object, ...], list[Sibling]] = {}
+    outputs = frozenset(graph.outputs.values())
     for value in graph.values.values():
         operation = value.operation
         if not isinstance(operation, Product) or not _is_matrix(graph, operation.b):
             continue
         sibling = _sibling(graph, value, uses.get(value.id, []))
         after = uses.get(sibling.end.id, [])
-        if sibling.end.id in graph.outputs.values() or not after:
+        if sibling.end.id in outputs or not after:
             continue
         if all(isinstance(use.operation, View | Product) for use in after) and _is_aligned(value):
             key = (operation.a, bool(sibling.bias), value.shape[:-1])

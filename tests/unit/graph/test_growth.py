@@ -1,0 +1,227 @@
+"""Cost of compiling a model: linear in its nodes, in calls of Python functions."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto as T
+
+from kgen import building
+from kgen.graph.assemble import assembled
+from kgen.graph.compile import load, lowered_for, planned
+from kgen.graph.fusing.limits import MOST_CHARACTERS, characters, is_too_long
+from kgen.graph.memory import Life, plan
+from kgen.ops.expression import call, shown, variable
+from kgen.ops.parse import DEEPEST
+from kgen.spec import Elementwise
+from tests.onnx_models import Maker, lowered, run
+
+#: Calls of one function for twice as many nodes, by those for half of them, beside a few that come
+#: with each kernel, of which there is a whole number.
+MOST_GROWTH, FEW = 2.5, 1000
+
+
+def chain(m: Maker, x: str, n: int) -> str:
+    for i in range(n):
+        x = m.add("Relu" if i % 2 else "Tanh", x)
+    return x
+
+
+def doubling(m: Maker, x: str, n: int) -> str:
+    for _ in range(n):
+        x = m.add("Add", x, x)
+    return x
+
+
+def layers(m: Maker, x: str, n: int) -> str:
+    weight, bias = m.weight(8, 8), m.weight(8)
+    for _ in range(n // 4):
+        x = m.add("Add", x, m.add("Relu", m.add("Add", m.add("MatMul", x, weight), bias)))
+    return x
+
+
+def views(m: Maker, x: str, n: int) -> str:
+    """Of which each pair is a copy."""
+    shapes = [m.constant(shape, np.int64) for shape in ([8, 4], [2, 16])]
+    for i in range(n // 2):
+        x = m.add("Transpose", m.add("Reshape", x, shapes[i % 2]), perm=[1, 0])
+    return x
+
+
+def wide(m: Maker, x: str, n: int) -> str:
+    parts = m.add(
+        "Split", m.add("Expand", x, m.constant([n, 4, 8], np.int64)), outputs=n, num_outputs=n
+    )
+    return str(m.add("Sum", *[m.add("Tanh", part) for part in parts]))
+
+
+def far_apart(m: Maker, x: str, n: int) -> str:
+    """Products that are all there before the first of them is taken, and the last one first."""
+    weight, made = m.weight(8, 8), []
+    for i in range(n // 4):
+        made.append(m.add("MatMul", m.add("Mul", x, m.constant(i + 2.0)), weight))
+    for product in reversed(made):
+        x = m.add("Add", m.add("Tanh", x), product)
+    return x
+
+
+def constants(m: Maker, x: str, n: int) -> str:
+    folded = m.weight(8)
+    for _ in range(n):
+        folded = m.add("Neg", folded)
+    return str(m.add("Add", x, folded))
+
+
+def scatters(m: Maker, x: str, n: int) -> str:
+    index, row = m.input("i", (1, 1), T.INT64), m.input("row", (1, 8))
+    for _ in range(n // 2):
+        x = m.add("ScatterND", x, index, row)
+    return x
+
+
+SHAPES = (chain, doubling, layers, views, wide, far_apart, constants, scatters)
+
+
+def counted(work: Callable[[], object]) -> Counter[str]:
+    """Calls of kgen's functions by their names; a generator counts each time it goes on."""
+    found: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call" and "kgen" in frame.f_globals.get("__name__", ""):
+            found[f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}"] += 1
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def calls_of(tmp_path: Path, make: Callable[[Maker, str, int], str], n: int) -> Counter[str]:
+    """Calls that compile a model of so many nodes; the code of its kernels aside."""
+    m = Maker(opset=18)
+    model = m.model(make(m, m.input("x", (4, 8)), n))
+    file = tmp_path / f"{n}.onnx"
+    onnx.save(model, file)
+    (chip,) = building.targets_of("x86-64-v3")
+
+    def compiled() -> None:
+        fused = load(file, {})
+        calls = lowered_for(fused, chip)
+        assembled("main", chip.name, fused.graph, calls, planned(calls, chip))
+
+    return counted(compiled)
+
+
+def faster_than_linear(once: Counter[str], twice: Counter[str]) -> dict[str, tuple[int, int]]:
+    """Functions whose calls grow faster than the nodes."""
+    return {
+        name: (once[name], count)
+        for name, count in twice.items()
+        if count > MOST_GROWTH * once[name] + FEW
+    }
+
+
+@pytest.mark.parametrize("make", SHAPES)
+def test_calls_are_linear_in_nodes(tmp_path: Path, make: Callable[[Maker, str, int], str]) -> None:
+    calls_of(tmp_path, make, 8)  # imports and tables
+    once, twice = (calls_of(tmp_path, make, n) for n in (120, 240))
+    assert not faster_than_linear(once, twice)
+
+
+def test_a_memory_plan_looks_at_those_that_live_at_once() -> None:
+    """Many short lives, each beside one that lives throughout."""
+
+    def planned_for(n: int) -> None:
+        lives = {f"b{i}": Life(nbytes=256, first=i, last=i + 1) for i in range(n)}
+        lives["all"] = Life(nbytes=512, first=0, last=n)
+        found = plan(lives)
+        assert found.nbytes == found.least == 512 + 2 * 256
+
+    once, twice = (counted(partial(planned_for, n)) for n in (1000, 2000))
+    assert not faster_than_linear(once, twice)
+
+
+def test_a_memory_plan_of_buffers_that_all_live_at_once() -> None:
+    """What is occupied is looked at as ranges, and not buffer by buffer."""
+
+    def planned_for(n: int) -> None:
+        lives = {f"b{i}": Life(nbytes=256, first=i, last=2 * n - i) for i in range(n)}
+        assert plan(lives).nbytes == 256 * n
+
+    once, twice = (counted(partial(planned_for, n)) for n in (1000, 2000))
+    assert not faster_than_linear(once, twice)
+
+
+def test_chains_longer_than_one_formula() -> None:
+    """Chains of more calls than a formula may have, against numpy."""
+    m = Maker()
+    x = m.input("x", (3,))
+    out = x
+    for i in range(2 * DEEPEST + 45):
+        out = m.add("Neg" if i % 3 else "Abs", out)
+    calls, _ = lowered(m, out)
+    assert 2 < len(calls.calls) < 6
+    given = np.array([-1.5, 0.25, 3.0], np.float32)
+    expected = given
+    for i in range(2 * DEEPEST + 45):
+        expected = -expected if i % 3 else np.abs(expected)
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_chain_behind_a_view() -> None:
+    """A formula with views may be longer, and is as deep as its text is with what is put around."""
+    m = Maker()
+    flipped = m.constant([-1], np.int64), m.constant([-9], np.int64), m.constant([0], np.int64)
+    out = m.add("Slice", m.input("x", (3, 2)), *flipped, m.constant([-1], np.int64))
+    for _ in range(250):
+        out = m.add("Neg", out)
+    calls, _ = lowered(m, m.add("Expand", out, m.constant([2, 3, 2], np.int64)))
+    given = np.arange(6, dtype=np.float32).reshape(3, 2)
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_array_equal(found.reshape(2, 3, 2), np.stack([given[::-1]] * 2))
+
+
+def test_200_nodes_of_truths_and_numbers() -> None:
+    """Comparisons of comparisons, whose results are made numbers: two calls stand for one."""
+    m = Maker()
+    out = x = m.input("x", (3,))
+    zero = m.add("Cast", m.add("Greater", x, m.constant(0.0)), to=T.BOOL)
+    out = zero
+    for _ in range(200):
+        out = m.add("Equal", out, zero)
+    calls, _ = lowered(m, m.add("Cast", out, to=T.FLOAT))
+    given = np.array([-1.5, 0.25, 3.0], np.float32)
+    truth = first = given > 0
+    for _ in range(200):
+        truth = truth == first
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_array_equal(found, truth)
+
+
+def test_a_formula_that_doubles_is_cut_and_shown_in_bounds() -> None:
+    """60 sums of a value and itself: 2^60 characters, which no text and no message may have."""
+    x = variable("x")
+    for _ in range(60):
+        x = call("add", (x, x))
+    assert characters(x) > 2**60 and is_too_long(x)
+    assert len(shown(x)) < 200
+    m = Maker()
+    out = m.input("x", (3,))
+    for _ in range(60):
+        out = m.add("Add", out, out)
+    calls, _ = lowered(m, out)
+    specs = [call.spec for call in calls.calls]
+    assert all(len(s.expression) < MOST_CHARACTERS for s in specs if isinstance(s, Elementwise))
+    (found,) = run(calls, {"x": np.ones(3, np.float32)}).values()
+    np.testing.assert_array_equal(found, np.full(3, 2.0**60, np.float32))
