@@ -61,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _main(sys.argv[1:])
     finally:
+        _settle(sys.stdout)
+        _settle(sys.stderr)
         gc.freeze()
 
 
@@ -152,6 +154,15 @@ def _open_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - until the end
+
+
+def _settle(stream: TextIO) -> None:
+    """Write the text that the stream still holds. One that cannot be written is dropped: Python
+    would flush it again at exit, and end with status 120."""
+    try:
+        stream.flush()
+    except OSError:
+        _drop(stream)
 
 
 def _drop(stream: TextIO) -> None:

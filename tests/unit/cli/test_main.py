@@ -352,10 +352,35 @@ def test_help_that_a_full_disk_loses_is_one_line(words: str) -> None:
 
 @pytest.mark.parametrize("words", ["verify nope", "verify", "build --nope", "devices >/dev/full"])
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&1 | true"])
-def test_a_refusal_that_nobody_hears_is_one(words: str, stderr: str) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_refusal_that_nobody_hears_is_one(words: str, stderr: str, unbuffered: str) -> None:
+    """Python itself buffers stderr, but not where the environment says so."""
     command = f"set -o pipefail; {sys.executable} -m kgen {words} {stderr}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_before_a_refusal_that_a_full_disk_loses(unbuffered: str) -> None:
+    """Text that is left in stdout when a command is refused does not change the exit status."""
+    program = (
+        "import sys; from kgen.cli import main as cli; from kgen.errors import SpecError\n"
+        "def refused(parsed):\n"
+        "    print('half of a table')\n"
+        "    raise SpecError('no')\n"
+        "import kgen.cli.commands.devices as devices; devices.run = refused\n"
+        "sys.argv[1:] = ['devices']; sys.exit(cli.main())"
+    )
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
 def test_no_room_for_temporary_files_is_one_line(tmp_path: Path) -> None:
