@@ -1,9 +1,10 @@
-"""What holds for every test."""
+"""Settings of every test and of the processes that tests start."""
 
 from __future__ import annotations
 
 import gc
 import os
+import platform
 
 # Test processes are as many as cores: where each multiplied on all of them, they would wait for
 # each other. numpy reads this when it is imported; what tests start inherits it.
@@ -12,6 +13,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # into a template or assembler, which the key does not see, be found by other tests, and make times
 # and counts of builds those of reading a file. Tests of the cache have a folder of their own.
 os.environ["KGEN_CACHE"] = "0"
+# `native` is one target with one core everywhere; only tests/device/cpu/native/ sees the CPU.
+NATIVE = {"x86_64": "x86-64-v3", "aarch64": "aarch64-neon"}.get(platform.machine())
+if NATIVE is not None:
+    os.environ["KGEN_NATIVE"] = NATIVE
 
 
 def pytest_collection_finish() -> None:

@@ -1,17 +1,23 @@
-"""What a test needs of the machine. Where that is absent it skips with the reason; in CI, where it
-can be installed, it fails."""
+"""Requirements of a test on the machine. A test skips with the reason where one is not met; in CI
+it fails if the requirement can be installed. No other module of the tests asks for the CPU."""
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
+from kgen import targets
 from kgen.settings import drivers_folder
+from kgen.targets.base import Target
+from kgen_runtime import settings
+from kgen_runtime.cpu_features import cpu_features
 
 ROOT = Path(__file__).parents[1]
 SYSTEM_PACKAGES = ROOT / "scripts" / "system-packages.sh"
@@ -58,3 +64,35 @@ def system_packages() -> list[str]:
     """The Debian packages that `make setup` installs."""
     listed = SYSTEM_PACKAGES.read_text().split('packages="', 1)[1].split('"', 1)[0]
     return [line.split()[0] for line in listed.splitlines() if line]
+
+
+#: The widest target of each kind of x86-64 CPU: AVX2, AVX-512 and AMX.
+LEVELS = ("x86-64-v3", "x86-64-v4+bf16+vnni", "x86-64-amx+fp16")
+#: The levels that not every CPU in CI executes.
+WIDE = LEVELS[1:]
+
+
+def cpu(name: str) -> Target:
+    """The CPU target, if this machine executes it; the test skips elsewhere."""
+    found = targets.find(name)
+    if (lacks := _lacks(found)) is not None:
+        pytest.skip(f"{name}: {lacks}")
+    return found
+
+
+def native(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make `native` stand for the CPU target in one test, if this machine executes it."""
+    cpu(name)
+    monkeypatch.setenv(settings.NATIVE, name)
+
+
+def executed(names: Iterable[str]) -> list[str]:
+    """The CPU targets that this machine executes, for a test that goes through several."""
+    return [name for name in names if _lacks(targets.find(name)) is None]
+
+
+def _lacks(target: Target) -> str | None:
+    if target.arch != (machine := platform.machine()):
+        return f"this CPU is {machine}"
+    missing = sorted(target.features - cpu_features())
+    return f"this CPU has no {', '.join(missing)}" if missing else None

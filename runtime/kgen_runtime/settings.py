@@ -27,6 +27,15 @@ def enabled(features: frozenset[str]) -> frozenset[str]:
     )
 
 
+#: The target that `native` stands for instead of the CPU of this machine, such as x86-64-v3.
+NATIVE = "KGEN_NATIVE"
+
+
+def native_name() -> str | None:
+    """Name of the target that `native` stands for; None for the CPU of this machine."""
+    return os.environ.get(NATIVE) or None
+
+
 #: The user's folder for what can be made again (XDG Base Directory Specification).
 CACHE_HOME = "XDG_CACHE_HOME"
 #: Kgen's own folder in its place, and whether anything is kept there.

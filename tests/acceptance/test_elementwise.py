@@ -13,6 +13,7 @@ from kgen.emulate.schedules import SCHEDULES
 from kgen.ops import functions
 from kgen.ops.parse import MOST_OUTPUTS
 from kgen.spec import DType, Elementwise
+from tests import needs
 from tests.device.vulkan.vulkan_support import open_vulkan
 from tests.open_devices import verify
 from tests.unit.ops.ops_in_numpy import call_of
@@ -20,8 +21,10 @@ from tests.unit.ops.ops_in_numpy import call_of
 pytestmark = pytest.mark.acceptance
 
 DTYPES = (DType.F32, DType.F16, DType.BF16)
+#: Executed only where the CPU has its instructions: emulation of its vectors takes long.
+AVX512 = "x86-64-v4+bf16"
 #: One target of each family; the others differ in what they have of it, see COMPOSITIONS.
-FAMILIES = ("sm_80", "gfx942", "vulkan1.3", "native")
+FAMILIES = ("sm_80", "gfx942", "vulkan1.3", "native", AVX512)
 #: Of AMD's targets every function, type and view is in test_amdgpu_optimised.py.
 BUT_AMD = tuple(family for family in FAMILIES if family != "gfx942")
 OTHERS = (
@@ -94,6 +97,8 @@ def check(
     """Verify all of them, in an emulator under so many of its schedules."""
     if target.startswith("vulkan"):
         open_vulkan().close()
+    if target == AVX512:
+        needs.cpu(target)
     bundle = kgen.build(specs, [target], schedule=schedule)
     report = verify(bundle, emulation=Emulation(schedules=schedules))
     wrong = [f"{k.kernel}: {k.reason}" for k in report.kernels if k.status != "passed"]
@@ -192,7 +197,7 @@ def test_shapes_and_output_types(target: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("target", ["native", "x86-64", "x86-64-v3"])
+@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", AVX512])
 def test_outputs_past_the_caches(target: str, dtype: DType) -> None:
     specs = [
         Elementwise(expression="x + y", shapes=shapes, dtype=dtype, out_dtype=out)

@@ -8,11 +8,11 @@ import pytest
 
 from kgen.spec import DType, Elementwise
 from kgen.spec.text import parse
-from tests.acceptance.test_elementwise import BUT_AMD, check
+from tests.acceptance.test_elementwise import AVX512, BUT_AMD, check
 
 pytestmark = pytest.mark.acceptance
 
-FAMILIES = ("sm_80", "gfx942", "vulkan1.3", "native")
+FAMILIES = ("sm_80", "gfx942", "vulkan1.3", "native", AVX512)
 OTHERS = ("sm_75", "gfx90a", "gfx1100", "vulkan1.1", "x86-64", "x86-64-v3", "aarch64-neon")
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 INTEGERS = (DType.S32, DType.S8, DType.U8, DType.BOOL)
@@ -122,7 +122,7 @@ def test_several_accesses_of_a_thread(target: str, vector: int) -> None:
     check([*map(parse, texts)], target, vector=vector, unroll=4)  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize("target", ["native", "x86-64"])
+@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", AVX512])
 def test_outputs_past_the_caches(target: str) -> None:
     texts = ("x+y 4099 u8", "x<y 4099 f32", "x*y 131x997 s32", "cast 4099 s8 out=s64")
     check([*map(parse, texts)], target, nontemporal=1)  # type: ignore[list-item]

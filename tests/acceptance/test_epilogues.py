@@ -9,6 +9,7 @@ from kgen.errors import SpecError
 from kgen.spec import DType, Matmul
 from kgen.spec.choices import SUMS, steps_known
 from kgen.spec.text import parse
+from tests import needs
 from tests.device.vulkan.vulkan_support import open_vulkan
 from tests.open_devices import verify
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.acceptance
 #: Main loops that end in different epilogues: mma, wgmma, FMA; tiles, dot products and AMX of CPUs.
 TARGETS = (
     *("sm_80", "sm_90a", "gfx942", "gfx1100", "vulkan1.3"),
-    *("native", "x86-64", "x86-64-v3", "aarch64-neon"),
+    *("x86-64", "x86-64-v3", *needs.WIDE, "aarch64-neon"),
 )
 #: Not conversions, which leave little of what is before them.
 FUNCTIONS = [step for step in steps_known() if step not in SUMS and not step.startswith("cast_")]
@@ -51,6 +52,8 @@ FOLDED = (
 def test_functions(target: str) -> None:
     if target.startswith("vulkan"):
         open_vulkan().close()
+    if target in needs.WIDE:
+        needs.cpu(target)
     dtypes = (DType.F16, DType.F32)
     specs = [
         Matmul(m=65, n=33, k=40, dtype=dtypes[i % 2], epilogue=("bias", *chain, "residual"))  # type: ignore[arg-type]

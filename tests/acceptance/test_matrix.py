@@ -16,12 +16,12 @@ import pytest
 
 import kgen
 from kgen import targets
-from kgen.check.bench.tune import check_runs_here
 from kgen.check.execute.places import Emulation
 from kgen.emulate.schedules import SCHEDULES
-from kgen.errors import TargetError
 from kgen.spec import DType, Epilogue, Layout, Math, Matmul, Spec
 from kgen.spec.choices import BType
+from tests import needs
+from tests.needs import WIDE
 from tests.open_devices import verify
 from tests.specs import relu_of, softmax_of
 
@@ -38,7 +38,7 @@ SHAPES = (
 FLOATS = (DType.F32, DType.F16, DType.BF16)
 MAIN = ("sm_80", "sm_90a", "gfx942", "gfx1100", "gfx1201", "vulkan1.3", "native")
 EMULATED = MAIN[:5]
-FAMILY = ("sm_80", "gfx942", "vulkan1.3", "native")
+FAMILY = ("sm_80", "gfx942", "vulkan1.3", "native", *WIDE)
 #: Cooperative matrices are executed on a driver of their own:
 #: tests/device/vulkan/kernels/test_coopmat.py.
 ELSEWHERE = ("vulkan1.3+coopmat",)
@@ -70,6 +70,13 @@ def prove(tmp_path: Path, spec: Spec, target: str) -> None:
     assert result.max_error is not None and result.tolerance is not None
 
 
+def prove_here(tmp_path: Path, spec: Spec, target: str) -> None:
+    """`prove`, but for wide CPU targets only where they are executed."""
+    if target in WIDE:
+        needs.cpu(target)
+    prove(tmp_path, spec, target)
+
+
 def _is_large(spec: Spec) -> bool:
     """Whether a small shape of the same kernel is run under more schedules than this one."""
     return isinstance(spec, Matmul) and spec.m * spec.n * spec.k > 127 * 131 * 113
@@ -78,13 +85,7 @@ def _is_large(spec: Spec) -> bool:
 def _takes_long(target: str) -> bool:
     """Kernels of a CPU that this one is not are emulated vector by vector."""
     found = targets.find(target)
-    if (found.family, found.arch) != ("cpu", "x86_64"):
-        return False
-    try:
-        check_runs_here(found)
-    except TargetError:
-        return True
-    return False
+    return (found.family, found.arch) == ("cpu", "x86_64") and not needs.executed([target])
 
 
 def _excused(target: str) -> bool:
@@ -102,7 +103,7 @@ def of_types(shapes: Sequence[tuple[int, ...]], large: int) -> list[tuple[Any, .
     return [
         (shape, dtype, target)
         for i, shape in enumerate(shapes)
-        for turn, target in enumerate(MAIN)
+        for turn, target in enumerate((*MAIN, *WIDE))
         for number, dtype in enumerate(FLOATS)
         if math.prod(shape) < large or target not in EMULATED or (i + turn + number) % 3 == 0
     ]
@@ -115,7 +116,7 @@ def in_words(value: object) -> str:
 @pytest.mark.parametrize(("shape", "dtype", "target"), of_types(SHAPES, 2**24), ids=in_words)
 def test_matmul(tmp_path: Path, shape: tuple[int, int, int], dtype: DType, target: str) -> None:
     m, n, k = shape
-    prove(tmp_path, Matmul(m=m, n=n, k=k, dtype=dtype), target)
+    prove_here(tmp_path, Matmul(m=m, n=n, k=k, dtype=dtype), target)
 
 
 @pytest.mark.parametrize(("target", "dtype"), [(t, d) for t in OTHERS for d in claimed(t)], ids=str)
@@ -144,7 +145,7 @@ VARIANTS: dict[str, Matmul] = {
 @pytest.mark.parametrize("target", FAMILY)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_variants(tmp_path: Path, name: str, target: str) -> None:
-    prove(tmp_path, VARIANTS[name], target)
+    prove_here(tmp_path, VARIANTS[name], target)
 
 
 @pytest.mark.parametrize(
@@ -185,17 +186,17 @@ def test_a_narrow_b(tmp_path: Path, b_dtype: BType, target: str) -> None:
     ("shape", "dtype", "target"), of_types([(7, 1), (33, 1000), (4, 131072)], 2**19), ids=in_words
 )
 def test_softmax(tmp_path: Path, shape: tuple[int, int], dtype: DType, target: str) -> None:
-    prove(tmp_path, softmax_of(shape[0], shape[1], dtype=dtype), target)
+    prove_here(tmp_path, softmax_of(shape[0], shape[1], dtype=dtype), target)
 
 
-@pytest.mark.parametrize("target", MAIN)
+@pytest.mark.parametrize("target", (*MAIN, *WIDE))
 @pytest.mark.parametrize("shape", [(5, 3), (33, 1000)], ids=str)
 def test_log_softmax(tmp_path: Path, shape: tuple[int, int], target: str) -> None:
-    prove(tmp_path, softmax_of(shape[0], shape[1], dtype=DType.F32, log=True), target)
+    prove_here(tmp_path, softmax_of(shape[0], shape[1], dtype=DType.F32, log=True), target)
 
 
-@pytest.mark.parametrize("target", MAIN)
+@pytest.mark.parametrize("target", (*MAIN, *WIDE))
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(1,), (1000003,), (3, 5, 7)], ids=str)
 def test_relu(tmp_path: Path, shape: tuple[int, ...], dtype: DType, target: str) -> None:
-    prove(tmp_path, relu_of(shape, dtype=dtype), target)
+    prove_here(tmp_path, relu_of(shape, dtype=dtype), target)

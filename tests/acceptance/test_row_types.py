@@ -7,7 +7,7 @@ import pytest
 
 from kgen.spec import Rowwise
 from kgen.spec.text import parse
-from tests.acceptance.test_rowwise import FAMILIES, check
+from tests.acceptance.test_rowwise import AVX512, FAMILIES, check
 
 pytestmark = pytest.mark.acceptance
 
@@ -40,7 +40,9 @@ OF_64_BITS = (
 
 @pytest.mark.parametrize("target", FAMILIES)
 def test_types(target: str) -> None:
-    found = [parse(text) for text in (*TEXTS, *(OF_64_BITS if target == "native" else ()))]
+    found = [
+        parse(text) for text in (*TEXTS, *(OF_64_BITS if target in ("native", AVX512) else ()))
+    ]
     check([spec for spec in found if isinstance(spec, Rowwise)], target)
 
 

@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from kgen.spec import DType, Elementwise, text
-from tests.acceptance.test_elementwise import BUT_AMD, DTYPES, FAMILIES, OTHERS, check
+from tests.acceptance.test_elementwise import AVX512, BUT_AMD, DTYPES, FAMILIES, OTHERS, check
 from tests.acceptance.test_rowwise import check as check_rows
 
 pytestmark = pytest.mark.acceptance
@@ -135,7 +135,7 @@ def test_tasks_of_a_cpu() -> None:
 def test_other_types(target: str) -> None:
     """Copies of integers, of which an index may be one too."""
     types = [DType.S8, DType.S32, DType.BOOL, DType.U8, DType.S64]
-    types += [DType.F64] if target == "native" else []
+    types += [DType.F64] if target in ("native", AVX512) else []
     cases: tuple[tuple[str, Shapes], ...] = (
         ("concat(transpose(x), y, 1)", ((13, 8), (8, 19))),
         ("pad(slice(x, 0, inf, -inf, -1), 0, 1, 2, 1)", ((3, 16),)),

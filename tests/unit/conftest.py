@@ -1,8 +1,9 @@
-"""Kernel entries made by hand, for tests that need no family's code."""
+"""Kernel entries made by hand, for tests that need no family's code; a CPU of a test's choice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ from kgen_runtime.manifest import (
     Tile,
     Tolerance,
 )
+from tests import fake_cpu as fake
 
 EntryFor = Callable[..., KernelEntry]
 
@@ -52,3 +54,11 @@ def entry_for() -> EntryFor:
         )
 
     return make
+
+
+@pytest.fixture
+def fake_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[fake.FakeCpu]:
+    folder = tmp_path / "fake-cpu"
+    folder.mkdir()
+    yield fake.FakeCpu(monkeypatch, folder)
+    fake.forget()

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 
 from kgen import pipeline
 from kgen.bundle import pack
 from kgen.check.execute import qemu
 from kgen.schedule import Schedule
-from kgen.spec import DType, Spec
+from kgen.spec import Spec
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen_runtime.backend import Code
@@ -24,7 +23,6 @@ from kgen_runtime.backends.cpu import CpuBackend
 from kgen_runtime.manifest import KernelEntry
 from tests import needs
 from tests.open_devices import verify
-from tests.specs import relu_of
 
 Bytes = npt.NDArray[np.uint8]
 PROT_NONE = 0
@@ -59,14 +57,8 @@ def target(name: str) -> Target:
     return found
 
 
-def here(name: str) -> Target:
-    """The target, if this machine runs it."""
-    found = target(name)
-    backend = CpuBackend()
-    entry = pack([pipeline.kernel(relu_of((1,), dtype=DType.F32), found)]).manifest.kernels[0]
-    if (refusal := backend.refuses(entry.artifacts[0])) is not None:
-        pytest.skip(refusal)
-    return found
+#: The target, if this machine executes it.
+here = needs.cpu
 
 
 def check(spec: Spec, found: Target, schedule: Schedule | None = None) -> None:

@@ -40,7 +40,7 @@ def apply(
     return out.view(np.float16 if out_dtype is DType.F16 else np.float32).astype(np.float64)
 
 
-@pytest.mark.parametrize("name", ["native", "x86-64-v3", "x86-64"])
+@pytest.mark.parametrize("name", ["x86-64-v4+bf16", "x86-64-v3", "x86-64"])
 def test_functions_are_accurate_far_out(name: str) -> None:
     """gelu, gelu_tanh and silu in f32; gelu keeps its digits where it is small."""
     x = np.concatenate([FAR, -FAR]).astype(np.float32)
@@ -55,7 +55,7 @@ def test_functions_are_accurate_far_out(name: str) -> None:
             assert np.all(error[small] <= bound[small] * np.abs(true[small]))
 
 
-@pytest.mark.parametrize("name", ["native", "x86-64-v3", "x86-64"])
+@pytest.mark.parametrize("name", ["x86-64-v4+bf16", "x86-64-v3", "x86-64"])
 @pytest.mark.parametrize(("out", "ulps"), [(DType.BF16, 0.75), (DType.F16, 0.6)])
 def test_functions_have_the_digits_of_the_output(name: str, out: DType, ulps: float) -> None:
     """Hardly more than half a unit in the last place of 16 bits, in both tails."""
@@ -78,7 +78,7 @@ def units(found: npt.NDArray[np.float64], true: npt.NDArray[np.float64]) -> npt.
     return error
 
 
-@pytest.mark.parametrize("name", ["native", "x86-64-v3", "x86-64"])
+@pytest.mark.parametrize("name", ["x86-64-v4+bf16", "x86-64-v3", "x86-64"])
 @pytest.mark.parametrize(
     ("step", "ulps", "grows"),
     [(Epilogue.GELU, 8, True), (Epilogue.GELU_TANH, 3, True), (Epilogue.SILU, 6, False)],
@@ -96,7 +96,7 @@ def test_functions_in_f32_to_units_in_the_last_place(
     assert np.max(error / bound) > 0.3, "the documented bound is no guess"
 
 
-@pytest.mark.parametrize("name", ["native", "x86-64-v3", "x86-64"])
+@pytest.mark.parametrize("name", ["x86-64-v4+bf16", "x86-64-v3", "x86-64"])
 @pytest.mark.parametrize("cols", [2, 9, 1000])
 def test_softmax_in_f32_to_units_in_the_last_place(cols: int, name: str) -> None:
     """8 + d, where x lies d below the greatest of its row; without FMA d counts twice."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kgen.targets.cpu import FAMILY
-from kgen_runtime.cpu_features import cpu_features
+from tests import needs
 from tests.device.cpu.cpu_support import require_qemu
 
 ROOT = Path(__file__).parents[3]
@@ -24,8 +24,8 @@ def run_guarded(name: str, count: int, seed: int = 0, missing: int = 0) -> str:
     assert found is not None
     if found.arch == "aarch64":
         require_qemu()
-    elif lacks := sorted(found.features - cpu_features()):
-        pytest.skip(f"the CPU has no {', '.join(lacks)}")
+    else:
+        needs.cpu(name)
     command = [sys.executable, "-m", "tests.device.cpu.guarded", name]
     command += [str(number) for number in (count, seed, missing)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

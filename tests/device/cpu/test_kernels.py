@@ -9,6 +9,7 @@ from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.schedule.inner import inner_matmul
 from tests.device.cpu.cpu_support import check, here, require_qemu, target
+from tests.needs import LEVELS, executed
 from tests.specs import relu_of, softmax_of
 
 FLOATS = (DType.F32, DType.F16, DType.BF16)
@@ -36,7 +37,7 @@ STREAMS = [
 
 @pytest.mark.parametrize("spec", MATMULS, ids=lambda spec: spec.key)
 def test_products_on_this_cpu(spec: Matmul) -> None:
-    for name in ("native", "x86-64"):
+    for name in executed((*LEVELS, "x86-64")):
         check(spec, here(name))
     check(spec, here("x86-64-v3"), BLOCKS if spec.n > 16 else None)
 
@@ -69,7 +70,7 @@ INNER = [
 @pytest.mark.parametrize("spec", INNER, ids=lambda spec: spec.key)
 def test_inner_products(spec: Matmul) -> None:
     """K lies side by side in both operands: one step and several, what is left of K, both sides."""
-    for name in ("native", "x86-64-v3", "x86-64"):
+    for name in executed((*LEVELS, "x86-64")):
         found = here(name)
         check(spec, found, inner_matmul(spec, found))
 
@@ -86,7 +87,7 @@ def test_inner_products_of_tiles_with_edges() -> None:
 def test_inner_products_of_blocks_of_k(dtype: DType) -> None:
     """Sums go on from one block of K to the next, in tiles whole and cut, in every task."""
     spec = Matmul(m=5, n=70, k=192, dtype=dtype, layout=Layout.NT, epilogue=(Epilogue.BIAS,))
-    for name in ("native", "x86-64-v3"):
+    for name in executed(LEVELS):
         schedule = FAMILY.choose(spec, found := here(name))
         blocks = schedule.override(mr=2, nr=3, mc=6, kc=64, nc=48, unroll=1)
         check(spec, found, blocks)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgen.targets import FAMILIES, families
+from tests.fake_cpu import FakeCpu
 from tests.unit.cli.test_main import build, run
 
 
@@ -35,9 +36,9 @@ def test_lists_and_names_in_other_spellings(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_targets_are_listed_on_a_cpu_that_is_none_of_them(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], fake_cpu: FakeCpu
 ) -> None:
-    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    fake_cpu.set("riscv64", ())
     status, out, _ = run(capsys, "targets")
     assert status == 0 and "x86-64-v4+bf16" in out
     assert out.splitlines()[-1].startswith("target=native: this machine is riscv64; kernels are")

@@ -1,9 +1,11 @@
-"""The target `native`: the widest instruction set that we generate and this machine has."""
+"""The target `native`: the widest instruction set that we generate and this machine has, or the
+target that the environment names ($KGEN_NATIVE)."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from kgen.errors import TargetError
@@ -25,16 +27,31 @@ from kgen.targets.cpu.limits import (
     V4_LIMITS,
     VNNI_FEATURES,
     neon_target,
+    with_suffixes,
     x86_target,
 )
 from kgen.targets.cpu.models import core_name
+from kgen_runtime import settings
 from kgen_runtime.cpu_features import cpu_features
 
 CACHE = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
 def native() -> Target:
-    """The target of the machine that builds; TargetError if it is none that we generate for."""
+    """Return the target that `native` stands for: the one that $KGEN_NATIVE names, with that
+    target's core and caches, else the CPU of this machine. Raises TargetError."""
+    if (name := settings.native_name()) is None:
+        return this_machine()
+    if (named := with_suffixes(name)) is None:
+        raise TargetError(
+            f"{settings.NATIVE}={name} is not a CPU target; write a name of kgen targets such as "
+            "x86-64-v3, or unset it for the CPU of this machine"
+        )
+    return replace(named, name=NATIVE)
+
+
+def this_machine() -> Target:
+    """Return the target of this machine's CPU. Raises TargetError if it is not supported."""
     machine, features = platform.machine(), cpu_features()
     if machine == "aarch64":
         return neon_target(NATIVE, _found(DOTPROD_FEATURES), **cache_sizes())
@@ -64,7 +81,8 @@ def _here(*levels: Mapping[str, str], limits: Mapping[str, int]) -> Target:
 
 
 def missing_from_v3(target: Target) -> list[str]:
-    """What this CPU lacks of x86-64-v3, if `target` is its `native` and takes SSE2 for that."""
+    """Features of x86-64-v3 that this CPU lacks, if `target` is the machine's and SSE2 alone for
+    that reason."""
     if target.name != NATIVE or target.features != BASELINE_FEATURES.keys():
         return []
     return sorted(V3_FEATURES.keys() - cpu_features())

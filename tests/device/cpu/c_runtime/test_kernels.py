@@ -12,10 +12,10 @@ import pytest
 
 import kgen
 import kgen_runtime
-from kgen import pipeline
+from kgen import pipeline, targets
 from kgen.bundle import pack
 from kgen.schedule import CpuSplitMatmul
-from kgen.targets.cpu.host import native
+from kgen.targets.base import Target
 from kgen_runtime.manifest import KernelEntry
 from tests.device.cpu.c_runtime.compiled import (
     SANITIZED,
@@ -27,12 +27,14 @@ from tests.device.cpu.c_runtime.compiled import (
     spread,
     write,
 )
+from tests.device.cpu.cpu_support import here
+from tests.needs import LEVELS
 from tests.unit.runtime.bundle.zips import zipped
 
 SPLIT = CpuSplitMatmul(mr=2, nr=16, mc=6, kc=16, nc=64, pack_a=True, pack_b=False, split_k=3)
 
 
-def one_bundle(folder: Path) -> Path:
+def one_bundle(folder: Path, target: Target) -> Path:
     """A kernel of each kind: types, packed and constant operands, gaps, several launches with a
     workspace, several outputs, a table that is written in place."""
     weights = np.random.default_rng(1).standard_normal((24, 17)).astype("f")
@@ -52,12 +54,12 @@ def one_bundle(folder: Path) -> Path:
         kgen.Rowwise(expression="softmax(x)", shapes=((13, 129),), dtype="f32"),
         kgen.Rowwise(expression="low = amin(x); high = amax(x)", shapes=((6, 31),), dtype="f16"),
     ]
-    made = [pipeline.kernel(spec, native()) for spec in specs]
+    made = [pipeline.kernel(spec, target) for spec in specs]
     split = kgen.Matmul(m=5, n=40, k=75, dtype="f32", epilogue=("bias",))
-    made.append(pipeline.kernel(split, native(), SPLIT))
+    made.append(pipeline.kernel(split, target, SPLIT))
     stored = kgen.build(
         kgen.Matmul(m=6, n=17, k=24, dtype="f32", constant=("b",)),
-        ["native"],
+        [target],
         constants={"b": weights},
     )
     (folder / "stored.kgen").unlink(missing_ok=True)
@@ -67,9 +69,9 @@ def one_bundle(folder: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return one_bundle(tmp_path_factory.mktemp("kernels"))
+@pytest.fixture(scope="module", params=LEVELS)
+def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return one_bundle(tmp_path_factory.mktemp("kernels"), here(request.param))
 
 
 def keys() -> list[str]:
@@ -232,8 +234,8 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
         kgen.Rowwise(expression="softmax(x)", shapes=((600, 500),), dtype="f32"),
     ]
     split = kgen.Matmul(m=5, n=40, k=2000, dtype="f32")
-    made = [pipeline.kernel(spec, native()) for spec in specs]
-    made.append(pipeline.kernel(split, native(), SPLIT.override(split_k=25)))
+    made = [pipeline.kernel(spec, targets.find("native")) for spec in specs]
+    made.append(pipeline.kernel(split, targets.find("native"), SPLIT.override(split_k=25)))
     path = tmp_path_factory.mktemp("many") / "many.kgen"
     pack(made).save(path)
     return path

@@ -12,9 +12,8 @@ import pytest
 
 import kgen
 import kgen_runtime
-from kgen import bundle, pipeline
+from kgen import bundle, pipeline, targets
 from kgen.check.model.truth import truth
-from kgen.targets.cpu.host import native
 from kgen_runtime.schema.program import Program, Step
 from tests.device.cpu.c_runtime.compiled import (
     SANITIZED,
@@ -155,13 +154,13 @@ def test_sessions_at_once(
 def test_a_workspace_in_a_program(sanitized: Driver, tmp_path: Path) -> None:
     """Two steps of one split product, which share its scratch memory."""
     split = kgen.Matmul(m=32, n=32, k=32, dtype="f32")
-    kernel = pipeline.kernel(split, native(), SPLIT.override(mc=32, split_k=2))
+    kernel = pipeline.kernel(split, targets.find("native"), SPLIT.override(mc=32, split_k=2))
     assert kernel.plan.workspaces
     arrays = [value("x", (32, 32), "input"), value("out", (32, 32), "output")]
     arrays.append(value("h", (32, 32), "arena"))
     program = Program(
         name="square",
-        target=native().name,
+        target="native",
         inputs=(arrays[0],),
         outputs=(arrays[1],),
         values=tuple(arrays),

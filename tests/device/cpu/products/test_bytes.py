@@ -15,6 +15,7 @@ from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, InnerMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Scale
 from kgen.targets.cpu import FAMILY
 from tests.device.cpu.cpu_support import addresses, check, here, load, require_qemu, target
+from tests.needs import LEVELS, WIDE, executed
 
 X86 = ("x86-64", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", "x86-64-v4+vnni", "x86-64-amx")
 ARM = ("aarch64-neon", "aarch64-neon+dotprod")
@@ -112,13 +113,14 @@ def test_the_largest_sums_do_not_saturate() -> None:
     added to B they are the largest that VPDPBUSD adds up."""
     a, b = np.full((2, 4096), -128, np.int8), np.full((4096, 17), -128, np.int8)
     a[1], b[:, 1] = 127, 127
-    for name, layout in itertools.product(("x86-64", "x86-64-v3", "x86-64-v4", "native"), Layout):
+    names = executed(("x86-64", "x86-64-v3", "x86-64-v3+vnni", "x86-64-v4", *WIDE))
+    for name, layout in itertools.product(names, Layout):
         if layout.a_transposed:
             continue
         spec = product(2, 17, 4096, layout=layout)
         stored = np.ascontiguousarray(b.T if layout.b_transposed else b)
         out = np.zeros((2, 17), np.int32)
-        load(spec, here(name)).run(addresses({"a": a, "b": stored, "out": out}))
+        load(spec, target(name)).run(addresses({"a": a, "b": stored, "out": out}))
         assert np.array_equal(out, a.astype(np.int32) @ b.astype(np.int32))
 
 
@@ -147,8 +149,9 @@ def test_the_emulator_gives_what_the_cpu_gives(name: str) -> None:
     assert np.array_equal(*outs)
 
 
-def test_several_threads() -> None:
-    spec, found = product(64, 64, 128), here("native")
+@pytest.mark.parametrize("name", LEVELS)
+def test_several_threads(name: str) -> None:
+    spec, found = product(64, 64, 128), here(name)
     a = np.arange(64 * 128).astype(np.int8).reshape(64, 128)
     b = np.arange(128 * 64).astype(np.int8).reshape(128, 64)
     out = np.zeros((64, 64), np.int32)

@@ -82,22 +82,22 @@ def fetched(spec: Matmul, on: Target, schedule: LimbsMatmul) -> list[int]:
     return sorted(int(line) for line in found)
 
 
-def kernel(tmp_path: Path, spec: Matmul, b: Any) -> Any:
-    bundle = kgen.build(spec, targets=["native"], constants={"b": b})
+def kernel(tmp_path: Path, spec: Matmul, b: Any, on: Target) -> Any:
+    bundle = kgen.build(spec, targets=[on], constants={"b": b})
     return kgen_runtime.load(bundle.save(tmp_path / "m.kgen"), device="cpu").matmul
 
 
-@pytest.mark.parametrize("b_dtype", [BType.S8, BType.S4])
-def test_numbers_of_any_size(tmp_path: Path, b_dtype: BType) -> None:
+@pytest.mark.parametrize(("name", "b_dtype"), PAIRS)
+def test_numbers_of_any_size(tmp_path: Path, name: str, b_dtype: BType) -> None:
     """A block's numbers share an exponent, not a row's; what has no limbs is multiplied in f32."""
-    if limb_dot(weights(b_dtype, m=1, n=1, k=1), target("native")) is None:
-        pytest.skip("this CPU has no instruction for them")
+    on = here(name)
+    assert limb_dot(weights(b_dtype, m=1, n=1, k=1), on) is not None
     rng = np.random.default_rng(0)
     spec = weights(b_dtype, m=1, n=21, k=200)
     numbers = rng.integers(-8, 8, (21, 200)).astype(np.int8)
     numbers[0] = 0
     b = numbers.T.copy() if b_dtype is BType.S8 else blocks.packed(numbers, np.ones((21, 7)))
-    run = kernel(tmp_path, spec, b)
+    run = kernel(tmp_path, spec, b, on)
     more = (np.ones(21, np.float32),) if b_dtype is BType.S8 else ()
     plain = rng.standard_normal(200).astype(np.float32)
     rising = plain * np.repeat(np.logspace(-12, 12, 4), 50).astype(np.float32)
@@ -125,8 +125,8 @@ def test_numbers_of_any_size(tmp_path: Path, b_dtype: BType) -> None:
         assert np.array_equal(run(a, *more)[0], want, equal_nan=True)
 
 
-@pytest.mark.parametrize("b_dtype", [BType.S8, BType.S4])
-def test_integers_are_exact(tmp_path: Path, b_dtype: BType) -> None:
+@pytest.mark.parametrize(("name", "b_dtype"), PAIRS)
+def test_integers_are_exact(tmp_path: Path, name: str, b_dtype: BType) -> None:
     """Sums that fit f32 are right to the last digit, each limb taking part."""
     rng = np.random.default_rng(1)
     spec = weights(b_dtype, m=3, n=37, k=130)
@@ -134,7 +134,8 @@ def test_integers_are_exact(tmp_path: Path, b_dtype: BType) -> None:
     a = rng.integers(-8000, 8001, (3, 130)).astype(np.float32)
     b = numbers.T.copy() if b_dtype is BType.S8 else blocks.packed(numbers, np.ones((37, 5)))
     more = (np.ones(37, np.float32),) if b_dtype is BType.S8 else ()
-    assert np.array_equal(kernel(tmp_path, spec, b)(a, *more), a.astype(np.float64) @ numbers.T)
+    run = kernel(tmp_path, spec, b, here(name))
+    assert np.array_equal(run(a, *more), a.astype(np.float64) @ numbers.T)
 
 
 @pytest.mark.parametrize(

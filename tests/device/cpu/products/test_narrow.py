@@ -21,14 +21,14 @@ from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.base import vector_for
 from tests.device.cpu.cpu_support import check, here, require_qemu, target
+from tests.needs import LEVELS, WIDE
 from tests.open_devices import verify
 
-TARGETS = ("native", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64-neon")
+TARGETS = (*WIDE, "x86-64", "x86-64-v3", "x86-64-v4", "aarch64-neon")
 #: What differs by instruction set; the others are slow tests.
 FEW = (
-    *(("native", b_dtype) for b_dtype in BType),
+    *((name, b_dtype) for name in LEVELS for b_dtype in BType),
     *(("x86-64", b_dtype) for b_dtype in (BType.F16, BType.S4)),
-    *(("x86-64-v3", b_dtype) for b_dtype in (BType.BF16, BType.S8)),
     ("aarch64-neon", BType.S4),
 )
 PAIRS = [

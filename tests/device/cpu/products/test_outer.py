@@ -18,6 +18,7 @@ from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
 from kgen.targets.cpu.plan.kernels.gemv_strips import rows_of_b
 from kgen.targets.cpu.schedule.few_rows.outer import outer_matmul
 from tests.device.cpu.cpu_support import addresses, check, here, load, require_qemu, target
+from tests.needs import LEVELS
 
 TARGETS = [
     ("x86-64", DType.F32),
@@ -155,26 +156,26 @@ def test_vectors_that_have_no_half_and_types_that_have_no_words(
         pipeline.plan(spec, target(name), schedule.override(**fields))
 
 
+@pytest.mark.parametrize("name", [*LEVELS, "x86-64-v3+vnni"])
 @pytest.mark.parametrize("dtype", [DType.F32, DType.BF16, DType.S8], ids=lambda d: d.value)
-def test_outer_products_are_chosen(dtype: DType) -> None:
+def test_outer_products_are_chosen(dtype: DType, name: str) -> None:
     """For few rows and a B that leaves the second-level cache, an odd K and N as well."""
-    found = here("native")
+    found = here(name)
     rows = {DType.F32: 2, DType.BF16: 1, DType.S8: 1}[dtype]
     side = 1101 if dtype is DType.F32 else 2051
     spec = Matmul(m=rows, n=side, k=side, dtype=dtype)
-    if rows_of_b(spec, found) is None:
-        pytest.skip("this CPU has no instruction for products of groups of the type")
     chosen = FAMILY.choose(spec, found)
-    if not isinstance(chosen, OuterMatmul):
-        assert side * side * dtype.itemsize <= found.limits["l2_bytes"] or found.has("amx_tile")
-        pytest.skip("B is not large here, or AMX takes it")
+    # AMX multiplies by tiles; others may have no product of groups of the type.
+    otherwise = found.has("amx_tile") or rows_of_b(spec, found) is None
+    assert isinstance(chosen, OuterMatmul) or otherwise
     check(spec, found)
 
 
+@pytest.mark.parametrize("name", LEVELS)
 @pytest.mark.parametrize("threads", [1, 2])
-def test_tasks_that_are_one_pass(threads: int) -> None:
+def test_tasks_that_are_one_pass(threads: int, name: str) -> None:
     """However many of them a thread takes, and whichever is the first."""
-    found = here("native")
+    found = here(name)
     spec = Matmul(m=1, n=7 * 64 + 5, k=40, dtype=DType.F32, batch=2)
     rows = rows_of_b(spec, found)
     assert rows
@@ -195,7 +196,7 @@ def test_tasks_that_are_one_pass(threads: int) -> None:
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [
-        ("native", DType.F32),
+        ("x86-64-amx", DType.F32),
         ("x86-64-v3", DType.F32),
         ("x86-64-v3", DType.BF16),
         ("x86-64-v4", DType.F32),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
 from kgen.targets.cpu import FAMILY
 from tests.device.cpu.cpu_support import check, here, require_qemu, target
+from tests.needs import LEVELS, executed
 from tests.open_devices import verify
 
 DTYPES = (DType.F32, DType.F16, DType.BF16, DType.F64)
@@ -33,7 +35,8 @@ def ahead(m: int, n: int, k: int, dtype: DType, layout: Layout = Layout.NN) -> M
 def test_packed_ahead(dtype: DType, layout: Layout) -> None:
     """Every edge, every layout that B may be packed from; chosen blocks and small ones."""
     spec = dataclasses.replace(ahead(17, 41, 67, dtype, layout), epilogue=(Epilogue.BIAS,))
-    check(spec, here("native"))
+    for name in executed(LEVELS):
+        check(spec, target(name))
     check(spec, here("x86-64-v3"), BLOCKS)
 
 
@@ -42,13 +45,14 @@ def test_a_batch(stride: int | None) -> None:
     for dtype in (DType.F32, DType.BF16):
         spec = ahead(5, 21, 30, dtype)
         spec = dataclasses.replace(spec, batch=3, batch_stride_b=stride, ldb=25)
-        check(spec, here("native"))
+        for name in executed(LEVELS):
+            check(spec, target(name))
 
 
 def test_vectors_and_products_without_edges() -> None:
-    for dtype in DTYPES:
-        check(ahead(1, 64, 32, dtype), here("native"))
-        check(ahead(16, 8, 4, dtype, Layout.NT), here("native"))
+    for dtype, name in itertools.product(DTYPES, executed(LEVELS)):
+        check(ahead(1, 64, 32, dtype), target(name))
+        check(ahead(16, 8, 4, dtype, Layout.NT), target(name))
 
 
 @pytest.mark.parametrize("layout", list(Layout))

@@ -24,6 +24,7 @@ from kgen.targets.cpu.assemble import assembly
 from kgen.targets.cpu.plan.amx.tiles import TILE_BYTES
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry
+from tests import needs
 from tests.specs import relu_of
 
 EntryFor = Callable[..., KernelEntry]
@@ -90,16 +91,19 @@ def test_tiles_are_of_cpus_that_have_them(entry_for: EntryFor) -> None:
 
 
 @pytest.mark.parametrize("dtype", [DType.BF16, DType.S8])
-def test_tiles_run_where_the_cpu_has_them(dtype: DType, entry_for: EntryFor) -> None:
-    if not find("native").has("amx_tile"):
-        pytest.skip("this CPU has no AMX tiles")
+def test_tiles_run_where_the_cpu_has_them(
+    dtype: DType, entry_for: EntryFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs.native("x86-64-amx", monkeypatch)
     entry = entry_for(Matmul(m=512, n=512, k=512, dtype=dtype))
     peer = peers.make("tiles", entry, {}, CPU)
     assert peer.name == "tiles" and peer.run is not None
     peer.run()
 
 
-def test_a_peak_does_its_rounds() -> None:
+@pytest.mark.parametrize("name", needs.LEVELS)
+def test_a_peak_does_its_rounds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs.native(name, monkeypatch)
     (found,) = ceilings.arithmetic(DType.F32, find("native"))
     memory = empty_buffer(64)
     memory.view(np.float32)[:] = 1.0

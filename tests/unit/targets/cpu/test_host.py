@@ -1,10 +1,11 @@
-"""What `native` stands for on different machines, and what is read of them."""
+"""The target `native` on different machines, and what is read of a machine for it."""
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Iterator
-from pathlib import Path
+import json
+import subprocess
+import sys
+from dataclasses import replace
 
 import pytest
 
@@ -23,15 +24,10 @@ from kgen.targets.cpu.limits import (
     VNNI_FEATURES,
 )
 from kgen_runtime import cpu_features as features
-from kgen_runtime import settings
+from tests.fake_cpu import FakeCpu
 
 LEVELS = (V3_FEATURES, V4_FEATURES, BF16_FEATURES, VNNI_FEATURES, AMX_FEATURES)
 V3, V4, BF16, VNNI, AMX = (frozenset(level) for level in LEVELS)
-
-
-def on(monkeypatch: pytest.MonkeyPatch, machine: str, flags: frozenset[str]) -> None:
-    monkeypatch.setattr("platform.machine", lambda: machine)
-    monkeypatch.setattr(host, "cpu_features", lambda: flags)
 
 
 @pytest.mark.parametrize(
@@ -50,34 +46,34 @@ def on(monkeypatch: pytest.MonkeyPatch, machine: str, flags: frozenset[str]) -> 
     ],
 )
 def test_native_takes_the_widest_whole_level(
-    monkeypatch: pytest.MonkeyPatch, flags: frozenset[str], vector_bytes: int, like: str
+    fake_cpu: FakeCpu, flags: frozenset[str], vector_bytes: int, like: str
 ) -> None:
-    on(monkeypatch, "x86_64", flags)
+    fake_cpu.set("x86_64", flags)
     native = FAMILY.find("native")
     assert native is not None
     assert (native.name, native.limits["vector_bytes"]) == ("native", vector_bytes)
     assert native.features == next(t for t in TARGETS if t.name == like).features
 
 
-def test_kgen_build_explain_says_what_a_cpu_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kgen_build_explain_says_what_a_cpu_lacks(fake_cpu: FakeCpu) -> None:
     spec = Matmul(m=8, n=8, k=8)
-    on(monkeypatch, "x86_64", V3 - {"fma", "movbe"} | {"sse2"})
+    fake_cpu.set("x86_64", V3 - {"fma", "movbe"} | {"sse2"})
     assert FAMILY.remarks(pipeline.plan(spec, targets.find("native"))) == (
         "SSE2 alone: this CPU has no fma, movbe",
     )
-    on(monkeypatch, "x86_64", V3)
+    fake_cpu.set("x86_64", V3)
     assert not FAMILY.remarks(pipeline.plan(spec, targets.find("native")))
 
 
-def test_native_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    on(monkeypatch, "aarch64", frozenset())
+def test_native_elsewhere(fake_cpu: FakeCpu) -> None:
+    fake_cpu.set("aarch64", frozenset())
     native = FAMILY.find("native")
     assert native is not None and native.arch == "aarch64"
     assert not native.has("asimddp")
-    on(monkeypatch, "aarch64", frozenset(DOTPROD_FEATURES))
+    fake_cpu.set("aarch64", frozenset(DOTPROD_FEATURES))
     native = FAMILY.find("native")
     assert native is not None and native.has("asimddp")
-    on(monkeypatch, "riscv64", frozenset())
+    fake_cpu.set("riscv64", frozenset())
     with pytest.raises(TargetError, match="riscv64"):
         FAMILY.find("native")
 
@@ -108,88 +104,75 @@ def test_every_listed_target_is_found() -> None:
     assert all(FAMILY.find(target.name) == target for target in TARGETS)
 
 
-def test_caches_are_read_where_the_kernel_tells(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    for index, (kind, level, size) in enumerate(
-        [
-            ("Data", "1", "48K"),
-            ("Instruction", "1", "32K"),
-            ("Unified", "2", "2048K"),
-            ("Unified", "3", "32768K"),
-        ]
-    ):
-        folder = tmp_path / f"index{index}"
-        folder.mkdir()
-        for name, value in (("type", kind), ("level", level), ("size", size)):
-            (folder / name).write_text(value + "\n")
-    (tmp_path / "index9").mkdir()
-    monkeypatch.setattr(host, "CACHE", tmp_path)
+def test_caches_are_read_where_the_kernel_tells(fake_cpu: FakeCpu) -> None:
+    fake_cpu.cache(0, "Data", 1, "48K")
+    fake_cpu.cache(1, "Instruction", 1, "32K")
+    fake_cpu.cache(2, "Unified", 2, "2048K")
+    fake_cpu.cache(3, "Unified", 3, "32768K")
+    (fake_cpu.caches / "index9").mkdir()
     assert host.cache_sizes() == {"l1_bytes": 48 << 10, "l2_bytes": 2 << 20, "l3_bytes": 32 << 20}
 
 
-@pytest.fixture
-def whole_cpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """All that the CPU has, whatever the environment disables."""
-    monkeypatch.delenv(settings.DISABLED_CPU_FEATURES, raising=False)
-    features.cpu_features.cache_clear()
-    features.cpu_name.cache_clear()
-    yield
-    features.cpu_features.cache_clear()
-    features.cpu_name.cache_clear()
-
-
-@pytest.fixture
-def cpuinfo(whole_cpu: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    path = tmp_path / "cpuinfo"
-    monkeypatch.setattr(features, "CPUINFO", path)
-    return path
-
-
-def test_cpuinfo_of_both_architectures(cpuinfo: Path) -> None:
-    cpuinfo.write_text("model name\t: Some CPU\nflags\t\t: fpu avx2 fma\n\nflags\t: other\n")
+def test_cpuinfo_of_both_architectures(fake_cpu: FakeCpu) -> None:
+    fake_cpu.write("model name\t: Some CPU\nflags\t\t: fpu avx2 fma\n\nflags\t: other\n")
     assert features.cpu_features() == {"fpu", "avx2", "fma"}
     assert features.cpu_name() == "Some CPU"
-    features.cpu_features.cache_clear()
-    cpuinfo.write_text("processor\t: 0\nFeatures\t: fp asimd\n")
+    fake_cpu.write("processor\t: 0\nFeatures\t: fp asimd\n")
     assert features.cpu_features() == {"fp", "asimd"}
 
 
-def test_what_cpuinfo_does_not_say_of_amx(cpuinfo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cpuinfo_does_not_say_of_amx(fake_cpu: FakeCpu) -> None:
     """amx_fp16 is asked of the CPU, and AMX is none where its state would be refused."""
-    cpuinfo.write_text("flags\t: avx2 amx_tile amx_bf16\n")
+    fake_cpu.write("flags\t: avx2 amx_tile amx_bf16\n")
     bit = 1 << features.AMX_FP16_BIT
     for allowed, eax, expected in (
         (True, bit, {"avx2", "amx_tile", "amx_bf16", "amx_fp16"}),
         (True, ~bit & 0xFFFFFFFF, {"avx2", "amx_tile", "amx_bf16"}),
         (False, bit, {"avx2"}),
     ):
-        monkeypatch.setattr(features, "may_use_tiles", lambda allowed=allowed: allowed)
-        monkeypatch.setattr(features, "cpuid_eax", lambda *_, eax=eax: eax)
-        features.cpu_features.cache_clear()
+        fake_cpu.allow_tiles(allowed, eax)
         assert features.cpu_features() == expected
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="CPUID is an instruction of x86")
-def test_cpuid_is_what_linux_read_there(whole_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaf 7, subleaf 1: bit 4 is avx_vnni, bit 5 avx512_bf16."""
-    listed, eax = features.cpu_features(), features.cpuid_eax(7, 1)
-    assert ("avx_vnni" in listed, "avx512_bf16" in listed) == (bool(eax & 16), bool(eax & 32))
-    assert features.cpuid_eax(0, 0) >= 7
-
-    def refused(*_: object, **__: object) -> None:
-        raise PermissionError
-
-    monkeypatch.setattr("mmap.mmap", refused)
-    assert features.cpuid_eax(7, 1) == 0
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="tiles are x86's")
-def test_tile_state_is_asked_for_where_linux_lists_it(whole_cpu: None) -> None:
-    tiles = any(name.startswith("amx_") for name in features.cpu_features())
-    assert features.may_use_tiles() or not tiles
-
-
-def test_no_cpuinfo_means_no_features(cpuinfo: Path) -> None:
+def test_no_cpuinfo_means_no_features(fake_cpu: FakeCpu) -> None:
     assert features.cpu_features() == frozenset()
     assert features.cpu_name() == "CPU"
+
+
+# -- $KGEN_NATIVE
+
+
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4+bf16+vnni", "aarch64-neon"])
+def test_the_environment_names_what_native_stands_for(
+    fake_cpu: FakeCpu, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """On a Zen 4 with other caches: features, caches and core are those of the named target."""
+    fake_cpu.set("x86_64", V3 | V4 | BF16 | VNNI, ("AuthenticAMD", 0x19, 0x11))
+    fake_cpu.cache(0, "Data", 1, "64K")
+    fake_cpu.cache(1, "Unified", 2, "4096K")
+    monkeypatch.setenv("KGEN_NATIVE", name)
+    assert targets.find("native") == replace(targets.find(name), name="native")
+
+
+def test_a_target_that_native_cannot_stand_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("sm_80", "native", "x86-64-v9"):
+        monkeypatch.setenv("KGEN_NATIVE", name)
+        with pytest.raises(TargetError, match=f"KGEN_NATIVE={name} is not a CPU target; write"):
+            targets.find("native")
+
+
+def test_native_is_one_target_in_all_tests_and_their_processes() -> None:
+    """The features, caches and core that every machine in CI can execute."""
+    program = """
+from kgen import targets
+found = targets.find("native")
+print(found.device, found.limits["l2_bytes"])
+"""
+    named = targets.find("x86-64-v3" if targets.find("native").arch == "x86_64" else "aarch64-neon")
+    assert targets.find("native") == replace(named, name="native")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == f"{named.device} {named.limits['l2_bytes']}\n", done.stderr
+    listed = subprocess.run(
+        [sys.executable, "-m", "kgen", "targets", "--json"], capture_output=True, text=True
+    )
+    assert set(json.loads(listed.stdout)["native"]["features"]) == named.features

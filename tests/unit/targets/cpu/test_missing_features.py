@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,43 +14,21 @@ from kgen import targets
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import TARGETS
-from kgen_runtime import cpu_features, settings
 from kgen_runtime.backends.cpu import backend as cpu
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.errors import DeviceError
-
-
-class FakeCpu:
-    """A machine whose /proc/cpuinfo says what it is told to."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-        self._patch, self._path = monkeypatch, path
-        monkeypatch.delenv(settings.DISABLED_CPU_FEATURES, raising=False)
-        monkeypatch.setattr(cpu_features, "CPUINFO", path)
-        monkeypatch.setattr(cpu_features, "may_use_tiles", lambda: True)
-        monkeypatch.setattr(cpu_features, "cpuid_eax", lambda *_: 0)
-
-    def set(self, arch: str, features: Iterable[str]) -> None:
-        self._patch.setattr(platform, "machine", lambda: arch)
-        self._path.write_text(f"flags\t: {' '.join(features)}\n")
-        forget()
-
-
-def forget() -> None:
-    cpu_features.cpu_features.cache_clear()
-    cpu_features.cpu_name.cache_clear()
+from tests.fake_cpu import FakeCpu, forget
 
 
 @pytest.fixture
-def fake_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeCpu]:
-    """Loading code on it fails the test, unless the test allows it."""
+def loads_nothing(fake_cpu: FakeCpu, monkeypatch: pytest.MonkeyPatch) -> FakeCpu:
+    """A machine on which loading code fails the test, unless the test allows it."""
 
     def never(*_: object) -> None:
         pytest.fail("machine code was loaded that the CPU cannot run")
 
     monkeypatch.setattr(cpu, "Library", never)
-    yield FakeCpu(monkeypatch, tmp_path / "cpuinfo")
-    forget()
+    return fake_cpu
 
 
 def small(dtype: DType) -> Matmul:
@@ -59,7 +36,9 @@ def small(dtype: DType) -> Matmul:
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_each_missing_feature_is_named(target: Target, fake_cpu: FakeCpu, tmp_path: Path) -> None:
+def test_each_missing_feature_is_named(
+    target: Target, loads_nothing: FakeCpu, tmp_path: Path
+) -> None:
     path = tmp_path / "k.kgen"
     dtypes = (DType.F32, DType.F16, DType.BF16, DType.S8)
     # Few rows are not multiplied on tiles.
@@ -70,7 +49,7 @@ def test_each_missing_feature_is_named(target: Target, fake_cpu: FakeCpu, tmp_pa
     # Instructions of bf16 or s8 alone are not asked for by a product of f32.
     assert set.union(*needed) == target.features
     for feature in sorted(set.intersection(*needed)):
-        fake_cpu.set(target.arch, target.features - {feature})
+        loads_nothing.set(target.arch, target.features - {feature})
         for device in ("cpu", None):
             with pytest.raises(DeviceError, match=rf"needs {feature}, which the CPU does not have"):
                 kgen_runtime.load(path, device=device)
@@ -90,7 +69,7 @@ def test_each_missing_feature_is_named(target: Target, fake_cpu: FakeCpu, tmp_pa
 def test_the_best_entry_that_the_cpu_runs_is_taken(
     dtype: DType,
     names: tuple[str, ...],
-    fake_cpu: FakeCpu,
+    loads_nothing: FakeCpu,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -103,7 +82,7 @@ def test_the_best_entry_that_the_cpu_runs_is_taken(
     monkeypatch.setattr(cpu, "request_tile_permission", lambda: None)
     monkeypatch.setattr(cpu.CpuBackend, "load_all", nothing_loaded)
     for best in levels:
-        fake_cpu.set("x86_64", best.features)
+        loads_nothing.set("x86_64", best.features)
         kernels = kgen_runtime.load(path, device="cpu")
         (kernel,) = kernels.values()
         assert kernel.entry.target.name == best.name
@@ -118,14 +97,14 @@ def nothing_loaded(_: cpu.CpuBackend, kernels: Sequence[object]) -> list[cpu.Loa
 
 
 def test_without_tile_state_the_next_best_entry_is_taken(
-    fake_cpu: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    loads_nothing: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where Linux lists AMX but gives its state to no one, as in some containers."""
     levels = [target for target in TARGETS if target.name in ("x86-64-v4", "x86-64-amx")]
     path = kgen.build(small(DType.BF16), targets=levels).save(tmp_path / "k.kgen")
     monkeypatch.setattr(cpu.CpuBackend, "load_all", nothing_loaded)
-    monkeypatch.setattr(cpu_features, "may_use_tiles", lambda: False)
-    fake_cpu.set("x86_64", frozenset().union(*(target.features for target in levels)))
+    loads_nothing.allow_tiles(False)
+    loads_nothing.set("x86_64", frozenset().union(*(target.features for target in levels)))
     kernels = kgen_runtime.load(path, device="cpu")
     (kernel,) = kernels.values()
     assert kernel.entry.target.name == "x86-64-v4"
@@ -148,13 +127,13 @@ def test_tile_state_that_the_kernel_refuses_is_an_error(
 
 
 def test_the_environment_disables_features(
-    fake_cpu: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    loads_nothing: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A CPU is taken for a lesser one, by kgen and by the runtime alike."""
     levels = [target for target in TARGETS if target.name in ("x86-64-v3", "x86-64-v4")]
     path = kgen.build(small(DType.F32), targets=levels).save(tmp_path / "k.kgen")
     monkeypatch.setattr(cpu.CpuBackend, "load_all", nothing_loaded)
-    fake_cpu.set("x86_64", levels[-1].features)
+    loads_nothing.set("x86_64", levels[-1].features)
     for words, name, width in (("", "x86-64-v4", 64), ("bf16, avx512*", "x86-64-v3", 32)):
         monkeypatch.setenv("KGEN_DISABLE_CPU_FEATURES", words)
         forget()

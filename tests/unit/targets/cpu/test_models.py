@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from kgen import targets
@@ -11,6 +9,7 @@ from kgen.targets.cpu import host, models
 from kgen.targets.cpu.limits import TARGETS, V3_FEATURES, V4_FEATURES
 from kgen.targets.cpu.schedule.core import CORES, core_of
 from kgen_runtime import cpu_features as features
+from tests.fake_cpu import FakeCpu
 
 V3, V4 = frozenset(V3_FEATURES), frozenset(V4_FEATURES)
 INTEL, AMD = models.INTEL, models.AMD
@@ -44,15 +43,12 @@ INTEL, AMD = models.INTEL, models.AMD
     ],
 )
 def test_cores(
-    monkeypatch: pytest.MonkeyPatch,
+    fake_cpu: FakeCpu,
     identity: tuple[str, int, int],
     flags: frozenset[str],
     core: str,
 ) -> None:
-    monkeypatch.setattr(models, "cpu_identity", lambda: identity)
-    for module in (models, host):
-        monkeypatch.setattr(module, "cpu_features", lambda: flags)
-    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    fake_cpu.set("x86_64", flags, identity)
     assert models.core_name() == core
     found = core_of(host.native())
     assert found.name == core
@@ -66,21 +62,17 @@ def test_a_model_is_of_one_core() -> None:
         assert table.keys() <= {core.name for core in CORES}
 
 
-def test_identity_is_that_of_the_first_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_identity_is_that_of_the_first_cpu(fake_cpu: FakeCpu) -> None:
     for text, identity in (
         ("vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 97\n", (AMD, 25, 97)),
         ("CPU implementer\t: 0x41\n", ("", 0, 0)),
     ):
-        path = tmp_path / "cpuinfo"
-        path.write_text(f"{text}\nvendor_id\t: GenuineIntel\n")
-        monkeypatch.setattr(features, "CPUINFO", path)
-        features.cpu_identity.cache_clear()
+        fake_cpu.write(f"{text}\nvendor_id\t: GenuineIntel\n")
         assert features.cpu_identity() == identity
-    features.cpu_identity.cache_clear()
 
 
-def test_a_named_target_has_its_own_core_on_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "cpu_identity", lambda: (INTEL, 6, 0x8F))
+def test_a_named_target_has_its_own_core_on_every_machine(fake_cpu: FakeCpu) -> None:
+    fake_cpu.set("x86_64", V4, (INTEL, 6, 0x8F))
     for found in TARGETS:
         assert core_of(targets.find(found.name)).name == found.device
     assert core_of(targets.find("x86-64-v4")).name == "Zen 4"

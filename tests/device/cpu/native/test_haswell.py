@@ -21,7 +21,7 @@ from kgen_runtime.cpu_features import cpu_features
 from tests import needs
 from tests.specs import relu_of, softmax_of
 
-AS_AVX2 = str(Path(__file__).parents[3] / "scripts" / "as-avx2.sh")
+AS_AVX2 = str(Path(__file__).parents[4] / "scripts" / "as-avx2.sh")
 QEMU = "qemu-x86_64"
 SPECS = (
     Matmul(m=33, n=70, k=40, dtype=DType.F32),

@@ -1,0 +1,91 @@
+"""The CPU of this machine: what is read of it, and kernels for it."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kgen
+import kgen_runtime
+from kgen import targets
+from kgen.spec import DType, Layout, Matmul, Operand
+from kgen_runtime import cpu_features as features
+from kgen_runtime import settings
+from kgen_runtime.backends.cpu import CpuBackend
+from tests.fake_cpu import forget
+from tests.open_devices import verify
+from tests.specs import relu_of, softmax_of
+
+X86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="an instruction of x86-64")
+#: A product of each kind that some CPU has instructions for, and both kinds of streams.
+SPECS = (
+    *(Matmul(m=33, n=70, k=37, dtype=d) for d in (DType.F32, DType.F16, DType.BF16, DType.S8)),
+    Matmul(m=17, n=41, k=67, dtype=DType.BF16, constant=(Operand.B,)),
+    Matmul(m=2, n=70, k=129, dtype=DType.S8, layout=Layout.NT),
+    Matmul(m=3, n=33, k=64, dtype=DType.F32, b_dtype="s4", layout=Layout.NT, constant=("b",)),
+    relu_of((70001,), dtype=DType.F32),
+    softmax_of(9, 203, dtype=DType.BF16),
+)
+
+
+def test_native_is_this_machine() -> None:
+    found = targets.find("native")
+    assert found.arch == platform.machine()
+    assert found.features <= features.cpu_features()
+    listed = subprocess.run(
+        [sys.executable, "-m", "kgen", "targets", "--json"], capture_output=True, text=True
+    )
+    assert set(json.loads(listed.stdout)["native"]["features"]) == found.features
+
+
+def test_kernels_for_this_machine() -> None:
+    """Every kernel that is built for `native` is executed here, and right."""
+    report = verify(kgen.build(SPECS, ["native"]))
+    assert [result.status for result in report.kernels] == ["passed"] * len(SPECS)
+    assert {result.executed_on for result in report.kernels} == {CpuBackend().info.name}
+
+
+def test_a_program_for_this_machine(tmp_path: Path) -> None:
+    model = Path(__file__).parents[4] / "examples" / "encoder.onnx"
+    bundle = kgen.compile_model(model, ["native"]).bundle
+    with kgen_runtime.load(bundle.save(tmp_path / "m.kgen"), device="cpu") as kernels:
+        entry = kernels.program.entry
+        given = {v.name: np.ones(v.shape, v.dtype.storage) for v in entry.inputs}
+        assert np.isfinite(np.asarray(kernels.program.run(**given))).all()
+
+
+@pytest.fixture
+def whole_cpu() -> Iterator[None]:
+    """Features that the environment disables are there again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(settings.DISABLED_CPU_FEATURES, raising=False)
+        forget()
+        yield
+    forget()
+
+
+@X86_64
+def test_cpuid_is_what_linux_read_there(whole_cpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaf 7, subleaf 1: bit 4 is avx_vnni, bit 5 avx512_bf16."""
+    listed, eax = features.cpu_features(), features.cpuid_eax(7, 1)
+    assert ("avx_vnni" in listed, "avx512_bf16" in listed) == (bool(eax & 16), bool(eax & 32))
+    assert features.cpuid_eax(0, 0) >= 7
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("mmap.mmap", refused)
+    assert features.cpuid_eax(7, 1) == 0
+
+
+@X86_64
+def test_tile_state_is_asked_for_where_linux_lists_it(whole_cpu: None) -> None:
+    tiles = any(name.startswith("amx_") for name in features.cpu_features())
+    assert features.may_use_tiles() or not tiles
