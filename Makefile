@@ -15,21 +15,37 @@ SHAPE := 1024x1024x1024
 DEMO := demo.kgen
 PYTHON_FILES := codegen runtime tests scripts examples
 
-.PHONY: help setup drivers demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton runtime-wheel c-runtime fuzz fuzz-bundles flagships figures gpu clean
+# Both distributions, so that a change of the code needs no new installation.
+CHECKOUT := --editable runtime --editable .
+
+.PHONY: help setup lock drivers demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton wheels runtime-wheel c-runtime fuzz fuzz-bundles flagships figures gpu clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(VENV)/installed ## virtual environment, PyPI packages, Debian packages
 
-$(VENV)/installed: pyproject.toml scripts/system-packages.sh
+$(VENV)/installed: pyproject.toml runtime/pyproject.toml requirements-dev.txt scripts/system-packages.sh
 	@scripts/system-packages.sh
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.txt
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation $(CHECKOUT)
 	@# pip compiles the modules of a wheel, not those of a checkout. Each command would do it anew
 	@# where PYTHONDONTWRITEBYTECODE is set, which takes a tenth of a second.
 	@$(BIN)/python -m compileall -q codegen runtime
 	@touch $@
+
+lock: .venv-lock/bin/uv ## rewrite requirements-dev.txt: the newest versions that pyproject.toml allows
+	@head -n 2 requirements-dev.txt > .venv-lock/requirements.txt
+	.venv-lock/bin/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+	    --generate-hashes --no-emit-package kgen-kernels-runtime --no-header --no-annotate \
+	    --quiet --upgrade --output-file .venv-lock/compiled.txt
+	@cat .venv-lock/compiled.txt >> .venv-lock/requirements.txt
+	@mv .venv-lock/requirements.txt requirements-dev.txt
+
+.venv-lock/bin/uv:
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet 'uv>=0.5'
 
 drivers: .drivers/tried ## newer Vulkan drivers than the system's, for tests; unpacked, not installed
 
@@ -37,15 +53,27 @@ drivers: .drivers/tried ## newer Vulkan drivers than the system's, for tests; un
 	@scripts/fetch_drivers.py
 	@touch $@
 
-demo: setup ## build the 1024x1024x1024 matmul for four targets, verify it, leave demo.kgen
-	$(KGEN) build --shape $(SHAPE) --target sm_80,gfx942,vulkan1.3,native --verify -o $(DEMO)
+demo: $(VENV)/demo-installed ## build the 1024x1024x1024 matmul for four targets, verify it, leave demo.kgen
+	$(BIN)/python -m scripts.demo --shape $(SHAPE) --output $(DEMO)
 
-# All tests in one session: collecting them takes every worker a dozen seconds.
+# The packages that kgen itself needs: no Debian package, and none of the extra [dev].
+$(VENV)/demo-installed: pyproject.toml runtime/pyproject.toml
+	@test -x $(BIN)/pip || $(PYTHON) scripts/heartbeat.py "making $(VENV)" $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) scripts/heartbeat.py "installing kgen" \
+	    $(BIN)/python -m pip install --quiet --editable runtime --editable '.[vulkan]'
+	@touch $@
+
+# Tests get an environment that is the same on every machine. All of them run in one session:
+# collecting them takes every worker a dozen seconds.
+PYTEST := scripts/clean-env.sh $(BIN)/python -m pytest -n auto --dist worksteal
+PYTEST_AVX2 := scripts/clean-env.sh scripts/as-avx2.sh $(BIN)/python -m pytest -n auto --dist worksteal
+
 test: setup drivers format-check lint types gate ## everything that CI runs
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(PYTEST)
+	@! grep -qwE 'avx512f|avx_vnni' /proc/cpuinfo || $(MAKE) --no-print-directory test-avx2 ARGS=tests/device/cpu
 
 test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"
-	scripts/as-avx2.sh $(BIN)/python -m pytest -n auto $(ARGS)
+	$(PYTEST_AVX2) $(ARGS)
 
 check: setup drivers format-check lint types fast ## format, lint, strict types, fast tests
 
@@ -64,7 +92,7 @@ types:
 	$(BIN)/mypy
 
 fast:
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not acceptance and not slow"
+	$(PYTEST) -m "not acceptance and not slow"
 
 generated: setup ## rewrite the golden kernels in generated/
 	$(BIN)/python tests/golden/goldens.py
@@ -94,7 +122,7 @@ bench-cpu-avx2: $(BENCH)/installed ## the same, products alone, as on a CPU with
 $(BENCH)/installed: pyproject.toml scripts/system-packages.sh
 	@scripts/system-packages.sh
 	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
-	@$(BENCH)/bin/python -m pip install --quiet --editable '.[bench]'
+	@$(BENCH)/bin/python -m pip install --quiet --editable runtime --editable '.[bench]'
 	@for library in $(LIBRARIES); do \
 	    $(BENCH)/bin/python -m pip install --quiet $$library || \
 	    echo "$$library cannot be installed here; going on without"; \
@@ -105,7 +133,7 @@ bench-vulkan: $(BENCH)/vulkan-installed ## time Vulkan kernels beside ncnn, IREE
 	$(BENCH)/bin/python -m scripts.bench_vulkan --write $(ARGS)
 
 $(BENCH)/vulkan-installed: $(BENCH)/installed
-	@$(BENCH)/bin/python -m pip install --quiet --editable '.[vulkan,webgpu]' $(VULKAN_LIBRARIES)
+	@$(BENCH)/bin/python -m pip install --quiet --editable runtime --editable '.[vulkan,webgpu]' $(VULKAN_LIBRARIES)
 	@touch $@
 
 bench-models: $(BENCH)/models-installed ## time whole models beside ONNX Runtime and OpenVINO, write docs/performance.md and README
@@ -126,8 +154,12 @@ bench-triton: setup .venv-triton/installed ## count instructions beside Triton's
 	.venv-triton/bin/python -m pip install --quiet triton==$(TRITON)
 	@touch $@
 
-runtime-wheel: setup ## the runtime alone, which needs numpy only, as a wheel in dist/
+wheels: setup runtime-wheel ## both distributions as wheels in dist/
+	$(BIN)/python -m hatchling build -t wheel -d dist
+
+runtime-wheel: setup ## the runtime alone, which needs numpy only, as wheels in dist/: Linux, and any system
 	cd runtime && ../$(BIN)/python -m hatchling build -t wheel -d ../dist
+	cd runtime && KGEN_WHEEL=any ../$(BIN)/python -m hatchling build -t wheel -d ../dist
 
 c-runtime: ## the C runtime as a static library, build/libkgen.a (docs/c-runtime.md); CFLAGS=...
 	@rm -rf build/c-runtime build/libkgen.a && mkdir -p build/c-runtime
@@ -155,4 +187,4 @@ gpu: setup ## on a machine with an NVIDIA GPU: verify and bench everything on it
 	$(BIN)/python -m scripts.gpu
 
 clean:
-	rm -rf $(VENV) $(BENCH) .venv-triton .drivers bench-cpu-*.json bench-models-*.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) .venv-lock .venv-triton .drivers bench-cpu-*.json bench-models-*.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis

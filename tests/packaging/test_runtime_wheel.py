@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import venv
@@ -40,6 +41,31 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(command, check=True, cwd=ROOT / "runtime", capture_output=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+def test_its_tag_is_that_of_its_machine_code(wheel: Path, tmp_path: Path) -> None:
+    """ELF files for the architectures of the tag, which need no library; none in `any`."""
+    architectures = {62: "x86_64", 183: "aarch64"}  # e_machine of the ELF header
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    environment = os.environ | {"KGEN_WHEEL": "any"}
+    subprocess.run(command, check=True, cwd=ROOT / "runtime", capture_output=True, env=environment)
+    (plain,) = tmp_path.glob("*.whl")
+    for path, pure in ((wheel, "false"), (plain, "true")):
+        found = set()
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if (data := archive.read(name)).startswith(b"\x7fELF"):
+                    found.add(architectures[int.from_bytes(data[18:20], "little")])
+            (listed,) = (name for name in archive.namelist() if name.endswith("/WHEEL"))
+            fields = Parser().parsestr(archive.read(listed).decode())
+        platforms = {tag.split("-")[2] for tag in fields.get_all("Tag", [])}
+        assert fields["Root-Is-Purelib"] == pure
+        if pure == "true":
+            assert platforms == {"any"} and not found
+        else:
+            assert {platform.split("_", 3)[3] for platform in platforms} == found
+            assert found == set(architectures.values())
+            assert all(platform.startswith(("manylinux_", "musllinux_")) for platform in platforms)
 
 
 def test_it_is_small_and_asks_for_numpy_alone(wheel: Path) -> None:
