@@ -51,9 +51,11 @@ from kgen_runtime.values import frozen
 
 #: A vocabulary is 150,000 columns and more.
 MAX_ROWS_OR_COLUMNS = 1 << 20
-#: Sums of so many products of small integers are exact in f32, which verification relies on.
-MAX_K = 65536
-MAX_BATCH = 65535
+#: Sums of so many products of whole numbers up to 4 are exact in f32, which verification relies on.
+MAX_K = 1 << 20
+#: Sums of so many products of 8-bit integers, one of them unsigned, fit in s32.
+MAX_K_OF_BYTES = 1 << 16
+MAX_BATCH = 1 << 20
 MAX_BATCH_DIMS = 4
 
 
@@ -111,7 +113,8 @@ class Matmul(Spec):
             object.__setattr__(self, "out_dtype", OUTPUTS[self.dtype][0])
         self._check_int("m", 1, MAX_ROWS_OR_COLUMNS)
         self._check_int("n", 1, MAX_ROWS_OR_COLUMNS)
-        self._check_int("k", 1, MAX_K)
+        sums_bytes = self.dtype is DType.S8 or self.b_dtype in (BType.S8, BType.S4)
+        self._check_int("k", 1, MAX_K_OF_BYTES if sums_bytes else MAX_K)
         self._check_batch()
         for name in ("alpha", "beta"):
             value = finite(name, getattr(self, name), self.finishes_in)

@@ -247,6 +247,10 @@ class Family(ABC):
     backend: ClassVar[str]
     #: Whether its products take a constant operand prepacked; if not, as it is stored.
     packs_ahead: ClassVar[bool] = False
+    #: Largest K of a product, and the most products of a batch, which are workgroups along z of a
+    #: grid; None where the spec's own limits are enough.
+    most_k: ClassVar[int | None] = 1 << 16
+    most_batch: ClassVar[int | None] = (1 << 16) - 1
     #: All named targets, in the order that `kgen targets` lists them.
     targets: ClassVar[tuple[Target, ...]]
     operations: ClassVar[tuple[Operation[Any], ...]]
@@ -281,6 +285,16 @@ class Family(ABC):
                 f"math={spec.math} is not one that {target.name} has; it has {', '.join(maths)}"
                 f"{_with_it(others)}"
             )
+        if isinstance(spec, Matmul):
+            for name, size, most in (
+                ("k", spec.k, self.most_k),
+                ("batch", spec.batch, self.most_batch),
+            ):
+                if most is not None and size > most:
+                    raise TargetError(
+                        f"{name}={size} is beyond {target.name}, which takes {name} up to {most}; "
+                        "split the product, or build it for a CPU"
+                    )
         narrow = self.narrow(target)
         if isinstance(spec, Matmul) and spec.b_dtype not in (None, *narrow):
             raise TargetError(

@@ -71,7 +71,7 @@ OUTPUT_POISON = {
     DType.S64: 0xA5A5_A5A5_A5A5_A5A5,
 }
 
-#: Whole numbers up to 4: K = 65536 of their products still sum to less than 2**24.
+#: Whole numbers up to 4: K = 2**20 of their products sum to no more than 2**24.
 WHOLE_LIMIT = 4
 #: Inputs x of the whole-number data: logits far enough apart for small exponentials.
 LOGIT_LIMIT = 20

@@ -69,6 +69,8 @@ class CpuFamily(Family):
     extension: ClassVar[str] = "ll"
     backend: ClassVar[str] = "cpu"
     packs_ahead: ClassVar[bool] = True
+    most_k: ClassVar[int | None] = None
+    most_batch: ClassVar[int | None] = None
     targets = TARGETS
     operations = (
         Operation(spec=Matmul, dtypes=(*FLOATS, DType.F64, DType.S8), choose=choose),

@@ -1,0 +1,52 @@
+"""Products whose K or batch is larger than a GPU's grid or its indices take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen import targets
+from kgen.errors import SpecError, TargetError
+from kgen.pipeline import schedule_for
+from kgen.spec import DType, Matmul
+from tests.device.cpu.cpu_support import addresses, check, here, load
+
+K, BATCH = 102400, 70000
+CASES: list[dict[str, Any]] = [
+    {"m": 1, "n": 10, "k": K},
+    {"m": 5, "n": 33, "k": K, "layout": "nt"},
+    {"m": 2, "n": 16, "k": K, "dtype": "f16", "constant": ("b",)},
+    {"m": 2, "n": 3, "k": 4, "batch": BATCH},
+    {"m": 1, "n": 8, "k": 8, "batch_dims": (BATCH, 2)},
+]
+
+
+@pytest.mark.parametrize("fields", CASES, ids=str)
+def test_large_extents(fields: dict[str, Any]) -> None:
+    check(Matmul(**{"dtype": "f32", **fields}), here("x86-64-v3"))
+
+
+def test_sums_of_a_long_k() -> None:
+    """Small whole numbers, whose sum numpy has exactly."""
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((3, K), (K, 7)))
+    out = np.zeros((3, 7), np.float32)
+    spec = Matmul(m=3, n=7, k=K, dtype=DType.F32)
+    load(spec, here("x86-64-v3")).run(addresses({"a": a, "b": b, "out": out}))
+    np.testing.assert_array_equal(out, (a.astype(np.int64) @ b.astype(np.int64)))
+
+
+@pytest.mark.parametrize("name", ["sm_80", "gfx942", "vulkan1.3"])
+def test_gpus_say_their_limits(name: str) -> None:
+    target = targets.find(name)
+    for size, fields in (("k=102400", {"k": K}), ("batch=70000", {"k": 4, "batch": BATCH})):
+        spec = Matmul(m=2, n=2, dtype=DType.F16, **fields)
+        with pytest.raises(TargetError, match=f"{size} is beyond {name}, which takes"):
+            schedule_for(spec, target, {})
+
+
+def test_sums_of_bytes_stay_in_s32() -> None:
+    with pytest.raises(SpecError, match=r"k=102400"):
+        Matmul(m=2, n=2, k=K, dtype=DType.S8)
