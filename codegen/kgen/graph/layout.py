@@ -45,6 +45,18 @@ class Layout:
         wanted = packed(tuple(n for n, _ in walked))
         return self.offset == 0 and tuple(s for _, s in walked) == wanted
 
+    @property
+    def coalesced(self) -> Layout:
+        """The same elements in order, with as few axes as walk them."""
+        walked: list[tuple[int, int]] = []
+        for n, stride in zip(self.shape, self.strides, strict=True):
+            if n > 1 and walked and walked[-1][1] == stride * n:
+                walked[-1] = (walked[-1][0] * n, stride)
+            elif n > 1:
+                walked.append((n, stride))
+        shape, strides = zip(*walked, strict=True) if walked else ((), ())
+        return Layout(shape=shape, strides=strides, offset=self.offset)
+
     def permuted(self, axes: Sequence[int]) -> Layout:
         return dataclasses.replace(
             self,
@@ -153,6 +165,13 @@ class Seen:
 
     shape: Shape
     formula: Expression
+
+
+def is_seen(layout: Layout, size: int) -> bool:
+    """Whether a formula can see a layout, by itself; one of many axes without those that are
+    walked as one."""
+    shown = layout.coalesced if len(layout.shape) > MAX_RANK else layout
+    return seen(shown, size, "x") is not None
 
 
 def seen(layout: Layout, size: int, name: str) -> Seen | None:

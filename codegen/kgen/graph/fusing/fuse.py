@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from kgen.errors import GraphError
+from kgen.graph.fusing.domains import coalesced
 from kgen.graph.fusing.epilogues import Epilogues
 from kgen.graph.fusing.formulas import (
     Fused,
@@ -31,10 +32,13 @@ from kgen.graph.fusing.limits import CHEAP, MOST_OPERANDS, characters, is_too_lo
 from kgen.graph.fusing.paths import origin, reachable, shape_behind, simplified, uses_of
 from kgen.graph.fusing.products import matrix
 from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
-from kgen.graph.layout import Layout, ViewStep, replayed, seen
+from kgen.graph.layout import Layout, ViewStep, is_seen, replayed, seen
+from kgen.graph.lowering.calls import nodes_shown
 from kgen.graph.reading.model import Shape
 from kgen.ops import reduces
 from kgen.ops.expression import Expression, inputs, steps, substituted, variable, view
+from kgen.ops.views import has_views
+from kgen.spec.shapes import MAX_RANK, by_x
 from kgen_runtime.dtypes import DType, computed_in
 
 
@@ -100,7 +104,7 @@ class _Fusion:
     def leaf(self, root: str, views: Iterable[ViewStep]) -> Leaf | None:
         """A root seen through views; None if kernels cannot read it so."""
         layout = replayed(self.layout_of(root), tuple(views))
-        if layout is None or seen(layout, math.prod(self.values[root].shape), "x") is None:
+        if layout is None or not is_seen(layout, math.prod(self.values[root].shape)):
             return None
         return Leaf(root=root, layout=layout)
 
@@ -181,7 +185,7 @@ class _Fusion:
             return self.formula(value)
         inlined = frozenset().union(*(lazy.inlined for lazy in taken.values()))
         found = Lazy(value=value, expression=expression, domain=domain, axes=axes, inlined=inlined)
-        unfit = self.unfit(found, taken)
+        unfit = self.unfit(found, taken) or self.apart(found, taken)
         if unfit:
             self.roots.update(unfit)
             return self.formula(value)
@@ -246,9 +250,13 @@ class _Fusion:
             return dataclasses.replace(found, domain=lazy.domain, axes=lazy.axes)
 
     def unreadable(self, root: str) -> GraphError:
+        value = self.values[root]
+        remedy = "report this model"
+        if value.rank > MAX_RANK:
+            remedy = f"split a Transpose of more than {MAX_RANK} axes that do not merge in two"
         return GraphError(
-            f"{self.graph.names.get(root, root)} of shape {self.values[root].shape} is looked at "
-            "in a way that no kernel can; report this model"
+            f"{self.graph.names.get(root, root)} of shape {by_x(value.shape)} is looked at "
+            f"in a way that no kernel can; {remedy}{nodes_shown(value.nodes)}"
         )
 
     def is_inlined(self, name: str, into: Value) -> bool:
@@ -274,7 +282,7 @@ class _Fusion:
             leaf = self.leaves[name]
             layout = replayed(leaf.layout.expanded(lazy.value.shape), views)
             size = math.prod(self.values[leaf.root].shape)
-            if layout is None or seen(layout, size, "x") is None:
+            if layout is None or not is_seen(layout, size):
                 return None
             found[name] = self.named(Leaf(root=leaf.root, layout=layout))
         return substituted(lazy.expression, found)
@@ -318,6 +326,24 @@ class _Fusion:
                 (t for t in taken.values() if t.inlined), key=lambda t: characters(t.expression)
             )
             found.add(widest.value.id)
+        return found
+
+    def apart(self, lazy: Lazy, taken: Mapping[str, Lazy]) -> set[str]:
+        """Parts of a formula that have to be roots, because its leaves together need more axes than
+        a kernel has. Raises GraphError if there are no such parts."""
+        if len(lazy.domain) <= MAX_RANK or has_views(lazy.expression):
+            return set()
+        leaves = {name: self.leaves[name] for name in inputs(lazy.expression)}
+        shape, layouts, _ = coalesced(lazy.domain, leaves, lazy.axes)
+        sizes = {name: math.prod(self.values[leaf.root].shape) for name, leaf in leaves.items()}
+        if len(shape) <= MAX_RANK and all(is_seen(layouts[n], sizes[n]) for n in leaves):
+            return set()
+        if not (found := {part.value.id for part in taken.values() if part.inlined}):
+            raise GraphError(
+                f"a formula of shape {by_x(lazy.domain)} walks {len(shape)} axes that do not "
+                f"merge, and a kernel walks {MAX_RANK}; reshape its operands so that neighbouring "
+                f"axes are one{nodes_shown(lazy.value.nodes)}"
+            )
         return found
 
     def is_computed_alike(self, part: Lazy, whole: DType) -> bool:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from kgen.errors import SpecError
+from kgen.errors import GraphError, SpecError
+from kgen.graph.fusing.domains import are_near, coalesced, own_sizes
 from kgen.graph.fusing.formulas import Fused, Lazy, Leaf
 from kgen.graph.fusing.products import Batch, extent_of, matrix, product_extents
 from kgen.graph.fusing.truths import typed
 from kgen.graph.ir import Product, Source, Value
 from kgen.graph.layout import Layout, seen
 from kgen.graph.lowering.calls import Binding, Buffer, Call, Lowered, nodes_shown
-from kgen.graph.lowering.domains import are_near, coalesced, own_sizes
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.norms import normalized
 from kgen.graph.rewrites.recognise import recognised
@@ -35,6 +35,7 @@ from kgen.ops.views import has_views
 from kgen.spec import Elementwise, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
 from kgen.spec.inference import is_scatter
+from kgen.spec.shapes import MAX_RANK
 from kgen_runtime.dtypes import DType
 
 
@@ -59,7 +60,18 @@ class _Lowering:
         #: Copies of leaves as some kernel needs them: packed, or of another type.
         self.copies: dict[tuple[Leaf, Shape, DType], str] = {}
 
+    def check_ranks(self) -> None:
+        """Raises GraphError for an input or output of more dimensions than a program's have."""
+        given = {self.name_of(name): name for name in self.graph.inputs} | self.graph.outputs
+        for name, value in given.items():
+            if self.values[value].rank > MAX_RANK:
+                raise GraphError(
+                    f"{name} has {self.values[value].rank} dimensions, and inputs and outputs of a "
+                    f"program have at most {MAX_RANK}; let the model reshape it from or to fewer"
+                )
+
     def all(self) -> Lowered:
+        self.check_ranks()
         for name in self.fused.memory:
             if isinstance(source := self.values[name].operation, Source):
                 self.buffer(name)
