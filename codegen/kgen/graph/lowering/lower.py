@@ -62,7 +62,8 @@ class _Lowering:
 
     def check_ranks(self) -> None:
         """Raises GraphError for an input or output of more dimensions than a program's have."""
-        given = {self.name_of(name): name for name in self.graph.inputs} | self.graph.outputs
+        given = {self.name_of(name): name for name in self.graph.inputs}
+        given.update(self.graph.outputs)
         for name, value in given.items():
             if self.values[value].rank > MAX_RANK:
                 raise GraphError(

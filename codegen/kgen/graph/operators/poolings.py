@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -10,6 +11,7 @@ import numpy as np
 from kgen.graph.ir import Builder, Value
 from kgen.graph.operators.registry import Lower, Operator, one
 from kgen.graph.operators.windows import (
+    Window,
     Windows,
     padded,
     places_of,
@@ -21,7 +23,7 @@ from kgen_runtime.dtypes import DType
 
 #: Places of a window that one formula sees; of more it sees them axis by axis.
 MOST_PLACES = 16
-#: Places along one axis.
+#: Places along one axis that one formula sees; of more it sees parts first.
 MOST_ALONG = 64
 
 
@@ -29,11 +31,47 @@ def pooled(b: Builder, x: Value, windows: Windows, join: str, around: float) -> 
     """The places of windows along the last axes of a value, joined by a function; `around` is what
     lies around it."""
     axes = range(x.rank - len(windows), x.rank)
-    if math.prod(w.size for w in windows) <= MOST_PLACES or len(windows) == 1:
+    if math.prod(w.size for w in windows) <= MOST_PLACES:
         return _joined(b, x, axes, windows, join, around)
     for axis, window in zip(axes, windows, strict=True):
-        x = _joined(b, x, (axis,), (window,), join, around)
+        x = _along(b, x, axis, window, join, around)
     return x
+
+
+def _along(b: Builder, x: Value, axis: int, window: Window, join: str, around: float) -> Value:
+    """The places of a window along one axis, joined. Those of a long window in two stages: parts of
+    neighbouring places, then these parts and the places that are left over."""
+    if window.size <= MOST_ALONG:
+        return _joined(b, x, (axis,), (window,), join, around)
+    part = min(range(2, MOST_ALONG + 1), key=lambda p: p + sum(divmod(window.size, p)))
+    parts, left = divmod(window.size, part)
+    reach = part * window.apart
+    step = math.gcd(window.step, reach)
+    first = dataclasses.replace(
+        window,
+        size=part,
+        step=step,
+        count=((window.count - 1) * window.step + (parts - 1) * reach) // step + 1,
+    )
+    joined = _joined(b, x, (axis,), (first,), join, around)
+    second = Window(
+        length=first.count,
+        size=parts,
+        step=window.step // step,
+        apart=reach // step,
+        count=window.count,
+        pads=(0, 0),
+    )
+    found = _along(b, joined, axis, second, join, around)
+    start = parts * reach - window.before
+    if not left or start >= window.length:
+        return found
+    rest = dataclasses.replace(window, size=left, pads=(max(-start, 0), 0))
+    if start > 0:
+        x = b.slice(x, axis, start, window.length - start)
+        rest = dataclasses.replace(rest, length=window.length - start)
+    last = _along(b, x, axis, rest, join, around)
+    return b.formula(b.call(join, found, last), found.shape, x.dtype)
 
 
 def _joined(
@@ -55,15 +93,9 @@ def taken(b: Builder, node: Node, x: Value) -> Windows:
     """A node's windows. Raises GraphError for those that are not taken."""
     if x.dtype.is_integer:
         raise b.refusal(f"pools {x.dtype}; kgen pools floats")
-    windows = windows_of(
+    return windows_of(
         b, node, tuple(node.attribute("kernel_shape", ())), x.shape[2:], b.result.shape[2:]
     )
-    long = max(window.size for window in windows)
-    if long > MOST_ALONG and not is_whole(windows):
-        raise b.refusal(
-            f"has windows of {long} elements along an axis; {MOST_ALONG} is the limit, or all of it"
-        )
-    return windows
 
 
 def is_whole(windows: Windows) -> bool:
