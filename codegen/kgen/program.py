@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kgen.errors import BundleError
+from kgen_runtime.schema.ancestors import Ancestors
 from kgen_runtime.schema.program import Program, Weight, weight_file
 from kgen_runtime.schema.program_check import check_programs, uses
 
@@ -77,14 +78,14 @@ def _ordered(program: Program, kernels: Mapping[str, KernelEntry]) -> Program:
     """The program with each step's `after` filled in: the steps whose accesses conflict with its
     own, less those that another of them waits for. `kernels` are a bundle's, by name."""
     steps = []
-    earlier: list[int] = []  # bit i: runs after step i
+    earlier: list[Ancestors] = []
     for step, found in zip(program.steps, uses(program, kernels), strict=True):
         after: list[int] = []
-        before = 0
+        before = Ancestors()
         for other in sorted({o.step for _, _, others in found for o in others}, reverse=True):
-            if not before >> other & 1:
+            if other not in before:
                 after.append(other)
-                before |= earlier[other] | 1 << other
+                before.add(other, earlier[other])
         earlier.append(before)
         steps.append(dataclasses.replace(step, after=tuple(sorted(after))))
     return dataclasses.replace(program, steps=tuple(steps))

@@ -119,12 +119,16 @@ class Archive:
             raise NotAZip
         return np.frombuffer(self._map, np.uint8, entry.size, entry.start)
 
-    def no_manifest(self) -> BundleError:
-        return BundleError(self._no_bundle(""))
-
     def _no_bundle(self, why: str) -> str:
-        what = f"not a kgen bundle, or not all of one{why}"
-        return f"{self.name}: {what}; make one with kgen build -o"
+        return f"{self.name}: {_no_bundle(why)}"
+
+
+def _no_bundle(why: str = "") -> str:
+    return f"not a kgen bundle, or not all of one{why}; make one with kgen build -o"
+
+
+#: Message for an archive without a manifest.
+NO_BUNDLE = _no_bundle()
 
 
 def _opened(source: Any) -> tuple[str, IO[bytes]]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kgen_runtime.archive import DAMAGE, Archive, Source, map_file, open_plain
+from kgen_runtime.archive import DAMAGE, NO_BUNDLE, Archive, Source, map_file, open_plain
 from kgen_runtime.digests import Digests
 from kgen_runtime.errors import BundleError, IntegrityError, OutOfMemory
 from kgen_runtime.manifest import ArtifactEntry, KernelEntry, Manifest, StoredTensor
 from kgen_runtime.schema.json_text import parse
+from kgen_runtime.schema.limits import check_bytes, check_text
 from kgen_runtime.schema.manifest_json import from_json
 from kgen_runtime.schema.program import Weight
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     Stored = ArtifactEntry | StoredTensor | Weight
 
 MANIFEST = "manifest.json"
-#: Bytes of JSON: some twenty thousand kernels. What it becomes in memory is many times larger.
-MAX_MANIFEST = 64 * 2**20
 
 
 class BundleFile:
@@ -48,18 +47,21 @@ class BundleFile:
 
     def _manifest(self) -> Manifest:
         try:
-            too_large = self._archive.size(MANIFEST) > MAX_MANIFEST
-            text = b"" if too_large else self._archive.read(MANIFEST)
-        except OSError as error:
-            raise BundleError(f"{self.name}: cannot read: {error.strerror or error}") from None
-        except DAMAGE:
-            raise self._archive.no_manifest() from None
-        if too_large:
-            raise BundleError(f"{self.name}: {MANIFEST} has more than {MAX_MANIFEST} bytes")
-        try:
-            return from_json(parse(text))
+            return from_json(self._parsed())
         except BundleError as error:
             raise type(error)(f"{self.name}: {error}") from None
+
+    def _parsed(self) -> Any:
+        """The manifest's JSON, counted before it is parsed."""
+        try:
+            check_bytes(self._archive.size(MANIFEST))
+            text = self._archive.read(MANIFEST)
+        except OSError as error:
+            raise BundleError(f"cannot read: {error.strerror or error}") from None
+        except DAMAGE:
+            raise BundleError(NO_BUNDLE) from None
+        check_text(text)
+        return parse(text)
 
     def __enter__(self) -> BundleFile:
         return self

@@ -281,7 +281,7 @@ class KernelEntry:
     @property
     def arguments(self) -> tuple[TensorParam, ...]:
         """The inputs that a call is given."""
-        stored = [constant.parameter for constant in self.constants]
+        stored = {constant.parameter for constant in self.constants}
         return tuple(p for p in self.inputs if p.name not in stored)
 
     @property

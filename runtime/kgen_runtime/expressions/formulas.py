@@ -13,12 +13,19 @@ from kgen_runtime.expressions.definitions import REDUCTIONS
 NUMBERS = {"inf": math.inf, "nan": math.nan}
 #: An element's place in a row-wise expression: along the reduced axes, and along the one before.
 COORDINATES = ("column", "row")
+#: Bound of a constant, whose float is then finite.
+MOST_NUMBER = 10**308
+#: Characters of a text whose formulas are cached among many; a character takes 200 bytes.
+SHORT = 400
 Formulas = Mapping[str, ast.expr]
 
 
-@lru_cache(maxsize=256)
 def formulas_in(text: str) -> Formulas:
     """The outputs' expressions by name; one without a name is `out`. ValueError for other text."""
+    return _of_short(text) if len(text) <= SHORT else _of_long(text)
+
+
+def _formulas_in(text: str) -> Formulas:
     found: dict[str, ast.expr] = {}
     for statement in ast.parse(text).body:
         match statement:
@@ -29,6 +36,11 @@ def formulas_in(text: str) -> Formulas:
             case _:
                 raise ValueError(f"no formula: {ast.unparse(statement):.60}")
     return found
+
+
+#: Caches of 20 MB each at most, whatever texts a bundle has.
+_of_short = lru_cache(maxsize=256)(_formulas_in)
+_of_long = lru_cache(maxsize=8)(_formulas_in)
 
 
 def input_names(formulas: Formulas) -> list[str]:
@@ -78,8 +90,8 @@ def number(at: ast.expr) -> float:
     match at:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -number(operand)
-        case ast.Name(id=name):
+        case ast.Name(id=name) if name in NUMBERS:
             return NUMBERS[name]
-        case ast.Constant(value=int() | float() as value):
+        case ast.Constant(value=int() | float() as value) if abs(value) < MOST_NUMBER:
             return float(value)
-    raise ValueError(f"no expression in calls: {ast.unparse(at)}")
+    raise ValueError(f"no number, and no expression in calls: {ast.unparse(at):.60}")

@@ -14,21 +14,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from kgen_runtime.expressions.calls import VIEWS
 from kgen_runtime.expressions.formulas import Formulas, input_names, number
 
-#: How many tensors each takes; the numbers stand behind them. 0: all but the last argument.
-TENSORS = {
-    "permute": 1,
-    "transpose": 1,
-    "expand": 1,
-    "slice": 1,
-    "pad": 1,
-    "concat": 0,
-    "gather": 2,
-    "scatter": 3,
-}
+#: Tensors that each view takes; the numbers stand behind them. 0: all but the last argument.
+TENSORS = {name: signature.most or 0 for name, signature in VIEWS.items()}
 #: Those whose second tensor says places along an axis of the first.
 INDEXED = frozenset({"gather", "scatter"})
+
+#: Bounds of the shape of a part of an expression: of its axes, and of the elements along one.
+MOST_AXES, MOST_ELEMENTS = 16, 2**63 - 1
 
 Shape = tuple[int, ...]
 Index = tuple[int, ...]
@@ -100,7 +95,15 @@ def domain(formulas: Formulas, inputs: Mapping[str, Shape]) -> Shape:
 
 
 def shape_of(at: ast.expr, inputs: Mapping[str, Shape]) -> Shape:
-    """The shape of a part of an expression. Raises ValueError where there is none."""
+    """The shape of a part of an expression. Raises ValueError where there is none, or one that
+    exceeds MOST_AXES or MOST_ELEMENTS: repeated gathers and joins double both."""
+    found = _shape_of(at, inputs)
+    if len(found) > MOST_AXES or max(found, default=0) > MOST_ELEMENTS:
+        raise ValueError(f"a part has {len(found)} axes; {MOST_AXES} is the limit, of 2^63 each")
+    return found
+
+
+def _shape_of(at: ast.expr, inputs: Mapping[str, Shape]) -> Shape:
     if isinstance(at, ast.Name) and at.id in inputs:
         return inputs[at.id]
     if not isinstance(at, ast.Call):

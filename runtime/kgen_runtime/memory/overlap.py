@@ -9,8 +9,8 @@ import numpy as np
 from kgen_runtime.array import lent_array
 from kgen_runtime.manifest import TensorParam
 
-#: Steps that numpy may spend on one question; then the answer is yes.
-WORK = 100_000
+#: Steps that numpy may spend on one question; then the answer is yes. A bundle may ask many.
+WORK = 1_000
 #: Added to offsets: an array has no address 0.
 BASE = 1 << 12
 

@@ -19,13 +19,14 @@ from typing import Any, Literal, NoReturn
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import BundleError
 from kgen_runtime.schema.json_text import is_plain
+from kgen_runtime.schema.limits import COUNTED, LIMITS
 from kgen_runtime.values import fields_of, is_frozen
 
 Reader = Callable[[Any], Any]
 
 #: Whole numbers are those of 64 bits.
 MAX_INT = 2**63
-MAX_NESTING, MAX_SHOWN = 32, 60
+MAX_NESTING, MAX_SHOWN = LIMITS["nesting"].most, 60
 _DTYPES = {dtype.value: dtype for dtype in DType}
 
 
@@ -77,9 +78,9 @@ def _reader(hint: Any) -> Reader:
 
 
 def _object(cls: type) -> Reader:
-    """Of a dataclass."""
+    """Reader of a dataclass."""
     fields = fields_of(cls)
-    readers = {name: _reader(_hint(cls.__module__, str(f.type))) for name, f in fields.items()}
+    readers = {name: _field(cls, name, str(f.type)) for name, f in fields.items()}
     absent = dataclasses.MISSING
     required = [
         name for name, f in fields.items() if f.default is absent and f.default_factory is absent
@@ -88,20 +89,41 @@ def _object(cls: type) -> Reader:
     def read(data: Any) -> Any:
         if type(data) is not dict:
             raise _Misfit(f"expected an object, got {shown(data)}")
+        values: dict[str, Any] = {}
         try:
-            return cls(**{name: readers[name](value) for name, value in data.items()})
-        except (_Misfit, KeyError, TypeError):
+            for name, value in data.items():
+                values[name] = readers[name](value)
+            return cls(**values)
+        except _Misfit as error:
+            raise error.within(f".{name}") from None
+        except (KeyError, TypeError):
             raise misfit(data) from None
 
     def misfit(data: dict[Any, Any]) -> _Misfit:
         if unknown := sorted(data.keys() - readers.keys()):
             return _Misfit(f"unknown field {shown(unknown[0])}")
-        if missing := [repr(name) for name in required if name not in data]:
-            fields = "field" if len(missing) == 1 else "fields"
-            return _Misfit(f"{fields} {', '.join(missing)} missing; build the bundle again")
-        return _first_misfit({f".{name}": (readers[name], data[name]) for name in data})
+        missing = [repr(name) for name in required if name not in data]
+        fields = "field" if len(missing) == 1 else "fields"
+        return _Misfit(f"{fields} {', '.join(missing)} missing; build the bundle again")
 
     return read
+
+
+def _field(cls: type, name: str, hint: str) -> Reader:
+    """Reader of a field, which counts the entries before it reads one of them."""
+    read = _reader(_hint(cls.__module__, hint))
+    limit = COUNTED.get(f"{cls.__name__}.{name}")
+    if limit is None:
+        return read
+
+    most = LIMITS[limit].most
+
+    def counted(data: Any) -> Any:
+        if (type(data) is list or type(data) is dict) and len(data) > most:
+            raise _Misfit(f"{len(data)} entries; the limit is {most} ({limit})")
+        return read(data)
+
+    return counted
 
 
 @cache
@@ -117,11 +139,13 @@ def _several(element: Reader) -> Reader:
     def read(data: Any) -> tuple[Any, ...]:
         if type(data) is not list:
             raise _Misfit(f"expected a list, got {shown(data)}")
+        values: list[Any] = []
         try:
-            return tuple(map(element, data))
-        except _Misfit:
-            places = {f"[{i}]": (element, value) for i, value in enumerate(data)}
-            raise _first_misfit(places) from None
+            for value in data:
+                values.append(element(value))
+        except _Misfit as error:
+            raise error.within(f"[{len(values)}]") from None
+        return tuple(values)
 
     return read
 
@@ -135,16 +159,6 @@ def _each(elements: list[Reader]) -> Reader:
         return tuple([element(value) for element, value in zip(elements, data, strict=True)])
 
     return read
-
-
-def _first_misfit(places: Mapping[str, tuple[Reader, Any]]) -> _Misfit:
-    """That of the first of these parts that has one, as their reader has found."""
-    for place, (read, value) in places.items():
-        try:
-            read(value)
-        except _Misfit as error:
-            return error.within(place)
-    raise AssertionError("no part is amiss")
 
 
 def _literal(values: tuple[Any, ...]) -> Reader:

@@ -42,6 +42,8 @@ def in_place(
     }
     if spec["op"] == "matmul":
         return frozenset(alike - {"a", "b"})
+    if spec["op"] not in ("elementwise", "rowwise"):
+        return frozenset()
     if spec["op"] == "rowwise":
         rank, axes = len(out.shape), spec["axes"]
         if sorted(axes) != [*range(rank - len(axes), rank)]:

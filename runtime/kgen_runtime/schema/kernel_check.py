@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -17,15 +18,18 @@ from kgen_runtime.errors import BundleError
 from kgen_runtime.launch_limits import ANYTHING, CPU, refusal
 from kgen_runtime.manifest import KernelEntry, Launch, Packing, TensorMap, TensorParam, Tile
 from kgen_runtime.memory.strides import extent, packed_strides
+from kgen_runtime.schema.limits import LIMITS
 from kgen_runtime.schema.spec_tensors import tensors
 
 Shape = tuple[int, ...]
 
 #: Bytes of a tensor or a workspace, and of a step in one: what numpy and drivers count in.
-MAX_BYTES = 2**63 - 1
-MAX_RANK = 8
+MAX_BYTES = LIMITS["tensor_bytes"].most
+MAX_RANK = LIMITS["rank"].most
 #: Dimensions of a tensor map (cuTensorMapEncodeTiled).
 MAX_MAP_RANK, MAX_BOX = 5, 256
+#: Characters of a list of names in a message.
+MAX_LISTED = 200
 #: Rows that `packing` moves at a time, of which every depth is a divisor.
 MAX_DEPTH = 64
 DEPTHS = (1, 2, 4, 8, 16, 32, MAX_DEPTH)
@@ -64,8 +68,7 @@ def _all_names(kernel: KernelEntry) -> list[str]:
 
 
 def _names(kernel: KernelEntry) -> None:
-    names = _all_names(kernel)
-    twice = [name for name in names if names.count(name) > 1]
+    twice = [name for name, count in Counter(_all_names(kernel)).items() if count > 1]
     _refuse(twice, f"{twice[:1]} is the name of two things")
     named = kernel.key and kernel.op.isidentifier() and not kernel.op.startswith("_")
     _refuse(not named, f"op={kernel.op!r} or key={kernel.key!r} is no name")
@@ -91,7 +94,7 @@ def _parameters(kernel: KernelEntry) -> None:
     if wanted is None or wanted == given:
         return
     names = [p.name for p in wanted]
-    _refuse(names != [p.name for p in given], f"its spec asks for the tensors {', '.join(names)}")
+    _refuse(names != [p.name for p in given], f"its spec asks for the tensors {listed(names)}")
     for one, other in zip(wanted, given, strict=True):
         _refuse(one != other, f"its spec asks for {_described(one)}, not {_described(other)}")
 
@@ -178,60 +181,78 @@ def _tensor_map(map_: TensorMap, nbytes: int) -> None:
 
 
 def _constants(kernel: KernelEntry) -> None:
-    names = [constant.parameter for constant in kernel.constants]
+    sizes = {p.name: p.nbytes for p in kernel.inputs}
     for constant in kernel.constants:
-        sizes = [p.nbytes for p in kernel.inputs if p.name == constant.parameter]
-        once = names.count(constant.parameter) == 1
-        if sizes != [constant.nbytes] or not once:
+        # A parameter that was taken out has its bytes already.
+        if sizes.pop(constant.parameter, None) != constant.nbytes:
             raise BundleError(f"{constant.file} is not its {constant.parameter}")
+
+
+class _Named:
+    """A kernel's tensors, workspaces and tensor maps by name, made once for all of its launches."""
+
+    def __init__(self, kernel: KernelEntry) -> None:
+        self.sizes = kernel.sizes
+        #: Places of the parameters in the order of the code; a map has that of its tensor.
+        self.places = {p.name: i for i, p in enumerate(kernel.parameters)}
+        maps = {map_.name: map_.tensor for map_ in kernel.tensor_maps}
+        self.places |= {name: self.places[of] for name, of in maps.items() if of in self.places}
+        self.all = {*self.sizes, *maps}
+        self.written = {*(p.name for p in kernel.outputs), *(w.name for w in kernel.workspaces)}
+        self.largest = max(math.prod(p.shape) for p in kernel.outputs)
 
 
 def _launches(kernel: KernelEntry) -> None:
     _refuse(not kernel.launches, "it launches nothing")
+    named = _Named(kernel)
     for launch in kernel.launches:
-        _arguments(kernel, launch)
-        _extents(kernel, launch)
+        _arguments(named, launch)
+        _extents(kernel, named, launch)
         if launch.tile is not None:
-            _tile(kernel, launch, launch.tile)
+            _tile(named, launch, launch.tile)
     used = {name for launch in kernel.launches for name in launch.arguments}
     used |= {map_.tensor for map_ in kernel.tensor_maps}
     unused = [name for name in _all_names(kernel) if name not in used]
-    _refuse(unused, f"no launch takes {', '.join(unused)}")
+    _refuse(unused, f"no launch takes {listed(unused)}")
 
 
-def _arguments(kernel: KernelEntry, launch: Launch) -> None:
+def listed(names: Iterable[str]) -> str:
+    """Names for a message, which has 500 characters at most."""
+    text = ", ".join(names)
+    return text if len(text) <= MAX_LISTED else f"{text[:MAX_LISTED]}..."
+
+
+def _arguments(named: _Named, launch: Launch) -> None:
     """Each once, and parameters (or maps of them) in their order, which is that of the code."""
-    views = {map_.name: map_.tensor for map_ in kernel.tensor_maps}
-    parameters = [p.name for p in kernel.parameters]
-    unknown = set(launch.arguments) - set(_all_names(kernel))
+    given = launch.arguments
+    unknown = set(given) - named.all
     _refuse(unknown, f"no argument is called {', '.join(sorted(unknown)[:1])}")
-    twice = len(set(launch.arguments)) != len(launch.arguments)
-    _refuse(twice, f"a launch takes {', '.join(launch.arguments)}, one of them twice")
-    tensors = [views.get(name, name) for name in launch.arguments]
-    places = [parameters.index(name) for name in tensors if name in parameters]
-    _refuse(places != sorted(places), f"its arguments are {', '.join(tensors)}, out of their order")
+    twice = len(set(given)) != len(given)
+    _refuse(twice, f"a launch takes {listed(given)}, one of them twice")
+    places = [named.places[name] for name in given if name in named.places]
+    _refuse(places != sorted(places), f"its arguments are {listed(given)}, out of their order")
 
 
-def _extents(kernel: KernelEntry, launch: Launch) -> None:
+def _extents(kernel: KernelEntry, named: _Named, launch: Launch) -> None:
     """That there is something to run. What the devices of a GPU's target allow is asked when one is
     chosen, so that a kernel beyond it is left out and the others run."""
     is_cpu = kernel.target.family == "cpu"
     beyond = refusal(launch, CPU if is_cpu else ANYTHING)
     _refuse(beyond, str(beyond))
     if is_cpu:
-        written = {*(p.name for p in kernel.outputs), *(w.name for w in kernel.workspaces)}
-        most = sum(kernel.sizes[name] for name in launch.arguments if name in written)
+        most = sum(named.sizes[name] for name in launch.arguments if name in named.written)
         tasks = launch.grid[0]
         _refuse(tasks > most, f"grid={launch.grid} has more tasks than the {most} bytes they write")
 
 
-def _tile(kernel: KernelEntry, launch: Launch, tile: Tile) -> None:
+def _tile(named: _Named, launch: Launch, tile: Tile) -> None:
     rank = len(tile.shape)
     if not (
-        0 < rank == len(tile.extent) == len(tile.axes)
+        0 < rank <= MAX_RANK
+        and rank == len(tile.extent) == len(tile.axes)
         and all(n > 0 for n in (*tile.shape, *tile.extent, tile.parts))
         and all(-1 <= axis <= 2 for axis in tile.axes)
-        and math.prod(tile.shape) == max(math.prod(p.shape) for p in kernel.outputs)
+        and math.prod(tile.shape) == named.largest
     ):
         raise BundleError("its tile is none of its output")
     if tile.walk is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,10 +52,9 @@ def from_json(data: Any) -> Manifest:
         manifest = dataclasses.replace(manifest, kernels=kernels)
     if not manifest.kernels:
         raise BundleError("manifest.kernels: it holds no kernel; a bundle has one or more")
-    names = [kernel.name for kernel in manifest.kernels]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise BundleError(f"manifest.kernels: {twice} is there twice; build the bundle again")
+    for name, count in Counter(kernel.name for kernel in manifest.kernels).items():
+        if count > 1:
+            raise BundleError(f"manifest.kernels: {name} is there twice; build the bundle again")
     for kernel in manifest.kernels:
         check(kernel)
     if manifest.programs:

@@ -47,13 +47,13 @@ def _matmul(spec: Spec) -> dict[str, Any]:
     steps = spec["epilogue"]
     if isinstance(steps, str):
         return dict(spec)
-    expression, shapes = "x", []
+    before, behind, shapes = [], [], []
     for step in steps:
+        before.append("add(" if step in SUMS else f"{step}(")
+        behind.append(f", {step})" if step in SUMS else ")")
         if step in SUMS:
-            expression = f"add({expression}, {step})"
             shapes.append(f"{step}={SUMS[step]}")
-        else:
-            expression = f"{step}({expression})"
+    expression = "".join([*reversed(before), "x", *behind])
     return {**spec, "epilogue": expression, "epilogue_shapes": shapes}
 
 
@@ -84,6 +84,6 @@ def renewed(kernel: KernelEntry) -> KernelEntry:
     make = RENEWED.get(str(kernel.spec.get("op")))
     try:
         spec = kernel.spec if make is None else make(kernel.spec)
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         return kernel
     return kernel if spec == kernel.spec else dataclasses.replace(kernel, spec=spec)

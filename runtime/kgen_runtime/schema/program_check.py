@@ -6,18 +6,19 @@ step may run beside one whose results it reads or overwrites, whatever a runtime
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
 
 from kgen_runtime.errors import BundleError
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.memory.strides import packed_strides
-from kgen_runtime.schema.kernel_check import MAX_BYTES, check_tensor
+from kgen_runtime.schema.accesses import Access, Budget, Live, conflicts_within
+from kgen_runtime.schema.ancestors import Ancestors, ancestors
+from kgen_runtime.schema.kernel_check import MAX_BYTES, check_tensor, listed
 from kgen_runtime.schema.program import Place, Program, Step, Value, weight_file
 from kgen_runtime.schema.scattered import lies_upon
+from kgen_runtime.values import cached
 
 #: What a tensor's first byte is a multiple of, at least, by the family of the target: CUDA and HIP
 #: kernels load 16 bytes at once; of storage buffers 256 is the most that Vulkan devices ask for.
@@ -31,7 +32,7 @@ def check_programs(
 ) -> None:
     """Raises BundleError, which names the program, for the first thing that is amiss; without
     `order`, of all but what steps wait for."""
-    entries = {kernel.name: kernel for kernel in kernels}
+    entries = Kernels(kernels)
     names = Counter(program.qualified_name for program in programs)
     for program in programs:
         try:
@@ -111,43 +112,45 @@ def _interface(program: Program) -> None:
                 raise BundleError(f"state {state.name} has no value {name!r} at its start")
 
 
-def _steps(program: Program, entries: Mapping[str, KernelEntry]) -> None:
+def _steps(program: Program, kernels: Kernels) -> None:
     values = program.by_name
     _refuse(not program.steps, "it has no step")
-    known: dict[str, dict[str, TensorParam]] = {}
     for number, step in enumerate(program.steps):
-        kernel = entries.get(f"{program.target}/{step.kernel}")
-        if kernel is None:
+        name = f"{program.target}/{step.kernel}"
+        if name not in kernels.entries:
             raise BundleError(f"{_shown(number, step)}: the bundle has no such kernel")
-        if step.kernel not in known:
-            known[step.kernel] = {p.name: p for p in bound(kernel)}
-        tensors = known[step.kernel]
-        if step.bindings.keys() != tensors.keys():
-            raise BundleError(
-                f"{_shown(number, step)}: it binds {', '.join(sorted(step.bindings)) or 'nothing'};"
-                f" the kernel takes {', '.join(sorted(tensors))}"
-            )
-        for name, param in tensors.items():
-            called = step.bindings[name]
-            value = values.get(called) if isinstance(called, str) else None
-            if value is None:
-                raise BundleError(
-                    f"{_shown(number, step)}: {name} is {called!r:.60}, which is no value"
-                )
-            problem = _misfit(param, value, ALIGNMENTS.get(kernel.target.family, 1))
-            if problem is not None:
-                raise BundleError(f"{_shown(number, step)}: {name} is {value.name}, {problem}")
-        table = lies_upon(kernel.spec)
-        outs = [step.bindings[p.name] for p in kernel.outputs]
-        if table and any(values[out].place != values[step.bindings[table]].place for out in outs):
-            raise BundleError(
-                f"{_shown(number, step)}: it writes rows of {table}, which its output does not lie "
-                "upon"
-            )
+        kernel = kernels[name]
+        try:
+            _bindings(step, kernel, values)
+        except BundleError as error:
+            raise BundleError(f"{_shown(number, step)}: {error}") from None
         if late := [n for n in step.after if not 0 <= n < number]:
             raise BundleError(
                 f"{_shown(number, step)}: it waits for step {late[:1]}, which is not earlier"
             )
+
+
+def _bindings(step: Step, kernel: Bound, values: Mapping[str, Value]) -> None:
+    """That a step binds every tensor of its kernel to a value that fits."""
+    if step.bindings.keys() != kernel.tensors.keys():
+        raise BundleError(
+            f"it binds {listed(sorted(step.bindings)) or 'nothing'}; the kernel takes "
+            f"{listed(sorted(kernel.tensors))}"
+        )
+    alignment = ALIGNMENTS.get(kernel.entry.target.family, 1)
+    for name, param in kernel.tensors.items():
+        called = step.bindings[name]
+        value = values.get(called) if isinstance(called, str) else None
+        if value is None:
+            raise BundleError(f"{name} is {called!r:.60}, which is no value")
+        problem = _misfit(param, value, alignment)
+        if problem is not None:
+            raise BundleError(f"{name} is {value.name}, {problem}")
+    if kernel.table is None:
+        return
+    place = values[step.bindings[kernel.table]].place
+    if any(values[step.bindings[out]].place != place for out in kernel.outputs):
+        raise BundleError(f"it writes rows of {kernel.table}, which its output does not lie upon")
 
 
 def bound(kernel: KernelEntry) -> tuple[TensorParam, ...]:
@@ -173,95 +176,70 @@ def _shown(number: int, step: Step) -> str:
     return f"step {number} ({step.kernel})"
 
 
-class Access:
-    """A tensor that a step reads or writes: `param` as the kernel sees it, from byte `start` on."""
-
-    __slots__ = ("end", "is_whole", "param", "start", "step", "value", "writes")
-
-    def __init__(self, step: int, value: Value, param: TensorParam) -> None:
-        self.step, self.value, self.param = step, value.name, param
-        self.start = value.place.offset
-        self.end = self.start + param.nbytes
-        self.writes = param.role == "output"
-        #: Whether it touches every byte from its start to its end.
-        self.is_whole = math.prod(param.shape) * param.dtype.itemsize == param.nbytes
-
-    def meets(self, other: Access) -> bool:
-        """Whether both touch one byte."""
-        if self.end <= other.start or other.end <= self.start:
-            return False
-        if self.is_whole and other.is_whole:
-            return True
-        from kgen_runtime.memory.overlap import share_an_element  # numpy: most programs need none
-
-        return share_an_element(self.start, self.param, other.start, other.param)
-
-
 Use = tuple[Access, Place, list[Access]]
 
 
-def uses(program: Program, entries: Mapping[str, KernelEntry]) -> Iterator[list[Use]]:
+def uses(
+    program: Program, entries: Mapping[str, KernelEntry], budget: Budget | None = None
+) -> Iterator[list[Use]]:
     """Of each step what it reads and writes, where, and the earlier accesses which conflict with
     that: both touch one byte, and one of them writes it.
 
     An access that a later one has wholly overwritten is left out: whoever waits for the later one
-    has waited for both.
+    has waited for both. Raises BundleError where steps meet so often that the check would take
+    more than its `budget`.
     """
     values = program.by_name
-    live: dict[tuple[str, str], list[Access]] = {}
     tensors = {name: bound(entries[name]) for name in program.kernels}
+    accesses: list[list[tuple[Access, Place]]] = []
+    spans: dict[tuple[str, str], set[tuple[int, int]]] = {}
     for number, step in enumerate(program.steps):
-        found: list[Use] = []
+        accesses.append([])
         for param in tensors[f"{program.target}/{step.kernel}"]:
             value = values[step.bindings[param.name]]
             access = Access(number, value, param)
-            start, end, writes = access.start, access.end, access.writes
-            others = [
-                other
-                for other in live.get(value.place.memory, ())
-                if (writes or other.writes)
-                and (start < other.end and other.start < end)
-                and access.meets(other)
-            ]
-            found.append((access, value.place, others))
-        yield found
-        for access, place, _ in found:
-            kept = live.setdefault(place.memory, [])
-            if access.writes and access.is_whole:
-                kept[:] = [
-                    other
-                    for other in kept
-                    if other.step == number or other.start < access.start or access.end < other.end
-                ]
-            kept.append(access)
+            accesses[-1].append((access, value.place))
+            if value.place.kind in WRITABLE:
+                spans.setdefault(value.place.memory, set()).add((access.start, access.end))
+    budget = budget or Budget(sum(map(len, accesses)))
+    live = {memory: Live(found, budget) for memory, found in spans.items()}
+    for of_step in accesses:
+        yield [
+            (access, place, live[place.memory].conflicts(access) if place.memory in live else [])
+            for access, place in of_step
+        ]
+        for access, place in of_step:
+            if place.memory in live:
+                live[place.memory].add(access)
 
 
-def _order(program: Program, entries: Mapping[str, KernelEntry]) -> None:
+def _order(program: Program, kernels: Kernels) -> None:
     """That steps wait for those they conflict with, and read and give out only what is written."""
-    earlier: list[int] = []  # bit i of a step's number says that it runs after step i
+    earlier: list[Ancestors] = []
     written = {("input", v.name) for v in program.inputs}
     written |= {("weights", w.name) for w in program.weights}
     written |= {("state", s.name) for s in program.states}
     made = set()
-    for step, found in zip(program.steps, uses(program, entries), strict=True):
-        before = 0
-        for i in step.after:
-            before |= earlier[i] | 1 << i
+    budget = Budget(sum(len(step.bindings) for step in program.steps))
+    found_uses = uses(program, kernels.entries, budget)
+    for number, (step, found) in enumerate(zip(program.steps, found_uses, strict=True)):
+        before = ancestors(step.after, earlier)
         earlier.append(before)
         for access, place, others in found:
             for other in others:
-                if not before >> other.step & 1:
-                    shown = _shown(len(earlier) - 1, step)
+                if other.step not in before:
                     raise BundleError(
-                        f"{shown} {_verb(access)} {access.value} and step {other.step} "
-                        f"{_verb(other)} {other.value}, on one byte; it has to wait for it"
+                        f"{_shown(number, step)} {_verb(access)} {access.value} and step "
+                        f"{other.step} {_verb(other)} {other.value}, on one byte; it has to wait "
+                        "for it"
                     )
             if access.writes:
                 made.add(place.memory)
             elif not others and place.memory not in written:
-                shown = _shown(len(earlier) - 1, step)
-                raise BundleError(f"{shown} reads {access.value}, which no earlier step writes")
-        _apart(_shown(len(earlier) - 1, step), found, entries[f"{program.target}/{step.kernel}"])
+                raise BundleError(
+                    f"{_shown(number, step)} reads {access.value}, which no earlier step writes"
+                )
+        _apart(_shown(number, step), found, kernels[f"{program.target}/{step.kernel}"], budget)
     for output in program.outputs:
         _refuse(output.place.memory not in made, f"no step writes output {output.name}")
     for state in program.states:
@@ -272,27 +250,45 @@ def _verb(access: Access) -> str:
     return "writes" if access.writes else "reads"
 
 
-def _apart(shown: str, found: Sequence[Use], kernel: KernelEntry) -> None:
+def _apart(shown: str, found: Sequence[Use], kernel: Bound, budget: Budget) -> None:
     """That nothing else of its step touches what an access writes, but what may lie there element
     upon element."""
-    for (one, place, _), (other, others_place, _) in combinations(found, 2):
-        conflict = (
-            (one.writes or other.writes)
-            and place.memory == others_place.memory
-            and one.meets(other)
-        )
-        if conflict and not _is_in_place(one, other, kernel):
-            raise BundleError(f"{shown} takes {one.value} and {other.value}, which overlap")
+    by_memory: dict[tuple[str, str], list[Access]] = {}
+    for access, place, _ in found:
+        by_memory.setdefault(place.memory, []).append(access)
+    for accesses in by_memory.values():
+        for one, other in conflicts_within(accesses, budget):
+            read, written = (other, one) if one.writes else (one, other)
+            upon = one.start == other.start and one.writes is not other.writes
+            if not upon or read.param.name not in kernel.in_place:
+                raise BundleError(f"{shown} takes {read.value} and {written.value}, which overlap")
 
 
-def _is_in_place(one: Access, other: Access, kernel: KernelEntry) -> bool:
-    """Whether one of them is an input that the kernel's output lies upon as it may."""
-    if one.start != other.start or one.writes is other.writes:
-        return False
-    from kgen_runtime.schema.in_place import in_place
+class Bound:
+    """A kernel as steps bind it, looked at once for all of them."""
 
-    read = other if one.writes else one
-    found = in_place(
-        kernel.spec, kernel.arguments, kernel.outputs, kernel.launches, kernel.schedule
-    )
-    return read.param.name in found
+    def __init__(self, entry: KernelEntry) -> None:
+        self.entry = entry
+        self.tensors = {p.name: p for p in bound(entry)}
+        self.outputs = [p.name for p in entry.outputs]
+        self.table = lies_upon(entry.spec)
+
+    @cached
+    def in_place(self) -> frozenset[str]:
+        """Inputs that its output may lie upon."""
+        from kgen_runtime.schema.in_place import in_place
+
+        entry = self.entry
+        return in_place(entry.spec, entry.arguments, entry.outputs, entry.launches, entry.schedule)
+
+
+class Kernels(dict[str, Bound]):
+    """A bundle's kernels by name, each as steps bind it."""
+
+    def __init__(self, entries: Iterable[KernelEntry]) -> None:
+        super().__init__()
+        self.entries = {entry.name: entry for entry in entries}
+
+    def __missing__(self, name: str) -> Bound:
+        self[name] = made = Bound(self.entries[name])
+        return made

@@ -7,16 +7,24 @@ the reference does not know have none.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from kgen_runtime.blocks import row_bytes
 from kgen_runtime.dtypes import DType, input_dtypes, output_dtypes
 from kgen_runtime.errors import BundleError
 from kgen_runtime.expressions import views
-from kgen_runtime.expressions.formulas import Formulas, formulas_in, input_names, reduced
+from kgen_runtime.expressions.calls import ELEMENTWISE, EPILOGUE, ROWWISE, Signature, check
+from kgen_runtime.expressions.formulas import (
+    COORDINATES,
+    Formulas,
+    formulas_in,
+    input_names,
+    reduced,
+)
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.memory.strides import packed_strides
+from kgen_runtime.schema.limits import LIMITS
 
 Spec = Mapping[str, Any]
 Role = Literal["input", "output"]
@@ -33,7 +41,8 @@ def tensors(spec: Spec) -> tuple[TensorParam, ...] | None:
     try:
         return known(spec)
     except (KeyError, TypeError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
-        raise BundleError(f"its spec is none of a {spec['op']}: {error!r}") from None
+        why = f"no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
+        raise BundleError(f"its spec is none of a {spec['op']}: {why:.300}") from None
 
 
 def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
@@ -92,6 +101,8 @@ def _matmul(spec: Spec) -> tuple[TensorParam, ...]:
 def _dims(spec: Spec, batch: int) -> list[int]:
     """The dimensions of a batch that has several."""
     dims = spec.get("batch_dims") or []
+    if len(dims) > LIMITS["rank"].most:
+        raise ValueError(f"batch_dims has {len(dims)} dimensions")
     if dims and (any(type(n) is not int or n < 1 for n in dims) or math.prod(dims) != batch):
         raise ValueError(f"batch_dims={dims!r:.60}")
     return list(dims)
@@ -116,7 +127,7 @@ def _stored_b(spec: Spec, dtype: DType, shape: tuple[int, int]) -> tuple[DType, 
 def epilogue_operands(spec: Spec) -> dict[str, str]:
     """The extents of an epilogue's operands, by name, in the order in which it has them."""
     extents = dict(text.split("=", 1) for text in _names(spec, "epilogue_shapes"))
-    names = input_names(_formulas(spec, "epilogue"))
+    names = input_names(_formulas(spec, "epilogue", EPILOGUE))
     return {name: extents[name] for name in names if name != "x"}
 
 
@@ -127,14 +138,14 @@ def epilogue_dtypes(spec: Spec) -> dict[str, DType]:
 
 
 def _elementwise(spec: Spec) -> tuple[TensorParam, ...]:
-    formulas, found, domain = _broadcast(spec)
+    formulas, found, domain = _broadcast(spec, _formulas(spec, "expression", ELEMENTWISE))
     outs = zip(formulas, output_dtypes(spec, len(formulas)), strict=True)
     return (*found, *(_packed(name, dtype, domain, "output") for name, dtype in outs))
 
 
-def _broadcast(spec: Spec) -> tuple[Formulas, list[TensorParam], list[int]]:
+def _broadcast(spec: Spec, formulas: Formulas) -> tuple[Formulas, list[TensorParam], list[int]]:
     """The outputs' expressions, the inputs, and the shape that they broadcast to."""
-    formulas, shapes = _formulas(spec, "expression"), spec["shapes"]
+    shapes = spec["shapes"]
     names = input_names(formulas)
     dtypes, indices = input_dtypes(spec, len(names)), views.index_names(formulas)
     found = [
@@ -146,7 +157,8 @@ def _broadcast(spec: Spec) -> tuple[Formulas, list[TensorParam], list[int]]:
 
 
 def _rowwise(spec: Spec) -> tuple[TensorParam, ...]:
-    formulas, found, domain = _broadcast(spec)
+    checked = _formulas(spec, "expression", ROWWISE, COORDINATES)
+    formulas, found, domain = _broadcast(spec, checked)
     axes, dtypes = spec["axes"], output_dtypes(spec, len(formulas))
     if not isinstance(axes, list | tuple) or not set(axes) <= set(range(len(domain))):
         raise ValueError(f"axes={axes!r:.60}")
@@ -170,15 +182,20 @@ OPERATIONS: Mapping[str, Callable[[Spec], tuple[TensorParam, ...]]] = {
 }
 
 
-def _formulas(spec: Spec, field: str) -> Formulas:
+def _formulas(
+    spec: Spec, field: str, functions: Mapping[str, Signature], coordinates: Iterable[str] = ()
+) -> Formulas:
     expression = spec[field]
     if not isinstance(expression, str) or len(expression) > MAX_EXPRESSION:
         raise ValueError(f"{field}={expression!r:.60}")
-    return formulas_in(expression)
+    formulas = formulas_in(expression)
+    check(formulas, functions, coordinates)
+    return formulas
 
 
 def _packed(name: str, dtype: DType, shape: Any, role: Role = "input") -> TensorParam:
-    if not isinstance(shape, list | tuple) or not all(type(n) is int and n > 0 for n in shape):
+    is_list = isinstance(shape, list | tuple) and len(shape) <= LIMITS["rank"].most
+    if not is_list or not all(type(n) is int and n > 0 for n in shape):
         raise ValueError(f"shape={shape!r:.60}")
     return _tensor(name, dtype, tuple(shape), packed_strides(tuple(shape)), role)
 
@@ -196,19 +213,19 @@ def _tensor(
 def _whole(spec: Spec, name: str, least: int) -> int:
     value = spec[name]
     if type(value) is not int or value < least:
-        raise ValueError(f"{name}={value!r}")
+        raise ValueError(f"{name}={value!r:.60}")
     return value
 
 
 def _number(spec: Spec, name: str) -> float:
     value = spec[name]
     if type(value) not in (int, float):
-        raise TypeError(f"{name}={value!r}")
+        raise TypeError(f"{name}={value!r:.60}")
     return float(value)
 
 
 def _names(spec: Spec, name: str) -> tuple[str, ...]:
     value = spec[name]
     if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
-        raise TypeError(f"{name}={value!r}")
+        raise TypeError(f"{name}={value!r:.60}")
     return tuple(value)

@@ -275,7 +275,7 @@ def test_deep_json(bundle: kgen.Bundle, depth: int) -> None:
     text = json.dumps(data_of(bundle)).replace('"schedule": {', '"schedule": {"deep": @, ', 1)
     deep = text.replace("@", "[" * depth + "]" * depth)
     for manifest in (deep, "[" * depth + "]" * depth):
-        with pytest.raises(BundleError, match=r"nested more than|is not JSON|no schema_version"):
+        with pytest.raises(BundleError, match="more than 32 levels of lists and objects"):
             kgen_runtime.load(archive(manifest, bundle.files))
 
 

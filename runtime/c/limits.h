@@ -1,0 +1,49 @@
+/* Limits of a manifest, written by scripts/bundle_limits.py from the table of
+ * kgen_runtime/schema/limits.py. Change that table, and run the script. */
+#ifndef KGEN_LIMITS_H
+#define KGEN_LIMITS_H
+
+/* bytes of manifest.json */
+#define KGEN_MOST_MANIFEST_BYTES 16777216
+/* lists and objects inside one another */
+#define KGEN_MOST_NESTING 32
+/* JSON values: 1, and each [, { and , outside of texts */
+#define KGEN_MOST_JSON_VALUES 1048576
+/* kernels of a bundle */
+#define KGEN_MOST_KERNELS 16384
+/* programs of a bundle */
+#define KGEN_MOST_PROGRAMS 1024
+/* tensors of a kernel: its parameters, and the bindings of a step */
+#define KGEN_MOST_TENSORS 256
+/* constants of a kernel */
+#define KGEN_MOST_CONSTANTS 256
+/* workspaces of a kernel */
+#define KGEN_MOST_WORKSPACES 64
+/* tensor maps of a kernel */
+#define KGEN_MOST_TENSOR_MAPS 64
+/* launches of a kernel */
+#define KGEN_MOST_LAUNCHES 64
+/* arguments of a launch */
+#define KGEN_MOST_ARGUMENTS 256
+/* artifacts of a kernel */
+#define KGEN_MOST_ARTIFACTS 64
+/* dimensions of a tensor, of a tile, or of a shape in a spec */
+#define KGEN_MOST_RANK 8
+/* runs of a packing */
+#define KGEN_MOST_RUNS 64
+/* bytes that a tensor, a workspace or a memory spans */
+#define KGEN_MOST_TENSOR_BYTES 9223372036854775807LL
+/* inputs of a program */
+#define KGEN_MOST_INPUTS 4096
+/* outputs of a program */
+#define KGEN_MOST_OUTPUTS 4096
+/* states of a program */
+#define KGEN_MOST_STATES 4096
+/* weights of a program */
+#define KGEN_MOST_WEIGHTS 65536
+/* values of a program */
+#define KGEN_MOST_VALUES 131072
+/* steps of a program */
+#define KGEN_MOST_STEPS 32768
+
+#endif

@@ -1,0 +1,139 @@
+"""Calls in expressions: which arguments each function takes, and the check of a whole expression.
+
+An expression of a bundle is checked here once, before shapes or elements are computed from it.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from types import FunctionType
+from typing import NamedTuple, cast
+
+from kgen_runtime.expressions.definitions import DEFINITIONS, REDUCTIONS, ROWS, Definition
+from kgen_runtime.expressions.formulas import COORDINATES, NUMBERS, Formulas, number
+
+#: Bound of a whole number.
+MOST = 2.0**63
+
+
+class Kind(Enum):
+    """Numbers that a view takes in one place."""
+
+    ANY = "any number"
+    WHOLE = "a whole number"
+    COUNT = "a whole number of 0 or more"
+    SIZE = "a whole number of 1 or more"
+    STEP = "a whole number other than 0"
+    END = "a whole number, or inf or -inf for no end"
+
+    def takes(self, value: float) -> bool:
+        if self is Kind.ANY:
+            return True
+        if self is Kind.END and math.isinf(value):
+            return True
+        if not (-MOST < value < MOST and value == math.floor(value)):
+            return False
+        least = {Kind.COUNT: 0.0, Kind.SIZE: 1.0}.get(self, -MOST)
+        return value >= least and not (self is Kind.STEP and value == 0.0)
+
+
+class Signature(NamedTuple):
+    """Arguments of a function: from `least` to `most` parts of an expression (None: any number of
+    them), then one number of each of these kinds, then any number of the kind `more`."""
+
+    least: int
+    most: int | None
+    numbers: tuple[Kind, ...] = ()
+    more: Kind | None = None
+
+    def split(self, count: int) -> int:
+        """Parts among `count` arguments; the others are numbers. Raises ValueError if a call does
+        not take so many."""
+        parts = self.least if self.more is not None else count - len(self.numbers)
+        if parts < self.least or (self.most is not None and parts > self.most) or parts > count:
+            raise ValueError(f"it has {count} arguments; it takes {self}")
+        return parts
+
+    def __str__(self) -> str:
+        behind = len(self.numbers)
+        if self.more is not None or self.most is None:
+            return f"{self.least + behind} or more"
+        least, most = self.least + behind, self.most + behind
+        return str(least) if least == most else f"{least} to {most}"
+
+
+#: Views: their parts are tensors, all other arguments are constants.
+VIEWS: Mapping[str, Signature] = {
+    "permute": Signature(1, 1, more=Kind.WHOLE),
+    "transpose": Signature(1, 1),
+    "expand": Signature(1, 1, more=Kind.SIZE),
+    "slice": Signature(1, 1, (Kind.WHOLE, Kind.END, Kind.END, Kind.STEP)),
+    "pad": Signature(1, 1, (Kind.WHOLE, Kind.COUNT, Kind.COUNT, Kind.ANY)),
+    "concat": Signature(1, None, (Kind.WHOLE,)),
+    "gather": Signature(2, 2, (Kind.WHOLE,)),
+    "scatter": Signature(3, 3, (Kind.WHOLE,)),
+}
+
+
+def _signature(definition: Definition) -> Signature:
+    """Arguments of a definition but the mathematics, its first."""
+    function = cast(FunctionType, definition)
+    most = function.__code__.co_argcount - 1
+    return Signature(most - len(function.__defaults__ or ()), most)
+
+
+def _signatures(definitions: Mapping[str, Definition]) -> dict[str, Signature]:
+    return {name: _signature(definition) for name, definition in definitions.items()}
+
+
+#: Functions by the operation whose expressions may call them. An epilogue sees one element.
+EPILOGUE: Mapping[str, Signature] = _signatures(DEFINITIONS)
+ELEMENTWISE: Mapping[str, Signature] = {**EPILOGUE, **VIEWS}
+ROWWISE: Mapping[str, Signature] = {**ELEMENTWISE, **_signatures(REDUCTIONS), **_signatures(ROWS)}
+
+
+def check(
+    formulas: Formulas, functions: Mapping[str, Signature], coordinates: Iterable[str] = ()
+) -> None:
+    """Raises ValueError for the first part of the formulas that cannot be computed: text that is no
+    call, constant or name; a function that is not one of these; a call with other arguments than
+    its function takes; and an output that is read before it is assigned."""
+    reserved = {*NUMBERS, *COORDINATES}
+    later = set(formulas)
+    allowed = set(coordinates)
+    for name, at in formulas.items():
+        if name in reserved:
+            raise ValueError(f"{name} is no name for an output; it stands for something else")
+        _check_part(at, functions, lambda used: used in later or used in reserved - allowed)
+        later.discard(name)
+
+
+def _check_part(
+    at: ast.expr, functions: Mapping[str, Signature], is_unknown: Callable[[str], bool]
+) -> None:
+    if not isinstance(at, ast.Call):
+        if not isinstance(at, ast.Name) or at.id in NUMBERS:
+            number(at)
+        elif is_unknown(at.id):
+            raise ValueError(f"{at.id} has no value where it is read")
+        return
+    if not isinstance(at.func, ast.Name) or at.keywords:
+        raise ValueError("a call is a function's name and plain arguments")
+    name = at.func.id
+    signature = functions.get(name)
+    if signature is None:
+        raise ValueError(f"function {name:.60} is not known here; install a newer kgen-kernels")
+    try:
+        parts = signature.split(len(at.args))
+        numbers = list(map(number, at.args[parts:]))
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    behind = (*signature.numbers, *[signature.more] * (len(numbers) - len(signature.numbers)))
+    for value, kind in zip(numbers, behind, strict=True):
+        if kind is not None and not kind.takes(value):
+            raise ValueError(f"{name}: {value:g} is not {kind.value}")
+    for argument in at.args[:parts]:
+        _check_part(argument, functions, is_unknown)

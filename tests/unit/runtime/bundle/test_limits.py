@@ -1,0 +1,75 @@
+"""The table of limits: what both runtimes read, and what docs/bundle-format.md prints."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from kgen_runtime import manifest
+from kgen_runtime.errors import BundleError
+from kgen_runtime.schema import program
+from kgen_runtime.schema.limits import COUNTED, LIMITS, check_text
+from scripts import bundle_limits
+
+RENEW = "run python -m scripts.bundle_limits"
+
+
+def test_the_header_of_c_is_the_table() -> None:
+    assert bundle_limits.HEADER.read_text() == bundle_limits.header(), RENEW
+
+
+def test_the_page_prints_the_table() -> None:
+    text = bundle_limits.PAGE.read_text()
+    assert text.count(bundle_limits.BEGIN) == text.count(bundle_limits.END) == 1
+    assert bundle_limits.page(text) == text, RENEW
+
+
+def test_every_list_of_a_manifest_is_counted() -> None:
+    """Except texts that only people read, and lists that every entry of `json_values` bounds."""
+    uncounted = {
+        "Resources.findings",
+        "Tolerance.flushed_outputs",
+        "Step.nodes",
+        "Step.after",
+        "Launch.grid",
+        "Launch.block",
+        "Launch.cluster",
+        "KernelEntry.spec",
+        "KernelEntry.schedule",
+        "ArtifactEntry.requires",
+        "Manifest.provenance",
+    }
+    found = set()
+    for module in (manifest, program):
+        for cls in vars(module).values():
+            if isinstance(cls, type) and dataclasses.is_dataclass(cls):
+                for field in dataclasses.fields(cls):
+                    if str(field.type).startswith(("tuple", "Mapping", "Extent3")):
+                        found.add(f"{cls.__name__}.{field.name}")
+    assert found == uncounted | set(COUNTED)
+    assert set(COUNTED.values()) <= set(LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"[" * 32 + b"]" * 32, ""),
+        (b"[" * 33 + b"]" * 33, "more than 32 levels"),
+        (b'["' + b"[" * 99 + b'"]', ""),
+        (b'["\\"' + b"[" * 99 + b'"]', ""),
+        (b'["\\\\", ' + b"[" * 33, "more than 32 levels"),
+        (b"[" + b"0," * (2**20 - 2) + b"0]", ""),
+        (b"[" + b"0," * (2**20 - 1) + b"0]", "more than 1048576 values"),
+        (b"[" + b'"a,[",' * (2**19) + b"0]", ""),
+        (b'["' + b"," * 2**20 + b'"]', ""),
+        (b'["' + b'\\"' * 70_000 + b"," * 2**21, ""),
+        (b"]" * 2**20, ""),
+    ],
+)
+def test_what_stands_in_texts_is_not_counted(text: bytes, message: str) -> None:
+    if not message:
+        check_text(text)
+        return
+    with pytest.raises(BundleError, match=message):
+        check_text(text)
