@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kgen_runtime.schema.limits import LIMITS
+from kgen_runtime.schema.limits import COUNTED, LIMITS
 
 ROOT = Path(__file__).parents[1]
 HEADER = ROOT / "runtime" / "c" / "limits.h"
@@ -28,7 +28,14 @@ def header() -> str:
         lines.append(f"/* {limit.what.replace('`', '')} */")
         suffix = "" if limit.most < 2**31 else "LL"
         lines.append(f"#define KGEN_MOST_{name.upper()} {limit.most}{suffix}")
-    return "\n".join([*lines, "", "#endif", ""])
+    fields = {place.partition(".")[2]: limit for place, limit in COUNTED.items()}
+    assert all(fields[place.partition(".")[2]] == limit for place, limit in COUNTED.items())
+    rows = [
+        f'{{"{field}", KGEN_MOST_{limit.upper()}, "{limit}"}}' for field, limit in fields.items()
+    ]
+    lines += ["", "/* Fields whose entries are counted: their limit, and its name. */"]
+    lines += ["#define KGEN_COUNTED {" + " \\", *(f"    {row}, \\" for row in rows[:-1])]
+    return "\n".join([*lines, f"    {rows[-1]}}}", "", "#endif", ""])
 
 
 def table() -> str:

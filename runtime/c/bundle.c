@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static const char MANIFEST[] = "manifest.json";
-enum { MAX_MANIFEST = 64 << 20, MAX_THREADS = 1024 };
+enum { MAX_THREADS = 1024 };
 /* What weights and constants that are used where they lie start at a multiple of: a cache line. */
 enum { LINE = 64 };
 
@@ -73,19 +73,32 @@ static kgen_status damaged(const stored_file *of)
                      "%.120s is missing or damaged; build or copy the bundle again", of->file);
 }
 
+/* What is known of a file of the archive; NULL for one that is not in it. */
+static used_file *find_used(const kgen_bundle *in, const char *name)
+{
+    const zip_entry *entry = kgen_zip_find(&in->archive, name);
+    return entry == NULL ? NULL : &in->files[entry - in->archive.entries];
+}
+
 /* A file's digest, and its checksum where it is in the archive. */
 static kgen_status check_digest(const kgen_bundle *in, const stored_file *of, const void *data,
                                 uint64_t nbytes)
 {
-    char digest[65];
-    kgen_sha256(data, (size_t)nbytes, digest);
+    char own[65] = "";
+    used_file *file = find_used(in, of->file);
+    char *digest = file == NULL ? own : file->digest;
+    if (*digest == 0) {
+        kgen_sha256(data, (size_t)nbytes, digest);
+        const zip_entry *entry = kgen_zip_find(&in->archive, of->file);
+        if (file != NULL)
+            file->is_damaged = !kgen_zip_crc_is_right(entry);
+    }
     if (strcmp(digest, of->sha256) != 0)
         return kgen_fail(KGEN_ERROR_INTEGRITY,
                          "%.120s has sha256 %.12s..., the manifest says %.12s...; it was changed "
                          "after it was built; build or copy the bundle again",
                          of->file, digest, of->sha256);
-    const zip_entry *entry = kgen_zip_find(&in->archive, of->file);
-    return entry == NULL || kgen_zip_crc_is_right(entry) ? KGEN_OK : damaged(of);
+    return file != NULL && file->is_damaged ? damaged(of) : KGEN_OK;
 }
 
 /* A file's bytes as they lie in the archive, of the size that the manifest says. */
@@ -124,11 +137,16 @@ static kgen_status load_constants(kgen_bundle *of, kgen_kernel *kernel)
         kgen_status status = find_file(of, file, &data);
         if (status == KGEN_OK)
             status = check_digest(of, file, data, (uint64_t)file->nbytes);
-        if (status == KGEN_OK)
-            status = settle_bytes(of, &data, (uint64_t)file->nbytes);
         if (status != KGEN_OK)
             return status;
-        kernel->parameters[i].constant = data;
+        used_file *used = find_used(of, file->file);
+        if (used->settled == NULL) {
+            status = settle_bytes(of, &data, (uint64_t)file->nbytes);
+            if (status != KGEN_OK)
+                return status;
+            used->settled = data;
+        }
+        kernel->parameters[i].constant = used->settled;
     }
     return KGEN_OK;
 }
@@ -208,19 +226,10 @@ static kgen_status load_weights(kgen_bundle *of, bool verify)
 
 /* ---- code ------------------------------------------------------------------------------------ */
 
-/* The earlier launch of a kernel with the same module; NULL if there is none. */
-static const launch *earlier_of_module(const kgen_kernel *kernel, size_t number)
-{
-    for (size_t i = 0; i < number; i++)
-        if (kernel->launches[i].code == kernel->launches[number].code)
-            return &kernel->launches[i];
-    return NULL;
-}
-
 /* The code of a launch, copied: what is checked is what is mapped, whatever becomes of the file. */
 static kgen_status load_object(kgen_bundle *of, const artifact *code, object *into)
 {
-    const unsigned char *data;
+    const unsigned char *data = NULL;
     kgen_status status = find_file(of, &code->file, &data);
     if (status != KGEN_OK)
         return status;
@@ -229,6 +238,7 @@ static kgen_status load_object(kgen_bundle *of, const artifact *code, object *in
     if (into->data == NULL)
         return kgen_no_memory(into->nbytes);
     memcpy(into->data, data, into->nbytes);
+    *find_used(of, code->file.file)->digest = 0; /* it is asked of the copy */
     status = check_digest(of, &code->file, into->data, into->nbytes);
     return status == KGEN_OK ? kgen_object_size(into, &into->size) : status;
 }
@@ -244,6 +254,28 @@ static bool needs_tiles(const artifact *code)
     return false;
 }
 
+/* The object of a launch's code: that of an earlier launch of the same file, or a new one behind
+ * the others, which end at `base`. */
+static kgen_status share_object(kgen_bundle *of, launch *one, object *objects, size_t *count,
+                                uint64_t *base)
+{
+    const artifact *code = one->code;
+    used_file *file = find_used(of, code->file.file);
+    if (file != NULL && file->object > 0) {
+        one->object = file->object - 1;
+        kgen_status status = check_size(&code->file, objects[one->object].nbytes);
+        return status == KGEN_OK ? check_digest(of, &code->file, NULL, 0) : status;
+    }
+    object *made = &objects[one->object = (*count)++];
+    kgen_status status = load_object(of, code, made);
+    if (status != KGEN_OK)
+        return status;
+    file->object = *count;
+    made->base = *base;
+    *base += (made->size + KGEN_PAGE - 1) / KGEN_PAGE * KGEN_PAGE;
+    return KGEN_OK;
+}
+
 /* The objects of all kernels that are loaded, one behind another. */
 static kgen_status load_objects(kgen_bundle *of, object *objects, size_t *count)
 {
@@ -252,20 +284,13 @@ static kgen_status load_objects(kgen_bundle *of, object *objects, size_t *count)
         kgen_kernel *kernel = &of->all.kernels[k];
         for (size_t i = 0; kernel->loaded && i < kernel->num_launches; i++) {
             launch *one = &kernel->launches[i];
-            const launch *earlier = earlier_of_module(kernel, i);
-            one->object = earlier != NULL ? earlier->object : *count;
-            if (earlier != NULL)
-                continue;
-            object *made = &objects[(*count)++];
-            kgen_status status = load_object(of, one->code, made);
+            kgen_status status = share_object(of, one, objects, count, &base);
             if (status == KGEN_OK && needs_tiles(one->code))
                 status = kgen_cpu_request_tiles();
             if (status == KGEN_ERROR_DEVICE)
                 kgen_within("", "%s: ", kernel->name);
             if (status != KGEN_OK)
                 return status;
-            made->base = base;
-            base += (made->size + KGEN_PAGE - 1) / KGEN_PAGE * KGEN_PAGE;
         }
     }
     return KGEN_OK;
@@ -352,13 +377,15 @@ static kgen_status read_manifest(kgen_bundle *of)
 {
     const json *data;
     const zip_entry *entry = kgen_zip_find(&of->archive, MANIFEST);
-    if (entry != NULL && entry->nbytes > MAX_MANIFEST)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%s has more than %d bytes", MANIFEST, MAX_MANIFEST);
+    if (entry != NULL && entry->nbytes > KGEN_MOST_MANIFEST_BYTES)
+        return kgen_json_count(NULL, entry->nbytes); /* none of them is read */
     if (entry == NULL || !kgen_zip_crc_is_right(entry))
         return kgen_fail(KGEN_ERROR_BUNDLE,
                          "not a kgen bundle, or not all of one; make one with kgen build -o");
-    kgen_status status = kgen_json_parse((const char *)entry->data,
-                                         (size_t)entry->nbytes, &of->memory, &data);
+    kgen_status status = kgen_json_count((const char *)entry->data, entry->nbytes);
+    if (status == KGEN_OK)
+        status = kgen_json_parse((const char *)entry->data, (size_t)entry->nbytes, &of->memory,
+                                 &data);
     if (status == KGEN_OK)
         status = kgen_manifest_read(&of->all, data, &of->memory);
     for (size_t i = 0; i < of->all.num_kernels && status == KGEN_OK; i++) {
@@ -377,6 +404,10 @@ static kgen_status load(kgen_bundle *of, const void *data, uint64_t nbytes, bool
 {
     cpu here = {0};
     kgen_status status = kgen_zip_open(&of->archive, data, nbytes, &of->memory);
+    if (status == KGEN_OK)
+        of->files = kgen_alloc(&of->memory, of->archive.count, sizeof *of->files);
+    if (status == KGEN_OK && of->files == NULL)
+        status = KGEN_ERROR_OUT_OF_MEMORY;
     if (status == KGEN_OK)
         status = read_manifest(of);
     if (status == KGEN_OK)

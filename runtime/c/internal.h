@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "kgen.h"
+#include "limits.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -98,6 +99,9 @@ struct json {
     } as;
 };
 
+/* Hold a text against the limits (limits.h) before it is parsed (json_count.c). */
+kgen_status kgen_json_count(const char *text, uint64_t nbytes);
+
 /* Names in an object are distinct, whole numbers have 64 bits, others are finite in f64, texts are
  * UTF-8 without control characters. */
 kgen_status kgen_json_parse(const char *text, size_t nbytes, arena *memory, const json **value);
@@ -176,10 +180,9 @@ typedef struct tile {
     int64_t group, shared, steps;
 } tile;
 
-/* Pointers that a launch passes (kgen_runtime/launch_limits.py: CPU_POINTERS); tensors with
- * workspaces, launches and artifacts of a kernel: more than any has, so that a look through all of
- * them takes no time. */
-enum { MAX_POINTERS = 24, MAX_SLOTS = 256, MAX_LAUNCHES = 64, MAX_ARTIFACTS = 64 };
+/* Pointers that a launch passes (kgen_runtime/launch_limits.py: CPU_POINTERS); tensors and
+ * workspaces of a kernel. */
+enum { MAX_POINTERS = 24, MAX_SLOTS = KGEN_MOST_TENSORS + KGEN_MOST_WORKSPACES };
 
 typedef void (*machine_code)(void);
 
@@ -349,12 +352,22 @@ void kgen_run_tasks(const launch *of, void *const *pointers, int64_t begin, int6
 /* ---- bundles (bundle.c) ---------------------------------------------------------------------- */
 
 typedef struct mapping mapping;
+
+/* A file of the archive, however many kernels name it: hashed, copied and mapped once. */
+typedef struct used_file {
+    char digest[65];              /* empty until it is asked for */
+    bool is_damaged;              /* whether its checksum is wrong, asked with the digest */
+    const unsigned char *settled; /* its bytes at a cache line's start, once a kernel reads them */
+    size_t object;                /* the number of its code among the library's objects, and 1 */
+} used_file;
+
 struct kgen_bundle {
     arena memory;
     const char *name;   /* for messages */
     const char *folder; /* NULL: in memory */
     mapping *mappings;
     zip archive;
+    used_file *files; /* by the numbers of the archive's entries */
     manifest all;
     selection chosen;
     library code;

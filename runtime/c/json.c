@@ -2,11 +2,12 @@
  * well: a tree of values, with limits on all that a text may ask for. */
 #include "internal.h"
 
+
 #include <stdlib.h>
 #include <string.h>
 
 /* Lists and objects in one another, and characters of a number. */
-enum { MAX_DEPTH = 32, MAX_NUMBER = 32 };
+enum { MAX_DEPTH = KGEN_MOST_NESTING, MAX_NUMBER = 32 };
 /* The first digits of 2^1024 - 2^970, of which there are 309: what is as large rounds to infinity.
  * No number has as many digits as stand here, so that none equals it. */
 static const char FIRST_INFINITE[] = "179769313486231580793728971405303415079934";

@@ -144,14 +144,6 @@ static kgen_status check_names(const kgen_kernel *of)
         return refuse("it has no key");
     if (of->num_maps > 0)
         return refuse("it has tensor maps, which CPU code does not take");
-    if (num_slots(of) > MAX_SLOTS)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "it has %zu tensors and workspaces; this runtime takes %d", num_slots(of),
-                         MAX_SLOTS);
-    if (of->num_launches > MAX_LAUNCHES || of->num_artifacts > MAX_ARTIFACTS)
-        return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "it has %zu launches and %zu artifacts; this runtime takes %d and %d",
-                         of->num_launches, of->num_artifacts, MAX_LAUNCHES, MAX_ARTIFACTS);
     for (size_t i = 0; i < num_slots(of); i++)
         if (slot_of(of, slot_name(of, i)) != (int)i)
             return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is the name of two things",

@@ -46,4 +46,29 @@
 /* steps of a program */
 #define KGEN_MOST_STEPS 32768
 
+/* Fields whose entries are counted: their limit, and its name. */
+#define KGEN_COUNTED { \
+    {"kernels", KGEN_MOST_KERNELS, "kernels"}, \
+    {"programs", KGEN_MOST_PROGRAMS, "programs"}, \
+    {"shape", KGEN_MOST_RANK, "rank"}, \
+    {"strides", KGEN_MOST_RANK, "rank"}, \
+    {"runs", KGEN_MOST_RUNS, "runs"}, \
+    {"box", KGEN_MOST_RANK, "rank"}, \
+    {"extent", KGEN_MOST_RANK, "rank"}, \
+    {"axes", KGEN_MOST_RANK, "rank"}, \
+    {"arguments", KGEN_MOST_ARGUMENTS, "arguments"}, \
+    {"parameters", KGEN_MOST_TENSORS, "tensors"}, \
+    {"workspaces", KGEN_MOST_WORKSPACES, "workspaces"}, \
+    {"tensor_maps", KGEN_MOST_TENSOR_MAPS, "tensor_maps"}, \
+    {"launches", KGEN_MOST_LAUNCHES, "launches"}, \
+    {"artifacts", KGEN_MOST_ARTIFACTS, "artifacts"}, \
+    {"constants", KGEN_MOST_CONSTANTS, "constants"}, \
+    {"bindings", KGEN_MOST_TENSORS, "tensors"}, \
+    {"inputs", KGEN_MOST_INPUTS, "inputs"}, \
+    {"outputs", KGEN_MOST_OUTPUTS, "outputs"}, \
+    {"states", KGEN_MOST_STATES, "states"}, \
+    {"values", KGEN_MOST_VALUES, "values"}, \
+    {"weights", KGEN_MOST_WEIGHTS, "weights"}, \
+    {"steps", KGEN_MOST_STEPS, "steps"}}
+
 #endif

@@ -37,6 +37,24 @@ static bool is_of(const json *one, json_kind kind)
            (kind == JSON_FLOAT && one->kind == JSON_INT);
 }
 
+/* Whether a list or object has more entries than its field may: asked before one is looked at. */
+static kgen_status check_count(const json *one)
+{
+    static const struct {
+        const char *field;
+        size_t most;
+        const char *limit;
+    } counted[] = KGEN_COUNTED;
+    if (one->kind != JSON_LIST && one->kind != JSON_OBJECT)
+        return KGEN_OK;
+    for (size_t i = 0; i < COUNT(counted); i++)
+        if (strcmp(counted[i].field, one->name) == 0 && one->count > counted[i].most)
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             ".%s: %zu entries; the limit is %zu (%s); build the bundle again",
+                             one->name, one->count, counted[i].most, counted[i].limit);
+    return KGEN_OK;
+}
+
 /* The members of an object by the numbers of their fields; those that it lacks are NULL. */
 static kgen_status members(const json *object, const field *fields, size_t count,
                            const json **found)
@@ -56,6 +74,8 @@ static kgen_status members(const json *object, const field *fields, size_t count
             kgen_within("", ".%s", one->name);
             return KGEN_ERROR_BUNDLE;
         }
+        if (check_count(one) != KGEN_OK)
+            return KGEN_ERROR_BUNDLE;
         found[i] = one;
     }
     for (size_t i = 0; i < count; i++)

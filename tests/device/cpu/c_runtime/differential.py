@@ -45,7 +45,9 @@ from tests.unit.runtime.bundle.zips import MANIFEST, with_right_crc, with_wide_r
 #: Kernels of another family than the CPU's are of the kind `gpu` as well, see `kind`.
 PYTHON_ALONE: Mapping[str, re.Pattern[str]] = {
     "spec": re.compile(r"its spec|in its spec|is no name of an operation|no name$|op="),
-    "order": re.compile(r"it has to wait for it|which no earlier step writes|which overlap"),
+    "order": re.compile(
+        "it has to wait for it|which no earlier step writes|which overlap|its steps meet in memory"
+    ),
     "gpu": re.compile(r"manifest\.kernels\[\d+\]\.tensor_maps"),
 }
 #: Bundles that are judged at a time.

@@ -182,7 +182,14 @@ def value(name: str, kind: str, memory: str, offset: int = 0) -> Any:
     return {"name": name, "dtype": "f32", "shape": [4, 8], "strides": [8, 1], "place": place}
 
 
-def program(whole: Any, n: int, place_of: Callable[[int], int], *, one_after: bool = True) -> Any:
+def program(
+    whole: Any,
+    n: int,
+    place_of: Callable[[int], int],
+    *,
+    one_after: bool = True,
+    target: str = TARGET,
+) -> Any:
     """A program of n steps of the one kernel, of which each reads what the one before wrote."""
     data = copy.deepcopy(whole)
     middle = [value(f"v{i}", "arena", "", place_of(i)) for i in range(n - 1)]
@@ -199,7 +206,7 @@ def program(whole: Any, n: int, place_of: Callable[[int], int], *, one_after: bo
     data["programs"] = [
         {
             "name": "main",
-            "target": TARGET,
+            "target": target,
             "inputs": [x],
             "outputs": [y],
             "values": [x, y, *middle],
