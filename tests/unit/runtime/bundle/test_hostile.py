@@ -24,7 +24,7 @@ from kgen_runtime.schema import limits, manifest_json
 from kgen_runtime.schema.accesses import Access, Spans
 from kgen_runtime.schema.ancestors import Ancestors, ancestors
 from tests.specs import relu_of
-from tests.unit.runtime.bundle.test_manifest_lies import archive
+from tests.unit.runtime.bundle.zips import archive
 
 TARGET = "x86-64-v3"
 
@@ -279,7 +279,7 @@ def test_ancestors_are_those_of_a_search(seed: int) -> None:
     earlier: list[Ancestors] = []
     for number in range(60):
         earlier.append(ancestors(after[number], earlier))
-        found, left = set(), [*after[number]]
+        left, found = [*after[number]], set[int]()
         while left:
             step = left.pop()
             left += set(after[step]) - found
