@@ -8,7 +8,16 @@ from kgen.graph.fusing.limits import size_of
 from kgen.graph.ir import Formula, Graph, Value
 from kgen.graph.layout import Layout
 from kgen.graph.reading.model import Shape
-from kgen.ops.expression import Expression, Primitive, inputs, steps
+from kgen.ops.expression import (
+    Expression,
+    Primitive,
+    inputs,
+    rebuilt,
+    steps,
+    substituted,
+    variable,
+    with_arguments,
+)
 from kgen.ops.views import INDEXED, has_views
 from kgen.spec.inference import is_scatter
 from kgen_runtime.values import frozen
@@ -16,10 +25,12 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Leaf:
-    """A root, and the layout that a formula reads it in."""
+    """A root, and the layout that a formula reads it in. What is an index and a number in one
+    formula is two leaves, as a kernel reads both in types of their own."""
 
     root: str
     layout: Layout
+    is_index: bool = False
 
 
 @frozen
@@ -82,6 +93,23 @@ def viewed_operands(expression: Expression) -> tuple[frozenset[str], frozenset[s
                 rooted.update(inputs(step.arguments[0]) + inputs(step.arguments[1]))
     rooted.update(name for name in exact if looks[expression][name] > 1)
     return frozenset(exact), frozenset(rooted)
+
+
+def indices_apart(expression: Expression) -> tuple[Expression, dict[str, str]]:
+    """The expression with names of their own for inputs where others are gathered or scattered by
+    them, and the inputs by these names."""
+    names: dict[str, str] = {}
+
+    def change(step: Expression) -> Expression:
+        if step.primitive is not Primitive.VIEW or step.name not in INDEXED:
+            return step
+        table, index, *others = step.arguments
+        own = {name: f"{name} as an index" for name in inputs(index) if name not in names}
+        names.update((new, name) for name, new in own.items())
+        renamed = {name: variable(new) for name, new in own.items()}
+        return with_arguments(step, (table, substituted(index, renamed), *others))
+
+    return rebuilt(expression, change), names
 
 
 def index_inputs(expression: Expression) -> frozenset[str]:

@@ -25,6 +25,7 @@ from kgen.graph.fusing.formulas import (
     Lazy,
     Leaf,
     index_inputs,
+    indices_apart,
     is_scattered,
     viewed_operands,
 )
@@ -169,15 +170,15 @@ class _Fusion:
         if axes is None:
             self.roots.update(lazy.value.id for lazy in rows)
             return self.formula(value)
-        expression = substituted(
-            operation.expression,
-            {
-                name: view("expand", (lazy.expression, *lazy.value.shape))
-                if name in exact and lazy.inlined
-                else lazy.expression
-                for name, lazy in taken.items()
-            },
-        )
+        parts = {
+            name: view("expand", (lazy.expression, *lazy.value.shape))
+            if name in exact and lazy.inlined
+            else lazy.expression
+            for name, lazy in taken.items()
+        }
+        expression, indices = indices_apart(operation.expression)
+        parts |= {own: self.as_index(parts[name]) for own, name in indices.items()}
+        expression = substituted(expression, parts)
         if axes and value.shape != domain and not reduces(expression):
             # Numbers of rows beside others that are in memory: of each row they are one number, but
             # a row-wise kernel that reads them has a result of whole rows.
@@ -190,6 +191,17 @@ class _Fusion:
             self.roots.update(unfit)
             return self.formula(value)
         return found
+
+    def as_index(self, expression: Expression) -> Expression:
+        """A formula of leaves that others are gathered or scattered by."""
+        leaves = {name: self.leaves[name] for name in inputs(expression)}
+        return substituted(
+            expression,
+            {
+                name: self.named(dataclasses.replace(leaf, is_index=True))
+                for name, leaf in leaves.items()
+            },
+        )
 
     def root_itself(self, name: str) -> None:
         """A value in memory as it is, packed, for who takes only that."""
