@@ -131,7 +131,7 @@ static kgen_status load_constants(kgen_bundle *of, kgen_kernel *kernel)
 {
     for (size_t i = 0; i < kernel->num_parameters; i++) {
         const stored_file *file = kernel->parameters[i].stored;
-        const unsigned char *data;
+        const unsigned char *data = NULL;
         if (file == NULL)
             continue;
         kgen_status status = find_file(of, file, &data);
@@ -178,7 +178,7 @@ static kgen_status find_beside(kgen_bundle *of, const stored_file *file,
 
 static kgen_status load_weight(kgen_bundle *of, weight *one, bool verify)
 {
-    const unsigned char *data;
+    const unsigned char *data = NULL;
     bool is_inside = kgen_zip_find(&of->archive, one->file.file) != NULL;
     kgen_status status =
         is_inside ? find_file(of, &one->file, &data) : find_beside(of, &one->file, &data);
