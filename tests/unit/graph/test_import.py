@@ -62,7 +62,9 @@ def test_shapes_left_open(capsys: pytest.CaptureFixture[str], tmp_path: Path) ->
     assert "x=4x12 does not fit the model's batchx13" in refused(
         capsys, tmp_path, mlp("batch"), "--shape", "x=4x12"
     )
-    assert "no such input; it has x" in refused(capsys, tmp_path, mlp("batch"), "--shape", "y=4x12")
+    assert "no such input or dimension; it has the inputs x" in refused(
+        capsys, tmp_path, mlp("batch"), "--shape", "y=4x12"
+    )
     for text in ("x=4xb", "x=4x13,", "x=4x13,4"):
         line = refused(capsys, tmp_path, mlp("batch"), "--shape", text)
         assert "not of the form NAME=1x128" in line
@@ -163,6 +165,54 @@ def test_data_beside_the_model_is_read(tmp_path: Path) -> None:
     assert (tmp_path / "m.onnx").stat().st_size < 1500
     for tensor in read(tmp_path / "m.onnx").graph.initializer:
         np.testing.assert_array_equal(numpy_helper.to_array(tensor), plain[tensor.name])
+
+
+def cached(tmp_path: Path, data: str = "blobs/5ec0") -> Path:
+    """A model as a download cache has it: it and its data are links into one folder of blobs."""
+    from onnx.external_data_helper import convert_model_to_external_data
+
+    model = mlp()
+    convert_model_to_external_data(model, location="model.onnx_data", size_threshold=100)
+    (tmp_path / "made").mkdir()
+    onnx.save(model, tmp_path / "made/model.onnx")
+    snapshot = tmp_path / "models--mlp/snapshots/0a1b/onnx"
+    blobs = tmp_path / "models--mlp/blobs"
+    snapshot.mkdir(parents=True)
+    blobs.mkdir()
+    (tmp_path / "made/model.onnx").rename(blobs / "1dea")
+    (tmp_path / "made/model.onnx_data").rename(blobs / "5ec0")
+    (tmp_path / "models--mlp/other").write_bytes(bytes(1 << 12))
+    (snapshot / "model.onnx").symlink_to("../../../blobs/1dea")
+    (snapshot / "model.onnx_data").symlink_to(f"../../../{data}")
+    return snapshot / "model.onnx"
+
+
+def test_data_behind_the_links_of_a_download_cache(tmp_path: Path) -> None:
+    from kgen.graph.reading.onnx_file import read
+
+    plain = {t.name: numpy_helper.to_array(t) for t in mlp().graph.initializer}
+    for tensor in read(cached(tmp_path)).graph.initializer:
+        np.testing.assert_array_equal(numpy_helper.to_array(tensor), plain[tensor.name])
+
+
+def test_data_beside_the_file_that_a_model_links_to(tmp_path: Path) -> None:
+    from kgen.graph.reading.onnx_file import read
+
+    onnx.save(mlp(), tmp_path / "m.onnx", save_as_external_data=True, size_threshold=100)
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere/link.onnx"
+    link.symlink_to(tmp_path / "m.onnx")
+    assert len(read(link).graph.initializer) == 4
+
+
+@pytest.mark.parametrize(
+    "data", ["other", "../../../../../../../../../etc/passwd", "blobs/../other"]
+)
+def test_a_link_out_of_both_folders_is_refused(tmp_path: Path, data: str) -> None:
+    from kgen.graph.reading.onnx_file import read
+
+    with pytest.raises(GraphError, match="outside of the model's folder"):
+        read(cached(tmp_path, data))
 
 
 def test_what_is_computed_from_shapes_is_folded() -> None:

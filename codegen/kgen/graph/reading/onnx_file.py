@@ -76,18 +76,14 @@ def _load_external(model: onnx.ModelProto, file: Path) -> None:
 
 
 def _data_beside(name: str, given: Mapping[str, str], nbytes: int, file: Path) -> bytes:
-    """A tensor's bytes in a file of the model's folder. Raises GraphError."""
-    folder, location = file.parent.resolve(), given.get("location", "")
-    outside = GraphError(
-        f"model={file}: the data of {name} lie in {location!r}, outside of the model's folder; "
-        "export the model again with its data beside it"
-    )
-    try:
-        place = (folder / location).resolve()
-    except (OSError, RuntimeError, ValueError):  # a loop of links, a NUL
-        raise outside from None
-    if not location or Path(location).is_absolute() or folder not in place.parents:
-        raise outside
+    """A tensor's bytes in a file beside the model. Raises GraphError."""
+    location = given.get("location", "")
+    place = _beside(location, file)
+    if place is None:
+        raise GraphError(
+            f"model={file}: the data of {name} lie in {location!r}, outside of the model's "
+            "folder; export the model again with its data beside it"
+        )
     data = b""
     try:
         offset, length = int(given.get("offset", 0)), int(given.get("length", nbytes))
@@ -109,3 +105,17 @@ def _data_beside(name: str, given: Mapping[str, str], nbytes: int, file: Path) -
             "export the model again"
         )
     return data
+
+
+def _beside(location: str, file: Path) -> Path | None:
+    """A file in the model's folder, or in that of the file that the model links to: a download
+    cache links the model and its data into one folder. None for a place outside of both."""
+    try:
+        folders = (file.parent.resolve(), file.resolve().parent)
+        places = [(folder / location).resolve() for folder in folders]
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a NUL
+        return None
+    if not location or Path(location).is_absolute():
+        return None
+    place = next((place for place in places if place.exists()), places[0])
+    return None if {*folders}.isdisjoint(place.parents) else place
