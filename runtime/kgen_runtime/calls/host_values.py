@@ -48,8 +48,38 @@ def host_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
     Lists and numbers are converted as numpy does; integers must keep their value. Raises
     ArgumentError.
     """
+    return _checked(slot, _array(slot, value))
+
+
+def prefix_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
+    """As `host_value`, for a value that may be shorter than the slot along one axis: zeros follow.
+
+    Raises ArgumentError, which names the axis of a value that is longer.
+    """
+    array, shape = _array(slot, value), slot.param.shape
+    if array.ndim != len(shape) or array.shape == shape:
+        return _checked(slot, array)
+    longer = [axis for axis, n in enumerate(shape) if array.shape[axis] > n]
+    if longer:
+        axis = longer[0]
+        raise ArgumentError(
+            f"{slot.kernel}: {slot.name} has {shape[axis]} places along axis {axis}, and this "
+            f"array has {array.shape[axis]}; pass the last {shape[axis]}, or compile a longer cache"
+        )
+    if sum(n != m for n, m in zip(array.shape, shape, strict=True)) > 1:
+        return _checked(slot, array)
+    whole = np.zeros(shape, array.dtype)
+    whole[tuple(map(slice, array.shape))] = array
+    return _checked(slot, whole)
+
+
+def _array(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
     who = f"{slot.kernel}: {slot.name}"
-    array = _converted(slot, value, who) if isinstance(value, _NUMBERS) else host_array(value, who)
+    return _converted(slot, value, who) if isinstance(value, _NUMBERS) else host_array(value, who)
+
+
+def _checked(slot: Slot, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array, if it has the slot's shape and element type. Raises ArgumentError."""
     found = View(
         dtype=dtype_of(array.dtype),
         shape=array.shape,
@@ -59,7 +89,7 @@ def host_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
         owner=array,
     )
     if (problem := slot.mismatch(found)) is not None:
-        raise ArgumentError(f"{who} {problem}")
+        raise ArgumentError(f"{slot.kernel}: {slot.name} {problem}")
     return array
 
 

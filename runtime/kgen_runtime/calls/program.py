@@ -12,7 +12,7 @@ from kgen_runtime.array import Array, Memory
 from kgen_runtime.backend import Backend
 from kgen_runtime.calls.arguments import Slot
 from kgen_runtime.calls.finders import holder
-from kgen_runtime.calls.host_values import Importer, first_importer, host_value, new_output
+from kgen_runtime.calls.host_values import Importer, first_importer, new_output, prefix_value
 from kgen_runtime.calls.kernel import Kernel
 from kgen_runtime.calls.loaded import LoadedKernel
 from kgen_runtime.calls.named import by_name
@@ -29,6 +29,7 @@ from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
+    from kgen_runtime.calls.cache_places import CachePlaces
 
 #: Runs that a profile takes the median of, and the seconds after which it makes no more of them.
 PROFILE_RUNS, PROFILE_SECONDS = 20, 2.0
@@ -82,6 +83,8 @@ class LoadedProgram(Uncopied):
         #: Sessions of `run` that no thread is in. States need one session, used in turns.
         self._idle: list[ProgramSession] = []
         self._turn = Lock()
+        #: None until a program with states is first run.
+        self._places: CachePlaces | None = None
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
@@ -154,7 +157,16 @@ class LoadedProgram(Uncopied):
             [(slot, inputs[slot.name]) for slot in self._inputs],
             [(slot, outputs[slot.name]) for slot in self._outputs],
             self._state_bytes,
+            self._cache_places(),
         )
+
+    def _cache_places(self) -> CachePlaces | None:
+        """The places that runs write in states; None of a program without states."""
+        if self._places is None and self.entry.states:
+            from kgen_runtime.calls.cache_places import CachePlaces
+
+            self._places = CachePlaces(self.entry, self._kernels.entries)
+        return self._places
 
     def reset(self) -> None:
         """Make the states of `run` what they are before the first one: zero."""
@@ -163,8 +175,11 @@ class LoadedProgram(Uncopied):
                 session.reset()
 
     def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:
-        """Give states of `run` these host arrays, as of a prefill; others stay. Raises
-        ArgumentError."""
+        """Give states of `run` these host arrays, as of a prefill; other states stay.
+
+        An array may be shorter along one axis: it is the beginning of the state, whose other
+        places become zero. Raises ArgumentError.
+        """
         data = self._state_bytes(states, named)
         with self._turn.lock:
             self._stateful().session.set_states(data)
@@ -278,7 +293,7 @@ class LoadedProgram(Uncopied):
                     f"{', '.join(known) or 'none'}"
                 )
             slot = Slot(self.entry.name, _param(known[name], "input"), self.backend)
-            array = host_value(slot, value)
+            array = prefix_value(slot, value)
             found[name] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         return found
 

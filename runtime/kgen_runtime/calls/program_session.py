@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kgen_runtime.array import Memory
 from kgen_runtime.calls.arguments import Slot
-from kgen_runtime.calls.host_values import getter, imported, putter
+from kgen_runtime.calls.host_values import getter, host_value, imported, putter
 from kgen_runtime.calls.named import by_name
 from kgen_runtime.calls.session import Session
 from kgen_runtime.errors import ArgumentError
@@ -16,6 +16,7 @@ from kgen_runtime.uncopied import Uncopied
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
+    from kgen_runtime.calls.cache_places import CachePlaces
 
 R = TypeVar("R")
 StateBytes = Callable[[Mapping[str, Any] | None, Mapping[str, Any]], Mapping[str, "HostBytes"]]
@@ -33,6 +34,7 @@ class ProgramSession(Uncopied):
         inputs: Sequence[tuple[Slot, Memory]],
         outputs: Sequence[tuple[Slot, Memory]],
         state_bytes: StateBytes,
+        places: CachePlaces | None,
     ) -> None:
         self.session = session
         backend = session.backend
@@ -43,6 +45,9 @@ class ProgramSession(Uncopied):
         self._puts = [(slot.name, putter(slot, backend, memory)) for slot, memory in inputs]
         self._gets = [(slot.name, getter(slot, backend, memory)) for slot, memory in outputs]
         self._state_bytes = state_bytes
+        self._places = places
+        needed = set() if places is None else places.needed
+        self._needed = [slot for slot, _ in inputs if slot.name in needed]
         #: The thread that is in the session.
         self._thread: int | None = None
 
@@ -68,6 +73,8 @@ class ProgramSession(Uncopied):
             given = named
         else:
             given = by_name(self.session.name, self._input_names, inputs, named)
+        if self._places is not None:
+            self._places.check({s.name: host_value(s, given[s.name]) for s in self._needed})
         library = None
         for name, put in self._puts:
             library = put(given[name]) or library

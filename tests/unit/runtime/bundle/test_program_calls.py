@@ -18,7 +18,7 @@ import kgen_runtime
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.memory import dlpack, lending
-from tests.onnx_models import Maker
+from tests.onnx_models import DECODER, DECODER_STATES, Maker
 from tests.programs import ROWS, WIDE, mlp_bundle
 
 TABLE = np.arange(20, dtype="f").reshape(5, 4)
@@ -90,6 +90,63 @@ def test_states_take_lists(rows: Any) -> None:
     rows.set_states({rows.states[0].name: [[[1, 2, 3, 4]]]})
     _, sums = rows.run(ids=[[0]], scale=1).values()
     np.testing.assert_array_equal(sums, [[[-1, -3, -5, -7]]])
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A decoder's step with caches of 12 places."""
+    made = kgen.compile_model(DECODER["step"], targets="x86-64-v3", states=DECODER_STATES)
+    path = made.save(tmp_path_factory.mktemp("decoder") / "d.kgen")
+    with kgen_runtime.load(path, device="cpu", num_threads=1) as kernels:
+        yield kernels.program
+
+
+def test_a_state_takes_the_beginning_of_a_cache(decoder: Any) -> None:
+    """Caches of three tokens, as the model itself has them, and zeros behind: the next token's
+    result is that of ONNX's reference with the same caches."""
+    from onnx.reference import ReferenceEvaluator
+
+    decoder.reset()
+    model = ReferenceEvaluator(str(DECODER["step"]))
+    caches = {s.name: np.zeros(s.shape, "f") for s in decoder.states}
+    names = list(model.output_names)
+    given = {name: np.zeros((2, 12, 8), "f") for name in caches}
+    for pos, token in enumerate((7, 1, 30)):
+        found = model.run(None, {"ids": np.array([[token]]), "pos": np.array([pos]), **given})
+        given = dict(zip(given, found[1:], strict=True))
+    next_token = {"ids": np.array([[5]]), "pos": np.array([3])}
+    wanted = model.run([names[0]], {**next_token, **given})[0]
+    for s in decoder.states:
+        assert s.shape == (2, 12, 8)
+    decoder.set_states({n: a[:, :3] for n, a in given.items()})
+    np.testing.assert_allclose(decoder.run(next_token).ravel(), wanted.ravel(), atol=1e-4)
+    decoder.reset()
+
+
+def test_states_that_are_no_beginning(decoder: Any) -> None:
+    name = decoder.state_names[0]
+    for shape, message in (
+        ((2, 13, 8), f"{name} has 12 places along axis 1, and this array has 13; pass the last 12"),
+        ((1, 3, 8), f"{name} has shape 1x3x8; expected 2x12x8"),
+        ((3, 8), f"{name} has shape 3x8; expected 2x12x8"),
+    ):
+        with pytest.raises(ArgumentError, match=f"main: {message}"):
+            decoder.set_states({name: np.zeros(shape, "f")})
+    with pytest.raises(ArgumentError, match=f"main: {name} is f64; expected f32"):
+        decoder.set_states({name: np.zeros((2, 3, 8))})
+
+
+def test_writing_past_a_cache_is_an_error(decoder: Any) -> None:
+    """The first place behind it, by the input that says so; nothing has run then."""
+    decoder.reset()
+    for pos in range(12):
+        last = decoder.run(ids=[[pos]], pos=[pos])
+    message = r"^main: pos names the place 12 of past.0.key, which has 12 places; reset\(\) the st"
+    for run in (decoder.run, decoder.session().run):
+        with pytest.raises(ArgumentError, match=message):
+            run(ids=[[1]], pos=[12])
+    np.testing.assert_array_equal(decoder.run(ids=[[11]], pos=[11]), last)
+    decoder.reset()
 
 
 def test_inputs_and_outputs_say_what_they_are(rows: Any, mlp: Any) -> None:

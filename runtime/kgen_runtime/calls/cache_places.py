@@ -1,0 +1,152 @@
+"""Places that a run writes in its states: one past the end of a cache is refused.
+
+A scatter's kernel writes nothing at such a place, and the model then computes without the row. The
+places are known before a run where they are inputs of the program, or are computed from integer
+inputs alone; the scalar reference computes them then.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from kgen_runtime.backends.reference import ReferenceBackend
+from kgen_runtime.errors import ArgumentError
+from kgen_runtime.expressions import views
+from kgen_runtime.expressions.formulas import formulas_in, input_names
+from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.schema.program import Program, Step, Value
+from kgen_runtime.schema.scattered import lies_upon
+from kgen_runtime.values import frozen
+
+#: Elements of a step that is computed in scalar Python before each run.
+MOST_ELEMENTS = 64
+#: Inputs that were found right and are remembered.
+MOST_KEPT = 65_536
+
+
+@frozen
+class Written:
+    """`places` names the value of the places along an axis of `size` elements of a state."""
+
+    state: str
+    places: str
+    size: int
+
+
+class CachePlaces:
+    """The places that a program writes in its states, by the program's inputs."""
+
+    def __init__(self, program: Program, kernels: Mapping[str, KernelEntry]) -> None:
+        """`kernels` by key."""
+        self._program, self._kernels = program, kernels
+        self._makers = {
+            value: step for step in program.steps for value in _written(step, kernels[step.kernel])
+        }
+        self._inputs: dict[str, set[str]] = {}
+        self._steps: dict[str, Step] = {}
+        self._checks = [
+            found
+            for step in program.steps
+            for found in _scatters(program, step, kernels[step.kernel])
+            if self._needs(found.places)
+        ]
+        #: Inputs, as bytes, whose places are right.
+        self._right: set[tuple[bytes, ...]] = set()
+        self._backend = ReferenceBackend()
+        self._handles = {
+            step.kernel: self._backend.load(kernels[step.kernel], {})
+            for step in self._steps.values()
+        }
+
+    @property
+    def needed(self) -> set[str]:
+        """The inputs that say places."""
+        return set().union(*(self._inputs[found.places] for found in self._checks))
+
+    def check(self, inputs: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Raises ArgumentError if a place lies outside its state. `inputs` are those `needed`."""
+        given = {name: array.tobytes() for name, array in inputs.items()}
+        key = tuple(given.values())
+        if key in self._right:
+            return
+        memories = {name: bytearray(data) for name, data in given.items()}
+        for found in self._checks:
+            value = self._program.by_name[found.places]
+            places = np.frombuffer(self._computed(value, memories), value.dtype.storage)
+            wrong = places[(places < -found.size) | (places >= found.size)]
+            if wrong.size:
+                names = sorted(self._inputs[found.places])
+                raise ArgumentError(
+                    f"{self._program.name}: {', '.join(names)} names the place {wrong[0]} of "
+                    f"{found.state}, which has {found.size} places; reset() the states, or compile "
+                    "a model with a longer cache"
+                )
+        if len(self._right) >= MOST_KEPT:
+            self._right.clear()
+        self._right.add(key)
+
+    def _needs(self, name: str) -> bool:
+        """Whether a value is computed from few integers of inputs; notes from which, and how."""
+        value = self._program.by_name[name]
+        if name in self._inputs:
+            return True
+        if not value.dtype.is_integer or math.prod(value.shape) > MOST_ELEMENTS:
+            return False
+        if value.place.kind == "input":
+            self._inputs[name] = {value.place.name}
+            return True
+        step = self._makers.get(name)
+        if step is None or self._kernels[step.kernel].spec["op"] != "elementwise":
+            return False
+        sources = [step.bindings[param.name] for param in self._kernels[step.kernel].arguments]
+        if not all(self._needs(source) for source in sources):
+            return False
+        self._inputs[name] = set().union(*(self._inputs[source] for source in sources))
+        self._steps[name] = step
+        return True
+
+    def _computed(self, value: Value, memories: dict[str, bytearray]) -> bytearray:
+        """The bytes of a value."""
+        name = value.place.name if value.place.kind == "input" else value.name
+        if name not in memories:
+            step = self._steps[value.name]
+            entry = self._kernels[step.kernel]
+            buffers = {}
+            for param in (*entry.arguments, *entry.outputs):
+                bound = self._program.by_name[step.bindings[param.name]]
+                if bound.name == value.name:
+                    memories[name] = bytearray(param.nbytes)
+                    buffers[param.name] = memoryview(memories[name])
+                elif param in entry.outputs:
+                    buffers[param.name] = memoryview(bytearray(param.nbytes))
+                else:
+                    buffers[param.name] = memoryview(self._computed(bound, memories))
+            self._backend.launch(self._handles[step.kernel], buffers)
+        return memories[name]
+
+
+def _written(step: Step, kernel: KernelEntry) -> Iterator[str]:
+    for output in kernel.outputs:
+        yield step.bindings[output.name]
+
+
+def _scatters(program: Program, step: Step, kernel: KernelEntry) -> Iterator[Written]:
+    """The places that a step writes in a state, if it is a scatter into one."""
+    table = lies_upon(kernel.spec)
+    if table is None:
+        return
+    held = program.by_name[step.bindings[table]].place
+    if held.kind != "state":
+        return
+    formulas = formulas_in(kernel.spec["expression"])
+    names = input_names(formulas)
+    shapes = dict(zip(names, map(tuple, kernel.spec["shapes"]), strict=True))
+    for at, by, axis in views.gathers(formulas):
+        if isinstance(at, ast.Name) and at.id == table and isinstance(by, ast.Name):
+            size = shapes[table][views.axis_of(axis, len(shapes[table]))]
+            yield Written(state=held.name, places=step.bindings[by.id], size=size)
