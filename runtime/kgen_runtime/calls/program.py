@@ -118,7 +118,14 @@ class LoadedProgram(Uncopied):
         names = ", ".join(self.input_names)
         return f"<Program {self.entry.name}({names}) on {self.backend.info.id}>"
 
-    def run(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
+    def run(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        /,
+        *,
+        check_indices: bool = False,
+        **named: Any,
+    ) -> Any:
         """Run the program on host arrays, lists or numbers, given by name or as a mapping of names.
 
         Returns the output as a new array, or several outputs as a dict by name. The arrays are
@@ -127,20 +134,32 @@ class LoadedProgram(Uncopied):
         States live from one run to the next, until `reset`; runs of a program with states take
         turns. Without states threads run at once, each in an arena of its own that is kept for
         later runs. Raises ArgumentError before anything runs; LaunchError, DeviceLost.
-        """
-        return result(self.run_dict(inputs, **named))
 
-    def run_dict(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Any]:
+        A kernel takes zeros for a row that an index names outside of its table. With
+        `check_indices` each index is compared with its table before the step that reads it, one
+        step after another, and ArgumentError names the input, the index and the limit. An index
+        that steps compute is known only after these steps, which then have changed states.
+        """
+        return result(self.run_dict(inputs, check_indices=check_indices, **named))
+
+    def run_dict(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        /,
+        *,
+        check_indices: bool = False,
+        **named: Any,
+    ) -> dict[str, Any]:
         """As :meth:`run`; returns the outputs as a dict by name, also where there is one."""
         if self.entry.states:
             with self._turn.lock:
-                return self._stateful().results(inputs, named)
+                return self._stateful().results(inputs, named, check_indices)
         try:
             session = self._idle.pop()
         except IndexError:
             session = self.session()
         try:
-            return session.results(inputs, named)
+            return session.results(inputs, named, check_indices)
         finally:
             self._idle.append(session)
 

@@ -51,13 +51,27 @@ class ProgramSession(Uncopied):
         #: The thread that is in the session.
         self._thread: int | None = None
 
-    def run(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> Any:
+    def run(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        /,
+        *,
+        check_indices: bool = False,
+        **named: Any,
+    ) -> Any:
         """As `program.run`, with the states of this session."""
-        return result(self.run_dict(inputs, **named))
+        return result(self._alone(self.results, inputs, named, check_indices))
 
-    def run_dict(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Any]:
+    def run_dict(
+        self,
+        inputs: Mapping[str, Any] | None = None,
+        /,
+        *,
+        check_indices: bool = False,
+        **named: Any,
+    ) -> dict[str, Any]:
         """As `program.run_dict`, with the states of this session."""
-        return self._alone(self.results, inputs, named)
+        return self._alone(self.results, inputs, named, check_indices)
 
     def reset(self) -> None:
         """Make the states of this session zero."""
@@ -67,7 +81,12 @@ class ProgramSession(Uncopied):
         """Give states of this session these host arrays; others stay. Raises ArgumentError."""
         self._alone(self.session.set_states, self._state_bytes(states, named))
 
-    def results(self, inputs: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Any]:
+    def results(
+        self,
+        inputs: Mapping[str, Any] | None,
+        named: Mapping[str, Any],
+        check_indices: bool = False,
+    ) -> dict[str, Any]:
         """As `run_dict`, for callers that let one thread in at a time."""
         if inputs is None and named.keys() == self._names:
             given = named
@@ -78,7 +97,10 @@ class ProgramSession(Uncopied):
         library = None
         for name, put in self._puts:
             library = put(given[name]) or library
-        self.session.run()
+        if check_indices:
+            self.session.run_checked()
+        else:
+            self.session.run()
         found = {name: get() for name, get in self._gets}
         if library is None:
             return found

@@ -16,6 +16,7 @@ from kgen_runtime.values import frozen
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
     from kgen_runtime.bundle import BundleFile
+    from kgen_runtime.calls.checked import CheckedSteps
 
 Buffers = Mapping[str, Any]
 
@@ -130,6 +131,8 @@ class Session:
                 after += (users[step.kernel],) if step.kernel in users else ()
                 users[step.kernel] = number
             steps.append(SequenceStep(kernel=one.handle, buffers=buffers, after=after))
+        self._entry, self._steps = entry, steps
+        self._checked: CheckedSteps | None = None
         self._sequence = backend.sequence(steps)
         self._launch = self._sequence.run
         self.reset()
@@ -150,6 +153,18 @@ class Session:
     def run(self) -> None:
         held = self._kernels.held()  # stays until the run is done, whoever closes the bundle
         self._launch()
+        del held
+
+    def run_checked(self) -> None:
+        """Run with every index compared with its table first. Raises ArgumentError."""
+        held = self._kernels.held()
+        if self._checked is None:
+            from kgen_runtime.calls.checked import CheckedSteps
+
+            self._checked = CheckedSteps(
+                self._entry, self.backend, self._kernels.entries, self._steps
+            )
+        self._checked.run()
         del held
 
     def timed(self) -> list[float]:

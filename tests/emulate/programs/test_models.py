@@ -47,7 +47,7 @@ def verified(bundle: Bundle, program: Program, expected: Truth) -> ProgramResult
 
 def test_a_model_runs(made: Bundle, expected: Truth, tmp_path: Path) -> None:
     program = kgen_runtime.load(made.save(tmp_path / "mlp.kgen"), device="cpu").program
-    found = program.run(**expected.inputs)
+    found = program.run(expected.inputs)
     (exact,) = (expected.exact[o.name] for o in made.manifest.programs[0].outputs)
     np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-6)
 

@@ -93,7 +93,7 @@ def test_a_row_is_written_into_the_state(way: str, device: str, tmp_path: Path) 
     for pos in (3, 0, PLACES - 1, 3):
         given = {"x": rng.standard_normal((1, HEADS, HEAD), np.float32), "pos": np.array([pos])}
         expected, state = reference.run(None, {**given, "past": state})
-        np.testing.assert_allclose(program.run(**given), expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(program.run(given), expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -124,7 +124,7 @@ def test_a_cache_that_is_no_state_is_copied(tmp_path: Path) -> None:
             if value.name != "pos"
         }
         before = given["past"].copy()
-        found = program.run(**given, pos=np.array([2]))
+        found = program.run(given, pos=np.array([2]))
         expected = onnx.reference.ReferenceEvaluator(model).run(
             None, {**given, "pos": np.array([2])}
         )

@@ -17,6 +17,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="where the outputs go: all to .npz, one to .npy"
     )
+    parser.add_argument(
+        "--check", action="store_true", help="refuse an index outside of its table; slower"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
                 "choose a .npz with -o"
             )
         programs.check_given(program, given)
-        result = program.run(given)
+        result = program.run(given, check_indices=args.check)
         outputs = result if isinstance(result, dict) else {names[0]: result}
         device = program.backend.info.id
         dtypes = {value.name: str(value.dtype) for value in program.entry.outputs}

@@ -58,7 +58,7 @@ def test_a_program_for_this_machine(tmp_path: Path) -> None:
     with kgen_runtime.load(bundle.save(tmp_path / "m.kgen"), device="cpu") as kernels:
         entry = kernels.program.entry
         given = {v.name: np.ones(v.shape, v.dtype.storage) for v in entry.inputs}
-        assert np.isfinite(np.asarray(kernels.program.run(**given))).all()
+        assert np.isfinite(np.asarray(kernels.program.run(given))).all()
 
 
 @pytest.fixture

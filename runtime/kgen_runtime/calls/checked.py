@@ -1,0 +1,169 @@
+"""Checked runs of a program: indices are compared with their tables before a step reads them."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kgen_runtime.backend import Backend, SequenceStep
+from kgen_runtime.dtypes import DType
+from kgen_runtime.errors import ArgumentError
+from kgen_runtime.expressions import views
+from kgen_runtime.expressions.evaluators import Integers
+from kgen_runtime.expressions.formulas import Formulas, formulas_in, input_names
+from kgen_runtime.expressions.mathematics import Scalars
+from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.schema.program import Program, Step
+from kgen_runtime.values import frozen
+
+
+@frozen
+class IndexUse:
+    """An index expression of a kernel, over `inputs` of the kernel; `places` is the size of the
+    axis that it counts along."""
+
+    at: ast.expr
+    inputs: tuple[str, ...]
+    places: int
+
+
+def index_uses(entry: KernelEntry) -> tuple[IndexUse, ...]:
+    """The index expressions of a kernel's gathers and scatters."""
+    if entry.spec["op"] != "elementwise":
+        return ()
+    formulas = formulas_in(entry.spec["expression"])
+    shapes = _shapes(entry, formulas)
+    known = {**shapes, **views.shapes_of(formulas, shapes)}
+    found: dict[tuple[str, int], IndexUse] = {}
+    for table, at, axis in views.gathers(formulas):
+        shape = views.shape_of(table, known)
+        places = shape[views.axis_of(axis, len(shape))]
+        names = tuple(input_names({"": at}))
+        found[ast.unparse(at), places] = IndexUse(at=at, inputs=names, places=places)
+    return tuple(found.values())
+
+
+def _shapes(entry: KernelEntry, formulas: Formulas) -> dict[str, tuple[int, ...]]:
+    names = input_names(formulas)
+    return {n: tuple(shape) for n, shape in zip(names, entry.spec["shapes"], strict=True)}
+
+
+class CheckedSteps:
+    """The steps of a session, one by one, each after its indices are checked."""
+
+    def __init__(
+        self,
+        program: Program,
+        backend: Backend,
+        kernels: Mapping[str, KernelEntry],
+        steps: Sequence[SequenceStep],
+    ) -> None:
+        self._program, self._backend, self._kernels = program, backend, kernels
+        self._steps = steps
+        self._uses = {key: index_uses(kernel) for key, kernel in kernels.items()}
+        alone = [SequenceStep(kernel=step.kernel, buffers=step.buffers) for step in steps]
+        self._launches = [backend.sequence([step]) for step in alone]
+
+    def run(self) -> None:
+        """Raises ArgumentError for an index outside of its table: before anything runs, if it is
+        made of the program's inputs, else before the step that looks it up."""
+        later: set[int] = set()
+        for number, step in enumerate(self._program.steps):
+            for use in self._uses[step.kernel]:
+                if all(self._memory(step, name) == "input" for name in use.inputs):
+                    self._check(number, step, use)
+                else:
+                    later.add(number)
+        for number, (step, launch) in enumerate(
+            zip(self._program.steps, self._launches, strict=True)
+        ):
+            if number in later:
+                for use in self._uses[step.kernel]:
+                    self._check(number, step, use)
+            launch.run()
+
+    def _memory(self, step: Step, parameter: str) -> str:
+        kind, _ = self._program.by_name[step.bindings[parameter]].place.memory
+        return kind
+
+    def _check(self, number: int, step: Step, use: IndexUse) -> None:
+        arrays = {name: self._array(number, step, name) for name in use.inputs}
+        for coordinates, value in _wrong(self._kernels[step.kernel], use, arrays):
+            raise ArgumentError(
+                f"{self._program.name}: {self._shown(step, use, coordinates)} is {value}, and the "
+                f"table has {use.places} places: indices are from {-use.places} to "
+                f"{use.places - 1}{_nodes(step)}"
+            )
+
+    def _array(self, number: int, step: Step, parameter: str) -> np.ndarray[Any, Any]:
+        """An index as the kernel reads it."""
+        (param,) = (p for p in self._kernels[step.kernel].inputs if p.name == parameter)
+        found = np.empty(param.shape, param.dtype.storage)
+        self._backend.copy_from_device(
+            found.reshape(-1).view(np.uint8), self._steps[number].buffers[parameter]
+        )
+        return found
+
+    def _shown(self, step: Step, use: IndexUse, at: tuple[int, ...]) -> str:
+        """The wrong index as a user knows it: an element of an input, if it is one."""
+        values = [self._program.by_name[step.bindings[name]] for name in use.inputs]
+        if not isinstance(use.at, ast.Name):
+            names = ", ".join(value.name for value in values)
+            return f"an index computed from {names}, at {list(at)},"
+        (value,) = values
+        shape = _shape_of(self._kernels[step.kernel], use.inputs[0])
+        if math.prod(shape) == math.prod(value.shape):
+            flat = np.ravel_multi_index(at, shape)
+            at = tuple(int(i) for i in np.unravel_index(flat, value.shape))
+        kind = "input" if value.place.memory[0] == "input" else "index"
+        return f"{kind} {value.name}{list(at) if at else ''}"
+
+
+def _shape_of(entry: KernelEntry, parameter: str) -> tuple[int, ...]:
+    (shape,) = (p.shape for p in entry.inputs if p.name == parameter)
+    return shape
+
+
+def _nodes(step: Step) -> str:
+    return f" (node {', '.join(step.nodes)})" if step.nodes else ""
+
+
+def _wrong(
+    entry: KernelEntry, use: IndexUse, arrays: Mapping[str, np.ndarray[Any, Any]]
+) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Indices outside of the table, with their coordinates."""
+    if isinstance(use.at, ast.Name):
+        array = arrays[use.at.id]
+        outside = (array < -use.places) | (array >= use.places)
+        for at in np.argwhere(outside):
+            coordinates = tuple(int(i) for i in at)
+            yield coordinates, int(array[coordinates])
+        return
+    value = _elements(entry, arrays)
+    formulas = formulas_in(entry.spec["expression"])
+    shape = views.shape_of(use.at, _shapes(entry, formulas))
+    for coordinates in itertools.product(*map(range, shape)):
+        found = value(use.at, coordinates)
+        if not -use.places <= found < use.places:
+            yield coordinates, found
+
+
+def _elements(
+    entry: KernelEntry, arrays: Mapping[str, np.ndarray[Any, Any]]
+) -> Callable[[ast.expr, tuple[int, ...]], int]:
+    """What computes elements of index expressions, in the type of indices."""
+    formulas = formulas_in(entry.spec["expression"])
+    evaluator = Integers({}, Scalars(), 8 * DType(entry.spec["index_dtype"]).itemsize)
+    elements = views.Elements(
+        formulas,
+        _shapes(entry, formulas),
+        lambda name, at: int(arrays[name][at]),
+        evaluator.apply,
+        evaluator.value,
+    )
+    return lambda at, coordinates: int(elements.value(at, coordinates))

@@ -1,0 +1,98 @@
+"""Checked runs: an index outside of its table is named, with the limit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnx")
+
+import onnx
+from onnx import TensorProto as T
+
+import kgen
+import kgen_runtime
+from kgen.cli.main import main
+from kgen_runtime.errors import ArgumentError
+from tests.onnx_models import Maker
+
+PLACES = 10
+
+
+def saved(m: Maker, y: Any, folder: Path) -> Path:
+    onnx.save(m.model(str(y)), folder / "m.onnx")
+    found = folder / "m.kgen"
+    kgen.compile_model(folder / "m.onnx", ["x86-64-v3"]).bundle.save(found)
+    return found
+
+
+def embedding(folder: Path) -> Path:
+    m = Maker(18)
+    ids = m.input("ids", (2, 3), T.INT64)
+    return saved(m, m.add("Relu", m.add("Gather", m.weight(PLACES, 4), ids)), folder)
+
+
+@pytest.mark.parametrize("wrong", [PLACES, -PLACES - 1, 1 << 40])
+def test_an_index_of_an_input(wrong: int, tmp_path: Path) -> None:
+    program = kgen_runtime.load(embedding(tmp_path)).program
+    ids = np.array([[0, -PLACES, PLACES - 1], [1, 2, 3]])
+    checked = program.run(ids=ids, check_indices=True)
+    np.testing.assert_array_equal(checked, program.run(ids=ids))
+    ids[1, 2] = wrong
+    assert not np.any(program.run(ids=ids)[1, 2])
+    with pytest.raises(ArgumentError) as found:
+        program.run(ids=ids, check_indices=True)
+    message = str(found.value)
+    assert f"input ids[1, 2] is {wrong}, and the table has 10 places" in message
+    assert "indices are from -10 to 9 (node " in message and "\n" not in message
+    with pytest.raises(ArgumentError, match=r"ids\[1, 2\]"):
+        program.session().run({"ids": ids}, check_indices=True)
+
+
+def test_an_index_that_steps_compute(tmp_path: Path) -> None:
+    m = Maker(18)
+    x = m.input("x", (2, 6))
+    place = m.add("ArgMax", m.add("Relu", x), axis=1, keepdims=0)
+    program = kgen_runtime.load(saved(m, m.add("Gather", m.weight(4, 3), place), tmp_path)).program
+    given = np.zeros((2, 6), np.float32)
+    given[:, 3] = 1
+    program.run(x=given, check_indices=True)
+    given[1, 5] = 2
+    with pytest.raises(ArgumentError, match=r" is 5, and the table has 4 places.*Gather"):
+        program.run(x=given, check_indices=True)
+
+
+def test_indices_of_several_numbers(tmp_path: Path) -> None:
+    """GatherND's indices are made one number, within the kernel or before it."""
+    m = Maker(18)
+    at = m.input("at", (3, 2), T.INT64)
+    y = m.add("GatherND", m.weight(4, 5, 2), at)
+    program = kgen_runtime.load(saved(m, y, tmp_path)).program
+    program.run(at=[[0, 0], [3, 4], [-1, -5]], check_indices=True)
+    with pytest.raises(ArgumentError, match=r" is 20, and the table has 20 places"):
+        program.run(at=[[0, 0], [4, 0], [1, 1]], check_indices=True)
+
+
+def test_rows_that_are_written(tmp_path: Path) -> None:
+    m = Maker(18)
+    at = m.input("at", (2,), T.INT64)
+    rows = m.add("Unsqueeze", at, m.constant([1], np.int64))
+    y = m.add("ScatterND", m.weight(6, 3), rows, m.weight(2, 3))
+    program = kgen_runtime.load(saved(m, y, tmp_path)).program
+    program.run(at=[5, 0], check_indices=True)
+    with pytest.raises(ArgumentError, match=r" is 6, and the table has 6 places"):
+        program.run(at=[5, 6], check_indices=True)
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bundle = embedding(tmp_path)
+    np.save(tmp_path / "ids.npy", np.full((2, 3), PLACES))
+    argv = ["run", str(bundle), "--input", f"ids={tmp_path / 'ids.npy'}"]
+    assert main(argv) == 0
+    capsys.readouterr()
+    assert main([*argv, "--check"]) == 2
+    err = capsys.readouterr().err
+    assert "input ids[0, 0] is 10, and the table has 10 places" in err and err.count("\n") == 1
