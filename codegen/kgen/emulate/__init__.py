@@ -62,10 +62,10 @@ def run(
     the device whose limits the launch is held against, by default the one that the text names.
     `profile` counts the traffic of the memories too, and by source line. The result is the same for
     the same `seed`, the counters are so for every seed. With `strict`, unordered writes of the same
-    value and order that rests on a warp collective are faults and not warnings (PTX; of AMDGPU IR
-    they always are). A run goes on after a fault that leaves other lanes as they are, until it
-    has met `most_faults` distinct ones. `numerics` are what the sums of matrix instructions lose
-    beside f32 arithmetic; nothing if None.
+    value, and order that rests on a warp collective (PTX), are faults and not warnings. A run goes
+    on after a fault that leaves other lanes as they are, until it has met `most_faults` distinct
+    ones. `numerics` are what the sums of matrix instructions lose beside f32 arithmetic; nothing if
+    None.
 
     Raises EmulationFault for a fault of the program (races, out-of-bounds and the like are looked
     for if `checks`), UnknownInstruction for a word that is not known, EmulationError for a source

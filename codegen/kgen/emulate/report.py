@@ -46,6 +46,7 @@ WARNINGS: Mapping[str, str] = {
     "proxy-read-overwritten": "the async proxy overwrites generic reads without a fence",
     "missing-proxy-fence": "a bulk copy completes on an mbarrier that no fence has made known",
     "same-value-write": "threads that nothing orders write the same value to the same bytes",
+    "nearly-same-value-write": "threads that nothing orders write values that differ in last bits",
     "order-by-collective": "only a warp collective, such as match.sync, orders two accesses",
 }
 

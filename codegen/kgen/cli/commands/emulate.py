@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true",
         help="writes of the same value by several threads, and order that only a warp collective "
-        "gives, are faults and not warnings (PTX)",
+        "gives (PTX), are faults and not warnings",
     )  # fmt: skip
     schedules = parser.add_mutually_exclusive_group()
     schedules.add_argument(

@@ -12,7 +12,7 @@ import numpy as np
 from kgen.emulate.faults import FaultLog, fault_at
 from kgen.emulate.llvm.frontend.module import Instruction, Module
 from kgen.emulate.llvm.types import Array
-from kgen.emulate.report import EmulationFault
+from kgen.emulate.report import EmulationFault, Fault
 
 
 class CopiesUnderWay(Protocol):
@@ -70,6 +70,9 @@ class Chunk(Protocol):
 
     @property
     def traffic(self) -> MemoryTraffic | None: ...
+
+    def warn(self, found: Fault) -> None:
+        """Note what no rule forbids; once is enough for each line."""
 
     def selected(self) -> Array:
         """The active lanes in full: [workgroup, lane]."""

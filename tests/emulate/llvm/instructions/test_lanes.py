@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from kgen.emulate import UnknownInstruction
 from tests.emulate.llvm.llvm_kernels import Array, in_lanes
 
 LANES = 128
@@ -124,6 +125,10 @@ CONTROLS: list[tuple[str, int, Callable[[int], int | None]]] = [
     ("gfx90a", 0x15A, lambda lane: lane & ~15 | 10),  # row_newbcast:10
     ("gfx942", 0x142, lambda lane: (lane & ~15) - 1 if lane >= 16 else None),  # row_bcast:15
     ("gfx942", 0x143, lambda lane: 31 if lane >= 32 else None),  # row_bcast:31
+    ("gfx942", 0x130, lambda lane: lane + 1 if lane < 63 else None),  # wave_shl:1
+    ("gfx942", 0x134, lambda lane: (lane + 1) % 64),  # wave_rol:1
+    ("gfx942", 0x138, lambda lane: lane - 1 if lane else None),  # wave_shr:1
+    ("gfx942", 0x13C, lambda lane: (lane - 1) % 64),  # wave_ror:1
     ("gfx1100", 0x168, lambda lane: lane ^ 8),  # row_xmask:8
     ("gfx1100", 0x153, lambda lane: lane & ~15 | 3),  # row_share:3
 ]
@@ -142,6 +147,16 @@ def test_data_parallel_primitives(
             cpu,
         )
         np.testing.assert_array_equal(got, by_lane(source, wave, other))
+
+
+@pytest.mark.parametrize("control", [0x131, 0x145, 0x1FF])
+def test_an_unknown_control_is_named(control: int) -> None:
+    with pytest.raises(UnknownInstruction, match=f"i32 {control}, i32 15"):
+        across(
+            "  %r = call i32 @llvm.amdgcn.update.dpp.i32("
+            f"i32 %a, i32 %a, i32 {control}, i32 15, i32 15, i1 false)",
+            DPP,
+        )
 
 
 def test_rows_and_banks_that_are_masked_keep_the_old_value() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -226,7 +228,7 @@ def test_a_run_tells_of_every_distinct_fault() -> None:
         + load("b", "%u")
         + "  %v = add i32 %t, 128\n"
         + load("c", "%v")
-        + store("d", "%u", "%b")
+        + store("d", "%u", "%v")
         + "  %x = add i32 %b, %c\n"
         + OUT
     )
@@ -247,3 +249,72 @@ def test_a_run_tells_of_every_distinct_fault() -> None:
     text = source.splitlines()
     stored = next(n for n, line in enumerate(text, 1) if "store i32 %t" in line)
     assert f"line {stored};" in found[0].message
+
+
+#: Lane l and lane l + 64, of another wave, store to the same word.
+HALF = "  %h = and i32 %t, 63\n"
+READ_ALL = f"""
+  {BARRIER}
+{load("x", "%h")}"""
+
+
+def warned(body: str, **options: Any) -> tuple[Fault, ...]:
+    source = kernel(body + OUT, "ptr addrspace(1) %out", declarations=DECLARATIONS)
+    return run(
+        source, entry="k", grid=(3, 1, 1), block=(LANES, 1, 1),
+        arguments=[np.zeros(3 * LANES, np.uint32)], **options,
+    ).warnings  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_waves_that_store_the_same_value(seed: int) -> None:
+    body = HALF + store("a", "%h", "%h") + READ_ALL
+    (found,) = warned(body, seed=seed)
+    assert found.kind == "same-value-write"
+    assert found.array.endswith("of @tile")
+    with pytest.raises(EmulationFault) as caught:
+        warned(body, seed=seed, strict=True)
+    assert (caught.value.fault.kind, caught.value.fault.line) == ("race", found.line)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("ulps", "expected"), [(0, "same-value-write"), (1, "nearly-same-value-write"), (1000, "race")]
+)
+def test_waves_that_store_sums_of_another_order(ulps: int, expected: str, seed: int) -> None:
+    """The upper wave's f32 differs in so many units of the last place."""
+    body = f"""{HALF}
+  %w = lshr i32 %t, 6
+  %d = mul i32 %w, {ulps}
+  %bits = add i32 %d, 1069547520
+  %sum = bitcast i32 %bits to float
+{at("a", "%h")}  store float %sum, ptr addrspace(3) %a
+{READ_ALL}"""
+    if expected == "race":
+        with pytest.raises(EmulationFault) as caught:
+            warned(body, seed=seed)
+        assert caught.value.fault.kind == "race"
+    else:
+        assert [one.kind for one in warned(body, seed=seed)] == [expected]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_integers_have_no_last_bits(seed: int) -> None:
+    body = f"""{HALF}
+  %w = lshr i32 %t, 6
+  %bits = add i32 %w, 1069547520
+{store("a", "%h", "%bits")}{READ_ALL}"""
+    with pytest.raises(EmulationFault) as caught:
+        warned(body, seed=seed)
+    assert caught.value.fault.kind == "race"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_read_must_be_ordered_after_every_one_of_the_writes(seed: int) -> None:
+    """A wave that reads with no barrier has its own write, not that of the other."""
+    body = f"""{HALF}{store("a", "%h", "%h")}
+  {FENCE}
+{load("x", "%h")}"""
+    with pytest.raises(EmulationFault) as caught:
+        warned(body, seed=seed)
+    assert caught.value.fault.kind == "race"

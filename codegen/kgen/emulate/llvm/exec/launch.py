@@ -34,7 +34,7 @@ from kgen.emulate.llvm.order.device_clocks import DeviceClocks
 from kgen.emulate.llvm.order.global_races import GlobalShadow
 from kgen.emulate.llvm.order.lds_races import LdsShadow
 from kgen.emulate.llvm.types import CONSTANT, GLOBAL, LDS, Array, Pointer, Type
-from kgen.emulate.report import Report
+from kgen.emulate.report import Fault, Report
 from kgen.emulate.request import Request
 from kgen.errors import EmulationError
 from kgen_runtime.launch_limits import Usage, amdgpu_limits
@@ -89,6 +89,7 @@ def run(source: str, request: Request) -> Report:
         grid=request.grid,
         start=start,
         subgroup_width=launch.wave,
+        warnings=launch.warnings,
     )
 
 
@@ -98,6 +99,8 @@ class _Launch:
         self.function = function
         self.checks = request.checks
         self.faults = FaultLog(request.most_faults)
+        self.warnings: list[Fault] = []
+        self.strict = request.strict
         self.seed = request.seed
         self.processor = function.attributes.get("target-cpu", "")
         self.numerics = allowed_numerics(request.numerics, self.processor)
@@ -181,6 +184,7 @@ class _Launch:
                 self.wave,
                 gaps=self.placement.gaps,
                 arrays=self.placement.arrays,
+                strict=self.strict,
             )
         machine = Machine(
             module=self.module,
@@ -197,6 +201,7 @@ class _Launch:
             ),
             checks=self.checks,
             faults=self.faults,
+            warnings=self.warnings,
             events=self.events,
             waves_of=self.waves_of,
             lanes_of=self.lanes_of,

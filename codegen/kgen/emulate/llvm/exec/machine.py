@@ -22,7 +22,7 @@ from kgen.emulate.llvm.order.clocks import Clocks
 from kgen.emulate.llvm.order.global_races import GlobalShadow
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.numerics import Numerics
-from kgen.emulate.report import Index3
+from kgen.emulate.report import Fault, Index3
 
 
 @dataclass(kw_only=True)
@@ -45,6 +45,8 @@ class Machine:
     lanes_of: Counter[object]
     faults: FaultLog
     """What was wrong until now."""
+    warnings: list[Fault]
+    """What no rule forbids but should be known."""
     random: np.random.Generator | None = None
     """Deals the turns of waves; None is lockstep."""
     seed: int = 0
@@ -86,6 +88,11 @@ class Machine:
     def lanes(self) -> int:
         size = self.block[0] * self.block[1] * self.block[2]
         return -(-size // self.wave) * self.wave
+
+    def warn(self, found: Fault) -> None:
+        """Note what no rule forbids; once is enough for each line."""
+        if all((w.kind, w.line) != (found.kind, found.line) for w in self.warnings):
+            self.warnings.append(found)
 
     def lane_numbers(self) -> Array:
         """[1, lane] flat thread number in the workgroup."""

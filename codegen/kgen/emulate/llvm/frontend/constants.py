@@ -270,13 +270,29 @@ def _float_bits(text: str, type_: Floating) -> int:
     """The bits, in ``type_``, of a decimal or hexadecimal literal.
 
     ``0x...`` without a letter gives the bits of the value as a double, for float too; ``0xH``
-    (half), ``0xR`` (bfloat) and ``f0x`` give the bits themselves.
+    (half), ``0xR`` (bfloat) and ``f0x`` give the bits themselves. ``-inf``, ``+qnan`` and
+    ``+nan(0x1)``, with the payload of a quiet NaN or of a signalling ``snan``, are words.
     """
+    if (special := _SPECIAL.match(text)) is not None:
+        return _special_bits(special, type_)
     if text.startswith(("0xH", "0xR", "f0x")):
         return int(text[3:], 16)
     as_double = text.startswith("0x")
     value = np.uint64(int(text, 16)).view(np.float64) if as_double else np.float64(text)
     return _BITS_OF[type_.name](value)
+
+
+_SPECIAL = re.compile(r"(?P<sign>[-+])(?P<word>inf|qnan|s?nan)(?:\(0x(?P<payload>\w+)\))?$")
+#: Bits of the significand.
+_SIGNIFICAND = {"double": 52, "float": 23, "half": 10, "bfloat": 7}
+
+
+def _special_bits(special: re.Match[str], type_: Floating) -> int:
+    stored, width = _SIGNIFICAND[type_.name], 8 * type_.size
+    exponent = (1 << width - 1) - (1 << stored)
+    quiet = 1 << stored - 1 if special["word"] in ("qnan", "nan") else 0
+    payload = int(special["payload"] or "0", 16) & ((1 << stored) - 1)
+    return (special["sign"] == "-") << width - 1 | exponent | quiet | payload
 
 
 _BITS_OF: dict[str, Callable[[np.float64], int]] = {

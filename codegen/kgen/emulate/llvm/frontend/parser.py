@@ -16,6 +16,7 @@ from kgen.emulate.llvm.frontend.module import (
     Module,
     Parameter,
 )
+from kgen.emulate.llvm.frontend.processor import named_in_triple
 from kgen.emulate.llvm.types import Type
 
 _TOP_LEVEL = frozenset(("define", "declare", "target", "attributes", "source_filename", "module"))
@@ -63,6 +64,9 @@ class _ModuleParser:
         for name, groups in self.function_groups.items():
             for group in groups:
                 self.functions[name].attributes.update(self.attribute_groups.get(group, {}))
+        if processor := named_in_triple(self.triple):
+            for function in self.functions.values():
+                function.attributes.setdefault("target-cpu", processor)
         return Module(
             triple=self.triple, globals=self.globals, functions=self.functions, lines=self.lines
         )
@@ -84,7 +88,7 @@ class _ModuleParser:
         value = t.expect_kind("string").strip('"')
         if what == "triple":
             self.triple = value
-            self.operands.narrow_pointers |= value.startswith("amdgcn")
+            self.operands.narrow_pointers |= value.startswith(("amdgcn", "amdgpu"))
 
     def _attributes(self) -> None:
         """``attributes #0 = { nounwind "key"="value" }``"""

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from kgen.emulate.llvm.frontend.module import Function
 from kgen.emulate.numerics import Numerics
 from kgen.errors import EmulationError
+
+_TRIPLE = re.compile(r"amdgpu(\d+)\.(\w\w)(?:-|$)")
+
+
+def named_in_triple(triple: str) -> str:
+    """The processor of a target triple: ``amdgpu9.42-amd-amdhsa`` is for gfx942; "" for none."""
+    found = _TRIPLE.match(triple)
+    return f"gfx{found[1]}{found[2]}" if found else ""
 
 
 def wave_size(function: Function) -> int:
@@ -17,7 +27,7 @@ def wave_size(function: Function) -> int:
     if not processor.startswith("gfx"):
         raise EmulationError(
             f"{function.name} has no attribute that tells its wave size: "
-            '"target-cpu"="gfx..." or "target-features"="+wavefrontsize32"'
+            '"target-cpu"="gfx..." or "target-features"="+wavefrontsize32"; nor does the triple'
         )
     return 64 if processor.startswith("gfx9") else 32
 

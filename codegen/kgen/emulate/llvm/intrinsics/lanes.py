@@ -79,8 +79,11 @@ def _swizzle(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
     return swizzle
 
 
-def _dpp_source(control: int, lane: Array) -> tuple[Array, Array]:
-    """The lane of the wave that each lane reads under a DPP control, and whether it exists."""
+def _dpp_source(control: int, lane: Array, wave: int) -> tuple[Array, Array]:
+    """The lane of the wave that each lane reads under a DPP control, and whether it exists.
+
+    Raises TypeError for a control that means nothing.
+    """
     row, at = lane & ~(_ROW - 1), lane & (_ROW - 1)
     amount = control & 15
     if control <= 0xFF:
@@ -107,8 +110,10 @@ def _dpp_source(control: int, lane: Array) -> tuple[Array, Array]:
         return row - 1, row > 0
     if control == 0x143:  # row_bcast31: lane 31 to the upper half
         return np.full_like(lane, 31), lane >= 32
-    if control == 0x138:  # wave_shr
-        return lane - 1, lane > 0
+    if control in (0x130, 0x134):  # wave_shl, wave_rol
+        return (lane + 1) % wave, (lane < wave - 1) | (control == 0x134)
+    if control in (0x138, 0x13C):  # wave_shr, wave_ror
+        return (lane - 1) % wave, (lane > 0) | (control == 0x13C)
     raise TypeError(f"DPP control {control:#x}")
 
 
@@ -116,7 +121,7 @@ def _dpp(
     m: Machine, old: Array, value: Array, control: int, row_mask: int, bank_mask: int, bound: bool
 ) -> Array:
     lane = m.lane_numbers() % m.wave
-    source, exists = _dpp_source(control, lane)
+    source, exists = _dpp_source(control, lane, m.wave)
     source = np.where(exists, source, lane)
     result = _from_lanes(m, value, source)
     valid = exists if m.mask is None else exists & _from_lanes(m, m.selected(), source)
@@ -125,8 +130,14 @@ def _dpp(
     return result if enabled.all() else np.where(enabled, result, old)
 
 
+def _check_dpp(control: int) -> None:
+    """Raise TypeError, which names the instruction while it is decoded, for an unknown control."""
+    _dpp_source(control, np.zeros((1, 1), np.int64), _ROW)
+
+
 def _update_dpp(ins: Instruction) -> Callable[..., Array]:
     control, row_mask, bank_mask, bound = (immediate(operand) for operand in ins.operands[2:])
+    _check_dpp(control)
 
     def update(m: Machine, old: Array, value: Array, *_: Array) -> Array:
         return _dpp(m, old, value, control, row_mask, bank_mask, bool(bound))
@@ -136,6 +147,7 @@ def _update_dpp(ins: Instruction) -> Callable[..., Array]:
 
 def _move_dpp(ins: Instruction) -> Callable[..., Array]:
     control, row_mask, bank_mask, bound = (immediate(operand) for operand in ins.operands[1:])
+    _check_dpp(control)
 
     def move(m: Machine, value: Array, *_: Array) -> Array:
         zero = np.zeros((1, 1), value.dtype)

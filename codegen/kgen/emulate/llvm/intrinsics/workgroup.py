@@ -39,6 +39,11 @@ def _wave_size(ins: Instruction) -> Callable[[Machine], Array]:
     return lambda m: np.full((1, 1), m.wave, np.uint32)
 
 
+def _wave_id(ins: Instruction) -> Callable[[Machine], Array]:
+    """The wave's number in its workgroup."""
+    return lambda m: (m.lane_numbers() // m.wave).astype(np.uint32)
+
+
 def _wave_fence(ins: Instruction) -> Callable[[Machine], None]:
     return lambda m: m.fence(ins)
 
@@ -59,6 +64,7 @@ EFFECTS: dict[str, Build] = {
     **dict.fromkeys((f"llvm.amdgcn.workitem.id.{axis}" for axis in _AXES), _workitem_id),
     **dict.fromkeys((f"llvm.amdgcn.workgroup.id.{axis}" for axis in _AXES), _workgroup_id),
     "llvm.amdgcn.wavefrontsize": _wave_size,
+    "llvm.amdgcn.wave.id": _wave_id,
     "llvm.amdgcn.wave.barrier": _wave_fence,
     "llvm.amdgcn.s.barrier.signal": _signal,
 }

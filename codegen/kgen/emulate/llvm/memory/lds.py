@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from kgen.emulate.lanes import settle
@@ -41,9 +43,10 @@ class Lds:
 
     def store(self, m: Chunk, ins: Instruction, offsets: Array, raw: Array, align: int) -> None:
         size = raw.dtype.itemsize
-        self._accessed(m, ins, offsets, size, align, "store")
+        settled = self._accessed(m, ins, offsets, size, align, "store")
         if self.shadow is not None:
-            self.shadow.write(m, ins, offsets, raw)
+            there = partial(gather, self.data.reshape(-1), settled + self._rows(), size)
+            self.shadow.write(m, ins, offsets, raw, there)
         flat = offsets + self._rows()
         shape = np.broadcast_shapes(flat.shape, raw.shape)
         if m.mask is not None:

@@ -6,15 +6,19 @@ ordered as :mod:`clocks` says.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from kgen.emulate.llvm.chunk import Chunk, fault
 from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.order.alike import Likeness
 from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE, Clocks
 from kgen.emulate.llvm.order.lds_record import NONE, LdsAccess, WaveRecord
+from kgen.emulate.llvm.order.lds_stored import Stored
 from kgen.emulate.llvm.types import Array
+from kgen.emulate.report import Fault
 
 #: In place of the time of a write.
 _GAP = -4
@@ -35,12 +39,14 @@ class LdsShadow(Clocks):
         *,
         gaps: Sequence[range],
         arrays: Mapping[str, int],
+        strict: bool = False,
     ) -> None:
         """``gaps`` are the bytes between arrays, which nothing may touch; ``arrays`` where each
-        starts, in the order of their addresses."""
+        starts, in the order of their addresses. If ``strict``, unordered writes are races whatever
+        their values."""
         super().__init__(lanes, wave)
         self.granule = granule
-        self.arrays = arrays
+        self.arrays, self.strict = arrays, strict
         count = -(-size // granule)
         self.writer = np.full((1, count), NONE, np.int32)
         self.written_at = np.full((1, count), NONE, np.int32)
@@ -50,6 +56,8 @@ class LdsShadow(Clocks):
         self.updates = WaveRecord(count, self)
         #: What atomics that released left there for those that come: [row, granule, wave].
         self.left = np.zeros((1, 0, self.waves), np.int32)
+        #: Who wrote what another lane wrote too, with nothing that orders them.
+        self.twins = WaveRecord(count, self)
         for gap in gaps:
             self.written_at[:, -(-gap.start // granule) : gap.stop // granule] = _GAP
 
@@ -59,6 +67,7 @@ class LdsShadow(Clocks):
         a = self._access(m, ins, offsets, size)
         self._check_written(m, ins, a, "reads")
         self._check_writer(m, ins, a, "reads")
+        self._check_record(m, ins, a, self.twins, "reads", "written")
         if ins.is_atomic:
             self.atomic_reads.note(a)
             self._meet(a, leaves=False)
@@ -66,7 +75,15 @@ class LdsShadow(Clocks):
             self._check_record(m, ins, a, self.updates, "reads", "updated atomically")
             self.reads.note(a)
 
-    def write(self, m: Chunk, ins: Instruction, offsets: Array, raw: Array) -> None:
+    def write(
+        self,
+        m: Chunk,
+        ins: Instruction,
+        offsets: Array,
+        raw: Array,
+        there: Callable[[], Array],
+    ) -> None:
+        """``there`` is what the active lanes' bytes hold before the store."""
         a = self._access(m, ins, offsets, raw.dtype.itemsize)
         if ins.is_atomic:
             self._check_place(m, ins, a, "writes")
@@ -74,10 +91,19 @@ class LdsShadow(Clocks):
             times[a.granules] = np.maximum(times[a.granules], _FIRST)
             self._update(m, ins, a, "writes")
             return
-        self._check_plain_write(m, ins, a, "writes")
+        shape, type_ = (m.workgroups, m.lanes), ins.operands[0].type
+        stored = Stored(
+            raw,
+            there,
+            a,
+            shape,
+            type_ if ins.opcode == "store" else None,
+            apart=len(self.writer) > 1,
+        )
+        self._check_plain_write(m, ins, a, "writes", None if self.strict else stored)
         self._wrote(a)
         if (self.writer.reshape(-1)[a.granules] != a.lane).any():
-            self._check_collisions(m, ins, a, raw)
+            self._check_collisions(m, ins, a, stored)
 
     def atomic(self, m: Chunk, ins: Instruction, offsets: Array, size: int) -> None:
         a = self._access(m, ins, offsets, size)
@@ -86,6 +112,7 @@ class LdsShadow(Clocks):
 
     def _update(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         self._check_writer(m, ins, a, verb)
+        self._check_record(m, ins, a, self.twins, verb, "written")
         self._check_record(m, ins, a, self.reads, verb, "read")
         self.updates.note(a)
         self._meet(a, leaves=True)
@@ -165,15 +192,32 @@ class LdsShadow(Clocks):
         self._check_pending(m, ins, a, verb)
         self._check_gaps(m, ins, a, verb)
 
-    def _check_plain_write(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _check_plain_write(
+        self,
+        m: Chunk,
+        ins: Instruction,
+        a: LdsAccess,
+        verb: str,
+        stored: Stored | None = None,
+    ) -> None:
         self._check_place(m, ins, a, verb)
-        self._check_writer(m, ins, a, verb)
+        self._check_writer(m, ins, a, verb, stored)
+        self._check_record(m, ins, a, self.twins, verb, "written", stored)
         self._check_record(m, ins, a, self.reads, verb, "read")
         self._check_record(m, ins, a, self.atomic_reads, verb, "read atomically")
         self._check_record(m, ins, a, self.updates, verb, "updated atomically")
 
-    def _check_writer(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
-        """The last plain write to each granule is the lane's own or ordered before this access."""
+    def _check_writer(
+        self,
+        m: Chunk,
+        ins: Instruction,
+        a: LdsAccess,
+        verb: str,
+        stored: Stored | None = None,
+    ) -> None:
+        """The last plain write to each granule is the lane's own or ordered before this access.
+
+        What was ``stored`` may be like what is there."""
         writer = self.writer.reshape(-1)[a.granules]
         foreign = (writer != NONE) & (writer != a.lane)
         if not foreign.any():
@@ -181,6 +225,10 @@ class LdsShadow(Clocks):
         other = np.where(foreign, writer, a.lane)
         written = self.written_at.reshape(-1)[a.granules]
         race = ~self.ordered(a.row, a.lane, other, written)
+        if race.any() and stored is not None and (alike := stored.like_what_is_there()).any():
+            self.twins.insert(a.granules[race], other[race], written[race])
+            self._warn(m, ins, a, race & (alike > 0)[:, None], alike, int(other[race][0]))
+            race &= (alike == 0)[:, None]
         if race.any():
             culprit = int(other[race][0])
             place = self.line_at(int(written[race][0]))
@@ -190,28 +238,59 @@ class LdsShadow(Clocks):
             self._fault(m, ins, a, race, "race", verb, message)
 
     def _check_record(
-        self, m: Chunk, ins: Instruction, a: LdsAccess, record: WaveRecord, verb: str, did: str
+        self,
+        m: Chunk,
+        ins: Instruction,
+        a: LdsAccess,
+        record: WaveRecord,
+        verb: str,
+        did: str,
+        stored: Stored | None = None,
     ) -> None:
-        """All that is recorded is the lane's own or ordered before this access."""
+        """All that is recorded is the lane's own or ordered before this access; or like what is
+        ``stored``."""
         found = record.unordered(a)
+        if found is not None and stored is not None:
+            late = found.where & (stored.like_what_is_there() == 0)[:, None]
+            found = replace(found, where=late) if late.any() else None
         if found is not None:
             why = f"{did} by {found.who} at {self.line_at(found.time)}; {found.why}"
             self._fault(m, ins, a, found.where, "race", verb, why)
 
-    def _check_collisions(self, m: Chunk, ins: Instruction, a: LdsAccess, raw: Array) -> None:
+    def _check_collisions(self, m: Chunk, ins: Instruction, a: LdsAccess, stored: Stored) -> None:
         """Lanes of one wave may store the same value to the same place, as hardware does."""
         winner = self.writer.reshape(-1)[a.granules]
         lost = winner != a.lane
-        values = np.broadcast_to(raw, (m.workgroups, m.lanes))
         mine, theirs = np.nonzero(lost)[0], winner[lost]
-        rows = slice(None) if len(self.writer) == 1 else a.row[mine, 0]
-        same = values[rows, a.lane[mine, 0]] == values[rows, theirs]
-        same = same.all(axis=0) if same.ndim == 2 else same
+        alike = stored.like_that_of(mine, theirs)
+        in_wave = theirs // self.wave == a.wave[mine, 0]
         race = np.zeros_like(lost)
-        race[lost] = ~(same & (theirs // self.wave == a.wave[mine, 0]))
+        race[lost] = ~((alike == Likeness.SAME) & in_wave)
+        if race.any() and not self.strict and (alike > 0).any():
+            of_lane = np.full(len(lost), int(Likeness.SAME))
+            np.minimum.at(of_lane, mine, alike)
+            like = race & (of_lane > 0)[:, None]
+            if like.any():
+                lanes = np.broadcast_to(a.lane, like.shape)[like]
+                self.twins.insert(a.granules[like], lanes, np.full(lanes.shape, self.time))
+                self._warn(m, ins, a, like, of_lane, int(winner[like][0]))
+                race &= ~like
         if race.any():
             other = int(winner[race][0])
             self._fault(m, ins, a, race, "race", "writes", f"written by lane {other} as well")
+
+    def _warn(
+        self, m: Chunk, ins: Instruction, a: LdsAccess, where: Array, alike: Array, other: int
+    ) -> None:
+        """Stores of what another lane stores too, or nearly so; ``alike`` is of each lane."""
+        nearly = where.any(axis=1) & (alike == Likeness.IN_ALL_BUT_LAST_BITS)
+        if nearly.any():
+            kind, what = "nearly-same-value-write", "a value that differs in its last bits"
+            where = where & nearly[:, None]
+        else:
+            kind, what = "same-value-write", "the same value"
+        why = f"where lane {other} writes {what}; no barrier between fences orders them"
+        m.warn(self._found(m, ins, a, where, kind, "writes", why))
 
     def _meet(self, a: LdsAccess, *, leaves: bool) -> None:
         """Atomics take what earlier ones left at their places, wave after wave, and leave what
@@ -239,6 +318,18 @@ class LdsShadow(Clocks):
         verb: str,
         why: str,
     ) -> None:
+        m.faults.add(self._found(m, ins, a, bad, kind, verb, why))
+
+    def _found(
+        self,
+        m: Chunk,
+        ins: Instruction,
+        a: LdsAccess,
+        bad: Array,
+        kind: str,
+        verb: str,
+        why: str,
+    ) -> Fault:
         where = np.zeros((len(self.fenced), m.lanes), np.bool_)
         hit = bad.any(axis=1)
         where[a.row[hit, 0], a.lane[hit, 0]] = True
@@ -246,5 +337,4 @@ class LdsShadow(Clocks):
         lane = int(np.broadcast_to(a.lane, bad.shape)[bad][0])
         address = granule * self.granule
         message = f"lane {lane} {verb} byte {address} of LDS, {why}"
-        found = fault(m, kind, message, ins, where, address, self._array_at(address))
-        m.faults.add(found.fault)
+        return fault(m, kind, message, ins, where, address, self._array_at(address)).fault

@@ -61,6 +61,14 @@ class WaveRecord:
         lane[index[lane[index] != new]] = _SEVERAL
         at[index] = self.clocks.time
 
+    def insert(self, granules: Array, lanes: Array, times: Array) -> None:
+        """Remember accesses of lanes at times of the past; all arrays are [access]."""
+        self._spread()
+        index = granules * self.clocks.waves + lanes // self.clocks.wave
+        lane, at = self.lane.reshape(-1), self.at.reshape(-1)
+        later = times >= at[index]
+        lane[index[later]], at[index[later]] = lanes[later], times[later]
+
     def unordered(self, a: LdsAccess) -> Unordered | None:
         """What other lanes did that is not ordered before an access of now."""
         if not len(self.at):

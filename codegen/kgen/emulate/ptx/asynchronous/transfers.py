@@ -148,16 +148,15 @@ class Transfers:
         where, shared = load.region, self.machine.shared
         named = where.address[:, :1] >> RANK_SHIFT << RANK_SHIFT
         place = replace(where, address=named | load.offset, unit=OBJECT_BYTES)
-        try:
-            shared.check_object(place)
-        except Violation as violation:
-            if violation.kind != "missing-proxy-fence":
-                raise
+
+        def warn(violation: Violation) -> None:
             violation.message = (
                 f"the mbarrier at offset {load.offset} has had no fence.mbarrier_init or "
                 "fence.proxy.async since it was initialised, and a bulk copy completes on it"
             )
             self.machine.warn(violation)
+
+        shared.check_object(place, warn)
 
     def _finish_one(self) -> bool:
         if not self.loads:

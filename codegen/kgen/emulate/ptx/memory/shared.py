@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -148,11 +148,12 @@ class SharedMemory:
         if self.proxy is not None:
             self.proxy.begin_read(region)
 
-    def check_object(self, region: Region) -> None:
-        """An operation of the async proxy uses the mbarrier objects of these bytes."""
+    def check_object(self, region: Region, unfenced: Callable[[Violation], None]) -> None:
+        """An operation of the async proxy uses the mbarrier objects of these bytes; `unfenced` is
+        told of those whose initialisation no fence has made known to it."""
         self._check_region(region, "mbarrier")
         if self.proxy is not None:
-            self.proxy.refuse_read(region, "mbarrier_init")
+            self.proxy.refuse_read(region, "mbarrier_init", tell=unfenced)
 
     def finish_read(self, region: Region, reader: Array, *, by_warp: bool = False) -> None:
         """It has read them, for those who know what these threads of the CTAs [C or 1] do now.

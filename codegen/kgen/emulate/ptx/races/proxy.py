@@ -6,8 +6,11 @@ accesses of threads and those of the async proxy there must be order and a proxy
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from kgen.emulate.ptx.chunk import Violation
 from kgen.emulate.ptx.memory.accesses import Accesses, Region
 from kgen.emulate.ptx.order.known import Fence
 from kgen.emulate.ptx.order.tags import THREAD, TIME, Strength, is_async, tag
@@ -51,13 +54,21 @@ class AsyncProxy:
         # A granule that comes several times counts once, here and at the end.
         reading[at.cell] = ((reading[at.cell] >> READING) + 1 << READING) | self.machine.pc
 
-    def refuse_read(self, region: Region, *fences: Fence) -> Accesses:
-        """Check a read, by one of these proxy fences or by that of shared memory."""
+    def refuse_read(
+        self,
+        region: Region,
+        *fences: Fence,
+        tell: Callable[[Violation], None] | None = None,
+    ) -> Accesses:
+        """Check a read, by one of these proxy fences or by that of shared memory.
+
+        `tell` is told of bytes that are not fenced; it is a fault if None.
+        """
         shadow = self.shadow
         at = shadow.region(region, region.issuer)
         writer = shadow.tables.writers[at.cell]
         shadow.refuse_unwritten(at, writer)
-        self._refuse_unfenced(at, np.maximum(writer, 0), "read of", *fences)
+        self._refuse_unfenced(at, np.maximum(writer, 0), "read of", *fences, tell=tell)
         return at
 
     def finish_read(self, region: Region, reader: Array, *, by_warp: bool) -> None:
@@ -75,7 +86,14 @@ class AsyncProxy:
         entry |= 1 << READ_ASYNC
         shadow.tables.reads.reshape(-1)[at.cell * shadow.warps + at.actor] = entry
 
-    def _refuse_unfenced(self, at: Accesses, writer: Array, what: str, *fences: Fence) -> None:
+    def _refuse_unfenced(
+        self,
+        at: Accesses,
+        writer: Array,
+        what: str,
+        *fences: Fence,
+        tell: Callable[[Violation], None] | None = None,
+    ) -> None:
         """Generic writes that the async proxy meets must be ordered, and fenced besides."""
         shadow, what = self.shadow, f"asynchronous {what}"
         shadow.refuse_unordered(at, shadow.unordered(at, writer), writer, what)
@@ -86,7 +104,7 @@ class AsyncProxy:
         shadow.refuse(
             unfenced, at, "missing-proxy-fence",
             f"{what} bytes with no fence.proxy.async since they were written",
-            lambda first: shadow.writer_text(writer[first]),
+            lambda first: shadow.writer_text(writer[first]), tell,
         )  # fmt: skip
 
     def _warn_of_overwritten_reads(self, at: Accesses) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgen.emulate.ptx.chunk import Chunk, Mask
+from kgen.emulate.ptx.chunk import Chunk, Mask, Violation
 from kgen.emulate.ptx.exec.ctas import narrow
 from kgen.emulate.ptx.memory.accesses import Accesses, Granules, Region
 from kgen.emulate.ptx.memory.stored import Stored
@@ -254,12 +254,13 @@ class Shadow:
         kind: str,
         message: str,
         other: Callable[[int], str] | None = None,
+        tell: Callable[[Violation], None] | None = None,
     ) -> None:
         """Tell of a fault where `bad`; `other` describes the other access of the first one."""
         if bad.any():
             if other is not None:
                 message = f"{message} ({other(int(bad.argmax()))})"
-            self.machine.refuse(self.granules.violation(at, bad, kind, message))
+            (tell or self.machine.refuse)(self.granules.violation(at, bad, kind, message))
 
     def writer_text(self, writer: int) -> str:
         actor, lane = divmod(int(writer) & THREAD, 32)
