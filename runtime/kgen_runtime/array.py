@@ -34,10 +34,11 @@ class Memory(Uncopied):
     __slots__ = ("backend", "buffer", "nbytes")
     _instead = "copy its array with .numpy()"
 
-    def __init__(self, backend: Backend, nbytes: int) -> None:
+    def __init__(self, backend: Backend, nbytes: int, *, zero: bool = False) -> None:
+        """Of undefined content, or of zeros."""
         self.backend = backend
         self.nbytes = nbytes
-        self.buffer = backend.alloc(nbytes)
+        self.buffer = backend.alloc_zeroed(nbytes) if zero else backend.alloc(nbytes)
 
     @classmethod
     def of(cls, backend: Backend, data: HostBytes) -> Memory:

@@ -17,13 +17,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.launch_limits import kernel_refusal
-from kgen_runtime.memory.host import host_bytes
+from kgen_runtime.memory.host import zero_bytes
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen_runtime.launch_limits import Limits
     from kgen_runtime.manifest import ArtifactEntry, KernelEntry
     from kgen_runtime.memory.host import HostBytes as HostBytes
+
+
+#: Bytes that are filled with zeros at a time.
+CLEARED = 1 << 24
 
 
 @frozen
@@ -193,9 +197,20 @@ class Backend(ABC):
 
     def clear(self, buffer: Any, nbytes: int) -> None:
         """Fill the start of a buffer with zeros."""
-        zeros = host_bytes(nbytes)
-        zeros[:] = 0
-        self.copy_to_device(buffer, zeros)
+        zeros = zero_bytes(min(nbytes, CLEARED))
+        for start in range(0, nbytes, CLEARED):
+            part = min(CLEARED, nbytes - start)
+            self.copy_to_device(self.view(buffer, start, part), zeros[:part])
+
+    def alloc_zeroed(self, nbytes: int) -> Any:
+        """A buffer as of `alloc`, filled with zeros."""
+        buffer = self.alloc(nbytes)
+        try:
+            self.clear(buffer, nbytes)
+        except BaseException:
+            self.free(buffer)
+            raise
+        return buffer
 
     @abstractmethod
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from kgen_runtime.schema.json_text import parse
 from kgen_runtime.schema.limits import check_bytes, check_text
 from kgen_runtime.schema.manifest_json import from_json
 from kgen_runtime.schema.program import Weight
+from kgen_runtime.values import cached
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -38,6 +40,8 @@ class BundleFile:
         self._maps = map
         self.name = self._archive.name
         self._digests = Digests()
+        #: Bytes and digests of the files that several kernels name.
+        self._shared: dict[str, tuple[bytes, str]] = {}
         try:
             self.manifest: Manifest = self._manifest()
             self._archive.check_names({MANIFEST, *_files(self.manifest)})
@@ -70,17 +74,32 @@ class BundleFile:
         self.close()
 
     def close(self) -> None:
+        self._shared.clear()
         self._archive.close()
 
     def read(self, artifact: ArtifactEntry | StoredTensor) -> bytes:
-        """The file's bytes, after their digest has been checked."""
-        try:
-            data = self._archive.read(artifact.file)
-        except (*DAMAGE, OSError):
-            raise self._damaged(artifact.file) from None
-        self._check_size(artifact, len(data))
-        self._check_digest(artifact, data)
+        """The file's bytes, after their digest has been checked. A file that several kernels name
+        is read and hashed once."""
+        file = artifact.file
+        if file in self._shared:
+            data, digest = self._shared[file]
+            self._check_size(artifact, len(data))
+        else:
+            try:
+                data = self._archive.read(file)
+            except (*DAMAGE, OSError):
+                raise self._damaged(file) from None
+            self._check_size(artifact, len(data))
+            digest = self._digests.sha256(data)
+            if self._times_named[file] > 1:
+                self._shared[file] = data, digest
+        self._check_digest(artifact, digest)
         return data
+
+    @cached
+    def _times_named(self) -> Counter[str]:
+        """Files of kernels, and how many of them name each."""
+        return Counter(one.file for kernel in self.manifest.kernels for one in kernel.files)
 
     def weight(self, weight: Weight) -> HostBytes:
         """A weight's bytes as they lie in the bundle or beside it, mapped where that is a file and
@@ -110,7 +129,7 @@ class BundleFile:
         """A weight's bytes, as of `weight`. Raises IntegrityError unless they have its digest, and
         its checksum in the archive; it reads all of them."""
         data = self.weight(weight)
-        self._check_digest(weight, data.data)
+        self._check_digest(weight, self._digests.sha256(data.data))
         if self._archive.has(weight.file):
             try:
                 self._archive.check(weight.file, data.data)
@@ -143,8 +162,7 @@ class BundleFile:
                 "build or copy the bundle again"
             )
 
-    def _check_digest(self, entry: Stored, data: bytes | memoryview) -> None:
-        digest = self._digests.sha256(data)
+    def _check_digest(self, entry: Stored, digest: str) -> None:
         if digest != entry.sha256:
             raise IntegrityError(
                 f"{self.name}: {entry.file} has sha256 {digest[:12]}..., the manifest says "

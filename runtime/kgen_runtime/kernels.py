@@ -56,9 +56,9 @@ def load(
             backend, choices = selection.backend, selection.all_choices
             stored: dict[str, Memory] = {}
             for constant in (c for choice in choices for c in choice.entry.constants):
+                data = bundle.read(constant)  # every kernel's claim on a file is checked
                 if constant.file not in stored:
-                    data = np.frombuffer(bundle.read(constant), np.uint8)
-                    stored[constant.file] = Memory.of(backend, data)
+                    stored[constant.file] = Memory.of(backend, np.frombuffer(data, np.uint8))
             handles = backend.load_all([(c.entry, _code(bundle, c)) for c in choices])
             kernels = {
                 choice.entry.name: Kernel(backend, choice.entry, handle, stored)

@@ -60,10 +60,7 @@ class LoadedKernel:
 
     def new_workspace(self, workspace: Workspace) -> Memory:
         """Scratch memory as a kernel expects it before its first call."""
-        memory = Memory(self._backend, workspace.nbytes)
-        if workspace.initial == "zero":
-            self._backend.clear(memory.buffer, workspace.nbytes)
-        return memory
+        return Memory(self._backend, workspace.nbytes, zero=workspace.initial == "zero")
 
 
 def _unload(backend: Backend, handle: Any) -> None:

@@ -100,7 +100,7 @@ class Session:
         self.name, self.backend, self._kernels = entry.name, backend, kernels
         loaded = kernels.held()
         arena = Memory(backend, entry.arena_bytes) if entry.arena_bytes else None
-        self._states = {state.name: Memory(backend, state.nbytes) for state in entry.states}
+        self._states = {s.name: Memory(backend, s.nbytes, zero=True) for s in entry.states}
         self._scratch: dict[tuple[str, str], Memory] = {}
         memories: dict[tuple[str, str], Any] = {
             ("arena", ""): None if arena is None else arena.buffer
@@ -135,7 +135,6 @@ class Session:
         self._checked: CheckedSteps | None = None
         self._sequence = backend.sequence(steps)
         self._launch = self._sequence.run
-        self.reset()
 
     def __repr__(self) -> str:
         return f"<Program {self.name} on {self.backend.info.id}>"

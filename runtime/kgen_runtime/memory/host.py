@@ -21,9 +21,22 @@ def host_bytes(nbytes: int) -> HostBytes:
     try:
         return np.empty(nbytes, np.uint8)
     except (MemoryError, ValueError):  # ValueError: more than can be addressed
-        raise OutOfMemory(
-            f"cannot allocate {nbytes} bytes; free arrays or use a smaller shape"
-        ) from None
+        raise _no_memory(nbytes) from None
+
+
+def zero_bytes(nbytes: int) -> HostBytes:
+    """Fresh host memory of zeros, which the system gives when it is first touched. Raises
+    OutOfMemory."""
+    import numpy as np
+
+    try:
+        return np.zeros(nbytes, np.uint8)
+    except (MemoryError, ValueError):
+        raise _no_memory(nbytes) from None
+
+
+def _no_memory(nbytes: int) -> OutOfMemory:
+    return OutOfMemory(f"cannot allocate {nbytes} bytes; free arrays or use a smaller shape")
 
 
 def bytes_at(address: int, nbytes: int) -> HostBytes:

@@ -22,7 +22,7 @@ from kgen_runtime.cpu_features import SYS_ARCH_PRCTL, XFEATURE_XTILEDATA, cpu_fe
 from kgen_runtime.errors import ArgumentError, DeviceError
 from kgen_runtime.launch_limits import CPU, Limits
 from kgen_runtime.memory import dlpack
-from kgen_runtime.memory.host import bytes_at, host_bytes
+from kgen_runtime.memory.host import bytes_at, host_bytes, zero_bytes
 
 if TYPE_CHECKING:
     from kgen_runtime.backend import HostBytes
@@ -103,7 +103,15 @@ class CpuBackend(Backend):
         return None
 
     def alloc(self, nbytes: int) -> int:
-        memory = host_bytes(nbytes + ALIGNMENT)
+        return self._own(host_bytes(nbytes + ALIGNMENT))
+
+    def alloc_zeroed(self, nbytes: int) -> int:
+        return self._own(zero_bytes(nbytes + ALIGNMENT))
+
+    def clear(self, buffer: int, nbytes: int) -> None:
+        bytes_at(buffer, nbytes)[:] = 0
+
+    def _own(self, memory: HostBytes) -> int:
         address = memory.ctypes.data + -memory.ctypes.data % ALIGNMENT
         self._owned[address] = memory
         return address
@@ -134,22 +142,21 @@ class CpuBackend(Backend):
         if any("amx_tile" in c.artifact.requires.get("features", ()) for c in codes):
             request_tile_permission()
         entries = [entry for entry, _ in kernels]
-        objects: dict[Hashable, bytes] = {
-            (entry.name, module): c.data for entry, code in kernels for module, c in code.items()
-        }
+        # Kernels that name one file share its bytes.
+        objects: dict[Hashable, bytes] = {id(c.data): c.data for c in codes}
         library = Library(objects, "+".join([entries[0].name, *(e.key for e in entries[1:])]))
         return [
             Loaded(
                 entries=[
                     Entry(
                         launch=launch,
-                        address=library.function((entry.name, launch.module), launch.entry_point),
+                        address=library.function(id(code[launch.module].data), launch.entry_point),
                     )
                     for launch in entry.launches
                 ],
                 library=library,
             )
-            for entry in entries
+            for entry, code in kernels
         ]
 
     def unload(self, kernel: Loaded) -> None:
