@@ -8,7 +8,8 @@
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-enum { MESSAGE_BYTES = 1024 };
+/* A message is cut to MOST bytes; before that it may hold a path and two messages. */
+enum { MESSAGE_BYTES = 8192, MOST = 500, TAIL = 160 };
 static __thread char message[MESSAGE_BYTES];
 
 const char *kgen_last_error(void)
@@ -16,11 +17,28 @@ const char *kgen_last_error(void)
     return message;
 }
 
-/* One line, whatever a bundle's texts or a path hold; one that was cut says so. */
-static void clean(size_t length)
+/* Whether a byte continues a character of UTF-8. */
+static bool continues(char c)
 {
-    if (length >= MESSAGE_BYTES)
-        memcpy(message + MESSAGE_BYTES - 4, "...", 4);
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* One line, whatever a bundle's texts or a path hold; a long one loses its middle, as its start
+ * names the place and its end the remedy. */
+static void clean(void)
+{
+    static const char left_out[] = " ... ";
+    size_t length = strlen(message);
+    if (length > MOST) {
+        size_t head = MOST - TAIL - (sizeof left_out - 1);
+        const char *tail = message + length - TAIL;
+        while (head > 0 && continues(message[head]))
+            head--;
+        while (continues(*tail))
+            tail++;
+        memcpy(message + head, left_out, sizeof left_out - 1);
+        memmove(message + head + sizeof left_out - 1, tail, strlen(tail) + 1);
+    }
     for (char *c = message; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f)
             *c = '?';
@@ -30,27 +48,25 @@ kgen_status kgen_fail(kgen_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(message, MESSAGE_BYTES, format, arguments);
+    if (vsnprintf(message, MESSAGE_BYTES, format, arguments) < 0)
+        *message = 0;
     va_end(arguments);
-    clean(length < 0 ? 0 : (size_t)length);
+    clean();
     return status;
 }
 
 void kgen_within(const char *after, const char *format, ...)
 {
-    char inner[MESSAGE_BYTES];
-    memcpy(inner, message, MESSAGE_BYTES);
+    char inner[MOST + 1];
+    memcpy(inner, message, sizeof inner);
     va_list arguments;
     va_start(arguments, format);
     int before = vsnprintf(message, MESSAGE_BYTES, format, arguments);
     va_end(arguments);
     size_t length = before < 0 ? 0 : (size_t)before;
-    if (length < MESSAGE_BYTES) {
-        size_t left = MESSAGE_BYTES - length;
-        int behind = snprintf(message + length, left, "%s%s", inner, after);
-        length += behind < 0 ? 0 : (size_t)behind;
-    }
-    clean(length);
+    if (length < MESSAGE_BYTES)
+        snprintf(message + length, MESSAGE_BYTES - length, "%s%s", inner, after);
+    clean();
 }
 
 kgen_status kgen_no_memory(uint64_t nbytes)

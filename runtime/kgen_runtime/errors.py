@@ -22,7 +22,8 @@
     ├── BudgetError           a file of performance budgets that cannot be used
     └── EmulationError        the emulator met a fault in the program, or a word it does not know
 
-A message is one line that names the kernel, the offending value, the limit and the remedy.
+A message is one line that names the kernel, the offending value, the limit and the remedy. It has
+at most 500 characters: longer values are shortened here, whoever raises the error.
 """
 
 from __future__ import annotations
@@ -50,8 +51,32 @@ __all__ = [
 ]
 
 
+#: Characters of a message, and of a word of a message that has more.
+MOST_CHARACTERS, MOST_OF_WORD = 500, 90
+
+
+def shortened(message: str) -> str:
+    """The message, if it is not too long; else one line with the middle of long words, and then of
+    the whole, left out: its start names the place, and its end the remedy."""
+    if len(message) <= MOST_CHARACTERS:
+        return message
+    words = message.split()
+    ends = MOST_OF_WORD // 3
+    line = " ".join(
+        word if len(word) <= MOST_OF_WORD else f"{word[: 2 * ends - 3]}...{word[-ends:]}"
+        for word in words
+    )
+    if len(line) <= MOST_CHARACTERS:
+        return line
+    tail = MOST_CHARACTERS // 3
+    return f"{line[: MOST_CHARACTERS - tail - 5]} ... {line[-tail:]}"
+
+
 class KgenError(Exception):
     """Root of the tree; the command line prints it as one line and exits with 2."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(shortened(str(message)))
 
 
 class SpecError(KgenError):

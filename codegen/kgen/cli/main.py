@@ -14,6 +14,7 @@ from typing import TextIO
 from kgen import __version__
 from kgen.cli.parser import EXIT_REFUSED, Parser
 from kgen.errors import KgenError
+from kgen_runtime.errors import shortened
 
 #: Sub-commands in the order of the help, with the line that describes each.
 COMMANDS: tuple[tuple[str, str], ...] = (
@@ -39,8 +40,6 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 #: searches all that was imported many times over.
 OBJECTS_BETWEEN_COLLECTIONS = 100_000
 EXIT_DONE, EXIT_INTERRUPTED = 0, 130
-#: Characters of a message.
-LONGEST_LINE = 2000
 EXIT_CODES = (
     "exit status: 0 done; 1 a check failed (a wrong kernel, a broken budget, a bundle that does "
     "not run there); 2 the request cannot be met: one line on stderr says why and what to do; "
@@ -142,10 +141,8 @@ def _unwritten(command: str, error: OSError) -> int:
 
 def one_line(message: str) -> str:
     """A message as a line that a terminal can show: names in it may come from a stranger's file."""
-    line = "".join(
-        c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(message.split())[:LONGEST_LINE]
-    )
-    return line if len(message) <= LONGEST_LINE else f"{line}..."
+    line = " ".join(shortened(message).split())
+    return shortened("".join(c if c.isprintable() else ascii(c)[1:-1] for c in line))
 
 
 def _open_streams() -> None:

@@ -146,6 +146,11 @@ def compile_model(
     Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
     where a target cannot, with the node that it is about.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise GraphError(
+            f"model is of type {type(path).__name__}; give the path of an ONNX file, as onnx.save "
+            "writes it"
+        )
     wanted = None if weights is None else member(BType, weights, "weights")
     if wanted not in (None, *WEIGHTS):
         raise GraphError(f"weights={wanted} is not one of {', '.join(WEIGHTS)}")

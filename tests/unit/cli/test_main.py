@@ -105,7 +105,7 @@ def build(**options: str) -> list[str]:
         (build(op="softmax", shape="4x4", layout="nn"), "--layout does not go with --op softmax"),
         (["build", "--shape", "1x1x1"], "the following arguments are required: --target"),
         (["inspect", "none.kgen"], "none.kgen: cannot read: No such file or directory"),
-        (["inspect", os.devnull], "not a kgen bundle, or not all of one; make one with kgen build"),
+        (["inspect", os.devnull], "cannot read: it is a pipe or device, not a plain file"),
         (["verify", "none.kgen"], "none.kgen: cannot read"),
         (build(target="vulkan"), "target=vulkan is unknown; try vulkan1.1, vulkan1.3, vulkan1.3+"),
         (build(target="cpu"), "target=cpu is unknown; try x86-64, x86-64-v3"),

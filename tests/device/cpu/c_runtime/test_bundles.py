@@ -549,6 +549,21 @@ def test_zips(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
         assert (status == 0 and not message) if not wanted else (status == 3 and wanted in message)
 
 
+def test_long_messages(sanitized: Driver, bundle: kgen.Bundle, tmp_path: Path) -> None:
+    """They keep their ends, and whole characters between."""
+    folder = tmp_path
+    for _ in range(12):
+        folder /= "é" * 120
+    folder.mkdir(parents=True)
+    data = data_of(bundle)
+    put("kernels.0.artifacts.0.file", "native/" + "x" * 5000)(data)
+    for path in (folder / "missing", write(folder, "lie.kgen", archive(data, bundle.files))):
+        refusal = sanitized.refused(path, "list").split(": ", 1)[1]
+        assert len(refusal.encode()) <= 500 and " ... " in refusal
+        assert refusal.startswith(str(tmp_path))
+        assert refusal.endswith(("No such file or directory", "build or copy the bundle again"))
+
+
 def test_what_is_no_bundle(sanitized: Driver, tmp_path: Path) -> None:
     empty = write(tmp_path, "empty", b"")
     remedy = "not a kgen bundle, or not all of one; make one with kgen build -o"

@@ -1,0 +1,77 @@
+"""Messages of errors: one line of at most 500 characters, with its place and its remedy."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import onnx
+import pytest
+
+import kgen
+from kgen.cli.main import main, one_line
+from kgen.errors import GraphError
+from kgen_runtime import errors
+from kgen_runtime.errors import MOST_CHARACTERS, KgenError, UnknownOperation, shortened
+from tests.onnx_models import mlp
+
+KINDS = [getattr(errors, name) for name in errors.__all__]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_short_message_stays_as_it_is(kind: type[KgenError]) -> None:
+    words = "a  message of\n two lines; " + "and all that " * 36
+    assert str(kind(words)) == words and len(words) < MOST_CHARACTERS
+    assert str(kind()) == ""
+    assert str(kind(ValueError("of another error"))) == "of another error"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", ["x" * 300_000, "x y\n" * 90_000, "é" * 501])
+def test_a_long_value_loses_its_middle(kind: type[KgenError], value: str) -> None:
+    message = str(kind(f"node 7: value {value} is wrong; give another"))
+    assert len(message) <= MOST_CHARACTERS and "\n" not in message
+    assert message.startswith("node 7: value ") and message.endswith("; give another")
+    assert "..." in message
+
+
+def test_long_words_are_shortened_before_anything_else() -> None:
+    """Of two long names both ends stay, and all words beside them."""
+    names = [letter * 400 for letter in "ab"]
+    message = shortened(f"{names[0]} has 3 dimensions, {names[1]} has 4; make them equal")
+    assert " has 3 dimensions, b" in message and message.endswith("b has 4; make them equal")
+    assert len(message) < 300
+
+
+def test_a_message_in_a_message() -> None:
+    inner = KgenError("x " * 9000 + "the remedy")
+    assert len(str(KgenError(f"file: {inner}"))) <= MOST_CHARACTERS
+    assert str(KgenError(f"file: {inner}")).endswith("the remedy")
+
+
+def test_errors_travel() -> None:
+    error = UnknownOperation("no kernel for " + "x" * 3000)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is UnknownOperation and str(again) == str(error)
+    assert isinstance(again, AttributeError)
+
+
+def test_what_the_command_line_prints() -> None:
+    line = one_line("a\nb\x1b[31m " + "\x07" * 9000 + " end")
+    assert len(line) <= MOST_CHARACTERS and line.isprintable()
+    assert line.startswith("a b\\x1b[31m ") and line.endswith(" end")
+
+
+def test_a_model_that_is_no_path() -> None:
+    with pytest.raises(GraphError, match="is of type ModelProto; give the path of an ONNX file"):
+        kgen.compile_model(mlp(), ["x86-64-v3"])  # type: ignore[arg-type]
+
+
+def test_long_names_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = mlp()
+    for node in model.graph.node:
+        node.op_type, node.name = "Conjure", "n" * 100_000
+    onnx.save(model, str(tmp_path / "model.onnx"))
+    command = ["compile", str(tmp_path / "model.onnx"), "--target", "x86-64-v3", "-o", "x.kgen"]
+    assert main(command) == 2
+    assert len(capsys.readouterr().err) <= len("kgen compile: \n") + MOST_CHARACTERS
