@@ -22,6 +22,7 @@ from onnx.reference.op_run import OpRun
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_23 as OnnxDequantizeLinear
 from onnx.reference.ops.op_pad import Pad_18 as OnnxPad
 from onnx.reference.ops.op_resize import Resize as OnnxResize
+from onnx.reference.ops.op_upsample import Upsample as OnnxUpsample
 
 Array = npt.NDArray[Any]
 
@@ -267,9 +268,13 @@ class LogSoftmax(OpRun):  # type: ignore[misc]
 
 
 class Pad(OnnxPad):  # type: ignore[misc]
-    """Of less than nothing; else onnx's own."""
+    """Pads below zero, and those of attributes before opset 11; else onnx's own."""
 
-    def _run(self, x: Array, *given: Any, **attributes: Any) -> tuple[Array]:
+    def _run(
+        self, x: Array, *given: Any, pads: Any = None, value: float = 0.0, **attributes: Any
+    ) -> tuple[Array]:
+        if pads is not None:
+            given = (np.asarray(pads, np.int64), np.asarray(value, x.dtype))
         pads = given[0] if given else None
         if pads is None or len(given) > 2 or min(pads) >= 0:
             return super()._run(x, *given, **attributes)  # type: ignore[no-any-return]
@@ -307,6 +312,25 @@ class Resize(OnnxResize):  # type: ignore[misc]
         for axis, scale in enumerate(scales):
             x = x.repeat(int(scale), axis)
         return (x,)
+
+
+class Upsample(OnnxUpsample):  # type: ignore[misc]
+    """onnx's own, with the scales of an attribute too, as before opset 9."""
+
+    def _run(self, x: Array, *given: Any, scales: Any = None, mode: Any = None) -> tuple[Array]:
+        given = given if scales is None else (np.asarray(scales, np.float32),)
+        return super()._run(x, *given, mode=mode or "nearest")  # type: ignore[no-any-return]
+
+
+class Dropout(OpRun):  # type: ignore[misc]
+    """Dropout in inference, which onnx's own does not have before opset 7."""
+
+    def _run(
+        self, x: Array, ratio: Any = None, training_mode: Any = None, **attributes: Any
+    ) -> tuple[Array, ...]:
+        if training_mode is not None and np.any(training_mode):
+            raise NotImplementedError("training mode")
+        return (x, np.ones(x.shape, np.bool_))[: len(self.onnx_node.output)]
 
 
 def sigmoid(x: Array) -> Array:
@@ -445,6 +469,8 @@ OPERATORS = (
     Softmax,
     Pad,
     Resize,
+    Upsample,
+    Dropout,
     LSTM,
     GRU,
     RNN,
@@ -460,5 +486,8 @@ FOLDED = (
     LogSoftmax,
     PRelu,
     Softmax,
+    Pad,
     Resize,
+    Upsample,
+    Dropout,
 )

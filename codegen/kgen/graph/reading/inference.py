@@ -15,6 +15,8 @@ from kgen.graph.reading.model import Array, Shape
 #: as ONNX's text says of every opset.
 POOLS = ("AveragePool", "LpPool", "MaxPool")
 POOLS_AS_SAID = 22
+#: The first opset that infers an Upsample, which has the scales of all axes.
+UPSAMPLE_INFERRED = 7
 #: Elements of a constant whose values inference is told: those of a shape, not of weights.
 MOST_TOLD = 4096
 
@@ -32,6 +34,8 @@ def inferred(
     """
     if node.op_type in POOLS:
         opset = max(opset, POOLS_AS_SAID)
+    elif node.op_type == "Upsample":
+        opset = max(opset, UPSAMPLE_INFERRED)
     try:
         schema = defs.get_schema(node.op_type, opset, "")
     except defs.SchemaError:

@@ -11,8 +11,10 @@ import onnx
 from onnx import external_data_helper as external
 
 from kgen.errors import GraphError
+from kgen.graph.reading.adapters import adapt
 from kgen.graph.reading.functions import inlined
 from kgen.graph.reading.order import arrange
+from kgen.graph.reading.sparse import make_dense
 from kgen.graph.reading.tensors import MOST_BYTES, NARROW, size_of, tensors
 
 #: Bytes of a protocol buffer: what lengths in it can say.
@@ -47,10 +49,12 @@ def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
         raise GraphError(f"model={file} is no ONNX file: it has no graph with outputs")
     try:
         model = inlined(model)
+        adapt(model)
         arrange(model)
     except GraphError as error:
         raise GraphError(f"model={file}: {error}") from None
     _load_external(model, file)
+    make_dense(model)
     return model
 
 
