@@ -18,7 +18,7 @@ from kgen.spec.text import parse
 from kgen_runtime.backend import Code, choose_code
 from kgen_runtime.backends.webgpu import WebgpuBackend, package
 from kgen_runtime.errors import ArgumentError, DeviceError, DeviceMismatchError
-from tests import needs
+from tests import needs, remainders
 from tests.device.vulkan.runtime.test_runtime import check_that_a_wait_ends
 from tests.device.vulkan.support_table import executed, specs
 from tests.device.vulkan.vulkan_support import build, loadable, run
@@ -38,6 +38,15 @@ def webgpu() -> Iterator[WebgpuBackend]:
         raise
     yield backend
     backend.close()
+
+
+def test_remainders_are_exact(webgpu: WebgpuBackend) -> None:
+    x, y = remainders.pairs(np.float32, subnormal=False)
+    found = {
+        name: run(webgpu, build(parse(f"{text} {x.size} f32"), "vulkan1.1"), {"x": x, "y": y})
+        for name, text in (("cut", "fmod(x,y)"), ("out", "x%y"), ("down", "x//y"))
+    }
+    remainders.check(x, y, found, flushes=True)
 
 
 def test_a_bundle(webgpu: WebgpuBackend, tmp_path: Path) -> None:
