@@ -225,7 +225,8 @@ def _shapes_of(given: Mapping[str, Shape | int]) -> dict[str, Shape]:
     for name, shape in found.items():
         if wrong := [n for n in shape if not 1 <= n <= MOST_ELEMENTS]:
             raise GraphError(
-                f"shapes: {name} has a size of {wrong[0]}; it must be 1 to {MOST_ELEMENTS}"
+                f"shapes: {name} has a size of {wrong[0]}; it must be 1 to {MOST_ELEMENTS}; "
+                "give another size"
             )
     return found
 

@@ -149,7 +149,8 @@ class Builder:
             nodes = (self.node.name, *self.node.others) if self.node else ()
         if 0 in shape:
             raise self.refusal(
-                f"has a result of shape {'x'.join(map(str, shape))}, without elements"
+                f"has a result of shape {'x'.join(map(str, shape))}, without elements",
+                "export the model without it",
             )
         key = (operation, shape, dtype)
         if key not in self.known:
@@ -188,7 +189,7 @@ class Builder:
             )
         if self.node is None:
             raise GraphError(f"node {', '.join(nodes)} {why}")
-        raise self.refusal(f"{why}; {CHANGE_MODEL}")
+        raise self.refusal(why, CHANGE_MODEL)
 
     @property
     def result(self) -> Tensor:
@@ -196,10 +197,11 @@ class Builder:
         assert self.node is not None
         return self.tensors[self.node.outputs[0]]
 
-    def refusal(self, why: str) -> GraphError:
+    def refusal(self, why: str, remedy: str) -> GraphError:
+        """An error that says why the node is refused, and what the user can do."""
         assert self.node is not None
         more = f"; {self.node.unfolded}" if self.node.unfolded else ""
-        return GraphError(f"node {self.node.shown} {why}{more}")
+        return GraphError(f"node {self.node.shown} {why}; {remedy}{more}")
 
     def input(self, name: str, shape: Shape, dtype: DType) -> Value:
         return self.add(Source(kind="input", name=name), shape, dtype)
@@ -213,7 +215,8 @@ class Builder:
         model, before memory is taken for it."""
         if elements > MOST_OF_TABLE:
             raise self.refusal(
-                f"needs a table of {elements} elements; {MOST_OF_TABLE} is the limit"
+                f"needs a table of {elements} elements; {MOST_OF_TABLE} is the limit",
+                "use smaller shapes",
             )
 
     def made(self, what: str, array: Array, dtype: DType) -> Value:
@@ -286,7 +289,9 @@ class Builder:
         axes: tuple[int, ...] = (),
     ) -> Value:
         if not inputs(expression):
-            raise self.refusal("is a constant that could not be folded")
+            raise self.refusal(
+                "is a constant that could not be folded", "make its result an initializer"
+            )
         if not axes and (wide := self.squeezed_rows(expression)):
             sources = {name: self.values[name].operation for name in inputs(expression)}
             wider = {n: variable(at.of) for n, at in sources.items() if isinstance(at, View)}
@@ -356,7 +361,8 @@ class Builder:
         if math.prod(value.shape) != math.prod(shape):
             raise self.refusal(
                 f"makes {'x'.join(map(str, shape))} of {'x'.join(map(str, value.shape))}, which "
-                "has another number of elements"
+                "has another number of elements",
+                CHANGE_MODEL,
             )
         order = self.order_of(value)
         if order and [n for n in value.shape if n > 1] == [n for n in shape if n > 1]:
@@ -368,7 +374,9 @@ class Builder:
     def permute(self, value: Value, axes: Sequence[int]) -> Value:
         """With its axes in this order; of what is permuted already, that in another order."""
         if sorted(axes) != list(range(value.rank)):
-            raise self.refusal(f"orders {value.rank} axes by {list(axes)}")
+            raise self.refusal(
+                f"orders {value.rank} axes by {list(axes)}", "name each axis once in the model"
+            )
         at = value.operation
         if isinstance(at, View) and at.step.kind == "permute":
             value, axes = self.values[at.of], [at.step.numbers[axis] for axis in axes]
@@ -379,8 +387,8 @@ class Builder:
         n = value.shape[axis]
         if start < 0 or count < 1 or start + (count - 1) * step >= n:
             raise self.refusal(
-                f"takes {count} elements from {start} on, {step} apart, of the {n} of axis {axis}; "
-                f"{CHANGE_MODEL}"
+                f"takes {count} elements from {start} on, {step} apart, of the {n} of axis {axis}",
+                CHANGE_MODEL,
             )
         if order := self.order_of(value):
             inner = self.permute(value, inverse(order))
@@ -393,7 +401,8 @@ class Builder:
         if not broadcasts_to(value.shape, shape):
             raise self.refusal(
                 f"has an input of shape {by_x(value.shape)}, which does not broadcast to "
-                f"{by_x(tuple(shape))}; {CHANGE_MODEL}"
+                f"{by_x(tuple(shape))}",
+                CHANGE_MODEL,
             )
         return self.view(value, "expand", shape, shape)
 
@@ -404,7 +413,8 @@ class Builder:
         if a.shape[-1] != b.shape[-2]:
             raise self.refusal(
                 f"multiplies rows of {a.shape[-1]} by columns of {b.shape[-2]}; they must be of "
-                "one length"
+                "one length",
+                CHANGE_MODEL,
             )
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
         shape = (*batch, a.shape[-2], b.shape[-1])

@@ -179,7 +179,7 @@ def refused(make: Any) -> str:
         ({"pads": [1 << 40] * 4}, "results have 1 to"),
         ({"pads": [1 << 20, 0, 0, 0]}, "1048576 is the limit"),
         ({"pads": [1]}, "pads has incorrect size"),
-        ({"kernel_shape": [1, 1]}, "kernel_shape=1,1, and weights of another"),
+        ({"kernel_shape": [1, 1]}, "kernel_shape=1,1, and weights of 3x3; leave kernel_shape out"),
         ({"group": 0}, "group=0 with 2 channels"),
         ({"group": 3}, "group=3 with 2 channels"),
         ({"dilations": [9, 9]}, "result of shape 1x3x-13x-13"),

@@ -19,7 +19,6 @@ from kgen.graph.operators import (
     views,
 )
 from kgen.graph.operators.registry import Operator
-from kgen.graph.reading.importer import DTYPES as DTYPES
 from kgen.graph.reading.importer import MISFITS
 from kgen.graph.reading.model import Model, Node, Shape
 from kgen.graph.rewrites.orders import in_order, inverse
@@ -90,7 +89,8 @@ def check_size(b: Builder, shape: Shape) -> None:
     if any(n < 1 for n in shape) or math.prod(shape) > MOST_ELEMENTS:
         raise b.refusal(
             f"has a result of shape {'x'.join(map(str, shape))}; results have 1 to "
-            f"{MOST_ELEMENTS} elements"
+            f"{MOST_ELEMENTS} elements",
+            "export the model without it",
         )
 
 
@@ -103,11 +103,11 @@ def check_attributes(b: Builder, node: Node) -> None:
     for name, value in node.attributes.items():
         if name not in known:
             raise b.refusal(
-                f"has {name}={value}, an attribute that kgen does not read for this operator; "
-                "export the model without it"
+                f"has {name}={value}, an attribute that kgen does not read for this operator",
+                "export the model without it",
             )
         if name in FLAGS and value not in (0, 1):
-            raise b.refusal(f"has {name}={value}; ONNX takes 0 or 1; change it in the model")
+            raise b.refusal(f"has {name}={value}; ONNX takes 0 or 1", "change it in the model")
 
 
 def graph_of(model: Model) -> Graph:
@@ -129,7 +129,10 @@ def graph_of(model: Model) -> Graph:
             found[name] = b.constant(name, array, model.tensors[name].dtype)
         if name in lacking:
             b.node = lacking[name]
-            raise b.refusal(f"gives {name}, which is used; kgen has its first results alone")
+            raise b.refusal(
+                f"gives {name}, which is used; kgen has its first results alone",
+                f"make {name} by nodes of its own",
+            )
         return found[name] if name else None
 
     for node in model.nodes:
@@ -141,7 +144,10 @@ def graph_of(model: Model) -> Graph:
             made = OPERATORS[node.operator].lower(b, node, given)
         except MISFITS as error:
             # What an exporter never writes; every operator takes its inputs to fit.
-            raise b.refusal(f"has inputs and attributes that do not fit: {error}") from None
+            raise b.refusal(
+                f"has inputs and attributes that do not fit: {error}",
+                "change them in the model, or export it again",
+            ) from None
         check_attributes(b, node)
         results = made if isinstance(made, tuple) else (made,)
         lacking.update(dict.fromkeys(filter(None, node.outputs[len(results) :]), node))
@@ -149,7 +155,8 @@ def graph_of(model: Model) -> Graph:
             if name in model.tensors and result.shape != model.tensors[name].shape:
                 shapes = ("x".join(map(str, s)) for s in (result.shape, model.tensors[name].shape))
                 raise b.refusal(
-                    "has a result of shape {} by its inputs, {} by ONNX".format(*shapes)
+                    "has a result of shape {} by its inputs, {} by ONNX".format(*shapes),
+                    "change its attributes in the model, or export it again",
                 )
             found[name] = result
     outputs = {}

@@ -28,6 +28,7 @@ from kgen.graph.operators.windows import (
 )
 from kgen.graph.reading.model import Node, Shape
 from kgen.ops.expression import Expression, view
+from kgen.spec.shapes import by_x
 
 #: Places that one formula sums or joins; of more there are several formulas, or gathers.
 MOST_PLACES = 25
@@ -52,7 +53,8 @@ def check_ranks(b: Builder, x: Value, w: Value) -> None:
     if x.rank < 3 or w.rank != x.rank:
         raise b.refusal(
             f"has an input of {x.rank} axes and weights of {w.rank}; both have the same number, "
-            f"3 or more; {CHANGE_MODEL}"
+            "3 or more",
+            CHANGE_MODEL,
         )
 
 
@@ -64,15 +66,20 @@ def convolved(
     outputs, depth = w.shape[:2]
     if node.attribute("kernel_shape", w.shape[2:]) != w.shape[2:]:
         shown = ",".join(map(str, node.attribute("kernel_shape")))
-        raise b.refusal(f"has kernel_shape={shown}, and weights of another")
+        raise b.refusal(
+            f"has kernel_shape={shown}, and weights of {by_x(w.shape[2:])}",
+            "leave kernel_shape out, or make it that of the weights",
+        )
     if groups < 1 or x.shape[1] != groups * depth or outputs % groups:
         raise b.refusal(
             f"has group={groups} with {x.shape[1]} channels and weights for {depth} of "
-            f"{outputs} outputs; they do not fit"
+            f"{outputs} outputs; they do not fit",
+            "change group, or the shape of the weights, in the model",
         )
     if math.prod(w.shape[2:]) > MOST_SIZE:
         raise b.refusal(
-            f"has a kernel of {math.prod(w.shape[2:])} places; {MOST_SIZE} is the limit"
+            f"has a kernel of {math.prod(w.shape[2:])} places; {MOST_SIZE} is the limit",
+            "use a smaller kernel, or several convolutions",
         )
     # Channels innermost.
     x = b.permute(x, (0, *range(2, rank + 2), 1))
@@ -229,11 +236,12 @@ def conv_transpose(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if groups < 1 or x.shape[1] != w.shape[0] or x.shape[1] % groups:
         raise b.refusal(
             f"has group={groups} with {x.shape[1]} channels and weights for {w.shape[0]}; they "
-            "do not fit; change the model"
+            "do not fit",
+            "change group, or the shape of the weights, in the model",
         )
     check_shape(b, bias, (w.shape[1] * groups,), "a bias")
     if node.attribute("output_shape") or node.attribute("auto_pad", "NOTSET").startswith("SAME"):
-        raise b.refusal("has output_shape or auto_pad=SAME; export it with pads")
+        raise b.refusal("has output_shape or auto_pad=SAME", "export it with pads")
     # Windows of the output, of which each element of the input is one.
     windows = windows_of(b, node, w.shape[2:], b.result.shape[2:], x.shape[2:])
     alone = all(
@@ -244,7 +252,8 @@ def conv_transpose(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if any(n >= max(w.step, w.apart) or n < 0 for n, w in zip(more, windows, strict=False)):
         raise b.refusal(
             f"has output_padding={','.join(map(str, more))}; each number is from 0 to one less "
-            "than its stride or dilation; change it in the model"
+            "than its stride or dilation",
+            "change it in the model",
         )
     if alone and groups == 1:
         return apart_again(b, x, w, bias, windows)
@@ -313,7 +322,9 @@ def turned(b: Builder, w: Value, groups: int) -> Value:
     """Weights by input channel, as those by output channel of a convolution, places reversed."""
     array = b.elements(w)
     if array is None:
-        raise b.refusal("takes its weights from data; kgen takes constant ones")
+        raise b.refusal(
+            "takes its weights from data; kgen takes constant ones", "make them an initializer"
+        )
     inputs, depth = w.shape[:2]
     split = np.flip(array, tuple(range(2, w.rank))).reshape(groups, inputs // groups, *w.shape[1:])
     shape = (groups * depth, inputs // groups, *w.shape[2:])

@@ -18,6 +18,7 @@ from kgen.graph.operators.registry import (
     one,
     optional,
 )
+from kgen.graph.reading.element_types import DTYPES, name_of, remedy
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression, Number, inputs
 from kgen.ops.functions.activations import SELU_ALPHA, SELU_SCALE
@@ -82,7 +83,9 @@ def folded(name: str) -> Lower:
 
 def division(b: Builder, node: Node, values: list[Value]) -> Expression:
     if values[0].dtype.is_integer:
-        raise b.refusal("divides integers, which no kernel rounds toward zero; cast to f32 first")
+        raise b.refusal(
+            "divides integers, which no kernel rounds toward zero", "cast both to FLOAT first"
+        )
     return b.call("div", *values)
 
 
@@ -142,7 +145,7 @@ def where(b: Builder, node: Node, values: list[Value]) -> Expression:
 
 def is_infinite(b: Builder, node: Node, values: list[Value]) -> Expression:
     if not (node.attribute("detect_negative", 1) and node.attribute("detect_positive", 1)):
-        raise b.refusal("asks for infinity of one sign; compare with it instead")
+        raise b.refusal("asks for infinity of one sign", "compare with infinity by Equal instead")
     return b.call("isinf", *values)
 
 
@@ -161,12 +164,13 @@ def clip(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
 
 def cast(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    from kgen.graph.reading.importer import DTYPES
-
     x = one(given)
     to = DTYPES.get(node.attribute("to", 0)) if node.operator == "Cast" else one(given, 1).dtype
     if to is None:
-        raise b.refusal("casts to a type that no kernel takes")
+        raise b.refusal(
+            f"casts to {name_of(node.attribute('to', 0))}, which no kernel takes",
+            remedy(node.attribute("to", 0)),
+        )
     if to is x.dtype:
         return x
     found = b.term(x)
@@ -192,7 +196,7 @@ def holds(dtype: DType, other: DType) -> bool:
 def batch_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, scale, shift, mean, variance = (one(given, i) for i in range(5))
     if node.attribute("training_mode", 0):
-        raise b.refusal("is in training mode; export the model for inference")
+        raise b.refusal("is in training mode", "export the model for inference")
     epsilon = float(node.attribute("epsilon", 1e-5))
     channels = x.shape[1] if x.rank > 1 else 1
     vectors = {"scale": scale, "B": shift, "mean": mean, "var": variance}
@@ -219,7 +223,7 @@ def dropout(b: Builder, node: Node, given: list[Value | None]) -> Value:
     mode = optional(given, 2)
     array = None if mode is None else b.array(mode)
     if mode is not None and (array is None or array.any()):
-        raise b.refusal("is in training mode; export the model for inference")
+        raise b.refusal("is in training mode", "export the model for inference")
     return one(given)
 
 

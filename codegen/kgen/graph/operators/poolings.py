@@ -92,7 +92,9 @@ def _joined(
 def taken(b: Builder, node: Node, x: Value) -> Windows:
     """A node's windows. Raises GraphError for those that are not taken."""
     if x.dtype.is_integer:
-        raise b.refusal(f"pools {x.dtype}; kgen pools floats")
+        raise b.refusal(
+            f"pools {x.dtype}; kgen pools floats", "cast its input to f32, and its result back"
+        )
     return windows_of(
         b, node, tuple(node.attribute("kernel_shape", ())), x.shape[2:], b.result.shape[2:]
     )
@@ -108,7 +110,9 @@ def is_whole(windows: Windows) -> bool:
 def max_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x = one(given)
     if sum(bool(name) for name in node.outputs) > 1:
-        raise b.refusal("gives indices too; kgen has its first result")
+        raise b.refusal(
+            "gives indices too; kgen has its first result", "export the model without the indices"
+        )
     windows = taken(b, node, x)
     if is_whole(windows):
         return over_all(b, x, "amax")
@@ -131,7 +135,7 @@ def average_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
         places = window.places()
         counts = ((places >= -before) & (places < window.length + after)).sum(1)
         if not counts.all():
-            raise b.refusal("has a window that sees its pads alone; take smaller pads")
+            raise b.refusal("has a window that sees its pads alone", "take smaller pads")
         parts = parts * counts.reshape([-1 if i == axis else 1 for i in range(len(windows))])
     if np.all(parts == parts.flat[0]):
         return b.formula(b.call("mul", total, 1.0 / float(parts.flat[0])), total.shape, x.dtype)

@@ -28,7 +28,7 @@ def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     a, c, added = one(given), one(given, 1), optional(given, 2)
     for what, matrix in (("A", a), ("B", c)):
         if matrix.rank != 2:
-            raise b.refusal(f"has {what} of {matrix.rank} axes; 2 is the number; {CHANGE_MODEL}")
+            raise b.refusal(f"has {what} of {matrix.rank} axes; 2 is the number", CHANGE_MODEL)
     if node.attribute("transA", 0):
         a = b.permute(a, (1, 0))
     if node.attribute("transB", 0):
@@ -68,7 +68,8 @@ def einsum(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if not fits or len(values) > 2 or any(len(set(t)) < len(t) for t in (*terms, out)):
         raise b.refusal(
             f"has equation={equation!r}; kgen takes one or two tensors, each axis of which has a "
-            "letter of its own"
+            "letter of its own",
+            "write it as MatMul, Transpose, Mul and ReduceSum",
         )
     sizes: dict[str, int] = {}
     for term, value in zip(terms, values, strict=True):
@@ -76,11 +77,15 @@ def einsum(b: Builder, node: Node, given: list[Value | None]) -> Value:
             if n != (known := sizes.get(letter, 1)) and 1 not in (n, known):
                 raise b.refusal(
                     f"has equation={equation!r} with {known} and {n} elements along {letter}; "
-                    f"they must be equal, or 1; {CHANGE_MODEL}"
+                    f"they must be equal, or 1",
+                    CHANGE_MODEL,
                 )
             sizes[letter] = max(n, known)
     if any(c not in sizes for c in out):
-        raise b.refusal(f"has equation={equation!r}, whose result has a letter of no tensor")
+        raise b.refusal(
+            f"has equation={equation!r}, whose result has a letter of no tensor",
+            "change the equation in the model",
+        )
     # What one tensor has alone, and the result has not, is summed first.
     for i in range(len(values)):
         others = set("".join(t for j, t in enumerate(terms) if j != i)) | set(out)

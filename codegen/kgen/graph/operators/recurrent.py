@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.graph.ir import Builder, Value
+from kgen.graph.ir import CHANGE_MODEL, Builder, Value
 from kgen.graph.operators.registry import Lower, Operator, check_shape, choice_of, one, optional
 from kgen.graph.operators.views import joined
 from kgen.graph.reading.model import Node
@@ -160,19 +160,33 @@ def layer(
 def check(b: Builder, node: Node, given: list[Value | None], x: Value) -> None:
     """Raises GraphError for what is not taken."""
     if x.rank != 3:
-        raise b.refusal(f"has an input of {x.rank} axes; 3 is the number; change the model")
+        raise b.refusal(f"has an input of {x.rank} axes; 3 is the number", CHANGE_MODEL)
     time = x.shape[0]
     if node.attribute("layout", 0):
-        raise b.refusal("has layout=1; kgen has 0, with time in front")
+        raise b.refusal(
+            "has layout=1; kgen has 0, with time in front",
+            "export it with layout=0 and a Transpose",
+        )
     if node.attribute("clip") or node.attribute("input_forget", 0):
-        raise b.refusal("has clip or input_forget; kgen has neither")
+        raise b.refusal(
+            "has clip or input_forget; kgen has neither", "export the layer without them"
+        )
     if node.attribute("activation_alpha") or node.attribute("activation_beta"):
-        raise b.refusal("has activation_alpha or activation_beta; kgen takes functions without")
+        raise b.refusal(
+            "has activation_alpha or activation_beta; kgen takes functions without",
+            f"use one of {', '.join(FUNCTIONS)}",
+        )
     if time > MOST_STEPS:
-        raise b.refusal(f"has {time} time steps; {MOST_STEPS} is the limit")
+        raise b.refusal(
+            f"has {time} time steps; {MOST_STEPS} is the limit",
+            "compile it for fewer steps, and carry the state with --state",
+        )
     lengths = b.array(optional(given, 4))
     if optional(given, 4) is not None and (lengths is None or (lengths != time).any()):
-        raise b.refusal("has sequences of several lengths; kgen takes full ones")
+        raise b.refusal(
+            "has sequences of several lengths; kgen takes full ones",
+            "leave sequence_lens out, and compile for one length",
+        )
 
 
 def check_shapes(
@@ -210,7 +224,10 @@ def direction(
     own = names[number * len(defaults) : (number + 1) * len(defaults)] or list(defaults)
     unknown = [name for name in own if name not in FUNCTIONS]
     if unknown or len(own) != len(defaults):
-        raise b.refusal(f"has activations={','.join(names)}; kgen has {', '.join(FUNCTIONS)}")
+        raise b.refusal(
+            f"has activations={','.join(names)}; kgen has {', '.join(FUNCTIONS)}",
+            "export the layer with these",
+        )
 
     def of(index: int) -> Value | None:
         """This direction's part of an input."""

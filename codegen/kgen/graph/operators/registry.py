@@ -44,7 +44,8 @@ def integers(b: Builder, value: Value | None, what: str) -> tuple[int, ...]:
     array = b.array(value)
     if array is None:
         raise b.refusal(
-            f"takes its {what} from data; kgen takes constant ones, so make them an initializer"
+            f"takes its {what} from data; kgen takes constant ones",
+            f"make the {what} an initializer of the model",
         )
     check_list(b, value, what)
     return tuple(int(n) for n in array.reshape(-1))
@@ -54,8 +55,8 @@ def check_list(b: Builder, value: Value | None, what: str) -> None:
     """Raise GraphError for a table in the place of a list of numbers."""
     if value is not None and value.rank > 1:
         raise b.refusal(
-            f"has {what} of shape {by_x(value.shape)}; ONNX takes a list of one axis; "
-            f"{CHANGE_MODEL}"
+            f"has {what} of shape {by_x(value.shape)}; ONNX takes a list of one axis",
+            CHANGE_MODEL,
         )
 
 
@@ -63,7 +64,7 @@ def axis_of(b: Builder, number: int, rank: int, name: str = "axis") -> int:
     """An axis counted from 0. Raises GraphError unless it is one of `rank` axes."""
     if not -rank <= number < rank:
         limit = f"{-rank} to {rank - 1} are the limits" if rank else "a single number has no axis"
-        raise b.refusal(f"has {name}={number} for {rank} axes; {limit}; change it in the model")
+        raise b.refusal(f"has {name}={number} for {rank} axes; {limit}", "change it in the model")
     return number % rank
 
 
@@ -73,7 +74,7 @@ def axes_of(b: Builder, numbers: Iterable[int], rank: int, name: str = "axes") -
     found = tuple(axis_of(b, number, rank, name) for number in given)
     if len(set(found)) < len(found):
         shown = ",".join(map(str, given))
-        raise b.refusal(f"has {name}={shown}, an axis of them twice; name each axis once")
+        raise b.refusal(f"has {name}={shown}, an axis of them twice", "name each axis once")
     return found
 
 
@@ -82,7 +83,7 @@ def choice_of(b: Builder, node: Node, name: str, default: str, known: Iterable[s
     of the known ones."""
     found = str(node.attribute(name) or default)
     if found not in known:
-        raise b.refusal(f"has {name}={found}; kgen has {', '.join(known)}; export it with one")
+        raise b.refusal(f"has {name}={found}; kgen has {', '.join(known)}", "export it with one")
     return found
 
 
@@ -91,7 +92,8 @@ def check_broadcasts(b: Builder, value: Value | None, shape: Sequence[int], what
     if value is not None and not broadcasts_to(value.shape, shape):
         raise b.refusal(
             f"has {what} of shape {by_x(value.shape)}, which does not broadcast to "
-            f"{by_x(tuple(shape))}; {CHANGE_MODEL}"
+            f"{by_x(tuple(shape))}",
+            CHANGE_MODEL,
         )
 
 
@@ -99,6 +101,6 @@ def check_shape(b: Builder, value: Value | None, shape: Sequence[int], what: str
     """Raise GraphError unless an input has the shape that ONNX demands."""
     if value is not None and value.shape != tuple(shape):
         raise b.refusal(
-            f"has {what} of shape {by_x(value.shape)}; ONNX takes {by_x(tuple(shape))} here; "
-            f"{CHANGE_MODEL}"
+            f"has {what} of shape {by_x(value.shape)}; ONNX takes {by_x(tuple(shape))} here",
+            CHANGE_MODEL,
         )

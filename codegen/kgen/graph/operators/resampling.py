@@ -42,7 +42,10 @@ Taps = list[tuple[Array, Array]]
 def resize(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, mode = one(given), node.attribute("mode", "nearest")
     if mode not in MODES or node.attribute("antialias", 0):
-        raise b.refusal(f"has mode={mode}, or antialias; kgen has {', '.join(MODES)} without it")
+        raise b.refusal(
+            f"has mode={mode}, or antialias; kgen has {', '.join(MODES)} without it",
+            "export it with one of these",
+        )
     if node.operator == "Upsample" or node.opset < 11:
         how, nearest = "asymmetric", "floor"
     else:
@@ -50,7 +53,8 @@ def resize(b: Builder, node: Node, given: list[Value | None]) -> Value:
         nearest = choice_of(b, node, "nearest_mode", "round_prefer_floor", NEAREST)
     if how not in COORDINATES:
         raise b.refusal(
-            f"has coordinate_transformation_mode={how}; kgen has {', '.join(COORDINATES)}"
+            f"has coordinate_transformation_mode={how}; kgen has {', '.join(COORDINATES)}",
+            "export it with one of these",
         )
     scales = scales_of(b, node, given)
     times: dict[int, int] = {}
@@ -126,17 +130,21 @@ def scales_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[float,
     sizes = optional(given, 3)
     if value is None:
         if node.attribute("keep_aspect_ratio_policy", "stretch") != "stretch":
-            raise b.refusal("keeps the aspect ratio; give its scales")
+            raise b.refusal("keeps the aspect ratio", "give its scales")
         if sizes is not None and b.array(sizes) is None:
-            raise b.refusal("takes its sizes from data; kgen takes constant ones")
+            raise b.refusal(
+                "takes its sizes from data; kgen takes constant ones", "make them an initializer"
+            )
         return tuple(node.attribute("scales", ()))
     array = b.array(value)
     if array is None:
-        raise b.refusal("takes its scales from data; kgen takes constant ones")
+        raise b.refusal(
+            "takes its scales from data; kgen takes constant ones", "make them an initializer"
+        )
     rank = len(b.result.shape)
     axes = axes_of(b, node.attribute("axes", tuple(range(rank))), rank)
     if array.size != len(axes):
-        raise b.refusal(f"has {array.size} scales for {len(axes)} axes; give one for each axis")
+        raise b.refusal(f"has {array.size} scales for {len(axes)} axes", "give one for each axis")
     found = [1.0] * len(b.result.shape)
     for axis, scale in zip(axes, array.reshape(-1), strict=True):
         found[axis] = float(scale)

@@ -121,7 +121,10 @@ def last_axes(b: Builder, node: Node, x: Value, *vectors: Value | None) -> tuple
 def layer_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, scale, shift = one(given), optional(given, 1), optional(given, 2)
     if sum(bool(name) for name in node.outputs) > 1:
-        raise b.refusal("gives mean and deviation too; kgen has its first result")
+        raise b.refusal(
+            "gives mean and deviation too; kgen has its first result",
+            "export it without them, or as ReduceMean, Sub, Mul and Div",
+        )
     axes = last_axes(b, node, x, scale, shift)
     epsilon = float(node.attribute("epsilon", 1e-5))
     found = b.call(
@@ -154,7 +157,10 @@ def place_of(name: str) -> Lower:
     def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
         x = one(given)
         if node.attribute("select_last_index", 0):
-            raise b.refusal("has select_last_index=1; kgen has the first of equal ones")
+            raise b.refusal(
+                "has select_last_index=1; kgen has the first of equal ones",
+                "export it with select_last_index=0",
+            )
         axis = axis_of(b, node.attribute("axis", 0), x.rank)
         kept = [1 if i == axis else n for i, n in enumerate(x.shape)]
         found = b.formula(b.call(name, x), kept, b.result.dtype, (axis,))
@@ -170,10 +176,12 @@ def cumulative_sum(b: Builder, node: Node, given: list[Value | None]) -> Value:
     algorithms", 1986)."""
     x = one(given)
     if not x.rank:
-        raise b.refusal("sums along an axis of a single number, which has none")
+        raise b.refusal(
+            "sums along an axis of a single number, which has none", "leave the node out"
+        )
     axis, *others = integers(b, one(given, 1), "axis")
     if others:
-        raise b.refusal(f"sums along {1 + len(others)} axes; ONNX takes one; give one axis")
+        raise b.refusal(f"sums along {1 + len(others)} axes; ONNX takes one", "give one axis")
     axis = axis_of(b, axis, x.rank)
     n, backwards = x.shape[axis], bool(node.attribute("reverse", 0))
 

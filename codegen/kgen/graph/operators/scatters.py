@@ -54,7 +54,10 @@ def place(b: Builder, at: Value, n: int, none: int) -> Expression:
 
 def check_plain(b: Builder, node: Node) -> None:
     if (reduction := node.attribute("reduction", "none")) != "none":
-        raise b.refusal(f"has reduction={reduction}; kgen has none")
+        raise b.refusal(
+            f"has reduction={reduction}; kgen has none",
+            "gather the old elements, combine them, and scatter without a reduction",
+        )
 
 
 def check_places(b: Builder, index: Array | None, sizes: Shape) -> None:
@@ -66,7 +69,8 @@ def check_places(b: Builder, index: Array | None, sizes: Shape) -> None:
         if ((at < -n) | (at >= n)).any():
             raise b.refusal(
                 f"has an index outside of the {n} places of an axis; {-n} to {n - 1} are the "
-                "limits; change the index in the model"
+                "limits",
+                "change the index in the model",
             )
 
 
@@ -77,8 +81,8 @@ def scatter_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
     depth = index.shape[-1] if index.rank else 0
     if not 1 <= depth <= x.rank:
         raise b.refusal(
-            f"has indices of {depth} numbers for {x.rank} axes; 1 to {x.rank} are the limits; "
-            f"{CHANGE_MODEL}"
+            f"has indices of {depth} numbers for {x.rank} axes; 1 to {x.rank} are the limits",
+            CHANGE_MODEL,
         )
     check_shape(b, rows, (*index.shape[:-1], *x.shape[depth:]), "updates")
     check_places(b, b.array(index), x.shape[:depth])
@@ -122,7 +126,8 @@ def scatter_elements(b: Builder, node: Node, given: list[Value | None]) -> Value
     ):
         raise b.refusal(
             f"has indices of shape {by_x(index.shape)} for {by_x(x.shape)}; beside axis {axis} "
-            f"they must not be larger; {CHANGE_MODEL}"
+            "they must not be larger",
+            CHANGE_MODEL,
         )
     if (constant := b.array(index)) is not None:
         check_places(b, constant[..., None], x.shape[axis : axis + 1])
@@ -151,7 +156,9 @@ def tensor_scatter(b: Builder, node: Node, given: list[Value | None]) -> Value:
     check_shape(b, rows, beside, "an update")
     n, count = x.shape[axis], rows.shape[axis]
     if first is not None and x.shape[0] != 1:
-        raise b.refusal(f"writes into a batch of {x.shape[0]}; kgen has 1")
+        raise b.refusal(
+            f"writes into a batch of {x.shape[0]}; kgen has 1", "compile it for a batch of 1"
+        )
     behind = b.made("places", np.arange(count), DType.S64)
     index = behind
     if first is not None:

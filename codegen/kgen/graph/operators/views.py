@@ -62,17 +62,17 @@ def slices(b: Builder, node: Node, given: list[Value | None]) -> Value:
     counts = tuple(map(len, (starts, stops, axes, steps)))
     if len(set(counts)) > 1:
         raise b.refusal(
-            "has {} starts, {} ends, {} axes and {} steps; give as many of each".format(*counts)
+            "has {} starts, {} ends, {} axes and {} steps".format(*counts), "give as many of each"
         )
     axes = axes_of(b, axes, x.rank)
     for axis, start, stop, step in zip(axes, starts, stops, steps, strict=True):
         n = x.shape[axis]
         if step == 0:
-            raise b.refusal("has a step of 0; give one above or below it")
+            raise b.refusal("has a step of 0", "give one above or below it")
         # Ends out of range are those of the axis, as Python's.
         found = range(n)[slice(start, None if step < 0 and stop < -n else stop, step)]
         if not found:
-            raise b.refusal("has a result without elements")
+            raise b.refusal("has a result without elements", "export the model without it")
         if step > 0 or len(found) == 1:
             x = b.slice(x, axis, found.start, len(found), abs(step))
             continue
@@ -91,7 +91,8 @@ def split(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value, ...
     if sum(sizes) != x.shape[axis] or len(sizes) != len(node.outputs):
         raise b.refusal(
             f"has sizes {','.join(map(str, sizes))} for {len(node.outputs)} results of an axis of "
-            f"{x.shape[axis]}; give each result a size, {x.shape[axis]} together"
+            f"{x.shape[axis]}",
+            f"give each result a size, {x.shape[axis]} together",
         )
     starts = [0, *accumulate(sizes)]
     return tuple(b.slice(x, axis, a, n) for a, n in zip(starts, sizes, strict=False))
@@ -134,7 +135,9 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
     """With a constant around it, or with elements of its own; less than nothing is a slice."""
     x, mode = one(given), node.attribute("mode", "constant")
     if mode not in MODES:
-        raise b.refusal(f"has mode={mode}; kgen has {', '.join(MODES)}")
+        raise b.refusal(
+            f"has mode={mode}; kgen has {', '.join(MODES)}", "export it with one of these"
+        )
     if node.opset < 11:
         pads, fill = node.attribute("pads"), node.attribute("value", 0.0)
     else:
@@ -144,15 +147,17 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
     axes = axes_of(b, axes, x.rank)
     count = len(axes)
     if len(pads) != 2 * count:
-        raise b.refusal(f"has {len(pads)} pads for {count} axes; give two for each axis")
+        raise b.refusal(f"has {len(pads)} pads for {count} axes", "give two for each axis")
     if max(map(abs, pads), default=0) > MOST_PADDED:
-        raise b.refusal(f"pads by {max(map(abs, pads))}; {MOST_PADDED} is the limit")
+        raise b.refusal(
+            f"pads by {max(map(abs, pads))}; {MOST_PADDED} is the limit", "take smaller pads"
+        )
     around: list[tuple[int, int, int]] = []
     for axis, before, after in zip(axes, pads[:count], pads[count:], strict=True):
         n = x.shape[axis]
         left = n + min(before, 0) + min(after, 0)
         if left < 1:
-            raise b.refusal(f"has a result without elements along axis {axis}")
+            raise b.refusal(f"has a result without elements along axis {axis}", "take larger pads")
         x = b.slice(x, axis, max(-before, 0), left)
         if max(before, after) > 0:
             around.append((axis, max(before, 0), max(after, 0)))
@@ -161,7 +166,8 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
             n, most = x.shape[axis], max(before, after)
             if mode == "reflect" and most >= n:
                 raise b.refusal(
-                    f"reflects {most} of the {n} elements of axis {axis}; {n - 1} is the limit"
+                    f"reflects {most} of the {n} elements of axis {axis}; {n - 1} is the limit",
+                    "take smaller pads",
                 )
             b.check_table(n + before + after)
             places = np.pad(np.arange(x.shape[axis]), (before, after), mode)
@@ -185,9 +191,11 @@ def fill_of(b: Builder, given: Value | None) -> float | Value:
         return 0.0
     array = b.array(given)
     if array is None:
-        raise b.refusal("takes what it pads with from data; kgen takes a constant")
+        raise b.refusal(
+            "takes what it pads with from data; kgen takes a constant", "make it an initializer"
+        )
     if array.size != 1:
-        raise b.refusal(f"pads with {array.size} numbers; ONNX takes one; {CHANGE_MODEL}")
+        raise b.refusal(f"pads with {array.size} numbers; ONNX takes one", CHANGE_MODEL)
     first = array.reshape(-1)[0]
     if given.dtype.is_integer and int(float(first)) != int(first):
         return given
@@ -214,7 +222,10 @@ def gather(b: Builder, node: Node, given: list[Value | None]) -> Value:
         places = array.reshape(-1).astype(np.int64)
         places = np.where(places < 0, places + x.shape[axis], places)
         if places.min() < 0 or places.max() >= x.shape[axis]:
-            raise b.refusal(f"has an index outside of the {x.shape[axis]} places of axis {axis}")
+            raise b.refusal(
+                f"has an index outside of the {x.shape[axis]} places of axis {axis}",
+                "change the index in the model",
+            )
         return b.reshape(at_places(b, x, axis, places), shape)
     # A kernel's tensor has an axis at least: an index of none looks up one row.
     at = b.reshape(index, index.shape or (1,))
@@ -228,7 +239,7 @@ def tile(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x = one(given)
     repeats = integers(b, one(given, 1), "repeats")
     if len(repeats) != x.rank:
-        raise b.refusal(f"has {len(repeats)} repeats for {x.rank} axes; give one for each axis")
+        raise b.refusal(f"has {len(repeats)} repeats for {x.rank} axes", "give one for each axis")
     wide = [(r, n) if r > 1 else (n,) for r, n in zip(repeats, x.shape, strict=True)]
     narrow = b.reshape(x, [size for sizes in wide for size in (1,) * (len(sizes) - 1) + sizes[-1:]])
     grown = b.expand(narrow, [size for sizes in wide for size in sizes])
@@ -239,12 +250,15 @@ def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
     """By the number of an element, or of a part, among all that the index can name."""
     x, index = one(given), one(given, 1)
     if node.attribute("batch_dims", 0):
-        raise b.refusal(f"has batch_dims={node.attribute('batch_dims')}; kgen has 0")
+        raise b.refusal(
+            f"has batch_dims={node.attribute('batch_dims')}; kgen has 0",
+            "put the batch into the indices",
+        )
     depth = index.shape[-1] if index.rank else 0
     if not 1 <= depth <= x.rank:
         raise b.refusal(
-            f"has indices of {depth} numbers for {x.rank} axes; 1 to {x.rank} are the limits; "
-            f"{CHANGE_MODEL}"
+            f"has indices of {depth} numbers for {x.rank} axes; 1 to {x.rank} are the limits",
+            CHANGE_MODEL,
         )
     named, left = x.shape[:depth], x.shape[depth:]
     table = b.reshape(x, (math.prod(named), *left))
@@ -253,7 +267,10 @@ def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
     if array is not None:
         places = np.where(array < 0, array + np.array(named), array)
         if (places < 0).any() or (places >= np.array(named)).any():
-            raise b.refusal(f"has an index outside of {'x'.join(map(str, named))}")
+            raise b.refusal(
+                f"has an index outside of {'x'.join(map(str, named))}",
+                "change the index in the model",
+            )
         flat = (places * np.array(steps)).sum(-1).reshape(-1)
         return b.reshape(at_places(b, table, 0, flat), b.result.shape)
     total = None
@@ -273,8 +290,8 @@ def blocks_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value,
     x, by = one(given), int(node.attribute("blocksize", 0))
     if x.rank != 4 or by < 1:
         raise b.refusal(
-            f"has an input of {x.rank} axes and blocksize={by}; ONNX takes 4 axes, and 1 or more; "
-            "change the model"
+            f"has an input of {x.rank} axes and blocksize={by}; ONNX takes 4 axes, and 1 or more",
+            CHANGE_MODEL,
         )
     return x, by
 
@@ -283,7 +300,7 @@ def depth_to_space(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, by = blocks_of(b, node, given)
     n, c, h, w = x.shape
     if c % by**2:
-        raise b.refusal(f"makes blocks of {by} from {c} channels; give a multiple of {by**2}")
+        raise b.refusal(f"makes blocks of {by} from {c} channels", f"give a multiple of {by**2}")
     if choice_of(b, node, "mode", "DCR", BLOCK_MODES) == "DCR":
         split, order = (n, by, by, c // by**2, h, w), (0, 3, 4, 1, 5, 2)
     else:
@@ -295,7 +312,7 @@ def space_to_depth(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, by = blocks_of(b, node, given)
     n, c, h, w = x.shape
     if h % by or w % by:
-        raise b.refusal(f"makes blocks of {by} from {h}x{w}; give multiples of {by}")
+        raise b.refusal(f"makes blocks of {by} from {h}x{w}", f"give multiples of {by}")
     mode = choice_of(b, node, "mode", "DCR", BLOCK_MODES)
     split = b.reshape(x, (n, c, h // by, by, w // by, by))
     order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.graph.ir import Builder
+from kgen.graph.ir import CHANGE_MODEL, Builder
 from kgen.graph.operators.registry import choice_of
 from kgen.graph.reading.model import Array, Node, Shape
 from kgen.ops.expression import Expression, view
@@ -59,7 +59,7 @@ def windows_of(b: Builder, node: Node, sizes: Shape, lengths: Shape, counts: Sha
     lengths."""
     rank = len(lengths)
     if rank < 1 or len(sizes) != rank:
-        raise b.refusal(f"has a window of {len(sizes)} axes over {rank} axes")
+        raise b.refusal(f"has a window of {len(sizes)} axes over {rank} axes", CHANGE_MODEL)
     steps = _numbers(b, node, "strides", (1,) * rank, 1)
     apart = _numbers(b, node, "dilations", (1,) * rank, 1)
     pads = list(_numbers(b, node, "pads", (0,) * 2 * rank, 0))
@@ -90,12 +90,14 @@ def windows_of(b: Builder, node: Node, sizes: Shape, lengths: Shape, counts: Sha
         if reach > room + (window.step - 1 if node.attribute("ceil_mode", 0) else 0):
             raise b.refusal(
                 f"has a window that reaches over {reach} of {room} elements; the elements with "
-                "their pads are the limit; take a smaller window or more pads"
+                "their pads are the limit",
+                "take a smaller window or more pads",
             )
         if max(window.padded, *window.pads) > MOST_PADDED:
             raise b.refusal(
                 f"has {window.padded} elements along an axis with its pads; {MOST_PADDED} is the "
-                "limit"
+                "limit",
+                "take smaller pads",
             )
     return found
 
@@ -107,7 +109,10 @@ def _numbers(
     found = tuple(node.attribute(name, default))
     if len(found) != len(default) or min(found) < least:
         shown = ",".join(map(str, found))
-        raise b.refusal(f"has {name}={shown}; it takes {len(default)} numbers from {least} on")
+        raise b.refusal(
+            f"has {name}={shown}; it takes {len(default)} numbers from {least} on",
+            "change it in the model",
+        )
     return found
 
 

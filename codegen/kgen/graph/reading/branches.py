@@ -28,7 +28,7 @@ def branch_of(
     wanted = "then_branch" if condition else "else_branch"
     graph = next((a.g for a in node.attribute if a.name == wanted), None)
     if graph is None or len(graph.output) != len(node.output):
-        raise GraphError(f"node {node.name} (If) has no {wanted} with its results")
+        raise GraphError(f"node {node.name} (If) has no {wanted} with its results; export it again")
     prefix = f"{node.name or node.output[0]}/{wanted}"
     made = {name for inner in graph.node for name in inner.output if name}
     names = {name: f"{prefix}/{name}" for name in made | {t.name for t in graph.initializer}}

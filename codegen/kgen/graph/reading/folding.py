@@ -17,6 +17,7 @@ from onnx.reference import ReferenceEvaluator
 
 from kgen.graph.reading.definitions import FOLDED
 from kgen.graph.reading.inference import dims_of, nbytes_of
+from kgen.graph.reading.messages import shortened
 from kgen.graph.reading.model import Array
 from kgen.graph.reading.tensors import graphs_of
 
@@ -41,8 +42,6 @@ RANDOM = frozenset(
         *("RandomUniform", "RandomUniformLike"),
     }
 )
-#: Characters of another library's message that ours repeats.
-MOST_QUOTED = 160
 
 
 class NotFolded(Exception):
@@ -95,9 +94,9 @@ def computed(
         with np.errstate(all="ignore"):
             found = ReferenceEvaluator(model, new_ops=list(FOLDED)).run(None, dict(given))
     except Exception as error:
-        words = " ".join(str(error).split())
-        shown = f"{words[:MOST_QUOTED]}..." if len(words) > MOST_QUOTED else words
-        raise NotFolded(f"computing it raised {type(error).__name__}: {shown}") from error
+        raise NotFolded(
+            f"computing it raised {type(error).__name__}: {shortened(error)}"
+        ) from error
     if not all(isinstance(value, np.ndarray | np.generic) for value in found):
         raise NotFolded("its results are no tensors")
     return {name: np.asarray(value) for name, value in zip(names, found, strict=True)}

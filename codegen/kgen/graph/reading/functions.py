@@ -9,6 +9,7 @@ from onnx import defs, helper, inliner
 
 from kgen.errors import GraphError
 from kgen.graph.reading.domains import DOMAINS, opsets_of
+from kgen.graph.reading.messages import shortened
 from kgen.graph.reading.tensors import attributes, graphs_of
 
 #: Bytes of nodes that functions may become: one that calls another twice, which calls another
@@ -63,7 +64,10 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
     try:
         return inliner.inline_local_functions(model)
     except Exception as error:
-        raise GraphError(f"the model's functions cannot be inlined: {error}") from None
+        raise GraphError(
+            f"the model's functions cannot be inlined: {shortened(error)}; "
+            "export it without functions"
+        ) from None
 
 
 def every(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:

@@ -27,24 +27,19 @@ from kgen.graph.reading.branches import (
     taken_branch,
 )
 from kgen.graph.reading.domains import DOMAINS, opsets_of
-from kgen.graph.reading.folding import NotFolded, bytes_of_results, check_foldable, computed
+from kgen.graph.reading.element_types import DTYPES, unsupported
+from kgen.graph.reading.folding import (
+    OF_DATA,
+    NotFolded,
+    bytes_of_results,
+    check_foldable,
+    computed,
+)
 from kgen.graph.reading.inference import dims_of, inferred
+from kgen.graph.reading.messages import listed, shortened
 from kgen.graph.reading.model import Array, Model, Node, Shape, Tensor
 from kgen.graph.reading.order import shown_name, taken_by
-from kgen_runtime.dtypes import DType
 
-#: ONNX's element types that values may have.
-DTYPES: Mapping[int, DType] = {
-    onnx.TensorProto.DOUBLE: DType.F64,
-    onnx.TensorProto.FLOAT: DType.F32,
-    onnx.TensorProto.FLOAT16: DType.F16,
-    onnx.TensorProto.BFLOAT16: DType.BF16,
-    onnx.TensorProto.INT64: DType.S64,
-    onnx.TensorProto.INT32: DType.S32,
-    onnx.TensorProto.INT8: DType.S8,
-    onnx.TensorProto.UINT8: DType.U8,
-    onnx.TensorProto.BOOL: DType.BOOL,
-}
 #: Bytes that folded constants may take at one time, beside three times what the model brings
 #: itself: weights are transposed and cast; shapes, masks and tables of positions are the remainder.
 MOST_FOLDED = 256 << 20
@@ -71,7 +66,8 @@ def imported(
         except MISFITS as error:
             # What no exporter writes: results that an operator must have, attributes of a type.
             raise GraphError(
-                f"node {name} ({node.op_type}) is not as its operator is: {error}"
+                f"node {name} ({node.op_type}) is not as its operator is: {shortened(error)}; "
+                "export the model again"
             ) from None
     return walk.model()
 
@@ -137,11 +133,14 @@ class _Walk:
         left = []
         for given in self.inputs:
             if not given.type.HasField("tensor_type"):
-                raise GraphError(f"input {given.name} is no tensor; kgen takes tensors only")
-            if given.type.tensor_type.elem_type not in DTYPES:
+                what = (given.type.WhichOneof("value") or "value").removesuffix("_type")
                 raise GraphError(
-                    f"input {given.name} has a type that no kernel takes; export it as f32"
+                    f"input {given.name} is of type {what.replace('_', ' ')}, and kgen takes "
+                    "tensors only; make each tensor in it an input of its own"
                 )
+            if given.type.tensor_type.elem_type not in DTYPES:
+                kind = given.type.tensor_type.elem_type
+                raise GraphError(f"input {given.name} {unsupported(kind)}")
             dims = [
                 # Some exporters write -1 for what is open.
                 dim.dim_value
@@ -207,7 +206,8 @@ class _Walk:
         check_names((name, node.op_type, *node.output))
         if any(len(attribute.s) > MOST_TEXT for attribute in node.attribute):
             raise GraphError(
-                f"node {name} ({node.op_type}) has a text of more than {MOST_TEXT} letters"
+                f"node {name} ({node.op_type}) has a text of more than {MOST_TEXT} letters; "
+                "export the model without it"
             )
         for value in node.input:
             if value and value not in self.types and value not in self.open:
@@ -217,7 +217,10 @@ class _Walk:
                 )
         for value in node.output:
             if value and (value in self.types or value in self.open):
-                raise GraphError(f"node {name} ({node.op_type}) makes {value}, which is made twice")
+                raise GraphError(
+                    f"node {name} ({node.op_type}) makes {value}, which is made twice; "
+                    "give one of both another name"
+                )
         known = all(not v or v in self.constants for v in node.input)
         is_onnx = node.domain in DOMAINS
         if is_onnx and node.op_type == "If":
@@ -253,7 +256,7 @@ class _Walk:
             else:
                 self.open.add(value)
         if not self.unsupported:
-            self._check_types(name, operator, node.output, unfolded)
+            self._check_types(name, operator, node, unfolded)
         self.nodes.append(
             Node(
                 name=name,
@@ -275,7 +278,8 @@ class _Walk:
         shape = dims_of(self.types[condition]) if condition in self.types else (0,)
         if math.prod(shape) != 1:
             raise GraphError(
-                f"node {node.name} (If) has a condition of {math.prod(shape)} elements"
+                f"node {node.name} (If) has a condition of {math.prod(shape)} elements; 1 is the "
+                "number; change it in the model"
             )
         if condition in self.constants:
             taken = bool(self.constants[condition].reshape(-1)[0])
@@ -344,7 +348,7 @@ class _Walk:
             raise GraphError(
                 f"node {name} ({node.op_type}) makes a constant of shape {shapes}, of "
                 f"{nbytes} bytes; {self.left} are left of the {MOST_FOLDED >> 20} MiB that may be "
-                "computed beside what the model brings"
+                "computed beside what the model brings; use smaller shapes"
             )
         found = computed(node, given, self.types, self.proto.opset_import)
         for value, array in found.items():
@@ -366,33 +370,53 @@ class _Walk:
             helper.np_dtype_to_tensor_dtype(array.dtype), list(array.shape)
         )
 
-    def _check_types(self, name: str, operator: str, outputs: Sequence[str], unfolded: str) -> None:
-        for value in filter(None, outputs):
+    def _why_open(self, node: onnx.NodeProto, value: str) -> str:
+        """Why the shape of a node's result is not known, and what the user can do."""
+        data = [v for v in dict.fromkeys(node.input[1:]) if v and v not in self.constants]
+        if node.op_type in OF_DATA:
+            return (
+                f"the number of elements of {value} depends on the values of {node.input[0]}; "
+                "compute it outside of the model, or choose by Where from a fixed shape"
+            )
+        if not data:
+            return (
+                f"ONNX does not say the shape of {value} by the node's inputs and attributes; give "
+                "the attributes that it depends on, or replace the node"
+            )
+        return (
+            f"the shape of {value} depends on the values of {_some(data)}; make what decides the "
+            f"shape an initializer ({_some(data)}: constant), or fold the model with fixed shapes"
+        )
+
+    def _check_types(self, name: str, operator: str, node: onnx.NodeProto, unfolded: str) -> None:
+        for value in filter(None, node.output):
             if value in self.open and unfolded:
                 raise GraphError(
-                    f"node {name} ({operator}): the shape of {value} is not known: {unfolded}"
+                    f"node {name} ({operator}): the shape of {value} is not known: {unfolded}; "
+                    "make the result of the node an initializer"
                 )
             if value in self.open:
                 raise GraphError(
-                    f"node {name} ({operator}): the shape of {value} depends on data; kgen takes "
-                    "fixed shapes, so export the model without it"
+                    f"node {name} ({operator}): kgen takes fixed shapes, and "
+                    f"{self._why_open(node, value)}"
                 )
             dtype = self.types[value].tensor_type.elem_type
             if dtype not in DTYPES:
-                kind = onnx.TensorProto.DataType.Name(dtype)
                 raise GraphError(
-                    f"node {name} ({operator}) makes {value} of {kind}, which no kernel takes"
+                    f"node {name} ({operator}) makes {value}, which {unsupported(dtype)}"
                 )
 
     def model(self) -> Model:
         if self.unsupported:
             count = sum(map(len, self.unsupported.values()))
-            words = "; ".join(
-                f"{op}: {_some(names)}" for op, names in sorted(self.unsupported.items())
+            words = listed(
+                [f"{op}: {_some(names)}" for op, names in sorted(self.unsupported.items())],
+                "operators",
             )
             raise GraphError(
                 f"{count} nodes have operators that kgen lacks: {words}; kgen targets --operators "
-                "prints those that it has"
+                "prints those that it has; replace "
+                "the others, or cut the model before them"
             )
         outputs = [o.name for o in self.proto.graph.output]
         for name in outputs:
@@ -407,9 +431,7 @@ class _Walk:
         for name in (*wanted, *(i.name for i in self.inputs)):
             kind = self.types[name].tensor_type
             if kind.elem_type not in DTYPES:
-                raise GraphError(
-                    f"constant {name} has a type that no kernel takes; export it as f32"
-                )
+                raise GraphError(f"constant {name} {unsupported(kind.elem_type)}")
             tensors[name] = Tensor(dtype=DTYPES[kind.elem_type], shape=dims_of(self.types[name]))
         return Model(
             name=self.proto.graph.name or "main",

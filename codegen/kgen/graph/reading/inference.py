@@ -9,6 +9,7 @@ import onnx
 from onnx import defs, helper, numpy_helper, shape_inference
 
 from kgen.errors import GraphError
+from kgen.graph.reading.messages import shortened
 from kgen.graph.reading.model import Array, Shape
 
 #: Pools, and the opset from which their inference leaves out windows that begin behind the input,
@@ -52,7 +53,10 @@ def inferred(
             schema, node, dict(types), told, opset_imports=imports
         )
     except Exception as error:
-        raise GraphError(f"node {name} ({node.op_type}) does not fit its inputs: {error}") from None
+        raise GraphError(
+            f"node {name} ({node.op_type}) does not fit its inputs: {shortened(error)}; "
+            "change it, or the shapes of its inputs"
+        ) from None
     if schema.has_function and not all(map(_is_known, found.values())):
         found = _by_body(node, types, imports)
     return {value: kind for value, kind in found.items() if _is_known(kind)}

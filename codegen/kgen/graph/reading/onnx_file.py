@@ -46,7 +46,9 @@ def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
             f"model={file} is no ONNX file, or is cut short; export the model again"
         ) from None
     if not model.graph.output or not model.opset_import:
-        raise GraphError(f"model={file} is no ONNX file: it has no graph with outputs")
+        raise GraphError(
+            f"model={file} is no ONNX file: it has no graph with outputs; export it again"
+        )
     try:
         model = inlined(model)
         adapt(model)
@@ -64,7 +66,7 @@ def _load_external(model: onnx.ModelProto, file: Path) -> None:
     if sum(nbytes for _, nbytes, is_beside in found if is_beside) > MOST_BYTES:
         raise GraphError(
             f"model={file}: its constants have more than {MOST_BYTES >> 30} GiB together, "
-            "which is the limit"
+            "which is the limit; use a smaller model"
         )
     for tensor, nbytes, is_beside in found:
         if is_beside:

@@ -1,0 +1,47 @@
+"""ONNX's element types: those that values may have, and what to do about the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import onnx
+
+from kgen_runtime.dtypes import DType
+
+#: ONNX's element types that values may have.
+DTYPES: Mapping[int, DType] = {
+    onnx.TensorProto.DOUBLE: DType.F64,
+    onnx.TensorProto.FLOAT: DType.F32,
+    onnx.TensorProto.FLOAT16: DType.F16,
+    onnx.TensorProto.BFLOAT16: DType.BF16,
+    onnx.TensorProto.INT64: DType.S64,
+    onnx.TensorProto.INT32: DType.S32,
+    onnx.TensorProto.INT8: DType.S8,
+    onnx.TensorProto.UINT8: DType.U8,
+    onnx.TensorProto.BOOL: DType.BOOL,
+}
+
+
+def name_of(kind: int) -> str:
+    """ONNX's name of an element type, or the number of an unknown one."""
+    known = onnx.TensorProto.DataType.values()
+    return str(onnx.TensorProto.DataType.Name(kind)) if kind in known else f"type {kind}"
+
+
+def unsupported(kind: int) -> str:
+    """Why values of a type are refused, and what the user can do, as the end of a message."""
+    return f"is of {name_of(kind)}, which no kernel takes; {remedy(kind)}"
+
+
+def remedy(kind: int) -> str:
+    """What to do about values of a type that no kernel takes."""
+    name = name_of(kind)
+    if name == "STRING":
+        return "turn text into numbers outside of the model"
+    if name.startswith("COMPLEX"):
+        return "make real and imaginary parts two tensors of FLOAT"
+    if "INT" in name:
+        return "make it INT32, or INT64 if its values need that"
+    if name.startswith("FLOAT"):
+        return "make it FLOAT or FLOAT16"
+    return "make it one of ONNX's types of tensors"
