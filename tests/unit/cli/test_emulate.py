@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgen.cli import arguments
 from kgen.cli.main import main
-from kgen.emulate import MAX_WORKGROUPS
+from kgen.emulate import MAX_WORKGROUPS, arguments
 from kgen.emulate.ptx.order import tags
 from kgen.emulate.tensor_map import TensorMap
 

@@ -12,7 +12,7 @@ import pytest
 
 import kgen
 import kgen_runtime
-from kgen.cli.commands import emulate
+from kgen.check.gate.foreign import extent
 from kgen.cli.main import main
 from kgen.errors import GraphError, SpecError
 from kgen.parallel import children, executors
@@ -64,13 +64,13 @@ def test_these_words_on_the_command_line(
 
 @pytest.mark.parametrize("text", ["4,2", "4x2", "4X2", "4x2x1", "4,2x1"])
 def test_a_grid_is_written_either_way(text: str) -> None:
-    assert emulate._extent("grid", text) == (4, 2, 1)
+    assert extent("grid", text) == (4, 2, 1)
 
 
 @pytest.mark.parametrize("text", ["4x", "x", "4x0", "1x1x1x1"])
 def test_what_is_no_grid(text: str) -> None:
     with pytest.raises(SpecError, match="grid"):
-        emulate._extent("grid", text)
+        extent("grid", text)
 
 
 @pytest.fixture

@@ -22,13 +22,15 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from kgen import pipeline, targets
-from kgen.check.gate import metrics
-from kgen.check.gate.metrics import Metric, Tier
+from kgen.check.gate import foreign, metrics
+from kgen.check.gate.foreign import ForeignEntry, Launch
+from kgen.check.gate.limits import Limit
+from kgen.check.gate.metrics import Tier
 from kgen.check.gate.places import Place, places
 from kgen.check.peers import PEERS
 from kgen.check.profile import COUNTED, FAMILIES
@@ -46,26 +48,6 @@ KEYS = ("kernel", "target", "schedule", "why", *(tier.value for tier in Tier))
 AGAINST, BY_CORE = "against", "by_core"
 #: What TOML's integers are below; Python reads longer ones, which no division takes.
 INTEGERS = 2**63
-
-
-@frozen
-class Limit:
-    """A metric's budget; `place` is that of the number, `default` says that it is for all.
-
-    `by_core`: those of a measured ratio that hold on a named CPU core instead; `core` is that core
-    in each of them, "" in one that holds everywhere else.
-    """
-
-    metric: Metric
-    value: float
-    place: Place
-    default: bool = False
-    core: str = ""
-    by_core: Mapping[str, Limit] = field(default_factory=dict)
-
-    def on(self, core: str) -> Limit:
-        """What holds on this core."""
-        return self.by_core.get(core, self)
 
 
 @frozen
@@ -87,6 +69,15 @@ class Entry:
         return f"{self.target.name}: {self.kernel}{f' [{fields}]' if fields else ''}"
 
     @property
+    def target_name(self) -> str:
+        return self.target.name
+
+    @property
+    def identity(self) -> object:
+        """Equal for entries of one kernel."""
+        return self.spec.key, self.target.name, tuple(sorted(self.schedule.items()))
+
+    @property
     def is_emulated(self) -> bool:
         """An emulator counts the kernel: a GPU's always, a CPU's, which takes longer, if the entry
         has an emulated budget of its own."""
@@ -102,6 +93,9 @@ class Entry:
         return replace(self, limits=tuple(limit.on(core) for limit in self.limits))
 
 
+AnyEntry = Entry | ForeignEntry
+
+
 @frozen
 class Budgets:
     """A file of budgets, checked as far as it can be without building anything."""
@@ -109,7 +103,7 @@ class Budgets:
     path: Path
     text: str
     toolchain: Mapping[str, str]
-    entries: tuple[Entry, ...]
+    entries: tuple[AnyEntry, ...]
 
 
 def load(path: str | os.PathLike[str]) -> Budgets:
@@ -172,8 +166,10 @@ class _Reader:
                 )
         return dict(table)
 
-    def _entry(self, i: int, row: dict[str, Any]) -> Entry:
+    def _entry(self, i: int, row: dict[str, Any]) -> AnyEntry:
         at = ("budget", i)
+        if "file" in self._table(row, *at):
+            return self._foreign(row, *at)
         for key in self._table(row, *at):
             if key not in KEYS:
                 self._refuse(f"{key} is unknown; known are {', '.join(KEYS)}", *at, key)
@@ -195,6 +191,32 @@ class _Reader:
             line=self._places[at].line,
         )
 
+    def _foreign(self, row: dict[str, Any], *at: str | int) -> ForeignEntry:
+        known = (*foreign.KEYS, "why", Tier.EMULATED.value)
+        for key in row:
+            if key not in known:
+                self._refuse(
+                    f"{key} is unknown beside file=; known are {', '.join(known)}", *at, key
+                )
+        fields: dict[str, Any] = {key: self._string(row, key, *at) for key in foreign.REQUIRED}
+        arguments = row.get("arguments", [])
+        if not isinstance(arguments, list) or not all(isinstance(a, str) for a in arguments):
+            self._refuse("arguments must be a list of texts", *at, "arguments")
+        fields["arguments"] = tuple(arguments)
+        if "cluster" in row:
+            fields["cluster"] = self._string(row, "cluster", *at)
+        if type(shared := row.get("dynamic_shared", 0)) is not int or shared < 0:
+            self._refuse("dynamic_shared must be a whole number of bytes", *at, "dynamic_shared")
+        fields["dynamic_shared"] = shared
+        limits = self._limits(row, None, *at)
+        return ForeignEntry(
+            launch=self._read("file", lambda: Launch(**fields), *at),
+            folder=self._path.parent,
+            why=" ".join(self._string(row, "why", *at).split()),
+            limits=tuple(limit for limit in limits if limit.metric.tier is Tier.EMULATED),
+            line=self._places[at].line,
+        )
+
     def _read(self, key: str, make: Any, *at: str | int) -> Any:
         """What `make` gives; its refusal becomes that of the line of a key."""
         try:
@@ -208,19 +230,24 @@ class _Reader:
                 self._refuse(f"{name} must be a whole number", *at, "schedule", name)
         return dict(table)
 
-    def _limits(self, row: dict[str, Any], target: Target, *at: str | int) -> tuple[Limit, ...]:
-        """The entry's own limits, then the defaults that it does not replace."""
+    def _limits(
+        self, row: dict[str, Any], target: Target | None, *at: str | int
+    ) -> tuple[Limit, ...]:
+        """The entry's own limits, then the defaults that it does not replace; `target` is None for
+        a foreign kernel."""
         own = []
         for tier in Tier:
             table = self._table(row.get(tier.value, {}), *at, tier.value)
-            if tier is Tier.EMULATED and table and target.family not in COUNTED:
+            is_counted = target is None or target.family in COUNTED
+            if tier is Tier.EMULATED and table and not is_counted:
+                assert target is not None
                 self._refuse(f"{target.name} kernels are not counted by an emulator", *at, tier)
             for keys, value in _numbers(table):
                 limit = self._limit(keys, value, *at, tier.value)
                 if limit.metric.tier is not tier:
                     reason = f"metric={limit.metric.name} is {limit.metric.tier}, not {tier}"
                     self._refuse(reason, *at, tier.value, *keys)
-                if limit.metric is metrics.RATIO:
+                if target is not None and limit.metric is metrics.RATIO:
                     limit = replace(limit, by_core=self._by_core(table, target, *at, tier.value))
                 own.append(limit)
         named = {limit.metric for limit in own}
@@ -294,11 +321,10 @@ class _Reader:
             self._refuse(f"{at[0] if at[-1] == 0 else at[-1]} must be a table", *at)
         return dict(value)
 
-    def _refuse_duplicates(self, entries: list[Entry]) -> None:
-        first: dict[tuple[str, str, tuple[tuple[str, int | str], ...]], Entry] = {}
+    def _refuse_duplicates(self, entries: list[AnyEntry]) -> None:
+        first: dict[object, AnyEntry] = {}
         for i, entry in enumerate(entries):
-            key = (entry.spec.key, entry.target.name, tuple(sorted(entry.schedule.items())))
-            if (other := first.setdefault(key, entry)) is not entry:
+            if (other := first.setdefault(entry.identity, entry)) is not entry:
                 self._refuse(f"{entry.name} stands on line {other.line} already", "budget", i)
 
     def _place(self, at: tuple[str | int, ...]) -> Place:

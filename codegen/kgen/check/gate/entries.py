@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kgen import targets
-from kgen.check.gate.budgets import Entry, parse_text
+from kgen.check.gate.budgets import AnyEntry, parse_text
+from kgen.check.gate.foreign import ForeignEntry, Launch
 from kgen.check.gate.metrics import METRICS, Bound, Metric, Tier
 from kgen.check.gate.places import places
 from kgen.check.gate.tighten import format_number
@@ -37,6 +38,12 @@ def draft(kernel: str, target: str, schedule: Overrides, why: str) -> str:
     return "\n".join([*lines, f"why = {_quoted(why)}", ""])
 
 
+def foreign_draft(launch: Launch, why: str) -> str:
+    """An entry of a foreign kernel without numbers."""
+    fields = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in launch.fields())
+    return "\n".join(["[[budget]]", *fields, f"why = {_quoted(why)}", ""])
+
+
 def existing(path: Path) -> str:
     """The text of a file of budgets, or that of a new one. Raises BudgetError."""
     try:
@@ -46,7 +53,7 @@ def existing(path: Path) -> str:
         raise BudgetError(f"budgets={path} cannot be read: {reason}") from None
 
 
-def read_draft(text: str, draft: str, path: Path) -> Entry:
+def read_draft(text: str, draft: str, path: Path) -> AnyEntry:
     """The entry that a draft describes, with the defaults of a file's text.
 
     Raises BudgetError, also if the file has the entry already.
@@ -54,7 +61,7 @@ def read_draft(text: str, draft: str, path: Path) -> Entry:
     return parse_text(_joined(text, draft), path).entries[-1]
 
 
-def numbers(entry: Entry, values: Values) -> Iterator[str]:
+def numbers(entry: AnyEntry, values: Values) -> Iterator[str]:
     """The lines of a draft's metrics, one for each tier: the headline ones, and what does not keep
     its default."""
     defaults = {limit.metric.name: limit.value for limit in entry.limits}
@@ -77,7 +84,7 @@ def _belongs(metric: Metric, value: float, default: float | None) -> bool:
     return metric.headline and (metric.bound is Bound.MAXIMUM or value > 0)
 
 
-def appended(text: str, entries: Mapping[str, Entry]) -> str:
+def appended(text: str, entries: Mapping[str, AnyEntry]) -> str:
     """A file's text with the texts of these entries at its end, and their tools' versions."""
     for entry in entries.values():
         text = _with_tools(text, entry)
@@ -90,8 +97,10 @@ def _joined(text: str, entry: str) -> str:
     return f"{text.rstrip()}\n\n{entry}"
 
 
-def _with_tools(text: str, entry: Entry) -> str:
+def _with_tools(text: str, entry: AnyEntry) -> str:
     """The text with the versions of the entry's tools, where none are recorded."""
+    if isinstance(entry, ForeignEntry):
+        return text
     for tool in targets.family(entry.target.family).toolchain():
         found = places(text)
         if ("toolchain", tool.name) in found:

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
-from kgen.check.gate.budgets import Entry, Limit
+from kgen.check.gate.budgets import AnyEntry
+from kgen.check.gate.limits import Limit
 from kgen.check.gate.metrics import METRICS, Bound, Tier
 from kgen.check.gate.ratio import Ratio
 from kgen.check.gate.values import Contribution, Values
@@ -63,7 +64,7 @@ class Result:
 class EntryReport:
     """One kernel's verdicts, in the order of its budgets."""
 
-    entry: Entry
+    entry: AnyEntry
     results: tuple[Result, ...]
 
     @property
@@ -73,7 +74,7 @@ class EntryReport:
     def to_json(self) -> dict[str, Any]:
         return {
             "kernel": self.entry.kernel,
-            "target": self.entry.target.name,
+            "target": self.entry.target_name,
             "schedule": dict(self.entry.schedule),
             "why": self.entry.why,
             "line": self.entry.line,
@@ -107,7 +108,7 @@ class Report:
 
 
 def judge(
-    entry: Entry,
+    entry: AnyEntry,
     values: Values,
     ratio: Ratio | str | None,
     tiers: Collection[Tier],

@@ -13,7 +13,8 @@ from functools import partial
 from kgen import bundle, pipeline, settings, targets
 from kgen.bundle import Bundle
 from kgen.check.gate import metrics, ratio
-from kgen.check.gate.budgets import Budgets, Entry
+from kgen.check.gate.budgets import AnyEntry, Budgets, Entry
+from kgen.check.gate.foreign import ForeignEntry
 from kgen.check.gate.judge import EntryReport, Report, Verdict, judge
 from kgen.check.gate.metrics import Tier
 from kgen.check.gate.ratio import Ratio
@@ -29,7 +30,7 @@ Progress = Callable[[str], None]
 
 def check(
     budgets: Budgets,
-    entries: Sequence[Entry],
+    entries: Sequence[AnyEntry],
     *,
     tiers: Collection[Tier] = tuple(Tier),
     progress: Progress = lambda _: None,
@@ -58,7 +59,7 @@ def check(
     )
 
 
-def located(budgets: Budgets, entry: Entry, reason: object) -> BudgetError:
+def located(budgets: Budgets, entry: AnyEntry, reason: object) -> BudgetError:
     """An entry's error with the line that it stands on."""
     return BudgetError(f"{budgets.path}:{entry.line}: {entry.name}: {reason}")
 
@@ -69,9 +70,10 @@ def build(entry: Entry) -> Bundle:
     return bundle.pack([pipeline.kernel(plan.spec, plan.target, plan.schedule)])
 
 
-def _check_toolchain(budgets: Budgets, entries: Sequence[Entry]) -> None:
+def _check_toolchain(budgets: Budgets, entries: Sequence[AnyEntry]) -> None:
     """Raise BudgetError unless the tools here are those that the static numbers hold for."""
-    for family in dict.fromkeys(entry.target.family for entry in entries):
+    own = (entry.target.family for entry in entries if isinstance(entry, Entry))
+    for family in dict.fromkeys(own):
         for tool in targets.family(family).toolchain():
             recorded = budgets.toolchain.get(tool.name)
             if recorded is None:
@@ -86,7 +88,7 @@ def _check_toolchain(budgets: Budgets, entries: Sequence[Entry]) -> None:
                 )
 
 
-def _counted(entries: Sequence[Entry], tiers: Collection[Tier]) -> Iterator[Values | str]:
+def _counted(entries: Sequence[AnyEntry], tiers: Collection[Tier]) -> Iterator[Values | str]:
     """Each entry's values, or why there are none, in order."""
     count = partial(_count, tiers=tuple(tiers))
     workers = min(os.cpu_count() or 1, len(entries))
@@ -102,8 +104,10 @@ def _counted(entries: Sequence[Entry], tiers: Collection[Tier]) -> Iterator[Valu
             yield "the process that counts it died; is there enough memory?"
 
 
-def values_of(entry: Entry, tiers: Collection[Tier]) -> Values:
+def values_of(entry: AnyEntry, tiers: Collection[Tier]) -> Values:
     """Build and count one kernel, and what choosing its schedule took. Raises KgenError."""
+    if isinstance(entry, ForeignEntry):
+        return entry.values(tiers)
     counted = tiers if entry.is_emulated else set(tiers) - {Tier.EMULATED}
     with opened(build(entry)) as reader:
         values = measure(reader, reader.manifest.kernels[0], counted)
@@ -113,7 +117,7 @@ def values_of(entry: Entry, tiers: Collection[Tier]) -> Values:
     return replace(values, numbers={**values.numbers, **effort})
 
 
-def _count(entry: Entry, tiers: Collection[Tier]) -> Values | str:
+def _count(entry: AnyEntry, tiers: Collection[Tier]) -> Values | str:
     """The same in a process of its own; errors as text, since not all of them can be pickled."""
     try:
         return values_of(entry, tiers)
@@ -122,18 +126,19 @@ def _count(entry: Entry, tiers: Collection[Tier]) -> Values | str:
 
 
 def _judged(
-    budgets: Budgets, entry: Entry, values: Values, tiers: Collection[Tier], progress: Progress
+    budgets: Budgets, entry: AnyEntry, values: Values, tiers: Collection[Tier], progress: Progress
 ) -> EntryReport:
     timed: Ratio | str | None = None
     entry = entry.on(core_name())
-    if entry.against is not None and Tier.MEASURED in tiers:
+    if isinstance(entry, Entry) and entry.against is not None and Tier.MEASURED in tiers:
         progress(f"timing {entry.name}")
         timed = _timed(entry, entry.against)
     try:
         strict = settings.in_ci()
         report = judge(entry, values, timed, tiers, all_measured=strict)
         broken = (r for r in report.results if r.verdict is Verdict.BROKEN)
-        if any(result.limit.metric.tier is Tier.STATIC for result in broken):
+        is_static = any(result.limit.metric.tier is Tier.STATIC for result in broken)
+        if is_static and isinstance(entry, Entry):
             values = _with_lines(entry, values)
             report = judge(entry, values, timed, tiers, all_measured=strict)
         return report

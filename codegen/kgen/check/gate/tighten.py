@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kgen.check.gate.budgets import Budgets, Entry, Limit, parse_text
+from kgen.check.gate.budgets import AnyEntry, Budgets, parse_text
 from kgen.check.gate.judge import Report, Result, Verdict
+from kgen.check.gate.limits import Limit
 from kgen.check.gate.metrics import Tier
 from kgen.errors import BudgetError
 from kgen_runtime.files import check_plain, replacing
@@ -19,14 +20,14 @@ from kgen_runtime.values import frozen
 class Proposal:
     """A budget's number as it stands, and the tighter one that the kernel keeps today."""
 
-    entry: Entry
+    entry: AnyEntry
     limit: Limit
     after: float
 
     def to_json(self) -> dict[str, Any]:
         return {
             "kernel": self.entry.kernel,
-            "target": self.entry.target.name,
+            "target": self.entry.target_name,
             "metric": self.limit.metric.name,
             "before": self.limit.value,
             "after": self.after,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from kgen.check.gate.foreign import LANGUAGES, extent
 from kgen.cli.counts import print_launch
 from kgen.cli.listing import origin
 from kgen.cli.output import print_json
@@ -19,7 +19,6 @@ from kgen.errors import SpecError
 if TYPE_CHECKING:
     from kgen.emulate import EmulationFault, Report
 
-LANGUAGES: dict[str, Literal["ptx", "llvm"]] = {".ptx": "ptx", ".ll": "llvm"}
 #: Distinct faults of one run that are told.
 MOST_FAULTS = 20
 #: Whose devices run a language.
@@ -76,7 +75,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     import kgen.emulate
-    from kgen.cli import arguments
+    from kgen.emulate import arguments
     from kgen.emulate.schedules import run_all
 
     if args.source and not args.profile:
@@ -98,8 +97,8 @@ def run(args: argparse.Namespace) -> int:
             source,
             language=LANGUAGES[path.suffix],
             entry=args.entry,
-            grid=_extent("grid", args.grid),
-            block=_extent("block", args.block),
+            grid=extent("grid", args.grid),
+            block=extent("block", args.block),
             arguments=values,
             dynamic_shared=arguments.whole("dynamic-shared", args.dynamic_shared, 0),
             checks=not args.no_checks,
@@ -126,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _seeds(args: argparse.Namespace) -> range:
     """The seeds to run under: one that is named, or the first few."""
-    from kgen.cli.arguments import number_of_seeds, whole
+    from kgen.emulate.arguments import number_of_seeds, whole
     from kgen.emulate.schedules import SCHEDULES
 
     if args.seed is not None:
@@ -155,7 +154,7 @@ def _check_arch(arch: str | None, path: Path) -> None:
 
 
 def _cluster(args: argparse.Namespace, path: Path) -> dict[str, Any]:
-    cluster = _extent("cluster", args.cluster)
+    cluster = extent("cluster", args.cluster)
     if path.suffix != ".ptx" and cluster != (1, 1, 1):
         raise SpecError(f"--cluster {args.cluster} is for PTX; {path} has no clusters")
     return {"cluster": cluster}
@@ -177,7 +176,7 @@ def _print(report: Report, source: str, args: argparse.Namespace, seeds: range) 
             entry=args.entry,
             language=LANGUAGES[Path(args.file).suffix],
             source=source,
-            threads=math.prod(_extent("block", args.block)),
+            threads=math.prod(extent("block", args.block)),
             report=report,
         )
         print()
@@ -205,7 +204,7 @@ def _print_fault(found: EmulationFault, source: str, as_json: bool) -> int:
 def _save(path: Path, value: object) -> None:
     import numpy as np
 
-    from kgen.cli.arguments import reason
+    from kgen.emulate.arguments import reason
     from kgen_runtime.files import replacing
 
     try:
@@ -213,14 +212,3 @@ def _save(path: Path, value: object) -> None:
             np.save(file, np.asarray(value))
     except OSError as error:
         raise SpecError(f"{path} cannot be written: {reason(error)}") from None
-
-
-def _extent(name: str, text: str) -> tuple[int, int, int]:
-    """Sizes of `8`, `8,4` or `8x4x2`; those left out are 1."""
-    from kgen.cli.arguments import whole
-
-    sizes = [whole(name, part, 1) for part in re.split("[,x]", text.lower())]
-    if len(sizes) > 3:
-        raise SpecError(f"--{name} {text} has {len(sizes)} dimensions; 3 are the limit")
-    x, y, z = [*sizes, 1, 1][:3]
-    return x, y, z

@@ -83,8 +83,8 @@ def run(args: argparse.Namespace) -> int:
     from kgen.check.execute.places import Emulation
     from kgen.check.profile import profile
     from kgen.check.verify.run import verify
-    from kgen.cli.arguments import number_of_seeds
     from kgen.cli.counts import print_kernel_profile
+    from kgen.emulate.arguments import number_of_seeds
     from kgen.emulate.schedules import SCHEDULES
     from kgen.errors import SpecError
     from kgen_runtime.bundle import BundleFile

@@ -47,6 +47,7 @@ def load(text: str) -> budgets.Budgets:
 
 def test_a_good_file() -> None:
     first, second = load(GOOD).entries
+    assert isinstance(first, budgets.Entry)
     assert first.spec == Matmul(m=64, n=64, k=64, epilogue=("bias", "relu"))
     assert (first.target.name, first.against, first.line) == ("sm_80", "torch", 7)
     limits = {limit.metric.name: limit.value for limit in first.limits}
@@ -218,7 +219,7 @@ def test_every_field_of_a_spec_can_be_named(text: str, spec: object) -> None:
         ("matmul 1x1x1 f16 alpha=x", "alpha=x is not a number"),
         ("matmul 1x1x1 f16 m=2", "m is no option of matmul"),
         ("matmul 1x1x1 f16 lda=1 lda=2", "gives lda twice"),
-        ("matmul 1x1x1 f16 +swish", "epilogue=swish is unknown"),
+        ("matmul 1x1x1 f16 +swash", "epilogue=swash is unknown"),
         ("matmul 1x1x1 f16 batch_stride_b=0", "batch_stride_b is between the products of a batch"),
         ("relu x4 f16", "shape=x4: '' is not a whole number"),
     ],

@@ -9,37 +9,49 @@ from kgen.cli import problem
 from kgen.cli.commands.perf import options
 from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, progress
+from kgen.errors import SpecError
 from kgen.spec.text import FORM
+
+#: Options of a file's launch.
+LAUNCH = ("entry", "grid", "block", "cluster", "dynamic_shared", "arguments")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kernel", metavar="KERNEL", help=f"what it computes: {FORM}")
-    parser.add_argument("--target", metavar="T,...", required=True, help="an entry for each")
+    parser.add_argument(
+        "kernel", metavar="KERNEL",
+        help=f"what it computes: {FORM}; or a file of PTX (.ptx) or AMDGPU LLVM IR (.ll)",
+    )  # fmt: skip
+    parser.add_argument("--target", metavar="T,...", help="an entry for each")
     parser.add_argument("--why", metavar="TEXT", required=True, help="why these numbers matter")
     parser.add_argument("--schedule", metavar="F=N,...", help="fields of the schedule to set")
+    launch = parser.add_argument_group("a file's launch, as kgen emulate takes it")
+    launch.add_argument("--entry", metavar="NAME", help="the kernel's name")
+    launch.add_argument("--grid", metavar="X,Y,Z", help="workgroups (CTAs)")
+    launch.add_argument("--block", metavar="X,Y,Z", help="threads per workgroup")
+    launch.add_argument("--cluster", metavar="X,Y,Z", help="CTAs of a cluster (PTX)")
+    launch.add_argument("--dynamic-shared", metavar="BYTES", help="dynamic shared memory (0)")
+    launch.add_argument(
+        "--arg", action="append", metavar="A", dest="arguments",
+        help="in order: in:a.npy, inout:a.npy, out:f32:64x64, i32:1024, tensormap:{...}",
+    )  # fmt: skip
     options.add_budgets(parser)
     parser.add_argument("--write", action="store_true", help="append it to the file")
 
 
 def run(args: argparse.Namespace) -> int:
-    from kgen import targets
     from kgen.check.gate import entries, tighten
     from kgen.check.gate.metrics import Tier
     from kgen.check.gate.run import values_of
-    from kgen.spec.text import parse
 
-    parse(args.kernel)
-    names = [targets.find(name).name for name in comma_list(args.target)]
-    schedule = problem.schedule_fields(args.schedule)
     path = Path(args.budgets)
+    drafts = _drafts(args, path)
     if args.write:
         tighten.check_place(path)
     text = entries.existing(path)
     found = {}
-    for name in names:
-        progress(f"{name}: {args.kernel}")
-        draft = entries.draft(args.kernel, name, schedule, args.why)
+    for draft in drafts:
         entry = entries.read_draft(text, draft, path)
+        progress(entry.name)
         values = values_of(entry, (Tier.STATIC, Tier.EMULATED))
         found[draft + "".join(entries.numbers(entry, values))] = entry
     end_progress()
@@ -51,3 +63,39 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(found), end="")
     print(f"# {'appended to' if args.write else '--write appends this to'} {path}")
     return 0
+
+
+def _drafts(args: argparse.Namespace, path: Path) -> list[str]:
+    """Entries without numbers: one for each target, or that of a file. Raises SpecError."""
+    from kgen import targets
+    from kgen.check.gate import entries, foreign
+    from kgen.emulate.arguments import whole
+    from kgen.spec.text import parse
+
+    if not foreign.is_source(args.kernel):
+        for name in LAUNCH:
+            if getattr(args, name) is not None:
+                option = "arg" if name == "arguments" else name.replace("_", "-")
+                raise SpecError(f"--{option} is of a file's launch; {args.kernel} is no file")
+        if args.target is None:
+            raise SpecError(f"{args.kernel} has no target; give --target sm_80, or several")
+        parse(args.kernel)
+        schedule = problem.schedule_fields(args.schedule)
+        names = [targets.find(name).name for name in comma_list(args.target)]
+        return [entries.draft(args.kernel, name, schedule, args.why) for name in names]
+    for name in ("target", "schedule"):
+        if getattr(args, name) is not None:
+            raise SpecError(f"--{name} does not go with a file; {args.kernel} is what it is")
+    for name in foreign.REQUIRED[1:]:
+        if getattr(args, name) is None:
+            raise SpecError(f"{args.kernel} needs a launch; give --{name} too, as to kgen emulate")
+    launch = foreign.Launch(
+        file=args.kernel,
+        entry=args.entry,
+        grid=args.grid,
+        block=args.block,
+        arguments=tuple(args.arguments or ()),
+        cluster=args.cluster or "1",
+        dynamic_shared=whole("dynamic-shared", args.dynamic_shared or "0", 0),
+    )
+    return [entries.foreign_draft(foreign.relative(launch, path.parent), args.why)]

@@ -9,7 +9,7 @@ from kgen.cli.lists import comma_list
 from kgen.errors import BudgetError
 
 if TYPE_CHECKING:
-    from kgen.check.gate.budgets import Budgets, Entry
+    from kgen.check.gate.budgets import AnyEntry, Budgets
 
 BUDGETS = "perf_budgets.toml"
 
@@ -24,15 +24,15 @@ def add_targets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", metavar="T,...", help="only kernels for these targets")
 
 
-def chosen(budgets: Budgets, targets: str | None) -> tuple[Entry, ...]:
+def chosen(budgets: Budgets, targets: str | None) -> tuple[AnyEntry, ...]:
     """The entries for a comma list of targets, or all. Raises BudgetError for one without any."""
     if targets is None:
         return budgets.entries
     wanted = comma_list(targets)
-    known = {entry.target.name for entry in budgets.entries}
+    known = {entry.target_name for entry in budgets.entries}
     for name in wanted:
         if name not in known:
             raise BudgetError(
                 f"{budgets.path} has no budget for target={name}; it has {', '.join(sorted(known))}"
             )
-    return tuple(entry for entry in budgets.entries if entry.target.name in wanted)
+    return tuple(entry for entry in budgets.entries if entry.target_name in wanted)

@@ -1,0 +1,206 @@
+"""Budgets of foreign kernels: a file of PTX or AMDGPU LLVM IR with a launch, counted by emulation.
+
+::
+
+    [[budget]]
+    file = "kernels.ptx"           # relative to this file, as those of arguments
+    entry = "collatz"
+    grid = "4"
+    block = "32"
+    arguments = ["in:n.npy", "out:i32:100", "i32:100"]  # kgen emulate --arg without output files
+    why = "the hot kernel of the solver"
+    emulated = { instructions = 20000 }
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from kgen.check import profile
+from kgen.check.gate.limits import Limit
+from kgen.check.gate.metrics import Tier
+from kgen.check.gate.values import Values
+from kgen.emulate.profile import Profile
+from kgen.errors import EmulationError, SpecError
+from kgen_runtime.values import frozen
+
+LANGUAGES: Mapping[str, Literal["ptx", "llvm"]] = {".ptx": "ptx", ".ll": "llvm"}
+#: Keys of an entry besides `why` and its tier; all but the first four have a default.
+KEYS = ("file", "entry", "grid", "block", "arguments", "cluster", "dynamic_shared")
+REQUIRED = KEYS[:4]
+Extent = tuple[int, int, int]
+
+
+def is_source(name: str) -> bool:
+    """Whether a kernel's name is that of a file that an emulator runs."""
+    return Path(name).suffix in LANGUAGES
+
+
+@frozen
+class Launch:
+    """An entry point of a file and how it is called; `arguments` are texts of `kgen emulate --arg`,
+    whose outputs name no file."""
+
+    file: str
+    entry: str
+    grid: str
+    block: str
+    arguments: tuple[str, ...] = ()
+    cluster: str = "1"
+    dynamic_shared: int = 0
+
+    def __post_init__(self) -> None:
+        if not is_source(self.file):
+            raise SpecError(f"file={self.file} is neither .ptx nor .ll; name it by its language")
+        for name in ("grid", "block", "cluster"):
+            extent(name, getattr(self, name))
+
+    @property
+    def language(self) -> Literal["ptx", "llvm"]:
+        return LANGUAGES[Path(self.file).suffix]
+
+    def moved(self, to: Callable[[str], str]) -> Launch:
+        """The launch with other names of all files."""
+        arguments = tuple(_moved(text, to) for text in self.arguments)
+        return replace(self, file=to(self.file), arguments=arguments)
+
+    def fields(self) -> Iterator[tuple[str, Any]]:
+        """The keys of its entry that do not have their default."""
+        for key in KEYS:
+            value = getattr(self, key)
+            if key in REQUIRED or value not in ((), "1", 0):
+                yield key, list(value) if isinstance(value, tuple) else value
+
+
+@frozen
+class ForeignEntry:
+    """A launch with its budgets; `folder` is that of the file of budgets."""
+
+    launch: Launch
+    folder: Path
+    why: str
+    limits: tuple[Limit, ...]
+    line: int
+    against: None = None
+
+    @property
+    def kernel(self) -> str:
+        return f"{self.launch.entry} of {self.launch.file}"
+
+    @property
+    def name(self) -> str:
+        return f"{self.target_name}: {self.kernel} [{self.launch.grid} x {self.launch.block}]"
+
+    @property
+    def target_name(self) -> str:
+        return self.launch.language
+
+    @property
+    def identity(self) -> object:
+        return self.launch
+
+    @property
+    def schedule(self) -> Mapping[str, int | str]:
+        return {}
+
+    def on(self, core: str) -> ForeignEntry:
+        return self
+
+    def values(self, tiers: Collection[Tier]) -> Values:
+        """Count the launch. Raises SpecError for files that cannot be read, EmulationError for a
+        kernel with a fault."""
+        if Tier.EMULATED not in tiers:
+            return Values(numbers={})
+        from kgen import emulate
+        from kgen.emulate import arguments
+
+        launch = self.launch.moved(lambda name: str(self.folder / name))
+        try:
+            source = Path(launch.file).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SpecError(
+                f"file={launch.file} cannot be read: {arguments.reason(error)}"
+            ) from None
+        block = extent("block", launch.block)
+        try:
+            report = emulate.run(
+                source,
+                language=launch.language,
+                entry=launch.entry,
+                grid=extent("grid", launch.grid),
+                block=block,
+                cluster=extent("cluster", launch.cluster),
+                dynamic_shared=launch.dynamic_shared,
+                arguments=[given.value for given in arguments.parse(launch.arguments)],
+                profile=True,
+            )
+        except MemoryError as error:
+            raise EmulationError(f"{launch.entry}: {error}; give smaller arrays") from None
+        counted = Profile(
+            entry=launch.entry,
+            language=launch.language,
+            source=source,
+            threads=math.prod(block),
+            report=report,
+        )
+        return Values(numbers=profile.merged((counted,)), launches=(counted,))
+
+
+def extent(name: str, text: str) -> Extent:
+    """Sizes of `8`, `8,4` or `8x4x2`; those left out are 1. Raises SpecError."""
+    from kgen.emulate.arguments import whole
+
+    sizes = [whole(name, part, 1) for part in re.split("[,x]", text.lower())]
+    if len(sizes) > 3:
+        raise SpecError(f"--{name} {text} has {len(sizes)} dimensions; 3 are the limit")
+    x, y, z = [*sizes, 1, 1][:3]
+    return x, y, z
+
+
+def without_outputs(text: str) -> str:
+    """An argument whose output is no file: `out:f32:64:y.npy` is `out:f32:64`."""
+    return _changed(text, lambda name: name, writes=False)
+
+
+def _moved(text: str, to: Callable[[str], str]) -> str:
+    """An argument with another name of its input's file, and outputs that are named, not written,
+    as `kgen emulate` requires a name."""
+    return _changed(text, to, writes=True)
+
+
+def _changed(text: str, to: Callable[[str], str], *, writes: bool) -> str:
+    kind, _, rest = text.partition(":")
+    unused = f":{to('unwritten.npy')}" if writes else ""
+    if kind == "in":
+        return f"in:{to(rest)}"
+    if kind == "inout":
+        return f"inout:{to(rest.partition(':')[0])}{unused}"
+    if kind == "out":
+        return f"out:{':'.join(rest.split(':')[:2])}{unused}"
+    if kind == "tensormap":
+        try:
+            fields = dict(json.loads(rest))
+        except (TypeError, ValueError):
+            raise SpecError(f"argument {text} is not tensormap:{{...}}, a JSON object") from None
+        if isinstance(fields.get("tensor"), str):
+            fields["tensor"] = _changed(fields["tensor"], to, writes=writes)
+        return f"tensormap:{json.dumps(fields)}"
+    return text
+
+
+def relative(launch: Launch, folder: Path) -> Launch:
+    """The launch with its files' names as they are seen from a folder, and outputs without file."""
+    arguments = tuple(map(without_outputs, launch.arguments))
+    files = replace(launch, arguments=()).moved(lambda name: os.path.relpath(name, folder))
+    inputs = (
+        _changed(text, lambda name: os.path.relpath(name, folder), writes=False)
+        for text in arguments
+    )
+    return replace(files, arguments=tuple(inputs))

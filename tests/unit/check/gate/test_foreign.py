@@ -1,0 +1,144 @@
+"""Budgets of foreign kernels: files of PTX, counted by the emulator, added and held by the gate."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kgen.check.gate import budgets
+from kgen.check.gate.foreign import Launch, relative
+from kgen.cli.main import main
+from kgen.errors import BudgetError
+
+ROOT = Path(__file__).parents[4]
+#: PTX that nvcc wrote; each thread counts the steps of one number to 1.
+KERNELS = ROOT / "tests/emulate/data/kernels.ptx"
+LAUNCH = ["--entry", "collatz", "--grid", "4x1", "--block", "32"]
+ARGUMENTS = ["--arg", "in:n.npy", "--arg", "out:i32:100:s.npy", "--arg", "i32:100"]
+MAP = 'tensormap:{"tensor": "in:d/a.npy", "box": [64]}'
+WHY = ["--why", "hot kernel of the solver"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copy(KERNELS, tmp_path)
+    np.save(tmp_path / "n.npy", np.arange(1, 101, dtype=np.uint32))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def add(*more: str) -> int:
+    return main(["perf", "add", "kernels.ptx", *LAUNCH, *ARGUMENTS, *WHY, *more])
+
+
+def counted(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """What kgen emulate itself counts."""
+    capsys.readouterr()
+    command = ["emulate", "kernels.ptx", *LAUNCH, *ARGUMENTS, "--profile", "--json"]
+    assert main(command) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)["counters"]
+    return found
+
+
+def test_a_file_is_added_and_held(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert add("--write") == 0, capsys.readouterr()
+    text = (folder / "perf_budgets.toml").read_text()
+    assert 'file = "kernels.ptx"' in text and 'arguments = ["in:n.npy", "out:i32:100"' in text
+    expected = counted(capsys)
+    (entry,) = budgets.load(folder / "perf_budgets.toml").entries
+    limits = {limit.metric.name: limit.value for limit in entry.limits}
+    assert limits["instructions"] == expected["instructions"] > 0
+    assert limits["bank_conflicts"] == 0
+    assert main(["perf", "check"]) == 0, capsys.readouterr()
+    assert "ptx: collatz of kernels.ptx" in capsys.readouterr().out
+
+
+def test_a_broken_budget_names_the_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One instruction less than the kernel needs, which is exit status 1."""
+    assert add("--write") == 0
+    number = counted(capsys)["instructions"]
+    path = folder / "perf_budgets.toml"
+    path.write_text(path.read_text().replace(f" = {number}", f" = {number - 1}"))
+    assert main(["perf", "check", "--target", "ptx"]) == 1
+    out = capsys.readouterr().out
+    assert f"instructions is {number}, the budget is at most {number - 1}" in out
+    assert main(["perf", "update"]) == 1  # which is broken, and nothing has room
+    assert main(["perf", "check", "--json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out.splitlines()[-1])["entries"]
+    assert (found["kernel"], found["target"]) == ("collatz of kernels.ptx", "ptx")
+
+
+def test_files_are_found_from_the_budgets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the command runs, and however the file was named."""
+    (folder / "gate").mkdir()
+    assert add("--write", "--budgets", "gate/b.toml") == 0
+    text = (folder / "gate/b.toml").read_text()
+    assert 'file = "../kernels.ptx"' in text and '"in:../n.npy"' in text
+    monkeypatch.chdir("/")
+    assert main(["perf", "check", "--budgets", str(folder / "gate/b.toml")]) == 0
+    assert not (folder / "gate/unwritten.npy").exists()
+
+
+def test_tensor_maps_and_outputs_move_too() -> None:
+    launch = Launch(
+        file="d/k.ptx", entry="e", grid="1", block="32",
+        arguments=("inout:d/a.npy:b.npy", MAP, "u32:4"),
+    )  # fmt: skip
+    moved = relative(launch, Path("d"))
+    assert (moved.file, moved.arguments[0], moved.arguments[2]) == ("k.ptx", "inout:a.npy", "u32:4")
+    assert json.loads(moved.arguments[1].partition(":")[2])["tensor"] == "in:a.npy"
+
+
+GOOD = """
+[[budget]]
+file = "kernels.ptx"
+entry = "collatz"
+grid = "4"
+block = "32"
+why = "w"
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('entry = "collatz"\n', ""), "b.toml:2: entry is missing"),
+        ((".ptx", ".cu"), "b.toml:3: file=kernels.cu is neither .ptx nor .ll"),
+        (('"4"', '"4x"'), "--grid  is not a whole number of 1 or more"),
+        (("why", "static = { registers = 1 }\nwhy"), "static is unknown beside file=; known are"),
+        (("why", "arguments = [1]\nwhy"), "arguments must be a list of texts"),
+        (("why", "dynamic_shared = -1\nwhy"), "dynamic_shared must be a whole number"),
+        (("why", 'target = "sm_80"\nwhy'), "target is unknown beside file="),
+    ],
+)
+def test_what_is_no_entry(change: tuple[str, str], message: str) -> None:
+    with pytest.raises(BudgetError, match=message):
+        budgets.parse_text(GOOD.replace(*change), Path("b.toml"))
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["kernels.ptx", *WHY], "kernels.ptx needs a launch; give --entry too"),
+        (["kernels.ptx", *LAUNCH, "--target", "sm_80", *WHY], "--target does not go with a file"),
+        (["relu 64 f32", *WHY], "relu 64 f32 has no target; give --target sm_80"),
+        (["relu 64 f32", *WHY, "--grid", "1", "--target", "sm_80"], "--grid is of a file's launch"),
+        (["none.ptx", *LAUNCH, *WHY], "none.ptx cannot be read: No such file"),
+        (
+            ["kernels.ptx", *LAUNCH, *ARGUMENTS[:-1], "i32:101", *WHY],
+            "out-of-bounds: global load in collatz_param_0",
+        ),
+    ],
+)
+def test_what_cannot_be_added(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["perf", "add", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
