@@ -10,6 +10,7 @@ import pytest
 from tests.emulate.ptx.ptx_kernels import (
     THREAD,
     TILE,
+    fault,
     kernel,
     launch,
 )
@@ -103,3 +104,42 @@ def test_lanes_that_change_different_buffers(space: str) -> None:
     launch(kernel(body, params=("even", "odd", "out"), declarations=TILE), even, odd, out)
     assert (even.tolist(), odd.tolist()) == ([116, 100], [16, 31])
     assert (out == np.where(np.arange(32) % 2, 0, 100) + np.arange(32) // 2).all()
+
+
+def test_atomics_on_vectors() -> None:
+    """Each element is added by itself; what comes back is what was there, element by element."""
+    body = """
+  mov.u32 %r0, %tid.x;
+  cvt.rn.f32.u32 %f0, %r0;
+  add.f32 %f1, %f0, 0f3F800000;
+  mov.f32 %f2, 0f40000000;
+  neg.f32 %f3, %f0;
+  atom.global.add.v4.f32 {%f0, %f1, %f2, %f3}, [%out+16], {%f3, %f2, %f1, %f0};
+  mad.wide.u32 %d2, %r0, 16, %out;
+  st.global.v4.f32 [%d2+32], {%f0, %f1, %f2, %f3};
+"""
+    t = np.arange(64, dtype=np.float32)
+    added = np.stack([-t, np.full(64, 2, np.float32), t + 1, t], axis=1)
+    out = np.zeros((66, 4), np.float32)
+    out[1] = 1, 10, 100, 1000
+    before = out[1] + np.concatenate([np.zeros((1, 4)), added.cumsum(axis=0)[:-1]])
+    total = out[1] + added.sum(axis=0)
+    launch(kernel(body, params=("out",)), out, block=(64, 1, 1))
+    assert (out[1] == total).all()
+    assert (out[2:] == before).all()
+
+
+def test_reductions_on_vectors_of_halves() -> None:
+    body = """
+  mov.b32 %r1, 0x40003C00;
+  mov.b32 %r2, 0x44004200;
+  red.global.add.noftz.v2.f16x2 [%out+8], {%r1, %r2};
+"""
+    out = np.zeros(8, np.float16)
+    launch(kernel(body, params=("out",)), out, block=(32, 1, 1))
+    assert (out == [0, 0, 0, 0, 32, 64, 96, 128]).all()
+
+
+def test_a_vector_must_be_aligned_as_a_whole() -> None:
+    body = "  red.global.add.v4.f32 [%out+8], {%f0, %f1, %f2, %f3};"
+    assert fault(kernel(body, params=("out",)), np.zeros(16, np.float32)).kind == "misaligned"

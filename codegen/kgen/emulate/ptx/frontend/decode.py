@@ -14,6 +14,7 @@ from kgen.emulate.ptx.counting.traffic import Requests
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation, Source, Target
 from kgen.emulate.ptx.exec.timers import TIMERS
+from kgen.emulate.ptx.frontend.implicit import REGISTERS
 from kgen.emulate.ptx.frontend.syntax import (
     Address,
     Float,
@@ -79,6 +80,11 @@ class Decoder:
             return self._special(operand.name, type_)
         if operand.name in TIMERS:
             return self._timer(TIMERS[operand.name], type_)
+        if operand.name in REGISTERS:
+            derived = REGISTERS[operand.name]
+            start = self.symbol(derived.of.name) if derived.of else 0
+            bits = start + derived.add >> derived.shift & 0xFFFFFFFF
+            return self.source(Integer(value=bits), type_)
         address = uniform(self.symbol(operand.name), np.int64).astype(type_.dtype)
         return lambda: address
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from kgen.emulate.ptx.frontend import operands
+from kgen.emulate.ptx.frontend.implicit import implied
 from kgen.emulate.ptx.frontend.lexer import spaced
 from kgen.emulate.ptx.frontend.syntax import Variable
 from kgen.emulate.ptx.types import TYPES, Type
@@ -92,7 +93,17 @@ class Variables:
         return name, name + suffix
 
     def lay_out(self, named: Collection[str]) -> Layout:
-        """Place the variables that are named, in the order of their declarations."""
+        """Place the variables that are named, in the order of their declarations, and behind them
+        those that special registers imply."""
+        for one_more in implied(named):
+            self.declared[one_more.name] = _Declaration(
+                space=one_more.space,
+                size=one_more.size,
+                align=_IMPLICIT_ALIGN,
+                type_=TYPES["u32"],
+                value=one_more.value,
+            )
+            named = {*named, one_more.name}
         variables: dict[str, Variable] = {}
         spaces: dict[str, int] = {}
         for name, one in self.declared.items():
@@ -141,6 +152,8 @@ class Variables:
         return int(digits)
 
 
+#: Alignment of what no text declares.
+_IMPLICIT_ALIGN = 16
 #: Elements of inner arrays follow each other.
 _WITHOUT_BRACES = str.maketrans("", "", "{}")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kgen.emulate.ptx.frontend.implicit import REGISTERS
 from kgen.emulate.ptx.frontend.syntax import Address, Instruction, Kernel, names_in
 
 #: In place of a name: any buffer.
@@ -22,6 +23,9 @@ def written(kernel: Kernel) -> frozenset[str]:
     """Names of parameters and variables that may be written through; `ANYWHERE` for all."""
     origins: dict[str, frozenset[str]] = {p.name: frozenset([p.name]) for p in kernel.parameters}
     origins.update({name: frozenset([name]) for name in (*kernel.variables, ANYWHERE)})
+    for register, derived in REGISTERS.items():
+        if derived.of is not None and derived.of.name in kernel.variables:
+            origins[register] = frozenset([derived.of.name])
     named = [
         (names_in(instruction.operands[:1]), _sources(kernel, instruction))
         for instruction in kernel.instructions

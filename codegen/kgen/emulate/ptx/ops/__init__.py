@@ -18,6 +18,8 @@ from kgen.emulate.ptx.ops.arithmetic import (
     integer,
     integer_rare,
     move,
+    pairs,
+    video,
 )
 from kgen.emulate.ptx.ops.matrix import ldmatrix, mma, wgmma, wmma
 from kgen.emulate.ptx.ops.memory import atomics, copy, loadstore
@@ -44,6 +46,7 @@ _DECODERS: dict[str, Builder] = {
     **floating.BUILDERS,
     **{name: _by_type(integer.BUILDERS[name], floating.BUILDERS[name]) for name in _SHARED},
     **integer.DOT_BUILDERS,
+    **video.BUILDERS,
     **integer_rare.BUILDERS,
     **carry.BUILDERS,
     **floating.FUNCTION_BUILDERS,
@@ -70,5 +73,7 @@ _DECODERS: dict[str, Builder] = {
 #: How to decode each opcode, by its first word.
 BUILDERS: dict[str, Builder] = {
     **_DECODERS,
-    **{name: carry.either(_DECODERS[name], name) for name in ("add", "sub", "mad")},
+    **{name: pairs.either(_DECODERS[name], name) for name in pairs.FUNCTIONS},
+    **{name: pairs.either(carry.either(_DECODERS[name], name), name) for name in ("add", "sub")},
+    "mad": carry.either(_DECODERS["mad"], "mad"),
 }

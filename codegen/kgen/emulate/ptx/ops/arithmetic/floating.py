@@ -34,7 +34,7 @@ Function = Callable[..., Array]
 
 
 @frozen
-class _Style:
+class Style:
     """What the words of an instruction ask for besides its operation."""
 
     type: Type
@@ -49,7 +49,7 @@ def _arithmetic(function: Function, inputs: int, *, rounds: bool = True) -> Buil
 
     def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
-        style = _Style(
+        style = Style(
             type=type_,
             rounding=words.choice("rn", "rz", "rm", "rp") or "rn" if rounds else "rn",
             ftz=words.flag("ftz"),
@@ -57,16 +57,16 @@ def _arithmetic(function: Function, inputs: int, *, rounds: bool = True) -> Buil
             relu=words.flag("relu"),
         )
         words.finish()
-        return apply(decoder, operands, _styled(function, style), [type_] * inputs, type_)
+        return apply(decoder, operands, styled(function, style), [type_] * inputs, type_)
 
     return build
 
 
-def _styled(function: Function, style: _Style) -> Function:
+def styled(function: Function, style: Style) -> Function:
     """The function on registers of the type: unpacked, computed, finished, packed."""
     type_ = style.type
     if type_.lanes == 2:
-        half = _styled(function, replace(style, type=type_.element))
+        half = styled(function, replace(style, type=type_.element))
 
         def both(*values: Array) -> Array:
             pairs = [unpack(value) for value in values]
@@ -84,7 +84,7 @@ def _styled(function: Function, style: _Style) -> Function:
     return lambda *values: _finish(function(*values), style)
 
 
-def _rounded(function: Function, style: _Style) -> Function:
+def _rounded(function: Function, style: Style) -> Function:
     """f32 arithmetic with another rounding than to nearest."""
     if style.type.name != "f32":
         raise Unsupported
@@ -111,7 +111,7 @@ def _in_double(function: Function, rounding: str) -> Function:
     return sums.get(function, function)
 
 
-def _finish(value: Array, style: _Style) -> Array:
+def _finish(value: Array, style: Style) -> Array:
     result = canonical(value)
     if style.saturate:
         zero = result.dtype.type(0)

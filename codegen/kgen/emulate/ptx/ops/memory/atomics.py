@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kgen.emulate.lanes import turns
-from kgen.emulate.ptx.chunk import Mask
+from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
@@ -20,6 +20,9 @@ from kgen.emulate.ptx.memory.semantics import semantics_of
 from kgen.emulate.ptx.ops.memory.loadstore import by_window, space_of
 from kgen.emulate.ptx.types import Array, Type, narrow, pack, unpack, widen
 
+#: What vectors of floating-point numbers in global memory may do.
+_VECTOR_FUNCTIONS = frozenset(["add", "min", "max"])
+_FLOATS = frozenset(["float", "bfloat"])
 _HINTS = frozenset(["noftz", "L2::cache_hint"])
 
 
@@ -56,25 +59,41 @@ def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, retur
     words.drop(_HINTS)
     how = semantics_of(words, "relaxed")
     type_ = words.type()
+    count = int((words.choice("v2", "v4", "v8") or "v1")[1:])
     space = space_of(words)
     name = words.choice(*_FUNCTIONS)
     words.finish()
     if name is None or space not in ("", "global", "shared"):
         raise Unsupported
+    if count > 1 and (
+        space == "shared" or name not in _VECTOR_FUNCTIONS or type_.kind not in _FLOATS
+    ):
+        raise Unsupported
     function = _on_registers(_FUNCTIONS[name], name, type_)
-    target = decoder.target(operands[0], type_) if returns else None
     rest = operands[1:] if returns else operands
     address = decoder.address(rest[0])
     if len(rest) != (3 if name == "cas" else 2):
         raise Unsupported
-    sources = decoder.sources(rest[1:], type_)
+    results = decoder.elements(operands[0]) if returns else ()
+    values = [decoder.elements(operand) for operand in rest[1:]]
+    if any(len(elements) != count for elements in (*values, *([results] if returns else []))):
+        raise Unsupported
+    targets = [decoder.target(result, type_) for result in results]
+    sources = [decoder.sources(elements, type_) for elements in zip(*values, strict=True)]
     machine, requests = decoder.machine, decoder.watch()
     decoder.access(space, type_.size)
     reads = name != "exch" or (returns and decoder.is_used(operands[0]))
 
     def run(mask: Mask) -> None:
-        values = [source() for source in sources]
         where = address()
+        if count > 1:
+            _refuse_misaligned(where, count * type_.size, mask)
+        # Each element is atomic by itself. All are read before a result is written over one.
+        given = [[source() for source in each] for each in sources]
+        for number, values in enumerate(given):
+            one(where + number * type_.size if number else where, values, number, mask)
+
+    def one(where: Array, values: Sequence[Array], number: int, mask: Mask) -> None:
         for part_space, at, lanes in _parts(machine, space, where, mask):
             memory = machine.shared if part_space == "shared" else machine.memory
             view, cell = memory.cells(at, type_.size, lanes, how, reads=reads)
@@ -87,10 +106,18 @@ def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, retur
                 requests.shared(at, type_.size, lanes, atomic=True)
             elif requests is not None:
                 requests.store(at, type_.size, lanes)
-            if target is not None:
-                target(old, lanes)
+            if targets:
+                targets[number](old, lanes)
 
     return run
+
+
+def _refuse_misaligned(address: Array, nbytes: int, mask: Mask) -> None:
+    odd = (address & (nbytes - 1)) != 0
+    lanes = odd if mask is None else odd & mask
+    if lanes.any():
+        message = f"atomic of {nbytes} bytes that is not aligned to its size"
+        raise Violation("misaligned", message, lanes, address, space="global")
 
 
 def _parts(
