@@ -45,6 +45,17 @@ def test_targets_are_listed_on_a_cpu_that_is_none_of_them(
     assert "riscv64" in json.loads(run(capsys, "targets", "--json")[1])["native"]["reason"]
 
 
+def test_the_table_says_what_native_stands_for(
+    capsys: pytest.CaptureFixture[str], fake_cpu: FakeCpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_cpu.set("x86_64", {"sse2"})
+    last = run(capsys, "targets")[1].splitlines()[-1]
+    assert last == "native: the CPU of this machine: x86_64 with sse2"
+    monkeypatch.setenv("KGEN_NATIVE", "aarch64-neon")
+    last = run(capsys, "targets")[1].splitlines()[-1]
+    assert last == "native: aarch64-neon ($KGEN_NATIVE): aarch64 with asimd fp"
+
+
 def test_names_of_targets_begin_as_their_family_says() -> None:
     """By which the one family that may know a name is found."""
     for family in families():

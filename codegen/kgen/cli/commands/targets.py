@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         print(native["reason"])
     else:
         features = " ".join(native["features"])
-        print(f"native: the CPU of this machine: {native['arch']} with {features}")
+        print(f"native: {native['stands_for']}: {native['arch']} with {features}")
     return 0
 
 
@@ -64,11 +64,17 @@ def _print_operators(as_json: bool) -> None:
 
 
 def _native() -> dict[str, Any]:
-    """The CPU of this machine, or the reason why it is no target."""
+    """The target that `native` stands for, or the reason why there is none."""
     from kgen import targets
+    from kgen_runtime import settings
 
     try:
         native = targets.find("native")
     except TargetError as error:
         return {"reason": str(error)}
-    return {"arch": native.arch, "features": sorted(native.features)}
+    name = settings.native_name()
+    return {
+        "stands_for": "the CPU of this machine" if name is None else f"{name} ($KGEN_NATIVE)",
+        "arch": native.arch,
+        "features": sorted(native.features),
+    }
