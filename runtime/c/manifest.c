@@ -709,6 +709,8 @@ kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
         return status;
     status = members(data, fields, COUNT(fields), found);
     if (status == KGEN_OK)
+        status = each_is(found[3], JSON_TEXT);
+    if (status == KGEN_OK)
         status = read_several(found[1], memory, sizeof *into->kernels, read_kernel,
                               &into->kernels, &into->num_kernels);
     if (status == KGEN_OK)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kgen.bundle import Bundle
-from kgen.check.execute.places import LANGUAGES, EmulatorExecutor, Reader
+from kgen.check.execute.places import LANGUAGES, EmulatorExecutor, Reader, text_of
 from kgen.check.verify import cost, inputs, sampling
 from kgen.check.verify.run import opened
 from kgen.emulate.counters import MOST_OF_ANY
@@ -93,8 +93,10 @@ def profile_kernel(
         cost.check_memory(entry, "profiling")
     except VerificationError as error:
         return KernelProfile(**names, reason=str(error))
-    artifact = next(a for a in entry.artifacts if a.format in LANGUAGES)
-    source = reader.read(artifact).decode()
+    artifact = next((a for a in entry.artifacts if a.format in LANGUAGES), None)
+    if artifact is None:
+        return KernelProfile(**names, reason="it holds no text that an emulator runs")
+    source = text_of(reader, artifact)
     taken = inputs.as_taken(entry, next(inputs.data_sets(entry, seed)).buffers)
     buffers = taken | inputs.output_buffers(entry, taken)
     workgroups = None if sample is None else sample.workgroups

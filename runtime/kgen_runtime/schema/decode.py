@@ -73,7 +73,7 @@ def _reader(hint: Any) -> Reader:
     if origin is Literal:
         return _literal(arguments)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping
+        return _texts if arguments[1] is str else _mapping
     raise TypeError(f"no manifest has fields of {hint}")
 
 
@@ -177,6 +177,19 @@ def _mapping(data: Any) -> Any:
     if type(data) is not dict:
         raise _Misfit(f"expected an object, got {shown(data)}")
     _check_leaves(data, MAX_NESTING)
+    return data
+
+
+def _texts(data: Any) -> Any:
+    """An object of texts."""
+    if type(data) is not dict:
+        raise _Misfit(f"expected an object, got {shown(data)}")
+    for name, value in data.items():
+        _text(name)
+        try:
+            _text(value)
+        except _Misfit as error:
+            raise error.within(f".{name}") from None
     return data
 
 

@@ -13,6 +13,7 @@ from kgen.check.execute.executor import Executor, Unavailable, workspaces
 from kgen.check.execute.isolate import Devices
 from kgen.check.tensors import Bytes
 from kgen.emulate.schedules import SCHEDULES, once
+from kgen.errors import IntegrityError
 from kgen_runtime import manifest
 from kgen_runtime.manifest import ArtifactEntry, Extent3, KernelEntry, Manifest
 from kgen_runtime.values import frozen
@@ -62,6 +63,14 @@ def executor(
     raise Unavailable("; ".join(dict.fromkeys(filter(None, reasons))))
 
 
+def text_of(reader: Reader, artifact: ArtifactEntry) -> str:
+    """An artifact's text. Raises IntegrityError if it is not UTF-8."""
+    try:
+        return reader.read(artifact).decode()
+    except UnicodeDecodeError:
+        raise IntegrityError(f"{artifact.file} is not UTF-8 text; build the bundle again") from None
+
+
 def _device(reader: Reader, entry: KernelEntry, devices: Devices, emulation: Emulation) -> Executor:
     files = {a.file: reader.read(a) for a in entry.artifacts if a.role != "source"}
     return devices.executor(targets.family(entry.target.family).backend, entry, files)
@@ -72,7 +81,7 @@ def _emulator(
 ) -> Executor:
     for artifact in entry.artifacts:
         if artifact.format in LANGUAGES:
-            source = reader.read(artifact).decode()
+            source = text_of(reader, artifact)
             return EmulatorExecutor(entry, artifact.format, source, emulation)
     raise Unavailable(f"{entry.target.name} code has no emulator; it takes a device or driver")
 
@@ -82,7 +91,7 @@ def _qemu(reader: Reader, entry: KernelEntry, devices: Devices, emulation: Emula
         if artifact.format == "elf-aarch64":
             if shutil.which("qemu-aarch64") is None:
                 raise Unavailable("qemu-aarch64 is not installed; apt install qemu-user")
-            return QemuExecutor(entry, reader.read(artifact), artifact.requires["features"])
+            return QemuExecutor(entry, reader.read(artifact), artifact.requires.get("features", ()))
     raise Unavailable  # which nobody expects of other code
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from kgen import targets
-from kgen.check.execute.places import Reader
+from kgen.check.execute.places import Reader, text_of
 from kgen.check.static.disassemble import run_tool
 from kgen.errors import AssembleError
 from kgen.targets.llvm_lines import with_lines
@@ -89,7 +89,7 @@ def _with_lines(reader: Reader, entry: KernelEntry) -> bytes:
     from kgen.targets.cuda.assemble import cubin_with_lines
 
     _check_made_here(reader, entry)
-    return cubin_with_lines(reader.read(_artifact(entry, "ptx")).decode(), entry.target.arch)
+    return cubin_with_lines(text_of(reader, _artifact(entry, "ptx")), entry.target.arch)
 
 
 _SASS_FUNCTION = re.compile(r"^\.text\.(\w+):$")
@@ -132,14 +132,14 @@ def _cpu(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
     from kgen.targets.cpu.assemble import assembly
 
     code = _artifact(entry, f"elf-{entry.target.arch}")
-    text = assembly(_ir(reader, entry, lines), entry.target.arch, code.requires["features"])
+    text = assembly(_ir(reader, entry, lines), entry.target.arch, code.requires.get("features", ()))
     return parse_assembly(text)
 
 
 def _ir(reader: Reader, entry: KernelEntry, lines: bool) -> str:
     """The kernel's LLVM IR. Raises AssembleError if another LLVM made its machine code."""
     _check_made_here(reader, entry)
-    text = reader.read(_artifact(entry, "llvm-ir")).decode()
+    text = text_of(reader, _artifact(entry, "llvm-ir"))
     return with_lines(text) if lines else text
 
 
@@ -190,7 +190,7 @@ _RESULT = re.compile(r"^(%\w+) = ")
 
 
 def _spirv(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
-    return parse_spirv(reader.read(_artifact(entry, "spirv-asm")).decode())
+    return parse_spirv(text_of(reader, _artifact(entry, "spirv-asm")))
 
 
 def parse_spirv(text: str) -> list[Instruction]:

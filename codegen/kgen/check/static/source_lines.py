@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from kgen.check.execute.places import Reader
+from kgen.check.execute.places import Reader, text_of
 from kgen.check.static import hot_loop
 from kgen.check.static.hot_loop import WORDS, Work
 from kgen.check.static.machine_code import Instruction, instructions
@@ -36,7 +36,7 @@ def locate(reader: Reader, entry: KernelEntry) -> SourceLines:
     loop = hot_loop.find(code, WORDS[entry.target.family])
     text = next(a for a in entry.artifacts if a.is_text)
     return SourceLines(
-        text=reader.read(text).decode(),
+        text=text_of(reader, text),
         family=entry.target.family,
         code=tuple(code),
         loop=() if loop is None else tuple(code[i] for i in loop.body),

@@ -77,11 +77,20 @@ def _optimised(text: str, arch: str, machine: llvm.TargetMachine) -> llvm.Module
     return module
 
 
+def _llvm_feature(word: str) -> str:
+    if word not in LLVM_FEATURES:
+        raise AssembleError(
+            f"feature {word!a:.60} is not known; known are {', '.join(LLVM_FEATURES)}; build the "
+            "bundle again"
+        )
+    return LLVM_FEATURES[word]
+
+
 def target_machine(arch: str, features: Sequence[str]) -> llvm.TargetMachine:
     _initialise()
     return llvm.Target.from_triple(f"{arch}-unknown-linux-gnu").create_target_machine(
         cpu=BASE_CPU[arch],
-        features=",".join(f"+{LLVM_FEATURES[word]}" for word in features),
+        features=",".join(f"+{_llvm_feature(word)}" for word in features),
         opt=3,
         reloc="pic",
         codemodel="small",

@@ -43,8 +43,10 @@ def compiled(
     flags: Sequence[str],
     source: Path | None = None,
     linking: Sequence[str] = (),
+    own_flags: Sequence[str] | None = None,
 ) -> Path:
-    """The program with the whole runtime, made by whoever needs it first."""
+    """The program with the whole runtime, made by whoever needs it first; `own_flags` are the
+    program's where it is compiled otherwise."""
     cc = compiler()
     made = folder / f"{name}-{'-'.join(f.strip('-').replace('=', '-') for f in flags[-3:])}"
     with (folder / "c-runtime.lock").open("w") as lock:
@@ -52,7 +54,20 @@ def compiled(
         if not made.exists():
             objects = runtime(folder, cc, flags)
             own = str(source or HERE / f"{name}.c")
-            run([cc, *flags, f"-I{SOURCES}", own, *objects, *linking, "-o", str(made), "-pthread"])
+            own_flags = flags if own_flags is None else own_flags
+            run(
+                [
+                    cc,
+                    *own_flags,
+                    f"-I{SOURCES}",
+                    own,
+                    *objects,
+                    *linking,
+                    "-o",
+                    str(made),
+                    "-pthread",
+                ]
+            )
     return made
 
 

@@ -31,13 +31,7 @@ COUNTED = (*compiled.WARNINGS, "-O1", "-fsanitize-coverage=trace-pc")
 @pytest.fixture(scope="module")
 def counter(folder: Path) -> Path:
     """The runtime with its basic blocks marked, and a program that counts them, which is not."""
-    cc = compiled.compiler()
-    objects = compiled.runtime(folder, cc, COUNTED)
-    made = folder / "count"
-    source = str(compiled.HERE / "count.c")
-    flags = [*compiled.WARNINGS, f"-I{compiled.SOURCES}"]
-    compiled.run([cc, *flags, source, *objects, "-o", str(made), "-pthread"])
-    return made
+    return compiled.compiled(folder, "count", COUNTED, own_flags=compiled.WARNINGS)
 
 
 @pytest.fixture(scope="module")
