@@ -7,13 +7,14 @@ import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import kgen
 from kgen.check.execute import places
 from kgen.check.execute.executor import Unavailable
+from kgen.check.execute.isolate import Devices
 from kgen.check.profile import profile_kernel
 from kgen.check.static import machine_code, source_lines
 from kgen.cli.main import main
@@ -64,10 +65,7 @@ READERS: dict[str, Callable[[BundleFile], Any]] = {
     "instructions": lambda b: machine_code.instructions(b, b.manifest.kernels[0]),
     "lines": lambda b: source_lines.locate(b, b.manifest.kernels[0]),
     "emulator": lambda b: places._emulator(
-        b,
-        b.manifest.kernels[0],
-        None,
-        places.Emulation(),  # type: ignore[arg-type]
+        b, b.manifest.kernels[0], cast(Devices, None), places.Emulation()
     ),
     "profile": lambda b: profile_kernel(b, b.manifest.kernels[0]),
     "source": lambda b: b.source(b.manifest.kernels[0]),
