@@ -1,4 +1,4 @@
-"""What a report tells of a program: times of its steps, ceilings, sizes. Pure values."""
+"""Figures of a report about a program: times of its steps, ceilings, sizes. Pure values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from kgen_runtime.manifest import KernelEntry, Manifest
-from kgen_runtime.schema.program import Program
+from kgen_runtime.schema.program import Program, Step
 from kgen_runtime.values import frozen
 
 
@@ -47,14 +47,19 @@ class Ceilings:
 
 @frozen
 class Work:
-    """A kernel of the program: what a call computes and moves at least, and the time that it takes;
-    `steps` are how many times it is called."""
+    """A kernel of the program: the least that a call computes and moves, and the time of a call.
+
+    `steps` is the number of calls in a run. `weight_bytes` of `nbytes` are weights, which a run
+    reads once: a cache keeps them for the next run only if it holds all `program_weights` bytes.
+    """
 
     entry: KernelEntry
     steps: int
     flops: int
     nbytes: int
     seconds: float | None
+    weight_bytes: int = 0
+    program_weights: int = 0
 
     @property
     def intensity(self) -> float:
@@ -66,14 +71,25 @@ class Work:
         return self.flops / self.seconds if self.seconds else None
 
     def reached(self, ceilings: Ceilings) -> tuple[float, str] | None:
-        """The part of its ceiling, and what that is: arithmetic, or the fastest memory that holds
-        its tensors, whichever would take longer."""
+        """The part of the ceiling that is reached, and the ceiling's name: arithmetic, or the
+        memory that takes longest, whichever takes longer.
+
+        Weights come from the fastest memory that holds those of the whole program, other tensors
+        from the fastest that holds them.
+        """
         if not self.seconds:
             return None
-        name = ceilings.memory(self.nbytes)
-        arithmetic = self.flops / ceilings.flops
-        memory = self.nbytes / ceilings.bandwidths[name]
-        least, limit = max((arithmetic, "arithmetic"), (memory, name))
+        parts = (
+            (self.weight_bytes, max(self.program_weights, self.nbytes)),
+            (self.nbytes - self.weight_bytes, self.nbytes),
+        )
+        reads = [
+            (part / ceilings.bandwidths[name], name)
+            for part, held in parts
+            for name in [ceilings.memory(held)]
+        ]
+        memory, name = sum(seconds for seconds, _ in reads), max(reads)[1]
+        least, limit = max((self.flops / ceilings.flops, "arithmetic"), (memory, name))
         return least / self.seconds, limit
 
 
@@ -105,6 +121,7 @@ def works(
     from kgen.spec import from_json
 
     found = []
+    weights = sum({w.file: w.nbytes for w in program.weights}.values())
     for name in program.kernels:
         entry = kernels[name]
         spec = from_json(entry.spec)
@@ -117,9 +134,17 @@ def works(
                 flops=spec.flops,
                 nbytes=spec.bytes_moved,
                 seconds=sum(known) / len(known) if known else None,
+                weight_bytes=min(spec.bytes_moved, _weights_of(program, program.steps[numbers[0]])),
+                program_weights=weights,
             )
         )
     return tuple(sorted(found, key=lambda work: -(work.seconds or 0.0) * work.steps))
+
+
+def _weights_of(program: Program, step: Step) -> int:
+    """Bytes of the weights that a step is given."""
+    values = {program.by_name[name] for name in step.bindings.values()}
+    return sum(value.nbytes for value in values if value.place.kind == "weights")
 
 
 def sizes(program: Program, manifest: Manifest, bundle_bytes: int) -> Sizes:

@@ -94,9 +94,13 @@ def _interface(program: Program) -> Content:
     def shown(kind: str, values: Sequence[object]) -> Markup:
         return tag("p", f"{kind}: {words(values)}", class_="faint")
 
+    states = [
+        _value(s.name, (v := program.by_name[s.input]).dtype, v.shape) for s in program.states
+    ]
     return [
         shown("inputs", [_value(v.name, v.dtype, v.shape) for v in program.inputs]),
         shown("outputs", [_value(v.name, v.dtype, v.shape) for v in program.outputs]),
+        *([shown("states, kept from run to run", states)] if states else []),
     ]
 
 
@@ -179,7 +183,8 @@ def _kernels(facts: Facts) -> Content:
                 "p",
                 f"Ceilings: {ceilings.source}. A circle is a kernel, as large as its part of the "
                 "time, at the flops that a call computes and the bytes of its tensors, each read "
-                "or written once.",
+                "or written once. Weights count as read from the fastest memory that holds all "
+                "weights of the program.",
             ),
             charts.roofline(facts.works, ceilings),
         ]

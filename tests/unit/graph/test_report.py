@@ -19,6 +19,8 @@ import pytest
 
 import kgen
 from kgen.cli.main import main
+from kgen.report import figures
+from kgen.report.figures import Ceilings, Times
 from kgen.report.flow import Flow, flow
 from kgen.report.layers import Layout, layout
 from kgen.report.markup import shortened, tag
@@ -26,7 +28,7 @@ from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.schema.program import Program
 from tests import needs
-from tests.onnx_models import ENCODER_SHAPES, EXPORTED, mlp
+from tests.onnx_models import DECODER, DECODER_STATES, ENCODER_SHAPES, EXPORTED, mlp
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = '</title><script src="http://example.com/x.js">alert(1)</script>'
@@ -265,6 +267,41 @@ def test_a_page_of_a_program_that_runs_here(
         assert ", ".join(step.nodes) in text
         assert kernels[f"native/{step.kernel}"].key in text
     assert f"({program.arena_bytes} bytes)" in text
+
+
+def test_weights_come_from_the_memory_that_holds_all_of_them() -> None:
+    """A decoder's s8 weights: each fits the first cache, all of them together fit none."""
+    model = DECODER["step"]
+    made = kgen.compile_model(model, targets="x86-64-v3", states=DECODER_STATES, weights="s8")
+    (program,) = made.bundle.manifest.programs
+    kernels = {kernel.name: kernel for kernel in made.bundle.manifest.kernels}
+    times = Times(seconds=(1e-6,) * len(program.steps), source="given", measured=True)
+    rates = {"L2": 1e11, "L3": 1e10, "memory": 1e9}
+    weights = sum(weight.nbytes for weight in program.weights)
+    found = {True: 0, False: 0}
+    for held, name in ((weights - 1, "memory"), (weights, "L3")):
+        ceilings = Ceilings(
+            source="given", flops=1e11, bandwidths=rates, holds={"L2": weights // 2, "L3": held}
+        )
+        for work in figures.works(program, kernels, times):
+            reached = work.reached(ceilings)
+            assert reached is not None
+            if work.entry.op == "matmul" and work.weight_bytes:
+                moved = work.weight_bytes / rates[name]
+                rest = (work.nbytes - work.weight_bytes) / rates["L2"]
+                assert reached[1] == name and reached[0] == pytest.approx((moved + rest) / 1e-6)
+            elif not work.weight_bytes:
+                assert reached[1] in ("L2", "arithmetic")
+            found[bool(work.weight_bytes)] += 1
+    assert all(found.values())
+
+
+def test_states_are_shown(tmp_path: Path) -> None:
+    made = kgen.compile_model(DECODER["step"], targets="gfx942", states=DECODER_STATES)
+    path, out = made.save(tmp_path / "d.kgen"), tmp_path / "d.html"
+    assert main(["report", str(path), "-o", str(out)]) == 0
+    text = "".join(check_page(out.read_text()).words)
+    assert "states, kept from run to run: past.0.key f32 2×12×8, past.0.value" in text
 
 
 def test_a_page_of_a_program_that_does_not(encoder: Path, tmp_path: Path) -> None:
