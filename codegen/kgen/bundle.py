@@ -28,6 +28,7 @@ from kgen_runtime.manifest import (
     TensorParam,
 )
 from kgen_runtime.schema import manifest_json
+from kgen_runtime.schema.limits import check_counts, check_text
 from kgen_runtime.schema.program import PAGE, WEIGHTS, Program
 from kgen_runtime.values import frozen
 
@@ -180,8 +181,10 @@ def pack(
     used = {k.plan.target.family for k in kernels}
     tools = {t.name: t.version for name in sorted(used) for t in targets.family(name).toolchain()}
     provenance = {"kgen": _version(), "templates": render.template_digest()} | tools
+    manifest = Manifest(kernels=tuple(entries), programs=tuple(programs), provenance=provenance)
+    check_counts(manifest)
     return Bundle(
-        manifest=Manifest(kernels=tuple(entries), programs=tuple(programs), provenance=provenance),
+        manifest=manifest,
         files=files,
         kernels=tuple(kernels),
         weights=held,
@@ -248,7 +251,9 @@ def _stored(param: TensorParam, array: Array, files: dict[str, bytes]) -> Stored
 
 
 def _manifest_bytes(value: Manifest) -> bytes:
-    return json.dumps(manifest_json.to_json(value), indent=1, ensure_ascii=True).encode() + b"\n"
+    text = json.dumps(manifest_json.to_json(value), indent=1, ensure_ascii=True).encode() + b"\n"
+    check_text(text)
+    return text
 
 
 def _write(archive: zipfile.ZipFile, name: str, data: bytes | memoryview) -> None:

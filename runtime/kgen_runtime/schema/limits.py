@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kgen_runtime.errors import BundleError
+from kgen_runtime.values import fields_of, is_frozen
 
 
 class Limit(NamedTuple):
@@ -91,6 +92,22 @@ def check_text(text: bytes) -> None:
     opened, commas, deepest = _structure(text)
     _refuse("nesting", deepest, "levels of lists and objects")
     _refuse("json_values", 1 + opened + commas, "values")
+
+
+def check_counts(value: object) -> None:
+    """Raises BundleError if a part of a manifest that is about to be written has more entries than
+    a reader takes."""
+    for field in fields_of(type(value)):
+        held = getattr(value, field)
+        limit = COUNTED.get(f"{type(value).__name__}.{field}")
+        if limit is not None and len(held) > LIMITS[limit].most:
+            raise BundleError(
+                f"{getattr(value, 'name', 'the bundle')!s:.120}: {field} has {len(held)} entries; "
+                f"the limit is {LIMITS[limit].most} ({limit}); make several kernels or programs"
+            )
+        for one in held if isinstance(held, tuple) else (held,):
+            if is_frozen(type(one)):
+                check_counts(one)
 
 
 def _refuse(name: str, count: int, what: str) -> None:

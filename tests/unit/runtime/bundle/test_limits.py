@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
+import kgen
 from kgen_runtime import manifest
 from kgen_runtime.errors import BundleError
 from kgen_runtime.schema import program
-from kgen_runtime.schema.limits import COUNTED, LIMITS, check_text
+from kgen_runtime.schema.limits import COUNTED, LIMITS, check_counts, check_text
 from scripts import bundle_limits
+from tests.specs import relu_of
 
 RENEW = "run python -m scripts.bundle_limits"
 
@@ -49,6 +52,19 @@ def test_every_list_of_a_manifest_is_counted() -> None:
                         found.add(f"{cls.__name__}.{field.name}")
     assert found == uncounted | set(COUNTED)
     assert set(COUNTED.values()) <= set(LIMITS)
+
+
+def test_a_bundle_that_no_reader_takes_is_not_written(tmp_path: Path) -> None:
+    bundle = kgen.build([relu_of((4, 8), dtype="f32")], ["x86-64-v3"])
+    (kernel,) = bundle.manifest.kernels
+    check_counts(bundle.manifest)
+    many = dataclasses.replace(kernel, launches=kernel.launches * 65)
+    with pytest.raises(BundleError, match=r"launches has 65 entries; the limit is 64 \(launches\)"):
+        check_counts(dataclasses.replace(bundle.manifest, kernels=(many,)))
+    large = dataclasses.replace(bundle.manifest, provenance={"x": "x" * (16 << 20)})
+    with pytest.raises(BundleError, match="more than 16777216 bytes"):
+        dataclasses.replace(bundle, manifest=large).save(tmp_path / "never.kgen")
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize(
