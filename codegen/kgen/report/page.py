@@ -12,7 +12,7 @@ from kgen.report.flow import flow
 from kgen.report.markup import Content, Markup, tag
 from kgen.report.picture import picture, title_of
 from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.schema.program import Program
+from kgen_runtime.schema.program import Program, Step
 from kgen_runtime.values import frozen
 
 STYLE = """
@@ -137,9 +137,10 @@ def _times(facts: Facts) -> Content:
             "has published figures in kgen.",
         )
     rows = []
-    for number, (step, seconds, share) in enumerate(
-        zip(facts.program.steps, times.seconds, times.shares, strict=True)
-    ):
+    for number in _by_time(facts.program.steps, times.shares):
+        step, seconds, share = (
+            facts.program.steps[number], times.seconds[number], times.shares[number]
+        )  # fmt: skip
         entry = facts.kernels[f"{facts.program.target}/{step.kernel}"]
         bar = tag("div", style=f"width:{share / (max(times.shares) or 1.0):.1%}")
         rows.append(
@@ -158,8 +159,26 @@ def _times(facts: Facts) -> Content:
     header = [tag("th", name, class_="number" if name in numbers else None) for name in names]
     return [
         tag("p", _sentence(times.source)),
+        tag(
+            "p",
+            "Steps of one kernel stand together; kernels come in the order of the time that their "
+            "steps take in all, steps of a kernel in that of their own. A step's number is its "
+            "place in a run.",
+        ),
         tag("div", tag("table", tag("tr", header), rows), class_="wide"),
     ]
+
+
+def _by_time(steps: Sequence[Step], shares: Sequence[float]) -> list[int]:
+    """Numbers of the steps: grouped by kernel, the group that takes longest first, likewise in
+    each group."""
+    totals: dict[str, float] = {}
+    for step, share in zip(steps, shares, strict=True):
+        totals[step.kernel] = totals.get(step.kernel, 0.0) + share
+    return sorted(
+        range(len(steps)),
+        key=lambda n: (-totals[steps[n].kernel], steps[n].kernel, -shares[n], n),
+    )
 
 
 def _graph(facts: Facts) -> Content:

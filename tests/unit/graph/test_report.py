@@ -19,14 +19,14 @@ import pytest
 
 import kgen
 from kgen.cli.main import main
-from kgen.report import figures
+from kgen.report import figures, page
 from kgen.report.figures import Ceilings, Times
 from kgen.report.flow import Flow, flow
 from kgen.report.layers import Layout, layout
 from kgen.report.markup import shortened, tag
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
-from kgen_runtime.schema.program import Program
+from kgen_runtime.schema.program import Program, Step
 from tests import needs
 from tests.onnx_models import DECODER, DECODER_STATES, ENCODER_SHAPES, EXPORTED, mlp
 
@@ -294,6 +294,11 @@ def test_weights_come_from_the_memory_that_holds_all_of_them() -> None:
                 assert reached[1] in ("L2", "arithmetic")
             found[bool(work.weight_bytes)] += 1
     assert all(found.values())
+
+
+def test_steps_are_grouped_and_sorted_by_time() -> None:
+    steps = [Step(kernel=name, bindings={}) for name in "abacb"]
+    assert page._by_time(steps, [0.1, 0.2, 0.3, 0.35, 0.05]) == [2, 0, 3, 1, 4]
 
 
 def test_states_are_shown(tmp_path: Path) -> None:
