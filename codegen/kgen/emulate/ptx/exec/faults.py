@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from kgen.emulate.faults import fault_at
-from kgen.emulate.ptx.chunk import Violation
-from kgen.emulate.report import Fault
+from kgen.emulate.ptx.chunk import Launch, Violation
+from kgen.emulate.ptx.frontend.syntax import Kernel
+from kgen.emulate.ptx.memory.spaces import GlobalMemory
+from kgen.emulate.ptx.types import Array
+from kgen.emulate.report import Fault, Index3
 from kgen.emulate.windows import WINDOW_BITS
 
-if TYPE_CHECKING:
-    from kgen.emulate.ptx.exec.machine import Machine
+
+class Faulty(Protocol):
+    """What a fault tells of the machine that met it."""
+
+    kernel: Kernel
+    launch: Launch
+    memory: GlobalMemory
+    coordinates: list[Index3]
+
+    def everywhere(self, value: Array) -> Array:
+        """A view over the whole of [CTA, warp, lane]."""
 
 
-def fault_of(machine: Machine, violation: Violation, pc: int) -> Fault:
+def fault_of(machine: Faulty, violation: Violation, pc: int) -> Fault:
     """The fault at the instruction `pc`, in the first CTA that is concerned."""
     instruction, address = machine.kernel.instructions[pc], violation.address
     return fault_at(
@@ -31,7 +43,7 @@ def fault_of(machine: Machine, violation: Violation, pc: int) -> Fault:
     )
 
 
-def _array_at(machine: Machine, space: str, address: int) -> str:
+def _array_at(machine: Faulty, space: str, address: int) -> str:
     """The array at an address of a state space, and which of its bytes; "" if there is none."""
     if space == "shared":
         return _variable_at(machine, "shared", address) or (
@@ -49,7 +61,7 @@ def _array_at(machine: Machine, space: str, address: int) -> str:
     return f"byte {offset} of {name}"
 
 
-def _variable_at(machine: Machine, space: str, offset: int) -> str:
+def _variable_at(machine: Faulty, space: str, offset: int) -> str:
     for name, variable in machine.kernel.variables.items():
         inside = offset - variable.offset
         # Dynamic shared memory has no size of its own, and nothing lies behind it.
