@@ -95,7 +95,10 @@ class EmulationFault(EmulationError):
     """The program did something wrong; `fault` says what, where and in which lanes.
 
     `faults` are all distinct ones that the run met, in their order, `fault` being the first.
+    `printed` are the lines that the threads printed before the run ended.
     """
+
+    printed: tuple[str, ...] = ()
 
     def __init__(self, fault: Fault, others: Sequence[Fault] = ()) -> None:
         self.fault, self.faults = fault, (fault, *others)
@@ -143,7 +146,8 @@ class Report:
     as one). `counters` has the names that :mod:`kgen.emulate.counters` lists; `lines` holds the
     counts beside the source's lines, numbered from 1. Without profiling, traffic is not counted.
     `subgroup_width` is how many lanes a warp or wave has.
-    `warnings` are what no rule forbids but a reader of foreign code should know.
+    `warnings` are what no rule forbids but a reader of foreign code should know. `printed` are the
+    lines that the threads printed, in order of execution.
     """
 
     workgroups_run: int
@@ -154,3 +158,4 @@ class Report:
     counters: Mapping[str, int] = field(default_factory=dict)
     lines: Mapping[int, LineCounts] = field(default_factory=dict)
     warnings: tuple[Fault, ...] = ()
+    printed: tuple[str, ...] = ()

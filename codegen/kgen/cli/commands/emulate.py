@@ -164,6 +164,8 @@ def _print(report: Report, source: str, args: argparse.Namespace, seeds: range) 
     if args.json:
         print_json(_json(report, lines=args.source) | {"seeds": list(seeds)})
         return
+    for line in report.printed:
+        print(line)
     for warning in report.warnings:
         print(f"warning: {warning}{origin(places(source), warning.line)}")
     under = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
@@ -194,8 +196,10 @@ def _print_fault(found: EmulationFault, source: str, as_json: bool) -> int:
     helps."""
     if as_json:
         faults = [vars(fault) | {"fix": fault.fix} for fault in found.faults]
-        print_json({"fault": faults[0], "faults": faults})
+        print_json({"fault": faults[0], "faults": faults, "printed": found.printed})
         return 1
+    for line in found.printed:
+        print(line)
     for fault in found.faults:
         print(f"{fault}{origin(places(source), fault.line)}; {fault.fix}")
     return 1

@@ -48,6 +48,7 @@ def report(
     start: float,
     subgroup_width: int = 32,
     warnings: Sequence[Fault] = (),
+    printed: Sequence[str] = (),
 ) -> Report:
     """The report of a launch that began at `start` of the clock and ran so many workgroups."""
     counters = {**_counters(executed), **vars(events)}
@@ -60,6 +61,7 @@ def report(
         counters=counters if traffic is None else {**counters, **traffic.counters()},
         lines={} if traffic is None else _lines(executed, traffic),
         warnings=tuple(warnings),
+        printed=tuple(printed),
     )
 
 

@@ -75,7 +75,11 @@ def _excused(found: EmulationFault, again: Callable[[], Report]) -> Report:
     except EmulationFault as other:
         same = (other.fault.kind, other.fault.line) == (found.fault.kind, found.fault.line)
         others = other.faults[1:]
-        raise (EmulationFault(found.fault, others) if same else other) from None
+        if not same:
+            raise
+        both = EmulationFault(found.fault, others)
+        both.printed = other.printed
+        raise both from None
     warnings = [
         replace(
             fault,
@@ -92,11 +96,15 @@ def _run(kernel: Kernel, launch: Launch, memory: GlobalMemory, start: float) -> 
     machine, ctas = ready.machine, launch.in_order()
     scheduler = Scheduler(machine, ready.steps, most_turns(memory))
     chunk = ctas_at_once(machine)
-    with np.errstate(all="ignore"), machine.faults.collected():
-        for first in range(0, len(ctas), chunk):
-            machine.reset(ctas[first : first + chunk])
-            scheduler.run()
-    traffic = machine.traffic
+    try:
+        with np.errstate(all="ignore"), machine.faults.collected():
+            for first in range(0, len(ctas), chunk):
+                machine.reset(ctas[first : first + chunk])
+                scheduler.run()
+    except EmulationFault as found:
+        found.printed = machine.printed.lines()
+        raise
+    traffic, printed = machine.traffic, machine.printed.lines()
     keep(ready)
     return report(
         scheduler.counts.executed(),
@@ -106,6 +114,7 @@ def _run(kernel: Kernel, launch: Launch, memory: GlobalMemory, start: float) -> 
         grid=launch.grid,
         start=start,
         warnings=scheduler.warnings,
+        printed=printed,
     )
 
 

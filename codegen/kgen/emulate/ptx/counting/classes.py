@@ -23,7 +23,7 @@ _BY_OPCODE = {
         "convert": "cvt",
         "move": "mov selp slct prmt",
         "compare": "setp set testp isspacep",
-        "control": "bra brx ret exit call trap brkpt",
+        "control": "bra brx ret exit call call#vprintf trap brkpt",
         "matrix": "mma",
         "load.global": "ldu",
         "load.shared": "ldmatrix",

@@ -16,6 +16,7 @@ from functools import cache
 import numpy as np
 
 from kgen.emulate.faults import FaultLog
+from kgen.emulate.printed import PrintLog
 from kgen.emulate.ptx.asynchronous.copies import CopyQueue
 from kgen.emulate.ptx.chunk import Launch, Mask, StallRank, Violation, uniform
 from kgen.emulate.ptx.counting.traffic import CtaTraffic
@@ -77,6 +78,7 @@ class Machine:
         self.warnings: list[tuple[int, Violation]] = []
         self._warned: set[int] = set()
         self.faults = FaultLog(launch.most_faults)
+        self.printed = PrintLog()
         self.order = MemoryOrder(self)
         memory.order = self.order if launch.checks else None
 

@@ -9,9 +9,18 @@ from functools import cached_property
 from itertools import takewhile
 
 from kgen.emulate.ptx.frontend import operands
-from kgen.emulate.ptx.frontend.calls import ASSERTION, Function, OpenCall, parse_call
+from kgen.emulate.ptx.frontend.calls import (
+    ASSERTION,
+    PRINT,
+    VPRINTF,
+    Call,
+    Function,
+    OpenCall,
+    parse_call,
+)
 from kgen.emulate.ptx.frontend.lexer import end_of_statement, tokens
 from kgen.emulate.ptx.frontend.syntax import (
+    Address,
     Instruction,
     Integer,
     Not,
@@ -41,6 +50,8 @@ _MOST_REGISTERS, _MOST_INSTRUCTIONS = 1 << 18, 1 << 20
 _MOST_SCOPES, _MOST_NESTED_CALLS = 200, 80
 #: Calls, those of called functions counted at every call.
 _MOST_CALLS = 10_000
+#: The result, the format string and the buffer of arguments.
+_OPERANDS_OF_VPRINTF = 3
 
 
 @dataclass(kw_only=True)
@@ -264,6 +275,9 @@ class Body:
             self._emit(("trap",), (), guard, line, statement)
             return
         function = self.functions.get(call.name) if call else None
+        if call is not None and function is None and call.name == VPRINTF:
+            self._print(call, guard, line, statement)
+            return
         if call is None or function is None or len(call.actuals) != len(function.formals):
             raise UnknownInstruction(self.entry, statement, line)
         if any(open_.name == call.name for open_ in self.calls):
@@ -290,3 +304,29 @@ class Body:
         self.calls.pop()
         self.position, self.line, self.counted, self.scopes, self.suffixes = before
         self.labels[end] = len(self.instructions)
+
+    def _print(self, call: Call, guard: Register | Not | None, line: int, statement: str) -> None:
+        """vprintf, as an instruction on registers: its operands may be parameters of the call."""
+        if len(call.actuals) != _OPERANDS_OF_VPRINTF:
+            raise UnknownInstruction(self.entry, statement, line)
+        result, *inputs = (Register(name=self._resolve(name)) for name in call.actuals)
+        found = []
+        for operand in inputs:
+            held = self._held(operand, "b64")
+            if held != operand:
+                at = Address(base=operand, offset=0)
+                self._emit(("ld", "param", "b64"), (held, at), guard, line, statement)
+            found.append(held)
+        held = self._held(result, "b32")
+        self._emit((PRINT,), (held, *found), guard, line, statement)
+        if held != result:
+            at = Address(base=result, offset=0)
+            self._emit(("st", "param", "b32"), (at, held), guard, line, statement)
+
+    def _held(self, operand: Register, type_name: str) -> Register:
+        """The operand, or a new register for it if it is a variable."""
+        if operand.name in self.registers:
+            return operand
+        held = Register(name=f"vprintf#{len(self.registers)}")
+        self.registers[held.name] = TYPES[type_name]
+        return held

@@ -22,6 +22,8 @@ _NAME = re.compile(r"([\w$%]+)\s*(?:\[\s*\d*\s*\])?$")
 
 #: What a failed assert() of CUDA C++ calls; it does not return.
 ASSERTION = "__assertfail"
+#: The function that printf() of CUDA C++ calls, and the instruction that stands for its call.
+VPRINTF, PRINT = "vprintf", "call#vprintf"
 
 
 @frozen

@@ -8,7 +8,7 @@ from kgen.emulate.ptx.exec.operations import Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
 from kgen.emulate.ptx.frontend.words import Unsupported, Words
-from kgen.emulate.ptx.ops import hints
+from kgen.emulate.ptx.ops import hints, printing
 from kgen.emulate.ptx.ops.arithmetic import (
     bits,
     carry,
@@ -58,6 +58,7 @@ _DECODERS: dict[str, Builder] = {
     **atomics.BUILDERS,
     **control.BUILDERS,
     **hints.BUILDERS,
+    **printing.BUILDERS,
     **warp.BUILDERS,
     **match.BUILDERS,
     **ldmatrix.BUILDERS,
