@@ -37,11 +37,12 @@ def roofline(works: Sequence[Work], ceilings: Ceilings) -> Markup:
     part of the time."""
     shown = [work for work in works if work.rate and work.intensity > 0]
     slowest = list(ceilings.bandwidths.values())[-1]
-    ridge = ceilings.flops / slowest
+    most = max(ceilings.flops.values())
+    ridge = most / slowest
     intensities = [ridge, *(work.intensity for work in shown)]
     x0, x1 = math.floor(math.log10(min(intensities))), math.ceil(math.log10(max(intensities) * 1.5))
-    lowest = min([*(work.rate or 1.0 for work in shown), ceilings.flops / 10])
-    y0, y1 = math.floor(math.log10(lowest)), math.ceil(math.log10(ceilings.flops * 1.2))
+    lowest = min([*(work.rate or 1.0 for work in shown), min(ceilings.flops.values()) / 10])
+    y0, y1 = math.floor(math.log10(lowest)), math.ceil(math.log10(most * 1.2))
 
     def x(value: float) -> float:
         return LEFT + INNER * (math.log10(value) - x0) / (x1 - x0)
@@ -65,31 +66,32 @@ def roofline(works: Sequence[Work], ceilings: Ceilings) -> Markup:
     lines = []
     for i, (name, bandwidth) in enumerate(ceilings.bandwidths.items()):
         start = max(10.0**x0, 10.0**y0 / bandwidth)
-        end = ceilings.flops / bandwidth
+        end = most / bandwidth
         if start < end:
             lines += [
                 tag(
-                    "line", x1=x(start), y1=y(start * bandwidth), x2=x(end), y2=y(ceilings.flops),
+                    "line", x1=x(start), y1=y(start * bandwidth), x2=x(end), y2=y(most),
                     stroke=INK, stroke_width=1.2,
                 ),
                 tag(
                     "text", f"{name} {rate(bandwidth, 'B/s')}",
                     transform=_along(
-                        0.05 + 0.3 * i, x(start), y(start * bandwidth), x(end), y(ceilings.flops)
+                        0.05 + 0.3 * i, x(start), y(start * bandwidth), x(end), y(most)
                     ),
                 ),
             ]  # fmt: skip
-    first = x(max(10.0**x0, ceilings.flops / max(ceilings.bandwidths.values())))
-    lines += [
-        tag(
-            "line", x1=first, y1=y(ceilings.flops), x2=LEFT + INNER, y2=y(ceilings.flops),
-            stroke=INK, stroke_width=1.2,
-        ),
-        tag(
-            "text", f"arithmetic {rate(ceilings.flops, 'flop/s')}", class_="r",
-            x=LEFT + INNER, y=y(ceilings.flops) - 5,
-        ),
-    ]  # fmt: skip
+    for operands, flops in ceilings.flops.items():
+        first = x(max(10.0**x0, flops / max(ceilings.bandwidths.values())))
+        lines += [
+            tag(
+                "line", x1=first, y1=y(flops), x2=LEFT + INNER, y2=y(flops),
+                stroke=INK, stroke_width=1.2,
+            ),
+            tag(
+                "text", f"arithmetic in {operands} {rate(flops, 'flop/s')}", class_="r",
+                x=LEFT + INNER, y=y(flops) - 5,
+            ),
+        ]  # fmt: skip
     total = sum((work.seconds or 0.0) * work.steps for work in shown) or 1.0
     dots = []
     for number, work in enumerate(works, 1):

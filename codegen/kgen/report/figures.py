@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from kgen.errors import KgenError
+from kgen.targets.device import Multiplied, multiplied
 from kgen_runtime.manifest import KernelEntry, Manifest
 from kgen_runtime.schema.program import Program, Step
 from kgen_runtime.values import frozen
@@ -31,12 +33,15 @@ class Times:
 
 @frozen
 class Ceilings:
-    """What a device does at most, per second: flops, and bytes by the memory that they are read
-    from, the slowest last. `holds` are the bytes of each but that. `source` says whether the rates
-    were measured."""
+    """Highest rates of a device, per second: flops by the type that is multiplied, without types
+    whose rate is unknown, and bytes by the memory that they are read from, the slowest last.
+
+    `holds` are the bytes of each memory but the slowest. `source` says whether the rates were
+    measured.
+    """
 
     source: str
-    flops: float
+    flops: Mapping[str, float]
     bandwidths: Mapping[str, float]
     holds: Mapping[str, int]
 
@@ -51,6 +56,8 @@ class Work:
 
     `steps` is the number of calls in a run. `weight_bytes` of `nbytes` are weights, which a run
     reads once: a cache keeps them for the next run only if it holds all `program_weights` bytes.
+    `multiplied` is the type that the kernel multiplies in, with its products for each of the
+    problem's.
     """
 
     entry: KernelEntry
@@ -60,6 +67,7 @@ class Work:
     seconds: float | None
     weight_bytes: int = 0
     program_weights: int = 0
+    multiplied: Multiplied = Multiplied(operands="f32")
 
     @property
     def intensity(self) -> float:
@@ -71,8 +79,8 @@ class Work:
         return self.flops / self.seconds if self.seconds else None
 
     def reached(self, ceilings: Ceilings) -> tuple[float, str] | None:
-        """The part of the ceiling that is reached, and the ceiling's name: arithmetic, or the
-        memory that takes longest, whichever takes longer.
+        """The part of the ceiling that is reached, and the ceiling's name: arithmetic in
+        the type that is multiplied, or the memory that takes longest, whichever takes longer.
 
         Weights come from the fastest memory that holds those of the whole program, other tensors
         from the fastest that holds them.
@@ -89,7 +97,12 @@ class Work:
             for name in [ceilings.memory(held)]
         ]
         memory, name = sum(seconds for seconds, _ in reads), max(reads)[1]
-        least, limit = max((self.flops / ceilings.flops, "arithmetic"), (memory, name))
+        operands = self.multiplied.operands
+        limits = [(memory, name)]
+        if rate := ceilings.flops.get(operands):
+            flops = self.flops * self.multiplied.products
+            limits.append((flops / rate, f"arithmetic in {operands}"))
+        least, limit = max(limits)
         return least / self.seconds, limit
 
 
@@ -136,9 +149,24 @@ def works(
                 seconds=sum(known) / len(known) if known else None,
                 weight_bytes=min(spec.bytes_moved, _weights_of(program, program.steps[numbers[0]])),
                 program_weights=weights,
+                multiplied=multiplied_by(entry),
             )
         )
     return tuple(sorted(found, key=lambda work: -(work.seconds or 0.0) * work.steps))
+
+
+def multiplied_by(entry: KernelEntry) -> Multiplied:
+    """The type that a kernel's main loop multiplies in: its plan's, or the spec's where no plan can
+    be made here, as of a bundle that another version built."""
+    from kgen import pipeline, targets
+    from kgen.spec import from_json
+
+    spec = from_json(entry.spec)
+    overrides = {name: value for name, value in entry.schedule.items() if name != "origin"}
+    try:
+        return pipeline.plan_with(spec, targets.find(entry.target.name), overrides).multiplied
+    except KgenError:
+        return multiplied(spec)
 
 
 def _weights_of(program: Program, step: Step) -> int:

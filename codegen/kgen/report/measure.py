@@ -3,13 +3,14 @@ known of a device of the target."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from kgen import targets
-from kgen.report.figures import Ceilings, Times
-from kgen.spec import Matmul, from_json
+from kgen.errors import DeviceError
+from kgen.report.figures import Ceilings, Times, multiplied_by
+from kgen.spec import from_json
 from kgen.targets.base import Target
 from kgen.targets.device import Rates
 from kgen_runtime.calls.program import LoadedProgram
@@ -65,17 +66,22 @@ def _estimate(entry: KernelEntry, target: Target, rates: Rates) -> float:
 
 
 def known_ceilings(program: Program, kernels: Kernels) -> Ceilings | None:
-    """A device's own figures; those of arithmetic are of the type that most products have."""
+    """Published figures of a device of the target; None where none are known."""
     target = targets.find(program.target)
     rates = targets.family(target.family).rates(target)
     if rates is None:
         return None
-    operands = str(operands_of(program, kernels))
+    types = multiplied_types(program, kernels)
     # How much L2 holds is not known here: what is read from DRAM sets the ceiling.
     l2 = {} if rates.l2 is None else {"L2": rates.l2}
     return Ceilings(
         source=f"published figures of {rates.device}, not measured",
-        flops=rates.flops[operands if operands in rates.flops else "f32"],
+        # A GPU without matrix units of a narrow float type multiplies it in f32.
+        flops={
+            name: rates.flops.get(name, rates.flops["f32"])
+            for name in types
+            if name in rates.flops or name in ("f16", "bf16", "tf32")
+        },
         bandwidths={**l2, "DRAM": rates.dram},
         holds=dict.fromkeys(l2, 0),
     )
@@ -84,13 +90,16 @@ def known_ceilings(program: Program, kernels: Kernels) -> Ceilings | None:
 def measured_ceilings(
     program: Program, kernels: Kernels, progress: Callable[[str], None] = lambda _: None
 ) -> Ceilings:
-    """Those of one core of this CPU: multiply-adds in registers, and reading what each cache holds
-    and what none does. Raises DeviceError."""
+    """Ceilings of one core of this CPU: multiply-adds in registers in each type that the program
+    multiplies in, and reading from each cache and from memory. Raises DeviceError."""
     from kgen.check.peers.ceilings import peak_rate, read_rate
 
-    operands = operands_of(program, kernels)
-    progress(f"measuring arithmetic in {operands}")
-    flops = peak_rate(operands)
+    flops = {}
+    for name in multiplied_types(program, kernels):
+        progress(f"measuring arithmetic in {name}")
+        # No instruction alone multiplies and adds in some types: their rate stays unknown.
+        with suppress(DeviceError):
+            flops[name] = peak_rate(DType(name))
     limits = targets.find("native").limits
     # What the first holds is read in less time than a call takes.
     caches = {"L2": "l2_bytes", "L3": "l3_bytes"}
@@ -101,18 +110,14 @@ def measured_ceilings(
         progress(f"measuring how fast {name} is read")
         bandwidths[name] = read_rate(min(nbytes, MOST))
     return Ceilings(
-        source=f"measured beside it on one core, operands in {operands}",
+        source="measured beside it on one core",
         flops=flops,
         bandwidths=bandwidths,
         holds=holds,
     )
 
 
-def operands_of(program: Program, kernels: Kernels) -> DType:
-    """The type that most arithmetic of products is done in."""
-    work: Counter[DType] = Counter()
-    for step in program.steps:
-        spec = from_json(kernels[f"{program.target}/{step.kernel}"].spec)
-        if isinstance(spec, Matmul):
-            work[spec.dtype] += spec.flops
-    return work.most_common(1)[0][0] if work else DType.F32
+def multiplied_types(program: Program, kernels: Kernels) -> tuple[str, ...]:
+    """Types that the program's kernels multiply in, each once."""
+    found = (multiplied_by(kernels[name]).operands for name in program.kernels)
+    return tuple(dict.fromkeys(found))

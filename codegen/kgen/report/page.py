@@ -196,14 +196,16 @@ def _graph(facts: Facts) -> Content:
 def _kernels(facts: Facts) -> Content:
     ceilings = facts.ceilings
     parts: list[Content] = []
-    if ceilings is not None and any(work.rate for work in facts.works):
+    if ceilings is not None and ceilings.flops and any(work.rate for work in facts.works):
         parts += [
             tag(
                 "p",
                 f"Ceilings: {ceilings.source}. A circle is a kernel, as large as its part of the "
                 "time, at the flops that a call computes and the bytes of its tensors, each read "
                 "or written once. Weights count as read from the fastest memory that holds all "
-                "weights of the program.",
+                "weights of the program. Arithmetic is held against the rate of the type that "
+                "the kernel multiplies in; a kernel that multiplies f32 as bytes has several "
+                "products for each of the problem's.",
             ),
             charts.roofline(facts.works, ceilings),
         ]

@@ -18,7 +18,7 @@ from kgen.schedule import Schedule
 from kgen.spec import DType, Math, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
 from kgen.targets import header
-from kgen.targets.device import Occupancy, Rates
+from kgen.targets.device import Multiplied, Occupancy, Rates, multiplied
 from kgen_runtime.launch_limits import Limits, refusal, target_limits
 from kgen_runtime.manifest import (
     Launch,
@@ -103,6 +103,11 @@ class Plan:
     def parameters(self) -> tuple[TensorParam, ...]:
         """The kernel's tensors: the spec's, prepacked ones in their packed form."""
         return self.spec.parameters
+
+    @property
+    def multiplied(self) -> Multiplied:
+        """The type that the main loop multiplies in."""
+        return multiplied(self.spec)
 
     # -- the comment on top --------------------------------------------------------------------
 

@@ -9,7 +9,27 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
+from kgen.spec import Math, Matmul, Spec
 from kgen_runtime.values import frozen
+
+
+@frozen
+class Multiplied:
+    """Arithmetic of a kernel: the type of its factors, a name in :attr:`Rates.flops`, and how many
+    products of that type stand for one of the problem's."""
+
+    operands: str
+    products: int = 1
+
+
+def multiplied(spec: Spec) -> Multiplied:
+    """Arithmetic of a kernel that multiplies operands in the type that they are stored in."""
+    if not isinstance(spec, Matmul):
+        return Multiplied(operands="f32")
+    if spec.math is Math.EXACT:
+        return Multiplied(operands=str(spec.dtype))
+    # Split in two, a product of f32 is three of tf32.
+    return Multiplied(operands="tf32", products=3 if spec.math is Math.TF32X3 else 1)
 
 
 @frozen

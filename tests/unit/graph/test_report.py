@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -281,7 +282,10 @@ def test_weights_come_from_the_memory_that_holds_all_of_them() -> None:
     found = {True: 0, False: 0}
     for held, name in ((weights - 1, "memory"), (weights, "L3")):
         ceilings = Ceilings(
-            source="given", flops=1e11, bandwidths=rates, holds={"L2": weights // 2, "L3": held}
+            source="given",
+            flops={"f32": 1e11},
+            bandwidths=rates,
+            holds={"L2": weights // 2, "L3": held},
         )
         for work in figures.works(program, kernels, times):
             reached = work.reached(ceilings)
@@ -291,9 +295,55 @@ def test_weights_come_from_the_memory_that_holds_all_of_them() -> None:
                 rest = (work.nbytes - work.weight_bytes) / rates["L2"]
                 assert reached[1] == name and reached[0] == pytest.approx((moved + rest) / 1e-6)
             elif not work.weight_bytes:
-                assert reached[1] in ("L2", "arithmetic")
+                assert reached[1] in ("L2", "arithmetic in f32")
             found[bool(work.weight_bytes)] += 1
     assert all(found.values())
+
+
+#: Fields of a product, a target, an instruction of its main loop, the type that this multiplies,
+#: and the products of that type for each of the problem's.
+NARROW_B = {"dtype": "f32", "constant": ("b",)}
+MULTIPLIED = [
+    ({"dtype": "bf16"}, "x86-64-v3", "fma.v8f32", "f32", 1),
+    ({"dtype": "bf16"}, "x86-64-v4+bf16", "dpbf16ps", "bf16", 1),
+    ({"dtype": "bf16"}, "x86-64-amx", "tdpbf16ps", "bf16", 1),
+    ({"dtype": "f16"}, "x86-64-amx", "fma.v16f32", "f32", 1),
+    ({"dtype": "f16"}, "x86-64-amx+fp16", "tdpfp16ps", "f16", 1),
+    ({"dtype": "s8"}, "x86-64-v3", "pmadd.wd", "s8", 1),
+    ({"dtype": "s8"}, "x86-64-v4+vnni", "vpdpbusd", "s8", 1),
+    ({"dtype": "s8", "m": 1}, "x86-64-v4+vnni", "vpdpbusd", "s8", 1),
+    ({"dtype": "f64"}, "x86-64-v3", "fma.v4f64", "f64", 1),
+    ({"dtype": "f32"}, "x86-64-amx", "fma.v16f32", "f32", 1),
+    # Weights of 8 bits are widened to f32; with VNNI, A is cut into four bytes.
+    ({**NARROW_B, "m": 1, "b_dtype": "s8"}, "x86-64-v3", "fma.v8f32", "f32", 1),
+    ({**NARROW_B, "m": 1, "b_dtype": "s8"}, "x86-64-v4+vnni", "vpdpbusd", "s8", 4),
+    ({**NARROW_B, "b_dtype": "bf16"}, "x86-64-v4+bf16", "fma.v16f32", "f32", 1),
+    ({"dtype": "f32", "math": "3xtf32"}, "sm_80", "tf32.tf32", "tf32", 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "target", "instruction", "operands", "products"), MULTIPLIED)
+def test_arithmetic_is_that_of_the_type_that_is_multiplied(
+    fields: dict[str, object], target: str, instruction: str, operands: str, products: int
+) -> None:
+    spec = kgen.Matmul(**{"m": 64, "n": 64, "k": 128, **fields})  # type: ignore[arg-type]
+    made = kgen.build(spec, targets=[target])
+    (entry,) = made.manifest.kernels
+    text = next(made.files[a.file] for a in entry.artifacts if a.role != "machine-code").decode()
+    assert re.search(instruction, text)
+    found = figures.multiplied_by(entry)
+    assert (found.operands, found.products) == (operands, products)
+    work = figures.Work(
+        entry=entry, steps=1, flops=1000, nbytes=1, seconds=1.0, multiplied=found
+    )  # fmt: skip
+    rates = {"f64": 1e4, "f32": 2e4, "tf32": 4e4, "bf16": 8e4, "f16": 9e4, "s8": 3e5}
+    ceilings = Ceilings(source="given", flops=rates, bandwidths={"memory": 1e9}, holds={})
+    part, limit = work.reached(ceilings) or (0.0, "")
+    assert part == pytest.approx(1000 * products / rates[operands])
+    assert limit == f"arithmetic in {operands}"
+    # A type whose rate nobody knows has no ceiling of arithmetic.
+    part, limit = work.reached(dataclasses.replace(ceilings, flops={})) or (0.0, "")
+    assert (part, limit) == (pytest.approx(1e-9), "memory")
 
 
 def test_steps_are_grouped_and_sorted_by_time() -> None:

@@ -18,8 +18,8 @@ from kgen.check.execute.places import Reader
 from kgen.check.static.hot_loop import Loop, Work
 from kgen.check.verify import walk
 from kgen.emulate.counters import MOST_OF_ANY
-from kgen.spec import Math, Matmul, Spec
-from kgen.targets.device import Occupancy, Rates
+from kgen.spec import Spec
+from kgen.targets.device import Occupancy, Rates, multiplied
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.values import frozen
 
@@ -91,15 +91,12 @@ class Prediction:
 
 def roofline(spec: Spec, rates: Rates) -> Roofline:
     """The least time of a problem. Types that no unit takes are computed in f32."""
-    wanted, products = str(spec.dtype), 1
-    if isinstance(spec, Matmul) and spec.math is not Math.EXACT:
-        # Split in two, a product of f32 is three of tf32.
-        wanted, products = "tf32", 3 if spec.math is Math.TF32X3 else 1
-    operands = wanted if isinstance(spec, Matmul) and wanted in rates.flops else "f32"
+    found = multiplied(spec)
+    operands = found.operands if found.operands in rates.flops else "f32"
     return Roofline(
         device=rates.device,
         operands=operands,
-        flops=products * spec.flops,
+        flops=found.products * spec.flops,
         nbytes=spec.bytes_moved,
         peak=rates.flops[operands],
         bandwidth=rates.dram,

@@ -18,6 +18,7 @@ from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.finishing import FinishingPlan
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed, packed_b
 from kgen.targets.cpu.plan.vectors import Vector, scalar_type
+from kgen.targets.device import Multiplied
 from kgen_runtime.manifest import Launch, TensorParam, Tile, Walk
 from kgen_runtime.values import frozen
 
@@ -36,6 +37,11 @@ def padded(row: int) -> int:
 @frozen
 class MatmulPlan(FinishingPlan):
     """A block of mc x nc of out per task; sums in a scratch block, then the epilogue."""
+
+    @property
+    def multiplied(self) -> Multiplied:
+        """Narrow operands are widened to the type of the sums."""
+        return Multiplied(operands=str(self.spec.accumulate))
 
     # -- prepacked B ------------------------------------------------------------------------
 

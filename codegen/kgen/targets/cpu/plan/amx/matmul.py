@@ -28,6 +28,7 @@ from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.groups import rounded
 from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.device import Multiplied
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
 
@@ -53,6 +54,10 @@ class Columns:
 @frozen
 class AmxPlan(TileScratchPlan):
     product: TileProduct
+
+    @property
+    def multiplied(self) -> Multiplied:
+        return Multiplied(operands=str(self.spec.dtype))
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ from kgen.targets.cpu.plan.kernels.limb_parts import (
 )
 from kgen.targets.cpu.plan.matmul import MatmulPlan, matmul_launch
 from kgen.targets.cpu.plan.vectors import Access, Vector
+from kgen.targets.device import Multiplied
 from kgen_runtime.blocks import BLOCK, BLOCK_BYTES, OFFSET
 from kgen_runtime.values import frozen
 
@@ -47,6 +48,11 @@ from kgen_runtime.values import frozen
 class LimbsPlan(MatmulPlan):
     schedule: LimbsMatmul
     dot: LimbDot
+
+    @property
+    def multiplied(self) -> Multiplied:
+        """Each limb of a number of A is multiplied by the number of B."""
+        return Multiplied(operands=str(DType.S8), products=limb_count(self.spec))
 
     # -- vectors -------------------------------------------------------------------------------
 

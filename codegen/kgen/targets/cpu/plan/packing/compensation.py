@@ -14,6 +14,7 @@ from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.tiles.folds import Fold, folds
 from kgen.targets.cpu.plan.tiles.tile import Row
 from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.device import Multiplied
 from kgen_runtime.values import frozen
 
 #: Rows whose vectors are folded together: thirteen instructions instead of eleven for each.
@@ -48,6 +49,10 @@ def sum_names(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
 class StartsPlan(MatmulPlan):
     #: The instruction that adds groups of K to each sum; None: elements are multiplied singly.
     dot: Dot | None
+
+    @property
+    def multiplied(self) -> Multiplied:
+        return Multiplied(operands=str(self.spec.dtype)) if self.dot else super().multiplied
 
     @property
     def features(self) -> tuple[str, ...]:
