@@ -62,14 +62,17 @@ class Result:
 
 @frozen
 class EntryReport:
-    """One kernel's verdicts, in the order of its budgets."""
+    """Verdicts of one kernel, in the order of its budgets; none for a kernel that the emulator
+    found a `fault` in."""
 
     entry: AnyEntry
     results: tuple[Result, ...]
+    fault: str | None = None
 
     @property
     def passed(self) -> bool:
-        return all(result.verdict is not Verdict.BROKEN for result in self.results)
+        broken = any(result.verdict is Verdict.BROKEN for result in self.results)
+        return self.fault is None and not broken
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -79,6 +82,7 @@ class EntryReport:
             "why": self.entry.why,
             "line": self.entry.line,
             "passed": self.passed,
+            "fault": self.fault,
             "results": [result.to_json() for result in self.results],
         }
 
@@ -121,6 +125,8 @@ def judge(
     not have is left out; BudgetError for a budget of its own for one. One whose driver is not here
     is skipped, and broken with `all_measured`.
     """
+    if values.fault is not None:
+        return EntryReport(entry=entry, results=(), fault=values.fault)
     results = []
     for limit in entry.limits:
         if limit.metric.tier not in tiers:

@@ -21,6 +21,7 @@ from kgen.check.gate.ratio import Ratio
 from kgen.check.gate.values import Values, measure
 from kgen.check.static.source_lines import locate
 from kgen.check.verify.run import opened
+from kgen.emulate.report import EmulationFault
 from kgen.errors import BudgetError, DeviceError, KgenError
 from kgen.parallel import children
 from kgen.targets.cpu.models import core_name
@@ -118,9 +119,12 @@ def values_of(entry: AnyEntry, tiers: Collection[Tier]) -> Values:
 
 
 def _count(entry: AnyEntry, tiers: Collection[Tier]) -> Values | str:
-    """The same in a process of its own; errors as text, since not all of them can be pickled."""
+    """Values of an entry for another process; errors as text, since not all of them can be
+    pickled. A fault of the kernel is a finding, not an error."""
     try:
         return values_of(entry, tiers)
+    except EmulationFault as error:
+        return Values(numbers={}, fault=f"{error}; {error.fault.fix}")
     except KgenError as error:
         return str(error)
 

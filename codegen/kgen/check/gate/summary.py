@@ -50,19 +50,26 @@ def _name(result: Result) -> str:
 
 
 def broken_lines(report: Report) -> Iterator[str]:
-    """For each broken budget: the metric, the two numbers and the source lines behind them."""
+    """Lines about each kernel that failed: its fault, or for each broken budget the metric, the two
+    numbers and the source lines behind them."""
     for kernel in report.entries:
         broken = [r for r in kernel.results if r.verdict is Verdict.BROKEN]
-        if broken:
+        if not kernel.passed:
             yield f"{kernel.entry.name} ({kernel.entry.why})"
+        if kernel.fault is not None:
+            yield f"  {fault_sentence(report, kernel)}"
         for result in broken:
             yield f"  {sentence(report, result)}"
             if result.note is not None:
                 yield f"    {result.note}"
             for source in result.sources:
                 yield f"    {source}"
-        if broken:
+        if not kernel.passed:
             yield ""
+
+
+def fault_sentence(report: Report, kernel: EntryReport) -> str:
+    return f"fault, {report.path} line {kernel.entry.line}: {kernel.fault}"
 
 
 def sentence(report: Report, result: Result) -> str:
@@ -86,8 +93,11 @@ def conclusion(report: Report) -> Iterator[str]:
     if better := report.count(Verdict.BETTER):
         yield f"{better} are better than their budget; kgen perf update proposes tighter ones"
     total = sum(1 for _ in results(report))
+    faulty = sum(kernel.fault is not None for kernel in report.entries)
+    faults = f"{faulty} with a fault, " if faulty else ""
     yield (
-        f"{total} budgets of {len(report.entries)} kernels: {report.count(Verdict.BROKEN)} broken, "
+        f"{total} budgets of {len(report.entries)} kernels: {faults}"
+        f"{report.count(Verdict.BROKEN)} broken, "
         f"{report.count(Verdict.SKIPPED)} skipped; {report.seconds:.1f} s"
     )
 
@@ -104,6 +114,8 @@ def markdown(report: Report) -> str:
     broken = [k for k in report.entries if not k.passed]
     for kernel in broken:
         lines += ["", f"### {kernel.entry.name}", "", kernel.entry.why, ""]
+        if kernel.fault is not None:
+            lines.append(f"- **{fault_sentence(report, kernel)}**")
         for result in kernel.results:
             if result.verdict is Verdict.BROKEN:
                 lines += _broken_item(report, result)

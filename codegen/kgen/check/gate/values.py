@@ -40,12 +40,14 @@ class Contribution:
 @frozen
 class Values:
     """`numbers` by metric; a metric that the kernel does not have is not among them. `lines` are
-    where the machine code comes from, if that was asked for."""
+    where the machine code comes from, if that was asked for. A kernel whose emulation ended with a
+    `fault` has no numbers."""
 
     numbers: Mapping[str, float]
     facts: Facts | None = None
     lines: SourceLines | None = None
     launches: tuple[Profile, ...] = field(default=(), repr=False)
+    fault: str | None = None
 
     def note(self, metric: Metric) -> str | None:
         """What else is known of a static number; source lines say more of an emulated one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,88 @@ def test_a_broken_budget_names_the_line(folder: Path, capsys: pytest.CaptureFixt
     assert main(["perf", "check", "--json"]) == 1
     (found,) = json.loads(capsys.readouterr().out)["entries"]
     assert (found["kernel"], found["target"]) == ("collatz of kernels.ptx", "ptx")
+
+
+def test_a_fault_is_a_check_that_failed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The kernel's array became too short: exit status 1, and the fault with its line."""
+    assert add("--write") == 0
+    np.save(folder / "n.npy", np.arange(1, 51, dtype=np.uint32))
+    capsys.readouterr()
+    assert main(["perf", "check", "--summary", "s.md"]) == 1
+    out, error = capsys.readouterr()
+    (line,) = [words for words in out.splitlines() if "out-of-bounds: global load" in words]
+    number = int(re.findall(r"in collatz, line (\d+): `ld\.global", line)[0])
+    assert "ld.global" in KERNELS.read_text().splitlines()[number - 1]
+    (entry,) = budgets.load(folder / "perf_budgets.toml").entries
+    assert f"perf_budgets.toml line {entry.line}:" in line
+    assert "guard the access by the array's size" in line
+    assert "0 budgets of 1 kernels: 1 with a fault" in out and not error
+    assert line.strip() in (folder / "s.md").read_text()
+    assert main(["perf", "check", "--json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["entries"]
+    assert not found["passed"] and found["fault"].startswith("out-of-bounds")
+    assert main(["perf", "update", "--write"]) == 1
+    assert "out-of-bounds" in capsys.readouterr().out
+
+
+def test_an_instruction_that_is_not_known_is_no_fault(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing was checked then: exit status 2, in one line."""
+    assert add("--write") == 0
+    path = folder / "kernels.ptx"
+    path.write_text(path.read_text().replace("ld.global.", "frob.global."))
+    capsys.readouterr()
+    assert main(["perf", "check"]) == 2
+    error = capsys.readouterr().err
+    assert "the emulator does not know `frob.global" in error and error.count("\n") == 1
+
+
+#: AMDGPU LLVM IR that clang wrote; one workgroup multiplies 16 x 16 numbers.
+AMD = ROOT / "tests/emulate/data/amd/kernels.gfx90a.O2.ll"
+AMD_ARGUMENTS = ["--arg", "in:a.npy", "--arg", "in:b.npy", "--arg", "out:f32:16x16", "--arg"]
+
+
+@pytest.fixture
+def amd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copy(AMD, tmp_path / "k.ll")
+    for name in "ab":
+        np.save(tmp_path / f"{name}.npy", np.ones((16, 16), np.float32))
+    monkeypatch.chdir(tmp_path)
+    launch = ["--entry", "matmul_tiled", "--grid", "1", "--block", "256"]
+    command = ["perf", "add", "k.ll", *launch, *AMD_ARGUMENTS, "i32:16", *WHY, "--write"]
+    assert main(command) == 0
+    return tmp_path
+
+
+def test_an_amd_file_is_held(amd: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both matrices are read once; each barrier that is doubled breaks the budget."""
+    (entry,) = budgets.load(amd / "perf_budgets.toml").entries
+    assert (entry.target_name, entry.kernel) == ("llvm", "matmul_tiled of k.ll")
+    limits = {limit.metric.name: limit.value for limit in entry.limits}
+    assert limits["global_load_bytes"] == 2 * 16 * 16 * 4
+    assert main(["perf", "check"]) == 0, capsys.readouterr()
+    path = amd / "k.ll"
+    barrier = "  tail call void @llvm.amdgcn.s.barrier()\n"
+    path.write_text(path.read_text().replace(barrier, 2 * barrier))
+    capsys.readouterr()
+    assert main(["perf", "check", "--target", "llvm"]) == 1
+    out = capsys.readouterr().out
+    before = int(limits["barriers"])
+    assert f"barriers is {2 * before}, the budget is at most {before}" in out
+    assert "llvm: matmul_tiled of k.ll" in out and "@llvm.amdgcn.s.barrier()" in out
+
+
+def test_a_race_of_an_amd_file_is_a_check_that_failed(
+    amd: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = amd / "k.ll"
+    text = path.read_text()
+    path.write_text(text.replace("  tail call void @llvm.amdgcn.s.barrier()\n", ""))
+    capsys.readouterr()
+    assert main(["perf", "check"]) == 1
+    out = capsys.readouterr().out
+    assert re.search(r"race: .* in matmul_tiled, line \d+: ", out)
 
 
 def test_files_are_found_from_the_budgets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
