@@ -6,6 +6,8 @@ import gc
 import os
 import platform
 
+import hypothesis
+
 # Test processes are as many as cores: where each multiplied on all of them, they would wait for
 # each other. numpy reads this when it is imported; what tests start inherits it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -17,6 +19,13 @@ os.environ["KGEN_CACHE"] = "0"
 NATIVE = {"x86_64": "x86-64-v3", "aarch64": "aarch64-neon"}.get(platform.machine())
 if NATIVE is not None:
     os.environ["KGEN_NATIVE"] = NATIVE
+
+
+# A busy machine is slow: examples have no time limit.
+hypothesis.settings.register_profile(
+    "kgen", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("kgen")
 
 
 def pytest_collection_finish() -> None:

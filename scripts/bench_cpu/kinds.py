@@ -1,12 +1,11 @@
-"""Kinds of CPU: the widest vectors or tiles that products take, and the microarchitecture of the
-cores, as `AVX2, Zen 3`. Each has its own figures."""
+"""Kinds of CPU, such as `AVX2, Zen 3`: the widest vectors or tiles that products use, and the
+microarchitecture of the cores. Each kind has its own figures."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from kgen.targets.cpu.models import core_name
-from kgen_runtime.cpu_features import cpu_features
+from kgen.targets.cpu.host import native
 
 AMX, AVX512, AVX2, OTHER = "AMX", "AVX-512", "AVX2", "other"
 #: Those with sections in the documents.
@@ -14,8 +13,9 @@ INSTRUCTIONS = (AVX2, AVX512, AMX)
 
 
 def kind_here() -> str:
-    """The kind of this CPU, as the process sees it."""
-    return f"{instructions_of(cpu_features())}, {core_name()}"
+    """Kind of the CPU that the target `native` stands for."""
+    target = native()
+    return f"{instructions_of(target.features)}, {target.device}"
 
 
 def instructions_of(features: Collection[str]) -> str:

@@ -9,7 +9,9 @@ import kgen.emulate
 
 #: What devices launch at most is data about them, not about how kernels are planned.
 LAUNCHES = ("kgen_runtime.launch_limits", "kgen_runtime.values", "kgen_runtime.manifest.Launch")
-ALLOWED = ("kgen.emulate", "kgen.errors", *LAUNCHES)
+#: Memory and files of the host.
+HOST = ("kgen.host_memory", "kgen_runtime.files")
+ALLOWED = ("kgen.emulate", "kgen.errors", *LAUNCHES, *HOST)
 
 
 def imported(path: Path) -> list[str]:

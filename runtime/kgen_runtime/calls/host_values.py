@@ -59,15 +59,15 @@ def prefix_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
     array, shape = _array(slot, value), slot.param.shape
     if array.ndim != len(shape) or array.shape == shape:
         return _checked(slot, array)
-    longer = [axis for axis, n in enumerate(shape) if array.shape[axis] > n]
-    if longer:
-        axis = longer[0]
+    other = [axis for axis, n in enumerate(shape) if array.shape[axis] != n]
+    if len(other) > 1:
+        return _checked(slot, array)
+    (axis,) = other
+    if array.shape[axis] > shape[axis]:
         raise ArgumentError(
             f"{slot.kernel}: {slot.name} has {shape[axis]} places along axis {axis}, and this "
             f"array has {array.shape[axis]}; pass the last {shape[axis]}, or compile a longer cache"
         )
-    if sum(n != m for n, m in zip(array.shape, shape, strict=True)) > 1:
-        return _checked(slot, array)
     whole = np.zeros(shape, array.dtype)
     whole[tuple(map(slice, array.shape))] = array
     return _checked(slot, whole)

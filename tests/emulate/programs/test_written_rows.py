@@ -18,7 +18,7 @@ from kgen.bundle import Bundle
 from kgen.check.model.steps import verify_program
 from kgen.check.model.truth import truth
 from kgen.check.verify.run import opened
-from kgen_runtime.errors import BundleError
+from kgen_runtime.errors import ArgumentError, BundleError
 from kgen_runtime.schema.program import Place, Program
 from kgen_runtime.schema.program_check import check_programs
 from tests.onnx_models import Maker
@@ -98,13 +98,21 @@ def test_a_row_is_written_into_the_state(way: str, device: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_row_is_written_out_of_range(way: str, tmp_path: Path) -> None:
-    """Where places are compared, a negative one is none; to ONNX's scatters it counts from the
-    end."""
+    """A run refuses a place past the cache if it follows from few integers; a prepared call writes
+    nothing there. To ONNX's scatters -1 is the last place; where places are compared it is none."""
     made = compiled(cached(way), tmp_path / "m.onnx", "native")
     program = kgen_runtime.load(made.save(tmp_path / "m.kgen"), device="cpu").program
     x = np.ones((1, HEADS, HEAD), np.float32)
+    place = np.zeros(1, np.int64)
+    call = program.prepare(x=x, pos=place)
     for pos in (PLACES, -PLACES - 1, 1 << 33, -(1 << 62)):
-        assert not np.any(program.run(x=x, pos=np.array([pos])))
+        if way == "scatter_elements" or (way == "where" and pos < 0) or pos == -PLACES - 1:
+            assert not np.any(program.run(x=x, pos=np.array([pos])))
+        else:
+            with pytest.raises(ArgumentError, match=f"names the place {pos} of past"):
+                program.run(x=x, pos=np.array([pos]))
+        place[:] = pos
+        assert not np.any(call())
     last = program.run(x=x, pos=np.array([-1]))
     assert bool(np.any(last)) is (way != "where")
 

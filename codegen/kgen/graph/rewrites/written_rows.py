@@ -106,6 +106,12 @@ def _elements(graph: Graph, value: Value) -> Array | None:
     return None
 
 
+def no_place(size: int) -> float:
+    """Index that a scatter along an axis of `size` elements skips: before the first element,
+    counted from the end. A runtime takes an index past the last element for a mistake."""
+    return float(-size - 1)
+
+
 class _Rewriting(Rewriting):
     def __init__(self, graph: Graph, rows: Mapping[str, _Row]) -> None:
         super().__init__(graph)
@@ -118,9 +124,9 @@ class _Rewriting(Rewriting):
         b = self.builder
         size = value.shape[found.axis]
         position = b.reshape(b.values[self.ids[found.position]], (1,))
-        # Places are compared: a negative one is none, and does not count from the end.
+        # Places are compared: a negative one matches none, and does not count from the end.
         at = variable(position.id)
-        place = call_of("where", call_of("less", at, constant(0.0)), constant(float(size)), at)
+        place = call_of("where", call_of("less", at, constant(0.0)), constant(no_place(size)), at)
         index = b.add(Formula(expression=place), (1,), position.dtype, value.nodes)
         state, row = (b.values[self.ids[name]] for name in (found.state, found.row))
         made = Formula(expression=b.scatter(state, index, row, found.axis))
