@@ -46,7 +46,7 @@ def run(source: str, request: Request) -> Report:
         launch = Launch(
             **{**vars(request), "cluster": _cluster(kernel, request.cluster)},
             parameters=placed.parameters,
-            tensor_maps=placed.tensor_maps,
+            mapped_elements=placed.mapped_elements,
             shared_bytes=kernel.dynamic_shared + request.dynamic_shared,
             collectives_order=collectives_order,
         )

@@ -5,15 +5,13 @@ A part takes a :class:`Chunk`, which says nothing of the other parts; the machin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import field
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from kgen.emulate.ptx.asynchronous.tensor_box import MappedTensor
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.memory.semantics import Semantics
 from kgen.emulate.ptx.memory.stored import Stored
@@ -72,8 +70,8 @@ class Launch(Request):
     shared_bytes: int
     #: Whether warp collectives order memory.
     collectives_order: bool = False
-    #: Tensor maps by generic address.
-    tensor_maps: Mapping[int, MappedTensor] = field(default_factory=dict)
+    #: Bytes of the elements of tensor maps among the arguments.
+    mapped_elements: frozenset[int] = frozenset()
 
     @property
     def threads(self) -> int:

@@ -28,7 +28,7 @@ _BY_OPCODE = {
         "load.global": "ldu",
         "load.shared": "ldmatrix",
         "store.shared": "stmatrix",
-        "copy": "cp",
+        "copy": "cp tensormap",
         "atomic": "atom red",
         "warp": "shfl vote match activemask redux elect",
         "barrier": "bar barrier mbarrier griddepcontrol",

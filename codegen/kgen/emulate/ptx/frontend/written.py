@@ -57,6 +57,9 @@ def _sources(kernel: Kernel, instruction: Instruction) -> list[str]:
 def _stored(instruction: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
     """What an instruction may write into."""
     words = instruction.words
+    if words[0] == "tensormap" or "tensormap::generic" in words:
+        # A copy that stores through a map which the program has made may write anywhere.
+        return frozenset([ANYWHERE])
     if words[0] == "cp" and "bulk" in words:
         return _copied_to(instruction, origins)
     place = _WRITERS.get(words[0])

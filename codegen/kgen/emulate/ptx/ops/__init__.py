@@ -22,7 +22,7 @@ from kgen.emulate.ptx.ops.arithmetic import (
     video,
 )
 from kgen.emulate.ptx.ops.matrix import ldmatrix, mma, wgmma, wmma
-from kgen.emulate.ptx.ops.memory import atomics, copy, loadstore
+from kgen.emulate.ptx.ops.memory import atomics, copy, loadstore, tensor_map
 from kgen.emulate.ptx.ops.synchronisation import cluster, control, match, mbarrier, proxy, warp
 from kgen.emulate.ptx.types import TYPES
 
@@ -65,6 +65,7 @@ _DECODERS: dict[str, Builder] = {
     **mma.BUILDERS,
     **wmma.BUILDERS,
     **copy.BUILDERS,
+    **tensor_map.BUILDERS,
     **mbarrier.BUILDERS,
     **wgmma.BUILDERS,
     **cluster.BUILDERS,

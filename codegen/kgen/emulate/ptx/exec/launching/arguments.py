@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from kgen.emulate.ptx.asynchronous.tensor_box import MappedTensor
-from kgen.emulate.ptx.chunk import PARAMETER_WINDOW
+from kgen.emulate.ptx.asynchronous.descriptor import encode
 from kgen.emulate.ptx.frontend.syntax import Kernel, Parameter
-from kgen.emulate.ptx.memory.spaces import GlobalMemory, ParameterMemory
+from kgen.emulate.ptx.memory.spaces import GlobalMemory
 from kgen.emulate.tensor_map import TensorMap
 from kgen.errors import EmulationError
 from kgen_runtime.values import frozen
 
-#: A tensor map, opaque to the program.
-_MAP_BYTES = 128
 _POINTER_BYTES = 8
 
 
 @frozen
 class Arguments:
-    """The bytes of parameter space, and the tensor maps by generic address."""
+    """The bytes of parameter space, and how many bytes elements of tensor maps have."""
 
     parameters: bytes
-    tensor_maps: Mapping[int, MappedTensor]
+    mapped_elements: frozenset[int]
 
 
 def place(kernel: Kernel, memory: GlobalMemory, arguments: Sequence[Any]) -> Arguments:
@@ -40,10 +37,9 @@ def place(kernel: Kernel, memory: GlobalMemory, arguments: Sequence[Any]) -> Arg
             f"{wanted or 'none'}"
         )
     space = bytearray(max((p.offset + p.size for p in kernel.parameters), default=0))
-    maps: dict[int, MappedTensor] = {}
     for parameter, argument in zip(kernel.parameters, arguments, strict=True):
         if isinstance(argument, TensorMap):
-            value = _place_map(parameter, memory, argument, maps)
+            value = _place_map(parameter, memory, argument)
         elif isinstance(argument, np.ndarray):
             value = memory.add(parameter.name, argument).to_bytes(_POINTER_BYTES, "little")
         else:
@@ -54,23 +50,16 @@ def place(kernel: Kernel, memory: GlobalMemory, arguments: Sequence[Any]) -> Arg
                 f"its argument has {len(value)}"
             )
         space[parameter.offset : parameter.offset + parameter.size] = value
-    return Arguments(parameters=bytes(space), tensor_maps=maps)
+    elements = frozenset(a.element_bytes for a in arguments if isinstance(a, TensorMap))
+    return Arguments(parameters=bytes(space), mapped_elements=elements)
 
 
-def _place_map(
-    parameter: Parameter,
-    memory: GlobalMemory,
-    map_: TensorMap,
-    maps: dict[int, MappedTensor],
-) -> bytes:
-    base = memory.add(parameter.name, map_.buffer)
-    opaque = np.zeros(_MAP_BYTES, np.uint8)
-    address = PARAMETER_WINDOW + ParameterMemory.START + parameter.offset
-    value = opaque.tobytes()
+def _place_map(parameter: Parameter, memory: GlobalMemory, map_: TensorMap) -> bytes:
+    value = encode(map_, memory.add(parameter.name, map_.buffer))
     if parameter.size == _POINTER_BYTES:
+        opaque = np.frombuffer(bytearray(value), np.uint8)
         address = memory.add(f"the tensor map {parameter.name}", opaque)
         value = address.to_bytes(_POINTER_BYTES, "little")
-    maps[address] = MappedTensor(map=map_, base=base)
     return value
 
 

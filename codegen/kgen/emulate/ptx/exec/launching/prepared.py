@@ -67,7 +67,7 @@ def keep(used: Prepared) -> None:
     if machine.launch.profile:
         return
     key = _key(machine.kernel, machine.launch, machine.memory)
-    machine.begin(replace(machine.launch, arguments=(), tensor_maps={}), GlobalMemory())
+    machine.begin(replace(machine.launch, arguments=()), GlobalMemory())
     machine.reset(NO_CTAS)
     _kept[key] = used
     while len(_kept) > _KEPT:
@@ -77,11 +77,10 @@ def keep(used: Prepared) -> None:
 def _key(kernel: Kernel, launch: Launch, memory: GlobalMemory) -> object:
     """All that decoded instructions hold of a launch. Kernels are the same if they are one object:
     the parser keeps the last few, and what is kept here keeps its own alive."""
-    maps = [(address, mapped.map.element_bytes) for address, mapped in launch.tensor_maps.items()]
     return (
         id(kernel), launch.grid, launch.block, launch.cluster, launch.parameters,
         launch.shared_bytes, launch.checks, launch.profile, launch.strict,
-        launch.collectives_order, launch.numerics, tuple(maps), len(memory.buffers),
+        launch.collectives_order, launch.numerics, launch.mapped_elements, len(memory.buffers),
     )  # fmt: skip
 
 

@@ -30,6 +30,8 @@ _COUNTS = {"v2": 2, "v4": 4, "v8": 8}
 
 #: Loads the elements at addresses.
 Load = Callable[[Array, int, int, Mask], list[Array]]
+#: Stores the elements at addresses.
+Store = Callable[[Array, Sequence[Array], int, Mask], None]
 #: Tells a profile of an access at addresses.
 Note = Callable[[Array, Mask], None]
 
@@ -116,21 +118,11 @@ def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Actio
     size = type_.size
     sources = decoder.sources(elements, bits_of(type_))
     address = decoder.address(operands[0])
-    machine = decoder.machine
-    decoder.access(space, size * count)
+    store = storer(decoder, space, size * count, how)
     note = access_note(decoder, space, size * count, store=True)
 
     def run(mask: Mask) -> None:
-        values = [source() for source in sources]
-        if space == "shared":
-            machine.shared.store(address(), values, size, mask, how)
-        elif space == "global":
-            machine.memory.store(address(), values, size, mask, how)
-        elif space in ("local", "param"):
-            # The parameters of calls are memory of the thread; the kernel's own are not there.
-            machine.local.store(address(), values, size, mask)
-        else:
-            _store_generic(machine, address(), values, size, mask, how)
+        store(address(), [source() for source in sources], size, mask)
         if note is not None:
             note(address(), mask)
 
@@ -174,6 +166,26 @@ def loader(decoder: Decoder, space: str, nbytes: int, how: Semantics = WEAK) -> 
         )
     return lambda address, size, count, mask: _load_generic(
         machine, address, size, count, mask, how
+    )
+
+
+def storer(decoder: Decoder, space: str, nbytes: int, how: Semantics = WEAK) -> Store:
+    """How to store to a state space."""
+    machine = decoder.machine
+    decoder.access(space, nbytes)
+    if space == "shared":
+        return lambda address, values, size, mask: machine.shared.store(
+            address, values, size, mask, how
+        )
+    if space == "global":
+        return lambda address, values, size, mask: machine.memory.store(
+            address, values, size, mask, how
+        )
+    if space in ("local", "param"):
+        # The parameters of calls are memory of the thread; the kernel's own are not there.
+        return lambda address, values, size, mask: machine.local.store(address, values, size, mask)
+    return lambda address, values, size, mask: _store_generic(
+        machine, address, values, size, mask, how
     )
 
 

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from kgen.emulate.ptx.asynchronous.descriptor import MAP_BYTES, decode
 from kgen.emulate.ptx.asynchronous.tensor_box import (
     CHUNK,
     REDUCTIONS,
@@ -21,19 +22,21 @@ from kgen.emulate.ptx.asynchronous.tensor_box import (
     reduction,
 )
 from kgen.emulate.ptx.asynchronous.transfers import Issue, Transfers, issues
-from kgen.emulate.ptx.chunk import Mask, Violation
+from kgen.emulate.ptx.chunk import PARAMETER_WINDOW, Mask, Violation
 from kgen.emulate.ptx.counting.traffic import Requests
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Source
 from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.syntax import Address, Operand
 from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.memory.spaces import ParameterMemory
 from kgen.emulate.ptx.ops.memory.bulk_copy import SHARED_SPACES
 from kgen.emulate.ptx.ops.memory.bulk_destination import check_aligned, destination
 from kgen.emulate.ptx.races.bulk_order import Rows
 from kgen.emulate.ptx.types import TYPES, Array
 from kgen.emulate.tensor_map import TensorMap
-from kgen.emulate.windows import WINDOW_BITS
+from kgen.emulate.windows import WINDOW_BITS, window_start
+from kgen.errors import EmulationError
 from kgen_runtime.values import frozen
 
 _S32 = TYPES["s32"]
@@ -54,8 +57,8 @@ def tensor(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces:
         operands = operands[:-1]
     if dimensions is None:
         raise Unsupported
-    for mapped in decoder.machine.launch.tensor_maps.values():
-        decoder.global_access(mapped.map.element_bytes)
+    for nbytes in decoder.machine.launch.mapped_elements:
+        decoder.global_access(nbytes)
     if prefetches:
         words.drop(frozenset(["L2", "global"]))
         words.finish()
@@ -67,6 +70,35 @@ def tensor(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces:
     if to in SHARED_SPACES and source == "global" and not reduces:
         return _load(decoder, words, operands, dimensions)
     raise Unsupported
+
+
+class _TensorMaps:
+    """The tensor maps that a chunk has used, by their bytes."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._known: dict[bytes, MappedTensor | None] = {}
+        machine.on_reset.append(self._known.clear)
+
+    def at(self, address: int) -> MappedTensor | None:
+        """The map at a generic address of parameter or global memory; None if there is none.
+
+        Raises EmulationError for a map that the driver would not encode.
+        """
+        memory = self.machine.memory
+        number, offset = (address >> WINDOW_BITS) - 1, address & (window_start(0) - 1)
+        held: Array = np.zeros(0, np.uint8)
+        if 0 <= number < len(memory.buffers):
+            held = memory.buffers[number]
+        elif number < 0 and address >= PARAMETER_WINDOW + ParameterMemory.START:
+            held = self.machine.parameters.data
+            offset = address - PARAMETER_WINDOW - ParameterMemory.START
+        data = held[offset : offset + MAP_BYTES].tobytes()
+        if len(data) < MAP_BYTES:
+            return None
+        if data not in self._known:
+            self._known[data] = decode(data, memory)
+        return self._known[data]
 
 
 @frozen
@@ -95,8 +127,11 @@ class _Place:
 
     def _tensor(self, address: int, issue: Issue) -> MappedTensor:
         machine = self.decoder.machine
-        tensor = machine.launch.tensor_maps.get(address)
         lanes = issue.lanes(machine)
+        try:
+            tensor = self.decoder.engine(_TensorMaps).at(address)
+        except EmulationError as error:
+            raise Violation("trap", str(error), lanes) from None
         if tensor is None:
             message = "there is no tensor map at the address (is a cvta.param missing?)"
             raise Violation("out-of-bounds", message, lanes, np.full((1, 1, 1), address))

@@ -43,7 +43,7 @@ def _trap(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     return run
 
 
-def _fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
     """Memory fences; all are at least acquire and release of what their scope has to see."""
     words.drop(_FENCE_WORDS)
     scope = scope_of(words)
@@ -142,6 +142,6 @@ BUILDERS: dict[str, Builder] = {
     "trap": _trap,
     "bar": _barrier("bar"),
     "barrier": _barrier("barrier"),
-    "membar": _fence,
-    "fence": _fence,
+    "membar": fence,
+    "fence": fence,
 }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kgen.emulate.ptx.asynchronous.descriptor import MAP_BYTES
 from kgen.emulate.ptx.asynchronous.warpgroups import WARPS
 from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.ctas import WARP
@@ -33,7 +34,9 @@ def _fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Opera
         words.finish()
         return _proxy_fence(decoder, "mbarrier_init")
     if not words.flag("proxy"):
-        return control.BUILDERS["fence"](decoder, words, operands)
+        return control.fence(decoder, words, operands)
+    if words.flag("tensormap::generic"):
+        return _tensor_map_fence(decoder, words, operands)
     kind = words.choice("async", "alias", "async::generic")
     space = words.choice("global", "shared::cta", "shared::cluster")
     restricted = words.choice("sync_restrict::shared::cta", "sync_restrict::shared::cluster")
@@ -47,6 +50,15 @@ def _fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Opera
     if space is None and restricted is None:
         return _proxy_fence(decoder, "async.shared", "async.global")
     return _proxy_fence(decoder, "async.global" if space == "global" else "async.shared")
+
+
+def _tensor_map_fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    """A fence of memory in its scope: changes of tensor maps are generic writes here."""
+    if words.has("acquire") != (len(operands) == 2):
+        raise Unsupported
+    if operands and decoder.constant(operands[1]) != MAP_BYTES:
+        raise Unsupported
+    return control.fence(decoder, words, ())
 
 
 def _proxy_fence(decoder: Decoder, *fences: Fence) -> Action:
