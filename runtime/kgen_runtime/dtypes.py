@@ -90,7 +90,7 @@ class DType(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> DType | None:
-        return _BY_ARRAY_NAME.get(_array_name(value))
+        return OTHER_NAMES.get(_array_name(value))
 
     @property
     def array_name(self) -> str:
@@ -184,7 +184,8 @@ _FORMATS = {
     DType.U8: _format("uint8", 1, "u1", limits=(0, 255)),
     DType.BOOL: _format("bool", 1, "?", limits=(0, 1)),
 }
-_BY_ARRAY_NAME = {dtype.array_name: dtype for dtype in DType} | {
+#: Other names of types, by which `DType(name)` finds them.
+OTHER_NAMES = {dtype.array_name: dtype for dtype in DType} | {
     "f8e4m3": DType.E4M3,
     "f8e5m2": DType.E5M2,
     "f8e4m3fnuz": DType.E4M3FNUZ,

@@ -44,6 +44,7 @@ def reason(why: str) -> str:
     """A refusal without the names and numbers of its case."""
     why = re.sub(r"^node \S+ \((\w[\w.]*)\)", r"\1", why)
     why = re.sub(r"^(input|constant|output) \S+", r"\1 ...", why)
+    why = re.sub(r"^\d+ nodes? (has an operator|have operators)", "nodes have operators", why)
     why = re.sub(r"(operators that kgen lacks: [\w.]+): .*", r"\1", why)
     return re.sub(r"\d+(x\d+)*", "N", why)[:110]
 

@@ -82,6 +82,7 @@ def test_files_are_private(umask: int, tmp_path: Path) -> None:
         os.umask(old)
     assert cache.read(NAME) == DATA
     assert (tmp_path / "folder" / NAME).stat().st_mode & 0o077 == 0
+    assert (tmp_path / "folder").stat().st_mode & 0o077 == 0
 
 
 def test_a_pipe_is_none(cache: FileCache, path: Path) -> None:

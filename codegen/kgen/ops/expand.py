@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container
+from collections.abc import Container
 
 from kgen.errors import SpecError
 from kgen.ops.expression import (
@@ -48,21 +48,16 @@ def expand(
     return select(result, constant(1.0), constant(0.0)) if result.truth else result
 
 
-def beyond(
-    expression: Expression,
-    compute: DType,
-    row: Row | None = None,
-    native: Collection[str] = frozenset(),
-) -> str | None:
-    """What a type that is computed in lacks of an expression in calls: the name of a function, or a
-    constant; None if nothing, as of floats. Of `native` functions there are better forms in it."""
+def beyond(expression: Expression, compute: DType, row: Row | None = None) -> str | None:
+    """Return the first function or constant of an expression in calls that a type lacks; None if it
+    lacks nothing, as floats do."""
     whole = compute.is_integer
 
     def lacks(step: Expression) -> bool:
         return whole and (step.primitive not in WHOLE or not step.number.is_integer())
 
     for step in steps(expression):
-        if step.primitive is Primitive.CALL and step.name not in native:
+        if step.primitive is Primitive.CALL:
             # Its arguments are looked at by themselves, but for constants.
             stand_ins = [
                 a if a.primitive is Primitive.CONSTANT else _any(a.truth) for a in step.arguments

@@ -92,7 +92,7 @@ class Function:
 
 _FUNCTIONS: dict[str, Function] = {}
 #: Other names of functions, which specs and manifests never hold.
-_ALIASES = {"swish": "silu"}
+ALIASES = {"swish": "silu"}
 
 
 def functions() -> Mapping[str, Function]:
@@ -102,7 +102,7 @@ def functions() -> Mapping[str, Function]:
 
 def function_name(name: str) -> str:
     """The name under which a function is registered; any other name unchanged."""
-    return _ALIASES.get(name, name)
+    return ALIASES.get(name, name)
 
 
 def call_of(name: str, *arguments: Expression) -> Expression:

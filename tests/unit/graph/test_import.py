@@ -82,6 +82,8 @@ def test_unsupported_operators_are_all_named(
     line = refused(capsys, tmp_path, m.model(x, y, z))
     assert "3 nodes have operators that kgen lacks: Cumsum: /Cumsum0; Det: /Det2, /Det4" in line
     assert "kgen targets --operators" in line
+    line = refused(capsys, tmp_path, m.model(x))
+    assert "1 node has an operator that kgen lacks: Cumsum: /Cumsum0; kgen targets" in line
 
 
 def test_a_shape_that_depends_on_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from kgen.ops import functions
@@ -76,6 +78,25 @@ def test_what_cannot_be_computed_is_refused(expression: str) -> None:
 )
 def test_what_can_be_computed_is_not(expression: str, op: str) -> None:
     assert tensors(spec(expression, X, op=op))
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("expand(x, 0, 8)", "expand: 0 is not a whole number of 1 or more"),
+        ("pad(x, 0, -1, 1, 0)", "pad: -1 is not a whole number of 0 or more"),
+        ("slice(x, 0, 1, 2, 0)", "slice: 0 is not a whole number other than 0"),
+        ("gather(x, x, 9e99)", "gather: 9e+99 is not a whole number"),
+        ("add(x, y=x)", "a call is a function's name and plain arguments"),
+        ("column", "column has no value where it is read"),
+        ("neg(exp(x, x))", "exp: it has 2 arguments; it takes 1"),
+        ("slice(unknown(x), 0, 1, 2, 1)", "function unknown is not known here"),
+    ],
+)
+def test_the_check_itself_refuses_each_kind_of_fault(expression: str, message: str) -> None:
+    """Nothing behind the check would refuse all of them, and only it names the function."""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        calls.check(formulas_in(expression), calls.ELEMENTWISE)
 
 
 def test_the_table_of_calls_is_that_of_the_build_machine() -> None:

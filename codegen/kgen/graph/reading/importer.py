@@ -413,10 +413,10 @@ class _Walk:
                 [f"{op}: {_some(names)}" for op, names in sorted(self.unsupported.items())],
                 "operators",
             )
+            subject = "1 node has an operator" if count == 1 else f"{count} nodes have operators"
             raise GraphError(
-                f"{count} nodes have operators that kgen lacks: {words}; kgen targets --operators "
-                "prints those that it has; replace "
-                "the others, or cut the model before them"
+                f"{subject} that kgen lacks: {words}; kgen targets --operators "
+                "prints those that it has; replace the others, or cut the model before them"
             )
         outputs = [o.name for o in self.proto.graph.output]
         for name in outputs:

@@ -114,3 +114,24 @@ def test_what_was_damaged_is_not_given_to_the_driver(driver: Driver, tmp_path: P
 def test_a_folder_that_cannot_be_written_keeps_nothing(driver: Driver, tmp_path: Path) -> None:
     (tmp_path / "vulkan").write_text("in the way")
     assert given_to(driver) == given_to(driver) == b""
+
+
+def test_a_file_is_written_only_when_the_driver_has_compiled_more(
+    driver: Driver, tmp_path: Path
+) -> None:
+    given_to(driver)
+    (path,) = (tmp_path / "vulkan").iterdir()
+    first = path.stat().st_ino
+    given_to(driver)
+    assert path.stat().st_ino == first
+    driver.data += b" more"
+    given_to(driver)
+    assert given_to(driver) == b"compiled more"
+
+
+def test_nothing_is_kept_where_the_environment_says_so(
+    driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(settings.CACHE, "0")
+    assert given_to(driver) == given_to(driver) == b""
+    assert list(tmp_path.iterdir()) == []
