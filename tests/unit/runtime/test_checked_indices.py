@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from onnx import TensorProto as T
 import kgen
 import kgen_runtime
 from kgen.cli.main import main
+from kgen_runtime.calls import checked
 from kgen_runtime.errors import ArgumentError
 from tests.onnx_models import Maker
 
@@ -96,3 +98,51 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main([*argv, "--check"]) == 2
     err = capsys.readouterr().err
     assert "input ids[0, 0] is 10, and the table has 10 places" in err and err.count("\n") == 1
+
+
+def test_an_index_that_the_kernel_turns() -> None:
+    """Coordinates are those of the index as it is turned."""
+    spec = kgen.Elementwise(
+        expression="gather(table, permute(at, 1, 0))",
+        shapes=((PLACES, 4), (2, 3)),
+        dtype="f32",
+        index_dtype="s64",
+    )
+    (entry,) = kgen.build(spec, targets=["x86-64-v3"]).manifest.kernels
+    (use,) = checked.index_uses(entry)
+    at = np.array([[0, PLACES, -PLACES], [-PLACES - 1, 1, PLACES - 1]])
+    assert list(checked._wrong(entry, use, {"at": at})) == [
+        ((0, 1), -PLACES - 1),
+        ((1, 0), PLACES),
+    ]
+
+
+def test_nothing_runs_before_an_index_of_an_input_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lookup is the second step; the first has not run when it is refused."""
+    m = Maker(18)
+    x, ids = m.input("x", (8, 8)), m.input("ids", (2,), T.INT64)
+    y = m.add("Gather", m.add("MatMul", x, m.weight(8, 8)), ids)
+    program = kgen_runtime.load(saved(m, y, tmp_path)).program
+    assert len(program.entry.steps) == 2
+    ran: list[object] = []
+    backend = type(program.backend)
+    sequence = backend.sequence
+
+    def counted(self: Any, steps: Any) -> Any:
+        made = sequence(self, steps)
+
+        def run() -> None:
+            ran.append(steps)
+            made.run()
+
+        return SimpleNamespace(run=run)
+
+    monkeypatch.setattr(backend, "sequence", counted)
+    given = np.ones((8, 8), np.float32)
+    program.run(x=given, ids=[0, 7], check_indices=True)
+    assert len(ran) == 2
+    with pytest.raises(ArgumentError, match=r"ids\[1\] is 8"):
+        program.run(x=given, ids=[0, 8], check_indices=True)
+    assert len(ran) == 2

@@ -57,6 +57,23 @@ def reversed_steps(program: Any) -> None:
     program["steps"].reverse()
 
 
+@pytest.mark.parametrize("op", ["conjure", "", "elementwise", "rowwise", 7, None])
+@pytest.mark.parametrize("expression", [None, "conjure(x)", "scatter(x)", "gather(x, conjure(x))"])
+def test_an_unknown_operation_in_place_is_refused(
+    data: Any, op: object, expression: object
+) -> None:
+    """A step's output lies upon its input, so its operation is asked whether it allows that."""
+    at("values.3.place.offset", 0)(data["programs"][0])
+    name = data["programs"][0]["steps"][1]["kernel"]
+    (kernel,) = [k for k in data["kernels"] if k["spec"] and name in json.dumps(k)]
+    kernel["op"] = kernel["spec"]["op"] = op
+    if expression is not None:
+        kernel["spec"]["expression"] = expression
+    with pytest.raises(BundleError) as refused:
+        from_json(data)
+    assert "\n" not in str(refused.value) and len(str(refused.value)) <= 500
+
+
 # Values: 0 x, 1 out, 2 h in the arena at 0 of 800 bytes, 3 y at 1024 of 480, 4 b1, ...
 @pytest.mark.parametrize(
     ("change", "message"),
