@@ -7,7 +7,7 @@ import pytest
 
 from kgen.emulate import EmulationFault, run
 from kgen.errors import EmulationError
-from tests.emulate.ptx.wgmma_programs import K_MAJOR, launch, program
+from tests.emulate.ptx.wgmma_programs import B_AT, K_MAJOR, launch, program
 
 NAME = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
 FENCE, COMMIT = "  wgmma.fence.sync.aligned;\n", "  wgmma.commit_group.sync.aligned;\n"
@@ -64,6 +64,43 @@ def test_shared_memory_must_be_fenced_and_left_alone() -> None:
         launch(source.replace("  bar.sync 0;\n", ""), image, c, a, descriptors)
     with pytest.raises(EmulationFault, match="may still read"):
         run_body(f"{FENCE}PRODUCT{COMMIT}  st.shared.u32 [tile], 0;\n{wait}")
+
+
+#: Thread t writes 16 bytes at an offset and makes them known to its warp, with no other barrier.
+WRITE = """
+  mov.u32 %at, tile;
+  mad.lo.u32 %at, %t, 16, %at;
+  st.shared.v2.u64 [%at+OFFSET], {0, 0};
+  fence.proxy.async.shared::cta;
+  bar.warp.sync 0xffffffff;
+"""
+
+
+def test_each_warp_reads_its_own_rows_of_a() -> None:
+    body = f"{FENCE}PRODUCT{COMMIT}  wgmma.wait_group.sync.aligned 0;\n"
+    # Rows of 32 bytes: each warp writes the 16 rows that it reads.
+    own = WRITE.replace("OFFSET", "0")
+    run_body(own + body)
+    # Each warp writes the rows of the next one.
+    with pytest.raises(EmulationFault, match="asynchronous read of what another thread") as found:
+        run_body(own.replace("%t, 16, %at;", "%t, 16, %at;\n  add.u32 %at, %at, 512;") + body)
+    assert found.value.fault.kind == "race"
+    # A barrier of the warpgroup orders it.
+    run_body(own.replace("bar.warp.sync 0xffffffff", "bar.sync 0") + body)
+
+
+@pytest.mark.parametrize("writer", range(4))
+def test_every_warp_reads_all_of_b(writer: int) -> None:
+    body = f"{FENCE}PRODUCT{COMMIT}  wgmma.wait_group.sync.aligned 0;\n"
+    # One warp alone writes the 256 bytes of B.
+    alone = f"  shr.u32 %r, %t, 4;\n  setp.ne.u32 %done, %r, {2 * writer};\n  @%done bra past;\n"
+    write = WRITE.replace("OFFSET", str(B_AT - 512 * writer))
+    order = write[write.index("  bar.warp") :]
+    write = alone + write.replace(order, "") + "past:\n" + order
+    with pytest.raises(EmulationFault, match="asynchronous read of what another thread") as found:
+        run_body(write + body)
+    assert found.value.fault.kind == "race"
+    run_body(write.replace("bar.warp.sync 0xffffffff", "bar.sync 0") + body)
 
 
 def test_descriptors_that_lead_nowhere() -> None:

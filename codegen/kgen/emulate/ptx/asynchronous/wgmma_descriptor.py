@@ -14,6 +14,8 @@ bytes (16 without one), and rows meaning those of A or the columns of B:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -101,6 +103,8 @@ class SharedMatrix:
     rows: int
     element: str
     mn_major: bool
+    #: Whether each warp reads its quarter of the rows, as of A; else each reads all of them.
+    by_rows: bool
     #: The registers that it is in: none.
     slots: tuple[int, ...] = ()
 
@@ -122,10 +126,28 @@ class SharedMatrix:
             if words.tobytes() not in seen:
                 seen[words.tobytes()] = self._gather(words, ctas, first)
             matrices[g], addresses = seen[words.tobytes()]
-            issuer = np.array([first * WARP])
-            region = Region(address=addresses, unit=CHUNK, issuer=issuer, ctas=ctas)
-            regions[g].append(region.narrowed(machine.cluster))
+            for warp, part in enumerate(self._parts(addresses), first):
+                issuer = np.array([warp * WARP])
+                region = Region(address=part, unit=CHUNK, issuer=issuer, ctas=ctas)
+                regions[g].append(region.narrowed(machine.cluster))
         return Operands(matrices=matrices, regions=regions)
+
+    def check_by_others(self, regions: Sequence[Region]) -> None:
+        """Check the reads of those warps of a warpgroup that the regions are not charged to."""
+        if self.by_rows:
+            return
+        for region in regions:
+            for warp in range(1, WARPS):
+                self.machine.shared.check_read(replace(region, issuer=region.issuer + warp * WARP))
+
+    def _parts(self, addresses: Array) -> list[Array]:
+        """The chunks [C, n] by the warp that reads them; all at once if every warp does."""
+        if not self.by_rows:
+            return [addresses]
+        # Rows come first in a k-major matrix, and last in an mn-major one.
+        outer = K_BYTES * ELEMENTS[self.element] // 4 if self.mn_major else 1
+        chunks = addresses.reshape(len(addresses), outer, WARPS, -1)
+        return [chunks[:, :, warp].reshape(len(addresses), -1) for warp in range(WARPS)]
 
     def _gather(self, words: Array, ctas: Array, warp: int) -> tuple[Array, Array]:
         """(matrix [C, rows, k], addresses of its chunks [C or 1, n]) of descriptors [C]."""

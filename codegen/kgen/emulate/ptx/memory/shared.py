@@ -148,6 +148,11 @@ class SharedMemory:
         if self.proxy is not None:
             self.proxy.begin_read(region)
 
+    def check_read(self, region: Region) -> None:
+        """Check a read of the async proxy that is under way by another of its threads."""
+        if self.proxy is not None:
+            self.proxy.refuse_read(region)
+
     def check_object(self, region: Region, unfenced: Callable[[Violation], None]) -> None:
         """An operation of the async proxy uses the mbarrier objects of these bytes; `unfenced` is
         told of those whose initialisation no fence has made known to it."""

@@ -154,7 +154,13 @@ def _slots(decoder: Decoder, operands: Sequence[Operand]) -> tuple[int, ...]:
 
 
 def _shared(
-    decoder: Decoder, operand: Operand, rows: int, element: str, mn_major: bool
+    decoder: Decoder,
+    operand: Operand,
+    rows: int,
+    element: str,
+    mn_major: bool,
+    *,
+    by_rows: bool = False,
 ) -> SharedMatrix:
     decoder.shared_access(16)
     return SharedMatrix(
@@ -163,6 +169,7 @@ def _shared(
         rows=rows,
         element=element,
         mn_major=mn_major,
+        by_rows=by_rows,
     )
 
 
@@ -189,7 +196,7 @@ def _operand_a(
     decoder: Decoder, operand: Operand, form: _Form, mn_major: bool
 ) -> SharedMatrix | _RegisterMatrix:
     if not isinstance(operand, Vector):
-        return _shared(decoder, operand, ROWS, form.a_type, mn_major)
+        return _shared(decoder, operand, ROWS, form.a_type, mn_major, by_rows=True)
     if len(operand.elements) != _REGISTERS_OF_A:
         raise Unsupported
     return _RegisterMatrix(
@@ -234,6 +241,9 @@ class _Product:
         regions = [[*of_a, *of_b] for of_a, of_b in zip(a.regions, b.regions, strict=True)]
         for region in (r for by_group in regions for r in by_group):
             self.machine.shared.begin_read(region)
+        if self.machine.checks:
+            for of_b in b.regions:
+                self.b.check_by_others(of_b)
         products.begin(self.slots, self.a.slots, warps, result, self.layout.registers_of, regions)
 
     def _start(self, warps: Array) -> Array:
