@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kgen.emulate.report import EmulationFault
@@ -124,6 +124,7 @@ def found(program: list[Step], space: int, seed: int) -> bool:
 
 @pytest.mark.parametrize("space", [1, 3])
 @settings(max_examples=150, deadline=None)
+@example(program=[("store", "apart", 0), ("store", "twins", 0)], seed=0)
 @given(program=programs(list(FENCES)), seed=st.integers(0, 2))
 def test_races_are_found_and_nothing_else(space: int, program: list[Step], seed: int) -> None:
     assert found(program, space, seed) in races(program)

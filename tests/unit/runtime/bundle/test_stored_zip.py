@@ -27,7 +27,19 @@ def _zip(wide: bool = False, method: int = zipfile.ZIP_STORED, **more: bytes) ->
             info.extra = struct.pack("<HH6x", 0xD935, 6)
             with archive.open(info, "w", force_zip64=wide) as file:
                 file.write(data)
-    return out.getvalue()
+    written = bytearray(out.getvalue())
+    if wide:  # Python before 3.11.4 writes the sizes into the header as well
+        for name in (*FILES, *more):
+            written[_sizes_at(written, name)] = b"\xff" * 8
+    return bytes(written)
+
+
+def _sizes_at(data: bytes | bytearray, name: str) -> slice:
+    """The two sizes in the header of the first file of this name."""
+    start = 0
+    while data[start + 30 : start + 30 + len(name)] != name.encode():
+        start = data.index(b"PK\3\4", start + 1)
+    return slice(start + 18, start + 26)
 
 
 def _read(data: bytes) -> dict[str, bytes]:

@@ -225,10 +225,13 @@ class LdsShadow(Clocks):
         other = np.where(foreign, writer, a.lane)
         written = self.written_at.reshape(-1)[a.granules]
         race = ~self.ordered(a.row, a.lane, other, written)
-        if race.any() and stored is not None and (alike := stored.like_what_is_there()).any():
-            self.twins.insert(a.granules[race], other[race], written[race])
-            self._warn(m, ins, a, race & (alike > 0)[:, None], alike, int(other[race][0]))
-            race &= (alike == 0)[:, None]
+        if race.any() and stored is not None:
+            alike = stored.like_what_is_there()
+            like = race & (alike > 0)[:, None]
+            if like.any():
+                self.twins.insert(a.granules[like], other[like], written[like])
+                self._warn(m, ins, a, like, alike, int(other[like][0]))
+                race &= ~like
         if race.any():
             culprit = int(other[race][0])
             place = self.line_at(int(written[race][0]))
