@@ -1,15 +1,17 @@
-"""Elements of an axis by places that are known: a slice, repetitions, or a gather."""
+"""Elements of an axis by constant places (a slice, repetitions or a gather), and places by indices
+that are known when the program runs."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
 from kgen.graph.ir import Builder, Value
-from kgen.graph.reading.model import Array
+from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.orders import inverse
-from kgen.ops.expression import view
+from kgen.ops.expression import Expression, view
 from kgen_runtime.dtypes import DType
 
 
@@ -24,6 +26,29 @@ def at_places(b: Builder, x: Value, axis: int, places: Array) -> Value:
     index = b.made("places", places.astype(np.int32), DType.S32)
     shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
     return b.formula(view("gather", (b.tensor(x), b.tensor(index), axis)), shape, x.dtype)
+
+
+def place(b: Builder, at: Value, n: int, none: int) -> Expression:
+    """Place in an axis of n elements that an index names, from the end if it is negative; `none`
+    for an index outside of the axis."""
+    outside = b.call("logical_or", b.call("less", at, -float(n)), b.call("less", n - 1.0, at))
+    wrapped = b.call("where", b.call("less", at, 0.0), b.call("add", at, float(n)), at)
+    return b.call("where", outside, float(none), wrapped)
+
+
+def flat_places(b: Builder, index: Value, sizes: Shape, shape: Shape) -> Value:
+    """Places, of this shape, among all elements of axes of these sizes, by indices whose last axis
+    holds a number for each axis. A number outside of its axis makes the place one past the end."""
+    size = math.prod(sizes)
+    parts = (
+        b.reshape(b.slice(index, index.rank - 1, axis, 1), shape) for axis in range(len(sizes))
+    )
+    total = None
+    for axis, (part, n) in enumerate(zip(parts, sizes, strict=True)):
+        term = b.call("mul", place(b, part, n, 2 * size), float(math.prod(sizes[axis + 1 :])))
+        total = term if total is None else b.call("add", total, term)
+    assert total is not None
+    return b.formula(total, shape, index.dtype)
 
 
 def times_of(places: Array, n: int) -> int:

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, Formula, Value
+from kgen.graph.operators.places import flat_places, place
 from kgen.graph.operators.registry import (
     Operator,
     axis_of,
@@ -17,7 +18,7 @@ from kgen.graph.operators.registry import (
 )
 from kgen.graph.reading.model import Array, Node, Shape
 from kgen.graph.rewrites.orders import inverse
-from kgen.ops.expression import Expression, variable
+from kgen.ops.expression import variable
 from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
 
@@ -39,17 +40,9 @@ def copied(b: Builder, value: Value) -> Value:
 
 
 def constant_place(at: Array, n: int, none: int) -> Array:
-    """What :func:`place` makes of an index that is known."""
+    """Place that :func:`place` makes of a constant index."""
     outside = (at < -n) | (at >= n)
     return np.where(outside, none, np.where(at < 0, at + n, at))
-
-
-def place(b: Builder, at: Value, n: int, none: int) -> Expression:
-    """A place of n by an index, of which negative ones count from the end; `none` for what is no
-    such place."""
-    outside = b.call("logical_or", b.call("less", at, -float(n)), b.call("less", n - 1.0, at))
-    wrapped = b.call("where", b.call("less", at, 0.0), b.call("add", at, float(n)), at)
-    return b.call("where", outside, float(none), wrapped)
 
 
 def check_plain(b: Builder, node: Node) -> None:
@@ -90,21 +83,14 @@ def scatter_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
     rows = b.reshape(rows, (count, *left))
     if depth == 1:
         return scattered(b, x, b.reshape(index, (count,)), rows, 0)
-    size, total = math.prod(named), None
+    size = math.prod(named)
     if (known := b.array(index)) is not None:
         line = np.zeros(count, np.int64)
         for axis, n in enumerate(named):
             part = known[..., axis].astype(np.int64).reshape(count)
             line += constant_place(part, n, 2 * size) * math.prod(named[axis + 1 :])
         return numbered(b, x, line, rows, (size, *left))
-    for axis, n in enumerate(named):
-        at = b.reshape(b.slice(index, index.rank - 1, axis, 1), (count,))
-        # Any part that is no place makes the sum one that is none.
-        step = math.prod(named[axis + 1 :])
-        term = b.call("mul", place(b, at, n, 2 * size), float(step))
-        total = term if total is None else b.call("add", total, term)
-    assert total is not None
-    flat = b.formula(total, (count,), index.dtype)
+    flat = flat_places(b, index, named, (count,))
     found = scattered(b, b.reshape(x, (size, *left)), flat, rows, 0)
     return b.reshape(found, x.shape)
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, Value
-from kgen.graph.operators.places import at_places
+from kgen.graph.operators.places import at_places, flat_places
 from kgen.graph.operators.registry import (
     Operator,
     axes_of,
@@ -262,9 +262,9 @@ def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
         )
     named, left = x.shape[:depth], x.shape[depth:]
     table = b.reshape(x, (math.prod(named), *left))
-    steps = [math.prod(named[axis + 1 :]) for axis in range(depth)]
     array = b.array(index)
     if array is not None:
+        steps = [math.prod(named[axis + 1 :]) for axis in range(depth)]
         places = np.where(array < 0, array + np.array(named), array)
         if (places < 0).any() or (places >= np.array(named)).any():
             raise b.refusal(
@@ -273,14 +273,8 @@ def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
             )
         flat = (places * np.array(steps)).sum(-1).reshape(-1)
         return b.reshape(at_places(b, table, 0, flat), b.result.shape)
-    total = None
-    for axis, (n, step) in enumerate(zip(named, steps, strict=True)):
-        at = b.reshape(b.slice(index, index.rank - 1, axis, 1), index.shape[:-1] or (1,))
-        wrapped = b.call("where", b.call("less", at, 0.0), b.call("add", at, float(n)), at)
-        term = b.call("mul", wrapped, float(step))
-        total = term if total is None else b.call("add", total, term)
-    assert total is not None
-    place = b.formula(total, index.shape[:-1] or (1,), index.dtype)
+    shape = index.shape[:-1] or (1,)
+    place = b.reshape(index, shape) if depth == 1 else flat_places(b, index, named, shape)
     found = view("gather", (b.tensor(table), b.tensor(place), 0))
     return b.reshape(b.formula(found, (*place.shape, *left), x.dtype), b.result.shape)
 
