@@ -27,7 +27,7 @@ _MOST_DIGITS = 1024
 
 @frozen
 class Conversion:
-    """One conversion. `width` and `precision` are "" if absent, "*" if they are arguments."""
+    """Conversion of a format. `width` and `precision` are "" if absent, "*" if arguments."""
 
     flags: str
     width: str

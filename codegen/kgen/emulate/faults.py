@@ -67,7 +67,7 @@ class FaultLog:
             raise self.error()
 
     def last(self, fault: Fault) -> EmulationFault:
-        """What a fault ends the run with, after which it cannot go on."""
+        """Note a fault after which the run cannot go on; return the error to raise."""
         self._append(fault)
         return self.error()
 
@@ -90,11 +90,11 @@ class FaultLog:
             raise self.error()
 
     def error(self) -> EmulationFault:
-        """All that was noted; there must be something."""
+        """Return the error that names every noted fault; at least one was noted."""
         first, *others = self.faults
         return EmulationFault(first, others)
 
     def _append(self, fault: Fault) -> None:
-        """One instruction is at fault once in each way, whichever lanes it concerns."""
+        """Note a fault unless the same instruction has one of this kind already."""
         if all((f.kind, f.line) != (fault.kind, fault.line) for f in self.faults):
             self.faults.append(fault)

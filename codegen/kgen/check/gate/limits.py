@@ -1,4 +1,4 @@
-"""One number of a file of budgets: a metric's limit, and where it stands."""
+"""Limit of a metric in a file of budgets, with its place in the file."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ class Limit:
     by_core: Mapping[str, Limit] = field(default_factory=dict)
 
     def on(self, core: str) -> Limit:
-        """What holds on this core."""
+        """Return the limit that holds on this core."""
         return self.by_core.get(core, self)

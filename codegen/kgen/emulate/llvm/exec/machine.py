@@ -44,9 +44,9 @@ class Machine:
     """How many waves have executed each segment, and lanes."""
     lanes_of: Counter[object]
     faults: FaultLog
-    """What was wrong until now."""
+    """Faults noted so far."""
     warnings: list[Fault]
-    """What no rule forbids but should be known."""
+    """Warnings: accesses that no rule forbids and that a reader should know of."""
     random: np.random.Generator | None = None
     """Deals the turns of waves; None is lockstep."""
     seed: int = 0
