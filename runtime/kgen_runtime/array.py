@@ -35,7 +35,7 @@ class Memory(Uncopied):
     _instead = "copy its array with .numpy()"
 
     def __init__(self, backend: Backend, nbytes: int, *, zero: bool = False) -> None:
-        """Of undefined content, or of zeros."""
+        """Return memory of undefined content, or of zeros."""
         self.backend = backend
         self.nbytes = nbytes
         self.buffer = backend.alloc_zeroed(nbytes) if zero else backend.alloc(nbytes)

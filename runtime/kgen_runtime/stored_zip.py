@@ -41,7 +41,7 @@ class NotAZip(ValueError):
 
 @frozen
 class Entry:
-    """One file of an archive: `size` bytes from `start` on, of this checksum."""
+    """File in an archive: `size` bytes from `start` on, with this checksum."""
 
     name: str
     start: int

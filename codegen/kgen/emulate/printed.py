@@ -23,7 +23,7 @@ class PrintLog:
         self._extend(rest)
 
     def lines(self) -> tuple[str, ...]:
-        """All lines, the unfinished one included; the last says how many are left out."""
+        """Return the printed lines, the unfinished one included; the last counts those left out."""
         found = [*self._lines]
         dropped = self._dropped
         if self._open and len(found) < MOST_LINES:

@@ -75,11 +75,11 @@ class Fault:
 
     @property
     def fix(self) -> str:
-        """What helps against it; empty for a warning."""
+        """Suggested fix; empty for a warning."""
         return FIXES.get(self.kind, "")
 
     def __str__(self) -> str:
-        """One line of at most 500 characters or so, without the fix."""
+        """Line of about 500 characters at most, without the fix."""
         lanes = ", ".join(map(str, self.lanes)) or "none"
         more = f" and {self.more_lanes} more lanes" if self.more_lanes else ""
         address = "" if self.address is None else f", address {self.address:#x}"

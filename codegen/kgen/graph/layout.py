@@ -47,7 +47,7 @@ class Layout:
 
     @property
     def coalesced(self) -> Layout:
-        """The same elements in order, with as few axes as walk them."""
+        """Merge axes: as few as reach the same elements in the same order."""
         walked: list[tuple[int, int]] = []
         for n, stride in zip(self.shape, self.strides, strict=True):
             if n > 1 and walked and walked[-1][1] == stride * n:

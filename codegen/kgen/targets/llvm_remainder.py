@@ -121,8 +121,8 @@ class Remainder:
         yield f"  %fewer = sub {i} %turn, {i.constant(1)}"
 
     def _join(self) -> Iterator[str]:
-        """What is left times y's power of two: shifted left to a first bit, or right where y is
-        subnormal."""
+        """Scale the remainder's mantissa by y's power of two: shift it left to a first bit, or
+        right if y is subnormal."""
         t, i, c = self.type, self.integers, self.type.condition
         mantissa = LAYOUTS[t.dtype][1]
         width, zero = 8 * t.dtype.itemsize, i.constant(0)

@@ -156,7 +156,7 @@ def _wrong(
 def _elements(
     entry: KernelEntry, arrays: Mapping[str, np.ndarray[Any, Any]]
 ) -> Callable[[ast.expr, tuple[int, ...]], int]:
-    """What computes elements of index expressions, in the type of indices."""
+    """Return a function that computes elements of index expressions, in the type of indices."""
     formulas = formulas_in(entry.spec["expression"])
     evaluator = Integers({}, Scalars(), 8 * DType(entry.spec["index_dtype"]).itemsize)
     elements = views.Elements(

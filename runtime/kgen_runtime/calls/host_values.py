@@ -52,7 +52,7 @@ def host_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
 
 
 def prefix_value(slot: Slot, value: Any) -> np.ndarray[Any, Any]:
-    """As `host_value`, for a value that may be shorter than the slot along one axis: zeros follow.
+    """Return `host_value` of a value that may be shorter along one axis; zeros fill the slot.
 
     Raises ArgumentError, which names the axis of a value that is longer.
     """

@@ -150,7 +150,7 @@ class LoadedProgram(Uncopied):
         check_indices: bool = False,
         **named: Any,
     ) -> dict[str, Any]:
-        """As :meth:`run`; returns the outputs as a dict by name, also where there is one."""
+        """Run the program as :meth:`run` does; return a dict by name, also of a single output."""
         if self.entry.states:
             with self._turn.lock:
                 return self._stateful().results(inputs, named, check_indices)

@@ -59,7 +59,7 @@ class ProgramSession(Uncopied):
         check_indices: bool = False,
         **named: Any,
     ) -> Any:
-        """As `program.run`, with the states of this session."""
+        """Run the program as `program.run` does, with the states of this session."""
         return result(self._alone(self.results, inputs, named, check_indices))
 
     def run_dict(
@@ -70,7 +70,7 @@ class ProgramSession(Uncopied):
         check_indices: bool = False,
         **named: Any,
     ) -> dict[str, Any]:
-        """As `program.run_dict`, with the states of this session."""
+        """Run the program as `program.run_dict` does, with the states of this session."""
         return self._alone(self.results, inputs, named, check_indices)
 
     def reset(self) -> None:
@@ -87,7 +87,7 @@ class ProgramSession(Uncopied):
         named: Mapping[str, Any],
         check_indices: bool = False,
     ) -> dict[str, Any]:
-        """As `run_dict`, for callers that let one thread in at a time."""
+        """Run the program as `run_dict` does, for callers that let one thread in at a time."""
         if inputs is None and named.keys() == self._names:
             given = named
         else:

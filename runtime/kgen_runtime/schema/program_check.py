@@ -131,7 +131,7 @@ def _steps(program: Program, kernels: Kernels) -> None:
 
 
 def _bindings(step: Step, kernel: Bound, values: Mapping[str, Value]) -> None:
-    """That a step binds every tensor of its kernel to a value that fits."""
+    """Check that a step binds every tensor of its kernel to a value that fits."""
     if step.bindings.keys() != kernel.tensors.keys():
         raise BundleError(
             f"it binds {listed(sorted(step.bindings)) or 'nothing'}; the kernel takes "

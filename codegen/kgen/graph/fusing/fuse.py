@@ -427,7 +427,7 @@ class _Fusion:
         return bool(first)
 
     def inside(self, new: set[str], owners: Mapping[str, set[str]]) -> set[str]:
-        """Those of the new roots that another one of them has in all their uses."""
+        """Return the new roots that another new root contains in all their uses."""
         return {
             name
             for other in new

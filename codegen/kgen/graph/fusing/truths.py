@@ -26,7 +26,7 @@ def typed(expression: Expression) -> Expression:
 
 
 def converted(step: Expression) -> tuple[bool, ...]:
-    """Which arguments of a step are truth values where it takes numbers, or the other way round."""
+    """Arguments of a step that are truth values where it takes numbers, or the reverse."""
     return tuple(
         argument.truth != wanted and (argument.truth or argument.primitive is Primitive.CALL)
         for wanted, argument in zip(takes_truths(step), step.arguments, strict=True)
@@ -34,7 +34,7 @@ def converted(step: Expression) -> tuple[bool, ...]:
 
 
 def takes_truths(step: Expression) -> tuple[bool, ...]:
-    """Which arguments of a step are taken as truth values."""
+    """Arguments that a step reads as truth values."""
     if step.primitive is not Primitive.CALL:
         return (False,) * len(step.arguments)
     function = functions()[step.name]

@@ -34,7 +34,7 @@ def unsupported(kind: int) -> str:
 
 
 def remedy(kind: int) -> str:
-    """What to do about values of a type that no kernel takes."""
+    """Remedy for values of a type that no kernel supports."""
     name = name_of(kind)
     if name == "STRING":
         return "turn text into numbers outside of the model"

@@ -33,7 +33,7 @@ class Placement:
     gaps: list[range] = field(default_factory=list)
     """Bytes of LDS between its arrays."""
     arrays: dict[str, int] = field(default_factory=dict)
-    """Where each array in LDS starts, in the order of their addresses."""
+    """Start of each array in LDS, in the order of their addresses."""
 
     def behind_gap(self, align: int) -> int:
         """Where the next array in LDS starts, which is not where the last one ends."""

@@ -167,7 +167,7 @@ class LdsShadow(Clocks):
     def _check_gaps(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         gap = self.written_at.reshape(-1)[a.granules] == _GAP
         if gap.any():
-            self._fault(m, ins, a, gap, "out-of-bounds", verb, "between two arrays")
+            m.faults.add(self._found(m, ins, a, gap, "out-of-bounds", verb, "between two arrays"))
 
     def _check_pending(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         pending = self.written_at.reshape(-1)[a.granules] == _PENDING
@@ -177,7 +177,7 @@ class LdsShadow(Clocks):
             line = m.copies.line_of(row, other) if m.copies is not None else 0
             who = f"the copy of lane {other} at line {line}"
             why = f"which {who} may still write: its wave has not waited for it"
-            self._fault(m, ins, a, pending, "pending-copy", verb, why)
+            m.faults.add(self._found(m, ins, a, pending, "pending-copy", verb, why))
 
     def _check_written(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         bad = self.written_at.reshape(-1)[a.granules] < 0
@@ -185,7 +185,9 @@ class LdsShadow(Clocks):
             self._check_place(m, ins, a, verb)
             bad = self.written_at.reshape(-1)[a.granules] == NONE
         if bad.any():
-            self._fault(m, ins, a, bad, "uninitialised-read", verb, "which nothing wrote")
+            m.faults.add(
+                self._found(m, ins, a, bad, "uninitialised-read", verb, "which nothing wrote")
+            )
 
     def _check_place(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
         """Nothing stands against writing there."""
@@ -238,7 +240,7 @@ class LdsShadow(Clocks):
             in_wave = culprit // self.wave == np.broadcast_to(a.wave, race.shape)[race][0]
             why = NO_FENCE if in_wave else NO_BARRIER
             message = f"written by lane {culprit} at {place}; {why}"
-            self._fault(m, ins, a, race, "race", verb, message)
+            m.faults.add(self._found(m, ins, a, race, "race", verb, message))
 
     def _check_record(
         self,
@@ -250,15 +252,15 @@ class LdsShadow(Clocks):
         did: str,
         stored: Stored | None = None,
     ) -> None:
-        """All that is recorded is the lane's own or ordered before this access; or like what is
-        ``stored``."""
+        """Report a race with a recorded access that another lane made and nothing orders, unless
+        its value is like what is ``stored``."""
         found = record.unordered(a)
         if found is not None and stored is not None:
             late = found.where & (stored.like_what_is_there() == 0)[:, None]
             found = replace(found, where=late) if late.any() else None
         if found is not None:
             why = f"{did} by {found.who} at {self.line_at(found.time)}; {found.why}"
-            self._fault(m, ins, a, found.where, "race", verb, why)
+            m.faults.add(self._found(m, ins, a, found.where, "race", verb, why))
 
     def _check_collisions(self, m: Chunk, ins: Instruction, a: LdsAccess, stored: Stored) -> None:
         """Lanes of one wave may store the same value to the same place, as hardware does."""
@@ -280,7 +282,9 @@ class LdsShadow(Clocks):
                 race &= ~like
         if race.any():
             other = int(winner[race][0])
-            self._fault(m, ins, a, race, "race", "writes", f"written by lane {other} as well")
+            m.faults.add(
+                self._found(m, ins, a, race, "race", "writes", f"written by lane {other} as well")
+            )
 
     def _warn(
         self, m: Chunk, ins: Instruction, a: LdsAccess, where: Array, alike: Array, other: int
@@ -310,18 +314,6 @@ class LdsShadow(Clocks):
             np.maximum.at(self.pending, (rows, wave), left[granules])
             if leaves:
                 left[granules] = np.maximum(left[granules], self.released[rows, wave])
-
-    def _fault(
-        self,
-        m: Chunk,
-        ins: Instruction,
-        a: LdsAccess,
-        bad: Array,
-        kind: str,
-        verb: str,
-        why: str,
-    ) -> None:
-        m.faults.add(self._found(m, ins, a, bad, kind, verb, why))
 
     def _found(
         self,

@@ -45,5 +45,5 @@ class Stored:
 
     @staticmethod
     def _least(found: Array) -> Array:
-        """Of all workgroups that an access stands for."""
+        """Least likeness over all workgroups that an access stands for."""
         return np.asarray(found.min(axis=0)) if found.ndim == 2 else found

@@ -34,7 +34,7 @@ FILLS = {0: "zero", 1: "nan"}
 
 @frozen
 class Field:
-    """Where a field's values lie: `count` values of `size` bytes, one for each dimension."""
+    """Place of a field: `count` values of `size` bytes, one for each dimension."""
 
     offset: int
     size: int

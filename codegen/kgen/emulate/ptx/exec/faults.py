@@ -15,7 +15,7 @@ from kgen.emulate.windows import WINDOW_BITS
 
 
 class Faulty(Protocol):
-    """What a fault tells of the machine that met it."""
+    """State of the machine that the report of a fault needs."""
 
     kernel: Kernel
     launch: Launch

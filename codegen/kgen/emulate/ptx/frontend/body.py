@@ -128,7 +128,7 @@ class Body:
 
     @cached_property
     def _closing(self) -> Mapping[int, int]:
-        """Where the brace is that closes each one that opens."""
+        """Map the position of each opening brace to that of its closing brace."""
         found, opened = {}, []
         for brace in _BRACE.finditer(self.text):
             if brace[0] == "{":
@@ -199,7 +199,7 @@ class Body:
         return names is not None
 
     def named(self) -> frozenset[str]:
-        """All that the instructions name."""
+        """Names in the operands of all instructions."""
         return frozenset(name for i in self.instructions for name in names_in(i.operands))
 
     def _instruction(self, found: list[str], line: int, statement: str) -> None:
