@@ -35,16 +35,28 @@ _BLOCK = re.compile(
     r"^```(?P<language>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+#: First line of a block that the reader saves: a comment that holds a file's name and no more.
+_FILE_NAME = re.compile(r"(?:#|//|/\*|;) (?P<name>[\w./-]+\.\w+)(?: \*/)?\n")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """Code block of a document; `not_run` is the reason that the document gives, or empty."""
+    """Code block of a document.
+
+    `place` is the page, relative to the checkout, and the line. `not_run` is the reason that the
+    page gives for not running the block, or empty.
+    """
 
     place: str
     language: str
     text: str
     not_run: str
+
+    @property
+    def file(self) -> str:
+        """Name of the file that the reader saves the block as, from its first line; or empty."""
+        found = _FILE_NAME.match(self.text)
+        return found["name"] if found else ""
 
     @property
     def commands(self) -> list[tuple[str, str]]:
@@ -65,12 +77,17 @@ class Block:
         return [(command, printed) for command, printed in found]
 
 
+def name_of(path: Path) -> str:
+    """Path of a document, relative to the checkout."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
+
+
 def blocks(path: Path) -> list[Block]:
     """Code blocks of a document, in order."""
     text = path.read_text()
     return [
         Block(
-            place=f"{path.name}:{text.count(chr(10), 0, found.start('language')) + 1}",
+            place=f"{name_of(path)}:{text.count(chr(10), 0, found.start('language')) + 1}",
             language=found["language"],
             text=found["text"],
             not_run=found["why"] or "",

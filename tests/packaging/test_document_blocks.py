@@ -1,7 +1,8 @@
 """Code blocks of the documents: each one runs, or says why not and has at least no wrong words.
 
-Blocks of instruction sets are excerpts of goldens, which tests/golden/test_excerpts.py compares;
-`c` blocks are held by tests/device/cpu/c_runtime.
+A block whose first line is a comment with a file's name is saved under that name, and a command
+below it compiles or runs the file. Other Python blocks of a page are one program. Blocks of
+instruction sets are excerpts of goldens, which tests/golden/test_excerpts.py compares.
 """
 
 from __future__ import annotations
@@ -20,19 +21,20 @@ import pytest
 from onnx import helper
 
 from kgen.cli.main import COMMANDS, parser
-from scripts.documents import DOCUMENTS, ROOT, Block, blocks
+from scripts.documents import DOCUMENTS, ROOT, Block, blocks, name_of
 from tests import needs
 from tests.onnx_models import DECODER, Maker
 
-LANGUAGES = {"sh", "console", "python", "toml", "yaml", "text", "c", "ptx", "llvm", "spvasm"}
+SHELL = ("sh", "console")
+CODE = ("c", "cpp", "python")
+LANGUAGES = {*SHELL, *CODE, "toml", "yaml", "json", "text", "ptx", "llvm", "spvasm"}
 BLOCKS = [block for path in DOCUMENTS for block in blocks(path)]
-RUN = [
-    path
-    for path in DOCUMENTS
-    if any(b.language in ("sh", "console", "python") for b in blocks(path))
-]
-#: Programs that shell blocks may call without being marked.
-PROGRAMS = {"kgen", "python", "make", "cd", "cc", "./encoder"}
+RUN = [path for path in DOCUMENTS if any(b.language in ("python", *SHELL) for b in blocks(path))]
+#: Programs that shell blocks may call without being marked, besides those that a page compiles.
+PROGRAMS = {"kgen", "python", "make", "cd", "cc", "c++", "cp"}
+#: Commands that set up the reader's shell. Tests run in a shell that is set up so: `$KGEN` is the
+#: checkout, and its virtual environment is active.
+SETUP = ("export KGEN=", '. "$KGEN/.venv/bin/activate"')
 
 
 def words(command: str) -> list[str]:
@@ -41,6 +43,7 @@ def words(command: str) -> list[str]:
 
 def test_every_document_is_found() -> None:
     assert len(RUN) >= 8 and len([b for b in BLOCKS if b.language == "python"]) >= 15
+    assert len({name_of(path) for path in DOCUMENTS}) == len(DOCUMENTS)
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.place)
@@ -50,15 +53,28 @@ def test_a_block_is_well_formed(block: Block) -> None:
         compile(block.text, block.place, "exec")
     elif block.language == "toml":
         tomllib.loads(block.text)
-    elif block.language in ("sh", "console"):
+    elif block.language in SHELL:
         assert block.commands
         for command, _ in block.commands:
-            check_words(words(command), is_run=not block.not_run)
+            if not command.startswith(SETUP):
+                check_words(words(command), is_run=not block.not_run)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_a_saved_program_is_run(document: Path) -> None:
+    """Every block of code that the page saves is named by a command below it."""
+    saved: set[str] = set()
+    for block in blocks(document):
+        if block.language in CODE and block.file:
+            saved.add(block.file)
+        elif block.language in SHELL:
+            saved -= {word for command, _ in block.commands for word in words(command)}
+    assert not saved
 
 
 def check_words(command: list[str], *, is_run: bool) -> None:
     """A command's program and its arguments."""
-    assert command and (command[0] in PROGRAMS or not is_run), command
+    assert command and (command[0] in PROGRAMS or command[0][:2] == "./" or not is_run), command
     if command[0] == "kgen":
         assert command[1] in dict(COMMANDS)
         parser(command[1:]).parse_args(command[1:])  # exits where an argument is unknown
@@ -88,17 +104,24 @@ def printed(text: str) -> str:
 
 
 def run_command(command: str, expected: str, folder: Path, missing: list[str]) -> Path:
-    """Run a command of a shell block; the folder that the next command runs in. What it needs and
-    is not installed here is added to `missing`."""
+    """Run a command of a shell block; the folder that the next command runs in.
+
+    What the command needs and this machine lacks is added to `missing`.
+    """
     if command.startswith("cd "):
         return folder / command[3:]
-    if words(command)[0] == "make":
+    program = words(command)[0]
+    if program == "make" or command.startswith(SETUP):
         return folder  # test_a_block_is_well_formed finds its rule
+    if program in ("cc", "c++") and not shutil.which(program):
+        missing.append(f"{program}: install gcc and g++")
+    if missing and program[:2] == "./":
+        return folder  # the compiler of this program is missing
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", command.replace(".venv/bin/", "")],
         cwd=folder,
-        env=os.environ | {"PATH": path},
+        env=os.environ | {"PATH": path, "KGEN": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,
@@ -115,20 +138,22 @@ def run_command(command: str, expected: str, folder: Path, missing: list[str]) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("document", RUN, ids=lambda path: path.stem)
+@pytest.mark.parametrize("document", RUN, ids=name_of)
 def test_the_blocks_of_a_document_run(document: Path, folder: Path) -> None:
-    """In turn, in one folder; the Python of a document is one program."""
+    """Run a document's blocks in turn, in one folder."""
     scope: dict[str, Any] = {}
     here, missing = folder, list[str]()
-    if document.stem == "runtime":
+    if name_of(document) == "docs/runtime.md":
         make_model(folder)
     for block in blocks(document):
         if block.not_run:
             continue
-        if block.language == "python":
+        if block.file:
+            (here / block.file).write_text(block.text)
+        elif block.language == "python":
             os.chdir(here)
             exec(compile(block.text, block.place, "exec"), scope)
-        elif block.language in ("sh", "console"):
+        elif block.language in SHELL:
             for command, expected in block.commands:
                 here = run_command(command, expected, here, missing)
     if missing:
