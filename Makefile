@@ -18,7 +18,7 @@ PYTHON_FILES := codegen runtime tests scripts examples
 # Both distributions, so that a change of the code needs no new installation.
 CHECKOUT := --editable runtime --editable .
 
-.PHONY: help setup lock drivers demo test test-avx2 check format lint types fast generated readme gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton wheels runtime-wheel c-runtime fuzz fuzz-bundles flagships figures gpu clean
+.PHONY: help setup lock drivers demo test test-avx2 check format lint types fast generated reference gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton wheels runtime-wheel c-runtime fuzz fuzz-bundles flagships figures gpu clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -97,8 +97,8 @@ fast:
 generated: setup ## rewrite the golden kernels in generated/
 	$(BIN)/python tests/golden/goldens.py
 
-readme: setup ## rewrite README's support table from kgen targets --json
-	$(BIN)/python scripts/readme_table.py
+reference: setup ## rewrite the tables of README and docs/ that are generated from the code
+	$(BIN)/python -m scripts.reference
 
 gate: setup drivers ## hold kgen's own kernels against perf_budgets.toml
 	$(KGEN) perf check
@@ -181,7 +181,7 @@ figures: ## renew every figure in the documents, with day and commit; hours, on 
 	mkdir -p build
 	$(BENCH)/bin/python -m scripts.bench_cpu --tune-gap build/tune-gap.json --write
 	@! grep -qw avx512f /proc/cpuinfo || scripts/as-avx2.sh $(BENCH)/bin/python -m scripts.bench_cpu --tune-gap build/tune-gap.json --write
-	$(MAKE) flagships readme
+	$(MAKE) flagships reference
 
 gpu: setup ## on a machine with an NVIDIA GPU: verify and bench everything on it
 	$(BIN)/python -m scripts.gpu

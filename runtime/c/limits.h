@@ -1,5 +1,5 @@
-/* Limits of a manifest, written by scripts/bundle_limits.py from the table of
- * kgen_runtime/schema/limits.py. Change that table, and run the script. */
+/* Limits of a manifest, generated from kgen_runtime/schema/limits.py. Change that table,
+ * then run make reference. */
 #ifndef KGEN_LIMITS_H
 #define KGEN_LIMITS_H
 

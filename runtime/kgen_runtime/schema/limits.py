@@ -1,8 +1,8 @@
 """Limits on the size and the counts of a manifest: one table for every reader of bundles.
 
 Both runtimes check a count before they look at what is counted, so the cost of judging a manifest
-is linear in its bytes. `scripts/bundle_limits.py` writes the table into runtime/c/limits.h and
-docs/bundle-format.md.
+is linear in its bytes. `make reference` writes the table into runtime/c/limits.h and
+docs/reference/bundle-format.md.
 """
 
 from __future__ import annotations

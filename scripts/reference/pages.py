@@ -1,0 +1,58 @@
+"""Pages that hold generated tables, and the tables by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from scripts.reference import (
+    element_functions,
+    manifest_limits,
+    row_functions,
+    target_groups,
+    targets,
+)
+
+ROOT = Path(__file__).parents[2]
+TABLES: Mapping[str, Callable[[], str]] = {
+    "element functions": element_functions.table,
+    "manifest limits": manifest_limits.table,
+    "row functions": row_functions.table,
+    "target groups": target_groups.table,
+    "targets": targets.table,
+}
+_TABLE = re.compile(
+    r"(?P<begin><!-- table (?P<name>[^:\n]+): make reference -->\n)"
+    r".*?(?P<end><!-- end of table -->\n)",
+    re.DOTALL,
+)
+#: Marker of README's table from before it had groups.
+_README = re.compile(
+    r"(?P<begin><!-- support table: make readme -->\n).*?(?P<end><!-- end of support table -->\n)",
+    re.DOTALL,
+)
+
+
+def pages() -> list[Path]:
+    """Documents that hold a generated table."""
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in found if names(page.read_text()) or _README.search(page.read_text())]
+
+
+def names(text: str) -> list[str]:
+    """Names of the tables that a page holds."""
+    return [match["name"] for match in _TABLE.finditer(text)]
+
+
+def rewritten(text: str, page: str) -> str:
+    """Text of a page with its tables made anew. Raises SystemExit for an unknown table."""
+
+    def made(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in TABLES:
+            raise SystemExit(f"{page}: no table {name!r}; the tables are {', '.join(TABLES)}")
+        return match["begin"] + TABLES[name]() + match["end"]
+
+    text = _README.sub(lambda match: match["begin"] + targets.table() + match["end"], text)
+    return _TABLE.sub(made, text)

@@ -1,0 +1,19 @@
+"""Targets: the data types of each operation, and how the tests prove them."""
+
+from __future__ import annotations
+
+from kgen.support import support_table
+from scripts.reference.markdown import rows
+
+
+def table() -> str:
+    """Return the rows of `kgen targets --json`."""
+    found = support_table()
+    operations = [*found[0]["ops"]]
+    header = ["target", *operations, "`--math`", "`--b-dtype`", "proven by `make test`"]
+    cells = []
+    for row in found:
+        types = [" ".join(row["ops"][op]) or "not yet" for op in operations]
+        options = [" ".join(row[option]) or "–" for option in ("math", "narrow")]
+        cells.append([f"`{row['target']}`", *types, *options, row["proof"]])
+    return rows(header, cells)
