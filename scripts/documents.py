@@ -18,9 +18,8 @@ SECTIONS = {
     "make bench-cpu, rows": "Functions and rows",
     "tune gap": "Tuned schedules",
 }
-#: What such a page begins with.
-PAGE = """What was measured on this kind of CPU ([how](../performance.md#cpu-kernels)).
-What was found out by hand of why it is so is in [another page](cpu.md)."""
+#: First line of such a page.
+PAGE = "Figures measured on this kind of CPU ([method](../performance.md#cpu-kernels))."
 #: What figures depend on: a change there that is not committed is said.
 SOURCES = ("codegen", "runtime", "templates", "scripts", "pyproject.toml")
 

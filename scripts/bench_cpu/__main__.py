@@ -19,7 +19,7 @@ from pathlib import Path
 from kgen.check.peers import dnnl
 from kgen.errors import DeviceError
 from kgen_runtime.cpu_features import cpu_features, cpu_name
-from scripts import documents
+from scripts import documents, readme_figures
 from scripts.bench_cpu import report, tune_gap
 from scripts.bench_cpu.kinds import kind_here
 from scripts.bench_cpu.measure import measure
@@ -108,6 +108,7 @@ def main() -> None:
     print("\n" + "\n".join(report.bar_lines(report.verdicts(results))))
     if args.write:
         report.write(results, known)
+        readme_figures.write()
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def _bars() -> Iterator[Bar]:
     yield from _streams()
     yield from _threads()
     for packed, peer in (("", "onednn"), ("-packed", "onednn-packed")):
-        title = f"s8{', weights packed' if packed else ''}, against oneDNN"
+        title = f"s8{', prepacked B' if packed else ''}, against oneDNN"
         yield _bar(
             title, f"s8{packed}", LEAST, 1.1,
             against=peer, ceilings=TILES_ROOF, note=SAME_INSTRUCTION,
@@ -77,14 +77,14 @@ def _bars() -> Iterator[Bar]:
 
 
 def _models() -> Iterator[Bar]:
-    """Of 40 products of models, and what every kind of CPU is held to besides."""
+    """Of 40 GEMM shapes from models, and what every kind of CPU is held to besides."""
     for cold, (packed, peers, mean, least) in itertools.product(
         ("", "-cold"), (("", MODELS, 1.1, 0.97), ("-packed", MODELS_PACKED, 1.15, 1.0))
     ):
-        words = f"{', weights packed' if packed else ''}{', from memory' if cold else ''}"
+        words = f"{', prepacked B' if packed else ''}{', cold caches' if cold else ''}"
         for statistic, threshold in ((MEAN, mean), (LEAST, least)):
             yield _bar(
-                f"f32, products of models{words}, best library",
+                f"f32, GEMM shapes from models{words}, best library",
                 f"models-f32{packed}{cold}", statistic, threshold,
                 value=_best_of(*peers), ceilings=ROOF,
             )  # fmt: skip
@@ -124,14 +124,14 @@ def _f32() -> Iterator[Bar]:
 
 def _bf16() -> Iterator[Bar]:
     packed = partial(_bar, table="bf16-packed", ceilings=TILES_ROOF)
-    torch = "bf16, weights packed, against PyTorch packed"
+    torch = "bf16, prepacked B, against PyTorch packed"
     # Libraries have no product of bf16 without its instructions.
     able: dict[str, Any] = {"note": SAME_INSTRUCTION, "instructions": (AVX512, AMX)}
     against = {"against": "torch-onednn"} | able
     yield packed(torch, statistic=LEAST, threshold=1.3, **against)
     yield packed(torch, statistic=MEAN, threshold=2.0, **against)
     against["against"] = "onednn-packed"
-    title = "bf16, weights packed, against oneDNN"
+    title = "bf16, prepacked B, against oneDNN"
     yield packed(title, statistic=LEAST, threshold=1.1, **against)
     yield _bar(
         "bf16, packing counted, against torch.mm", "bf16", LEAST, 1.3,

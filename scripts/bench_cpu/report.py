@@ -135,7 +135,7 @@ def ceiling_lines(results: Results, tables: Sequence[Table]) -> list[str]:
                 fraction = row.ratios.get(ceiling)
                 if ceiling in RATES and rate is not None and fraction is not None:
                     name = _ceiling_name(ceiling, row.kernel)
-                    name += ", from memory" * (table.is_cold and ceiling == "read")
+                    name += ", cold caches" * (table.is_cold and ceiling == "read")
                     found.setdefault(name, []).append(rate / fraction)
     lines = ["| ceiling, one thread | measured |", "| --- | --- |"]
     return [*lines, *(f"| {name} | {statistics.median(v):.0f} |" for name, v in found.items())]
@@ -154,7 +154,7 @@ def _ceiling_name(ceiling: str, kernel: str) -> str:
     if ceiling == "tiles":
         return f"multiply-adds of {words[2]} on tiles that are loaded, GFLOP/s"
     _, columns, depth = sizes.split("x")
-    return f"reading what few rows times a B of {depth}x{columns} of {words[2]} read, GB/s"
+    return f"read bandwidth of a skinny GEMM, B of {depth}x{columns} {words[2]}, GB/s"
 
 
 def document_lines(results: Results, tables: Sequence[Table]) -> list[str]:

@@ -53,7 +53,7 @@ TWO_CORES = ("two cores", "two cores reading")
 READING = ("read", "two cores reading")
 #: On AMX tiles, which are loaded; where there are none, none are measured.
 TILES_ROOF = (*ROOF, "tiles")
-#: What products of models are held against, with weights as they lie and prepacked.
+#: What GEMM shapes from models are held against, with weights as they lie and prepacked.
 MODELS = ("numpy", "torch", "onednn")
 MODELS_PACKED = ("torch-mkl", "torch-onednn", "onednn-packed")
 GEMV_ROWS, GEMV_SIDE = (1, 2, 4, 8, 16), 4096
@@ -111,7 +111,7 @@ def tables(quick: bool = False) -> list[Table]:
 
 
 def _threaded(dtype: DType) -> Iterator[tuple[int, int, int]]:
-    """And in f32 the larger products of models."""
+    """And in f32 the larger GEMM shapes from models."""
     yield from SHAPES
     if dtype is DType.F32:
         yield from (s for s in PRODUCTS if 2 * math.prod(s) >= THREADED and s not in SHAPES)
@@ -150,8 +150,8 @@ def _products() -> Iterator[Table]:
     ):
         yield Table(
             name=f"models-f32{'-packed' if constant else ''}{'-cold' if is_cold else ''}",
-            title=f"Products of models, f32{', prepacked B' if constant else ''}"
-            f"{', operands from memory' if is_cold else ''}",
+            title=f"GEMM shapes from models, f32{', prepacked B' if constant else ''}"
+            f"{', cold caches' if is_cold else ''}",
             specs=_matmuls(PRODUCTS, dtype=DType.F32, constant=constant),
             peers=beside,
             ceilings=ROOF,
@@ -215,7 +215,7 @@ def _gemv() -> Table:
 def _columns() -> Table:
     return Table(
         name="columns",
-        title="Few columns: B transposed for inner products",
+        title="Skinny N: B transposed for inner products",
         specs=[
             *_matmuls(COLUMNS, dtype=DType.F32),
             *_matmuls(COLUMNS[:2], dtype=DType.F32, layout=Layout.NT),

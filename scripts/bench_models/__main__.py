@@ -22,9 +22,9 @@ import numpy as np
 
 from kgen.check.bench import timing
 from kgen_runtime.cpu_features import cpu_name
-from scripts import documents
+from scripts import documents, readme_figures
 from scripts.bench_cpu.kinds import kind_here
-from scripts.bench_models import cost, engines, report, summary
+from scripts.bench_models import cost, engines, report
 from scripts.bench_models.ceiling import least_seconds
 from scripts.bench_models.models import MODELS, Model
 from scripts.bench_models.results import Costs, Measured, Results, Row
@@ -144,7 +144,7 @@ def main() -> None:
     print("\n".join(lines))
     if args.write:
         documents.put_kind(documents.PERFORMANCE, "make bench-models", kind, lines)
-        summary.write()
+        readme_figures.write()
 
 
 if __name__ == "__main__":

@@ -114,13 +114,13 @@ def prefill_inputs() -> Inputs:
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """`title` is README's name; `bars` are the least ratios to peers; `states` the inputs that stay
-    in the program; `weights` what kgen rounds constant matrices to, and `products` what it rounds
-    operands of products to, where the peers have f32. Those that are compiled `everywhere` are for
-    every family, too."""
+    """A benchmark model and the peers it is timed beside.
+
+    `bars` holds the minimum speed relative to each peer; `states` maps inputs that stay in the
+    program to their outputs; `weights` and `products` are the types that kgen rounds to where the
+    peers compute in f32. A model with `everywhere` is compiled for every target family."""
 
     name: str
-    title: str
     path: Callable[[], Path]
     inputs: Callable[[], Inputs]
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -143,7 +143,6 @@ NARROW: Mapping[BTypeName, Mapping[str, float]] = {
 MODELS = (
     Model(
         name="minilm",
-        title="MiniLM-L6, 128 tokens",
         path=minilm,
         inputs=minilm_inputs,
         threads=(1, 2),
@@ -152,7 +151,6 @@ MODELS = (
     ),
     Model(
         name="minilm-bf16",
-        title="MiniLM-L6, products of bf16",
         path=minilm,
         inputs=minilm_inputs,
         products="bf16",
@@ -161,7 +159,6 @@ MODELS = (
     ),
     Model(
         name="magika",
-        title="magika",
         path=magika,
         inputs=magika_inputs,
         shapes={"bytes": (1, 2048)},
@@ -169,7 +166,6 @@ MODELS = (
     ),
     Model(
         name="smollm2-step",
-        title="SmolLM2-135M, a token",
         path=smollm2(0),
         inputs=step_inputs,
         states={"past.*": "present.*"},
@@ -179,7 +175,6 @@ MODELS = (
     *(
         Model(
             name=f"smollm2-step-{weights}",
-            title=f"SmolLM2-135M, a token, weights of {weights}",
             path=smollm2(0),
             inputs=step_inputs,
             states={"past.*": "present.*"},
@@ -191,7 +186,6 @@ MODELS = (
     ),
     Model(
         name="smollm2-prefill",
-        title=f"SmolLM2-135M, prompt of {TOKENS}",
         path=smollm2(TOKENS),
         inputs=prefill_inputs,
     ),

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from kgen.check.bench.timing import Taken
-from scripts import bench_tool, documents
-from scripts.bench_models import summary
+from scripts import bench_tool, documents, readme_figures
 
 #: Families of blocks of which each kind of CPU that was measured has its own.
 FAMILIES = ("bench-cpu summary", "make bench-models")
@@ -36,7 +35,7 @@ BLOCKS = (
     ("docs/flagships.md", "make flagships"),
 )
 #: What a command makes of other blocks.
-COLLECTED = (("README.md", "bench-cpu summary"), ("README.md", "bench-models summary"))
+COLLECTED = (("README.md", readme_figures.NAME),)
 MOMENT = re.compile(r"20\d\d-\d\d-\d\d at commit [0-9a-f]{7}\b")
 
 
@@ -142,17 +141,33 @@ def test_the_tools_own_times_are_a_table() -> None:
     assert "| `kgen --help` | 0.04 | 0.035 to 0.045 |  | 1.25 |" in text
 
 
-def test_the_table_of_models_is_made_of_the_sections() -> None:
-    """README's, of every section: a time and two ratios, or a dash."""
-    sections = {
-        "AVX2, Zen 3": "| minilm | 1 | 28 (28.6) | 34.8 (35.6) | 29.2 (29) | 1.25x | 1.04x | 1 |\n"
-        "| minilm | 2 | 16 (17) | 22 (23) | 18 (19) | 1.39x | 1.12x | 1 |\n",
-        "AMX, Golden Cove": "| minilm-bf16 | 1 | 3.6 (3.78) | 25.7 (26) | - | 7.13x | - | 0.002 |",
-    }
-    lines = summary.readme_lines(sections)
-    assert lines[1] == "| model | AVX2, Zen 3 | AMX, Golden Cove |"
-    assert lines[3].endswith("| 28 ms: 1.25x, 1.04x | – |")
-    assert lines[4].endswith("| – | 3.6 ms: 7.13x, – |")
-    written = (documents.ROOT / "README.md").read_text()
-    here = documents.kinds(documents.PERFORMANCE, "make bench-models")
-    assert "\n".join(summary.readme_lines(here)) in written
+def test_the_readme_shows_the_slowest_and_the_fastest_cpu_of_each_workload(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables of other kinds of CPU, and of workloads that README does not show, do not matter."""
+    path = tmp_path / "performance.md"
+    path.write_text(
+        "<!-- bench-cpu summary, AVX2, Zen 3: begin -->\n"
+        "| softmax and norms f32 | PyTorch | 1.10x | 0.90x | 2.00x |\n"
+        "<!-- bench-cpu summary, AVX2, Zen 3: end -->\n"
+        "<!-- bench-cpu summary, AVX-512, Zen 4: begin -->\n"
+        "| softmax and norms f32 | PyTorch | 1.30x | 0.80x | 3.00x |\n"
+        "| matmul f32 | best | 9.00x | 9.00x | 9.00x |\n"
+        "<!-- bench-cpu summary, AVX-512, Zen 4: end -->\n"
+        "<!-- make bench-models, AMX, Golden Cove: begin -->\n"
+        "| minilm | 1 | 28 (28.6) | 34.8 (35.6) | 29.2 (29) | 1.25x | 1.04x | 1 |\n"
+        "| minilm | 2 | 16 (17) | 22 (23) | 18 (19) | 1.39x | 1.12x | 1 |\n"
+        "<!-- make bench-models, AMX, Golden Cove: end -->\n"
+    )
+    monkeypatch.setattr(documents, "PERFORMANCE", path)
+    model, kernels = readme_figures.ROWS[0], readme_figures.ROWS[-1]
+    assert model.line().endswith("| ONNX Runtime, f32 | 1.25x on AMX, Golden Cove | not measured |")
+    assert kernels.line().endswith(
+        "| PyTorch | 1.10x (minimum 0.90x) on AVX2, Zen 3 "
+        "| 1.30x (minimum 0.80x) on AVX-512, Zen 4 |"
+    )
+
+
+def test_the_figures_of_the_readme_are_those_that_were_measured() -> None:
+    """`python -m scripts.readme_figures` rewrites them."""
+    assert "\n".join(readme_figures.lines()) in (documents.ROOT / "README.md").read_text()

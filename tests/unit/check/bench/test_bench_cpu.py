@@ -206,35 +206,14 @@ def test_a_document_holds_bars_tables_and_why_a_peer_is_missing() -> None:
     assert [line.mean for line in summary.read(words)] == [1.59]
 
 
-def test_readme_shows_the_least_favourable_kind_of_cpu_beside_the_best() -> None:
-    def section(*lines: tuple[str, float, float, float]) -> str:
-        return "\n".join(
-            summary.Line(what=what, against="it", mean=mean, least=least, most=most).text
-            for what, mean, least, most in lines
-        )
-
-    found = summary.readme_lines(
-        {
-            "AVX2, Zen 3": section(("a", 1.1, 0.9, 2.0)),
-            "AVX-512, Zen 4": section(("a", 1.3, 0.8, 3.0), ("b", 1.5, 1.0, 2.0)),
-            "AVX2, Skylake": section(("a", 1.2, 1.1, 1.4)),
-        }
-    )
-    assert found[-3:-1] == [
-        "| a | it | 1.10x (0.90x), AVX2, Zen 3 | 1.30x (0.80x), AVX-512, Zen 4 |",
-        "| b | it | 1.50x (1.00x), AVX-512, Zen 4 | – |",
-    ]
-
-
 def test_each_kind_of_cpu_has_a_section_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run adds or replaces the figures of its kind and no others', and README has all."""
+    """A run adds or replaces the figures of its own kind of CPU and of no other."""
     found = [instructions_of(f) for f in ({"avx2"}, {"avx512f"}, {"avx512f", "amx_tile"}, ())]
     assert found == [AVX2, AVX512, AMX, OTHER]
     (tmp_path / "docs").mkdir()
-    for name in ("README.md", "docs/performance.md"):
-        (tmp_path / name).write_text((documents.ROOT / name).read_text())
+    (tmp_path / "docs/performance.md").write_text(documents.PERFORMANCE.read_text())
     monkeypatch.setattr(documents, "ROOT", tmp_path)
     monkeypatch.setattr(documents, "PERFORMANCE", tmp_path / "docs/performance.md")
     monkeypatch.setattr(documents, "moment", lambda: "a day")
@@ -249,7 +228,6 @@ def test_each_kind_of_cpu_has_a_section_of_its_own(
             report.write(results, tables())
             for page in (documents.PERFORMANCE, documents.page_of(kind)):
                 assert machine in page.read_text()
-            assert kind in (tmp_path / "README.md").read_text()
     after = documents.kinds(documents.PERFORMANCE, "bench-cpu summary")
     pages = sorted(documents.PERFORMANCE.with_suffix("").glob("*.md"))
     assert pages == sorted(documents.page_of(kind) for kind in kinds)
@@ -419,8 +397,8 @@ def test_reading_from_memory_is_a_ceiling_of_its_own() -> None:
         "models-f32-cold": [Row(kernel=key, seconds=1e-3, gbytes=30.0, ratios={"read": 0.75})],
     }
     lines = report.ceiling_lines(Results(machine="x", tables=found), known)
-    words = "reading what few rows times a B of 768x768 of f32 read, GB/s"
-    assert lines[2:] == [f"| {words} | 120 |", f"| {words}, from memory | 40 |"]
+    words = "read bandwidth of a skinny GEMM, B of 768x768 f32, GB/s"
+    assert lines[2:] == [f"| {words} | 120 |", f"| {words}, cold caches | 40 |"]
 
 
 def test_random_products_are_the_same_by_the_same_seed() -> None:
