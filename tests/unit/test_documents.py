@@ -54,7 +54,7 @@ def test_no_document_has_a_block_that_no_command_renews() -> None:
             listed.add((str(path.relative_to(documents.ROOT)), name))
     assert listed == {*BLOCKS, *COLLECTED}
     rule = (documents.ROOT / "Makefile").read_text().split("\nfigures:")[1].split("\n\n")[0]
-    for word in ("bench-tool", "bench-triton", "bench-cpu", "--tune-gap", "flagships", "readme"):
+    for word in ("bench-tool", "bench-triton", "bench-cpu", "--tune-gap", "flagships", "reference"):
         assert word in rule
 
 
