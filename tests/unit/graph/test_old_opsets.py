@@ -136,6 +136,180 @@ def test_an_old_operator_that_is_not_as_its_opset_says(
     assert f"node /{operator}0 ({operator}) of opset 1" in str(caught.value)
 
 
+# -- inputs that became attributes ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("of_node", [True, False])
+@pytest.mark.parametrize("axis", [0, 2, 3])
+def test_a_tile_of_a_number_along_an_axis(tmp_path: Path, axis: int, of_node: bool) -> None:
+    m = Maker(opset=1)
+    x = m.input("x", X.shape)
+    numbers = [m.constant(3.0), m.constant([float(axis)])]
+    if of_node:
+        values = [numpy_helper.from_array(m.constants.pop(name), name) for name in numbers]
+        numbers = [m.add("Constant", value=value) for value in values]
+    found = computed(tmp_path, m.model(m.add("Tile", x, *numbers)))
+    np.testing.assert_array_equal(found, np.concatenate([X, X, X], axis))
+
+
+@pytest.mark.parametrize(
+    ("tiles", "axis", "why"),
+    [
+        (None, 0.0, "its tiles t is no constant in the model's own file"),
+        (0.0, 0.0, "it makes 0 copies; 1 to 1024 are the limits"),
+        (1e9, 0.0, "it makes 1000000000 copies; 1 to 1024 are the limits"),
+        (1.5, 0.0, "is not whole"),
+        (np.nan, 0.0, "is not whole"),
+        ([2.0, 2.0], 0.0, "its tiles and its axis are not one number each"),
+        (2.0, None, "it has no axis"),
+    ],
+)
+def test_a_tile_of_opset_1_that_is_refused(
+    tmp_path: Path, tiles: Any, axis: float | None, why: str
+) -> None:
+    m = Maker(opset=1)
+    x = m.input("x", X.shape)
+    count = m.input("t", ()) if tiles is None else m.constant(tiles)
+    y = m.add("Tile", x, count, *([] if axis is None else [m.constant(axis)]))
+    with pytest.raises(GraphError, match=why):
+        read_back(tmp_path, m.model(y))
+
+
+def test_numbers_of_an_old_operator_in_another_file_are_not_read(tmp_path: Path) -> None:
+    """Reading them would follow a path that has not been checked."""
+    m = Maker(opset=1)
+    model = m.model(m.add("Tile", m.input("x", X.shape), m.constant(2.0), m.constant(0.0)))
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = T.EXTERNAL
+    tensor.external_data.add(key="location", value="/etc/hostname")
+    with pytest.raises(GraphError, match="its tiles c0 is no constant in the model's own file"):
+        read_back(tmp_path, model)
+
+
+@pytest.mark.parametrize(("axis", "sizes"), [(3, [1, 3]), (2, [1, 2]), (1, None)])
+def test_a_split_by_sizes_that_are_an_input(
+    tmp_path: Path, axis: int, sizes: list[int] | None
+) -> None:
+    m = Maker(opset=1)
+    x = m.input("x", X.shape)
+    given = [] if sizes is None else [m.constant(sizes)]
+    first, second = m.add("Split", x, *given, outputs=2, axis=axis)
+    places = [sizes[0] if sizes else X.shape[axis] // 2]
+    for result, expected in zip((first, second), np.split(X, places, axis), strict=True):
+        np.testing.assert_array_equal(computed(tmp_path, m.model(result)), expected)
+
+
+def test_a_split_by_sizes_that_are_computed_is_refused(tmp_path: Path) -> None:
+    m = Maker(opset=1)
+    x, sizes = m.input("x", X.shape), m.input("sizes", (2,))
+    first, _ = m.add("Split", x, sizes, outputs=2, axis=3)
+    with pytest.raises(GraphError, match="its split sizes is no constant in the model's own file"):
+        read_back(tmp_path, m.model(first))
+
+
+@pytest.mark.parametrize("operator", ["LpPool", "GlobalLpPool"])
+def test_an_operator_that_no_opset_of_kgen_has(tmp_path: Path, operator: str) -> None:
+    m = Maker(opset=1)
+    attributes = {} if operator == "GlobalLpPool" else {"kernel_shape": [2, 2]}
+    proto = read_back(tmp_path, m.model(m.add(operator, m.input("x", X.shape), **attributes)))
+    with pytest.raises(GraphError, match=rf"operator that kgen lacks: {operator}: /{operator}0;"):
+        imported(proto, {}, OPERATORS)
+
+
+# -- operands that broadcast by attributes ----------------------------------------------------
+
+FIRST = (np.arange(120, dtype=np.float32).reshape(2, 3, 4, 5) - 50.5) / 8
+#: Shapes of the second operand, an axis, and the shape that numpy broadcasts it from.
+BROADCAST: dict[str, tuple[tuple[int, ...], int | None, tuple[int, ...]]] = {
+    "a number": ((), None, ()),
+    "one element": ((1, 1), None, ()),
+    "one element, with an axis": ((1,), 1, ()),
+    "the last axis": ((5,), None, (5,)),
+    "the last axes": ((4, 5), None, (4, 5)),
+    "the last axis by name": ((5,), 3, (5,)),
+    "axes in the middle": ((3, 4), 1, (3, 4, 1)),
+    "the first axis": ((2,), 0, (2, 1, 1, 1)),
+    "channels": ((3,), 1, (3, 1, 1)),
+    "all axes": ((2, 3, 4, 5), 0, (2, 3, 4, 5)),
+}
+BINARY: dict[str, Any] = {
+    "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide,
+    "Pow": lambda a, b: np.abs(a) ** b, "And": np.logical_and, "Or": np.logical_or,
+    "Xor": np.logical_xor, "Equal": np.equal, "Greater": np.greater, "Less": np.less,
+}  # fmt: skip
+
+
+def operands(operator: str, shape: tuple[int, ...]) -> tuple[Array, Array, int]:
+    """Both operands of an operator, and the type of its result."""
+    second = (np.arange(np.prod(shape, dtype=int)).reshape(shape) % 7 + 1).astype(np.float32) / 2
+    if operator in ("And", "Or", "Xor"):
+        return FIRST > 1, second > 2, T.BOOL
+    if operator == "Equal":
+        return np.trunc(FIRST).astype(np.int32), np.trunc(second).astype(np.int32), T.BOOL
+    if operator == "Pow":
+        return np.abs(FIRST), second, T.FLOAT
+    return FIRST, second, T.BOOL if operator in ("Greater", "Less") else T.FLOAT
+
+
+@pytest.mark.parametrize("is_constant", [False, True])
+@pytest.mark.parametrize("case", BROADCAST)
+@pytest.mark.parametrize("operator", BINARY)
+def test_operands_that_broadcast_by_attributes(
+    tmp_path: Path, operator: str, case: str, is_constant: bool
+) -> None:
+    """Both operands constant: the result is computed on reading."""
+    shape, axis, by_numpy = BROADCAST[case]
+    a, b, kind = operands(operator, shape)
+    m = Maker(opset=1 + 5 * (len(shape) % 2))
+    dtype = helper.np_dtype_to_tensor_dtype(a.dtype)
+    x = m.constant(a, a.dtype) if is_constant else m.input("x", a.shape, dtype)
+    attributes = {"broadcast": 1} if axis is None else {"broadcast": 1, "axis": axis}
+    y = m.add(operator, x, m.constant(b, b.dtype), **attributes)
+    model = m.model(y, dtype=kind)
+    expected = BINARY[operator](a, b.reshape(by_numpy))
+    if is_constant:
+        model_read = imported(read_back(tmp_path, model), {}, OPERATORS)
+        assert not model_read.nodes
+        found = model_read.constants[y]
+    else:
+        found = computed(tmp_path, model, a)
+    np.testing.assert_allclose(found.astype(expected.dtype), expected, rtol=2e-6)
+
+
+def test_two_axes_of_one_length_are_told_apart(tmp_path: Path) -> None:
+    """numpy's rule would take the slope of columns for that of rows."""
+    a, b = FIRST[0, :3, :3, 0], np.array([1, 2, 3], np.float32)
+    for axis, expected in ((0, a * b[:, None]), (1, a * b), (None, a * b)):
+        m = Maker(opset=6)
+        attributes = {} if axis is None else {"axis": axis}
+        y = m.add("Mul", m.input("x", a.shape), m.constant(b), broadcast=1, **attributes)
+        np.testing.assert_allclose(computed(tmp_path, m.model(y), a.copy()), expected)
+
+
+@pytest.mark.parametrize(
+    ("shape", "attributes", "why"),
+    [
+        ((5,), {}, "has inputs of shape 2x3x4x5 and 5 without broadcast=1; set broadcast=1"),
+        ((3,), {"axis": 1}, "without broadcast=1"),
+        ((4,), {"broadcast": 1}, "has a second input of shape 4, which does not broadcast to"),
+        ((3,), {"broadcast": 1, "axis": 2}, "has a second input of shape 3x1, which does not"),
+        ((3, 4), {"broadcast": 1, "axis": 3}, "has axis=3 for inputs of shape 2x3x4x5 and 3x4; 0"),
+        ((5,), {"broadcast": 1, "axis": -1}, "has axis=-1 .*; 0 to 3 are the limits"),
+        ((1, 2, 3, 4, 5), {"broadcast": 1, "axis": 0}, "a second input of shape 1x2x3x4x5, which"),
+    ],
+)
+def test_operands_that_do_not_broadcast_by_their_attributes(
+    tmp_path: Path, shape: tuple[int, ...], attributes: dict[str, int], why: str
+) -> None:
+    m = Maker(opset=6)
+    y = m.add("Add", m.input("x", FIRST.shape), m.constant(np.ones(shape)), **attributes)
+    proto = read_back(tmp_path, m.model(y))
+    with pytest.raises(GraphError, match=why) as caught:
+        lower(fuse(graph_of(imported(proto, {}, OPERATORS))))
+    assert "/Add0 (Add)" in str(caught.value)
+
+
 # -- functions of another opset ---------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.graph.fusing.limits import MOST_OPERANDS
-from kgen.graph.ir import Builder, Value
+from kgen.graph.ir import CHANGE_MODEL, Builder, Value
 from kgen.graph.operators.registry import (
     Lower,
     Operator,
@@ -22,6 +22,7 @@ from kgen.graph.reading.element_types import DTYPES, name_of, remedy
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import Expression, Number, inputs
 from kgen.ops.functions.activations import SELU_ALPHA, SELU_SCALE
+from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
 
 
@@ -29,10 +30,49 @@ def formula(make: Callable[[Builder, Node, list[Value]], Expression]) -> Lower:
     """The lowering of an operator that is a formula of its inputs, which broadcast."""
 
     def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
-        values = [value for value in given if value is not None]
+        values = aligned(b, node, [value for value in given if value is not None])
         return b.formula(make(b, node, values), b.result.shape, b.result.dtype)
 
     return lower
+
+
+#: Operators of two operands that broadcast by attributes before opset 7.
+BY_ATTRIBUTES = frozenset(
+    {
+        *("Add", "And", "Div", "Equal", "Greater", "Less"),
+        *("Mul", "Or", "Pow", "Sub", "Xor"),
+    }
+)
+
+
+def aligned(b: Builder, node: Node, values: list[Value]) -> list[Value]:
+    """Operands of shapes that broadcast as numpy's do. Before opset 7 the second operand's axes are
+    those of the first from `axis` on; the last ones if the node has no `axis`."""
+    if node.opset >= 7 or node.operator not in BY_ATTRIBUTES:
+        return values
+    first, second = values
+    axis = node.attribute("axis")
+    if not node.attribute("broadcast", 0):
+        if second.shape != first.shape:
+            raise b.refusal(
+                f"has inputs of shape {by_x(first.shape)} and {by_x(second.shape)} without "
+                "broadcast=1",
+                "set broadcast=1 in the model",
+            )
+        return values
+    if math.prod(second.shape) == 1:
+        return [first, b.reshape(second, ())]
+    last = first.rank - second.rank
+    if axis is not None and last >= 0:
+        if not 0 <= axis <= last:
+            raise b.refusal(
+                f"has axis={axis} for inputs of shape {by_x(first.shape)} and "
+                f"{by_x(second.shape)}; 0 to {last} are the limits",
+                CHANGE_MODEL,
+            )
+        second = b.reshape(second, (*second.shape, *(1,) * (last - axis)))
+    check_broadcasts(b, second, first.shape, "a second input")
+    return [first, second]
 
 
 def function(name: str, **attributes: float) -> Lower:

@@ -1,25 +1,33 @@
 """Operators of opset 1 to 5 as those of opset 6, whose results ONNX can infer.
 
-Each adapter is the text of ONNX's changelog for one operator: an attribute that became an input, or
-a type that was a word. All others differ in `consumed_inputs`, which no result depends on. What
-opset 6 says differently from later opsets stays as the model has it.
+Each adapter is the text of ONNX's changelog for one operator: an attribute that became an input, an
+input that became an attribute, or a type that was a word. All others differ in `consumed_inputs`,
+which no result depends on. What opset 6 says differently from later opsets stays as the model has
+it: lowerings read it, such as operands that broadcast by attributes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Mapping, MutableMapping
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from onnx.external_data_helper import uses_external_data
 
 from kgen.errors import GraphError
 from kgen.graph.reading.domains import DOMAINS, opsets_of
+from kgen.graph.reading.messages import shortened
 from kgen.graph.reading.order import shown_name
 from kgen.graph.reading.tensors import graphs_of
 
+#: Constants by name.
+Constants = MutableMapping[str, TensorProto]
 #: Models of an older opset become models of this one.
 OPSET = 6
+#: Copies that a Tile of opset 1 makes at most.
+MOST_TILES = 1024
 
 
 def adapt(model: onnx.ModelProto) -> None:
@@ -27,7 +35,7 @@ def adapt(model: onnx.ModelProto) -> None:
     opset = opsets_of(model).get("", OPSET)
     if opset > OPSET:
         return
-    _Adapting(opset).graph(model.graph)
+    _Adapting(opset).graph(model.graph, {})
     for imported in model.opset_import:
         if imported.domain in DOMAINS:
             imported.version = OPSET
@@ -37,11 +45,12 @@ class _Adapting:
     def __init__(self, opset: int) -> None:
         self.opset, self.count = opset, 0
 
-    def graph(self, graph: onnx.GraphProto) -> None:
+    def graph(self, graph: onnx.GraphProto, outer: Constants) -> None:
+        known = ChainMap(_constants(graph), outer)
         for number, node in enumerate(graph.node):
             for attribute in node.attribute:
                 for inner in graphs_of(attribute):
-                    self.graph(inner)
+                    self.graph(inner, known)
             if node.domain not in DOMAINS:
                 continue
             _take(node, "consumed_inputs")
@@ -49,13 +58,38 @@ class _Adapting:
             if adapter is not None and self.opset < before:
                 self.count += 1
                 try:
-                    graph.initializer.extend(adapter(node, f"{node.output[0]}/{self.count}"))
-                except (KeyError, ValueError) as error:
+                    made = adapter(node, f"{node.output[0]}/{self.count}", known)
+                except (KeyError, TypeError, ValueError) as error:
                     raise GraphError(
                         f"node {shown_name(node, number)} ({node.op_type}) of opset {self.opset} "
                         f"is not as that opset says: {error}; export the model for opset 13 or "
                         "later"
                     ) from None
+                graph.initializer.extend(made)
+
+
+def _constants(graph: onnx.GraphProto) -> dict[str, TensorProto]:
+    """A graph's own constants by name, without those in other files."""
+    found = {tensor.name: tensor for tensor in graph.initializer if not uses_external_data(tensor)}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.domain in DOMAINS:
+            found.update((node.output[0], a.t) for a in node.attribute if a.HasField("t"))
+    return found
+
+
+def _numbers(node: onnx.NodeProto, input: int, what: str, known: Constants) -> list[int]:
+    """Whole numbers of an input. Raises ValueError unless it is a constant of whole numbers."""
+    name = node.input[input] if input < len(node.input) else ""
+    if not name:
+        raise ValueError(f"it has no {what}")
+    if name not in known:
+        raise ValueError(f"its {what} {name} is no constant in the model's own file")
+    array = np.asarray(numpy_helper.to_array(known[name])).reshape(-1)
+    with np.errstate(all="ignore"):
+        numbers = array.astype(np.int64)
+    if not np.array_equal(numbers, array):
+        raise ValueError(f"its {what} {name} is not whole: {shortened(str(array[:4]))}")
+    return [int(n) for n in numbers]
 
 
 def _take(node: onnx.NodeProto, name: str) -> onnx.AttributeProto | None:
@@ -76,41 +110,41 @@ def _needed(node: onnx.NodeProto, name: str) -> onnx.AttributeProto:
     return found
 
 
-def _reshape(node: onnx.NodeProto, name: str) -> list[TensorProto]:
+def _reshape(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
     """The shape is an input from opset 5 on."""
     shape = np.asarray(_needed(node, "shape").ints, np.int64)
     node.input.append(f"{name}/shape")
     return [numpy_helper.from_array(shape, node.input[1])]
 
 
-def _concat(node: onnx.NodeProto, name: str) -> list[TensorProto]:
+def _concat(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
     """The axis has no default from opset 4 on; it was 1."""
     if all(attribute.name != "axis" for attribute in node.attribute):
         node.attribute.append(helper.make_attribute("axis", 1))
     return []
 
 
-def _pad(node: onnx.NodeProto, name: str) -> list[TensorProto]:
+def _pad(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
     """`paddings` are `pads` from opset 2 on."""
     node.attribute.append(helper.make_attribute("pads", list(_needed(node, "paddings").ints)))
     return []
 
 
-def _cast(node: onnx.NodeProto, name: str) -> list[TensorProto]:
+def _cast(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
     """The type is a number from opset 6 on; it was a word."""
     word = _needed(node, "to").s.decode(errors="replace")
     node.attribute.append(helper.make_attribute("to", TensorProto.DataType.Value(word.upper())))
     return []
 
 
-def _upsample(node: onnx.NodeProto, name: str) -> list[TensorProto]:
+def _upsample(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
     """Scales of height and width are those of all four axes from opset 7 on."""
     height, width = (_needed(node, f"{side}_scale").f for side in ("height", "width"))
     node.attribute.append(helper.make_attribute("scales", [1.0, 1.0, height, width]))
     return []
 
 
-def _selu(node: onnx.NodeProto, name: str) -> list[TensorProto]:
+def _selu(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
     """The defaults have more digits from opset 6 on."""
     named = {attribute.name for attribute in node.attribute}
     for key, number in (("alpha", 1.6732), ("gamma", 1.0507)):
@@ -119,13 +153,44 @@ def _selu(node: onnx.NodeProto, name: str) -> list[TensorProto]:
     return []
 
 
+def _tile(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
+    """The numbers of copies along all axes are one input from opset 6 on. They were a number and
+    its axis, which is a Concat whatever the input's rank is."""
+    counts = {
+        what: _numbers(node, i, what, known) for i, what in enumerate(("tiles", "axis"), start=1)
+    }
+    if any(len(numbers) != 1 for numbers in counts.values()):
+        raise ValueError("its tiles and its axis are not one number each")
+    ((tiles,), (axis,)) = counts.values()
+    if not 1 <= tiles <= MOST_TILES:
+        raise ValueError(f"it makes {tiles} copies; 1 to {MOST_TILES} are the limits")
+    node.op_type = "Concat"
+    node.input[:] = [node.input[0]] * tiles
+    node.attribute.append(helper.make_attribute("axis", axis))
+    return []
+
+
+def _split(node: onnx.NodeProto, name: str, known: Constants) -> list[TensorProto]:
+    """The sizes are an attribute from opset 2 on; they were an input too."""
+    if len(node.input) > 1 and node.input[1]:
+        _take(node, "split")
+        sizes = _numbers(node, 1, "split", known)
+        node.attribute.append(helper.make_attribute("split", sizes))
+    del node.input[1:]
+    return []
+
+
 #: By operator: the opset that has it as the adapter writes it, and the adapter. This one changes a
 #: node and gives the constants that it takes, whose names begin with a name of its own.
-ADAPTERS: Mapping[str, tuple[int, Callable[[onnx.NodeProto, str], list[TensorProto]]]] = {
+ADAPTERS: Mapping[
+    str, tuple[int, Callable[[onnx.NodeProto, str, Constants], list[TensorProto]]]
+] = {
     "Cast": (6, _cast),
     "Concat": (4, _concat),
     "Pad": (2, _pad),
     "Reshape": (5, _reshape),
     "Selu": (6, _selu),
+    "Split": (2, _split),
+    "Tile": (6, _tile),
     "Upsample": (7, _upsample),
 }

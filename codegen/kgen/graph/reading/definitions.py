@@ -4,10 +4,11 @@ Written from the operators' specification, in the precision of their inputs; not
 with the kernels. The import folds constants by some of them, so that what a model is verified
 against and what it becomes agree. onnx's own takes the batch's statistics for a BatchNormalization
 before opset 14, one axis alone for a Softmax before opset 13, the last axis for the slope of a
-PRelu before opset 7, and a part of an element for one between aligned corners; makes one maximum of
-all channels (GlobalMaxPool), pads the wrong side (auto_pad=SAME_LOWER of poolings), has no
-DequantizeLinear before opset 19, no groups of transposed convolutions, one direction and the usual
-functions of recurrent layers, and resizes pixel by pixel.
+PRelu before opset 7, no attributes for operands that broadcast before opset 7, and a part of an
+element for one between aligned corners; makes one maximum of all channels (GlobalMaxPool), pads the
+wrong side (auto_pad=SAME_LOWER of poolings), has no DequantizeLinear before opset 19, no groups of
+transposed convolutions, one direction and the usual functions of recurrent layers, and resizes
+pixel by pixel.
 """
 
 from __future__ import annotations
@@ -19,10 +20,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_add import Add
+from onnx.reference.ops.op_and import And
 from onnx.reference.ops.op_dequantize_linear import DequantizeLinear_23 as OnnxDequantizeLinear
+from onnx.reference.ops.op_div import Div
+from onnx.reference.ops.op_equal import Equal
+from onnx.reference.ops.op_greater import Greater
+from onnx.reference.ops.op_less import Less
+from onnx.reference.ops.op_mul import Mul
+from onnx.reference.ops.op_or import Or
 from onnx.reference.ops.op_pad import Pad_18 as OnnxPad
+from onnx.reference.ops.op_pow import Pow
 from onnx.reference.ops.op_resize import Resize as OnnxResize
+from onnx.reference.ops.op_sub import Sub
 from onnx.reference.ops.op_upsample import Upsample as OnnxUpsample
+from onnx.reference.ops.op_xor import Xor
 
 Array = npt.NDArray[Any]
 
@@ -240,6 +252,25 @@ class PRelu(OpRun):  # type: ignore[misc]
         if opset_of(self) < 7 and slope.size > 1:
             slope = slope.reshape(-1, *(1,) * (x.ndim - 2))
         return (np.where(x < 0, x * slope, x).astype(x.dtype),)
+
+
+def by_attributes(base: type[OpRun]) -> type[OpRun]:
+    """An operator whose second operand's axes are those of the first from `axis` on before opset 7;
+    onnx's own takes no attributes."""
+
+    def _run(self: OpRun, a: Array, b: Array, **attributes: Any) -> tuple[Array]:
+        axis = next((at.i for at in self.onnx_node.attribute if at.name == "axis"), None)
+        if axis is not None and b.size > 1:
+            b = b.reshape(b.shape + (1,) * (a.ndim - axis - b.ndim))
+        return base._run(self, a, b)  # type: ignore[no-any-return]
+
+    return type(base.__name__.split("_")[0], (base,), {"_run": _run})
+
+
+#: Operators of two operands that broadcast by attributes before opset 7.
+BY_ATTRIBUTES = tuple(
+    by_attributes(base) for base in (Add, And, Div, Equal, Greater, Less, Mul, Or, Pow, Sub, Xor)
+)
 
 
 def shifted(run: OpRun, x: Array) -> tuple[Array, tuple[int, ...]]:
@@ -474,6 +505,7 @@ OPERATORS = (
     LSTM,
     GRU,
     RNN,
+    *BY_ATTRIBUTES,
 )
 #: Those that constants are folded by: every use of the operator is theirs, or raises an error.
 FOLDED = (
@@ -490,4 +522,5 @@ FOLDED = (
     Resize,
     Upsample,
     Dropout,
+    *BY_ATTRIBUTES,
 )
