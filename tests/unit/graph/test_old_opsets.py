@@ -211,7 +211,9 @@ def test_a_split_by_sizes_that_are_computed_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("operator", ["LpPool", "GlobalLpPool"])
 def test_an_operator_that_no_opset_of_kgen_has(tmp_path: Path, operator: str) -> None:
     m = Maker(opset=1)
-    attributes = {} if operator == "GlobalLpPool" else {"kernel_shape": [2, 2]}
+    attributes: dict[str, Any] = {}
+    if operator == "LpPool":
+        attributes = {"kernel_shape": [2, 2]}
     proto = read_back(tmp_path, m.model(m.add(operator, m.input("x", X.shape), **attributes)))
     with pytest.raises(GraphError, match=rf"operator that kgen lacks: {operator}: /{operator}0;"):
         imported(proto, {}, OPERATORS)
