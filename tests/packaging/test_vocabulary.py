@@ -1,4 +1,4 @@
-"""One thing has one name, the field's (docs/glossary.md): names that were given up stay away."""
+"""Each concept has one name (docs/reference/glossary.md); names that were given up stay away."""
 
 from __future__ import annotations
 

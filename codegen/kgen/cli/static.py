@@ -131,7 +131,7 @@ def _prediction(found: Prediction) -> Iterator[tuple[str, str]]:
     yield (
         "prediction",
         f"{_microseconds(found.seconds)} us at best, {100 * found.fraction:.0f} % of the roofline; "
-        f"limited by {found.binds} (not measured: see docs/how-it-works.md)",
+        f"limited by {found.binds} (not measured: see docs/how-it-works/static-analysis.md)",
     )
     terms = sorted(found.terms.items(), key=lambda term: -term[1])
     yield "", "us by term: " + ", ".join(f"{k} {_microseconds(v)}" for k, v in terms)

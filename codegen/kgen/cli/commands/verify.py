@@ -26,7 +26,7 @@ worst error: |kernel - reference| of the element that comes nearest to its own b
 it the kernel is wrong. The bound is computed from the element's operands: the rounding of the
 result (half a step of the output's type) plus c sqrt(K) u |A| |B| for sums of K products in an
 accumulator of unit roundoff u. Of many elements one is rounded by nearly half a step, so up to 100%
-is usual and right. (docs/how-it-works.md, "How a kernel is proven")
+is usual and right (docs/how-it-works/verification.md).
 """
 
 

@@ -12,8 +12,8 @@ wait for is added, term by term:
 - out: lines of an output that leaves the second-level cache
 - tasks: what each begins with, and launches
 
-What each costs was fitted to measurements of 31 products of bf16 and s8, prepacked and not, on
-Golden Cove (Sapphire Rapids): docs/amx.md.
+The costs were fitted to measurements of GEMMs in bf16 and s8, prepacked and not. What they weigh:
+docs/how-it-works/amx.md.
 """
 
 from __future__ import annotations

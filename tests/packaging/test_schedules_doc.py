@@ -1,4 +1,4 @@
-"""docs/how-it-works.md says which caches a named CPU target stands for."""
+"""docs/how-it-works/schedules.md lists the core and the caches of each named CPU target."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import TARGETS
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-it-works.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-it-works" / "schedules.md"
 
 
 def row(target: Target) -> str:
