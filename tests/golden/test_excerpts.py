@@ -12,7 +12,9 @@ GENERATED = ROOT / "generated"
 #: A fenced block in a language that kernels are rendered to.
 _EXCERPT = re.compile(r"^```(?:ptx|llvm|spvasm)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)#\s]+)\)")
-PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if _EXCERPT.search(path.read_text())]
+PAGES = [
+    path for path in sorted((ROOT / "docs").rglob("*.md")) if _EXCERPT.search(path.read_text())
+]
 
 
 def goldens(page: Path) -> dict[str, str]:

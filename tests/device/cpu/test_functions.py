@@ -86,7 +86,7 @@ def units(found: npt.NDArray[np.float64], true: npt.NDArray[np.float64]) -> npt.
 def test_functions_in_f32_to_units_in_the_last_place(
     step: Epilogue, ulps: float, grows: bool, name: str
 ) -> None:
-    """The bounds of docs/how-it-works/verification.md; for x < 0 the rounding of x^2 is amplified."""
+    """Bounds of docs/how-it-works/verification.md; for x < 0 the rounding of x^2 is amplified."""
     x = np.concatenate([FAR, -FAR]).astype(np.float32)
     true = np.array([EXACT[step](float(v)) for v in x])
     known = np.abs(true) > 1e-36
