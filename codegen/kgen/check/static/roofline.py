@@ -3,8 +3,8 @@
 The floor is the least time that the device's peaks allow for the problem (Williams, Waterman and
 Patterson, "Roofline", CACM 52(4), 2009): arithmetic at its peak rate, or every byte of the tensors
 once. The prediction puts what was counted in the place of these ideals: the longest of a few terms,
-each of which the kernel cannot beat. It is no measurement; docs/how-it-works/static-analysis.md says
-what it leaves out.
+each of which the kernel cannot beat. It is no measurement. What it leaves out:
+docs/how-it-works/static-analysis.md.
 """
 
 from __future__ import annotations
