@@ -8,8 +8,10 @@ from pathlib import Path
 
 from scripts.reference import (
     element_functions,
+    main_loops,
     manifest_limits,
     row_functions,
+    schedule_fields,
     target_groups,
     targets,
 )
@@ -17,8 +19,10 @@ from scripts.reference import (
 ROOT = Path(__file__).parents[2]
 TABLES: Mapping[str, Callable[[], str]] = {
     "element functions": element_functions.table,
+    "main loops": main_loops.table,
     "manifest limits": manifest_limits.table,
     "row functions": row_functions.table,
+    "schedule fields": schedule_fields.table,
     "target groups": target_groups.table,
     "targets": targets.table,
 }

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.reference import pages
+from kgen import schedule
+from scripts.reference import main_loops, pages
 
 PAGES = pages.pages()
 
@@ -26,3 +27,20 @@ def test_an_unknown_table_is_refused() -> None:
     text = "<!-- table none such: make reference -->\n<!-- end of table -->\n"
     with pytest.raises(SystemExit, match=r"a\.md: no table 'none such'; the tables are "):
         pages.rewritten(text, "a.md")
+
+
+def test_every_schedule_type_has_a_row() -> None:
+    used = {kind for types in main_loops.TYPES.values() for kind in types}
+    bases = {base for kind in used for base in kind.__mro__}
+    exported = [getattr(schedule, name) for name in schedule.__all__]
+    types = [t for t in exported if isinstance(t, type) and issubclass(t, schedule.Schedule)]
+    assert not [t.__name__ for t in types if t not in bases]
+
+
+@pytest.mark.parametrize("family", main_loops.TYPES)
+def test_a_family_uses_its_schedule_types(family: str) -> None:
+    folder = {"NVIDIA": "cuda", "AMD": "amdgpu", "Vulkan": "vulkan", "CPU": "cpu"}[family]
+    sources = (pages.ROOT / "codegen/kgen/targets" / folder).rglob("*.py")
+    text = "\n".join(source.read_text() for source in sources)
+    unused = [t.__name__ for t in main_loops.TYPES[family] if t.__name__ not in text]
+    assert not unused

@@ -1,7 +1,9 @@
-"""A schedule says how an operation is tiled; it proves on its own what needs no target.
+"""A schedule: every decision that affects a kernel's speed and not its result.
 
-What a target's limits decide is checked by that target's plan, which raises ScheduleError and
-never clamps.
+A type declares its fields: a comment above each says what it means, with the unit in brackets
+first, and `may_be_zero`, `most` and `divides` say which values it accepts. These need no target. A
+plan checks the limits of its target, raises ScheduleError, and never changes a value.
+docs/reference/schedule-fields.md lists all fields.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from kgen import suggest
 from kgen.errors import ScheduleError
 from kgen_runtime.values import frozen
 
-#: What a user sets of a schedule: fields, which are numbers, and its `mainloop`, by name.
+#: Values that a user sets by name: fields, which are numbers, and the `mainloop`.
 Overrides = Mapping[str, int | str]
 
 
@@ -32,19 +34,31 @@ class Schedule:
     """Base of all schedules. `mainloop` names the entry template's main loop."""
 
     mainloop: ClassVar[str]
-    #: Numbers that may be 0; all others are 1 or more.
+    #: Fields that may be 0; all others are at least 1.
     may_be_zero: ClassVar[frozenset[str]] = frozenset()
+    #: Largest values of fields.
+    most: ClassVar[Mapping[str, int]] = {}
+    #: Fields that must divide another field.
+    divides: ClassVar[Mapping[str, str]] = {}
     origin: Origin = Origin.MODEL
+
+    def __post_init__(self) -> None:
+        """Raise ScheduleError for a value that the type does not accept."""
+        for name, value in vars(self).items():
+            if name != "origin" and not isinstance(value, bool):
+                self._check_range(name, value)
+        for part, whole in self.divides.items():
+            self.check_divides(part, whole)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the fields that a user may set."""
+        """Names of the fields that a user may set."""
         return tuple(f.name for f in dataclasses.fields(self) if f.name != "origin")
 
     def override(self, **fields: int) -> Self:
-        """A copy with some fields set by the user.
+        """Return a copy with some fields set by the user.
 
-        Raises ScheduleError for a field that this schedule does not have, or a value it refuses.
+        Raises ScheduleError for an unknown field, or a value that is out of range.
         """
         for name, value in fields.items():
             if name not in self.names:
@@ -57,7 +71,7 @@ class Schedule:
         return dataclasses.replace(self, **given, origin=Origin.USER) if fields else self
 
     def _typed(self, name: str, value: int) -> int:
-        """The value of a switch, 0 or 1, as what it means."""
+        """Convert the value of a Boolean field, 0 or 1, to bool."""
         if not isinstance(getattr(self, name), bool):
             return value
         if value not in (0, 1):
@@ -70,20 +84,19 @@ class Schedule:
 
     @property
     def line(self) -> str:
-        """What `kgen build --schedule` takes, and who chose it, for a kernel's header."""
+        """Argument of `kgen build --schedule`, and who chose it, for a kernel's header."""
         fields = "".join(f",{name}={int(getattr(self, name))}" for name in self.names)
         return f"mainloop={self.mainloop}{fields} ({self.origin})"
 
-    def check_positive(self) -> None:
-        for name, value in vars(self).items():
-            if name == "origin" or isinstance(value, bool):
-                continue
-            least = 0 if name in self.may_be_zero else 1
-            if not isinstance(value, int) or value < least:
-                raise ScheduleError(f"{name}={value} must be a whole number of {least} or more")
+    def _check_range(self, name: str, value: object) -> None:
+        least, most = 0 if name in self.may_be_zero else 1, self.most.get(name)
+        if not isinstance(value, int) or value < least:
+            raise ScheduleError(f"{name}={value} must be a whole number of {least} or more")
+        if most is not None and value > most:
+            raise ScheduleError(f"{name}={value} is more than {most}; try {name}={most}")
 
     def check_divides(self, part: str, whole: str) -> None:
-        """`part` must divide `whole`, both names of fields."""
+        """Raise ScheduleError unless the field `part` divides the field `whole`."""
         small, large = getattr(self, part), getattr(self, whole)
         if large % small:
             raise ScheduleError(

@@ -1,4 +1,4 @@
-"""The tiling of a product of a few rows, which streams B."""
+"""Skinny GEMM on NVIDIA GPUs: few rows of A, B read once."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kgen_runtime.values import frozen
 
 @frozen
 class GemvMatmul(GpuMatmul):
-    """All `block_m` rows of A at once: `num_threads` threads read `block_n` columns of B from
-    global memory straight to registers, `block_k` of k at a time, and add up what they have in the
-    end."""
+    """Skinny GEMM: threads read B from global memory straight to registers and multiply all rows of
+    A; shared memory adds up their partial sums."""
 
     mainloop: ClassVar[str] = "gemv"
+    #: [threads] Threads of a CTA.
     num_threads: int

@@ -1,7 +1,8 @@
-"""Tilings of a matmul: GPU tiles for the two kinds of main loop, and CPU blocking."""
+"""Schedules of a matmul: block tiles of GPUs, and the blocking of CPUs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Self
 
 from kgen.errors import ScheduleError
@@ -11,29 +12,29 @@ from kgen_runtime.values import frozen
 
 @frozen
 class GpuMatmul(Schedule):
-    """What all GPU main loops have: a block tile of block_m x block_n, fed block_k at a time."""
+    """GPU matmul: a block computes a tile of block_m x block_n, in steps of block_k along K."""
 
+    #: [rows] Height of the block tile.
     block_m: int
+    #: [columns] Width of the block tile.
     block_n: int
+    #: [elements of K] Depth of a K-tile.
     block_k: int
+    #: [stages] Buffers in shared memory (LDS), each of one K-tile; a kernel without shared memory
+    #: needs 1.
     num_stages: int = 1
-
-    def __post_init__(self) -> None:
-        self.check_positive()
 
 
 @frozen
 class MmaMatmul(GpuMatmul):
-    """Matrix instructions: each warp (wave, subgroup) owns a warp_m x warp_n piece of the tile."""
+    """Matrix instructions: each warp or wave owns a warp_m x warp_n piece of the block tile."""
 
     mainloop: ClassVar[str] = "mma"
+    divides: ClassVar[Mapping[str, str]] = {"warp_m": "block_m", "warp_n": "block_n"}
+    #: [rows] Height of the tile of a warp (wave).
     warp_m: int
+    #: [columns] Width of the tile of a warp (wave).
     warp_n: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_divides("warp_m", "block_m")
-        self.check_divides("warp_n", "block_n")
 
     @property
     def num_warps(self) -> int:
@@ -42,18 +43,20 @@ class MmaMatmul(GpuMatmul):
 
 @frozen
 class SharedMatmul(MmaMatmul):
-    """Matrix instructions, and how workgroups share the output and k.
-
-    Block tiles are numbered in groups of `group_m` rows of them, column by column; of `num_xcds`
-    dies, which workgroups go round, each has neighbours. `split_k` workgroups share k of a block
-    tile; or `num_workgroups` persistent ones have an equal share of all K-tiles (stream-k; 0: each
-    block tile has a workgroup). Whichever workgroup comes last at a block tile adds the parts.
-    """
+    """Matrix instructions of AMD GPUs, with rasterisation, split-k and stream-k. The last-arriving
+    workgroup of a block tile adds the partial sums."""
 
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_workgroups"})
+    #: [block tiles] Rasterisation: block tiles are numbered column by column in groups of this many
+    #: rows of tiles.
     group_m: int = 1
+    #: [dies] Dies (XCDs) among which the hardware distributes workgroups in turn; workgroups of one
+    #: die get neighbouring block tiles.
     num_xcds: int = 1
+    #: [slices] Workgroups that share the K-tiles of a block tile.
     split_k: int = 1
+    #: [workgroups] Persistent workgroups that share all K-tiles equally (stream-k); 0 gives each
+    #: block tile a workgroup of its own.
     num_workgroups: int = 0
 
     def __post_init__(self) -> None:
@@ -65,7 +68,7 @@ class SharedMatmul(MmaMatmul):
             )
 
     def override(self, **fields: int) -> Self:
-        """As for all schedules. What is asked for turns off what cannot be beside it."""
+        """Return a copy with some fields set. split-k turns stream-k off, and the reverse."""
         if fields.get("split_k", 1) > 1:
             fields = {"num_workgroups": 0} | fields
         elif fields.get("num_workgroups"):
@@ -79,26 +82,29 @@ class SharedMatmul(MmaMatmul):
 
 @frozen
 class PingPongMatmul(SharedMatmul):
-    """Matrix instructions with the waves in two halves that alternate: while one multiplies, the
-    other moves data. Each K-tile is multiplied in phases, and one half is half a phase behind."""
+    """Matrix instructions with two halves of the waves in ping-pong: one half multiplies while the
+    other moves data."""
 
     mainloop: ClassVar[str] = "pingpong"
 
 
 @frozen
 class DirectMatmul(PingPongMatmul):
-    """The same with copies from global memory straight to LDS, of which there are two stages."""
+    """Ping-pong with copies from global memory straight to LDS."""
 
     mainloop: ClassVar[str] = "direct"
+    #: [stages] Buffers in LDS, each of one K-tile.
     num_stages: int = 2
 
 
 @frozen
 class SplitK(GpuMatmul):
-    """k is cut in `split_k` parts that different blocks multiply. A second kernel adds them or,
-    with `one_kernel`, whichever block of an output tile comes last."""
+    """GPU matmul with split-k."""
 
+    #: [slices] Parts of K that different CTAs multiply.
     split_k: int = 1
+    #: 1 lets the last-arriving CTA of a block tile add the partial sums; 0 launches a second kernel
+    #: for that. 1 needs split_k > 1.
     one_kernel: bool = False
 
     def __post_init__(self) -> None:
@@ -109,7 +115,7 @@ class SplitK(GpuMatmul):
             )
 
     def override(self, **fields: int) -> Self:
-        """As for all schedules. A single part needs no one to add it."""
+        """Return a copy with some fields set. split_k=1 leaves nothing to add."""
         if fields.get("split_k") == 1:
             fields = {"one_kernel": 0} | fields
         return super().override(**fields)
@@ -117,16 +123,19 @@ class SplitK(GpuMatmul):
 
 @frozen
 class SplitMatmul(SplitK, MmaMatmul):
-    """Matrix instructions, with k cut in parts; or, with `stream_k`, `num_ctas` blocks that share
-    all output tiles along k, in groups of `group_m` rows of them."""
+    """Matrix instructions (mma.sync) of NVIDIA GPUs, with split-k or stream-k."""
 
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_ctas"})
+    #: [CTAs] Persistent CTAs of stream-k; 0 without stream_k.
     num_ctas: int = 0
+    #: [block tiles] Rasterisation of stream-k: block tiles are numbered column by column in groups
+    #: of this many rows of tiles.
     group_m: int = 1
+    #: 1 lets num_ctas CTAs share the K-tiles of all block tiles (stream-k).
     stream_k: bool = False
 
     def override(self, **fields: int) -> Self:
-        """As for all schedules. What is asked for turns off what cannot be beside it."""
+        """Return a copy with some fields set. split-k turns stream-k off, and the reverse."""
         if fields.get("split_k", 1) > 1 or fields.get("stream_k") == 0:
             fields = {"stream_k": 0, "num_ctas": 0, "group_m": 1} | fields
         elif fields.get("stream_k"):
@@ -136,36 +145,40 @@ class SplitMatmul(SplitK, MmaMatmul):
 
 @frozen
 class PromotedMatmul(SplitMatmul):
-    """The same where matrix instructions add with few bits: after every `promote_k` of k their sums
-    are added to others in f32, and begin again. A promote_k of all of k never does that."""
+    """Matrix instructions whose accumulators have less precision than f32 (fp8)."""
 
+    #: [elements of K] Interval at which the accumulators are added to sums in f32 and start again
+    #: from 0; a value of K or more never does that.
     promote_k: int = 128
 
 
 @frozen
 class WgmmaMatmul(GpuMatmul):
-    """Warpgroups of Hopper: one loads, `consumers` others multiply rows of the block tile each.
-
-    With `swap` operands change places: the product's transpose, B^T A^T, is computed, and
-    consumers share the columns of the block tile. With `pingpong` each multiplies a block tile of
-    its own, one storing while another multiplies. `cluster_m` CTAs, one above another, load each
-    column tile of B together, or `cluster_n`, side by side, each row tile of A. `num_ctas` CTAs
-    share all block tiles (0: each has one), in groups of `group_m` rows of them. `tma_store`:
-    outputs go out through shared memory and TMA. `split_k`: k is cut in so many parts, which
-    different CTAs multiply. `stream_k`: persistent CTAs share the last block tiles along k.
-    """
+    """Warpgroups of Hopper (wgmma): one loads by TMA, `consumers` others multiply."""
 
     mainloop: ClassVar[str] = "wgmma"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_ctas"})
+    #: [warpgroups] Warpgroups that multiply. Without pingpong they share the rows of the block tile
+    #: (its columns if swap=1), so this divides block_m (block_n).
     consumers: int = 2
+    #: 1 computes the transpose, B^T A^T: the operands change places.
     swap: bool = False
+    #: 1 gives each consumer a block tile of its own: one stores while the other multiplies.
     pingpong: bool = False
+    #: [CTAs] CTAs of a cluster, one above another, that load each tile of B together.
     cluster_m: int = 1
+    #: [CTAs] CTAs of a cluster, side by side, that load each tile of A together.
     cluster_n: int = 1
+    #: [CTAs] Persistent CTAs that share all block tiles; 0 gives each block tile a CTA.
     num_ctas: int = 0
+    #: [block tiles] Rasterisation of persistent CTAs: block tiles are numbered column by column in
+    #: groups of this many rows of tiles.
     group_m: int = 1
+    #: 1 stores outputs through shared memory by TMA; 0 stores them from registers.
     tma_store: bool = False
+    #: [slices] Parts of K that different CTAs multiply.
     split_k: int = 1
+    #: 1 lets persistent CTAs share the K-tiles of the last block tiles (stream-k).
     stream_k: bool = False
 
     def __post_init__(self) -> None:
@@ -174,8 +187,8 @@ class WgmmaMatmul(GpuMatmul):
             self.check_divides("consumers", "block_n" if self.swap else "block_m")
 
     def override(self, **fields: int) -> Self:
-        """As for all schedules. Split-k slices leave no choice of what is for many tiles: each has
-        a CTA, and sums to store from registers."""
+        """Return a copy with some fields set. With split-k each slice has a CTA of its own, which
+        stores its sums from registers."""
         if fields.get("split_k", 1) > 1:
             fields = {
                 "pingpong": 0,
@@ -188,13 +201,13 @@ class WgmmaMatmul(GpuMatmul):
 
     @property
     def rows(self) -> int:
-        """Of what a consumer multiplies: the block tile's, or its columns if `swap`."""
+        """Rows that a consumer multiplies: rows of the block tile, or its columns if `swap`."""
         shared = self.block_n if self.swap else self.block_m
         return shared if self.pingpong else shared // self.consumers
 
     @property
     def columns(self) -> int:
-        """Of the same."""
+        """Columns that a consumer multiplies."""
         return self.block_m if self.swap else self.block_n
 
     @property
@@ -205,23 +218,23 @@ class WgmmaMatmul(GpuMatmul):
 
 @frozen
 class PromotedWgmmaMatmul(WgmmaMatmul):
-    """The same where the instruction adds with few bits, as in PromotedMatmul."""
+    """Warpgroups of Hopper with accumulators that have less precision than f32 (fp8)."""
 
+    #: [elements of K] Interval at which the accumulators are added to sums in f32 and start again
+    #: from 0: block_k, or a value of K or more, which never does that.
     promote_k: int = 128
 
 
 @frozen
 class FmaMatmul(GpuMatmul):
-    """Scalar multiply-adds: each thread owns a thread_m x thread_n piece of the tile."""
+    """Scalar multiply-adds: each thread owns a thread_m x thread_n piece of the block tile."""
 
     mainloop: ClassVar[str] = "fma"
+    divides: ClassVar[Mapping[str, str]] = {"thread_m": "block_m", "thread_n": "block_n"}
+    #: [rows] Height of the tile of a thread.
     thread_m: int
+    #: [columns] Width of the tile of a thread.
     thread_n: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_divides("thread_m", "block_m")
-        self.check_divides("thread_n", "block_n")
 
     @property
     def num_threads(self) -> int:
@@ -230,15 +243,16 @@ class FmaMatmul(GpuMatmul):
 
 @frozen
 class SplitFmaMatmul(SplitK, FmaMatmul):
-    """The same, with k cut in parts."""
+    """Scalar multiply-adds with split-k."""
 
 
 @frozen
 class UnstagedMatmul(FmaMatmul):
-    """The same straight from global memory, with nothing staged; `slices` parts of a block multiply
-    K-tiles in turn, and add up what they have in the end."""
+    """Scalar multiply-adds of operands read straight from global memory, without shared memory."""
 
     mainloop: ClassVar[str] = "unstaged"
+    #: [slices] Groups of threads of a block that take K-tiles in turn and add their partial sums at
+    #: the end.
     slices: int = 1
 
     @property
@@ -248,142 +262,135 @@ class UnstagedMatmul(FmaMatmul):
 
 @frozen
 class CooperativeMatmul(GpuMatmul):
-    """Matrices that a subgroup multiplies together, of the size that the device has: the subgroups
-    of `num_threads` threads share the tile."""
+    """Cooperative matrices of Vulkan, of a size that the device supports."""
 
     mainloop: ClassVar[str] = "coopmat"
+    #: [threads] Threads of a workgroup, whose subgroups share the block tile.
     num_threads: int
-
-
-def check_level(level: int) -> None:
-    """Of a cache that tiles fetch into."""
-    if level not in (1, 2):
-        raise ScheduleError(f"level={level} is no cache that tiles fetch into; try level=1 or 2")
 
 
 @frozen
 class CpuMatmul(Schedule):
     """BLIS blocking: an mr x nr register tile inside mc x kc of A and kc x nc of B.
 
-    `pack_a`, `pack_b`: whether each is copied next to itself before it is multiplied (F. Van Zee
-    and R. van de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS Functionality", 2015).
+    F. Van Zee and R. van de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS
+    Functionality", 2015.
     """
 
     mainloop: ClassVar[str] = "blis"
+    divides: ClassVar[Mapping[str, str]] = {"mr": "mc", "nr": "nc"}
+    #: [rows] Height of the register tile.
     mr: int
+    #: [columns] Width of the register tile.
     nr: int
+    #: [rows] Height of a block of A.
     mc: int
+    #: [elements of K] Depth of the blocks of A and B.
     kc: int
+    #: [columns] Width of a block of B.
     nc: int
+    #: 1 copies a block of A into panels of mr rows before it is multiplied.
     pack_a: bool = True
+    #: 1 copies a block of B into panels of nr columns before it is multiplied.
     pack_b: bool = True
 
-    def __post_init__(self) -> None:
-        self.check_positive()
-        self.check_divides("mr", "mc")
-        self.check_divides("nr", "nc")
 
-
-#: Bytes that a tile of all rows reads ahead in each panel of a B that comes packed: 4 x 2048 x 2048
-#: takes 432 us with none, 390 with 2048, 348 with 4096, 6 x 2048 x 2048 678, 512 and 493; on AVX2
-#: 911, 731 and 542, and 1197, 869 and 699 (Zen 4).
+#: Prefetch distance of a register tile that covers all rows of A, in each panel of a prepacked B.
 PANELS_AHEAD = 4096
 
 
 @frozen
 class AheadMatmul(CpuMatmul):
-    """The same blocking, whose register tiles fetch B: some rows each of the panel that is packed
-    next, where B is packed as it lies; what they read `ahead` bytes later of their own panels, into
-    the cache of `level` 1 or 2, where it comes packed, or lies in rows that one tile of all rows of
-    A takes along all of K."""
+    """BLIS blocking with software prefetch of B.
+
+    If B is packed by the kernel, tiles prefetch the panel that is packed next. If B is prepacked,
+    or unpacked with one tile for all rows of A, tiles prefetch their own panel.
+    """
 
     mainloop: ClassVar[str] = "ahead"
+    most: ClassVar[Mapping[str, int]] = {"level": 2}
+    #: [bytes] Prefetch distance; in an unpacked B a whole number of rows of B.
     ahead: int = PANELS_AHEAD
+    #: [cache level] Cache that the prefetch fills.
     level: int = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_level(self.level)
 
 
 @frozen
 class CpuSplitMatmul(CpuMatmul):
-    """Split-k of the same blocking: one block of out (mc >= m, nc >= n), whose K is cut into
-    `split_k` slices, a task each; the sums of slices are added up in a launch of their own."""
+    """BLIS blocking with split-k of one block of the output (mc >= m, nc >= n): each slice is a
+    task, and a second launch adds the partial sums."""
 
     mainloop: ClassVar[str] = "split-k"
+    #: [slices] Parts of K.
     split_k: int = 2
 
 
 @frozen
 class AmxMatmul(CpuMatmul):
-    """The same blocking with mr x nr made of AMX tiles of 16 rows x 64 bytes."""
+    """BLIS blocking whose register tile consists of AMX tiles of 16 rows of 64 bytes."""
 
     mainloop: ClassVar[str] = "amx"
 
 
 @frozen
 class DotMatmul(CpuMatmul):
-    """The same blocking around dot products of groups of K: two bf16 or four s8 at a time. Tiles
-    fetch what they read `ahead` bytes later of their panels, where B comes packed."""
+    """BLIS blocking around dot-product instructions, which multiply groups of K: two bf16 or four
+    s8."""
 
     mainloop: ClassVar[str] = "dot"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"ahead"})
+    #: [bytes] Prefetch distance in the panels of a prepacked B; 0 leaves it to the plan.
     ahead: int = 0
 
 
 @frozen
 class LimbsMatmul(CpuMatmul):
-    """The same blocking of a B of few bits, with A in block floating point: the numbers of each
-    block of kc of K are integers of one exponent, each in three or four signed bytes (limbs).
-    Tiles fetch what they read `ahead` bytes later of their panels."""
+    """BLIS blocking of a B of 8 or 4 bits, with A in block floating point: the elements of a block
+    of kc of K are integers that share an exponent, each in three or four signed bytes (limbs)."""
 
     mainloop: ClassVar[str] = "limbs"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"ahead"})
+    #: [bytes] Prefetch distance in the panels of B; 0 prefetches nothing.
     ahead: int = 0
 
 
 @frozen
 class InnerMatmul(CpuMatmul):
-    """Inner products of mr rows of A with nr columns of B, vectors along all of K (kc = k),
-    `unroll` of them at a time, for operands whose K lies side by side; pack_b: for a B whose few
-    columns do, which is transposed. Where K is cut into blocks, what `prefetch` tiles behind read
-    of B is fetched meanwhile, and where out has more rows than columns or B is transposed, what a
-    tile so many below reads of A; into the cache of `level` 1 or 2."""
+    """Inner products of mr rows of A and nr columns of B along all of K (kc = K), for operands that
+    are contiguous along K; pack_b=1 transposes a B that is not."""
 
     mainloop: ClassVar[str] = "inner"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
+    most: ClassVar[Mapping[str, int]] = {"level": 2}
+    #: [vectors] Vectors of K of a step, each with accumulators of its own.
     unroll: int = 1
+    #: [tiles] Prefetch distance: columns of B of the next tiles if K is blocked; else rows of A, if
+    #: the output has more rows than columns or B is transposed. 0 prefetches nothing.
     prefetch: int = 2
+    #: [cache level] Cache that the prefetch fills.
     level: int = 2
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_level(self.level)
 
 
 @frozen
 class OuterMatmul(CpuMatmul):
-    """All rows of A (mr = mc = m) by `parts` rows of B at once, each from another part of kc of K,
-    nr columns at a time over nc; the sums of nc columns stay in a cache, and nothing is packed.
-    `prefetch`: so many rows behind each are fetched meanwhile, `apart` rows from one to the next,
-    into the cache of `level` 1 or 2.
-    `together`: so many tasks at most are one pass if one thread has them, for the longer the rows,
-    the better memory follows. `halves`: in vectors of half a line where the target's have a whole
-    one, and `words`: bf16 widened in words where the target multiplies pairs, as what asks for
-    lines faster than memory gives them is no faster."""
+    """Outer products of all rows of A (mr = mc = M) and `parts` rows of B at once; the accumulators
+    of nc columns stay in a cache, and nothing is packed."""
 
     mainloop: ClassVar[str] = "outer"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
+    most: ClassVar[Mapping[str, int]] = {"level": 2}
+    divides: ClassVar[Mapping[str, str]] = {**CpuMatmul.divides, "parts": "kc"}
+    #: [streams] Rows of B that are read at once, kc / parts rows apart.
     parts: int = 4
+    #: [rows] Rows of B that each stream prefetches; 0 prefetches nothing.
     prefetch: int = 2
+    #: [rows] Distance from one prefetched row to the next.
     apart: int = 1
+    #: [cache level] Cache that the prefetch fills.
     level: int = 2
+    #: [tasks] Most tasks of one thread that are computed in one pass, over longer rows of B.
     together: int = 1
+    #: 1 uses vectors of half a cache line if the target's vectors are a whole one.
     halves: bool = False
+    #: 1 widens bf16 to f32 if the target has instructions that multiply pairs of bf16.
     words: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_level(self.level)
-        self.check_divides("parts", "kc")

@@ -1,30 +1,32 @@
-"""Tilings of streams and softmax."""
+"""Schedules of element-wise and row-wise expressions."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.schedule.base import Schedule
 from kgen_runtime.values import frozen
 
-#: Steps that are written out one after the other: no target has registers for more, and code that
-#: is longer than the cache of instructions gains nothing.
+#: Largest number of unrolled steps: no target has registers for more, and longer code gains
+#: nothing.
 MOST_UNROLLED = 64
 
 
 @frozen
 class GpuStream(Schedule):
-    """Each thread handles `unroll` accesses of `vector` elements, a block apart."""
+    """Element-wise kernel: each thread makes `unroll` accesses of `vector` elements, one block
+    apart."""
 
     mainloop: ClassVar[str] = "stream"
+    most: ClassVar[Mapping[str, int]] = {"unroll": MOST_UNROLLED}
+    #: [threads] Threads of a block.
     num_threads: int
+    #: [elements] Width of an access.
     vector: int
+    #: [accesses] Accesses of a thread.
     unroll: int = 1
-
-    def __post_init__(self) -> None:
-        self.check_positive()
-        _check_unroll(self.unroll)
 
     @property
     def block_elements(self) -> int:
@@ -33,24 +35,20 @@ class GpuStream(Schedule):
 
 @frozen
 class GpuRows(Schedule):
-    """One row per group of `num_threads / rows_per_block` threads.
-
-    `resident` = 1 keeps the row in registers between passes, 0 reads it again from memory.
-    """
+    """Row-wise kernel: a group of `num_threads / rows_per_block` threads reduces one row."""
 
     mainloop: ClassVar[str] = "row"
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"resident"})
+    most: ClassVar[Mapping[str, int]] = {"resident": 1}
+    divides: ClassVar[Mapping[str, str]] = {"rows_per_block": "num_threads"}
+    #: [threads] Threads of a block.
     num_threads: int
+    #: [rows] Rows of a block.
     rows_per_block: int = 1
+    #: [elements] Width of an access.
     vector: int = 1
+    #: 1 keeps the row in registers between passes; 0 reads it from memory in each pass.
     resident: int = 1
-
-    def __post_init__(self) -> None:
-        if self.resident not in (0, 1):
-            raise ScheduleError(f"resident={self.resident} must be 0 or 1")
-        for name in ("num_threads", "rows_per_block", "vector"):
-            if getattr(self, name) < 1:
-                raise ScheduleError(f"{name}={getattr(self, name)} must be 1 or more")
-        self.check_divides("rows_per_block", "num_threads")
 
     @property
     def threads_per_row(self) -> int:
@@ -59,14 +57,13 @@ class GpuRows(Schedule):
 
 @frozen
 class ClusterRows(GpuRows):
-    """The same with `cluster` blocks for one row, each of which keeps a part of it."""
+    """Row-wise kernel in which a cluster of CTAs shares a row: each keeps a part of it."""
 
+    #: [CTAs] CTAs of a row; more than 1 needs rows_per_block=1 and resident=1.
     cluster: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.cluster < 1:
-            raise ScheduleError(f"cluster={self.cluster} must be 1 or more")
         if self.cluster > 1 and (self.rows_per_block > 1 or not self.resident):
             raise ScheduleError(
                 f"cluster={self.cluster} needs rows_per_block=1 and resident=1; try cluster=1"
@@ -79,32 +76,24 @@ class ClusterRows(GpuRows):
 
 @frozen
 class CpuStream(Schedule):
-    """Each task streams `task` elements, `unroll` vectors at a time; or rows, if they are those of
-    a softmax or an input broadcasts.
-
-    `nontemporal`: the output is written past the caches, which then need not read it first.
-    """
+    """Element-wise or row-wise kernel, cut into tasks that threads share."""
 
     mainloop: ClassVar[str] = "stream"
+    most: ClassVar[Mapping[str, int]] = {"unroll": MOST_UNROLLED}
+    #: [elements or rows] Size of a task. It counts rows for a row-wise expression, and for an
+    #: element-wise one in which an input broadcasts.
     task: int
+    #: [vectors] Vectors of a step.
     unroll: int = 1
+    #: 1 writes the output past the caches (non-temporal stores), which then need not read it first.
     nontemporal: bool = False
-
-    def __post_init__(self) -> None:
-        self.check_positive()
-        _check_unroll(self.unroll)
 
 
 @frozen
 class CpuSplitRows(CpuStream):
-    """Each task folds or writes `task` columns of a row; a launch for every reading of the rows,
-    the next of which combines what these tasks have found."""
+    """Row-wise kernel for few long rows: a task reads or writes `task` columns of a row, and each
+    pass over the rows is a launch that combines the partial results of the pass before."""
 
     mainloop: ClassVar[str] = "split"
-
-
-def _check_unroll(unroll: int) -> None:
-    if unroll > MOST_UNROLLED:
-        raise ScheduleError(
-            f"unroll={unroll} is more than {MOST_UNROLLED} steps; try unroll={MOST_UNROLLED}"
-        )
+    #: [columns] Columns of a task.
+    task: int

@@ -195,7 +195,7 @@ def test_what_is_fetched_goes_to_the_cache_of_its_level() -> None:
         pipeline.plan(pairs, found, panels.override(kc=2048, ahead=192, level=1))
     ).text
     assert text.count("i64 192") >= 2 and "i32 0, i32 3, i32 1)" in text
-    with pytest.raises(ScheduleError, match=r"level=3 is no cache .* try level=1 or 2"):
+    with pytest.raises(ScheduleError, match=r"level=3 is more than 2; try level=2"):
         panels.override(level=3)
 
 
