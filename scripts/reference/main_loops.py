@@ -18,7 +18,7 @@ TYPES: Mapping[str, Mapping[type[s.Schedule], str]] = {
         s.WgmmaMatmul: MATMUL,
         s.PromotedWgmmaMatmul: f"{MATMUL} of fp8",
         s.SplitFmaMatmul: f"{MATMUL} of exact f32",
-        s.GemvMatmul: f"{MATMUL} with few rows",
+        s.GemvMatmul: f"{MATMUL} with small M (skinny GEMM)",
         s.GpuStream: STREAM,
         s.GpuRows: ROWS,
         s.ClusterRows: ROWS,
