@@ -161,7 +161,7 @@ runtime-wheel: setup ## the runtime alone, which needs numpy only, as wheels in 
 	cd runtime && ../$(BIN)/python -m hatchling build -t wheel -d ../dist
 	cd runtime && KGEN_WHEEL=any ../$(BIN)/python -m hatchling build -t wheel -d ../dist
 
-c-runtime: ## the C runtime as a static library, build/libkgen.a (docs/c-runtime.md); CFLAGS=...
+c-runtime: ## the C runtime as a static library, build/libkgen.a (docs/reference/c-runtime.md); CFLAGS=...
 	@rm -rf build/c-runtime build/libkgen.a && mkdir -p build/c-runtime
 	cd build/c-runtime && $(CC) -std=c99 -O2 $(CFLAGS) -c ../../runtime/c/*.c
 	$(AR) rcs build/libkgen.a build/c-runtime/*.o

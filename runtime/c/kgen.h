@@ -1,7 +1,7 @@
 /* kgen's C runtime: opens a .kgen bundle and runs its CPU kernels and programs.
  *
  * It needs libc and pthreads, Linux on x86-64 or aarch64, and neither Python nor a compiler where
- * it runs. docs/c-runtime.md has an example and the rules in short.
+ * it runs. docs/reference/c-runtime.md has examples and a table of the functions.
  *
  * Errors. A function that can fail returns a kgen_status, KGEN_OK (0) for success; one that gives a
  * handle by name returns NULL. Either way kgen_last_error() then says in one line what was wrong,

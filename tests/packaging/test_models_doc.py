@@ -1,4 +1,4 @@
-"""docs/models.md: its table is the registry's, and its module of PyTorch runs."""
+"""docs/how-it-works/models.md: its module of PyTorch runs."""
 
 from __future__ import annotations
 
@@ -13,25 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen.graph.operators import OPERATORS
 from scripts.documents import blocks
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "models.md"
+PAGE = ROOT / "docs" / "how-it-works" / "models.md"
 DATA = ROOT / "tests" / "data"
-BEGIN, END = "<!-- table of operators -->\n", "<!-- end of table -->"
-
-
-def table() -> str:
-    lines = ["| operator | family | becomes | limits |", "| --- | --- | --- | --- |"]
-    for o in sorted(OPERATORS.values(), key=lambda o: o.name):
-        lines.append(f"| {o.name} | {o.family} | {o.becomes} | {o.limits} |")
-    return "\n".join(lines) + "\n"
-
-
-def test_the_table_is_the_registry() -> None:
-    found = PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
-    assert found == table(), "run tests/packaging/test_models_doc.py to renew it"
 
 
 def module_code() -> str:
@@ -72,8 +58,3 @@ def test_a_module_of_pytorch_runs(tmp_path: Path) -> None:
     if "No module named 'onnx" in done.stderr or "No module named 'torch" in done.stderr:
         pytest.skip("takes PyTorch and onnxscript, which make bench-models installs")
     assert done.returncode == 0, done.stderr
-
-
-if __name__ == "__main__":
-    head, rest = PAGE.read_text().split(BEGIN)
-    PAGE.write_text(head + BEGIN + table() + END + rest.partition(END)[2])

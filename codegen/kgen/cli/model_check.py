@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BOUNDS = """
 worst step: error of the step that comes nearest to its bound when it is fed with the model's own
 values; worst output: that of the whole program. A bound is 32 roundings of the element, and 8 times
-what the model in f32 is off by (docs/models.md).
+what the model in f32 is off by (docs/how-it-works/models.md).
 """
 
 

@@ -49,7 +49,7 @@ def compiled(
     program's where it is compiled otherwise."""
     cc = compiler()
     made = folder / f"{name}-{'-'.join(f.strip('-').replace('=', '-') for f in flags[-3:])}"
-    with (folder / "c-runtime.lock").open("w") as lock:
+    with (folder / "program.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
             objects = runtime(folder, cc, flags)
@@ -72,14 +72,17 @@ def compiled(
 
 
 def runtime(folder: Path, cc: str, flags: Sequence[str]) -> list[str]:
-    """The runtime's objects, compiled once with these flags."""
+    """Compile the runtime once with these flags, whichever process needs it first; return the
+    objects."""
     place = folder / f"c-runtime{''.join(flags)}"
-    if not place.exists():
-        making = place.with_suffix(".making")
-        making.mkdir()
-        sources = [str(path) for path in sorted(SOURCES.glob("*.c"))]
-        run([cc, *flags, "-c", *sources], cwd=making)
-        making.rename(place)
+    with (folder / "c-runtime.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            making = place.with_suffix(".making")
+            making.mkdir()
+            sources = [str(path) for path in sorted(SOURCES.glob("*.c"))]
+            run([cc, *flags, "-c", *sources], cwd=making)
+            making.rename(place)
     return [str(path) for path in sorted(place.glob("*.o"))]
 
 

@@ -100,7 +100,7 @@ def test_programs_of_several_targets(sanitized: Driver, tmp_path: Path) -> None:
 
 
 #: What Python holds against the spec or derives from the order of steps, which this runtime does
-#: not read (docs/c-runtime.md): it opens these.
+#: not read (docs/reference/c-runtime.md): it opens these.
 UNREAD = re.compile(
     r"its spec|in its spec|is no name of an operation|no name$|op=|it has to wait for it"
     r"|which no earlier step writes|which overlap"

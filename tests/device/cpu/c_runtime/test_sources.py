@@ -1,4 +1,4 @@
-"""The C runtime's sources: C++, the example of its page, the static library."""
+"""The C runtime's sources: C++, the examples of the documents, the static library."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import kgen
 import kgen_runtime
@@ -24,27 +25,37 @@ from tests.device.cpu.c_runtime.compiled import (
 )
 from tests.specs import relu_of
 
-PAGE = (ROOT / "docs" / "c-runtime.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "c-runtime.md").read_text()
+SHIP = (ROOT / "docs" / "ship-a-model.md").read_text()
 HEADER = (SOURCES / "kgen.h").read_text()
 
 
-def test_a_cpp_program(folder: Path, tmp_path: Path) -> None:
+def cpp_program(folder: Path, source: Path, program: Path) -> None:
+    """Compile a C++ program with the whole runtime, whose sources are C."""
     cxx = compiler("g++", "g++")
     objects = runtime(folder, compiler(), PLAIN)
     warnings = ["-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+    run([cxx, *warnings, f"-I{SOURCES}", str(source), *objects, "-o", str(program), "-pthread"])
+
+
+def test_a_cpp_program(folder: Path, tmp_path: Path) -> None:
     program = tmp_path / "consumer"
-    own = str(HERE / "consumer.cpp")
-    run([cxx, *warnings, f"-I{SOURCES}", own, *objects, "-o", str(program), "-pthread"])
+    cpp_program(folder, HERE / "consumer.cpp", program)
     path = kgen.build(relu_of((7, 1001), dtype="f32"), ["native"]).save(tmp_path / "relu.kgen")
     done = subprocess.run([str(program), str(path)], capture_output=True, text=True)
     assert done.stdout == "0 2.5 0 [relu_7x1001_f32: takes 2 arguments, got 1] []\n", done.stderr
 
 
-def test_the_example(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_an_example(language: str, folder: Path, tmp_path: Path) -> None:
     """It stands in its page, compiles without a warning, and prints what Python computes."""
-    source = ROOT / "examples" / "encoder.c"
-    assert f"```c\n{source.read_text()}```" in PAGE
-    program = compiled(folder, "encoder", PLAIN, source)
+    source = ROOT / "examples" / f"encoder.{language}"
+    assert f"```{language}\n{source.read_text()}```" in SHIP
+    if language == "c":
+        program = compiled(folder, "encoder", PLAIN, source)
+    else:
+        program = tmp_path / "encoder"
+        cpp_program(folder, source, program)
     bundle = kgen.compile_model(ROOT / "examples" / "encoder.onnx", ["native"]).bundle
     path = bundle.save(tmp_path / "encoder.kgen")
     done = subprocess.run([str(program)], capture_output=True, text=True, cwd=tmp_path)
@@ -54,11 +65,9 @@ def test_the_example(folder: Path, tmp_path: Path) -> None:
         hidden = kernels.program.run(
             input_ids=ids, attention_mask=np.ones_like(ids), token_type_ids=0 * ids
         )
-    numbers = " ".join(f"{x:.4f}" for x in hidden.ravel()[:3])
-    assert done.stdout == f"main on native: last_hidden_state 1x7x32 begins with {numbers}\n"
+    assert done.stdout == " ".join(f"{x:.3f}" for x in hidden.ravel()[:3]) + "\n"
     done = subprocess.run([str(program)], capture_output=True, text=True, cwd=tmp_path.parent)
-    assert done.returncode == 1
-    assert done.stderr == "encoder.kgen: cannot read: No such file or directory\n"
+    assert done.returncode and "encoder.kgen: cannot read: No such file" in done.stderr
 
 
 def test_the_static_library(tmp_path: Path) -> None:
@@ -82,12 +91,16 @@ def declared() -> list[str]:
     return re.findall(r"\b(kgen_\w+)\(", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.DOTALL))
 
 
-def test_the_page_names_what_there_is() -> None:
+def test_the_page_lists_every_function() -> None:
     functions = declared()
     assert len(functions) == len(set(functions)) > 40
-    named = set(re.findall(r"\bkgen_\w+(?=\(|`)", PAGE))
-    types = {"kgen_session", "kgen_call", "kgen_kernel", "kgen_bundle"}
-    assert named and named <= {*functions, *types}
+    rows = re.findall(r"^\| (`kgen_[^|]*) \|", PAGE, re.MULTILINE)
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(functions)
+
+
+def test_the_page_lists_every_status() -> None:
+    status = HEADER.split("typedef enum kgen_status {")[1].split("}")[0]
+    assert re.findall(r"\bKGEN_\w+", status) == re.findall(r"^\| `(KGEN_\w+)`", PAGE, re.MULTILINE)
 
 
 def test_every_function_is_documented() -> None:

@@ -1,0 +1,35 @@
+// encoder.cpp
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+#include "kgen.h"
+
+static void check(kgen_status status)
+{
+    if (status != KGEN_OK)
+        throw std::runtime_error(kgen_last_error());
+}
+
+static void set(kgen_session *session, const char *name, const std::vector<std::int64_t> &values)
+{
+    check(kgen_session_set_input(session, name, values.data(), values.size() * sizeof values[0]));
+}
+
+int main()
+{
+    kgen_bundle *bundle = nullptr;
+    kgen_session *session = nullptr;
+    check(kgen_open("encoder.kgen", nullptr, &bundle));
+    std::unique_ptr<kgen_bundle, decltype(&kgen_close)> opened(bundle, kgen_close);
+    check(kgen_session_create(kgen_find_program(bundle, nullptr), &session));
+    std::unique_ptr<kgen_session, decltype(&kgen_session_destroy)> made(session, kgen_session_destroy);
+    set(session, "input_ids", {2, 7, 1, 8, 2, 8, 1});
+    set(session, "attention_mask", {1, 1, 1, 1, 1, 1, 1});
+    set(session, "token_type_ids", {0, 0, 0, 0, 0, 0, 0});
+    check(kgen_session_run(session));
+
+    auto hidden = static_cast<const float *>(kgen_session_output_data(session, "last_hidden_state"));
+    std::printf("%.3f %.3f %.3f\n", hidden[0], hidden[1], hidden[2]);
+}
