@@ -63,7 +63,9 @@ def profile(
             if entry.target.family in FAMILIES:
                 yield profile_kernel(reader, entry, seed)
                 continue
-            reason = f"{entry.target.name} code has no profile, only PTX and AMDGPU IR have one"
+            reason = (
+                f"{entry.target.name} kernels have no profile; only NVIDIA and AMD kernels have one"
+            )
             yield KernelProfile(kernel=entry.key, target=entry.target.name, reason=reason)
 
 
@@ -84,7 +86,7 @@ def profile_kernel(
     """Profile one kernel; the reason why not is in the result."""
     names: dict[str, Any] = {"kernel": entry.key, "target": entry.target.name}
     if entry.target.family not in COUNTED:
-        reason = f"no emulator runs {entry.target.name} code"
+        reason = f"no emulator runs {entry.target.name} kernels"
         return KernelProfile(**names, reason=reason)
     sample = sample_of(entry, seed, patience)
     if (refusal := cost.emulation_refusal(entry, sample)) is not None:
@@ -95,7 +97,9 @@ def profile_kernel(
         return KernelProfile(**names, reason=str(error))
     artifact = next((a for a in entry.artifacts if a.format in LANGUAGES), None)
     if artifact is None:
-        return KernelProfile(**names, reason="it holds no text that an emulator runs")
+        return KernelProfile(
+            **names, reason="the bundle holds no PTX or LLVM IR text of the kernel"
+        )
     source = text_of(reader, artifact)
     taken = inputs.as_taken(entry, next(inputs.data_sets(entry, seed)).buffers)
     buffers = taken | inputs.output_buffers(entry, taken)

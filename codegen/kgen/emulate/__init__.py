@@ -75,8 +75,8 @@ def run(
     count = math.prod(grid) if workgroups is None else len(workgroups)
     if count > MAX_WORKGROUPS:
         raise EmulationError(
-            f"{count} workgroups are too many; {MAX_WORKGROUPS} is the limit of one run; take a "
-            "smaller grid or name some of them"
+            f"the launch has {count} workgroups; one run takes at most {MAX_WORKGROUPS}; use a "
+            "smaller grid, or name some of its workgroups"
         )
     if language == "ptx":
         from kgen.emulate import ptx as emulator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from kgen.emulate.wording import shorten
 from kgen.errors import EmulationError, SpecError
 from kgen.host_memory import available_memory
 from kgen_runtime.files import check_plain
@@ -29,18 +31,25 @@ DTYPES = {
 }  # fmt: skip
 #: Bytes of an output before the kernel runs: NaN in every float format.
 UNWRITTEN = 0xFF
-#: Of an output; numpy's arrays have no more.
+#: Limit of an output's dimensions, which is numpy's.
 MAX_DIMENSIONS = 32 if np.__version__.startswith("1.") else 64
-#: Of a whole number; Python takes no more than some 4000.
+#: Limit of a whole number's digits; Python takes no more than some 4000.
 MOST_DIGITS = 100
-#: A run under each of them would take longer than anybody waits.
+#: Limit of --seeds, beyond which a run never ends in practice.
 MOST_SEEDS = 1_000_000_000
 #: Element types of tensor maps for those of numpy.
 _MAP_DTYPES = {
     "u1": "u8", "u2": "u16", "u4": "u32", "u8": "u64", "i4": "s32", "i8": "s64",
     "f2": "f16", "f4": "f32", "f8": "f64",
 }  # fmt: skip
-#: What a tensor map's JSON may say; the rest of it is `tensor`.
+#: Characters of an argument that a message shows.
+MOST_SHOWN = 120
+#: Forms of the arguments that write a file.
+FORMS = {
+    "inout": "inout:FILE:FILE, as in inout:a.npy:b.npy",
+    "out": "out:TYPE:SHAPE:FILE, as in out:f32:64x64:c.npy",
+}
+#: Fields of a tensor map's JSON besides `tensor`.
 _MAP_FIELDS = ("dtype", "shape", "box", "strides", "element_strides", "swizzle", "fill")
 
 
@@ -77,9 +86,10 @@ def _tensor(text: str) -> Argument:
         source, _, target = rest.partition(":")
         array, output = _load(source), _output(target, text)
     elif kind == "out":
-        name, shape, target = [*rest.split(":", 2), "", ""][:3]
+        name, extents, target = [*rest.split(":", 2), "", ""][:3]
+        dtype, shape = _dtype(name, text), _shape(extents, text)
         output = _output(target, text)
-        array = _unwritten([whole("arg", n, 1) for n in shape.split("x")], _dtype(name, text), text)
+        array = _unwritten(shape, dtype, text)
     else:
         raise _unknown(text)
     return Argument(value=array, array=array, output=output)
@@ -89,8 +99,8 @@ def _unwritten(shape: list[int], dtype: np.dtype[Any], text: str) -> Array:
     """An output as it is before the kernel runs. Raises SpecError if there is no room for it."""
     if len(shape) > MAX_DIMENSIONS:
         raise SpecError(
-            f"--arg {text}: {len(shape)} dimensions are too many; {MAX_DIMENSIONS} are the limit; "
-            "join some of them"
+            f"--arg {_shown(text)} has {len(shape)} dimensions; at most {MAX_DIMENSIONS} are "
+            "allowed; merge some of them"
         )
     wanted, limit = math.prod(shape) * dtype.itemsize, available_memory()
     try:
@@ -99,8 +109,8 @@ def _unwritten(shape: list[int], dtype: np.dtype[Any], text: str) -> Array:
         array = np.full(wanted, UNWRITTEN, np.uint8)
     except MemoryError:
         raise SpecError(
-            f"--arg {text} needs {wanted} bytes of memory; {limit} are available here; take a "
-            "smaller shape, or a machine with more memory"
+            f"--arg {_shown(text)} needs {wanted} bytes of memory; {limit} are available here; use "
+            "a smaller shape"
         ) from None
     return array.view(dtype).reshape(shape)
 
@@ -110,7 +120,13 @@ def _scalar(kind: str, rest: str, text: str) -> np.generic:
     try:
         value: np.generic = dtype.type(float(rest) if dtype.kind == "f" else int(rest, 0))
     except (ValueError, OverflowError):
-        raise SpecError(f"--arg {text} is not a number of type {kind}") from None
+        values, example = "a number", "0.5"
+        if dtype.kind != "f":
+            limits = np.iinfo(dtype)
+            values, example = f"a whole number from {limits.min} to {limits.max}", "64"
+        raise SpecError(
+            f"--arg {_shown(text)}: {kind} takes {values}, as in {kind}:{example}"
+        ) from None
     return value
 
 
@@ -126,12 +142,13 @@ def _tensor_map(rest: str, text: str, before: Sequence[Argument]) -> Argument:
         tensor = fields.pop("tensor")
     except (ValueError, TypeError, KeyError):
         raise SpecError(
-            f'--arg {text} is not tensormap:{{"tensor": "in:a.npy", "box": [64, 64], ...}}'
+            f"--arg {_shown(text)} is not tensormap: and a JSON object with a tensor, as in "
+            'tensormap:{"tensor": "in:a.npy", "box": [64, 64]}'
         ) from None
     if unknown := fields.keys() - set(_MAP_FIELDS):
         raise SpecError(
-            f"--arg {text}: {sorted(unknown)[0]} is unknown; there are tensor, "
-            f"{', '.join(_MAP_FIELDS)}"
+            f"--arg {_shown(text)}: field {_shown(sorted(unknown)[0])} is unknown; the fields are "
+            f"tensor, {', '.join(_MAP_FIELDS)}"
         )
     output = None
     if isinstance(tensor, str):
@@ -141,13 +158,16 @@ def _tensor_map(rest: str, text: str, before: Sequence[Argument]) -> Argument:
         earlier = isinstance(tensor, int) and 0 <= tensor < len(before)
         array = before[tensor].array if earlier else None
     if array is None:
-        raise SpecError(f"--arg {text}: tensor={tensor} is no earlier argument with an array")
+        raise SpecError(
+            f"--arg {_shown(text)}: tensor={_shown(str(tensor))} is not the number, from 0, of an "
+            "earlier argument with an array"
+        )
     fields.setdefault("dtype", _MAP_DTYPES.get(array.dtype.str[1:]))
     fields.setdefault("shape", array.shape[::-1])
     try:
         value = TensorMap(buffer=array, **fields)
     except (EmulationError, TypeError) as error:
-        raise SpecError(f"--arg {text}: {error}") from None
+        raise SpecError(f"--arg {_shown(text)}: {error}") from None
     return Argument(value=value, array=array, output=output)
 
 
@@ -159,32 +179,56 @@ def _dtype(name: str, text: str) -> np.dtype[Any]:
 
 def _unknown(text: str) -> SpecError:
     return SpecError(
-        f"--arg {text} is unknown; give in:FILE, inout:FILE:FILE, out:TYPE:SHAPE:FILE, "
-        f"tensormap:JSON or TYPE:VALUE, TYPE being one of {' '.join(DTYPES)}"
+        f"--arg {_shown(text)} is unknown; give in:FILE, inout:FILE:FILE, out:TYPE:SHAPE:FILE, "
+        f"tensormap:JSON or TYPE:VALUE, with TYPE one of {' '.join(DTYPES)}"
     )
 
 
 def _output(name: str, text: str) -> Path:
-    path = Path(name)
-    if not name or path.is_dir() or not path.parent.is_dir():
-        raise SpecError(f"--arg {text} names no file that can be written")
+    path, shown = Path(name), _shown(text)
+    if not name:
+        form = FORMS[text.partition(":")[0]]
+        raise SpecError(f"--arg {shown} names no output file; the form is {form}")
+    if path.is_dir():
+        raise SpecError(f"--arg {shown}: {_shown(name)} is a folder; name a file")
+    if not path.parent.is_dir():
+        raise SpecError(f"--arg {shown}: there is no folder {_shown(str(path.parent))}; make it")
     try:
         check_plain(path)
     except OSError as error:
-        raise SpecError(f"--arg {text}: {reason(error)}; name another") from None
+        raise SpecError(f"--arg {shown}: {reason(error)}; name another file") from None
     return path
+
+
+def _shape(extents: str, text: str) -> list[int]:
+    """Sizes of `64x64`. Raises SpecError."""
+    sizes = extents.split("x")
+    if not all(re.fullmatch(rf"0*[1-9]\d{{0,{MOST_DIGITS - 1}}}", n, re.ASCII) for n in sizes):
+        raise SpecError(
+            f"--arg {_shown(text)}: shape {_shown(extents) or repr(extents)} is not whole numbers "
+            f"of 1 or more joined by x; the form is {FORMS['out']}"
+        )
+    return [int(n) for n in sizes]
+
+
+def _shown(text: str) -> str:
+    """An argument, cut so that the message that quotes it stays short."""
+    return shorten(text, MOST_SHOWN)
 
 
 def _load(name: str) -> Array:
     try:
         return np.ascontiguousarray(np.load(name, allow_pickle=False))
     except OSError as error:
-        raise SpecError(f"--arg {name} cannot be read: {reason(error)}") from None
+        raise SpecError(f"--arg {_shown(name)} cannot be read: {reason(error)}") from None
     except MemoryError as error:
-        raise SpecError(f"--arg {name} cannot be read: {error}; give a smaller array") from None
+        shown = _shown(name)
+        raise SpecError(f"--arg {shown} cannot be read: {error}; pass a smaller array") from None
     except ValueError:
-        # Of a text numpy says that it may be pickled: no advice to follow.
-        raise SpecError(f"--arg {name} is no .npy file; write one with numpy.save") from None
+        # numpy's own advice is to allow pickles.
+        raise SpecError(
+            f"--arg {_shown(name)} is not a .npy file; write one with numpy.save"
+        ) from None
 
 
 def whole(name: str, text: str, least: int) -> int:
@@ -193,19 +237,19 @@ def whole(name: str, text: str, least: int) -> int:
         shown = f"{text[:MOST_DIGITS]}..."
         raise SpecError(f"--{name} {shown} is not a whole number of up to {MOST_DIGITS} digits")
     if not text.isascii() or not text.isdecimal() or int(text) < least:
-        raise SpecError(f"--{name} {text} is not a whole number of {least} or more")
+        raise SpecError(f"--{name} {text or repr(text)} is not a whole number of {least} or more")
     return int(text)
 
 
 def number_of_seeds(text: str) -> int:
     """That of `--seeds`. Raises SpecError."""
     if (found := whole("seeds", text, 1)) > MOST_SEEDS:
-        raise SpecError(f"--seeds {text} are too many; {MOST_SEEDS} is the limit; give fewer")
+        raise SpecError(f"--seeds {text} is above the limit of {MOST_SEEDS}; give fewer")
     return found
 
 
 def reason(error: Exception) -> str:
     """What went wrong with a file, in words."""
     if isinstance(error, UnicodeDecodeError):
-        return f"byte {error.start} is no UTF-8 text"
+        return f"byte {error.start} is not UTF-8 text"
     return getattr(error, "strerror", None) or str(error)

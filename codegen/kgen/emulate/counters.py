@@ -5,13 +5,13 @@ All are sums over the workgroups that ran, except those of `MOST_OF_ANY`.
 
 from __future__ import annotations
 
-#: Counters that are the most of any workgroup.
+#: Counters that are the maximum over the workgroups.
 MOST_OF_ANY = frozenset({"barriers", "copies_in_flight"})
 
-#: What each counter counts. An instruction is one issue by one warp or wave.
+#: Meaning of each counter. An instruction is one issue by one warp or wave.
 MEANING = {
     "instructions": "instructions issued",
-    "lane_instructions": "instructions times active lanes",
+    "lane_instructions": "instructions, each times its active lanes",
     "integer": "integer arithmetic, shifts, logic, addresses",
     "float": "floating-point add, multiply, minimum, maximum",
     "fma": "fused multiply-add",
@@ -27,26 +27,26 @@ MEANING = {
     "store.shared": "stores to shared memory (LDS)",
     "load.other": "loads from local, constant and parameter memory",
     "store.other": "stores to local memory",
-    "copy": "asynchronous copies, from single elements to whole tensors' boxes",
+    "copy": "asynchronous copies: cp.async, bulk copies, TMA, loads to LDS",
     "atomic": "atomic operations and reductions",
-    "warp": "shuffles, votes, permutations: exchange between lanes",
-    "barrier": "barriers of any scope, waits for copies and for transaction barriers",
+    "warp": "shuffles, votes, permutations",
+    "barrier": "barriers of any scope, waits for copies and mbarriers",
     "fence": "memory and proxy fences",
     "prefetch": "software prefetches",
-    "other": "anything else",
-    "barriers": "barriers of the whole workgroup that one workgroup passed (the most of any)",
-    "divergent_branches": "branches that parted the lanes of a warp",
+    "other": "all other instructions",
+    "barriers": "barriers of the whole workgroup; the largest count of any workgroup",
+    "divergent_branches": "branches that split a warp",
     "shared_wavefronts": "cycles of shared memory (LDS)",
-    "shared_wavefronts_ideal": "the same with no bank conflict",
-    "bank_conflicts": "shared_wavefronts beyond the ideal",
-    "global_load_sectors": "sectors that loads and copies from global memory fetched",
-    "global_store_sectors": "sectors that stores and copies to global memory wrote",
-    "global_sectors": "both",
-    "global_sectors_ideal": "the same with every access contiguous",
-    "global_load_bytes": "bytes that lanes asked for from global memory",
-    "global_store_bytes": "bytes that lanes wrote to global memory",
-    "global_unique_bytes": "different bytes of global memory that were touched",
-    "dead_prefetches": "prefetches by instructions that never name a byte of a buffer",
-    "copies_in_flight": "bytes of cp.async copies that a workgroup still has under way when it "
-    "goes on after a wait for older ones (the most of any): what hides the latency of memory",
+    "shared_wavefronts_ideal": "shared_wavefronts without bank conflicts",
+    "bank_conflicts": "shared_wavefronts minus shared_wavefronts_ideal",
+    "global_load_sectors": "sectors read from global memory by loads and copies",
+    "global_store_sectors": "sectors written to global memory by stores and copies",
+    "global_sectors": "global_load_sectors plus global_store_sectors",
+    "global_sectors_ideal": "global_sectors if every access were contiguous and aligned",
+    "global_load_bytes": "bytes that lanes request from global memory",
+    "global_store_bytes": "bytes that lanes write to global memory",
+    "global_unique_bytes": "distinct bytes of global memory that are accessed",
+    "dead_prefetches": "prefetches by instructions whose addresses are all outside of every buffer",
+    "copies_in_flight": "bytes of cp.async copies under way after a wait for older copies; the "
+    "largest of any workgroup. They hide memory latency",
 }

@@ -42,7 +42,7 @@ class Total:
 
 @frozen
 class Words:
-    """How a family calls things, and the bytes of its sectors of global memory."""
+    """Words of a family, and the bytes of its sectors of global memory."""
 
     warp: str
     workgroup: str
@@ -84,46 +84,46 @@ class Profile:
                 name="instructions",
                 value=report.instructions,
                 ideal=None,
-                meaning=f"of the {words.code}, each issued once for a {words.warp}",
+                meaning=f"{words.code} instructions, each counted once per {words.warp}",
             ),
             Total(
-                name="lanes at work",
+                name="active lanes",
                 value=counters["lane_instructions"],
                 ideal=lanes,
-                meaning=f"of the {report.subgroup_width} lanes of every instruction; below 1: "
+                meaning=f"of {report.subgroup_width} lanes per instruction; ratio below 1: "
                 "branches, guards, short rows",
             ),
             Total(
                 name=f"{words.shared} cycles",
                 value=counters["shared_wavefronts"],
                 ideal=counters["shared_wavefronts_ideal"],
-                meaning="wavefronts; above 1: bank conflicts",
+                meaning="wavefronts; ratio above 1: bank conflicts",
             ),
             Total(
                 name="global sectors",
                 value=counters["global_sectors"],
                 ideal=counters["global_sectors_ideal"],
-                meaning=f"pieces of {words.sector} bytes; above 1: uncoalesced, lanes access "
-                "bytes that are apart or not aligned",
+                meaning=f"{words.sector}-byte pieces; ratio above 1: uncoalesced or unaligned "
+                "accesses",
             ),
             Total(
                 name="global bytes",
                 value=moved,
                 ideal=counters["global_unique_bytes"],
-                meaning="asked for, beside the different ones among them; above 1: reuse that "
+                meaning="requested by lanes; ideal: distinct bytes; ratio above 1: reuse that "
                 "caches must serve",
             ),
             Total(
                 name="barriers",
                 value=counters["barriers"],
                 ideal=None,
-                meaning=f"of a whole {words.workgroup}, in each",
+                meaning=f"of the whole {words.workgroup}, per {words.workgroup}",
             ),
             Total(
                 name="divergent branches",
                 value=counters["divergent_branches"],
                 ideal=None,
-                meaning=f"that parted the lanes of a {words.warp}",
+                meaning=f"branches that split a {words.warp}",
             ),
         ]
         if counters.get("copies_in_flight"):
@@ -132,8 +132,8 @@ class Profile:
                     name="bytes in flight",
                     value=counters["copies_in_flight"],
                     ideal=None,
-                    meaning=f"of asynchronous copies that a {words.workgroup} still has under way "
-                    "after a wait; they hide the latency of memory",
+                    meaning=f"of asynchronous copies that a {words.workgroup} has under way after "
+                    "a wait; they hide memory latency",
                 )
             )
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kgen.emulate.wording import shorten
+from kgen.emulate.wording import numbers, shorten
 from kgen.errors import EmulationError
 from kgen_runtime.values import frozen
 
@@ -13,41 +13,47 @@ Index3 = tuple[int, int, int]
 
 #: The classes of faults, and what each means.
 FAULTS: Mapping[str, str] = {
-    "race": "two accesses to the same bytes, one of them a write, that nothing orders",
-    "uninitialised-read": "shared memory is read that nothing has written",
-    "pending-copy": "the destination of an asynchronous copy is read before it is waited for",
-    "pending-wgmma": "registers of wgmma.mma_async are used before it is waited for",
-    "missing-wgmma-fence": "wgmma.mma_async uses registers that changed since the last wgmma.fence",
-    "missing-proxy-fence": "the async proxy reads or overwrites generic writes without a fence",
+    "race": "two threads access the same bytes, at least one writes, and nothing orders the two",
+    "uninitialised-read": "a thread reads shared memory or uses an mbarrier that nothing has "
+    "initialised",
+    "pending-copy": "a thread reads the destination of an asynchronous copy before it is complete",
+    "pending-wgmma": "an instruction uses registers of a wgmma.mma_async that is under way",
+    "missing-wgmma-fence": "wgmma.mma_async uses registers written since the last wgmma.fence",
+    "missing-proxy-fence": "TMA or wgmma accesses bytes that threads wrote, with no "
+    "fence.proxy.async between",
     "transaction-count": "an mbarrier expects other bytes or arrivals than it gets",
-    "out-of-bounds": "an access beyond a buffer, shared memory or the cluster",
-    "misaligned": "an address that is no multiple of what the access needs",
-    "deadlock": "threads wait for what never comes, or a loop does not end",
-    "divergent-warp-instruction": "lanes are missing at an instruction that needs the whole warp",
-    "trap": "the program gives up, or uses an instruction in a way that has no meaning",
+    "out-of-bounds": "an access outside a buffer, the cluster, shared, local or parameter memory",
+    "misaligned": "an address that is not a multiple of the size of the access",
+    "deadlock": "threads wait at a barrier that never completes, or a loop never ends",
+    "divergent-warp-instruction": "lanes are missing at an instruction that needs the whole warp "
+    "or the lanes of its member mask",
+    "trap": "the kernel executes a trap, or an instruction whose operands are not valid",
 }
-#: What helps against each class of faults; against some of them, what helps in one language.
+#: Suggested fix of each class of faults.
 FIXES: Mapping[str, str] = {
-    "race": "order the two accesses by a barrier, or give each thread its own bytes",
-    "uninitialised-read": "write the bytes first, or read fewer of them",
+    "race": "put a barrier between the two accesses, or give each thread its own bytes",
+    "uninitialised-read": "write the bytes first, or read fewer bytes",
     "pending-copy": "wait for the copy (cp.async.wait_group, s_waitcnt), then pass a barrier",
-    "pending-wgmma": "put wgmma.wait_group before the registers are used",
+    "pending-wgmma": "put wgmma.wait_group before the instruction",
     "missing-wgmma-fence": "put wgmma.fence between the registers' last write and wgmma.mma_async",
     "missing-proxy-fence": "put fence.proxy.async between the writes and the copy or wgmma",
-    "transaction-count": "make expect_tx the bytes of the copies, and the count the arrivals",
-    "out-of-bounds": "guard the access by the array's size, or pass a larger array",
-    "misaligned": "align the address to the bytes of the access, or access fewer at once",
-    "deadlock": "let every thread that is waited for arrive, and every loop end",
-    "divergent-warp-instruction": "take it out of the branch, or name only lanes that execute it",
-    "trap": "see what the program checked before it gave up",
+    "transaction-count": "give expect_tx the bytes of the copies, and the count the arrivals",
+    "out-of-bounds": "guard the access by the size of the array, or pass a larger array",
+    "misaligned": "align the address to the size of the access, or use narrower accesses",
+    "deadlock": "let every thread of the barrier arrive, and every loop end",
+    "divergent-warp-instruction": "move it out of the branch, or name only lanes that execute it",
+    "trap": "see which condition the kernel tests before the trap",
 }
-#: The classes of warnings: what no rule forbids but a reader of foreign code should know.
+#: The classes of warnings: code that no rule forbids but that deserves a look.
 WARNINGS: Mapping[str, str] = {
-    "proxy-read-overwritten": "the async proxy overwrites generic reads without a fence",
-    "missing-proxy-fence": "a bulk copy completes on an mbarrier that no fence has made known",
-    "same-value-write": "threads that nothing orders write the same value to the same bytes",
-    "nearly-same-value-write": "threads that nothing orders write values that differ in last bits",
-    "order-by-collective": "only a warp collective, such as match.sync, orders two accesses",
+    "proxy-read-overwritten": "TMA overwrites bytes that threads have read, with no "
+    "fence.proxy.async between",
+    "missing-proxy-fence": "a bulk copy completes on an mbarrier with no fence after its "
+    "initialisation",
+    "same-value-write": "unordered threads write the same value to the same bytes",
+    "nearly-same-value-write": "unordered waves write floating-point values that differ in the "
+    "last bits",
+    "order-by-collective": "only a warp collective, such as match.sync, is between two accesses",
 }
 
 
@@ -79,16 +85,16 @@ class Fault:
         return FIXES.get(self.kind, "")
 
     def __str__(self) -> str:
-        """Line of about 500 characters at most, without the fix."""
-        lanes = ", ".join(map(str, self.lanes)) or "none"
-        more = f" and {self.more_lanes} more lanes" if self.more_lanes else ""
+        """Line of at most 400 characters, without the fix."""
+        lanes = numbers("lane", self.lanes) if self.lanes else "no lanes"
+        more = f" and {self.more_lanes} more" if self.more_lanes else ""
         address = "" if self.address is None else f", address {self.address:#x}"
-        array = f" ({self.array})" if self.array else ""
-        return (
-            f"{self.kind}: {shorten(self.message, 240)} in {shorten(self.entry)}, "
-            f"line {self.line}: `{shorten(self.instruction, 80)}` (workgroup {self.workgroup}, "
-            f"lanes {lanes}{more}{address}{array}, seed {self.seed})"
+        array = f" ({shorten(self.array)})" if self.array else ""
+        place = (
+            f" in {shorten(self.entry, 40)}, line {self.line}: `{shorten(self.instruction)}` "
+            f"(workgroup {self.workgroup}, {lanes}{more}{address}{array}, seed {self.seed})"
         )
+        return f"{self.kind}: {shorten(self.message, 398 - len(self.kind + place))}{place}"
 
 
 class EmulationFault(EmulationError):
@@ -111,8 +117,9 @@ class UnknownInstruction(EmulationError):
     def __init__(self, entry: str, instruction: str, line: int) -> None:
         self.instruction, self.line = instruction, line
         super().__init__(
-            f"{entry}, line {line}: the emulator does not know `{instruction}`; "
-            "use an instruction that it knows, or add it under kgen/emulate/"
+            f"{shorten(entry)}, line {line}: the emulator does not know "
+            f"`{shorten(instruction, 200)}`; use another instruction, or add this one under "
+            "kgen/emulate/"
         )
 
 

@@ -113,7 +113,7 @@ def load(path: str | os.PathLike[str]) -> Budgets:
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise BudgetError(
-            f"budgets={path} cannot be read: {reason}; name a file with --budgets"
+            f"budgets={path} cannot be read: {reason}; name another file with --budgets"
         ) from None
     return parse_text(text, Path(path))
 
@@ -130,7 +130,9 @@ def parse_text(text: str, path: Path) -> Budgets:
     except ValueError:  # more digits than Python makes a number of; it names no line
         digits = re.search(r"\d{1000}", text)
         at = text.count("\n", 0, digits.start() if digits else None) + 1
-        raise BudgetError(f"{path}:{at}: not TOML: a number of thousands of digits") from None
+        raise BudgetError(
+            f"{path}:{at}: not TOML: a number has more than a thousand digits"
+        ) from None
     return _Reader(path=path, text=text, data=data).budgets()
 
 
@@ -144,10 +146,10 @@ class _Reader:
     def budgets(self) -> Budgets:
         for name in self._data:
             if name not in TABLES:
-                self._refuse(f"{name} is unknown; known are {', '.join(TABLES)}", name)
+                self._refuse(f"table {name} is unknown; the tables are {', '.join(TABLES)}", name)
         rows = self._data.get("budget", [])
         if not isinstance(rows, list) or not rows:
-            self._refuse("there is no [[budget]]; add one with kgen perf add", "budget")
+            self._refuse("the file has no [[budget]]; add one with kgen perf add", "budget")
         entries = [self._entry(i, row) for i, row in enumerate(rows)]
         self._refuse_duplicates(entries)
         return Budgets(
@@ -161,9 +163,7 @@ class _Reader:
         table = self._table(self._data.get("toolchain", {}), "toolchain")
         for name, package in table.items():
             if not isinstance(package, str) or not re.fullmatch(r"[\w.-]+==[\w.]+", package):
-                self._refuse(
-                    f"{name} must be a package as pip takes it, NAME==X", "toolchain", name
-                )
+                self._refuse(f"{name} must be a pip requirement, NAME==VERSION", "toolchain", name)
         return dict(table)
 
     def _entry(self, i: int, row: dict[str, Any]) -> AnyEntry:
@@ -172,12 +172,16 @@ class _Reader:
             return self._foreign(row, *at)
         for key in self._table(row, *at):
             if key not in KEYS:
-                self._refuse(f"{key} is unknown; known are {', '.join(KEYS)}", *at, key)
+                self._refuse(f"key {key} is unknown; the keys are {', '.join(KEYS)}", *at, key)
         kernel, target_name, why = (self._string(row, key, *at) for key in KEYS[:2] + KEYS[3:4])
         spec = self._read("kernel", lambda: parse(kernel), *at)
         target = self._read("target", lambda: targets.find(target_name), *at)
         if target_name == "native":
-            self._refuse("target=native is another CPU elsewhere; name its features", *at, "target")
+            self._refuse(
+                "target=native differs between machines; name a target such as x86-64-v3",
+                *at,
+                "target",
+            )
         schedule = self._schedule(row.get("schedule", {}), *at)
         self._read("kernel", lambda: pipeline.plan_with(spec, target, schedule), *at)
         return Entry(
@@ -196,12 +200,12 @@ class _Reader:
         for key in row:
             if key not in known:
                 self._refuse(
-                    f"{key} is unknown beside file=; known are {', '.join(known)}", *at, key
+                    f"key {key} is unknown beside file=; the keys are {', '.join(known)}", *at, key
                 )
         fields: dict[str, Any] = {key: self._string(row, key, *at) for key in foreign.REQUIRED}
         arguments = row.get("arguments", [])
         if not isinstance(arguments, list) or not all(isinstance(a, str) for a in arguments):
-            self._refuse("arguments must be a list of texts", *at, "arguments")
+            self._refuse("arguments must be a list of strings", *at, "arguments")
         fields["arguments"] = tuple(arguments)
         if "cluster" in row:
             fields["cluster"] = self._string(row, "cluster", *at)
@@ -241,11 +245,14 @@ class _Reader:
             is_counted = target is None or target.family in COUNTED
             if tier is Tier.EMULATED and table and not is_counted:
                 assert target is not None
-                self._refuse(f"{target.name} kernels are not counted by an emulator", *at, tier)
+                self._refuse(
+                    f"no emulator runs {target.name} kernels; leave out emulated", *at, tier
+                )
             for keys, value in _numbers(table):
                 limit = self._limit(keys, value, *at, tier.value)
                 if limit.metric.tier is not tier:
-                    reason = f"metric={limit.metric.name} is {limit.metric.tier}, not {tier}"
+                    tiers = f"a {limit.metric.tier} metric, not {tier}"
+                    reason = f"{limit.metric.name} is {tiers}; move it to {limit.metric.tier}"
                     self._refuse(reason, *at, tier.value, *keys)
                 if target is not None and limit.metric is metrics.RATIO:
                     limit = replace(limit, by_core=self._by_core(table, target, *at, tier.value))
@@ -259,12 +266,14 @@ class _Reader:
         """The ratios that hold on named CPU cores."""
         table = self._table(measured.get(BY_CORE, {}), *at, BY_CORE)
         if table and target.family != "cpu":
-            self._refuse(f"{BY_CORE} is for CPUs; {target.name} has one ratio", *at, BY_CORE)
+            self._refuse(
+                f"{BY_CORE} applies to CPU targets; give {target.name} one ratio", *at, BY_CORE
+            )
         known = {core.name for core in CORES}
         for core in table:
             if core not in known:
                 names = ", ".join(sorted(known))
-                self._refuse(f"core={core} is unknown; known are {names}", *at, BY_CORE, core)
+                self._refuse(f"core={core} is unknown; the cores are {names}", *at, BY_CORE, core)
         return {
             core: replace(
                 self._limit((metrics.RATIO.name,), value, *at),
@@ -280,7 +289,9 @@ class _Reader:
         for limit in found:
             if limit.metric is metrics.RATIO:
                 self._refuse(
-                    "a ratio needs its reference; name both in a [[budget]]", "defaults", "ratio"
+                    "ratio cannot be a default; put it into a [[budget]], beside against",
+                    "defaults",
+                    "ratio",
                 )
         return found
 
@@ -307,13 +318,13 @@ class _Reader:
             known = ", ".join(PEERS)
             self._refuse(f"against={against} is unknown; known are {known}", *at, "measured")
         if metrics.RATIO.name not in table:
-            self._refuse("measured needs a ratio", *at, "measured")
+            self._refuse("measured needs a ratio beside against", *at, "measured")
         return against
 
     def _string(self, table: Any, key: str, *at: str | int) -> str:
         value = self._table(table, *at).get(key)
         if not isinstance(value, str) or not value.strip():
-            self._refuse(f"{key} is missing; it must be a text", *at)
+            self._refuse(f"{key} is missing; it must be a string that is not empty", *at)
         return value
 
     def _table(self, value: Any, *at: str | int) -> dict[str, Any]:
@@ -325,7 +336,11 @@ class _Reader:
         first: dict[object, AnyEntry] = {}
         for i, entry in enumerate(entries):
             if (other := first.setdefault(entry.identity, entry)) is not entry:
-                self._refuse(f"{entry.name} stands on line {other.line} already", "budget", i)
+                self._refuse(
+                    f"{entry.name} already has a budget on line {other.line}; merge the two",
+                    "budget",
+                    i,
+                )
 
     def _place(self, at: tuple[str | int, ...]) -> Place:
         """The place of a key, or of the nearest table around it."""

@@ -32,7 +32,7 @@ class Change:
     @property
     def verdict(self) -> str:
         if self.old is None or self.new is None:
-            return "only one has it"
+            return "in one only"
         if self.old == self.new:
             return "same"
         return "better" if self.metric.better(self.new, self.old) else "worse"
@@ -102,7 +102,7 @@ def _codes(old: Side, new: Side, notes: list[str]) -> list[str]:
     try:
         return [_ADDRESS.sub("", disassemble(bundle, entry)) for bundle, entry in (old, new)]
     except AssembleError as error:
-        notes.append(f"machine code is compared without its labels: {error}")
+        notes.append(f"machine code is compared without labels: {error}")
     try:
         return [_listing(instructions(bundle, entry)) for bundle, entry in (old, new)]
     except AssembleError as error:
@@ -120,7 +120,7 @@ def _values(side: Side, notes: list[str]) -> Values:
         tiers = (Tier.STATIC, Tier.EMULATED)
         return measure(*side, tiers if side[1].target.family in FAMILIES else tiers[:1])
     except EmulationError as error:
-        notes.append(f"nothing is emulated: {error}")
+        notes.append(f"emulated metrics are not compared: {error}")
         return measure(*side, (Tier.STATIC,))
 
 

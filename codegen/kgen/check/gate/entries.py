@@ -18,9 +18,9 @@ from kgen.schedule import Overrides
 
 #: What a new file begins with.
 BEGINNING = """\
-# What each kernel may cost; `kgen perf check` holds it.
+# Budgets of each kernel, checked by `kgen perf check`.
 
-[toolchain] # the packages that the static numbers hold for
+[toolchain] # packages that the static numbers hold for
 
 [defaults] # for every kernel that has the metric
 spills = 0
@@ -50,7 +50,9 @@ def existing(path: Path) -> str:
         return path.read_text() if path.exists() else BEGINNING
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise BudgetError(f"budgets={path} cannot be read: {reason}") from None
+        raise BudgetError(
+            f"budgets={path} cannot be read: {reason}; name another file with --budgets"
+        ) from None
 
 
 def read_draft(text: str, draft: str, path: Path) -> AnyEntry:

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -28,10 +29,20 @@ from kgen.check.gate.limits import Limit
 from kgen.check.gate.metrics import Tier
 from kgen.check.gate.values import Values
 from kgen.emulate.profile import Profile
+from kgen.emulate.wording import shorten
 from kgen.errors import EmulationError, SpecError
 from kgen_runtime.values import frozen
 
 LANGUAGES: Mapping[str, Literal["ptx", "llvm"]] = {".ptx": "ptx", ".ll": "llvm"}
+_TO_PTX, _TO_IR = "compile to PTX with nvcc -ptx", "compile to LLVM IR with hipcc -S -emit-llvm"
+#: Other files of kernels, with the command that makes a text that an emulator runs.
+MACHINE_CODE = {
+    **dict.fromkeys((".cubin", ".fatbin", ".o", ".so"), _TO_PTX),
+    **dict.fromkeys((".hsaco", ".co"), f"{_TO_IR} --offload-device-only"),
+    ".bc": "run llvm-dis on it",
+}
+SOURCES = {".cu": _TO_PTX, ".hip": f"{_TO_IR} --offload-device-only", ".cl": "compile to LLVM IR"}
+ELF = b"\x7fELF"
 #: Keys of an entry besides `why` and its tier; all but the first four have a default.
 KEYS = ("file", "entry", "grid", "block", "arguments", "cluster", "dynamic_shared")
 REQUIRED = KEYS[:4]
@@ -41,6 +52,33 @@ Extent = tuple[int, int, int]
 def is_source(name: str) -> bool:
     """Whether a kernel's name is that of a file that an emulator runs."""
     return Path(name).suffix in LANGUAGES
+
+
+def language_of(file: str) -> Literal["ptx", "llvm"]:
+    """Language of a kernel file by its suffix. Raises SpecError for another suffix."""
+    suffix = Path(file).suffix
+    if suffix in LANGUAGES:
+        return LANGUAGES[suffix]
+    shown = shorten(file, 200)
+    if suffix in MACHINE_CODE:
+        raise SpecError(f"file={shown}: this is machine code: {MACHINE_CODE[suffix]}")
+    if suffix in SOURCES:
+        raise SpecError(f"file={shown}: this is source code: {SOURCES[suffix]}")
+    raise SpecError(f"file={shown} must end in .ptx (PTX) or .ll (AMDGPU LLVM IR); rename it")
+
+
+def read_text(file: str) -> str:
+    """Text of a kernel file. Raises SpecError for a file that is not text or cannot be read."""
+    from kgen.emulate.arguments import reason
+
+    try:
+        data = Path(file).read_bytes()
+        if data.startswith(ELF):
+            remedy = MACHINE_CODE[".cubin" if language_of(file) == "ptx" else ".hsaco"]
+            raise SpecError(f"file={shorten(file, 200)}: this is machine code: {remedy}")
+        return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8").read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"file={shorten(file, 200)} cannot be read: {reason(error)}") from None
 
 
 @frozen
@@ -57,8 +95,7 @@ class Launch:
     dynamic_shared: int = 0
 
     def __post_init__(self) -> None:
-        if not is_source(self.file):
-            raise SpecError(f"file={self.file} is neither .ptx nor .ll; name it by its language")
+        language_of(self.file)
         for name in ("grid", "block", "cluster"):
             extent(name, getattr(self, name))
 
@@ -122,12 +159,7 @@ class ForeignEntry:
         from kgen.emulate import arguments
 
         launch = self.launch.moved(lambda name: str(self.folder / name))
-        try:
-            source = Path(launch.file).read_text()
-        except (OSError, UnicodeDecodeError) as error:
-            raise SpecError(
-                f"file={launch.file} cannot be read: {arguments.reason(error)}"
-            ) from None
+        source = read_text(launch.file)
         block = extent("block", launch.block)
         try:
             report = emulate.run(
@@ -142,7 +174,7 @@ class ForeignEntry:
                 profile=True,
             )
         except MemoryError as error:
-            raise EmulationError(f"{launch.entry}: {error}; give smaller arrays") from None
+            raise EmulationError(f"{launch.entry}: {error}; pass smaller arrays") from None
         counted = Profile(
             entry=launch.entry,
             language=launch.language,
@@ -154,13 +186,20 @@ class ForeignEntry:
 
 
 def extent(name: str, text: str) -> Extent:
-    """Sizes of `8`, `8,4` or `8x4x2`; those left out are 1. Raises SpecError."""
-    from kgen.emulate.arguments import whole
+    """Sizes of `8`, `8,4` or `8x4x2`; missing sizes are 1. Raises SpecError, naming `name`."""
+    from kgen.emulate.arguments import MOST_DIGITS
 
-    sizes = [whole(name, part, 1) for part in re.split("[,x]", text.lower())]
-    if len(sizes) > 3:
-        raise SpecError(f"--{name} {text} has {len(sizes)} dimensions; 3 are the limit")
-    x, y, z = [*sizes, 1, 1][:3]
+    parts = re.split("[,x]", text.lower())
+    if len(parts) > 3:
+        raise SpecError(f"{name}={shorten(text)} has {len(parts)} dimensions; give at most 3")
+    if not all(
+        re.fullmatch(rf"0*[1-9]\d{{0,{MOST_DIGITS - 1}}}", part, re.ASCII) for part in parts
+    ):
+        raise SpecError(
+            f"{name}={shorten(text) or repr(text)} is not one to three whole numbers of 1 or more; "
+            "give X,Y,Z, as in 16,16"
+        )
+    x, y, z = [*map(int, parts), 1, 1][:3]
     return x, y, z
 
 
@@ -188,7 +227,9 @@ def _changed(text: str, to: Callable[[str], str], *, writes: bool) -> str:
         try:
             fields = dict(json.loads(rest))
         except (TypeError, ValueError):
-            raise SpecError(f"argument {text} is not tensormap:{{...}}, a JSON object") from None
+            raise SpecError(
+                f"argument {shorten(text, 120)} is not tensormap: and a JSON object"
+            ) from None
         if isinstance(fields.get("tensor"), str):
             fields["tensor"] = _changed(fields["tensor"], to, writes=writes)
         return f"tensormap:{json.dumps(fields)}"

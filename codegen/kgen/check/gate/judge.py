@@ -6,6 +6,7 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
+from kgen import suggest
 from kgen.check.gate.budgets import AnyEntry
 from kgen.check.gate.limits import Limit
 from kgen.check.gate.metrics import METRICS, Bound, Tier
@@ -13,6 +14,10 @@ from kgen.check.gate.ratio import Ratio
 from kgen.check.gate.values import Contribution, Values
 from kgen.errors import BudgetError
 from kgen_runtime.values import frozen
+
+
+#: Metrics that a message names.
+MOST_NAMED = 12
 
 
 class Verdict(StrEnum):
@@ -24,7 +29,7 @@ class Verdict(StrEnum):
 
 @frozen
 class Result:
-    """One budget's verdict. `note` says why it was skipped, or what else is known of a broken one;
+    """Verdict of one budget. `note` says why it was skipped, or adds facts to a broken one;
     `sources` are the lines of the kernel's text that contribute most to it."""
 
     limit: Limit
@@ -143,16 +148,19 @@ def judge(
             results.append(Result(limit=limit, verdict=verdict, note=note))
         else:
             raise BudgetError(
-                f"{limit.metric.name} is no metric of this kernel; {_has(limit, values)}"
+                f"this kernel has no metric {limit.metric.name}; {_has(limit, values)}"
             )
     return EntryReport(entry=entry, results=tuple(results))
 
 
 def _has(limit: Limit, values: Values) -> str:
-    """The metrics of the limit's tier that the kernel has."""
+    """Name the metrics of the limit's tier that the kernel has, the nearest first."""
     tier = limit.metric.tier
     found = [m.name for m in METRICS if m.tier is tier and m.name in values.numbers]
-    return f"its {tier} ones are {', '.join(found)}"
+    near = suggest.near(limit.metric.name, found, MOST_NAMED)
+    named = [*near, *(name for name in found if name not in near)][:MOST_NAMED]
+    more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
+    return f"its {tier} metrics are {', '.join(named) or 'none'}{more}"
 
 
 def _exact(limit: Limit, values: Values) -> Result:
@@ -175,8 +183,8 @@ def _measured(limit: Limit, ratio: Ratio | str | None) -> Result:
         return Result(limit=limit, verdict=Verdict.SKIPPED, note=ratio)
     least = ratio.least(limit.value)
     note = (
-        f"{ratio.kernel * 1e6:.4g} us against {ratio.reference * 1e6:.4g} us; with the noise of "
-        f"{ratio.relative_noise:.1%}, below {least:.3g} is broken"
+        f"kernel {ratio.kernel * 1e6:.4g} us, library {ratio.reference * 1e6:.4g} us, noise "
+        f"{ratio.relative_noise:.1%}: the budget is broken below {least:.3g}"
     )
     verdict = Verdict.OK if ratio.keeps(limit.value) else Verdict.BROKEN
     return Result(limit=limit, value=ratio.value, verdict=verdict, note=note)

@@ -77,7 +77,9 @@ def measure(bundle: Bundle, against: str, rounds: int = ROUNDS) -> Ratio:
             peers.threads(threads),
         ):
             if kernels.device.kind == "software":
-                raise DeviceError(f"{kernels.device.name} is software; a ratio would say nothing")
+                raise DeviceError(
+                    f"{kernels.device.name} is a software device, whose times are not measured"
+                )
             (kernel,) = kernels.values()
             data = next(iter(inputs.data_sets(entry, 0))).buffers
             run = bench.caller(kernels, kernel, data)

@@ -79,13 +79,13 @@ def _check_toolchain(budgets: Budgets, entries: Sequence[AnyEntry]) -> None:
             recorded = budgets.toolchain.get(tool.name)
             if recorded is None:
                 raise BudgetError(
-                    f"{budgets.path}: static budgets need the version that they hold for; "
-                    f'write {tool.name} = "{tool.package}" under [toolchain]'
+                    f"{budgets.path}: [toolchain] lacks {tool.name}, whose version the static "
+                    f'budgets depend on; add {tool.name} = "{tool.package}"'
                 )
             if recorded != tool.package:
                 raise BudgetError(
-                    f"{budgets.path}: static budgets hold for {recorded}, here is {tool.package}; "
-                    f"pip install {recorded}, or leave them out with --tier emulated"
+                    f"{budgets.path}: static budgets hold for {recorded}, and {tool.package} is "
+                    f"installed; pip install {recorded}, or check the rest with --tier emulated"
                 )
 
 
@@ -102,7 +102,7 @@ def _counted(entries: Sequence[AnyEntry], tiers: Collection[Tier]) -> Iterator[V
         try:
             yield from pool.map(count, entries)
         except BrokenProcessPool:
-            yield "the process that counts it died; is there enough memory?"
+            yield "the process that counts the kernel died; free memory, or use a smaller shape"
 
 
 def values_of(entry: AnyEntry, tiers: Collection[Tier]) -> Values:

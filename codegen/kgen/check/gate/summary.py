@@ -86,20 +86,24 @@ def _where(report: Report, result: Result) -> str:
 
 
 def conclusion(report: Report) -> Iterator[str]:
-    """How many budgets of what verdict, why some were skipped, and what to do about room."""
+    """Count the budgets by verdict, and say why some were skipped."""
     skipped = {r.note for r in results(report) if r.verdict is Verdict.SKIPPED}
     for note in sorted(filter(None, skipped)):
         yield f"skipped: {note}"
     if better := report.count(Verdict.BETTER):
-        yield f"{better} are better than their budget; kgen perf update proposes tighter ones"
+        yield f"{_count(better, 'budget')} can be tightened: see kgen perf update"
     total = sum(1 for _ in results(report))
     faulty = sum(kernel.fault is not None for kernel in report.entries)
     faults = f"{faulty} with a fault, " if faulty else ""
     yield (
-        f"{total} budgets of {len(report.entries)} kernels: {faults}"
+        f"{_count(total, 'budget')} of {_count(len(report.entries), 'kernel')}: {faults}"
         f"{report.count(Verdict.BROKEN)} broken, "
         f"{report.count(Verdict.SKIPPED)} skipped; {report.seconds:.1f} s"
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def results(report: Report) -> Iterator[Result]:

@@ -100,5 +100,5 @@ def _refusals(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise BudgetError(
-            f"budgets={path} cannot be written: {error.strerror}; choose another with --budgets"
+            f"budgets={path} cannot be written: {error.strerror}; name another file with --budgets"
         ) from None

@@ -109,12 +109,12 @@ def _whole_launches(reader: Reader, entry: KernelEntry) -> tuple[Profile, ...]:
     if profile.sample_of(entry) is not None:
         total = math.prod(entry.launches[0].grid)
         raise EmulationError(
-            f"counting its {total} workgroups takes too long; budget a smaller shape with the "
+            f"its {total} workgroups take too long to count; budget a smaller shape with the "
             "same schedule"
         )
     found = profile.profile_kernel(reader, entry)
     if found.reason is not None:
-        raise EmulationError(f"it cannot be counted: {found.reason}")
+        raise EmulationError(f"the kernel cannot be counted: {found.reason}")
     return found.launches
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kgen.check.gate.foreign import LANGUAGES, extent
+from kgen.check.gate.foreign import LANGUAGES, extent, language_of, read_text
 from kgen.cli.counts import print_launch
 from kgen.cli.listing import origin
 from kgen.cli.output import print_json
@@ -19,57 +19,62 @@ from kgen.errors import SpecError
 if TYPE_CHECKING:
     from kgen.emulate import EmulationFault, Report
 
-#: Distinct faults of one run that are told.
+#: Distinct faults that one run reports.
 MOST_FAULTS = 20
-#: Whose devices run a language.
+#: Family of the devices that run a language.
 FAMILIES = {"ptx": "cuda", "llvm": "amdgpu"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="PTX (.ptx) or AMDGPU LLVM IR (.ll)")
-    parser.add_argument("--entry", required=True, metavar="NAME", help="the kernel's name")
+    parser.add_argument("file", metavar="FILE", help="PTX text (.ptx) or AMDGPU LLVM IR text (.ll)")
+    parser.add_argument("--entry", required=True, metavar="NAME", help="name of the kernel")
     parser.add_argument(
-        "--grid", required=True, metavar="X,Y,Z", help="workgroups (CTAs); 4,1 or 4x1"
+        "--grid", required=True, metavar="X,Y,Z", help="workgroups (CTAs), as in 4 or 4,2"
     )
     parser.add_argument("--block", required=True, metavar="X,Y,Z", help="threads per workgroup")
     parser.add_argument(
         "--cluster", default="1", metavar="X,Y,Z", help="CTAs of a thread block cluster (PTX)"
     )
     parser.add_argument(
-        "--dynamic-shared", metavar="BYTES", default="0", help="dynamic shared memory (0)"
+        "--dynamic-shared", metavar="BYTES", default="0", help="dynamic shared memory (default: 0)"
     )
     parser.add_argument(
         "--arg", action="append", default=[], metavar="A", dest="arguments",
-        help="in order: in:a.npy, inout:a.npy:b.npy, out:f32:64x64:c.npy, a scalar i32:1024, "
-        'or tensormap:{"tensor": "in:a.npy", "box": [64, 128], "swizzle": 128}',
+        help="an argument, repeated in order: in:a.npy, inout:a.npy:b.npy, out:f32:64x64:c.npy, a "
+        'scalar i32:1024, or tensormap:{"tensor": "in:a.npy", "box": [64, 128], "swizzle": 128}',
     )  # fmt: skip
     parser.add_argument(
         "--arch", metavar="A",
-        help="the device whose limits the launch is held against (the one that the text is for)",
+        help="device whose launch limits apply (default: the one that the text names)",
     )  # fmt: skip
-    parser.add_argument("--no-checks", action="store_true", help="skip races and the like")
+    parser.add_argument(
+        "--no-checks",
+        action="store_true",
+        help="skip the checks for races and uninitialised reads; bounds are always checked",
+    )
     parser.add_argument(
         "--strict", action="store_true",
-        help="writes of the same value by several threads, and order that only a warp collective "
-        "gives (PTX), are faults and not warnings",
+        help="report unordered writes of the same value, and order that only a warp collective "
+        "gives (PTX), as races instead of warnings",
     )  # fmt: skip
     schedules = parser.add_mutually_exclusive_group()
     schedules.add_argument(
         "--seeds", metavar="N",
-        help="run under the schedules of seeds 0 to N-1 (3; with --no-checks 1); "
-        "files are written, and a profile counted, under seed 0",
+        help="run under the schedules of seeds 0 to N-1 (default: 3; 1 with --no-checks); seed 0 "
+        "writes the files and the profile",
     )  # fmt: skip
     schedules.add_argument(
         "--seed", metavar="S",
-        help="run under the schedule of this seed alone: another order of workgroups, warps and "
-        "copies",
+        help="run under the schedule of this seed only: an order of workgroups, warps and copies",
     )  # fmt: skip
     parser.add_argument(
         "--profile", action="store_true",
         help="also count instructions, bank conflicts and memory traffic",
     )  # fmt: skip
     parser.add_argument(
-        "--source", action="store_true", help="with --profile: the counts beside every source line"
+        "--source",
+        action="store_true",
+        help="with --profile: print the counts of every source line",
     )
 
 
@@ -79,15 +84,11 @@ def run(args: argparse.Namespace) -> int:
     from kgen.emulate.schedules import run_all
 
     if args.source and not args.profile:
-        raise SpecError("--source shows a profile's counts; give --profile with it")
+        raise SpecError("--source needs --profile; add it")
     path = Path(args.file)
-    if path.suffix not in LANGUAGES:
-        raise SpecError(f"file={path} is neither .ptx nor .ll; name it by its language")
+    language = language_of(args.file)
     _check_arch(args.arch, path)
-    try:
-        source = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"file={path} cannot be read: {arguments.reason(error)}") from None
+    source = read_text(args.file)
     given = arguments.parse(args.arguments)
     values: list[Any] = [argument.value for argument in given]
     seeds = _seeds(args)
@@ -95,10 +96,10 @@ def run(args: argparse.Namespace) -> int:
     def launch(values: Sequence[Any], seed: int) -> Report:
         return kgen.emulate.run(
             source,
-            language=LANGUAGES[path.suffix],
+            language=language,
             entry=args.entry,
-            grid=extent("grid", args.grid),
-            block=extent("block", args.block),
+            grid=extent("--grid", args.grid),
+            block=extent("--block", args.block),
             arguments=values,
             dynamic_shared=arguments.whole("dynamic-shared", args.dynamic_shared, 0),
             checks=not args.no_checks,
@@ -115,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
     except kgen.emulate.EmulationFault as found:
         return _print_fault(found, source, args.json)
     except MemoryError as error:
-        raise SpecError(f"{args.entry}: {error}; give smaller arrays, or --seeds 1") from None
+        raise SpecError(f"{args.entry}: {error}; pass smaller arrays, or --seeds 1") from None
     for argument in given:
         if argument.output is not None:
             _save(argument.output, argument.array)
@@ -124,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _seeds(args: argparse.Namespace) -> range:
-    """The seeds to run under: one that is named, or the first few."""
+    """Return the seeds to run under: the one of --seed, or the first few."""
     from kgen.emulate.arguments import number_of_seeds, whole
     from kgen.emulate.schedules import SCHEDULES
 
@@ -137,7 +138,7 @@ def _seeds(args: argparse.Namespace) -> range:
 
 
 def _check_arch(arch: str | None, path: Path) -> None:
-    """Raises SpecError for a device whose limits are not known, or that runs another language."""
+    """Raise SpecError for a device whose limits are unknown, or that runs another language."""
     from kgen import suggest
     from kgen_runtime.launch_limits import known_devices
 
@@ -154,9 +155,9 @@ def _check_arch(arch: str | None, path: Path) -> None:
 
 
 def _cluster(args: argparse.Namespace, path: Path) -> dict[str, Any]:
-    cluster = extent("cluster", args.cluster)
+    cluster = extent("--cluster", args.cluster)
     if path.suffix != ".ptx" and cluster != (1, 1, 1):
-        raise SpecError(f"--cluster {args.cluster} is for PTX; {path} has no clusters")
+        raise SpecError(f"--cluster {args.cluster} applies to PTX only; leave it out for {path}")
     return {"cluster": cluster}
 
 
@@ -178,7 +179,7 @@ def _print(report: Report, source: str, args: argparse.Namespace, seeds: range) 
             entry=args.entry,
             language=LANGUAGES[Path(args.file).suffix],
             source=source,
-            threads=math.prod(extent("block", args.block)),
+            threads=math.prod(extent("--block", args.block)),
             report=report,
         )
         print()
@@ -192,8 +193,7 @@ def _json(report: Report, *, lines: bool) -> dict[str, Any]:
 
 
 def _print_fault(found: EmulationFault, source: str, as_json: bool) -> int:
-    """Each fault in one line: where in the programmer's own source, if the text says so, and what
-    helps."""
+    """Print each fault in one line, with its place in the user's source and a suggested fix."""
     if as_json:
         faults = [vars(fault) | {"fix": fault.fix} for fault in found.faults]
         print_json({"fault": faults[0], "faults": faults, "printed": found.printed})

@@ -84,7 +84,7 @@ def _excused(found: EmulationFault, again: Callable[[], Report]) -> Report:
         replace(
             fault,
             kind="order-by-collective",
-            message=f"{fault.message}; only a warp collective, which orders no memory, is between",
+            message=f"{fault.message}; only a warp collective is between, which orders no memory",
         )
         for fault in found.faults
     ]
@@ -131,13 +131,15 @@ def _check_launch(kernel: Kernel, launch: Launch) -> None:
     check_launch(launch, cuda_limits(launch.arch or kernel.target), usage)
     required, most = kernel.required_block, kernel.max_threads
     if required is not None and launch.block != (*required, 1, 1)[:3]:
-        raise EmulationError(f"{kernel.name} requires blocks of {required}, not {launch.block}")
+        raise EmulationError(f"{kernel.name} requires block {required}, not {launch.block}")
     if most is not None and launch.threads > most:
         raise EmulationError(
-            f"{kernel.name} allows {most} threads in a block, not {launch.threads}"
+            f"{kernel.name} allows at most {most} threads per block, not {launch.threads}"
         )
     if launch.numerics.flush_subnormals:
-        raise EmulationError("flush_subnormals: NVIDIA's tensor cores keep subnormals")
+        raise EmulationError(
+            "numerics: flush_subnormals applies to gfx90a; NVIDIA's tensor cores keep subnormals"
+        )
 
 
 def _cluster(kernel: Kernel, given: Index3) -> Index3:
@@ -146,5 +148,5 @@ def _cluster(kernel: Kernel, given: Index3) -> Index3:
         return given
     x, y, z = (*kernel.required_cluster, 1, 1)[:3]
     if given not in ((1, 1, 1), (x, y, z)):
-        raise EmulationError(f"{kernel.name} requires clusters of {(x, y, z)}, not {given}")
+        raise EmulationError(f"{kernel.name} requires cluster {(x, y, z)}, not {given}")
     return x, y, z

@@ -63,7 +63,7 @@ class _Flow:
         raise fault(
             self.machine,
             "deadlock",
-            f"no end after {self.machine.steps} steps; it is here",
+            f"the kernel has not ended after {self.machine.steps} steps",
             self.program.segments[self._lowest()].terminator,
             self.machine.selected(),
         )
@@ -211,7 +211,7 @@ class _Flow:
             raise fault(
                 machine,
                 "divergent-warp-instruction",
-                "a wave is at a barrier without these lanes of it",
+                "a wave reaches a barrier while these of its lanes are inactive",
                 segment.terminator,
                 lanes,
             )

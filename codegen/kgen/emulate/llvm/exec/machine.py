@@ -150,7 +150,7 @@ class Machine:
             raise fault(
                 self,
                 "divergent-warp-instruction",
-                "the whole wave must execute this; these lanes do not",
+                "the whole wave must execute this; these lanes are inactive",
                 ins,
                 missing.reshape(len(self.mask), self.lanes),
             )
@@ -194,7 +194,7 @@ class Machine:
             raise fault(
                 self,
                 "deadlock",
-                "a wave waits at a barrier at which it has not arrived: no signal comes before",
+                "a wave waits at a split barrier that it has not signalled",
                 ins,
                 self.of_wave((waves & ~self.signalled)[..., 0]),
             )

@@ -284,6 +284,6 @@ class _Decoder:
 
 def _trap(ins: Instruction) -> Step:
     def trap(m: Any, r: Registers) -> None:
-        raise fault(m, "trap", "an unreachable place is reached", ins, m.selected())
+        raise fault(m, "trap", "the kernel reaches an unreachable instruction", ins, m.selected())
 
     return trap

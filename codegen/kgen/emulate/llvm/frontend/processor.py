@@ -26,8 +26,8 @@ def wave_size(function: Function) -> int:
     processor = function.attributes.get("target-cpu", "")
     if not processor.startswith("gfx"):
         raise EmulationError(
-            f"{function.name} has no attribute that tells its wave size: "
-            '"target-cpu"="gfx..." or "target-features"="+wavefrontsize32"; nor does the triple'
+            f"{function.name} does not name its wave size; add the attribute "
+            '"target-cpu"="gfx..." or "target-features"="+wavefrontsize32"'
         )
     return 64 if processor.startswith("gfx9") else 32
 
@@ -35,9 +35,9 @@ def wave_size(function: Function) -> int:
 def allowed_numerics(numerics: Numerics, processor: str) -> Numerics:
     """Options that describe this processor; others are refused."""
     if numerics != Numerics(flush_subnormals=numerics.flush_subnormals):
-        raise EmulationError("numerics: the adders of NVIDIA's matrix units are for PTX")
+        raise EmulationError("numerics: only flush_subnormals applies to AMDGPU IR")
     if numerics.flush_subnormals and processor != "gfx90a":
         raise EmulationError(
-            f"numerics: flush_subnormals is what MFMA does on gfx90a; this is {processor or 'none'}"
+            f"numerics: flush_subnormals applies to gfx90a only, not to {processor or 'this text'}"
         )
     return numerics

@@ -112,7 +112,8 @@ class GlobalMemory:
         return fault(
             m,
             "out-of-bounds",
-            f"{size} bytes at byte {bad} of {buffer.name}, which has {len(buffer.data)} bytes",
+            f"access of {size} bytes at byte {bad} of {buffer.name}, "
+            f"which has {len(buffer.data)} bytes",
             ins,
             _lanes_at(m, pointer, base + bad),
             bad,

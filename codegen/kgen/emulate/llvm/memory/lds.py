@@ -111,7 +111,7 @@ class Lds:
             raise fault(
                 m,
                 "out-of-bounds",
-                f"{size} bytes at byte {address} of LDS, which has {self.size} bytes",
+                f"access of {size} bytes at byte {address} of LDS, which has {self.size} bytes",
                 ins,
                 (offsets == address) & m.selected(),
                 address,

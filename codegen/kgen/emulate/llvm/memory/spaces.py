@@ -181,8 +181,8 @@ class Memory:
             raise fault(
                 m,
                 "out-of-bounds",
-                f"{size} bytes at byte {address} of private memory, of which {self.stack_top} "
-                "bytes are allocated",
+                f"access of {size} bytes at byte {address} of private memory, "
+                f"of which {self.stack_top} bytes are allocated",
                 ins,
                 outside,
                 address,
@@ -202,7 +202,7 @@ class Memory:
         limit = _STACK_BYTES if self.stack else _PRIVATE_BYTES
         if self.stack_top > limit:
             raise EmulationError(
-                f"allocas of {self.stack_top} bytes; the emulator has a stack of {limit} bytes"
+                f"allocas take {self.stack_top} bytes; the stack of the emulator has {limit}"
             )
         return self.stack + start
 

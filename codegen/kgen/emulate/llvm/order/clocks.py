@@ -28,8 +28,8 @@ from kgen.emulate.llvm.chunk import Chunk, waves_in
 from kgen.emulate.llvm.frontend.module import Instruction
 from kgen.emulate.llvm.types import Array
 
-NO_BARRIER = "no barrier between fences orders them"
-NO_FENCE = "no fence orders them"
+NO_BARRIER = "no barrier with fences around it orders the two"
+NO_FENCE = "no fence orders the two"
 
 
 class Clocks:
@@ -45,7 +45,7 @@ class Clocks:
         self.reset()
 
     def reset(self) -> None:
-        """Nobody knows anything of anybody."""
+        """Reset all vector clocks."""
         lanes, waves = self.lanes, self.waves
         #: The time of each lane's last fence.
         self.fenced = np.zeros((1, lanes), np.int32)

@@ -22,7 +22,7 @@ from kgen.emulate.llvm.order.global_record import GlobalAccess, LaneRecord
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.windows import WINDOW_BITS, window_start
 
-NO_ORDER = "no release, atomic and acquire that reach the device order them"
+NO_ORDER = "no device-scope release, atomic and acquire order the two"
 
 
 class GlobalShadow:
@@ -124,15 +124,15 @@ class GlobalShadow:
         race = ~self.clocks.before(lane, other, time)
         if race.any():
             granule, *pair = (int(v[race][0]) for v in (granules, lane, other, time))
-            self._fault(m, ins, pair, granule, f"{verb} what ", "wrote", lane[race])
+            self._fault(m, ins, pair, granule, f"{verb} bytes that ", "wrote", lane[race])
 
     def _check_readers(self, m: Chunk, ins: Instruction, a: GlobalAccess, verb: str) -> None:
         for record, how in ((self.reads, ""), (self.atomic_reads, "an atomic of ")):
             atomic = record is self.atomic_reads and _is_atomic(ins)
-            self._check_record(m, ins, a, record, f"{verb} what {how}", "read", atomic)
+            self._check_record(m, ins, a, record, f"{verb} bytes that {how}", "read", atomic)
 
     def _check_updates(self, m: Chunk, ins: Instruction, a: GlobalAccess, verb: str) -> None:
-        does = f"{verb} what an atomic of "
+        does = f"{verb} bytes that an atomic of "
         self._check_record(m, ins, a, self.updates, does, "wrote", _is_atomic(ins))
 
     def _check_record(
@@ -167,7 +167,7 @@ class GlobalShadow:
             at = int(np.argmax(race))
             pair = (int(mine[at]), int(theirs[at]), self.clocks.time)
             granule = int(a.granules[lost][at])
-            self._fault(m, ins, pair, granule, "writes what ", "writes as well", mine[race])
+            self._fault(m, ins, pair, granule, "writes bytes that ", "also writes", mine[race])
 
     def _check_turns(self, m: Chunk, ins: Instruction, a: GlobalAccess) -> None:
         """Lanes of several workgroups take turns only if the scope of the atomic holds them."""
@@ -182,7 +182,7 @@ class GlobalShadow:
             mine, other = lanes[1:][far], lanes[:-1][far]
             pair = (int(mine[0]), int(other[0]), self.clocks.time)
             granule = int(granules[1:][far][0])
-            self._fault(m, ins, pair, granule, "updates what ", "updates as well", mine)
+            self._fault(m, ins, pair, granule, "updates bytes that ", "also updates", mine)
 
     # -- notes ----------------------------------------------------------------------------------
 

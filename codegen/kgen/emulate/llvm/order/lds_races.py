@@ -176,7 +176,7 @@ class LdsShadow(Clocks):
             row = int(np.broadcast_to(a.row, pending.shape)[pending][0])
             line = m.copies.line_of(row, other) if m.copies is not None else 0
             who = f"the copy of lane {other} at line {line}"
-            why = f"which {who} may still write: its wave has not waited for it"
+            why = f"which {who} may still write: the wave has not waited for the copy"
             m.faults.add(self._found(m, ins, a, pending, "pending-copy", verb, why))
 
     def _check_written(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
@@ -186,7 +186,7 @@ class LdsShadow(Clocks):
             bad = self.written_at.reshape(-1)[a.granules] == NONE
         if bad.any():
             m.faults.add(
-                self._found(m, ins, a, bad, "uninitialised-read", verb, "which nothing wrote")
+                self._found(m, ins, a, bad, "uninitialised-read", verb, "which no lane has written")
             )
 
     def _check_place(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
@@ -283,7 +283,7 @@ class LdsShadow(Clocks):
         if race.any():
             other = int(winner[race][0])
             m.faults.add(
-                self._found(m, ins, a, race, "race", "writes", f"written by lane {other} as well")
+                self._found(m, ins, a, race, "race", "writes", f"also written by lane {other}")
             )
 
     def _warn(
@@ -296,7 +296,7 @@ class LdsShadow(Clocks):
             where = where & nearly[:, None]
         else:
             kind, what = "same-value-write", "the same value"
-        why = f"where lane {other} writes {what}; no barrier between fences orders them"
+        why = f"where lane {other} writes {what}; {NO_BARRIER}"
         m.warn(self._found(m, ins, a, where, kind, "writes", why))
 
     def _meet(self, a: LdsAccess, *, leaves: bool) -> None:

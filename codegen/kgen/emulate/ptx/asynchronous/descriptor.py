@@ -88,7 +88,7 @@ def decode(data: bytes, memory: GlobalMemory) -> MappedTensor | None:
         where = "not a multiple of 16" if inside else "in no buffer"
         raise EmulationError(f"the tensor map has the global address {base:#x}, which is {where}")
     if element not in ELEMENT_TYPES or swizzle not in SWIZZLES or fill not in FILLS:
-        raise EmulationError("the tensor map has fields that nothing but stores can have given it")
+        raise EmulationError("the tensor map is invalid: the kernel has stored over its bytes")
     map_ = TensorMap(
         buffer=memory.buffers[number][offset:],
         dtype=ELEMENT_TYPES[element],

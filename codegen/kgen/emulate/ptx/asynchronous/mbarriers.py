@@ -217,7 +217,7 @@ class Mbarriers:
         objects = self._of(who)
         pending, nbytes = int(objects.pending[cta]), int(objects.bytes[cta])
         message = (
-            f"the mbarrier at offset {who.offset} waits for ever in phase {objects.phase[cta]}: "
+            f"the mbarrier at offset {who.offset} never completes phase {objects.phase[cta]}: "
             f"{pending} of {objects.expected[cta]} arrivals and {nbytes} bytes are pending"
         )
         miscounted = nbytes < 0 or (nbytes > 0 and pending == 0)
@@ -230,7 +230,7 @@ class Mbarriers:
         ctas = self._ctas(who) if ctas is None else ctas
         objects = self._objects.get(who.offset)
         if objects is None or (ctas & ~objects.valid).any():
-            message = f"there is no initialised mbarrier at shared offset {who.offset}"
+            message = f"no mbarrier is initialised at shared offset {who.offset}"
             raise Violation("uninitialised-read", message, who.lanes)
         return objects
 
@@ -247,8 +247,8 @@ class Mbarriers:
         early = done & (objects.copies > 0)
         if early.any():
             message = (
-                f"the mbarrier at offset {offset} completes its phase while "
-                f"{int(objects.copies[early][0])} copies that count on it are under way: "
+                f"the mbarrier at offset {offset} completes its phase before "
+                f"{int(objects.copies[early][0])} copies that signal it have finished: "
                 "it expects fewer bytes than they bring"
             )
             raise Violation("transaction-count", message, early.reshape(-1, 1, 1))

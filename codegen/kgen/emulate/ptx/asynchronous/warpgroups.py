@@ -210,7 +210,7 @@ class Warpgroups:
                     self._check_unchanged(slot, fence.held[slot], here)
                 left = left & ~fence.warps
         if left.any():
-            message = "no wgmma.fence before the first product"
+            message = "no wgmma.fence precedes the first wgmma.mma_async"
             raise Violation("missing-wgmma-fence", message, left[..., None])
 
     def _check_unchanged(self, slot: int, before: Array, warps: Array) -> None:

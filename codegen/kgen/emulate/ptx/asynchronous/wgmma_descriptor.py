@@ -183,7 +183,7 @@ class SharedMatrix:
         lanes = np.zeros((len(ctas), self.machine.warps, 1), bool)
         lanes[:, warp] = ctas[:, None]
         if descriptor.base_offset:
-            message = "a matrix descriptor with a base offset, which the emulator does not know"
+            message = "a matrix descriptor with a base offset is not supported"
             raise Violation("trap", message, lanes)
         limit = self.machine.shared.nbytes
         if int(addresses.max()) > limit - CHUNK:

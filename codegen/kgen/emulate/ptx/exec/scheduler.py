@@ -171,7 +171,7 @@ class Scheduler:
         if machine.faults.faults and self.turns > self._turns_after_fault():
             raise machine.faults.error()
         if self.turns > self.max_turns:
-            message = f"no end after {self.max_turns} turns of its loops; it is here"
+            message = f"the kernel has not ended after {self.max_turns} loop iterations"
             raise Violation("deadlock", message, machine.active(active))
         in_vain, machine.in_vain = machine.in_vain is True, None
         return in_vain
@@ -197,7 +197,7 @@ class Scheduler:
             self.groups.vain_rounds = 0
         elif self.groups.vain_rounds > _VAIN_ROUNDS:
             pc, lanes = self.groups.first()
-            message = "waits for ever: nobody writes what its loop looks for"
+            message = "the loop never ends: no thread writes the value that it polls"
             raise self._fault(Violation("deadlock", message, self.machine.active(lanes)), pc)
 
     # ------------------------------------------------------------------ control operations

@@ -235,7 +235,7 @@ class SharedMemory:
         outside = named > self.machine.cluster
         lanes = outside if mask is None else outside & mask
         if lanes.any():
-            message = f"address of a CTA beyond the {self.machine.cluster} of the cluster"
+            message = f"address of a CTA beyond the {self.machine.cluster} CTAs of the cluster"
             raise Violation("out-of-bounds", message, lanes, address)
 
     def _units(self, address: Array, nbytes: int, per_cta: int) -> Array:

@@ -77,7 +77,7 @@ class Excuses:
             tables.twins, at.cell * warps + at.actor, shadow.now(at), shadow.machine.pc,
             at.thread & 31,
         )  # fmt: skip
-        what = "write of the value that another thread wrote without a barrier"
+        what = "write of the value that another thread wrote, with no barrier between"
         everything = np.ones(len(which), bool)
         shadow.machine.warn(
             shadow.granules.violation(

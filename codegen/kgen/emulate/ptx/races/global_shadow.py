@@ -36,6 +36,10 @@ from kgen.emulate.ptx.races.global_units import (
 )
 from kgen.emulate.ptx.types import Array
 
+#: Phrases of the faults.
+_READ, _WRITE = "read of bytes that", "write over bytes that"
+_UNORDERED = ", and nothing orders the two"
+
 
 class GlobalShadow:
     """One buffer: `writer` [unit] as tags whose label is the cluster, 0 for nobody.
@@ -64,11 +68,9 @@ class GlobalShadow:
         at = units_of(machine, access, self.unit)
         if access.constant:
             self._refuse_written(machine, at)
-        self._check_writers(
-            machine, at, access, "read of what another thread wrote, with nothing that orders them"
-        )
+        self._check_writers(machine, at, access, f"{_READ} another thread wrote")
         if not access.strength:
-            self._check_accessors(machine, at, access, self.strong_writes, "read of what", "wrote")
+            self._check_accessors(machine, at, access, self.strong_writes, _READ, "wrote")
         if remember:
             accessors = self.strong_reads if access.strength else self.reads
             self._note(machine, at, accessors)
@@ -80,9 +82,8 @@ class GlobalShadow:
     def begin_read(self, machine: Chunk, transfer: Transfer) -> tuple[Units, Array]:
         """Check a read that is not done yet; the units, and their writers until now."""
         at = units_of(machine, transfer, self.unit)
-        what = "read of what another thread wrote, with nothing that orders them"
-        self._check_writers(machine, at, transfer, what)
-        self._check_accessors(machine, at, transfer, self.strong_writes, "read of what", "wrote")
+        self._check_writers(machine, at, transfer, f"{_READ} another thread wrote")
+        self._check_accessors(machine, at, transfer, self.strong_writes, _READ, "wrote")
         return at, self.writer[at.unit]
 
     def finish_read(self, machine: Chunk, at: Units, writers: Array, actor: int) -> None:
@@ -90,7 +91,7 @@ class GlobalShadow:
         others = self.writer[at.unit]
         late = others != writers
         if late.any():
-            what = "asynchronous read of what another thread has written since it began"
+            what = "asynchronous read of bytes that another thread has written since the read began"
             self._refuse(machine, at.some(late), others[late], what, self.lines[at.unit[late]])
         clocks = machine.clocks
         row, _ = at.threads(machine)
@@ -123,17 +124,12 @@ class GlobalShadow:
         self.writer[at.unit] = (now << TIME) | (at.mark & ((1 << TIME) - 1))
 
     def _write(self, machine: Chunk, access: Access | Transfer, at: Units) -> None:
-        over = "write over what"
-        self._check_writers(
-            machine, at, access, f"{over} another thread wrote, with nothing that orders them"
-        )
+        what = f"{_WRITE} another thread wrote"
+        self._check_writers(machine, at, access, what)
         index, tags, lines = self.twins.about(at.unit)
-        self._check(
-            machine, at.some(index), tags, access,
-            f"{over} another thread wrote, with nothing that orders them", lines, excuse=True,
-        )  # fmt: skip
-        self._check_accessors(machine, at, access, self.reads, over, "reads")
-        self._check_accessors(machine, at, access, self.strong_reads, over, "reads")
+        self._check(machine, at.some(index), tags, access, what, lines, excuse=True)
+        self._check_accessors(machine, at, access, self.reads, _WRITE, "reads")
+        self._check_accessors(machine, at, access, self.strong_reads, _WRITE, "reads")
         if access.strength:
             self._note(machine, at, self.strong_writes)
             old = self.writer[at.unit]
@@ -141,7 +137,7 @@ class GlobalShadow:
             self.overwritten[at.unit[weak]] = old[weak]
             self.overwritten_lines[at.unit[weak]] = self.lines[at.unit[weak]]
         else:
-            self._check_accessors(machine, at, access, self.strong_writes, over, "wrote")
+            self._check_accessors(machine, at, access, self.strong_writes, _WRITE, "wrote")
         self.writer[at.unit] = at.mark
         self.lines[at.unit] = machine.line(machine.pc)
         there = self.writer[at.unit]
@@ -156,7 +152,7 @@ class GlobalShadow:
             apart[which] = False
             self._warn(machine, at.some(which), there[which], self.lines[at.unit[which]])
         if apart.any():
-            what = f"{over} another thread writes, with nothing that orders them"
+            what = f"{_WRITE} another thread writes{_UNORDERED}"
             self._refuse(machine, at.some(apart), there[apart], what, self.lines[at.unit[apart]])
 
     def _note(self, machine: Chunk, at: Units, accessors: Accessors) -> None:
@@ -180,7 +176,7 @@ class GlobalShadow:
         last = accessors.last[at.unit]
         if not last.any():
             return
-        what = f"{what} another thread {did}, with nothing that orders them"
+        what = f"{what} another thread {did}"
         self._check(machine, at, last, access, what, accessors.lines[at.unit])
         if not access.strength or accessors is self.reads:
             index, tags, lines = accessors.before_last(at.unit)
@@ -191,7 +187,7 @@ class GlobalShadow:
         writers = self.writer[at.unit]
         bad = writers > 0
         if bad.any():
-            what = "read through the read-only path of what the kernel wrote"
+            what = "read through the read-only path of bytes that the kernel wrote"
             self._refuse(machine, at.some(bad), writers[bad], what, self.lines[at.unit[bad]])
 
     def _check_writers(
@@ -246,7 +242,7 @@ class GlobalShadow:
             late[which] = False
             self._warn(machine, at.some(which), others[which], lines[which])
         if late.any():
-            self._refuse(machine, at.some(late), others[late], what, lines[late])
+            self._refuse(machine, at.some(late), others[late], f"{what}{_UNORDERED}", lines[late])
 
     def _warn(self, machine: Chunk, at: Units, others: Array, lines: Array) -> None:
         """Several threads wrote the same value: none of them stands for the others."""
@@ -254,7 +250,7 @@ class GlobalShadow:
             return
         self.twins.append(at.unit, others, lines)
         self.twins.append(at.unit, at.mark, machine.line(machine.pc))
-        what = "write of the value that another thread wrote, with nothing that orders them"
+        what = f"write of the value that another thread wrote{_UNORDERED}"
         machine.warn(self._violation(machine, at, others, what, lines, kind="same-value-write"))
 
     def _check_proxy(
@@ -265,7 +261,7 @@ class GlobalShadow:
         if bad.any():
             self._refuse(
                 machine, at.some(bad), others[bad],
-                f"asynchronous {what} with no fence.proxy.async", lines[bad],
+                f"asynchronous {what}, with no fence.proxy.async between", lines[bad],
                 kind="missing-proxy-fence",
             )  # fmt: skip
 

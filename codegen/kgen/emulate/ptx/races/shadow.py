@@ -45,7 +45,7 @@ class Shadow:
             self._remember(self.tables.strongly("reads"), at, by_warp)
             return
         if "writes" in self.tables.strong:
-            self._refuse_noted(at, self.tables.strong["writes"], "read of what", "writes")
+            self._refuse_noted(at, self.tables.strong["writes"], "read of bytes that", "writes")
         self._remember(self.tables.reads, at, by_warp)
 
     def write(
@@ -93,7 +93,7 @@ class Shadow:
         self._refuse_unordered(at, self.refuse_pending(at), strength, "write over", excuses=excuses)
         if self.tables.twins is not None:
             left = at if excuses is None else at.some(~excuses.unchanged(np.arange(len(at.cell))))
-            self._refuse_noted(left, self.tables.twins, "write over what", "writes")
+            self._refuse_noted(left, self.tables.twins, "write over bytes that", "writes")
         self.refuse_unordered_reads(at, strength)
         mark = tag(self.now(at), self.machine.pc, at.thread, strength)
         writers = self.tables.writers
@@ -114,7 +114,7 @@ class Shadow:
             apart[which] = False
             excuses.note(which, there[which])
         self.refuse(
-            apart, at, "race", "write over what another warp writes without a barrier",
+            apart, at, "race", "write over bytes that another warp writes, with no barrier between",
             lambda first: self.writer_text(there[first]),
         )  # fmt: skip
         return True
@@ -136,14 +136,14 @@ class Shadow:
         if writer.size and writer.min() <= PENDING:
             self.refuse(
                 writer <= PENDING, at, "race",
-                "write to where an asynchronous copy is under way",
+                "write to the destination of an asynchronous copy that is under way",
                 lambda first: self._started_text(PENDING - int(writer[first])),
             )  # fmt: skip
         if self.tables.reading is not None:
             reading = self.tables.readings[at.cell]
             self.refuse(
                 reading >> READING > 0, at, "race",
-                "write to where an asynchronous operation may still read",
+                "write to bytes that an asynchronous operation may still read",
                 lambda first: self._started_text(int(reading[first]) & ((1 << READING) - 1)),
             )  # fmt: skip
         found: Array = np.maximum(writer, 0)
@@ -160,16 +160,16 @@ class Shadow:
         )  # fmt: skip
         self.refuse(
             writer == UNWRITTEN, at, "uninitialised-read",
-            "read of shared bytes that nothing has written",
+            "read of shared bytes that no thread has written",
         )  # fmt: skip
 
     def refuse_unordered_reads(self, at: Accesses, strength: int) -> None:
         """Refuse writes to granules that another thread has read, unordered with the write; and
         weak writes to what another thread has written strongly."""
-        self._refuse_noted(at, self.tables.reads, "write over what", "reads")
+        self._refuse_noted(at, self.tables.reads, "write over bytes that", "reads")
         if not strength:
             for did, table in self.tables.strong.items():
-                self._refuse_noted(at, table, "write over what", did)
+                self._refuse_noted(at, table, "write over bytes that", did)
 
     def _refuse_noted(self, at: Accesses, table: Array, what: str, did: str) -> None:
         """Refuse accesses to granules that another thread has, unordered, in the table."""
@@ -187,7 +187,8 @@ class Shadow:
             other = warp * 32 + (noted[access, warp] & 31)
             unordered[access, warp] = ~self._excused(at, access, other, time[access, warp])
         self.refuse(
-            any_of(unordered, 1), at, "race", f"{what} another thread {did} without a barrier",
+            any_of(unordered, 1), at, "race",
+            f"{what} another thread {did}, with no barrier between",
             lambda first: by_whom(self.granules, noted[first], unordered[first], did),
         )  # fmt: skip
 
@@ -204,7 +205,7 @@ class Shadow:
 
     def refuse_unordered(self, at: Accesses, bad: Array, writer: Array, what: str) -> None:
         self.refuse(
-            bad, at, "race", f"{what} what another thread wrote without a barrier",
+            bad, at, "race", f"{what} bytes that another thread wrote, with no barrier between",
             lambda first: self.writer_text(writer[first]),
         )  # fmt: skip
 

@@ -62,7 +62,7 @@ class Barriers:
         numbers = self.machine.everywhere(barrier.number())
         for number in np.unique(numbers[lanes]):
             if number >= _NUMBER_OF_BARRIERS:
-                message = f"barrier {number} does not exist, there are 16"
+                message = f"barrier {number} does not exist; barriers are numbered 0 to 15"
                 raise Violation("deadlock", message, lanes & (numbers == number))
             self._arrive(int(number), pc, barrier, lanes & (numbers == number))
 
@@ -162,6 +162,6 @@ class Barriers:
             warps = int(state.arrived[cta].any(axis=1).sum())
             wanted = int(state.expected[cta])
             goal = f"{wanted}" if wanted else "all"
-            message = f"barrier {number} waits for ever: {warps} of {goal} warps arrive"
+            message = f"barrier {number} never completes: {warps} of {goal} warps arrive"
             return pc, Violation("deadlock", message, lanes)
         return None

@@ -64,7 +64,7 @@ class ClusterBarrier:
         here = slice(first, first + self.machine.cluster)
         missing = (self.arrivals[here] <= self.phase[cta]) & ~self.machine.exited[here]
         count = int(missing.sum())
-        message = f"barrier.cluster waits for ever: {count} threads of the cluster do not arrive"
+        message = f"barrier.cluster never completes: {count} threads of the cluster do not arrive"
         return "deadlock", message
 
     def _complete(self) -> None:

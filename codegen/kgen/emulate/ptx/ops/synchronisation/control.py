@@ -38,7 +38,7 @@ def _trap(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     machine = decoder.machine
 
     def run(mask: Mask) -> None:
-        raise Violation("trap", "the program gives up", machine.active(mask))
+        raise Violation("trap", "the kernel executes a trap", machine.active(mask))
 
     return run
 

@@ -112,8 +112,8 @@ class _RegisterCounts:
         over = (self._counts > 0).all(axis=1) & (asked > there)
         if over.any():
             message = (
-                f"setmaxnreg waits for ever: the warps ask for {int(asked[over][0]) * WARP} "
-                f"registers, the CTA cannot have been launched with more than {there * WARP}"
+                f"setmaxnreg never completes: the warps ask for {int(asked[over][0]) * WARP} "
+                f"registers; the CTA has at most {there * WARP}"
             )
             raise Violation("deadlock", message, lanes & over[:, None, None])
 
@@ -128,7 +128,7 @@ def _set_registers(decoder: Decoder, words: Words, operands: Sequence[Operand]) 
     count = decoder.constant(operands[0])
     if count % _STEP or not _LEAST <= count <= _MOST:
         raise EmulationError(
-            f"setmaxnreg {count}: it takes multiples of {_STEP} from {_LEAST} to {_MOST}"
+            f"setmaxnreg {count}: the count must be a multiple of {_STEP} from {_LEAST} to {_MOST}"
         )
     counts = decoder.engine(_RegisterCounts)
     return Collective(action=lambda mask: counts.set(count, change == "inc", mask), warps=WARPS)
