@@ -147,7 +147,7 @@ def _tensor_map(rest: str, text: str, before: Sequence[Argument]) -> Argument:
         ) from None
     if unknown := fields.keys() - set(_MAP_FIELDS):
         raise SpecError(
-            f"--arg {_shown(text)}: field {_shown(sorted(unknown)[0])} is unknown; the fields are "
+            f"--arg {_shown(text)}: field {_shown(sorted(unknown)[0])} is unknown; known are "
             f"tensor, {', '.join(_MAP_FIELDS)}"
         )
     output = None

@@ -35,7 +35,7 @@ def test_a_race_names_the_array_and_both_lines() -> None:
     assert line_of(source, "st.shared") in found.message
     assert found.array == "byte 4 of second"
     assert (found.lanes, found.more_lanes) == (tuple(range(8)), 24)
-    assert "lanes 0, 1, 2, 3, 4, 5, 6, 7 and 24 more lanes" in str(found)
+    assert "lanes 0 to 7 and 24 more," in str(found)
     assert "(byte 4 of second)" in str(found)
 
 

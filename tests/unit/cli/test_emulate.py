@@ -129,7 +129,10 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
     [
         (saxpy(y="at:y.npy"), "--arg at:y.npy is unknown; give in:FILE"),
         (saxpy(y="in:none.npy"), "none.npy cannot be read: No such file"),
-        (saxpy(y="out:f32:0x4:z.npy"), "--arg 0 is not a whole number of 1 or more"),
+        (
+            saxpy(y="out:f32:0x4:z.npy"),
+            "shape 0x4 is not whole numbers of 1 or more joined by x; the form is out:TYPE",
+        ),
         (
             saxpy(y="out:i32:99999999999999:z.npy"),
             "--arg out:i32:99999999999999:z.npy needs 399999999999996 bytes of memory; ",
@@ -140,19 +143,37 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         ),
         (
             saxpy(y=f"out:i32:{'1x' * 64}1:z.npy"),
-            f"65 dimensions are too many; {arguments.MAX_DIMENSIONS} are the limit; join some",
+            f" ... has 65 dimensions; at most {arguments.MAX_DIMENSIONS} are allowed; merge some",
         ),
         (
             saxpy(y=f"out:i32:{'9' * 5000}:z.npy"),
-            "999... is not a whole number of up to 100 digits",
+            "999 ... is not whole numbers of 1 or more joined by x",
         ),
         (saxpy(y="in:vast.npy"), "--arg vast.npy cannot be read: Unable to allocate"),
-        (saxpy(extra=("--seeds=1000000001",)), "--seeds 1000000001 are too many; 1000000000 is"),
-        (saxpy(y="inout:y.npy:no/z.npy"), "names no file that can be written"),
-        (saxpy(extra=("--arg=f32:fast",)), "f32:fast is not a number of type f32"),
+        (
+            saxpy(extra=("--seeds=1000000001",)),
+            "--seeds 1000000001 is above the limit of 1000000000;",
+        ),
+        (saxpy(y="inout:y.npy:no/z.npy"), "inout:y.npy:no/z.npy: there is no folder no; make it"),
+        (saxpy(y="inout:y.npy:."), "inout:y.npy:.: . is a folder; name a file"),
+        (
+            saxpy(y="out:f32:1024"),
+            "--arg out:f32:1024 names no output file; the form is out:TYPE:SHAPE:FILE, as in out:f",
+        ),
+        (saxpy(y="out:f32"), "shape '' is not whole numbers of 1 or more joined by x; the form"),
+        (saxpy(y="out"), "--arg out is unknown; give in:FILE, inout:FILE:FILE, out:TYPE:SHAPE:FI"),
+        (
+            saxpy(y="inout:y.npy"),
+            "names no output file; the form is inout:FILE:FILE, as in inout:a",
+        ),
+        (saxpy(extra=("--arg=f32:fast",)), "f32:fast: f32 takes a number, as in f32:0.5"),
+        (saxpy(extra=("--arg=i8:300",)), "i8:300: i8 takes a whole number from -128 to 127, as in"),
         (saxpy(extra=("--arg=u32:1",)), "takes 4 arguments, not 5: x (8 bytes), y (8 bytes)"),
         (saxpy(extra=("--grid=1,1,1,1",)), "--grid 1,1,1,1 has 4 dimensions"),
-        (["emulate", "x.cu", *saxpy()[2:]], "file=x.cu is neither .ptx nor .ll"),
+        (
+            ["emulate", "x.cu", *saxpy()[2:]],
+            "file=x.cu: this is source code: compile to PTX with nvcc",
+        ),
         (["emulate", "x.ptx", *saxpy()[2:]], "file=x.ptx cannot be read"),
         ([*saxpy()[:3], "sgemm", *saxpy()[4:]], "sgemm"),
         (
@@ -174,18 +195,27 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         ),
         (saxpy(extra=("--grid=1,65536",)), "65536 workgroups along y of the grid; sm_80 allows"),
         (saxpy(extra=("--cluster=2",)), "2 workgroups in a cluster; sm_80 allows 1; try none"),
-        (saxpy(y="in:saxpy.ptx"), "--arg saxpy.ptx is no .npy file; write one with numpy.save"),
+        (saxpy(y="in:saxpy.ptx"), "--arg saxpy.ptx is not a .npy file; write one with numpy.save"),
         (
             saxpy(extra=("--grid=2000000000",)),
-            "2000000000 workgroups are too many; 1048575 is the limit of one run",
+            "the launch has 2000000000 workgroups; one run takes at most 1048575; use",
         ),
-        (saxpy(extra=("--cluster=0",)), "--cluster 0 is not a whole number of 1 or more"),
-        (["emulate", "saxpy.ll", *saxpy(extra=("--cluster=2",))[2:]], "--cluster 2 is for PTX"),
-        (saxpy(y="tensormap:{}"), "is not tensormap:{"),
-        (saxpy(y='tensormap:["in:y.npy"]'), "is not tensormap:{"),
+        (
+            saxpy(extra=("--cluster=0",)),
+            "--cluster 0 is not one to three whole numbers of 1 or more",
+        ),
+        (
+            ["emulate", "saxpy.ll", *saxpy(extra=("--cluster=2",))[2:]],
+            "--cluster 2 applies to PTX only",
+        ),
+        (saxpy(y="tensormap:{}"), "is not tensormap: and a JSON object with a tensor"),
+        (saxpy(y='tensormap:["in:y.npy"]'), "is not tensormap: and a JSON object with a tensor"),
         (saxpy(y='tensormap:{"tensor": "at:y.npy", "box": [4]}'), "--arg at:y.npy is unknown"),
-        (saxpy(y='tensormap:{"tensor": 1, "box": [4]}'), "tensor=1 is no earlier argument"),
-        (saxpy(y='tensormap:{"tensor": "in:y.npy", "boxes": [4]}'), "boxes is unknown; there are"),
+        (
+            saxpy(y='tensormap:{"tensor": 1, "box": [4]}'),
+            "tensor=1 is not the number, from 0, of an earlier",
+        ),
+        (saxpy(y='tensormap:{"tensor": "in:y.npy", "boxes": [4]}'), "boxes is unknown; known are"),
         (saxpy(y='tensormap:{"tensor": "in:y.npy"}'), "box"),
         (saxpy(y='tensormap:{"tensor": "in:y.npy", "box": 4}'), "tensormap:"),
         (saxpy(y='tensormap:{"tensor": "in:y.npy", "box": [2]}'), "the tensor map has rows of 8"),
@@ -198,7 +228,29 @@ def test_bad_input(
     assert main(argv) == 2
     captured = capsys.readouterr()
     assert message in captured.err and captured.err.count("\n") == 1 and not captured.out
+    assert len(captured.err) <= len("kgen emulate: \n") + 500
     assert sorted(files.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("k.cubin", "this is machine code: compile to PTX with nvcc -ptx"),
+        ("k.o", "this is machine code: compile to PTX with nvcc -ptx"),
+        ("k.hsaco", "this is machine code: compile to LLVM IR with hipcc -S -emit-llvm"),
+        ("k.ptx", "this is machine code: compile to PTX with nvcc -ptx"),
+        ("k.ll", "this is machine code: compile to LLVM IR with hipcc -S -emit-llvm"),
+        ("k.hip", "this is source code: compile to LLVM IR with hipcc -S -emit-llvm"),
+        ("k.txt", "must end in .ptx (PTX) or .ll (AMDGPU LLVM IR); rename it"),
+    ],
+)
+def test_a_file_that_is_not_a_kernel_text(
+    name: str, remedy: str, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (files / name).write_bytes(b"\x7fELF\x02\x01\x01")
+    assert main(["emulate", name, *saxpy()[2:]]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith(f"kgen emulate: file={name}") and remedy in message
 
 
 def test_a_launch_that_memory_cannot_hold(
@@ -210,7 +262,7 @@ def test_a_launch_that_memory_cannot_hold(
     monkeypatch.setattr("kgen.emulate.run", run_out)
     assert main(saxpy()) == 2
     assert capsys.readouterr().err == (
-        "kgen emulate: saxpy: Unable to allocate 9 GiB; give smaller arrays, or --seeds 1\n"
+        "kgen emulate: saxpy: Unable to allocate 9 GiB; pass smaller arrays, or --seeds 1\n"
     )
 
 
@@ -328,4 +380,4 @@ def test_a_file_that_is_no_text_is_refused(
     file = tmp_path / "x.ptx"
     file.write_bytes(b".version 7.0\n\xff")
     assert main(["emulate", str(file), "--entry=f", "--grid=1", "--block=1"]) == 2
-    assert "cannot be read: byte 13 is no UTF-8 text\n" in capsys.readouterr().err
+    assert "cannot be read: byte 13 is not UTF-8 text\n" in capsys.readouterr().err

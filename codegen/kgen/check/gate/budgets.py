@@ -146,7 +146,7 @@ class _Reader:
     def budgets(self) -> Budgets:
         for name in self._data:
             if name not in TABLES:
-                self._refuse(f"table {name} is unknown; the tables are {', '.join(TABLES)}", name)
+                self._refuse(f"table {name} is unknown; known are {', '.join(TABLES)}", name)
         rows = self._data.get("budget", [])
         if not isinstance(rows, list) or not rows:
             self._refuse("the file has no [[budget]]; add one with kgen perf add", "budget")
@@ -172,7 +172,7 @@ class _Reader:
             return self._foreign(row, *at)
         for key in self._table(row, *at):
             if key not in KEYS:
-                self._refuse(f"key {key} is unknown; the keys are {', '.join(KEYS)}", *at, key)
+                self._refuse(f"key {key} is unknown; known are {', '.join(KEYS)}", *at, key)
         kernel, target_name, why = (self._string(row, key, *at) for key in KEYS[:2] + KEYS[3:4])
         spec = self._read("kernel", lambda: parse(kernel), *at)
         target = self._read("target", lambda: targets.find(target_name), *at)
@@ -200,7 +200,7 @@ class _Reader:
         for key in row:
             if key not in known:
                 self._refuse(
-                    f"key {key} is unknown beside file=; the keys are {', '.join(known)}", *at, key
+                    f"key {key} is unknown beside file=; known are {', '.join(known)}", *at, key
                 )
         fields: dict[str, Any] = {key: self._string(row, key, *at) for key in foreign.REQUIRED}
         arguments = row.get("arguments", [])
@@ -251,8 +251,8 @@ class _Reader:
             for keys, value in _numbers(table):
                 limit = self._limit(keys, value, *at, tier.value)
                 if limit.metric.tier is not tier:
-                    tiers = f"a {limit.metric.tier} metric, not {tier}"
-                    reason = f"{limit.metric.name} is {tiers}; move it to {limit.metric.tier}"
+                    kind = f"a metric of the {limit.metric.tier} tier"
+                    reason = f"{limit.metric.name} is {kind}, not of {tier}; move it there"
                     self._refuse(reason, *at, tier.value, *keys)
                 if target is not None and limit.metric is metrics.RATIO:
                     limit = replace(limit, by_core=self._by_core(table, target, *at, tier.value))
@@ -273,7 +273,7 @@ class _Reader:
         for core in table:
             if core not in known:
                 names = ", ".join(sorted(known))
-                self._refuse(f"core={core} is unknown; the cores are {names}", *at, BY_CORE, core)
+                self._refuse(f"core={core} is unknown; known are {names}", *at, BY_CORE, core)
         return {
             core: replace(
                 self._limit((metrics.RATIO.name,), value, *at),

@@ -15,7 +15,6 @@ from kgen.check.gate.values import Contribution, Values
 from kgen.errors import BudgetError
 from kgen_runtime.values import frozen
 
-
 #: Metrics that a message names.
 MOST_NAMED = 12
 

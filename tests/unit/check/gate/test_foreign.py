@@ -87,8 +87,8 @@ def test_a_fault_is_a_check_that_failed(folder: Path, capsys: pytest.CaptureFixt
     assert "ld.global" in KERNELS.read_text().splitlines()[number - 1]
     (entry,) = budgets.load(folder / "perf_budgets.toml").entries
     assert f"perf_budgets.toml line {entry.line}:" in line
-    assert "guard the access by the array's size" in line
-    assert "0 budgets of 1 kernels: 1 with a fault" in out and not error
+    assert "guard the access by the size of the array" in line
+    assert "0 budgets of 1 kernel: 1 with a fault" in out and not error
     assert line.strip() in (folder / "s.md").read_text()
     assert main(["perf", "check", "--json"]) == 1
     (found,) = json.loads(capsys.readouterr().out)["entries"]
@@ -192,10 +192,13 @@ why = "w"
     ("change", "message"),
     [
         (('entry = "collatz"\n', ""), "b.toml:2: entry is missing"),
-        ((".ptx", ".cu"), "b.toml:3: file=kernels.cu is neither .ptx nor .ll"),
-        (('"4"', '"4x"'), "--grid  is not a whole number of 1 or more"),
+        (
+            (".ptx", ".cu"),
+            "b.toml:3: file=kernels.cu: this is source code: compile to PTX with nvcc -ptx",
+        ),
+        (('"4"', '"4x"'), "grid 4x is not one to three whole numbers of 1 or more; give X"),
         (("why", "static = { registers = 1 }\nwhy"), "static is unknown beside file=; known are"),
-        (("why", "arguments = [1]\nwhy"), "arguments must be a list of texts"),
+        (("why", "arguments = [1]\nwhy"), "arguments must be a list of strings"),
         (("why", "dynamic_shared = -1\nwhy"), "dynamic_shared must be a whole number"),
         (("why", 'target = "sm_80"\nwhy'), "target is unknown beside file="),
     ],

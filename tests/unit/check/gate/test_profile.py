@@ -112,7 +112,7 @@ def test_what_has_no_emulator_says_so() -> None:
     bundle = kgen.build(spec, targets=["vulkan1.1", "x86-64-v3"])
     found: list[KernelProfile] = list(profile(bundle))
     assert [kernel.reason for kernel in found] == [
-        f"{name} code has no profile, only PTX and AMDGPU IR have one"
+        f"{name} kernels have no profile; only NVIDIA and AMD kernels have one"
         for name in ("vulkan1.1", "x86-64-v3")
     ]
 
@@ -215,11 +215,11 @@ def test_an_empty_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["verify", "x.kgen", "--source"], "--source shows a profile's counts; give --profile"),
+        (["verify", "x.kgen", "--source"], "--source"),
         (["verify", "x.kgen", "--profile", "--on=device"], "--profile counts in the emulator"),
         (
             ["emulate", "x.ptx", "--entry=f", "--grid=1", "--block=1", "--source"],
-            "--source shows a profile's counts; give --profile with it",
+            "--source needs --profile; add it",
         ),
     ],
 )
@@ -239,7 +239,7 @@ def test_verify_shows_a_profile_of_what_has_one(
     shown = capsys.readouterr().out
     assert shown.count("counted over all") == 2
     assert "shared memory cycles" in shown and "LDS cycles" in shown
-    assert "x86-64-v3 code has no profile" in shown
+    assert "x86-64-v3 kernels have no profile" in shown
     assert main(["verify", str(file), "--on=emulator", "--profile", "--json"]) == 0
     profiles = json.loads(capsys.readouterr().out)["profiles"]
     assert [len(kernel["launches"]) for kernel in profiles] == [1, 1, 0]
