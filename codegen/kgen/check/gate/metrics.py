@@ -1,4 +1,4 @@
-"""Every metric that a budget may limit: its tier, its direction, its unit and what it means."""
+"""Metrics that a budget may limit: name, tier, source, unit, meaning, bound."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from enum import StrEnum
 
 from kgen.emulate import counters
+from kgen.emulate.wording import shorten
 from kgen.errors import BudgetError
 from kgen_runtime.values import frozen
 
@@ -15,7 +16,7 @@ DECIMALS = 4
 
 
 class Tier(StrEnum):
-    """Where a number comes from. Static and emulated ones are exact; measured ones have noise."""
+    """Kind of source of a number. Static and emulated numbers are exact, measured ones are not."""
 
     STATIC = "static"
     EMULATED = "emulated"
@@ -23,7 +24,7 @@ class Tier(StrEnum):
 
 
 class Bound(StrEnum):
-    """Which side of a budget is allowed."""
+    """Side of a budget that is allowed."""
 
     MAXIMUM = "maximum"
     MINIMUM = "minimum"
@@ -31,10 +32,14 @@ class Bound(StrEnum):
 
 @frozen
 class Metric:
-    """`headline` says that `kgen perf add` writes it into a new entry."""
+    """Number that a budget may limit.
+
+    `source` says what the number is read from. `kgen perf add` writes the `headline` metrics.
+    """
 
     name: str
     tier: Tier
+    source: str
     unit: str
     meaning: str
     bound: Bound = Bound.MAXIMUM
@@ -55,103 +60,116 @@ class Metric:
         return value < budget if self.bound is Bound.MAXIMUM else value > budget
 
 
-def _static(name: str, unit: str, meaning: str, **more: object) -> Metric:
-    return Metric(name=name, tier=Tier.STATIC, unit=unit, meaning=meaning, **more)  # type: ignore[arg-type]
+def _static(name: str, source: str, unit: str, meaning: str, **more: object) -> Metric:
+    return Metric(  # type: ignore[arg-type]
+        name=name, tier=Tier.STATIC, source=source, unit=unit, meaning=meaning, **more
+    )
 
+
+#: Sources of the static metrics.
+_REPORT, _CODE = "assembler report", "machine code"
+_OCCUPANCY, _SEARCH = "occupancy rules", "schedule search"
 
 STATIC: tuple[Metric, ...] = (
-    _static("registers", "registers", "vector registers per thread", headline=True),
-    _static("accumulator_registers", "registers", "the AMD ones of them that hold accumulators"),
-    _static("scalar_registers", "registers", "scalar registers per wave (AMD)"),
-    _static("spills", "bytes", "registers written to memory and read back, in all of the code"),
-    _static("stack", "bytes", "local memory per thread"),
-    _static("shared_memory", "bytes", "shared memory (LDS) per workgroup", headline=True),
-    _static("code_bytes", "bytes", "size of the machine code"),
+    _static("registers", _REPORT, "registers", "vector registers per thread", headline=True),
     _static(
-        "occupancy", "warps", "warps that one SM, or waves that one SIMD, holds at once, by "
-        "registers, shared memory and threads", bound=Bound.MINIMUM, headline=True,
+        "accumulator_registers", _REPORT, "registers", "accumulator registers among them (AMD)"
+    ),
+    _static("scalar_registers", _REPORT, "registers", "scalar registers per wave (AMD)"),
+    _static("spills", _REPORT, "bytes", "bytes of registers spilled to memory, in all of the code"),
+    _static("stack", _REPORT, "bytes", "local memory per thread"),
+    _static(
+        "shared_memory", _REPORT, "bytes", "shared memory (LDS) per workgroup", headline=True
+    ),
+    _static("code_bytes", _REPORT, "bytes", "size of the machine code"),
+    _static(
+        "occupancy", _OCCUPANCY, "warps", "warps resident on one SM, or waves on one SIMD, as "
+        "limited by registers, shared memory and threads", bound=Bound.MINIMUM, headline=True,
     ),
     _static(
-        "hot_loop_instructions", "instructions", "instructions of the innermost loop that holds "
-        "most of the matrix instructions, else of the multiply-adds, else of the loads; of all the "
-        "code where a loop with matrix instructions is unrolled whole",
-        headline=True,
+        "hot_loop_instructions", _CODE, "instructions", "instructions of the hot loop: the "
+        "innermost loop with most matrix instructions, else most multiply-adds, else most loads; "
+        "all of the code if its loop is fully unrolled", headline=True,
     ),
     _static(
-        "hot_loop_spills", "instructions", "instructions of that loop that put a register on the "
-        "stack or take it back",
+        "hot_loop_spills", _CODE, "instructions", "instructions of the hot loop that store a "
+        "register to the stack or load it back",
     ),
-    _static("matrix_instructions", "instructions", "matrix instructions in that loop"),
+    _static("matrix_instructions", _CODE, "instructions", "matrix instructions of the hot loop"),
     _static(
-        "matrix_share", "fraction", "matrix instructions (multiply-adds where there are none) "
-        "among all of that loop", bound=Bound.MINIMUM, headline=True,
-    ),
-    _static(
-        "instructions_per_matrix_cycle", "instructions", "instructions of that loop for each clock "
-        "that its matrix instructions keep a SIMD busy (AMD)",
+        "matrix_share", _CODE, "fraction", "share of matrix instructions (multiply-adds if there "
+        "are none) in the hot loop", bound=Bound.MINIMUM, headline=True,
     ),
     _static(
-        "lds_cycles_per_matrix_cycle", "fraction", "clocks that the loop's accesses keep LDS busy, "
-        "without bank conflicts, for each of these clocks (AMD)",
+        "instructions_per_matrix_cycle", _CODE, "instructions", "instructions of the hot loop per "
+        "clock in which its matrix instructions keep a SIMD busy (AMD)",
     ),
     _static(
-        "l1_cycles_per_matrix_cycle", "fraction", "the same of L1",
+        "lds_cycles_per_matrix_cycle", _CODE, "fraction", "clocks in which the hot loop keeps LDS "
+        "busy, without bank conflicts, per such clock (AMD)",
     ),
-    _static("loads_per_matrix", "loads", "loads in that loop for each of them", headline=True),
-    _static("findings", "warnings", "warnings of ptxas that it had to make the code slow (C75xx)"),
     _static(
-        "schedules_predicted", "schedules", "schedules whose time kgen's model predicted to choose "
-        "this one (NVIDIA products whose entry sets no schedule)",
+        "l1_cycles_per_matrix_cycle", _CODE, "fraction", "clocks in which the hot loop keeps L1 "
+        "busy, per such clock (AMD)",
     ),
-    _static("schedules_planned", "schedules", "those of them that were planned in full"),
+    _static(
+        "loads_per_matrix", _CODE, "loads", "loads of the hot loop per matrix instruction "
+        "(multiply-add if there are none)", headline=True,
+    ),
+    _static("findings", _REPORT, "warnings", "warnings of ptxas about slow code (C75xx)"),
+    _static(
+        "schedules_predicted", _SEARCH, "schedules", "schedules whose time the cost model "
+        "predicted to choose one (NVIDIA matmuls whose entry sets no schedule)",
+    ),
+    _static("schedules_planned", _SEARCH, "schedules", "schedules among them planned in full"),
 )  # fmt: skip
 
 
 def _by_driver(driver: str, gpu: str, warps: str, holder: str) -> tuple[Metric, ...]:
-    """Of the machine code that a driver's compiler makes of a Vulkan kernel, without the GPU."""
-    by = f"by {driver.upper()} for {gpu}"
+    """Metrics of the machine code that a driver's compiler makes of a Vulkan kernel for a GPU."""
+    source = f"{driver.upper()} for {gpu}"
     least, headline = {"bound": Bound.MINIMUM}, {"headline": True}
     return (
-        _static(f"{driver}.registers", "registers", f"registers per thread, {by}", **headline),
-        _static(f"{driver}.spills", "registers", f"registers written to memory or read back, {by}"),
-        _static(f"{driver}.code_bytes", "bytes", f"size of the machine code, {by}"),
+        _static(f"{driver}.registers", source, "registers", "registers per thread", **headline),
+        _static(f"{driver}.spills", source, "registers", "registers spilled to memory"),
+        _static(f"{driver}.code_bytes", source, "bytes", "size of the machine code"),
         _static(
-            f"{driver}.occupancy", warps, f"{warps} that one {holder} holds at once, {by}",
+            f"{driver}.occupancy", source, warps, f"{warps} resident on one {holder}",
             **least, **headline,
         ),
         _static(
-            f"{driver}.hot_loop_instructions", "instructions",
-            f"instructions of the hot loop, {by}", **headline,
+            f"{driver}.hot_loop_instructions", source, "instructions",
+            "instructions of the hot loop", **headline,
         ),
         _static(
-            f"{driver}.matrix_instructions", "instructions", "matrix instructions in that loop",
-            **least,
+            f"{driver}.matrix_instructions", source, "instructions",
+            "matrix instructions of the hot loop", **least,
         ),
         _static(
-            f"{driver}.others_per_matrix", "instructions", "instructions of that loop besides its "
-            "matrix instructions (multiply-adds where there are none), for each of them",
-            **headline,
+            f"{driver}.others_per_matrix", source, "instructions", "other instructions of the hot "
+            "loop per matrix instruction (multiply-add if there are none)", **headline,
         ),
         _static(
-            f"{driver}.scalar_loads", "loads", "loads of 32 bits or less from buffers in that loop",
-            **headline,
+            f"{driver}.scalar_loads", source, "loads",
+            "loads of 32 bits or less from buffers in the hot loop", **headline,
         ),
     )  # fmt: skip
 
 
-#: Those of Vulkan's kernels where the drivers are (:mod:`kgen.check.static.vulkan`).
+#: Metrics of Vulkan kernels, known if the drivers are installed
+#: (:mod:`kgen.check.static.vulkan`).
 COMPILED: tuple[Metric, ...] = (
     *_by_driver("radv", "gfx1100", "waves", "SIMD"),
-    _static("radv.shared_memory", "bytes", "LDS per workgroup, by RADV for gfx1100"),
+    _static("radv.shared_memory", "RADV for gfx1100", "bytes", "LDS per workgroup"),
     _static(
-        "radv.matrix_share", "fraction", "matrix instructions (multiply-adds where there are none) "
-        "among that loop's vector instructions; a dual-issued pair counts as two",
-        bound=Bound.MINIMUM, headline=True,
+        "radv.matrix_share", "RADV for gfx1100", "fraction", "share of matrix instructions "
+        "(multiply-adds if there are none) in the vector instructions of the hot loop; a "
+        "dual-issued pair counts as two", bound=Bound.MINIMUM, headline=True,
     ),
     *_by_driver("nvk", "sm_86", "warps", "SM"),
 )  # fmt: skip
 
-#: What the emulators count, whose unit is not instructions.
+#: Units of the counters that do not count instructions.
 _UNITS = {
     "barriers": "barriers",
     "divergent_branches": "branches",
@@ -184,6 +202,7 @@ EMULATED: tuple[Metric, ...] = tuple(
     Metric(
         name=name,
         tier=Tier.EMULATED,
+        source="emulator",
         unit=_UNITS.get(name, "instructions"),
         meaning=meaning,
         bound=Bound.MINIMUM if name in _MINIMA else Bound.MAXIMUM,
@@ -195,8 +214,9 @@ EMULATED: tuple[Metric, ...] = tuple(
 RATIO = Metric(
     name="ratio",
     tier=Tier.MEASURED,
+    source="timing",
     unit="times",
-    meaning="time of the reference over that of the kernel, medians of interleaved runs",
+    meaning="time of the library divided by the time of the kernel, medians of interleaved runs",
     bound=Bound.MINIMUM,
 )
 
@@ -205,8 +225,9 @@ _BY_NAME = {metric.name: metric for metric in METRICS}
 
 
 def find(name: str) -> Metric:
-    """The metric of this name; BudgetError, with the nearest names, if there is none."""
+    """Return the metric of this name. Raises BudgetError, with the nearest names."""
     if name not in _BY_NAME:
-        near = difflib.get_close_matches(name, _BY_NAME, n=3) or ["those of docs/performance-gate"]
-        raise BudgetError(f"metric={name} is unknown; try {', '.join(near)}")
+        near = difflib.get_close_matches(name, _BY_NAME, n=3)
+        remedy = f"try {', '.join(near)}" if near else "see docs/reference/metrics.md"
+        raise BudgetError(f"metric={shorten(name)} is unknown; {remedy}")
     return _BY_NAME[name]
