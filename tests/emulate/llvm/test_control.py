@@ -279,6 +279,6 @@ done:
 """
     out = np.zeros(LANES, np.uint32)
     lanewise(body.replace("STOP", "500"), [], out)
-    with pytest.raises(EmulationFault, match="no end after 612 steps") as error:
+    with pytest.raises(EmulationFault, match="has not ended after 612 steps") as error:
         lanewise(body.replace("STOP", "700"), [], out)
     assert error.value.fault.kind == "deadlock"

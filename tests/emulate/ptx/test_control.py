@@ -180,7 +180,7 @@ def test_more_ctas_than_run_at_once() -> None:
 
 def test_what_does_not_fit_the_entry_point() -> None:
     source = kernel("").replace(")\n{", ")\n.reqntid 64, 1, 1\n{")
-    with pytest.raises(EmulationError, match="requires blocks"):
+    with pytest.raises(EmulationError, match="requires block"):
         launch(source)
     with pytest.raises(EmulationError, match="no entry point"):
         launch(source.replace(".entry k", ".entry other"))

@@ -112,7 +112,7 @@ def test_a_kernel_without_text_is_not_profiled(
     path = write(data, dict(bundle.files), tmp_path / "no-source.kgen")
     with BundleFile(path) as opened:
         found = profile_kernel(opened, opened.manifest.kernels[0])
-    assert found.reason == "it holds no text that an emulator runs"
+    assert found.reason == "the bundle holds no PTX or LLVM IR text of the kernel"
 
 
 @pytest.mark.parametrize("value", [-1, None, ["1"], {}, 1.5, True])

@@ -89,7 +89,7 @@ def test_a_dropped_barrier_is_a_race() -> None:
 def test_a_barrier_without_a_fence_orders_nothing(which: int) -> None:
     head, middle, tail = EXCHANGE.split(FENCE)
     found = fault(head + FENCE * which + middle + FENCE * (1 - which) + tail)
-    assert found.kind == "race" and "no barrier between fences" in found.message
+    assert found.kind == "race" and "no barrier with fences" in found.message
     # A fence that reaches no further than the wave is none for another wave.
     narrow = FENCE.replace("workgroup", "wavefront")
     assert fault(EXCHANGE.replace(FENCE, narrow, 1)).kind == "race"
@@ -129,7 +129,7 @@ def test_lanes_of_a_wave_may_store_one_value_but_not_two() -> None:
     out, _ = launch(same)
     np.testing.assert_array_equal(out, np.tile(np.arange(LANES) // 64, 3))
     found = fault(same.replace("store i32 %w,", "store i32 %t,"))
-    assert found.kind == "race" and "as well" in found.message
+    assert found.kind == "race" and "also written by lane" in found.message
 
 
 @pytest.mark.parametrize("order", ["", "  call void @llvm.amdgcn.wave.barrier()\n", f"  {FENCE}\n"])

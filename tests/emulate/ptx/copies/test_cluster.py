@@ -110,7 +110,7 @@ def test_what_a_kernel_requires() -> None:
         directives=".reqnctapercluster 2, 1, 1",
     )
     assert (result(source, cluster=1) == 2).all()
-    with pytest.raises(EmulationError, match="requires clusters"):
+    with pytest.raises(EmulationError, match="requires cluster"):
         result(source, cluster=4)
     with pytest.raises(
         EmulationError, match="6 workgroups along x of the grid are no whole clusters of 4; try 8"

@@ -262,7 +262,7 @@ def test_objects_must_be_initialised_and_not_invalidated() -> None:
   bar.sync 0;
   mbarrier.arrive.shared::cta.b64 _, [%r1];
 """
-    assert "no initialised mbarrier" in fault(program(body)).message
+    assert "no mbarrier is initialised" in fault(program(body)).message
 
 
 def test_initialisation_must_be_ordered() -> None:

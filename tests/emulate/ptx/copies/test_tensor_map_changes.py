@@ -181,7 +181,7 @@ def test_a_store_through_a_map_that_the_program_made_is_checked() -> None:
 @pytest.mark.parametrize(
     ("body", "kind", "message"),
     [
-        (built() + PUBLISH, "uninitialised-read", "nothing has written"),
+        (built() + PUBLISH, "uninitialised-read", "no thread has written"),
         (ZERO + built() + replace("rank", 7) + PUBLISH + LOAD, "trap", "has 8 dimensions"),
         (ZERO + built() + replace("box_dim", 1, 300) + PUBLISH + LOAD, "trap", "300 in box"),
         (ZERO + built() + replace("global_dim", 1, 13) + PUBLISH + LOAD, "trap", "of a buffer"),

@@ -55,7 +55,7 @@ done:
 
 def test_register_counts_that_do_not_exist() -> None:
     for count in (16, 44, 264):
-        with pytest.raises(EmulationError, match="multiples of 8 from 24 to 256"):
+        with pytest.raises(EmulationError, match="multiple of 8 from 24 to 256"):
             source = HEAD + f"  setmaxnreg.inc.sync.aligned.u32 {count};\n  ret;\n}}\n"
             result(source, threads=128, cluster=1)
     wrong = "  setmaxnreg.inc.sync.aligned.u32 80;\n  setmaxnreg.inc.sync.aligned.u32 40;\n"
