@@ -8,8 +8,11 @@ from pathlib import Path
 
 from scripts.reference import (
     element_functions,
+    emulator_faults,
+    emulator_warnings,
     main_loops,
     manifest_limits,
+    metrics,
     operators,
     row_functions,
     schedule_fields,
@@ -20,8 +23,11 @@ from scripts.reference import (
 ROOT = Path(__file__).parents[2]
 TABLES: Mapping[str, Callable[[], str]] = {
     "element functions": element_functions.table,
+    "emulator faults": emulator_faults.table,
+    "emulator warnings": emulator_warnings.table,
     "main loops": main_loops.table,
     "manifest limits": manifest_limits.table,
+    "metrics": metrics.table,
     "operators": operators.table,
     "row functions": row_functions.table,
     "schedule fields": schedule_fields.table,

@@ -1,0 +1,25 @@
+"""kgen's own budgets, and the file of docs/reference/metrics.md, are well formed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kgen.check.gate import budgets
+from kgen.targets import families
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_example_of_the_document_is_a_good_file() -> None:
+    text = (ROOT / "docs" / "reference" / "metrics.md").read_text()
+    example = text[text.index("```toml\n") + 8 :]
+    entries = budgets.parse_text(example[: example.index("```")], Path("example")).entries
+    assert len(entries) == 3
+
+
+def test_every_target_has_a_budget() -> None:
+    """A flagship of each target stands in the gate; features of a CPU alone need none, and what
+    metal3 translates is the code of vulkan1.1."""
+    held = {entry.target_name for entry in budgets.load(ROOT / "perf_budgets.toml").entries}
+    named = {t.name for family in families() for t in family.targets if "+" not in t.name}
+    assert named - {"metal3"} <= held
