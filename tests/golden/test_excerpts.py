@@ -7,14 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from scripts.documents import blocks
+
 ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "generated"
-#: A fenced block in a language that kernels are rendered to.
-_EXCERPT = re.compile(r"^```(?:ptx|llvm|spvasm)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+#: Languages that kernels are rendered to.
+LANGUAGES = ("ptx", "llvm", "spvasm")
 _LINK = re.compile(r"\]\(([^)#\s]+)\)")
-PAGES = [
-    path for path in sorted((ROOT / "docs").rglob("*.md")) if _EXCERPT.search(path.read_text())
-]
+
+
+def excerpts(page: Path) -> list[str]:
+    """Kernel text that a page shows, but for kernels that the reader saves."""
+    return [b.text for b in blocks(page) if b.language in LANGUAGES and not b.file]
+
+
+PAGES = [path for path in sorted((ROOT / "docs").rglob("*.md")) if excerpts(path)]
 
 
 def goldens(page: Path) -> dict[str, str]:
@@ -35,5 +42,5 @@ def test_pages_with_excerpts_are_found() -> None:
 def test_excerpts_are_in_a_golden_kernel(page: Path) -> None:
     kernels = goldens(page)
     assert kernels, "link the golden kernel that the excerpts are from"
-    for excerpt in _EXCERPT.findall(page.read_text()):
+    for excerpt in excerpts(page):
         assert any(excerpt in kernel for kernel in kernels.values()), excerpt

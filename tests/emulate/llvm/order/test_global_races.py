@@ -201,7 +201,9 @@ def test_a_broken_ticket(which: str, groups: int) -> None:
     metadata = LOCAL if "!mmra" in new else ""
     found = fault(body.replace(old, new, 1), *arrays, groups=groups, metadata=metadata)
     if which in ("no release", "no acquire"):
-        assert "reads bytes that lane" in found.message and found.instruction.startswith("%x = load")
+        assert "reads bytes that lane" in found.message and found.instruction.startswith(
+            "%x = load"
+        )
 
 
 def test_orderings_on_the_atomic_itself() -> None:

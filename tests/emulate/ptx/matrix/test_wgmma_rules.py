@@ -82,7 +82,9 @@ def test_each_warp_reads_its_own_rows_of_a() -> None:
     own = WRITE.replace("OFFSET", "0")
     run_body(own + body)
     # Each warp writes the rows of the next one.
-    with pytest.raises(EmulationFault, match="asynchronous read of bytes that another thread") as found:
+    with pytest.raises(
+        EmulationFault, match="asynchronous read of bytes that another thread"
+    ) as found:
         run_body(own.replace("%t, 16, %at;", "%t, 16, %at;\n  add.u32 %at, %at, 512;") + body)
     assert found.value.fault.kind == "race"
     # A barrier of the warpgroup orders it.
@@ -97,7 +99,9 @@ def test_every_warp_reads_all_of_b(writer: int) -> None:
     write = WRITE.replace("OFFSET", str(B_AT - 512 * writer))
     order = write[write.index("  bar.warp") :]
     write = alone + write.replace(order, "") + "past:\n" + order
-    with pytest.raises(EmulationFault, match="asynchronous read of bytes that another thread") as found:
+    with pytest.raises(
+        EmulationFault, match="asynchronous read of bytes that another thread"
+    ) as found:
         run_body(write + body)
     assert found.value.fault.kind == "race"
     run_body(write.replace("bar.warp.sync 0xffffffff", "bar.sync 0") + body)
