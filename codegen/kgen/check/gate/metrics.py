@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from enum import StrEnum
+from typing import Any
 
 from kgen.emulate import counters
 from kgen.emulate.wording import shorten
@@ -60,10 +61,8 @@ class Metric:
         return value < budget if self.bound is Bound.MAXIMUM else value > budget
 
 
-def _static(name: str, source: str, unit: str, meaning: str, **more: object) -> Metric:
-    return Metric(  # type: ignore[arg-type]
-        name=name, tier=Tier.STATIC, source=source, unit=unit, meaning=meaning, **more
-    )
+def _static(name: str, source: str, unit: str, meaning: str, **more: Any) -> Metric:
+    return Metric(name=name, tier=Tier.STATIC, source=source, unit=unit, meaning=meaning, **more)
 
 
 #: Sources of the static metrics.
@@ -128,7 +127,8 @@ STATIC: tuple[Metric, ...] = (
 def _by_driver(driver: str, gpu: str, warps: str, holder: str) -> tuple[Metric, ...]:
     """Metrics of the machine code that a driver's compiler makes of a Vulkan kernel for a GPU."""
     source = f"{driver.upper()} for {gpu}"
-    least, headline = {"bound": Bound.MINIMUM}, {"headline": True}
+    least: dict[str, Any] = {"bound": Bound.MINIMUM}
+    headline: dict[str, Any] = {"headline": True}
     return (
         _static(f"{driver}.registers", source, "registers", "registers per thread", **headline),
         _static(f"{driver}.spills", source, "registers", "registers spilled to memory"),
