@@ -22,9 +22,9 @@ int main()
     kgen_bundle *bundle = nullptr;
     kgen_session *session = nullptr;
     check(kgen_open("encoder.kgen", nullptr, &bundle));
-    std::unique_ptr<kgen_bundle, decltype(&kgen_close)> opened(bundle, kgen_close);
+    std::unique_ptr<kgen_bundle, decltype(&kgen_close)> bundle_owner(bundle, kgen_close);
     check(kgen_session_create(kgen_find_program(bundle, nullptr), &session));
-    std::unique_ptr<kgen_session, decltype(&kgen_session_destroy)> made(session, kgen_session_destroy);
+    std::unique_ptr<kgen_session, decltype(&kgen_session_destroy)> session_owner(session, kgen_session_destroy);
     set(session, "input_ids", {2, 7, 1, 8, 2, 8, 1});
     set(session, "attention_mask", {1, 1, 1, 1, 1, 1, 1});
     set(session, "token_type_ids", {0, 0, 0, 0, 0, 0, 0});
