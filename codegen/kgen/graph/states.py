@@ -53,6 +53,11 @@ def states_of(graph: Graph, pairs: Mapping[str, str]) -> dict[str, str]:
             if name in found or of in found.values():
                 raise GraphError(f"{shown} makes {name} or {of} a state twice; once is the limit")
             found[name] = of
+    if found and len(found) == len(graph.outputs):
+        raise GraphError(
+            f"--state makes every output a state, the last one {[*found.values()][-1]}; a program "
+            "needs an output: leave one --state out, or add an output to the model"
+        )
     return found
 
 

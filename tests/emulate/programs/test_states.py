@@ -123,3 +123,11 @@ def test_a_state_that_is_read_later_is_copied_at_the_end(
 def test_states_that_are_none(states: dict[str, str], message: str) -> None:
     with pytest.raises(GraphError, match=message):
         kgen.compile_model(DECODER["step"], ["native"], states=states)
+
+
+def test_a_program_needs_an_output_that_is_no_state(tmp_path: Path) -> None:
+    m = Maker()
+    onnx.save(m.model(m.add("Add", m.input("x", (4,)), m.input("past", (4,)))), tmp_path / "m.onnx")
+    (output,) = onnx.load(tmp_path / "m.onnx").graph.output
+    with pytest.raises(GraphError, match=f"every output a state, the last one {output.name}; "):
+        kgen.compile_model(tmp_path / "m.onnx", ["x86-64-v3"], states={"past": output.name})
