@@ -53,14 +53,19 @@ def _print_operators(as_json: bool) -> None:
         print_json(
             {
                 "operators": [
-                    {"name": o.name, "family": o.family, "becomes": o.becomes, "limits": o.limits}
+                    {
+                        "name": o.name,
+                        "family": o.family,
+                        "becomes": o.becomes,
+                        "unsupported": o.unsupported,
+                    }
                     for o in found
                 ]
             }
         )
         return
-    header = ("operator", "family", "becomes", "limits")
-    print_table(header, [(o.name, o.family, o.becomes, o.limits or None) for o in found])
+    header = ("operator", "family", "becomes", "not supported")
+    print_table(header, [(o.name, o.family, o.becomes, o.unsupported or None) for o in found])
 
 
 def _native() -> dict[str, Any]:

@@ -334,10 +334,10 @@ def turned(b: Builder, w: Value, groups: int) -> Value:
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         name="Conv", family="product",
-        becomes="matmul of what windows see; depthwise: mul and add of it", lower=conv,
+        becomes="matmul of copied windows; depthwise: mul and add", lower=conv,
     ),
     Operator(
         name="ConvTranspose", family="product", becomes="matmul", lower=conv_transpose,
-        limits="constant weights",
+        unsupported="weights from data if windows overlap; output_shape; auto_pad=SAME_*",
     ),
 )  # fmt: skip

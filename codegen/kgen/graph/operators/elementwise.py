@@ -305,7 +305,7 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     Operator(
         name="Div", family="element-wise", becomes="div", lower=formula(division),
-        limits="of floats",
+        unsupported="integers",
     ),
     Operator(
         name="Mod", family="element-wise", becomes="mod", lower=formula(modulo)
@@ -333,15 +333,19 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(name="PRelu", family="element-wise", becomes="where", lower=formula(prelu)),
     Operator(
         name="IsInf", family="element-wise", becomes="isinf",
-        lower=formula(is_infinite), limits="of both signs",
+        lower=formula(is_infinite),
+        unsupported="one sign alone (detect_negative=0, detect_positive=0)",
     ),
     Operator(name="Clip", family="element-wise", becomes="min, max", lower=clip),
     Operator(name="Cast", family="element-wise", becomes="cast", lower=cast),
     Operator(name="CastLike", family="element-wise", becomes="cast", lower=cast),
     Operator(
         name="BatchNormalization", family="element-wise", becomes="sub, mul, add",
-        lower=batch_norm, limits="inference",
+        lower=batch_norm, unsupported="training_mode=1",
     ),
-    Operator(name="Identity", family="view", becomes="the same value", lower=same),
-    Operator(name="Dropout", family="view", becomes="the same value", lower=dropout),
+    Operator(name="Identity", family="view", becomes="its input", lower=same),
+    Operator(
+        name="Dropout", family="view", becomes="its input", lower=dropout,
+        unsupported="training_mode=1; the mask",
+    ),
 )  # fmt: skip

@@ -159,12 +159,12 @@ def over_all_by(name: str) -> Lower:
 
 OPERATORS: tuple[Operator, ...] = (
     Operator(
-        name="MaxPool", family="element-wise", becomes="max of what windows see", lower=max_pool,
-        limits="floats, the first result",
+        name="MaxPool", family="element-wise", becomes="max over windows", lower=max_pool,
+        unsupported="integers; the indices",
     ),
     Operator(
-        name="AveragePool", family="element-wise", becomes="add of what windows see, mul",
-        lower=average_pool, limits="floats",
+        name="AveragePool", family="element-wise", becomes="add over windows, mul",
+        lower=average_pool, unsupported="integers",
     ),
     Operator(
         name="GlobalAveragePool", family="row-wise", becomes="mean", lower=over_all_by("mean")

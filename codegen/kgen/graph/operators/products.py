@@ -126,6 +126,6 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(name="Gemm", family="product", becomes="matmul", lower=gemm),
     Operator(
         name="Einsum", family="product", becomes="matmul, sum", lower=einsum,
-        limits="at most two tensors, no ...",
+        unsupported="more than two tensors; `...`; an axis named twice",
     ),
 )  # fmt: skip

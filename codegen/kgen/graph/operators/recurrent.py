@@ -293,23 +293,28 @@ def projected(b: Builder, x: Value, d: Direction) -> Value:
     return found if d.bias is None else summed(b, found, d.bias)
 
 
+#: Uses of all three operators that are refused.
+UNSUPPORTED = (
+    f"more than {MOST_STEPS} time steps; shorter sequences (sequence_lens); layout=1; clip; "
+    f"activations other than {', '.join(FUNCTIONS)}"
+)
 OPERATORS: tuple[Operator, ...] = (
     Operator(
-        name="LSTM", family="product", becomes="matmul, and formulas a time step",
+        name="LSTM", family="product", becomes="matmul and formulas per time step",
         lower=layer(4, 2, ("Sigmoid", "Tanh", "Tanh"), lambda node: lstm_cell),
-        limits=f"at most {MOST_STEPS} time steps of full length, layout=0",
+        unsupported=UNSUPPORTED,
     ),
     Operator(
-        name="GRU", family="product", becomes="matmul, and formulas a time step",
+        name="GRU", family="product", becomes="matmul and formulas per time step",
         lower=layer(
             3, 1, ("Sigmoid", "Tanh"),
             lambda node: gru_cell(not node.attribute("linear_before_reset", 0)),
         ),
-        limits=f"at most {MOST_STEPS} time steps of full length, layout=0",
+        unsupported=UNSUPPORTED,
     ),
     Operator(
-        name="RNN", family="product", becomes="matmul, and formulas a time step",
+        name="RNN", family="product", becomes="matmul and formulas per time step",
         lower=layer(1, 1, ("Tanh",), lambda node: rnn_cell),
-        limits=f"at most {MOST_STEPS} time steps of full length, layout=0",
+        unsupported=UNSUPPORTED,
     ),
 )  # fmt: skip

@@ -19,13 +19,13 @@ Lower = Callable[[Builder, Node, list[Value | None]], Value | tuple[Value, ...]]
 
 @frozen
 class Operator:
-    """An ONNX operator; `limits` says which uses of it are not taken."""
+    """ONNX operator; `unsupported` lists the uses that are refused, separated by semicolons."""
 
     name: str
     family: Family
     becomes: str
     lower: Lower
-    limits: str = ""
+    unsupported: str = ""
 
 
 def one(inputs: list[Value | None], number: int = 0) -> Value:

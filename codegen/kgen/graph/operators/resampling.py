@@ -154,7 +154,8 @@ def scales_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[float,
 OPERATORS: tuple[Operator, ...] = tuple(
     Operator(
         name=name, family="copy", becomes="strides, gather; mul and add",
-        lower=resize, limits="no antialias, constant scales or sizes",
+        lower=resize, unsupported="antialias=1; tf_crop_and_resize; keep_aspect_ratio_policy; "
+        "scales or sizes from data",
     )
     for name in ("Resize", "Upsample")
 )  # fmt: skip

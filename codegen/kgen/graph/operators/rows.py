@@ -239,18 +239,18 @@ OPERATORS: tuple[Operator, ...] = (
     ),
     Operator(
         name="LayerNormalization", family="row-wise", becomes="layer_norm", lower=layer_norm,
-        limits="the first result",
+        unsupported="mean and inverse deviation as results",
     ),
     *(
         Operator(
             name=name, family="row-wise", becomes=name.lower(),
-            lower=of_a_row(place_of(name.lower())), limits="the first of equal ones",
+            lower=of_a_row(place_of(name.lower())), unsupported="select_last_index=1",
         )
         for name in ("ArgMax", "ArgMin")
     ),
     Operator(
-        name="CumSum", family="row-wise", becomes="add of 2, 4, 8, ...", lower=cumulative_sum,
-        limits="constant axis",
+        name="CumSum", family="row-wise", becomes="add of 2, 4, 8, ... elements",
+        lower=cumulative_sum, unsupported="an axis from data",
     ),
     Operator(name="RMSNormalization", family="row-wise", becomes="rms_norm", lower=rms_norm),
     Operator(

@@ -156,10 +156,10 @@ def tensor_scatter(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
 
 OPERATORS: tuple[Operator, ...] = tuple(
-    Operator(name=name, family="copy", becomes="scatter", lower=lower, limits=limits)
-    for name, lower, limits in (
-        ("ScatterND", scatter_nd, "reduction=none"),
-        ("ScatterElements", scatter_elements, "reduction=none"),
-        ("TensorScatter", tensor_scatter, "batch of 1"),
+    Operator(name=name, family="copy", becomes="scatter", lower=lower, unsupported=unsupported)
+    for name, lower, unsupported in (
+        ("ScatterND", scatter_nd, "reduction other than none"),
+        ("ScatterElements", scatter_elements, "reduction other than none"),
+        ("TensorScatter", tensor_scatter, "write_indices with a batch above 1"),
     )
 )

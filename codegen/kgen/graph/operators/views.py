@@ -313,8 +313,8 @@ def space_to_depth(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.reshape(b.permute(split, order), b.result.shape)
 
 
-def _copies(name: str, becomes: str, lower: object, limits: str = "") -> Operator:
-    return Operator(name=name, family="copy", becomes=becomes, lower=lower, limits=limits)  # type: ignore[arg-type]
+def _copies(name: str, becomes: str, lower: object, unsupported: str = "") -> Operator:
+    return Operator(name=name, family="copy", becomes=becomes, lower=lower, unsupported=unsupported)  # type: ignore[arg-type]
 
 
 OPERATORS: tuple[Operator, ...] = (
@@ -326,18 +326,18 @@ OPERATORS: tuple[Operator, ...] = (
     Operator(name="Expand", family="view", becomes="strides", lower=expand),
     Operator(
         name="Slice", family="view", becomes="strides, slice", lower=slices,
-        limits="constant bounds",
+        unsupported="bounds from data",
     ),
     Operator(
-        name="Split", family="view", becomes="strides", lower=split, limits="constant sizes"
+        name="Split", family="view", becomes="strides", lower=split, unsupported="sizes from data"
     ),
     Operator(
-        name="Tile", family="view", becomes="strides", lower=tile, limits="constant repeats"
+        name="Tile", family="view", becomes="strides", lower=tile, unsupported="repeats from data"
     ),
     _copies("Concat", "concat", concat),
-    _copies("Pad", "pad, or what Gather becomes", pad, "constant pads"),
-    _copies("Gather", "gather, or strides where indices are constant", gather),
-    _copies("GatherND", "gather, or strides where indices are constant", gather_nd, "batch_dims=0"),
+    _copies("Pad", "pad; gather in other modes than constant", pad, "pads and value from data"),
+    _copies("Gather", "gather; strides if indices are constant", gather),
+    _copies("GatherND", "gather; strides if indices are constant", gather_nd, "batch_dims above 0"),
     Operator(name="DepthToSpace", family="view", becomes="strides", lower=depth_to_space),
     Operator(name="SpaceToDepth", family="view", becomes="strides", lower=space_to_depth),
 )  # fmt: skip
