@@ -5,8 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import platform
+from collections.abc import Iterator
 
 import hypothesis
+import pytest
+
+from tests.unit_tier import GUARD
 
 # Test processes are as many as cores: where each multiplied on all of them, they would wait for
 # each other. numpy reads this when it is imported; what tests start inherits it.
@@ -34,3 +38,12 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    GUARD.watch(item)
+    try:
+        return (yield)
+    finally:
+        GUARD.is_watching = False

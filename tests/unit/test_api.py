@@ -46,6 +46,7 @@ def fresh(code: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("module", ["kgen", "kgen_runtime"])
 def test_dir_and_help_show_every_public_name(module: str) -> None:
     public = set(sys.modules[module].__all__)
@@ -54,6 +55,7 @@ def test_dir_and_help_show_every_public_name(module: str) -> None:
     assert all(any(name in word for word in page) for name in public)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("module", ["kgen", "kgen_runtime"])
 def test_dir_shows_nothing_else(module: str) -> None:
     """Neither submodules that are imported by now, nor what the package itself imports."""
@@ -61,6 +63,7 @@ def test_dir_shows_nothing_else(module: str) -> None:
     assert set(fresh(code)) == {*sys.modules[module].__all__, "__version__"}
 
 
+@pytest.mark.integration
 def test_a_bundle_is_checked_and_loaded_from_kgen() -> None:
     made = kgen.build(relu_of((16,), dtype="f32"), targets="x86-64-v3")
     assert kgen.load is kgen_runtime.load and kgen.verify(made).passed
@@ -70,6 +73,7 @@ def test_a_bundle_is_checked_and_loaded_from_kgen() -> None:
     np.testing.assert_array_equal(array.numpy(), np.maximum(x, 0))
 
 
+@pytest.mark.integration
 def test_a_bundles_bytes_are_those_of_its_file(tmp_path: Path) -> None:
     m = Maker()
     model = tmp_path / "m.onnx"
@@ -80,11 +84,13 @@ def test_a_bundles_bytes_are_those_of_its_file(tmp_path: Path) -> None:
     assert compiled.to_bytes() == compiled.bundle.to_bytes() == path.read_bytes()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("module", ["kgen", "kgen_runtime"])
 def test_errors_need_no_import_of_their_own(module: str) -> None:
     assert fresh(f"import {module} as m; print(m.errors.KgenError.__name__)") == ["KgenError"]
 
 
+@pytest.mark.integration
 def test_one_version() -> None:
     """That of both distributions is read from the runtime's, which kgen's is too."""
     command = [sys.executable, "-m", "hatchling", "metadata", "version"]

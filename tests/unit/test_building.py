@@ -62,6 +62,7 @@ def failing(bad: str) -> Callable[[Plan], object]:
     return made
 
 
+@pytest.mark.integration
 def test_processes_make_the_same_bundle(tmp_path: Path) -> None:
     told = list[str]()
     with executors.processes(2) as pool:
@@ -76,6 +77,7 @@ def test_processes_make_the_same_bundle(tmp_path: Path) -> None:
     assert told[-1].endswith(": 11 done, 1 left")
 
 
+@pytest.mark.integration
 def test_any_executor_does(tmp_path: Path) -> None:
     with ThreadPoolExecutor(2) as threads:
         made = kgen.build(SPECS, ["vulkan1.3", "x86-64-v3"], executor=threads)
@@ -83,6 +85,7 @@ def test_any_executor_does(tmp_path: Path) -> None:
     assert made.manifest == alone.manifest and made.files == alone.files
 
 
+@pytest.mark.integration
 def test_one_kernel_is_built_here() -> None:
     executor = AtOnce()
     kgen.build(SPECS[0], ["vulkan1.3"], executor=executor)
@@ -91,6 +94,7 @@ def test_one_kernel_is_built_here() -> None:
     assert len(executor.calls) == 2
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_names_the_kernel(monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     monkeypatch.setattr(pipeline, "assembled", failing("matmul_8x8x4_f32_nn"))
@@ -99,6 +103,7 @@ def test_an_error_names_the_kernel(monkeypatch: pytest.MonkeyPatch, jobs: int) -
         kgen.build(SPECS, ["vulkan1.3"], executor=pool)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_names_the_nodes(
     monkeypatch: pytest.MonkeyPatch, jobs: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -115,6 +120,7 @@ def test_an_error_names_the_nodes(
     assert not out.exists()
 
 
+@pytest.mark.integration
 def test_a_process_that_dies_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "assembled", lambda plan: os._exit(3))
     with (
@@ -141,6 +147,7 @@ def test_an_executor_that_fails_is_one_line() -> None:
         kgen.build(SPECS, ["vulkan1.3"], executor=Fails())
 
 
+@pytest.mark.integration
 def test_kernels_are_verified_by_an_executor() -> None:
     bundle = kgen.build(SPECS, ["sm_80", "x86-64-v3"])
     here = verify(bundle, on="emulator")
@@ -153,6 +160,7 @@ def test_kernels_are_verified_by_an_executor() -> None:
     assert there.passed
 
 
+@pytest.mark.integration
 def test_schedules_are_found_by_an_executor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +197,7 @@ def test_an_executor_is_named_well(capsys: pytest.CaptureFixture[str]) -> None:
         assert capsys.readouterr().err == f"kgen build: {message}\n"
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "to_all", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["key", "kill"]
 )
@@ -235,6 +244,7 @@ def _told_in_a_callback(seconds: float) -> None:
     time.sleep(seconds)
 
 
+@pytest.mark.integration
 def test_a_process_that_is_told_to_end_where_it_is_lost_ends(
     capfd: pytest.CaptureFixture[str],
 ) -> None:

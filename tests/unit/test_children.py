@@ -104,6 +104,7 @@ def victim() -> Iterator[Callable[..., Victim]]:
             os.kill(child, signal.SIGKILL)
 
 
+@pytest.mark.integration
 @needs_x86_64
 def test_a_worker_ends_with_a_verify_that_is_killed(
     victim: Callable[..., Victim], tmp_path: Path
@@ -114,6 +115,7 @@ def test_a_worker_ends_with_a_verify_that_is_killed(
     assert verify.has_left_nothing()
 
 
+@pytest.mark.integration
 def test_a_worker_outlives_the_thread_that_started_it() -> None:
     code = (
         "import threading, time\n"
@@ -127,6 +129,7 @@ def test_a_worker_outlives_the_thread_that_started_it() -> None:
     assert done.stdout == "('done',)\n", done.stderr
 
 
+@pytest.mark.integration
 def test_a_program_of_others_ends_with_us(victim: Callable[..., Victim]) -> None:
     code = (
         "import subprocess\n"
@@ -138,6 +141,7 @@ def test_a_program_of_others_ends_with_us(victim: Callable[..., Victim]) -> None
     assert parent.has_left_nothing()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_a_pool_ends_with_us(victim: Callable[..., Victim], method: str, tmp_path: Path) -> None:
     """However its processes are started, and while they wait for work."""
@@ -167,6 +171,7 @@ UNTIED = [
 ]
 
 
+@pytest.mark.integration
 def test_code_generation_ends_with_us(victim: Callable[..., Victim]) -> None:
     code = (
         "import os, subprocess, sys\n"

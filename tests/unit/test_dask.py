@@ -25,6 +25,8 @@ from kgen.spec import DType, Matmul
 from tests import needs
 from tests.onnx_models import mlp
 
+pytestmark = pytest.mark.integration
+
 SPECS = tuple(Matmul(m=16, n=16, k=k, dtype=DType.F32) for k in range(8, 16))
 TARGETS = ("sm_80", "x86-64-v3")
 

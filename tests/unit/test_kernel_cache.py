@@ -54,6 +54,7 @@ def entries(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if len(path.name) == 64]
 
 
+@pytest.mark.integration
 def test_a_bundle_from_the_cache_has_the_same_bytes(
     folder: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_key_is_of_all_that_a_kernel_is_made_from(monkeypatch: pytest.MonkeyPa
     assert len(set(keys)) == len(keys)
 
 
+@pytest.mark.integration
 def test_nothing_else_takes_part_in_a_build() -> None:
     """What the digest of the code leaves out is not loaded where kernels are built."""
     program = (
@@ -125,6 +127,7 @@ def test_nothing_else_takes_part_in_a_build() -> None:
     assert [name for name in loaded if f"{name}.".startswith(FOLDERS)] == []
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "damage",
     [
@@ -144,6 +147,7 @@ def test_a_damaged_kernel_is_built_again(folder: Path, tmp_path: Path, damage: o
     assert all(cache.get(path.name) for path in entries(folder)), "sound ones took their places"
 
 
+@pytest.mark.integration
 def test_garbage_under_the_right_key_is_built_again(folder: Path, tmp_path: Path) -> None:
     fresh = saved(tmp_path / "a")
     for path in entries(folder):
@@ -152,6 +156,7 @@ def test_garbage_under_the_right_key_is_built_again(folder: Path, tmp_path: Path
     assert saved(tmp_path / "b") == fresh
 
 
+@pytest.mark.integration
 def test_what_another_user_may_have_written_is_not_used(folder: Path, tmp_path: Path) -> None:
     fresh = saved(tmp_path / "a")
     for path in entries(folder):
@@ -160,6 +165,7 @@ def test_what_another_user_may_have_written_is_not_used(folder: Path, tmp_path: 
     assert saved(tmp_path / "b") == fresh
 
 
+@pytest.mark.integration
 def test_an_entry_in_the_place_of_another_is_not_used(folder: Path, tmp_path: Path) -> None:
     """Entries carry their keys: a file that was copied or renamed is another kernel's."""
     fresh = saved(tmp_path / "a")
@@ -172,6 +178,7 @@ def test_an_entry_in_the_place_of_another_is_not_used(folder: Path, tmp_path: Pa
     assert saved(tmp_path / "b") == fresh
 
 
+@pytest.mark.integration
 def test_a_folder_that_cannot_be_written_keeps_nothing(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,6 +190,7 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(
     assert "cannot be written: " in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_processes_fill_one_cache(folder: Path, tmp_path: Path) -> None:
     """The same kernels at the same time."""
     program = (
@@ -208,6 +216,7 @@ def kernel(cache: KernelCache, number: int, moment: float) -> str:
     return name
 
 
+@pytest.mark.integration
 def test_what_was_used_longest_ago_goes_first(folder: Path, tmp_path: Path) -> None:
     saved(tmp_path / "a")
     cache = KernelCache(folder)

@@ -18,6 +18,8 @@ from kgen_runtime.bundle import BundleFile
 from tests.specs import relu_of
 from tests.unit.runtime.bundle.test_bundle import rewrite
 
+pytestmark = pytest.mark.integration
+
 SPEC = Matmul(m=3, n=21, k=13, dtype="f32")
 CONSTANT = dataclasses.replace(SPEC, constant=("b",))
 A, B = (np.random.default_rng(0).standard_normal(s).astype("f") for s in ((3, 13), (13, 21)))

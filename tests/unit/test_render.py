@@ -39,6 +39,7 @@ def rendered(cache: Path | str) -> tuple[str, int]:
     return "\n".join(text), int(compiled)
 
 
+@pytest.mark.integration
 def test_templates_are_compiled_once(tmp_path: Path) -> None:
     first, compiled = rendered(tmp_path)
     assert compiled > 1
@@ -47,6 +48,7 @@ def test_templates_are_compiled_once(tmp_path: Path) -> None:
     assert len([*folder.iterdir()]) == compiled
 
 
+@pytest.mark.integration
 def test_damaged_and_missing_files_are_made_again(tmp_path: Path) -> None:
     first, _ = rendered(tmp_path)
     damaged, removed, *_ = sorted(tmp_path.glob("kgen/templates/*/*"))
@@ -56,6 +58,7 @@ def test_damaged_and_missing_files_are_made_again(tmp_path: Path) -> None:
     assert rendered(tmp_path) == (first, 0)
 
 
+@pytest.mark.integration
 def test_a_place_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
     """A file where the folder would be."""
     blocked = tmp_path / "blocked"

@@ -52,6 +52,7 @@ def test_a_folder_ends_with_its_block(place: Path) -> None:
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.integration
 def test_what_a_killed_process_left_is_removed_at_the_next_start(place: Path) -> None:
     """Folders of processes that live stay, and those that are not ours."""
     victim, left = owner(place)
@@ -87,6 +88,7 @@ def test_folders_of_other_users_stay(place: Path) -> None:
         assert theirs.is_dir()
 
 
+@pytest.mark.integration
 def test_a_killed_build_leaves_nothing_to_the_next(tmp_path: Path) -> None:
     """Neither folders of assemblers nor that of the processes."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

@@ -12,6 +12,8 @@ import kgen_runtime
 from kgen.cli.main import main
 from tests.specs import relu_of
 
+pytestmark = pytest.mark.integration
+
 TARGETS = ["x86-64-v3", "x86-64-v4", "native", "aarch64-neon", "sm_80"]
 KEY = "relu_100_f32"
 

@@ -43,6 +43,7 @@ def completed(folder: Path, *words: str) -> list[str]:
     return done.stdout.split("\n")[:-1]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -69,6 +70,7 @@ def test_bash(line: str, expected: list[str], folder: Path) -> None:
     assert [word for word in completed(folder, *line.split()) if word] == expected
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("words", "known"),
     [
@@ -89,6 +91,7 @@ def test_every_option_that_takes_names_has_them() -> None:
     assert set(completion.LISTS) <= found
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_syntax(shell: str, folder: Path) -> None:
     if shutil.which(shell) is None:

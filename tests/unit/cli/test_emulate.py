@@ -65,12 +65,14 @@ def saxpy(*, n: int = 100, y: str = "inout:y.npy:z.npy", extra: tuple[str, ...] 
     return [*launch, *(f"--arg={v}" for v in values), *extra]
 
 
+@pytest.mark.integration
 def test_results_are_written(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(saxpy()) == 0
     assert "no fault under seeds 0 to 2; 4 workgroups" in capsys.readouterr().out
     np.testing.assert_array_equal(np.load("z.npy"), np.arange(100) * 2.5 + 1)
 
 
+@pytest.mark.integration
 def test_a_fault_is_a_failed_check_and_writes_nothing(
     capsys: pytest.CaptureFixture[str], files: Path
 ) -> None:
@@ -86,6 +88,7 @@ def test_a_fault_is_a_failed_check_and_writes_nothing(
     assert json.loads(capsys.readouterr().out)["fault"]["workgroup"] == [3, 0, 0]
 
 
+@pytest.mark.integration
 def test_outputs_start_as_nan() -> None:
     assert main(saxpy(n=0, y="out:f32:10x10:z.npy")) == 0
     assert np.isnan(np.load("z.npy")).all()
@@ -108,6 +111,7 @@ def test_tensor_maps_take_what_is_left_out_from_the_array() -> None:
     assert isinstance(third.value, np.ndarray)
 
 
+@pytest.mark.integration
 def test_a_kernel_that_takes_tensor_maps() -> None:
     rng = np.random.default_rng(1)
     a, b = (rng.integers(-3, 4, (rows, 64)).astype(np.float16) for rows in (128, 64))
@@ -124,6 +128,7 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
     np.testing.assert_array_equal(np.load("c.npy"), a.astype(int) @ b.astype(int).T)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
@@ -281,6 +286,7 @@ def test_a_pipe_is_not_replaced_and_nothing_runs(
     assert err.count("\n") == 1 and (files / "pipe").is_fifo()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("arch", ["sm_52", "sm_90", "sm_90a", "sm_100f"])
 def test_a_device_need_not_be_a_target_of_kgen(arch: str) -> None:
     assert main(saxpy(extra=(f"--arch={arch}",))) == 0
@@ -319,6 +325,7 @@ def tickets(files: Path, *extra: str) -> list[str]:
     return [*launch, "--arg=inout:count.npy:after.npy", *extra]
 
 
+@pytest.mark.integration
 def test_what_the_first_schedule_hides_another_shows(
     capsys: pytest.CaptureFixture[str], files: Path
 ) -> None:
@@ -347,6 +354,7 @@ def test_schedules_are_asked_for_by_a_number_or_by_a_seed(
         main(tickets(files, "--seeds=2", "--seed=1"))
 
 
+@pytest.mark.integration
 def test_a_profile_is_counted_once(capsys: pytest.CaptureFixture[str]) -> None:
     def counters(*extra: str) -> object:
         assert main(saxpy(extra=("--profile", "--json", *extra))) == 0
@@ -355,6 +363,7 @@ def test_a_profile_is_counted_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert counters() == counters("--seeds=1")
 
 
+@pytest.mark.integration
 def test_writes_of_the_same_value_are_a_warning_unless_strict(
     capsys: pytest.CaptureFixture[str], files: Path
 ) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from kgen.cli.main import main
 
+pytestmark = pytest.mark.integration
+
 SHAPE = ("build", "--shape", "64x66x80", "--explain")
 
 

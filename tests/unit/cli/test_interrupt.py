@@ -32,6 +32,7 @@ runpy.run_module("kgen", run_name="__main__", alter_sys=True)
 """
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("how", [{}, {"SWALLOWED": "1"}], ids=["raised", "swallowed"])
 @pytest.mark.parametrize(
     "module",

@@ -24,6 +24,8 @@ from kgen_runtime.schema import manifest_json
 from tests.specs import relu_of
 from tests.unit.runtime.bundle.zips import archive
 
+pytestmark = pytest.mark.integration
+
 TARGETS = ("x86-64-v3", "gfx942", "sm_80", "vulkan1.1")
 TEXTS = ("llvm-ir", "ptx", "spirv-asm")
 

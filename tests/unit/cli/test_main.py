@@ -134,6 +134,7 @@ def test_bad_input(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.integration
 def test_a_schedule_that_does_not_fit_names_the_limit_and_a_value_that_fits(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -147,6 +148,7 @@ def test_a_schedule_that_does_not_fit_names_the_limit_and_a_value_that_fits(
     assert [p.suffix for p in tmp_path.iterdir()] == [".kgen"]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("target", "field"),
     [("sm_80", "block_m=4096"), ("gfx942", "warp_m=3"), ("vulkan1.3", "block_k=4096"),
@@ -171,6 +173,7 @@ def test_an_output_that_is_no_plain_file_is_left_alone(
     assert pipe.is_fifo()
 
 
+@pytest.mark.integration
 def test_build_inspect_and_source(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, *BUILD, "-o", "x.kgen", "--json")
     assert status == 0
@@ -189,6 +192,7 @@ def test_build_inspect_and_source(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 2 and "kernel=sm_90a is not in the bundle; it holds sm_80/matmul" in err
 
 
+@pytest.mark.integration
 def test_a_shape_that_memory_cannot_hold(capsys: pytest.CaptureFixture[str]) -> None:
     argv = build(shape="65536x65536x1", batch="65535", target="x86-64-v3", output="x.kgen")
     assert run(capsys, *argv)[0] == 0
@@ -211,6 +215,7 @@ def test_a_missing_python_package_is_named(
     )
 
 
+@pytest.mark.integration
 def test_bench_is_silent_about_targets_of_other_machines(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -220,6 +225,7 @@ def test_bench_is_silent_about_targets_of_other_machines(
     assert status == 0 and "relu_100_f16  native" in out and "sm_80" not in out
 
 
+@pytest.mark.integration
 def test_two_builds_are_identical(tmp_path: Path) -> None:
     """Of every family, by processes that hash strings differently."""
     kernels = ("matmul 16x24x32 f16 +bias+gelu", "softmax 4x131072 f16")
@@ -235,6 +241,7 @@ def test_two_builds_are_identical(tmp_path: Path) -> None:
     assert (tmp_path / "1").read_bytes() == (tmp_path / "4").read_bytes()
 
 
+@pytest.mark.integration
 def test_a_changed_artifact_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(capsys, *BUILD, "-o", "x.kgen")[0] == 0
     path = tmp_path / "x.kgen"
@@ -244,6 +251,7 @@ def test_a_changed_artifact_is_refused(capsys: pytest.CaptureFixture[str], tmp_p
     assert status == 2 and err.count("\n") == 1
 
 
+@pytest.mark.integration
 def test_check_reads_the_code_that_would_run(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -259,6 +267,7 @@ def test_check_reads_the_code_that_would_run(
         assert status == 2 and damage in err and "matmul_16x16x16_f16_nn" in out
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("count", ["0", "-1", "1000000"])
 @pytest.mark.parametrize("command", ["bench", "run", "profile", "report"])
 def test_threads_are_bounded(
@@ -272,6 +281,7 @@ def test_threads_are_bounded(
     assert [path.name for path in tmp_path.iterdir()] == ["x.kgen"]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("argv", "keys", "name"),
     [
@@ -300,6 +310,7 @@ def test_kernels_by_their_text_and_by_options(
     assert built["bundle"] == f"{name}.kgen" and (tmp_path / f"{name}.kgen").is_file()
 
 
+@pytest.mark.integration
 def test_the_values_of_a_kernel_that_is_given_by_its_text(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -310,6 +321,7 @@ def test_the_values_of_a_kernel_that_is_given_by_its_text(
     assert status == 0 and re.search(r"stored  b +1024 bytes", out)
 
 
+@pytest.mark.integration
 def test_lists_have_commas_or_blanks(capsys: pytest.CaptureFixture[str]) -> None:
     argv = build(target="sm_80 vulkan1.3", epilogue="bias , relu")
     status, out, _ = run(capsys, *argv, "--json")
@@ -318,10 +330,12 @@ def test_lists_have_commas_or_blanks(capsys: pytest.CaptureFixture[str]) -> None
     assert status == 0 and found == [("sm_80", key), ("vulkan1.3", key)]
 
 
+@pytest.mark.integration
 def test_negative_alpha_is_a_value(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, *BUILD, "--alpha", "-1e-3")[0] == 0
 
 
+@pytest.mark.integration
 def test_the_package_is_the_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "kgen", "--version"], capture_output=True, text=True
@@ -329,12 +343,14 @@ def test_the_package_is_the_command() -> None:
     assert done.returncode == 0 and re.fullmatch(r"kgen \d+\.\d+\.\d+\n", done.stdout)
 
 
+@pytest.mark.integration
 def test_a_closed_pipe_is_no_error() -> None:
     command = f"{sys.executable} -m kgen.cli.main targets | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.returncode == 0 and done.stderr == ""
 
 
+@pytest.mark.integration
 def test_a_full_disk_under_stdout_is_one_line() -> None:
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "kgen", "devices"]
@@ -342,6 +358,7 @@ def test_a_full_disk_under_stdout_is_one_line() -> None:
     assert (done.returncode, done.stderr) == (2, "kgen devices: No space left on device\n")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("words", ["--help", "--version", "build --help", "perf check --help", ""])
 def test_help_that_a_full_disk_loses_is_one_line(words: str) -> None:
     with Path("/dev/full").open("w") as full:
@@ -350,6 +367,7 @@ def test_help_that_a_full_disk_loses_is_one_line(words: str) -> None:
     assert (done.returncode, done.stderr) == (2, "kgen: No space left on device\n")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("words", ["verify nope", "verify", "build --nope", "devices >/dev/full"])
 @pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&1 | true"])
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -361,6 +379,7 @@ def test_a_refusal_that_nobody_hears_is_one(words: str, stderr: str, unbuffered:
     assert (done.returncode, done.stdout) == (2, "")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_output_before_a_refusal_that_a_full_disk_loses(unbuffered: str) -> None:
     """Text that is left in stdout when a command is refused does not change the exit status."""
@@ -383,6 +402,7 @@ def test_output_before_a_refusal_that_a_full_disk_loses(unbuffered: str) -> None
     assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
+@pytest.mark.integration
 def test_no_room_for_temporary_files_is_one_line(tmp_path: Path) -> None:
     """ptxas reads a file, which is larger than any may be here."""
     command = f"ulimit -f 1; exec {sys.executable} -m kgen {' '.join(build(output='x.kgen'))}"
@@ -391,6 +411,7 @@ def test_no_room_for_temporary_files_is_one_line(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1 and list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
 def test_streams_that_are_closed_lead_nowhere(closed: str, tmp_path: Path) -> None:
     command = f"{sys.executable} -m kgen {' '.join(build(output='x.kgen'))} {closed}"
@@ -409,6 +430,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0 and "Run any PTX or AMDGPU kernel text on the CPU" in out
 
 
+@pytest.mark.integration
 def test_a_constant_brings_two_kernels(
     capsys: pytest.CaptureFixture[str], in_empty_folder: Path
 ) -> None:

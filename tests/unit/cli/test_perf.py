@@ -28,6 +28,7 @@ def kgen_perf(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str,
     return status, captured.out, captured.err
 
 
+@pytest.mark.integration
 def test_check_and_update(capsys: pytest.CaptureFixture[str]) -> None:
     Path("perf_budgets.toml").write_text(FILE)
     status, out, err = kgen_perf(capsys, "check", "--summary", "s.md")
@@ -48,6 +49,7 @@ def test_check_and_update(capsys: pytest.CaptureFixture[str]) -> None:
     assert kgen_perf(capsys, "check")[0] == 0
 
 
+@pytest.mark.integration
 def test_update_moves_no_bar_but_its_file(capsys: pytest.CaptureFixture[str]) -> None:
     """The bars of the tensor-core kernels stand in tests; no budget and no update reaches them."""
     bars = list((ROOT / "tests" / "assemble").glob("test_*bars.py"))
@@ -63,6 +65,7 @@ def test_update_moves_no_bar_but_its_file(capsys: pytest.CaptureFixture[str]) ->
         assert "toml" not in words and "kgen.check.gate.budgets" not in words, path
 
 
+@pytest.mark.integration
 def test_a_broken_budget_names_the_metric_the_numbers_and_the_lines(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -75,6 +78,7 @@ def test_a_broken_budget_names_the_metric_the_numbers_and_the_lines(
     assert kgen_perf(capsys, "update", "--budgets", "b.toml")[0] == 1
 
 
+@pytest.mark.integration
 def test_another_version_of_the_assembler(capsys: pytest.CaptureFixture[str]) -> None:
     Path("b.toml").write_text(FILE.replace("12.9.86", "12.8.1"))
     status, out, err = kgen_perf(capsys, "check", "--budgets", "b.toml")
@@ -86,6 +90,7 @@ def test_another_version_of_the_assembler(capsys: pytest.CaptureFixture[str]) ->
     assert status == 2 and 'add ptxas = "nvidia-cuda-nvcc-cu12==' in err
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
@@ -125,6 +130,7 @@ def test_a_pipe_is_not_replaced(
     assert "name another file with --budgets" in err and Path("pipe").is_fifo()
 
 
+@pytest.mark.integration
 def test_add_starts_a_file_that_check_accepts(capsys: pytest.CaptureFixture[str]) -> None:
     argv = ("add", "relu 512 f16", "--target", "sm_80,gfx942,vulkan1.3", "--why", 'a "reason"')
     status, out, _ = kgen_perf(capsys, *argv)
@@ -138,6 +144,7 @@ def test_add_starts_a_file_that_check_accepts(capsys: pytest.CaptureFixture[str]
     assert {r["verdict"] for e in found["entries"] for r in e["results"]} == {"ok"}
 
 
+@pytest.mark.integration
 def test_diff(capsys: pytest.CaptureFixture[str]) -> None:
     spec = relu_of((4096,))
     kgen.build(spec, targets=["sm_80"], schedule={"unroll": 1}).save("old.kgen")
@@ -154,6 +161,7 @@ def test_diff(capsys: pytest.CaptureFixture[str]) -> None:
     assert "same: " in out and "@@" not in out
 
 
+@pytest.mark.integration
 def test_an_absent_device_skips_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     Path("b.toml").write_text(FILE + 'measured = { against = "torch", ratio = 1.0 }\n')
     status, out, _ = kgen_perf(

@@ -99,6 +99,7 @@ def test_every_command_is_here() -> None:
     assert {line.split()[0] for line in LINES} == {name for name, _ in COMMANDS}
 
 
+@pytest.mark.integration
 def test_planted_modules_would_run(folder: Path) -> None:
     """Python itself, without -P, runs them: the test sees what it looks for."""
     subprocess.run([sys.executable, "-c", "import pickle"], cwd=folder, capture_output=True)
@@ -106,6 +107,7 @@ def test_planted_modules_would_run(folder: Path) -> None:
     (folder / "log").unlink()
 
 
+@pytest.mark.integration
 def test_planted_modules_do_not_run(folder: Path) -> None:
     """In one test: later commands read what earlier ones have written."""
     log = folder / "log"

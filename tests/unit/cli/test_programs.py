@@ -15,6 +15,8 @@ import pytest
 from kgen.cli.main import main
 from tests.programs import ROWS, WIDE, answer, mlp_bundle, parameters
 
+pytestmark = pytest.mark.integration
+
 X = np.random.default_rng(3).standard_normal((ROWS, WIDE)).astype("f")
 
 

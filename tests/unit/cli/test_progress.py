@@ -65,6 +65,7 @@ def test_it_is_told_every_second_until_the_end(monkeypatch: pytest.MonkeyPatch) 
     assert len(lines) == count
 
 
+@pytest.mark.integration
 def test_verify_on_the_emulator_says_what_is_left() -> None:
     bundle = kgen.build(Matmul(m=16, n=16, k=16, dtype=DType.F32), targets=["sm_80", "x86-64-v3"])
     lines: list[str] = []

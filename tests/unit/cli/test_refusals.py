@@ -163,6 +163,7 @@ READERS = [
 ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("command", READERS)
 @pytest.mark.parametrize("what", ["absent", "a folder", "nothing", "text", "bytes", "a pipe"])
 def test_a_file_that_is_none(

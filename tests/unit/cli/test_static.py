@@ -9,6 +9,8 @@ import pytest
 
 from kgen.cli.main import main
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(autouse=True)
 def bundle(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ def test_code_without_an_emulator_says_so(capsys: pytest.CaptureFixture[str]) ->
     assert status == 1 and out.splitlines()[-1] == reason
 
 
+@pytest.mark.integration
 def test_lists_and_names_in_other_spellings(capsys: pytest.CaptureFixture[str]) -> None:
     """Spaces between targets, and floats called floats."""
     fp8 = build(target="sm_89, sm_90a", dtype="f8e4m3", out_dtype="f8e4m3", output="x.kgen")

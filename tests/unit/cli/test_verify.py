@@ -20,6 +20,7 @@ def bundle(tmp_path: Path) -> str:
     return str(kgen.build(spec, targets=["sm_80", "gfx942"]).save(tmp_path / "x.kgen"))
 
 
+@pytest.mark.integration
 def test_the_error_and_its_bound_are_named(bundle: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", bundle, "--on", "emulator"]) == 0
     shown, told = capsys.readouterr()
@@ -32,6 +33,7 @@ def test_the_error_and_its_bound_are_named(bundle: str, capsys: pytest.CaptureFi
     assert "(half a step of the output's type) plus c sqrt(K) u |A| |B|" in text
 
 
+@pytest.mark.integration
 def test_a_terminal_is_told_what_is_left(
     bundle: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

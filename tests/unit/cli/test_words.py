@@ -51,6 +51,7 @@ def test_other_names_of_types(word: str, dtype: str) -> None:
     )
 
 
+@pytest.mark.integration
 def test_these_words_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,6 +84,7 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "shapes",
     [
@@ -98,6 +100,7 @@ def test_a_named_dimension_is_fixed(model: Path, shapes: Any) -> None:
     assert [value.shape for value in program.inputs] == [(8, 16), (8, 4)]
 
 
+@pytest.mark.integration
 def test_a_named_dimension_on_the_command_line(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "m.kgen"
     command = ["compile", str(model), "--target", "x86-64-v3", "-o", str(path), "--jobs", "1"]
@@ -123,6 +126,7 @@ def test_dimensions_that_do_not_fit(model: Path, shapes: Any, message: str) -> N
         kgen.compile_model(model, targets="x86-64-v3", shapes=shapes)
 
 
+@pytest.mark.integration
 def test_another_length_at_run_time_says_how_to_compile_for_it(model: Path) -> None:
     compiled = kgen.compile_model(model, targets="x86-64-v3", shapes={"batch": 8, "n": 4})
     with kgen_runtime.load(compiled.to_bytes(), device="reference") as kernels:
@@ -137,6 +141,7 @@ def test_another_length_at_run_time_says_how_to_compile_for_it(model: Path) -> N
             kernels.program.run(x=x[0], y=y)
 
 
+@pytest.mark.integration
 def test_without_shared_semaphores_one_process_does_the_work(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

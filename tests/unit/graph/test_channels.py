@@ -40,6 +40,7 @@ def slopes(x: Any, slope: Any) -> Any:
     return out
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("is_constant", [True, False])
 @pytest.mark.parametrize(
     ("shape", "slope"),
@@ -76,6 +77,7 @@ def test_slopes_of_constants_are_folded_by_channels() -> None:
     np.testing.assert_allclose(model.constants[made], expected, rtol=1e-6)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("opset", [7, 9, 16])
 def test_later_slopes_broadcast_along_the_last_axis(opset: int, tmp_path: Path) -> None:
     x, slope = (RNG.standard_normal(s).astype(np.float32) for s in ((2, 3, 4, 3), (3,)))
@@ -107,6 +109,7 @@ def statistics(mean: float, variance: float) -> dict[str, Any]:
     return {name: array.astype(np.float32) for name, array in given.items()}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("is_constant", [True, False])
 @pytest.mark.parametrize(("mean", "variance"), [(1000, 1e-6), (-3e4, 1e-3), (0.5, 2.0)])
 def test_a_norm_keeps_its_digits(
@@ -126,6 +129,7 @@ def test_a_norm_keeps_its_digits(
     np.testing.assert_allclose(result(model, tmp_path, **inputs), expected, rtol=2e-6, atol=1e-6)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])
 def test_norms_of_other_types_keep_the_means_own_digits(dtype: Any, tmp_path: Path) -> None:
     """Statistics may be of another type than the input from opset 15 on."""
@@ -143,6 +147,7 @@ def test_norms_of_other_types_keep_the_means_own_digits(dtype: Any, tmp_path: Pa
     np.testing.assert_allclose(found.astype(np.float64), expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("mean", "is_folded"), [(1000.0, False), (0.2, True)])
 def test_a_norm_behind_a_convolution(mean: float, is_folded: bool, tmp_path: Path) -> None:
     """Into weights it is folded where the bias keeps the digits of the result."""

@@ -140,6 +140,7 @@ def vectors(m: Maker) -> str:
     return str(m.add("MatMul", row, m.weight(4)))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "make",
     [
@@ -155,6 +156,7 @@ def test_against_onnx(make: Make, tmp_path: Path) -> None:
     check(tmp_path, m, output, x=X, **others)
 
 
+@pytest.mark.integration
 def test_a_norm_whose_mean_and_deviation_are_outputs(tmp_path: Path) -> None:
     m = Maker()
     x = m.input("x", (3, 4))
@@ -167,6 +169,7 @@ def test_a_norm_whose_mean_and_deviation_are_outputs(tmp_path: Path) -> None:
     check(tmp_path, m, y, mean, m.add("Reciprocal", deviation), x=X)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("operator", ["Add", "Min", "Equal"])
 @pytest.mark.parametrize("number", [2**53 + 1, 2**63 - 1, -(2**63)])
 def test_integers_that_no_f64_holds(operator: str, number: int, tmp_path: Path) -> None:
@@ -194,6 +197,7 @@ REDUCTIONS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("operator", REDUCTIONS)
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 def test_reductions_of_integers(operator: str, dtype: Any, tmp_path: Path) -> None:
@@ -215,6 +219,7 @@ def test_reductions_of_integers(operator: str, dtype: Any, tmp_path: Path) -> No
         assert (found == REDUCTIONS[operator](x).astype(wanted)).all()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("operator", [name for name in REDUCTIONS if name.startswith("Reduce")])
 def test_reductions_over_no_axes(operator: str, tmp_path: Path) -> None:
     """Each element is reduced by itself."""
@@ -224,6 +229,7 @@ def test_reductions_over_no_axes(operator: str, tmp_path: Path) -> None:
     check(tmp_path, m, m.add("Neg", y), x=x)
 
 
+@pytest.mark.integration
 def test_integers_made_wider(tmp_path: Path) -> None:
     """They are computed in what they were made."""
     m = Maker(18)
@@ -237,6 +243,7 @@ WIDE_ENDS = [*ENDS, 2**31, -(2**31) - 1, 2**32 + 7, 2**63 - 1, -(2**63)]
 INTEGERS = (np.int64, np.int32, np.int8, np.uint8)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("to", INTEGERS)
 def test_casts_of_integers_wrap_around(dtype: Any, to: Any, tmp_path: Path) -> None:
@@ -251,6 +258,7 @@ def test_casts_of_integers_wrap_around(dtype: Any, to: Any, tmp_path: Path) -> N
         check(tmp_path, m, y, z, dtype=kinds[1], x=given)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("operator", "dtype"),
     [
@@ -301,6 +309,7 @@ def cast_mask(m: Maker) -> str:
     return str(m.add("Add", kept, m.input("x", (3, 4))))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("make", [sliced_mask, turned_mask, split_mask, gathered_mask, cast_mask])
 def test_views_of_truth_values(make: Make, tmp_path: Path) -> None:
     m = Maker()
@@ -350,6 +359,7 @@ def least_truth(m: Maker) -> str:
     return str(m.add("Not", found))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "make",
     [padded_truth, joined_truths, grown_truth, chosen_truth, equal_truths, truth_behind_a_product,
@@ -362,6 +372,7 @@ def test_truth_values_as_numbers(make: Make, tmp_path: Path) -> None:
     check(tmp_path, m, y, dtype=T.BOOL, x=X, **more)
 
 
+@pytest.mark.integration
 def test_an_if_whose_results_are_truth_values(tmp_path: Path) -> None:
     m = Maker()
     x, zero = m.input("x", (3, 4)), m.constant(0.0)
@@ -374,6 +385,7 @@ def test_an_if_whose_results_are_truth_values(tmp_path: Path) -> None:
     check(tmp_path, m, y, dtype=T.BOOL, x=X, c=np.array(False))
 
 
+@pytest.mark.integration
 def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
     """They are refused; truth values are counted."""
     m = Maker(18)
@@ -420,6 +432,7 @@ def a_part_of_a_choice(m: Maker) -> str:
     return str(m.add("ScatterElements", chosen, index, m.add("Slice", chosen, *bounds), axis=1))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "make",
     [
@@ -434,6 +447,7 @@ def test_scatters_and_views_of_formulas(make: Make, tmp_path: Path) -> None:
     check(tmp_path, m, y, x=np.random.default_rng(2).standard_normal(shape).astype("f"))
 
 
+@pytest.mark.integration
 def test_functions_of_doubles(tmp_path: Path) -> None:
     """A model of f64 keeps its digits. (onnx's own erf is one of f32.)"""
     m = Maker(20)
@@ -473,6 +487,7 @@ def test_what_no_kernel_computes_is_refused_with_its_nodes(
         kgen.compile_model(tmp_path / "m.onnx", ["native"])
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("number", [2**53 + 1, 2**63 - 1, 7])
 def test_padding_with_integers_that_no_f64_holds(number: int, tmp_path: Path) -> None:
     m = Maker()
@@ -486,6 +501,7 @@ def test_padding_with_integers_that_no_f64_holds(number: int, tmp_path: Path) ->
     np.testing.assert_array_equal(found, np.pad(x[:1], sides, constant_values=number))
 
 
+@pytest.mark.integration
 def test_sums_of_nothing_are_zero(tmp_path: Path) -> None:
     """Whatever is at the only place of an axis; and other operators take them."""
     m = Maker(opset=14)
@@ -498,6 +514,7 @@ def selu(x: Any) -> Any:
     return np.where(x > 0, 3 * x, 6 * np.expm1(x))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("operator", "opset", "attributes", "defined"),
     [
@@ -515,6 +532,7 @@ def test_numbers_of_a_nodes_own(
     np.testing.assert_allclose(found, defined(X), rtol=3e-6, atol=3e-6)
 
 
+@pytest.mark.integration
 def test_depth_in_rows_of_channels(tmp_path: Path) -> None:
     m = Maker(28)
     x = np.arange(2 * 3 * 4 * 6, dtype=np.float32).reshape(2, 3, 4, 6)
@@ -572,6 +590,7 @@ def test_shapes_are_sizes_of_any_library(tmp_path: Path) -> None:
             kgen.compile_model(tmp_path / "m.onnx", "vulkan1.3", shapes={"x": (size, 4)})
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("make", "why"),
     [

@@ -46,6 +46,7 @@ def refused(one: dict[str, Any]) -> str:
     return str(one["err"])
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", CASES)
 def test_a_hostile_model(found: dict[str, dict[str, Any]], name: str) -> None:
     words = CASES[name][1]
@@ -55,6 +56,7 @@ def test_a_hostile_model(found: dict[str, dict[str, Any]], name: str) -> None:
         assert words in refused(found[name])
 
 
+@pytest.mark.integration
 def test_a_model_cut_anywhere(found: dict[str, dict[str, Any]]) -> None:
     cut = {name: refused(one) for name, one in found.items() if name.startswith("cut-")}
     assert len(cut) > 15

@@ -103,6 +103,7 @@ def test_a_cycle(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "node first (Neg), second (Neg): a cycle" in refused(capsys, tmp_path, m.model("b"))
 
 
+@pytest.mark.integration
 def test_an_input_that_is_an_output(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     m = Maker()
     x = m.input("x", (2, 3))

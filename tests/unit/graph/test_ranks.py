@@ -55,6 +55,7 @@ CASES: dict[str, Make] = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", CASES)
 def test_nine_dimensions(name: str, tmp_path: Path) -> None:
     m = Maker(18)

@@ -159,6 +159,7 @@ def offsets(shape: tuple[int, ...], strides: tuple[int, ...]) -> set[int]:
     return found
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("number", [0, 1])
 def test_reads_are_those_of_the_elements(encoder: Path, number: int) -> None:
     program, kernels = parts(encoder, number)
@@ -168,6 +169,7 @@ def test_reads_are_those_of_the_elements(encoder: Path, number: int) -> None:
     assert {name for _, name in found.outputs} == {v.name for v in program.outputs}
 
 
+@pytest.mark.integration
 def test_the_arena_holds_what_lives(encoder: Path) -> None:
     program, kernels = parts(encoder)
     found = flow(program, kernels)
@@ -184,6 +186,7 @@ def test_the_arena_holds_what_lives(encoder: Path) -> None:
 # -- pictures and the page -------------------------------------------------------------------------
 
 
+@pytest.mark.integration
 def test_the_graph_is_drawn(encoder: Path, tmp_path: Path) -> None:
     out = tmp_path / "graph.svg"
     assert main(["inspect", str(encoder), "--graph", "-o", str(out)]) == 0
@@ -250,6 +253,7 @@ def check_page(text: str) -> Page:
     return page
 
 
+@pytest.mark.integration
 def test_a_page_of_a_program_that_runs_here(
     encoder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -270,6 +274,7 @@ def test_a_page_of_a_program_that_runs_here(
     assert f"({program.arena_bytes} bytes)" in text
 
 
+@pytest.mark.integration
 def test_weights_come_from_the_memory_that_holds_all_of_them() -> None:
     """A decoder's s8 weights: each fits the first cache, all of them together fit none."""
     model = DECODER["step"]
@@ -322,6 +327,7 @@ MULTIPLIED = [
 ]  # fmt: skip
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("fields", "target", "instruction", "operands", "products"), MULTIPLIED)
 def test_arithmetic_is_that_of_the_type_that_is_multiplied(
     fields: dict[str, object], target: str, instruction: str, operands: str, products: int
@@ -351,6 +357,7 @@ def test_steps_are_grouped_and_sorted_by_time() -> None:
     assert page._by_time(steps, [0.1, 0.2, 0.3, 0.35, 0.05]) == [2, 0, 3, 1, 4]
 
 
+@pytest.mark.integration
 def test_states_are_shown(tmp_path: Path) -> None:
     made = kgen.compile_model(DECODER["step"], targets="gfx942", states=DECODER_STATES)
     path, out = made.save(tmp_path / "d.kgen"), tmp_path / "d.html"
@@ -359,6 +366,7 @@ def test_states_are_shown(tmp_path: Path) -> None:
     assert "states, kept from run to run: past.0.key f32 2×12×8, past.0.value" in text
 
 
+@pytest.mark.integration
 def test_a_page_of_a_program_that_does_not(encoder: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert main(["report", str(encoder), "-o", str(out), "--program", "gfx942"]) == 0
@@ -366,6 +374,7 @@ def test_a_page_of_a_program_that_does_not(encoder: Path, tmp_path: Path) -> Non
     assert "Estimated for " in text and "nothing was run" in text and "not measured" in text
 
 
+@pytest.mark.integration
 def test_kernels_are_verified_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Those of its program, not of others."""
     onnx.save(mlp(), tmp_path / "m.onnx")
@@ -379,6 +388,7 @@ def test_kernels_are_verified_for_it(tmp_path: Path, capsys: pytest.CaptureFixtu
     ] == f"{len(made.manifest.programs[0].kernels)} of 3 are right"
 
 
+@pytest.mark.integration
 def test_a_program_too_large_to_draw(
     encoder: Path,
     tmp_path: Path,
@@ -410,6 +420,7 @@ def test_names_of_a_model_are_words(tmp_path: Path) -> None:
     assert EVIL in "".join(check_page(out.read_text()).words)
 
 
+@pytest.mark.integration
 def test_a_browser_shows_it(encoder: Path, tmp_path: Path) -> None:
     """Nothing is fetched, nothing sticks out, at the width of a laptop."""
     needs.program("chromium", "chromium")
@@ -429,6 +440,7 @@ def test_a_browser_shows_it(encoder: Path, tmp_path: Path) -> None:
     assert looked["wrong"] == []
 
 
+@pytest.mark.integration
 def test_a_failed_check_is_said(
     encoder: Path,
     tmp_path: Path,
@@ -446,6 +458,7 @@ def test_a_failed_check_is_said(
     assert "failed" in "".join(check_page(out.read_text()).words)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -63,6 +63,7 @@ def test_definitions(name: str) -> None:
         assert all(y != y for x, y in zip(expected, found, strict=True) if x != x)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4+bf16"])
 @pytest.mark.parametrize("name", ["f16", "bf16"])
 def test_kernels_round_every_tie_to_even(name: str, target: str, tmp_path: Path) -> None:

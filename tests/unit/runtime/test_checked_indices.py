@@ -21,6 +21,8 @@ from kgen_runtime.calls import checked
 from kgen_runtime.errors import ArgumentError
 from tests.onnx_models import Maker
 
+pytestmark = pytest.mark.integration
+
 PLACES = 10
 
 

@@ -17,6 +17,8 @@ from kgen_runtime.errors import ArgumentError, DeviceError
 from tests import needs
 from tests.specs import relu_of, softmax_of
 
+pytestmark = pytest.mark.integration
+
 SPECS = (
     kgen.Matmul(m=7, n=13, k=5, dtype=DType.F32, epilogue=(Epilogue.BIAS, Epilogue.RELU)),
     kgen.Matmul(m=6, n=5, k=9, dtype=DType.F32, layout=kgen.Layout.NT, lda=11, ldc=8, batch=3),

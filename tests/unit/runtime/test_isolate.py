@@ -49,6 +49,7 @@ def broken(body: str) -> Bundle:
     return bundle.pack([bad, pipeline.kernel(GOOD, targets.find("x86-64-v3"))])
 
 
+@pytest.mark.integration
 def test_devices_that_are_given_stay_open() -> None:
     good = bundle.pack([pipeline.kernel(GOOD, targets.find("x86-64-v3"))])
     with isolate.Devices() as devices:
@@ -65,6 +66,7 @@ def test_devices_that_are_given_stay_open() -> None:
     assert last.ended
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -84,6 +86,7 @@ def test_a_kernel_that_does_not_come_back_fails(
     assert good.passed, good.reason
 
 
+@pytest.mark.integration
 def test_a_device_that_is_not_here_or_refuses_says_why() -> None:
     entry = kgen.build(GOOD, ["x86-64-v3"]).manifest.kernels[0]
     with isolate.Devices() as devices, pytest.raises(Unavailable, match=r"hip|HIP"):
@@ -117,6 +120,7 @@ def test_time_that_others_have_the_cpu_does_not_count(
     assert len(now) - 1 == looks
 
 
+@pytest.mark.integration
 def test_an_answer_is_not_waited_for() -> None:
     code = "import sys; print(1, flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", code]

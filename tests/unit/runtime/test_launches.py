@@ -173,6 +173,7 @@ def understated() -> Iterator[tuple[Kernel, kgen.Bundle]]:
         yield kernel, bundle.pack([kernel])
 
 
+@pytest.mark.integration
 def test_check_refuses_it(
     understated: tuple[Kernel, kgen.Bundle], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -182,6 +183,7 @@ def test_check_refuses_it(
     assert main(["check", path, "--arch", "sm_80"]) == 0  # whose driver compiles the PTX
 
 
+@pytest.mark.integration
 def test_verify_refuses_it(understated: tuple[Kernel, kgen.Bundle]) -> None:
     (result,) = verify(understated[1], on="emulator").kernels
     assert result.status == "failed" and BEYOND in str(result.reason)
@@ -204,6 +206,7 @@ def run(kernel: Kernel, **options: Any) -> emulate.Report:
     )
 
 
+@pytest.mark.integration
 def test_the_emulator_of_ptx_refuses_it(understated: tuple[Kernel, kgen.Bundle]) -> None:
     with pytest.raises(EmulationError, match=f"{SPEC.key}: {BEYOND}"):
         run(understated[0])
@@ -234,6 +237,7 @@ def lds(words: int, cpu: str, **launch: Any) -> emulate.Report:
     return emulate.run(text, language="llvm", entry="f", arguments=arguments, **options)
 
 
+@pytest.mark.integration
 def test_the_emulator_of_llvm_ir_refuses_what_a_device_would() -> None:
     """LDS that other kernels of the module have does not count."""
     assert lds(16384, "gfx942").workgroups_run == 1
@@ -250,6 +254,7 @@ def test_the_emulator_of_llvm_ir_refuses_what_a_device_would() -> None:
         lds(64, "gfx942", grid=(1, 65536, 1), workgroups=[(0, 0, 0)])
 
 
+@pytest.mark.integration
 def test_a_launch_that_has_less_than_its_code_uses_fails_verification() -> None:
     """No assembler sees how much dynamic shared memory code uses; whoever runs it does."""
     spec = Matmul(m=256, n=128, k=128, dtype="f16")
@@ -328,6 +333,7 @@ def test_vulkan_is_held_to_what_its_code_declares() -> None:
 # -- where a kernel was not built for --------------------------------------------------------------
 
 
+@pytest.mark.integration
 def test_machine_code_that_its_chip_cannot_launch_is_refused_there(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,6 +353,7 @@ def test_machine_code_that_its_chip_cannot_launch_is_refused_there(
             kgen_runtime.load(path, device="cuda:0")
 
 
+@pytest.mark.integration
 def test_ptx_counts_the_shared_variables_that_a_kernel_names() -> None:
     text = """
 .version 7.0

@@ -88,6 +88,7 @@ def test_the_last_of_several_calls_closes() -> None:
     assert events == ["ran with 1 buffers", "unload", "close"]
 
 
+@pytest.mark.integration
 def test_a_forked_child_may_not_use_the_drivers_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     with fake_cuda.installed(monkeypatch) as driver:
         fork_in_use(driver)

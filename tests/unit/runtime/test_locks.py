@@ -11,6 +11,8 @@ import pytest
 from kgen_runtime.locks import Lock
 from tests.unit.runtime.fakes import in_a_child
 
+pytestmark = pytest.mark.integration
+
 INTERRUPTED = """
 import signal
 from kgen_runtime.locks import Lock

@@ -13,6 +13,8 @@ import kgen
 import kgen_runtime
 from kgen_runtime.errors import ArgumentError
 
+pytestmark = pytest.mark.integration
+
 KEPT = "h = x + residual; m = mean(h); out = h - m"
 X = np.arange(24, dtype=np.float32).reshape(4, 6)
 RESIDUAL = np.linspace(-1.0, 1.0, 6, dtype=np.float32)

@@ -44,6 +44,7 @@ def test_registry() -> None:
         select.backend_class("tpu")
 
 
+@pytest.mark.integration
 def test_devices_of_this_machine() -> None:
     found = kgen_runtime.devices()
     named = {info.backend for info in found}

@@ -149,6 +149,7 @@ print(compiled, len(classes))
 """
 
 
+@pytest.mark.integration
 def test_a_build_compiles_few_texts_for_its_classes(tmp_path: Path) -> None:
     """None for a class, and jinja's own; a frozen dataclass of the standard library is six."""
     command = [sys.executable, "-c", COUNTED, str(tmp_path / "x.kgen")]

@@ -38,6 +38,7 @@ def test_names(line: str, key: str) -> None:
     assert from_json(spec.to_json()) == spec
 
 
+@pytest.mark.integration
 def test_a_kernel_of_one_function_is_called_so(tmp_path: Path) -> None:
     one = Elementwise(expression="silu(gate)", shapes=((5,),), dtype="f32")
     bundle = kgen.build([one, GATED], ["x86-64"])

@@ -155,6 +155,7 @@ def test_integers_wrap_around_and_divide_downwards(bits: int) -> None:
         assert [element((i,)) for i in range(len(cases))] == expected.tolist(), text
 
 
+@pytest.mark.integration
 def test_arrays_of_these_types(tmp_path: Path) -> None:
     texts = ("less 5 f32", "where(mask,x,-x) 5 bool,s32", "cast 5 f32 out=u8", "x*y 5 s64")
     kgen.build(list(map(parse, texts)), ["native"]).save(tmp_path / "types.kgen")

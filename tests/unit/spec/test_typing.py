@@ -69,6 +69,7 @@ kernels.relu(x).shapes  # error
 """
 
 
+@pytest.mark.integration
 @pytest.mark.slow
 def test_mypy_finds_these_mistakes_and_no_others(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory

@@ -394,6 +394,7 @@ def test_a_view_alone_is_no_operation() -> None:
         text.parse("pad 4 f32")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("target", ["sm_80", "gfx942", "vulkan1.3", "x86-64"])
 def test_inputs_may_have_the_names_that_kernels_use_themselves(target: str) -> None:
     words = sorted(KERNEL_WORDS)

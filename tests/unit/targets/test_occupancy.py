@@ -60,6 +60,7 @@ def test_many_scalar_registers_cost_a_wave() -> None:
     assert (few.warps, many.warps) == (8, 7) and many.limits == ("scalar registers",)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("target", targets.family("amdgpu").targets, ids=lambda t: t.name)
 @pytest.mark.parametrize(
     "kernel", ["matmul 512x512x512 f16", "matmul 127x131x113 f32 +bias", "softmax(x) 64x50000 f32"]

@@ -40,6 +40,7 @@ def test_buffers_start_at_a_cache_line() -> None:
         assert buffer.nbytes == nbytes and buffer.ctypes.data % 64 == 0
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("constant", [(), (Operand.B,)], ids=["given", "packed"])
 def test_a_bundle_is_timed_on_the_cpu(tmp_path: Path, constant: tuple[Operand, ...]) -> None:
     spec = Matmul(m=64, n=64, k=64, dtype=DType.F32, constant=constant)
@@ -66,6 +67,7 @@ def busy_bench(monkeypatch: pytest.MonkeyPatch, folder: Path, load: float, *roun
     return path.save(folder / "x.kgen")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "threads, against, rest",
     [(1, ("numpy",), 0.0), (2, (), 0.0), (2, ("numpy",), timing.REST), (None, ("numpy",), 0.05)],
@@ -85,6 +87,7 @@ def test_threads_of_a_library_rest_before_the_kernel_is_timed(
     assert set(rests) == {rest}
 
 
+@pytest.mark.integration
 def test_kgen_bench_shows_the_spread_and_a_busy_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,6 +104,7 @@ def test_kgen_bench_shows_the_spread_and_a_busy_machine(
     assert result["peers"][0]["quartiles"] == [1.75, 46.5]
 
 
+@pytest.mark.integration
 def test_kgen_bench_says_nothing_of_a_quiet_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,6 +31,7 @@ EntryFor = Callable[..., KernelEntry]
 CPU = DeviceInfo(backend="cpu", index=0, name="test", kind="cpu")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("target", "dtype", "mnemonic", "count", "each"),
     [
@@ -101,6 +102,7 @@ def test_tiles_run_where_the_cpu_has_them(
     peer.run()
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", needs.LEVELS)
 def test_a_peak_does_its_rounds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     needs.native(name, monkeypatch)
@@ -114,6 +116,7 @@ def test_a_peak_does_its_rounds(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert np.all(memory[:width].view(np.float32) == 1000.0)
 
 
+@pytest.mark.integration
 def test_the_fastest_instruction_is_measured_not_looked_up(
     monkeypatch: pytest.MonkeyPatch, entry_for: EntryFor
 ) -> None:
@@ -143,6 +146,7 @@ def test_a_type_without_an_instruction_has_no_peak() -> None:
         ceilings.arithmetic(DType.S8, find("x86-64-v3"))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("name", "type_"), [("f16", np.float16), ("bf16", ml_dtypes.bfloat16)])
 def test_converting_takes_every_number_times_one_and_a_half(name: str, type_: type) -> None:
     """Whole numbers up to 83 are so in bf16; where no instruction rounds, bits are cut off."""
@@ -160,6 +164,7 @@ def test_only_halves_are_converted(entry_for: EntryFor) -> None:
         ceilings.convert(entry_for(relu_of((3, 5), dtype=DType.F32)), {}, CPU)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("walk", ceilings.WALKS)
 @pytest.mark.parametrize("streaming", [False, True])
 def test_a_copy_takes_all_memory_but_less_than_a_step(walk: ceilings.Walk, streaming: bool) -> None:
@@ -198,6 +203,7 @@ def test_kernels_without_products_have_no_peak(entry_for: EntryFor) -> None:
             peers.make(name, entry_for(relu_of((8,))), {}, gpu)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["peak", "read", "copy"])
 def test_ceilings_run(entry_for: EntryFor, name: str) -> None:
     entry = entry_for(Matmul(m=8, n=8, k=8, dtype=DType.F32))
@@ -205,6 +211,7 @@ def test_ceilings_run(entry_for: EntryFor, name: str) -> None:
     assert timing.timed(run, 10) > 0
 
 
+@pytest.mark.integration
 def test_two_halves_are_the_whole() -> None:
     whole, first, second = (peer.run for peer in ceilings.read_whole_and_halves(1 << 16))
     # The functions' arguments: bytes of a stream, and the address where it begins.
@@ -212,6 +219,7 @@ def test_two_halves_are_the_whole() -> None:
     assert (low - start, high - start) == (0, 1 << 15)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("dtype", [DType.F32, DType.BF16], ids=lambda dtype: dtype.value)
 def test_a_gelu_has_the_multiply_adds_that_are_counted_for_it(
     dtype: DType, entry_for: EntryFor

@@ -80,6 +80,7 @@ def test_copies_are_the_same_elsewhere() -> None:
         assert all(found[name].ctypes.data % 64 == 0 for found in sets[1:])
 
 
+@pytest.mark.integration
 def test_kernel_and_library_take_every_set(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What each is called on, in order: by a caller that is counted, and a peer that is."""
     called: list[tuple[str, int]] = []
@@ -105,6 +106,7 @@ def test_kernel_and_library_take_every_set(bundle: Path, monkeypatch: pytest.Mon
     assert all((b - a) % 3 == 1 for (_, a), (_, b) in itertools.pairwise(timed))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", ["read", "copy"])
 def test_ceilings_of_memory_take_every_set(
     name: str, entry_for: EntryFor, monkeypatch: pytest.MonkeyPatch
@@ -148,6 +150,7 @@ def test_the_fastest_way_in_turn() -> None:
     assert made == ["quick 0", "quick 1"]
 
 
+@pytest.mark.integration
 def test_kgen_bench_says_what_a_cache_may_keep(
     bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -159,6 +162,7 @@ def test_kgen_bench_says_what_a_cache_may_keep(
     assert result["sets"] == 1 and result["warm"] is None
 
 
+@pytest.mark.integration
 def test_sets_must_have_room(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgen.check.verify.cost.available_memory", lambda: 2**16)
     bench.bench(bundle, device="cpu", against=[], rounds=1)

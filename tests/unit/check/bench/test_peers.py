@@ -91,6 +91,7 @@ PRODUCTS = {
 PRODUCTS["onednn-packed"] = PRODUCTS["onednn"]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("name", "spec"),
     [pytest.param(n, s, id=f"{n}-{s.key}") for n, specs in PRODUCTS.items() for s in specs],

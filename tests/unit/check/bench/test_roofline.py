@@ -67,11 +67,13 @@ def test_what_is_multiplied(fields: dict[str, DType], operands: str, products: i
     assert (line.operands, line.flops) == (operands, products * 2 * 64**3)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("grid", "busy"), [(10, 1.0), (11, 0.55), (5, 0.5), (20, 1.0)])
 def test_units_wait_for_the_last_workgroup(grid: int, busy: float) -> None:
     assert busy_units(entry(grid), units=10) == pytest.approx(busy)
 
 
+@pytest.mark.integration
 def test_the_terms_of_a_prediction() -> None:
     made = entry(10)
     line = Roofline(device="D", operands="f16", flops=1e9, nbytes=10**6, peak=1e12, bandwidth=1e9)
@@ -94,6 +96,7 @@ def test_the_terms_of_a_prediction() -> None:
     assert slow.binds == "math" and slow.fraction == pytest.approx(0.5)
 
 
+@pytest.mark.integration
 def test_what_is_not_known_is_left_out() -> None:
     line = roofline(relu_of((1000,)), RATES)
     rates = dataclasses.replace(RATES, l2=None, issues=None, latency=None)
@@ -135,6 +138,7 @@ def test_a_cpu_without_bf16_instructions_has_no_rate_for_them() -> None:
     assert "bf16" not in plain.flops and fast.flops["bf16"] == 2 * plain.flops["f32"]
 
 
+@pytest.mark.integration
 def test_a_kernel_from_end_to_end() -> None:
     spec = Matmul(m=256, n=256, k=256)
     with opened(kgen.build(spec, targets=["sm_80", "vulkan1.3", "x86-64-v3"])) as reader:

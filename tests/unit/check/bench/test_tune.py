@@ -200,6 +200,7 @@ def test_calls_on_one_set_are_made_together() -> None:
     assert made[-1] == "b"
 
 
+@pytest.mark.integration
 def test_kernels_of_a_race_share_what_they_read() -> None:
     """With a B of their own each, they would read it from memory."""
     here = plan()
@@ -243,6 +244,7 @@ def test_cold_kernels_take_the_next_set_each(
     assert len(asked) == 1 and len(json.loads(path.read_text())) == 2
 
 
+@pytest.mark.integration
 def test_a_kernel_with_a_workspace_is_run() -> None:
     """Split-k adds up its slices in one."""
     begun = plan(Matmul(m=4, n=64, k=64, dtype=DType.F32))
@@ -270,6 +272,7 @@ def test_a_race_takes_the_least_time() -> None:
     assert len(calls) >= tune.ROUNDS
 
 
+@pytest.mark.integration
 def test_the_choice_stands_in_the_manifest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,6 +46,7 @@ def counted(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.integration
 def test_a_file_is_added_and_held(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert add("--write") == 0, capsys.readouterr()
     text = (folder / "perf_budgets.toml").read_text()
@@ -59,6 +60,7 @@ def test_a_file_is_added_and_held(folder: Path, capsys: pytest.CaptureFixture[st
     assert "ptx: collatz of kernels.ptx" in capsys.readouterr().out
 
 
+@pytest.mark.integration
 def test_a_broken_budget_names_the_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One instruction less than the kernel needs, which is exit status 1."""
     assert add("--write") == 0
@@ -75,6 +77,7 @@ def test_a_broken_budget_names_the_line(folder: Path, capsys: pytest.CaptureFixt
     assert (found["kernel"], found["target"]) == ("collatz of kernels.ptx", "ptx")
 
 
+@pytest.mark.integration
 def test_a_fault_is_a_check_that_failed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The kernel's array became too short: exit status 1, and the fault with its line."""
     assert add("--write") == 0
@@ -97,6 +100,7 @@ def test_a_fault_is_a_check_that_failed(folder: Path, capsys: pytest.CaptureFixt
     assert "out-of-bounds" in capsys.readouterr().out
 
 
+@pytest.mark.integration
 def test_an_instruction_that_is_not_known_is_no_fault(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,6 +131,7 @@ def amd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.integration
 def test_an_amd_file_is_held(amd: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Both matrices are read once; each barrier that is doubled breaks the budget."""
     (entry,) = budgets.load(amd / "perf_budgets.toml").entries
@@ -145,6 +150,7 @@ def test_an_amd_file_is_held(amd: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "llvm: matmul_tiled of k.ll" in out and "@llvm.amdgcn.s.barrier()" in out
 
 
+@pytest.mark.integration
 def test_a_race_of_an_amd_file_is_a_check_that_failed(
     amd: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -157,6 +163,7 @@ def test_a_race_of_an_amd_file_is_a_check_that_failed(
     assert re.search(r"race: .* in matmul_tiled, line \d+: ", out)
 
 
+@pytest.mark.integration
 def test_files_are_found_from_the_budgets(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the command runs, and however the file was named."""
     (folder / "gate").mkdir()
@@ -208,6 +215,7 @@ def test_what_is_no_entry(change: tuple[str, str], message: str) -> None:
         budgets.parse_text(GOOD.replace(*change), Path("b.toml"))
 
 
+@pytest.mark.integration
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     ("arguments", "message"),

@@ -94,6 +94,7 @@ def test_fractions_are_rounded_to_the_side_that_holds(
     assert share.rounded(value) == expected
 
 
+@pytest.mark.integration
 def test_a_kernel_that_cannot_be_counted_is_named_with_its_line() -> None:
     loaded = budgets.parse_text(FILE.replace("4096", "100000000"), Path("b.toml"))
     with pytest.raises(BudgetError, match=r"b.toml:7: sm_80: relu .*take too long to count"):

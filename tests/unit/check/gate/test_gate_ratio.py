@@ -57,6 +57,7 @@ measured = { against = "numpy", ratio = 0.5, by_core = { "Zen 4" = 2 } }
         assert report.entries[0].results[0].to_json()["core"] == (core if broken else None)
 
 
+@pytest.mark.integration
 def test_a_budget_is_broken_by_three_measurements_in_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     bundle = kgen.build(relu_of((8,), dtype=kgen.DType.F32), targets=["native"])
     kernels = iter([2.0, 1.0, 9.0, 4.0, 2.0, 3.0])
@@ -72,6 +73,7 @@ def test_a_budget_is_broken_by_three_measurements_in_a_row(monkeypatch: pytest.M
     assert next(kernels) == 3.0
 
 
+@pytest.mark.integration
 def test_a_ratio_is_measured_where_the_device_is() -> None:
     bundle = kgen.build(relu_of((65536,), dtype=kgen.DType.F32), targets=["native"])
     found = ratio.measure(bundle, "numpy", rounds=3)

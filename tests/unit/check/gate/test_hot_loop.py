@@ -139,6 +139,7 @@ def test_loads_of_x86(opcode: str, operands: str, is_load: bool) -> None:
     assert WORDS["cpu"].is_load(Instruction(opcode=opcode, operands=operands)) == is_load
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("target", "dtype", "opcode"),
     [

@@ -11,6 +11,8 @@ from kgen import emulate
 from kgen.cli.main import main
 from kgen.emulate.locations import by_place, places
 
+pytestmark = pytest.mark.integration
+
 CUDA_SOURCE = """\
 // one warp copies every second word
 extern "C" __global__ void copy(const float *in, float *out)

@@ -74,6 +74,7 @@ def test_spirv() -> None:
     assert [ins.goes_to for ins in code] == [None] * 5 + [1, None, None]
 
 
+@pytest.mark.integration
 def test_code_of_another_llvm_is_refused() -> None:
     with opened(kgen.build(relu_of((64,)), targets=["gfx942"])) as reader:
         other = dataclasses.replace(reader.manifest, provenance={"llvm": "1.0"})

@@ -28,6 +28,7 @@ def flagship() -> tuple[KernelEntry, Profile]:
     return bundle.manifest.kernels[0], launch
 
 
+@pytest.mark.integration
 def test_the_mainloop_of_the_flagship_by_hand(sm_80: tuple[KernelEntry, Profile]) -> None:
     """Every sum of the mma.sync mainloop follows from the schedule; all of it is conflict-free."""
     entry, launch = sm_80
@@ -65,6 +66,7 @@ def test_the_mainloop_of_the_flagship_by_hand(sm_80: tuple[KernelEntry, Profile]
     assert counters["divergent_branches"] == 0
 
 
+@pytest.mark.integration
 def test_the_whole_flagship_by_hand(sm_80: tuple[KernelEntry, Profile]) -> None:
     """All of A, B and the output are touched, and all of the bias."""
     entry, launch = sm_80
@@ -88,6 +90,7 @@ def executed(launch: Profile, word: str) -> dict[int, kgen.emulate.report.LineCo
     return {n: c for n, c in launch.report.lines.items() if word in text[n - 1]}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "spec",
     [
@@ -107,6 +110,7 @@ def test_the_same_counters_for_every_seed(spec: Spec) -> None:
     assert counted(0) == first and counted(1) == first
 
 
+@pytest.mark.integration
 def test_what_has_no_emulator_says_so() -> None:
     spec = kgen.Matmul(m=16, n=16, k=16, dtype=DType.F32)
     bundle = kgen.build(spec, targets=["vulkan1.1", "x86-64-v3"])
@@ -174,6 +178,7 @@ def row(shown: list[str], start: str) -> list[str]:
     return next(line for line in shown if line.startswith(start)).split()
 
 
+@pytest.mark.integration
 def test_the_table(shown: list[str]) -> None:
     assert "counted over all 1 CTA, 1024 threads (32 warps) each" in shown[2]
     assert row(shown, "shared memory cycles")[3:6] == ["1,056", "64", "16.50"]
@@ -182,6 +187,7 @@ def test_the_table(shown: list[str]) -> None:
     assert row(shown, "barriers")[1] == "1"
 
 
+@pytest.mark.integration
 def test_the_worst_lines(shown: list[str]) -> None:
     at = shown.index("bank conflicts: 992 cycles above the ideal, from 1 line:")
     assert shown[at + 1].split()[:4] == ["line", "26", "992", "ld.shared.f32"]
@@ -191,6 +197,7 @@ def test_the_worst_lines(shown: list[str]) -> None:
     assert shown[at + 1].split()[:4] == ["line", "29", "448", "@%first"]
 
 
+@pytest.mark.integration
 def test_the_source(shown: list[str]) -> None:
     start = next(
         i for i, line in enumerate(shown) if line.split()[:3] == ["line", "issued", "lanes"]
@@ -204,6 +211,7 @@ def test_the_source(shown: list[str]) -> None:
     assert cells[29] == [">!", "29", "32", "50", "%", "512", "x8.00"]
 
 
+@pytest.mark.integration
 def test_an_empty_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     empty = tmp_path / "empty.ptx"
     empty.write_text(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry f()\n{\n}\n")
@@ -229,6 +237,7 @@ def test_bad_options(argv: list[str], message: str, capsys: pytest.CaptureFixtur
     assert message in captured.err and captured.err.count("\n") == 1 and not captured.out
 
 
+@pytest.mark.integration
 def test_verify_shows_a_profile_of_what_has_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from kgen.spec.text import parse
 from kgen.targets.llvm_lines import with_lines
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("target", "words"),
     [

@@ -34,6 +34,7 @@ def rewrite(path: Path, name: str, data: bytes) -> None:
             new.writestr(n, data if n == name else content)
 
 
+@pytest.mark.integration
 def test_round_trip(bundle: kgen.Bundle, tmp_path: Path) -> None:
     with BundleFile(bundle.save(tmp_path / "x.kgen")) as read:
         assert read.manifest == bundle.manifest
@@ -43,6 +44,7 @@ def test_round_trip(bundle: kgen.Bundle, tmp_path: Path) -> None:
             assert kernel.key in read.source(kernel)[1]
 
 
+@pytest.mark.integration
 def test_layout_of_the_archive(bundle: kgen.Bundle, tmp_path: Path) -> None:
     path = bundle.save(tmp_path / "x.kgen")
     data = path.read_bytes()
@@ -61,12 +63,14 @@ def test_layout_of_the_archive(bundle: kgen.Bundle, tmp_path: Path) -> None:
         assert (info.header_offset + 30 + name + extra) % 64 == 0
 
 
+@pytest.mark.integration
 def test_same_input_same_bytes(bundle: kgen.Bundle, tmp_path: Path) -> None:
     again = kgen.build(relu_of((100,)), targets=["sm_80", "vulkan1.1"])
     one, two = bundle.save(tmp_path / "1"), again.save(tmp_path / "2")
     assert one.read_bytes() == two.read_bytes()
 
 
+@pytest.mark.integration
 def test_changed_code_is_refused(bundle: kgen.Bundle, tmp_path: Path) -> None:
     path = bundle.save(tmp_path / "x.kgen")
     artifact = bundle.manifest.kernels[0].artifacts[0]
@@ -75,6 +79,7 @@ def test_changed_code_is_refused(bundle: kgen.Bundle, tmp_path: Path) -> None:
         read.read(artifact)
 
 
+@pytest.mark.integration
 def test_a_missing_file_is_named(bundle: kgen.Bundle, tmp_path: Path) -> None:
     path = bundle.save(tmp_path / "x.kgen")
     artifact = bundle.manifest.kernels[0].artifacts[0]
@@ -94,6 +99,7 @@ def test_what_is_no_bundle(content: bytes, tmp_path: Path) -> None:
         BundleFile(path)
 
 
+@pytest.mark.integration
 def test_what_is_no_path(bundle: kgen.Bundle) -> None:
     values: dict[str, Any] = {"NoneType": None, "int": 3, "Bundle": bundle}
     for kind, value in values.items():
@@ -128,6 +134,7 @@ class Pipe(io.RawIOBase):
         return self._file.read(size)
 
 
+@pytest.mark.integration
 def test_bytes_and_open_files(bundle: kgen.Bundle, tmp_path: Path) -> None:
     """They are read as paths are, and an open file stays open."""
     path = bundle.save(tmp_path / "x.kgen")
@@ -146,6 +153,7 @@ def test_bytes_and_open_files(bundle: kgen.Bundle, tmp_path: Path) -> None:
         kgen_runtime.load(data.replace(b"\x7fELF\x02", b"\x7fELF\x03"), device="reference")
 
 
+@pytest.mark.integration
 def test_a_manifest_that_is_not_json(bundle: kgen.Bundle, tmp_path: Path) -> None:
     path = bundle.save(tmp_path / "x.kgen")
     rewrite(path, MANIFEST, b"{")
@@ -156,6 +164,7 @@ def test_a_manifest_that_is_not_json(bundle: kgen.Bundle, tmp_path: Path) -> Non
         BundleFile(path)
 
 
+@pytest.mark.integration
 def test_a_failed_save_leaves_the_old_file_and_nothing_else(
     bundle: kgen.Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +187,7 @@ def test_one_kernel_twice_is_refused() -> None:
         kgen.build([relu, relu], targets=["sm_80"])
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("offset", "value"),
     [(6, 0xFF), (8, 0x01), (10, 0x63), (10, 0x08), (28, 0xFF)],
@@ -195,6 +205,7 @@ def test_a_damaged_archive_is_one_line(
         BundleFile(path)
 
 
+@pytest.mark.integration
 def test_any_damage_is_an_error_of_ours(bundle: kgen.Bundle, tmp_path: Path) -> None:
     path = bundle.save(tmp_path / "x.kgen")
     data, random = path.read_bytes(), Random(0)

@@ -16,6 +16,8 @@ from kgen.cli.main import main
 from kgen_runtime.files import replacing
 from tests.programs import ROWS, WIDE, answer, mlp_bundle, parameters
 
+pytestmark = pytest.mark.integration
+
 X = np.random.default_rng(3).standard_normal((ROWS, WIDE)).astype("f")
 #: Loads a bundle, and gives what becomes of it.
 LOADER = """

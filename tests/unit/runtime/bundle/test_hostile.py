@@ -132,6 +132,7 @@ def many_steps_of_an_old_epilogue(data: Any, n: int) -> None:
     kernel["spec"] = {"op": "matmul", "epilogue": ["relu"] * n}
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -164,6 +165,7 @@ def test_a_count_is_checked_before_what_it_counts(whole: Any, change: Change, me
     assert large <= 2.1 * small + 1000
 
 
+@pytest.mark.integration
 def test_a_wrong_value_deep_in_a_manifest_is_looked_at_once(whole: Any) -> None:
     """Every level on its way was read again to find its place: 2^depth reads."""
     right, _ = judged(whole)
@@ -217,6 +219,7 @@ def program(
     return data
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "place_of",
     [lambda i: 128 * (i % 2), lambda i: 128 * i, lambda i: 128 * (i * 7919 % 4099)],
@@ -229,6 +232,7 @@ def test_a_chain_of_steps_is_linear(whole: Any, place_of: Callable[[int], int]) 
     assert large <= 2.3 * small
 
 
+@pytest.mark.integration
 def test_many_readers_of_one_value_are_linear(whole: Any) -> None:
     """Each step reads the input: none conflicts with another."""
     found = []
@@ -241,6 +245,7 @@ def test_many_readers_of_one_value_are_linear(whole: Any) -> None:
     assert found[1][0] <= 2.3 * found[0][0]
 
 
+@pytest.mark.integration
 def test_steps_that_meet_without_end_are_refused(whole: Any) -> None:
     """Writes with gaps, which no later one overwrites wholly, meet all earlier ones."""
     n = 1500
@@ -319,6 +324,7 @@ def balanced(leaf: str, levels: int) -> str:
     )
 
 
+@pytest.mark.integration
 def test_refused_bundles_leave_nothing_behind(bundle: kgen.Bundle, whole: Any) -> None:
     """Long expressions, of which each is 2 MB as formulas, stayed in a cache of 256."""
     first, last = whole["kernels"][0], copy.deepcopy(whole["kernels"][0])

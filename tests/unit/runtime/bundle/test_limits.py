@@ -47,6 +47,7 @@ def test_every_list_of_a_manifest_is_counted() -> None:
     assert set(COUNTED.values()) <= set(LIMITS)
 
 
+@pytest.mark.integration
 def test_a_bundle_that_no_reader_takes_is_not_written(tmp_path: Path) -> None:
     bundle = kgen.build([relu_of((4, 8), dtype="f32")], ["x86-64-v3"])
     (kernel,) = bundle.manifest.kernels

@@ -97,6 +97,7 @@ def is_trusted(what: str) -> bool:
     return ".grid" in what
 
 
+@pytest.mark.integration
 def test_every_field(bundle: kgen.Bundle, tmp_path: Path) -> None:
     whole = data_of(bundle)
     tried, taken = 0, []
@@ -206,6 +207,7 @@ def more_workspace(data: Any) -> None:
     kernel["launches"][0]["arguments"].append("w")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -233,6 +235,7 @@ def test_what_crashed(
         kgen_runtime.load(archive(data, bundle.files), device="cpu")
 
 
+@pytest.mark.integration
 def test_memory_that_is_not_there(bundle: kgen.Bundle) -> None:
     data = data_of(bundle)
     more_workspace(data)
@@ -241,6 +244,7 @@ def test_memory_that_is_not_there(bundle: kgen.Bundle) -> None:
         kernels.relu(X)
 
 
+@pytest.mark.integration
 def test_swapped_code(bundle: kgen.Bundle) -> None:
     """With its own, right digest; and bytes that are no code, of any length."""
     data = data_of(bundle)
@@ -270,6 +274,7 @@ def test_swapped_code(bundle: kgen.Bundle) -> None:
             kgen_runtime.load(archive(data, files), device="cpu")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("depth", [100, 900, 100_000])
 def test_deep_json(bundle: kgen.Bundle, depth: int) -> None:
     text = json.dumps(data_of(bundle)).replace('"schedule": {', '"schedule": {"deep": @, ', 1)
@@ -279,6 +284,7 @@ def test_deep_json(bundle: kgen.Bundle, depth: int) -> None:
             kgen_runtime.load(archive(manifest, bundle.files))
 
 
+@pytest.mark.integration
 def test_compressed_files_are_refused_unread(bundle: kgen.Bundle) -> None:
     """A bomb of 8 MB took a minute; what is stored is never larger than the archive."""
     bomb = archive(" " * 10**7 + "{}", bundle.files, compression=zipfile.ZIP_DEFLATED)
@@ -292,6 +298,7 @@ def test_compressed_files_are_refused_unread(bundle: kgen.Bundle) -> None:
         kgen_runtime.load(twice)
 
 
+@pytest.mark.integration
 def test_entries_that_share_bytes_are_refused(bundle: kgen.Bundle) -> None:
     """Entries that point at one large file would together be larger than the archive."""
     data = bytearray(archive(data_of(bundle), bundle.files))
@@ -302,6 +309,7 @@ def test_entries_that_share_bytes_are_refused(bundle: kgen.Bundle) -> None:
         kgen_runtime.load(bytes(data))
 
 
+@pytest.mark.integration
 def test_files_that_the_manifest_does_not_name_are_refused(bundle: kgen.Bundle) -> None:
     text = json.dumps(data_of(bundle))
     files = {MANIFEST: text.encode(), **bundle.files}
@@ -310,6 +318,7 @@ def test_files_that_the_manifest_does_not_name_are_refused(bundle: kgen.Bundle) 
         kgen_runtime.load(zipped(files | {"native/more.so": b"x"}), device="cpu")
 
 
+@pytest.mark.integration
 def test_names_of_operations(bundle: kgen.Bundle) -> None:
     """None hides a method, and an unknown one is refused by those who have to know it."""
     for op, message in {"close": "op=close is no name of an operation", "_x": "is no name"}.items():
@@ -320,6 +329,7 @@ def test_names_of_operations(bundle: kgen.Bundle) -> None:
             kgen_runtime.load(archive(data, bundle.files), device="cpu")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("command", ["verify", "inspect", "check", "bench"])
 def test_commands_refuse_an_unknown_operation(
     bundle: kgen.Bundle, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -359,6 +369,7 @@ def test_the_runtime_and_kgen_mean_the_same_tensors() -> None:
     assert tensors({"op": "conjure"}) is None
 
 
+@pytest.mark.integration
 def test_the_check_sees_every_entry(bundle: kgen.Bundle) -> None:
     """Also of kernels that this device does not take."""
     data = data_of(bundle)

@@ -21,6 +21,8 @@ from tests.specs import relu_of
 from tests.unit.runtime.bundle.test_hostile import program, value
 from tests.unit.runtime.bundle.zips import archive
 
+pytestmark = pytest.mark.integration
+
 TARGET = "x86-64-v3"
 CONSTANT = kgen.Matmul(m=3, n=8, k=4, dtype="f32", constant=("b",))
 

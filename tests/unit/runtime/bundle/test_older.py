@@ -17,6 +17,8 @@ from kgen_runtime.schema.manifest_json import from_json, to_json
 from kgen_runtime.schema.older import renewed
 from tests.specs import relu_of, softmax_of
 
+pytestmark = pytest.mark.integration
+
 
 def older(kernel: KernelEntry) -> KernelEntry:
     """As relu was written while it was an operation of its own."""

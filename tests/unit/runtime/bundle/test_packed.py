@@ -70,6 +70,7 @@ def test_the_order_is_the_documented_one(layout: Layout, batch: int) -> None:
     np.testing.assert_array_equal(back, elements)
 
 
+@pytest.mark.integration
 def test_one_operation_takes_both_forms(path: Path) -> None:
     with kgen_runtime.load(path, device="cpu") as kernels:
         packed = kernels[SPEC.key].pack(B)
@@ -85,6 +86,7 @@ def test_one_operation_takes_both_forms(path: Path) -> None:
         np.testing.assert_array_equal(kernels.matmul.pack(B), packed)
 
 
+@pytest.mark.integration
 def test_arrays_and_the_reference(path: Path) -> None:
     for device in ("cpu", "reference"):
         with kgen_runtime.load(path, device=device) as kernels:
@@ -93,6 +95,7 @@ def test_arrays_and_the_reference(path: Path) -> None:
             close_to_product(out.numpy())
 
 
+@pytest.mark.integration
 def test_bfloat16(tmp_path: Path) -> None:
     spec = dataclasses.replace(SPEC, dtype=DType.BF16, out_dtype=DType.F32)
     file = kgen.build(spec, targets=["native"]).save(tmp_path / "x.kgen")
@@ -106,6 +109,7 @@ def test_bfloat16(tmp_path: Path) -> None:
         np.testing.assert_array_equal(bits.view(np.uint16), packed.view(np.uint16))
 
 
+@pytest.mark.integration
 def test_constants_in_the_bundle(stored: Path) -> None:
     with BundleFile(stored) as bundle:
         files = {c.file for kernel in bundle.manifest.kernels for c in kernel.constants}
@@ -142,6 +146,7 @@ def message(kernels: Kernels, *arguments: Any, key: str | None = None, pack: boo
     return str(error.value)
 
 
+@pytest.mark.integration
 def test_wrong_arguments(path: Path) -> None:
     with kgen_runtime.load(path, device="cpu") as kernels:
         packed = kernels.matmul.pack(B)
@@ -163,6 +168,7 @@ def test_wrong_arguments(path: Path) -> None:
         assert "matmul: no kernel packs 21x13 f32; here are" in message(kernels, B.T, pack=True)
 
 
+@pytest.mark.integration
 def test_orders_that_differ_are_not_guessed(path: Path) -> None:
     """Of kernels that a user's schedule made to differ, on AMX for instance."""
     with kgen_runtime.load(path, device="cpu") as kernels:
@@ -174,6 +180,7 @@ def test_orders_that_differ_are_not_guessed(path: Path) -> None:
         )
 
 
+@pytest.mark.integration
 def test_constants_that_do_not_fit() -> None:
     for name, value, reason in (
         ("c", B, "constants: c is no constant operand of a spec; name it there"),
@@ -196,6 +203,7 @@ def test_elements_that_are_not_finite_are_counted(dtype: str) -> None:
         assert constants.count_not_finite(view) == 2
 
 
+@pytest.mark.integration
 def test_a_constant_of_another_size_is_refused(stored: Path) -> None:
     with BundleFile(stored) as bundle:
         manifest = bundle.manifest

@@ -21,6 +21,8 @@ from kgen_runtime.memory import dlpack, lending
 from tests.onnx_models import DECODER, DECODER_STATES, Maker
 from tests.programs import ROWS, WIDE, mlp_bundle
 
+pytestmark = pytest.mark.integration
+
 TABLE = np.arange(20, dtype="f").reshape(5, 4)
 
 

@@ -68,6 +68,7 @@ def parts(path: Path) -> Iterator[tuple[str, range]]:
         yield "directory", range(at, path.stat().st_size)
 
 
+@pytest.mark.integration
 def test_any_changed_byte(path: Path) -> None:
     places: dict[str, list[int]] = {}
     for part, found in parts(path):

@@ -24,6 +24,8 @@ from kgen_runtime.schema.program_check import check_programs
 from tests.programs import ROWS, WIDE, mlp_bundle
 from tests.unit.runtime.bundle.lies import lies, use_each
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def made() -> kgen.Bundle:

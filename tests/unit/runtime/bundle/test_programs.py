@@ -33,6 +33,8 @@ from tests import onnx_models
 from tests.programs import ROWS, WIDE, answer, mlp, mlp_bundle, parameters
 from tests.unit.runtime.bundle.zips import archive
 
+pytestmark = pytest.mark.integration
+
 X = np.random.default_rng(7).standard_normal((ROWS, WIDE)).astype("f")
 
 

@@ -169,6 +169,7 @@ def test_a_tensor_map_that_cannot_be_encoded(fake: FakeDriver) -> None:
         kernels.add(ad, ad)
 
 
+@pytest.mark.integration
 def test_the_real_bindings_take_these_fields() -> None:
     """Only the driver itself is missing here: the binding converts every argument before it."""
     bindings = needs.module("cuda.bindings.driver")

@@ -283,6 +283,7 @@ def test_no_driver(fake: FakeHip, monkeypatch: pytest.MonkeyPatch) -> None:
             HipBackend()
 
 
+@pytest.mark.integration
 def test_a_forked_child_is_refused(fake: FakeHip) -> None:
     backend = HipBackend()
 

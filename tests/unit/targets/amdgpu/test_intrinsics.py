@@ -89,6 +89,7 @@ CALLS = (
 )
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
 def test_llvm_selects_what_the_table_has(target: Target) -> None:
     """All of a processor's in one kernel, each result stored."""

@@ -60,6 +60,7 @@ CASES: dict[str, tuple[int, int, int, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("name", CASES)
 def test_a_step_hides_behind_its_products(name: str) -> None:
     """Two loads of A and of B for four products, and of all else no more than starts meanwhile."""

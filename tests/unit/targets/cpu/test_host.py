@@ -161,6 +161,7 @@ def test_a_target_that_native_cannot_stand_for(monkeypatch: pytest.MonkeyPatch) 
             targets.find("native")
 
 
+@pytest.mark.integration
 def test_native_is_one_target_in_all_tests_and_their_processes() -> None:
     """The features, caches and core that every machine in CI can execute."""
     program = """

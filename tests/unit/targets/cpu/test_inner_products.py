@@ -65,6 +65,7 @@ def test_rows_of_the_tile_below_are_fetched() -> None:
         assert offsets == ([800, 1200] if fetched else [0, 400])
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64-neon"])
 def test_inner_products_do_not_spill(target: str) -> None:
     """In no function of a tile: widening wants registers besides those of the sums."""

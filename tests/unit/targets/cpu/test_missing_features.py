@@ -35,6 +35,7 @@ def small(dtype: DType) -> Matmul:
     return Matmul(m=16, n=16, k=16, dtype=dtype)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_each_missing_feature_is_named(
     target: Target, loads_nothing: FakeCpu, tmp_path: Path
@@ -55,6 +56,7 @@ def test_each_missing_feature_is_named(
                 kgen_runtime.load(path, device=device)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("dtype", "names"),
     [
@@ -96,6 +98,7 @@ def nothing_loaded(_: cpu.CpuBackend, kernels: Sequence[object]) -> list[cpu.Loa
     return [cpu.Loaded(entries=[], library=None) for _ in kernels]
 
 
+@pytest.mark.integration
 def test_without_tile_state_the_next_best_entry_is_taken(
     loads_nothing: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +129,7 @@ def test_tile_state_that_the_kernel_refuses_is_an_error(
         cpu.request_tile_permission()
 
 
+@pytest.mark.integration
 def test_the_environment_disables_features(
     loads_nothing: FakeCpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

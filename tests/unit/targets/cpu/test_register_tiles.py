@@ -33,6 +33,7 @@ PACKED = [(target, dtype, b_dtype, (Operand.B,)) for target, dtype, b_dtype, _ i
 ]
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(("target", "dtype", "b_dtype", "constant"), [*IN_PLACE, *PACKED])
 def test_the_loop_of_a_tile_does_not_spill(
     target: str, dtype: DType, b_dtype: DType | None, constant: tuple[Operand, ...]

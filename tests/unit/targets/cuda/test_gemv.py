@@ -79,6 +79,7 @@ def test_schedules_that_do_not_fit() -> None:
         plan_gemv(Matmul(m=2, n=64, k=512), SM_80, wrong)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("dtype", [DType.F16, DType.BF16, DType.F32])
 @pytest.mark.parametrize("layout", [Layout.NN, Layout.NT])
 def test_eight_rows_do_not_spill(dtype: DType, layout: Layout) -> None:
