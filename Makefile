@@ -18,7 +18,7 @@ PYTHON_FILES := codegen runtime tests scripts examples
 # Both distributions, so that a change of the code needs no new installation.
 CHECKOUT := --editable runtime --editable .
 
-.PHONY: help setup lock drivers demo test test-avx2 check format lint types fast generated reference gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton wheels runtime-wheel c-runtime fuzz fuzz-bundles flagships figures gpu clean
+.PHONY: help setup lock drivers demo test test-avx2 unit check format lint types fast generated reference gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton wheels runtime-wheel c-runtime fuzz fuzz-bundles flagships figures gpu clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -63,19 +63,26 @@ $(VENV)/demo-installed: pyproject.toml runtime/pyproject.toml
 	    $(BIN)/python -m pip install --quiet --editable runtime --editable '.[vulkan]'
 	@touch $@
 
-# Tests get an environment that is the same on every machine. All of them run in one session:
-# collecting them takes every worker a dozen seconds.
+# Tests get an environment that is the same on every machine. One session runs all of them, because
+# each worker collects them again.
 PYTEST := scripts/clean-env.sh $(BIN)/python -m pytest -n auto --dist worksteal
 PYTEST_AVX2 := scripts/clean-env.sh scripts/as-avx2.sh $(BIN)/python -m pytest -n auto --dist worksteal
+# CHANGED=1 selects the tests of the folders that changed since BASE, by default since main.
+CHANGED ?=
+BASE ?=
+SELECTED = $(if $(CHANGED),$(or $(shell $(BIN)/python -m scripts.changed_tests $(if $(BASE),--base $(BASE))),$(error no tests were selected)))
 
-test: setup drivers format-check lint types gate ## everything that CI runs
-	$(PYTEST)
-	@! grep -qwE 'avx512f|avx_vnni' /proc/cpuinfo || $(MAKE) --no-print-directory test-avx2 ARGS=tests/device/cpu
+test: setup drivers format-check lint types $(if $(CHANGED),,gate) ## everything that CI runs; CHANGED=1: only what a change needs
+	$(PYTEST) $(SELECTED)
+	@test -n "$(CHANGED)" || ! grep -qwE 'avx512f|avx_vnni' /proc/cpuinfo || $(MAKE) --no-print-directory test-avx2 ARGS=tests/device/cpu
 
 test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"
 	$(PYTEST_AVX2) $(ARGS)
 
-check: setup drivers format-check lint types fast ## format, lint, strict types, fast tests
+check: setup drivers format-check lint types fast ## format, lint, strict types, fast tests: before each commit
+
+unit: $(VENV)/installed ## the inner loop: no assembler, emulator, driver or process
+	$(PYTEST) tests/unit tests/style -m "not integration and not slow"
 
 format: setup ## rewrite the layout of the Python files
 	$(BIN)/ruff format $(PYTHON_FILES)

@@ -13,16 +13,16 @@ from scripts import demo, heartbeat
 ROOT = Path(__file__).parents[2]
 
 
-def commands(target: str) -> list[str]:
-    """The command lines that `make TARGET` runs, each on one line."""
+def commands(*words: str) -> list[str]:
+    """Command lines of `make WORDS`, each on one line."""
     done = subprocess.run(
-        ["make", "--dry-run", "--always-make", target], cwd=ROOT, capture_output=True, text=True
+        ["make", "--dry-run", "--always-make", *words], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.replace("\\\n", " ").splitlines()
 
 
-@pytest.mark.parametrize("target", ["test", "fast", "test-avx2"])
+@pytest.mark.parametrize("target", ["test", "unit", "fast", "test-avx2"])
 def test_tests_start_with_a_clean_environment(target: str) -> None:
     started = [line for line in commands(target) if "-m pytest" in line]
     assert started
@@ -46,6 +46,13 @@ def test_a_clean_environment_holds_what_is_listed_and_no_more() -> None:
     )
     kept = ("PATH", "HOME", "CI", "https_proxy", "PIP_CERT")
     assert sorted(done.stdout.splitlines()) == sorted(f"{name}={given[name]}" for name in kept)
+
+
+def test_a_change_runs_only_its_tests() -> None:
+    found = [line for line in commands("test", "CHANGED=1", "BASE=HEAD") if "-m pytest" in line]
+    assert len(found) == 1 and found[0].split("worksteal")[1].split()[0].startswith("tests")
+    assert not any("perf check" in line for line in commands("test", "CHANGED=1"))
+    assert any("perf check" in line for line in commands("test"))
 
 
 def test_setup_installs_locked_packages() -> None:

@@ -94,6 +94,7 @@ def check_shape(spec: Spec, target: Target, refused: Refused, *, every: bool) ->
     assert not known, f"{target.name} {spec.key}: {known[0]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: str(target.name))
 def test_default_schedules_launch(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     refused = Refused(monkeypatch)

@@ -57,12 +57,14 @@ def first_of_all(spec: Matmul, target: Target) -> GpuMatmul:
     return next(c.schedule for c in ranked if candidates._fits(spec, target, c.schedule))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_the_choice_is_the_first_of_all(target: Target) -> None:
     for spec in specs(target):
         assert candidates.choose(spec, target) == first_of_all(spec, target), spec.key
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_no_schedule_is_predicted_to_take_less_than_the_least(target: Target) -> None:
     for spec in [*specs(target)][::2]:
