@@ -11,6 +11,7 @@ from pathlib import Path
 from kgen.emulate.locations import Place, by_place, places
 from kgen.emulate.profile import Profile, hot, is_wasteful
 from kgen.emulate.report import LineCounts
+from kgen.emulate.wording import shorten
 
 #: Widths of the columns, without the source itself.
 _WIDTHS = (5, 11, 5, 11, 7, 11, 7)
@@ -109,7 +110,7 @@ def origin(origins: Mapping[int, Place], number: int) -> str:
     if number not in origins:
         return ""
     path, line = origins[number]
-    return f"  ({path.name}:{line})"
+    return f"  ({shorten(path.name, 36)}:{line})"
 
 
 def fit(line: str) -> str:

@@ -121,8 +121,11 @@ def _run(parsed: argparse.Namespace) -> int:
 
 
 def _refused(command: str, why: str) -> int:
-    """Say why, where there is anybody to say it to."""
+    """Print the reason to stderr, in place of a progress line."""
+    from kgen.cli.output import end_progress
+
     try:
+        end_progress()
         print(f"{command}: {why}", file=sys.stderr, flush=True)
     except OSError:
         _drop(sys.stderr)

@@ -10,6 +10,8 @@ from kgen.errors import EmulationError
 from kgen_runtime.values import frozen
 
 Index3 = tuple[int, int, int]
+#: Characters of a fault's line; its source line and its fix make it one of at most 500.
+MOST_CHARACTERS = 370
 
 #: The classes of faults, and what each means.
 FAULTS: Mapping[str, str] = {
@@ -85,16 +87,17 @@ class Fault:
         return FIXES.get(self.kind, "")
 
     def __str__(self) -> str:
-        """Line of at most 400 characters, without the fix."""
+        """Line of at most MOST_CHARACTERS, without the fix."""
         lanes = numbers("lane", self.lanes) if self.lanes else "no lanes"
         more = f" and {self.more_lanes} more" if self.more_lanes else ""
         address = "" if self.address is None else f", address {self.address:#x}"
-        array = f" ({shorten(self.array)})" if self.array else ""
+        array = f" ({shorten(self.array, 40)})" if self.array else ""
         place = (
-            f" in {shorten(self.entry, 40)}, line {self.line}: `{shorten(self.instruction)}` "
+            f" in {shorten(self.entry, 30)}, line {self.line}: `{shorten(self.instruction, 50)}` "
             f"(workgroup {self.workgroup}, {lanes}{more}{address}{array}, seed {self.seed})"
         )
-        return f"{self.kind}: {shorten(self.message, 398 - len(self.kind + place))}{place}"
+        room = MOST_CHARACTERS - len(f"{self.kind}: {place}")
+        return f"{self.kind}: {shorten(self.message, room)}{place}"
 
 
 class EmulationFault(EmulationError):

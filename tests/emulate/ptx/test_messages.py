@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgen.cli.listing import origin
 from kgen.cli.main import main
 from kgen.emulate import EmulationFault, Fault
 from kgen.emulate.report import FAULTS, FIXES
@@ -130,6 +131,21 @@ AGAIN:
 
 def test_every_class_of_fault_has_a_fix() -> None:
     assert FIXES.keys() == FAULTS.keys()
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_line_with_the_longest_names_fits(kind: str) -> None:
+    word = "long_name_" * 60
+    last = (1 << 31) - 1
+    found = Fault(
+        kind=kind, message=word, entry=word, instruction=word, array=word, line=last,
+        workgroup=(last, 65535, 65535), lanes=tuple(range(1000, 1016, 2)), more_lanes=1008,
+        address=(1 << 64) - 1, seed=last,
+    )  # fmt: skip
+    place = origin({last: (Path(word), last)}, last)
+    line = f"{found}{place}; {found.fix}"
+    assert len(line) <= 500 and "long_name_" in str(found).partition(" in ")[0]
+    assert line.endswith(found.fix)
 
 
 def test_the_command_gives_each_fault_one_line(

@@ -8,6 +8,7 @@ import sysconfig
 from pathlib import Path
 
 from kgen import temporary
+from kgen.emulate.wording import shorten
 from kgen.errors import AssembleError, BundleError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
@@ -16,7 +17,10 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Disassembler:
-    """Programs that print machine code, the first that is there is used; `package` brings it."""
+    """Programs that print machine code; the first that is installed is used.
+
+    `package` is the command that installs one.
+    """
 
     programs: tuple[str, ...]
     arguments: tuple[str, ...]
@@ -66,14 +70,17 @@ def disassemble(bundle: BundleFile, entry: KernelEntry) -> str:
 
 
 def run_tool(form: str, arguments: tuple[str, ...], code: bytes, name: str) -> str:
-    """What the disassembler of a format prints with these arguments; `name` is the code's.
+    """Return what the disassembler of a format prints for code of this name.
 
-    Raises AssembleError if it is missing or fails, naming what to install.
+    Raises AssembleError if the program is missing or fails, naming what to install.
     """
     tool = DISASSEMBLERS[form]
     program = next(filter(None, map(_find, tool.programs)), None)
     if program is None:
-        raise AssembleError(f"{tool.programs[0]} is missing, which reads {name}; {tool.package}")
+        raise AssembleError(
+            f"{tool.programs[0]} is not installed, which disassembles {shorten(name, 200)}; "
+            f"{tool.package}"
+        )
     with temporary.folder() as folder:
         file = Path(name).name
         (folder / file).write_bytes(code)
@@ -82,7 +89,10 @@ def run_tool(form: str, arguments: tuple[str, ...], code: bytes, name: str) -> s
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
     if done.returncode:
         first = done.stderr.strip().partition("\n")[0]
-        raise AssembleError(f"{Path(program).name} cannot read {name}: {first}; {tool.package}")
+        raise AssembleError(
+            f"{Path(program).name} cannot read {shorten(name, 200)}: {shorten(first, 150)}; "
+            f"{tool.package}"
+        )
     return done.stdout
 
 
