@@ -57,18 +57,18 @@ class TensorMap:
 
     def __post_init__(self) -> None:
         if self.dtype not in ELEMENT_BYTES:
-            _refuse(f"has no dtype {self.dtype}; there are {', '.join(ELEMENT_BYTES)}")
+            _refuse(f"cannot have dtype {self.dtype}; known are {', '.join(ELEMENT_BYTES)}")
         if not 1 <= self.rank <= _MOST_DIMENSIONS:
             _refuse(f"has {self.rank} dimensions; it can have 1 to {_MOST_DIMENSIONS}")
         self._check_lengths()
         self._check_strides()
         self._check_box()
         if self.fill not in ("zero", "nan"):
-            _refuse(f"fills with zero or nan, not {self.fill}")
+            _refuse(f"cannot have fill {self.fill}; known are zero, nan")
         if self.fill == "nan" and self.dtype not in NAN_BITS:
             _refuse(f"cannot fill {self.dtype} with nan")
         if self.extent > self.buffer.nbytes:
-            _refuse(f"reaches over {self.extent} bytes of a buffer of {self.buffer.nbytes}")
+            _refuse(f"spans {self.extent} bytes; its buffer has {self.buffer.nbytes}")
 
     # ------------------------------------------------------------------ derived
 
@@ -115,9 +115,11 @@ class TensorMap:
         wanted = {"box": self.box, "element_strides": self.element_strides}
         for name, values in wanted.items():
             if values is not None and len(values) != self.rank:
-                _refuse(f"of {self.rank} dimensions has {len(values)} values in {name}")
+                _refuse(f"has {self.rank} dimensions, but {len(values)} values in {name}")
         if self.strides is not None and len(self.strides) != self.rank - 1:
-            _refuse(f"of {self.rank} dimensions has {self.rank - 1} strides, not the innermost")
+            _refuse(
+                f"has {self.rank} dimensions; give {self.rank - 1} strides, without the innermost"
+            )
         _check_range("shape", self.shape, 1 << 32)
         _check_range("box", self.box, _LONGEST_BOX)
         _check_range("element_strides", self.element_strides or (), _LONGEST_STEP)
@@ -132,7 +134,7 @@ class TensorMap:
         if row % _ROW_BYTES:
             _refuse(f"has rows of {row} bytes in its box; a multiple of {_ROW_BYTES} is needed")
         if self.swizzle not in (0, 32, 64, 128):
-            _refuse(f"swizzles over 0, 32, 64 or 128 bytes, not {self.swizzle}")
+            _refuse(f"cannot have swizzle {self.swizzle}; known are 0, 32, 64, 128 bytes")
         if self.swizzle and row > self.swizzle:
             _refuse(f"has rows of {row} bytes in its box, longer than the swizzle {self.swizzle}")
         if self.swizzle and row < self.swizzle:

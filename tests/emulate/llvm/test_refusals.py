@@ -62,10 +62,10 @@ fine:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([np.zeros(4, np.float32)], "takes 2 arguments, got 1"),
-        ([np.zeros(4, np.float32), np.zeros(4)], "n is i64 but got an array"),
-        ([np.int64(1), np.int64(1)], "p is ptr but got int64"),
-        ([np.zeros(4, np.float32), np.int32(1)], "n is i64 but got int32"),
+        ([np.zeros(4, np.float32)], "takes 2 arguments, not 1"),
+        ([np.zeros(4, np.float32), np.zeros(4)], "n has type i64; it cannot be an array"),
+        ([np.int64(1), np.int64(1)], "p has type ptr; it cannot be int64"),
+        ([np.zeros(4, np.float32), np.int32(1)], "n has type i64; it cannot be int32"),
         ([np.zeros((4, 4))[:, ::2], np.int64(1)], "C-contiguous"),
     ],
 )
@@ -84,5 +84,5 @@ def test_text_that_is_not_ir_names_the_line() -> None:
             block=(1, 1, 1),
             arguments=[],
         )
-    with pytest.raises(EmulationError, match="no function 'g'"):
+    with pytest.raises(EmulationError, match="no function g in the module; it defines f"):
         on_cpu("define void @f() {\n  ret void\n}\n", "g", [])

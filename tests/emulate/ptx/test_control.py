@@ -182,7 +182,7 @@ def test_what_does_not_fit_the_entry_point() -> None:
     source = kernel("").replace(")\n{", ")\n.reqntid 64, 1, 1\n{")
     with pytest.raises(EmulationError, match="requires block"):
         launch(source)
-    with pytest.raises(EmulationError, match="no entry point"):
+    with pytest.raises(EmulationError, match="no entry point k in the PTX text; it has other"):
         launch(source.replace(".entry k", ".entry other"))
     with pytest.raises(EmulationError, match="has 8 bytes"):
         launch(kernel("", params=("a",)), np.float32(1))

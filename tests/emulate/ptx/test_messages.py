@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kgen import emulate
 from kgen.cli.listing import origin
 from kgen.cli.main import main
 from kgen.emulate import EmulationFault, Fault
 from kgen.emulate.report import FAULTS, FIXES
+from kgen.errors import EmulationError
 from tests.emulate.ptx.ptx_order import fault, line_of, words
 from tests.emulate.ptx.ptx_programs import program, run
 
@@ -163,3 +165,16 @@ def test_the_command_gives_each_fault_one_line(
     for line in lines:
         assert line.endswith("; " + FIXES[line.partition(":")[0]])
         assert len(line) <= 500
+
+
+def test_the_nearest_entry_points_are_listed_first() -> None:
+    names = [f"kernel_{i}" for i in range(40)]
+    text = "".join(f".visible .entry {name}()\n{{\n    ret;\n}}\n" for name in names)
+    source = f".version 7.0\n.target sm_80\n.address_size 64\n{text}"
+    with pytest.raises(EmulationError) as found:
+        emulate.run(
+            source, language="ptx", entry="kernel39", grid=(1, 1, 1), block=(1, 1, 1), arguments=[]
+        )
+    said = str(found.value)
+    assert said.startswith("no entry point kernel39 in the PTX text; it has kernel_39, kernel_")
+    assert said.endswith(" and 35 more")

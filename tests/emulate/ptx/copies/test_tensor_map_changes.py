@@ -184,7 +184,7 @@ def test_a_store_through_a_map_that_the_program_made_is_checked() -> None:
         (built() + PUBLISH, "uninitialised-read", "no thread has written"),
         (ZERO + built() + replace("rank", 7) + PUBLISH + LOAD, "trap", "has 8 dimensions"),
         (ZERO + built() + replace("box_dim", 1, 300) + PUBLISH + LOAD, "trap", "300 in box"),
-        (ZERO + built() + replace("global_dim", 1, 13) + PUBLISH + LOAD, "trap", "of a buffer"),
+        (ZERO + built() + replace("global_dim", 1, 13) + PUBLISH + LOAD, "trap", "its buffer has"),
         (
             ZERO + built() + replace("global_address", "%d15") + PUBLISH + LOAD,
             "trap",

@@ -36,6 +36,7 @@ from kgen.emulate.llvm.order.lds_races import LdsShadow
 from kgen.emulate.llvm.types import CONSTANT, GLOBAL, LDS, Array, Pointer, Type
 from kgen.emulate.report import Fault, Report
 from kgen.emulate.request import Request
+from kgen.emulate.wording import listed, shorten
 from kgen.errors import EmulationError
 from kgen_runtime.launch_limits import Usage, amdgpu_limits
 
@@ -65,11 +66,11 @@ def run(source: str, request: Request) -> Report:
     entry = request.entry
     function = module.functions.get(entry)
     if function is None:
-        known = ", ".join(sorted(module.functions)) or "none"
-        raise EmulationError(f"no function {entry!r} in this module; it defines {known}")
+        known = listed(sorted(module.functions), entry)
+        raise EmulationError(f"no function {shorten(entry)} in the module; it defines {known}")
     if not function.kernel and (request.grid, request.block) != ((1, 1, 1), (1, 1, 1)):
         raise EmulationError(
-            f"{entry} is not an amdgpu_kernel: its grid and block must be (1, 1, 1)"
+            f"{shorten(entry)} is not an amdgpu_kernel: give it a grid and a block of (1, 1, 1)"
         )
     if function.kernel:
         limits = amdgpu_limits(request.arch or function.attributes.get("target-cpu", ""))
@@ -128,7 +129,7 @@ class _Launch:
     def _argument(self, name: str, type_: Type, argument: Argument) -> Any:
         if isinstance(argument, np.ndarray):
             if not isinstance(type_, Pointer):
-                raise EmulationError(f"argument {name} is {type_} but got an array")
+                raise EmulationError(f"argument {name} has type {type_}; it cannot be an array")
             if not argument.flags.c_contiguous:
                 raise EmulationError(f"argument {name} must be C-contiguous")
             data = argument.reshape(-1).view(np.uint8)
@@ -142,7 +143,7 @@ class _Launch:
             )
             return np.full((1, 1), address, np.int64)
         if isinstance(type_, Pointer) or argument.dtype.itemsize != type_.dtype.itemsize:
-            raise EmulationError(f"argument {name} is {type_} but got {argument.dtype}")
+            raise EmulationError(f"argument {name} has type {type_}; it cannot be {argument.dtype}")
         return np.full((1, 1), argument).view(type_.dtype)
 
     # -- execution ------------------------------------------------------------------------------
@@ -245,7 +246,8 @@ def _call(
 def _paired(function: Function, arguments: Sequence[Argument]) -> Iterable[tuple[Any, Argument]]:
     if len(arguments) != len(function.parameters):
         raise EmulationError(
-            f"{function.name} takes {len(function.parameters)} arguments, got {len(arguments)}"
+            f"{shorten(function.name)} takes {len(function.parameters)} arguments, "
+            f"not {len(arguments)}"
         )
     return zip(function.parameters, arguments, strict=True)
 

@@ -14,6 +14,7 @@ from kgen.emulate.ptx.frontend.lexer import spaced, without_comments
 from kgen.emulate.ptx.frontend.syntax import Kernel, Parameter
 from kgen.emulate.ptx.frontend.written import written
 from kgen.emulate.ptx.types import TYPES
+from kgen.emulate.wording import listed, shorten
 from kgen.errors import EmulationError
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*(?:\((.*?)\))?([^{;]*)\{", re.S)
@@ -38,8 +39,8 @@ def parse(source: str, entry: str) -> Kernel:
     text = without_comments(source)
     entries = {found[1]: found for found in _ENTRY.finditer(text)}
     if entry not in entries:
-        names = ", ".join(entries) or "none"
-        raise EmulationError(f"no entry point {entry} in the PTX text; it has {names}")
+        known = listed(entries, entry)
+        raise EmulationError(f"no entry point {shorten(entry)} in the PTX text; it has {known}")
     found = entries[entry]
     body = Body(text=text, position=found.end(), entry=entry, functions=functions(text))
     for statement in _module_statements(text):
