@@ -258,6 +258,9 @@ k0.body:
   %a.k = getelementptr i8, ptr %a, i64 %a.k.offset
   %b.k.offset = mul nuw i64 %k0, 280
   %b.k = getelementptr i8, ptr %b, i64 %b.k.offset
+  %ahead.next = add nuw i64 %k0, 8
+  %ahead.is_inside = icmp ult i64 %ahead.next, 12001
+  %ahead.k = select i1 %ahead.is_inside, i64 8, i64 0
   ; ---- prologue: pack A, one run of k after the other
   %a.whole = and i64 %depth, -8
   br label %pa.enter
@@ -335,10 +338,10 @@ p.i.body:
   %p.w.column = mul nuw i64 %j, 4
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
   %p.w.acc = getelementptr i8, ptr %acc, i64 %p.w.corner
-  %p.w.panel = mul nuw i64 %j, 32
-  %p.w.next.row = udiv i64 %p.w.panel, 320
-  %p.w.next.column = urem i64 %p.w.panel, 320
-  %p.w.next.k = add nuw i64 %p.w.next.row, 8
+  %p.w.next.panel = mul nuw i64 %j, 32
+  %p.w.next.row = udiv i64 %p.w.next.panel, 320
+  %p.w.next.column = urem i64 %p.w.next.panel, 320
+  %p.w.next.k = add nuw i64 %p.w.next.row, %ahead.k
   %p.w.next.offset = mul nuw i64 %p.w.next.k, 280
   %p.w.next = getelementptr i8, ptr %b.k, i64 %p.w.next.offset
   %p.w.ahead = getelementptr i8, ptr %p.w.next, i64 %p.w.next.column
@@ -370,7 +373,9 @@ r.i.body:
   %r.w.row = mul nuw i64 %r.i, 384
   %r.w.corner = add nuw i64 %r.w.row, 256
   %r.w.acc = getelementptr i8, ptr %acc, i64 %r.w.corner
-  %r.w.next = getelementptr i8, ptr %b.k, i64 3920
+  %r.w.next.k = add nuw i64 6, %ahead.k
+  %r.w.next.offset = mul nuw i64 %r.w.next.k, 280
+  %r.w.next = getelementptr i8, ptr %b.k, i64 %r.w.next.offset
   %r.w.ahead = getelementptr i8, ptr %r.w.next, i64 128
   call void @tile_6x6(ptr %r.w.a, ptr %r.b, ptr %r.w.acc, ptr %r.w.ahead, i64 %depth)
   br label %r.i.latch

@@ -272,6 +272,9 @@ k0.body:
   %a.k = getelementptr i8, ptr %a, i64 %k0
   %b.k.offset = mul nuw i64 %k0, 70
   %b.k = getelementptr i8, ptr %b.n0, i64 %b.k.offset
+  %ahead.next = add nuw i64 %k0, 8
+  %ahead.is_inside = icmp ult i64 %ahead.next, 32
+  %ahead.k = select i1 %ahead.is_inside, i64 8, i64 0
   ; ---- prologue: what 128 more in each element of B will add
   br label %sr.enter
 sr.enter:
@@ -349,10 +352,10 @@ p.i.body:
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
   %p.w.acc = getelementptr i8, ptr %acc, i64 %p.w.corner
   %p.w.starts = getelementptr i32, ptr %a.starts, i64 %p.i
-  %p.w.panel = mul nuw i64 %j, 8
-  %p.w.next.row = udiv i64 %p.w.panel, 64
-  %p.w.next.column = urem i64 %p.w.panel, 64
-  %p.w.next.k = add nuw i64 %p.w.next.row, 8
+  %p.w.next.panel = mul nuw i64 %j, 8
+  %p.w.next.row = udiv i64 %p.w.next.panel, 64
+  %p.w.next.column = urem i64 %p.w.next.panel, 64
+  %p.w.next.k = add nuw i64 %p.w.next.row, %ahead.k
   %p.w.next.offset = mul nuw i64 %p.w.next.k, 70
   %p.w.next = getelementptr i8, ptr %b.k, i64 %p.w.next.offset
   %p.w.ahead = getelementptr i8, ptr %p.w.next, i64 %p.w.next.column
@@ -389,10 +392,10 @@ r.i.body:
   %r.w.corner = add nuw i64 %r.w.row, %r.w.column
   %r.w.acc = getelementptr i8, ptr %acc, i64 %r.w.corner
   %r.w.starts = getelementptr i32, ptr %a.starts, i64 %r.i
-  %r.w.panel = mul nuw i64 %panels.whole, 8
-  %r.w.next.row = udiv i64 %r.w.panel, 64
-  %r.w.next.column = urem i64 %r.w.panel, 64
-  %r.w.next.k = add nuw i64 %r.w.next.row, 8
+  %r.w.next.panel = mul nuw i64 %panels.whole, 8
+  %r.w.next.row = udiv i64 %r.w.next.panel, 64
+  %r.w.next.column = urem i64 %r.w.next.panel, 64
+  %r.w.next.k = add nuw i64 %r.w.next.row, %ahead.k
   %r.w.next.offset = mul nuw i64 %r.w.next.k, 70
   %r.w.next = getelementptr i8, ptr %b.k, i64 %r.w.next.offset
   %r.w.ahead = getelementptr i8, ptr %r.w.next, i64 %r.w.next.column

@@ -47,7 +47,7 @@ k.head:
   %k.more = icmp ult i64 %k, 64
   br i1 %k.more, label %k.body, label %k.done
 k.body:
-  %k.ahead.offset = mul nuw i64 %k, 64
+  %k.ahead.offset = mul nuw i64 %k, 2
   %k.ahead = getelementptr i8, ptr %ahead, i64 %k.ahead.offset
   call void @llvm.prefetch.p0(ptr %k.ahead, i32 0, i32 2, i32 1)
   %k.b.offset = mul nuw i64 %k, 256
@@ -137,6 +137,9 @@ k0.body:
   %a.k = getelementptr i8, ptr %a, i64 %a.k.offset
   %b.k.offset = mul nuw i64 %k0, 256
   %b.k = getelementptr i8, ptr %b.n0, i64 %b.k.offset
+  %ahead.next = add nuw i64 %k0, 64
+  %ahead.is_inside = icmp ult i64 %ahead.next, 128
+  %ahead.k = select i1 %ahead.is_inside, i64 64, i64 0
   br label %j.enter
 j.enter:
   br label %j.head
@@ -165,15 +168,15 @@ p.i.body:
   %p.w.corner = add nuw i64 %p.w.row, %p.w.column
   %p.w.acc = getelementptr i8, ptr %acc, i64 %p.w.corner
   %p.w.next.part = udiv i64 %p.i, 2
-  %p.w.panel = mul nuw i64 %j, 256
-  %p.w.next.row = udiv i64 %p.w.panel, 128
-  %p.w.next.column = urem i64 %p.w.panel, 128
-  %p.w.next.k = add nuw i64 %p.w.next.row, 64
+  %p.w.next.panel = mul nuw i64 %j, 256
+  %p.w.next.share = mul nuw i64 %p.w.next.part, 128
+  %p.w.next.start = add nuw i64 %p.w.next.panel, %p.w.next.share
+  %p.w.next.row = udiv i64 %p.w.next.start, 128
+  %p.w.next.column = urem i64 %p.w.next.start, 128
+  %p.w.next.k = add nuw i64 %p.w.next.row, %ahead.k
   %p.w.next.offset = mul nuw i64 %p.w.next.k, 256
   %p.w.next = getelementptr i8, ptr %b.k, i64 %p.w.next.offset
-  %p.w.next.share = mul nuw i64 %p.w.next.part, 4096
-  %p.w.next.start = add nuw i64 %p.w.next.column, %p.w.next.share
-  %p.w.ahead = getelementptr i8, ptr %p.w.next, i64 %p.w.next.start
+  %p.w.ahead = getelementptr i8, ptr %p.w.next, i64 %p.w.next.column
   call void @tile_2x16(ptr %p.w.a, ptr %p.b, ptr %p.w.acc, ptr %p.w.ahead)
   br label %p.i.latch
 p.i.latch:

@@ -47,6 +47,7 @@ MEANING = {
     "global_store_bytes": "bytes that lanes write to global memory",
     "global_unique_bytes": "distinct bytes of global memory that are accessed",
     "dead_prefetches": "prefetches by instructions whose addresses are all outside of every buffer",
+    "prefetches_outside": "prefetches whose address is outside of every buffer",
     "copies_in_flight": "bytes of cp.async copies under way after a wait for older copies; the "
     "largest of any workgroup. They hide memory latency",
 }

@@ -146,6 +146,7 @@ class LineCounts:
     global_sectors_ideal: int = 0
     global_bytes: int = 0
     dead_prefetches: int = 0
+    prefetches_outside: int = 0
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""Software prefetches of CPU kernels: the emulator counts those that never reach a buffer."""
+"""Software prefetches of CPU kernels: the emulator counts those that reach no buffer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import pytest
 from kgen import emulate, pipeline, targets
 from kgen.bundle import pack
 from kgen.check import profile
+from kgen.check.gate import values
 from kgen.check.verify.run import opened
 from kgen.emulate.llvm.exec.launch import Argument
-from kgen.spec import text
+from kgen.schedule import CpuMatmul, Schedule
+from kgen.spec import Spec, text
+from kgen.targets.cpu.plan.matmul import MatmulPlan
 
 #: Reads 4 elements and prefetches `%ahead` bytes past each.
 STREAM = """
@@ -36,9 +39,11 @@ declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 
 
 @pytest.mark.parametrize(
-    ("ahead", "dead"), [(-4, 0), (0, 0), (15, 0), (16, 4), (-13, 4), (1 << 30, 4)]
+    ("ahead", "outside"), [(-4, 1), (0, 0), (4, 1), (15, 3), (16, 4), (-13, 4), (1 << 30, 4)]
 )
-def test_prefetches_are_dead_if_none_reaches_a_buffer(ahead: int, dead: int) -> None:
+def test_prefetches_outside_of_buffers_are_counted(ahead: int, outside: int) -> None:
+    """They are dead if none reaches a buffer."""
+    dead = 4 if outside == 4 else 0
     arguments: list[Argument] = [np.zeros(4, np.float32), np.int64(ahead)]
     report = emulate.run(
         STREAM, language="llvm", entry="stream", grid=(1, 1, 1), block=(1, 1, 1),
@@ -46,8 +51,10 @@ def test_prefetches_are_dead_if_none_reaches_a_buffer(ahead: int, dead: int) -> 
     )  # fmt: skip
     assert report.counters["prefetch"] == 4
     assert report.counters["dead_prefetches"] == dead
+    assert report.counters["prefetches_outside"] == outside
     (line,) = (counts for counts in report.lines.values() if counts.kind == "prefetch")
     assert (line.issued, line.dead_prefetches) == (4, dead)
+    assert line.prefetches_outside == outside
 
 
 #: Kernels that prefetch, or whose prefetches would all be past the end of a small operand.
@@ -69,13 +76,48 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("target", "kernel"), [(target, kernel) for target in KERNELS for kernel in KERNELS[target]]
-)
-def test_no_kernel_prefetches_only_past_the_end(target: str, kernel: str) -> None:
-    spec, on = text.parse(kernel), targets.find(target)
-    built = pack([pipeline.kernel(spec, on, pipeline.schedule_for(spec, on, {}))])
+def counted(spec: Spec, schedule: Schedule, target: str) -> dict[str, float]:
+    """What the gate counts of a kernel."""
+    built = pack([pipeline.kernel(spec, targets.find(target), schedule)])
     with opened(built) as reader:
         found = profile.profile_kernel(reader, reader.manifest.kernels[0])
     assert found.reason is None
-    assert profile.merged(found.launches)["dead_prefetches"] == 0
+    return values.counted(found.launches)
+
+
+@pytest.mark.parametrize(
+    ("target", "kernel"), [(target, kernel) for target in KERNELS for kernel in KERNELS[target]]
+)
+def test_few_prefetches_are_past_the_end(target: str, kernel: str) -> None:
+    """A loop that fetches some steps ahead has a few last ones."""
+    spec = text.parse(kernel)
+    numbers = counted(spec, pipeline.schedule_for(spec, targets.find(target), {}), target)
+    assert numbers["dead_prefetches"] == 0
+    assert numbers.get("prefetches_outside_share", 0) <= 25
+
+
+#: Shapes and blocks of products whose tiles of rows share the next block of K: many tiles and few,
+#: tiles of several lines, blocks narrower than B, remainders of rows, columns and K.
+STREAMED = (
+    ("x86-64", "matmul 32x64x64 f32", {"mr": 2, "nr": 16, "mc": 32, "kc": 32, "nc": 32}),
+    ("x86-64", "matmul 9x40x50 f32", {"mr": 2, "nr": 8, "mc": 6, "kc": 16, "nc": 24}),
+    ("x86-64-v3", "matmul 12x64x64 f32", {"mr": 6, "nr": 16, "mc": 12, "kc": 8, "nc": 64}),
+    ("x86-64-v4", "matmul 4x128x48 f32", {"mr": 2, "nr": 64, "mc": 4, "kc": 16, "nc": 128}),
+    ("aarch64-neon", "matmul 30x48x60 f32", {"mr": 3, "nr": 12, "mc": 30, "kc": 20, "nc": 48}),
+)
+
+
+@pytest.mark.parametrize(("target", "kernel", "blocks"), STREAMED)
+def test_tiles_that_share_the_next_block_of_k_reach_it(
+    target: str, kernel: str, blocks: dict[str, int]
+) -> None:
+    spec = text.parse(kernel)
+    schedule = CpuMatmul(**blocks, pack_a=False, pack_b=False)
+    planned = pipeline.plan(spec, targets.find(target), schedule)
+    assert isinstance(planned, MatmulPlan)
+    assert planned.fetches_blocks
+    numbers = counted(spec, schedule, target)
+    # The last block but one fetches rows behind a shorter last one, and shares are rounded up.
+    missing = -spec.k % schedule.kc / spec.k
+    assert numbers["prefetch"] > 0
+    assert numbers["prefetches_outside_share"] <= 100 * missing + 1

@@ -24,10 +24,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from kgen.check import profile
 from kgen.check.gate.limits import Limit
 from kgen.check.gate.metrics import Tier
-from kgen.check.gate.values import Values
+from kgen.check.gate.values import Values, counted
 from kgen.emulate.profile import Profile
 from kgen.emulate.wording import shorten
 from kgen.errors import EmulationError, SpecError
@@ -175,14 +174,14 @@ class ForeignEntry:
             )
         except MemoryError as error:
             raise EmulationError(f"{launch.entry}: {error}; pass smaller arrays") from None
-        counted = Profile(
+        launched = Profile(
             entry=launch.entry,
             language=launch.language,
             source=source,
             threads=math.prod(block),
             report=report,
         )
-        return Values(numbers=profile.merged((counted,)), launches=(counted,))
+        return Values(numbers=counted((launched,)), launches=(launched,))
 
 
 def extent(name: str, text: str) -> Extent:

@@ -185,6 +185,7 @@ _UNITS = {
     "global_unique_bytes": "bytes",
     "prefetch": "prefetches",
     "dead_prefetches": "prefetches",
+    "prefetches_outside": "prefetches",
     "copies_in_flight": "bytes",
 }
 _MINIMA = frozenset({"copies_in_flight"})
@@ -211,6 +212,13 @@ EMULATED: tuple[Metric, ...] = tuple(
     for name, meaning in counters.MEANING.items()
 )
 
+#: A loop that prefetches some steps ahead has a share of as many last steps.
+OUTSIDE_SHARE = Metric(
+    name="prefetches_outside_share",
+    tier=Tier.EMULATED,
+    unit="per cent",
+    meaning="prefetches_outside in all prefetches",
+)
 RATIO = Metric(
     name="ratio",
     tier=Tier.MEASURED,
@@ -220,7 +228,7 @@ RATIO = Metric(
     bound=Bound.MINIMUM,
 )
 
-METRICS: tuple[Metric, ...] = (*STATIC, *COMPILED, *EMULATED, RATIO)
+METRICS: tuple[Metric, ...] = (*STATIC, *COMPILED, *EMULATED, OUTSIDE_SHARE, RATIO)
 _BY_NAME = {metric.name: metric for metric in METRICS}
 
 

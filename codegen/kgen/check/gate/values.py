@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 
 from kgen.check import profile
 from kgen.check.execute.places import Reader
-from kgen.check.gate.metrics import Metric, Tier
+from kgen.check.gate.metrics import OUTSIDE_SHARE, Metric, Tier
 from kgen.check.static import facts as static
 from kgen.check.static.facts import Facts
 from kgen.check.static.source_lines import SourceLines
@@ -100,8 +100,17 @@ def measure(reader: Reader, entry: KernelEntry, tiers: Collection[Tier]) -> Valu
     launches: tuple[Profile, ...] = ()
     if Tier.EMULATED in tiers and entry.target.family in profile.COUNTED:
         launches = _whole_launches(reader, entry)
-        numbers |= profile.merged(launches)
+        numbers |= counted(launches)
     return Values(numbers=numbers, facts=facts, launches=launches)
+
+
+def counted(launches: Sequence[Profile]) -> dict[str, float]:
+    """The numbers of the emulated tier."""
+    numbers: dict[str, float] = {**profile.merged(launches)}
+    if prefetches := numbers.get("prefetch"):
+        share = 100 * numbers.get("prefetches_outside", 0) / prefetches
+        numbers[OUTSIDE_SHARE.name] = share
+    return numbers
 
 
 def _whole_launches(reader: Reader, entry: KernelEntry) -> tuple[Profile, ...]:
@@ -155,5 +164,7 @@ _PARTS: Mapping[str, Part] = {
     "global_store_bytes": lambda c, _: c.global_bytes if _is_store(c) else 0,
     "global_unique_bytes": lambda c, _: c.global_bytes,
     "dead_prefetches": lambda c, _: c.dead_prefetches,
+    "prefetches_outside": lambda c, _: c.prefetches_outside,
+    OUTSIDE_SHARE.name: lambda c, _: c.prefetches_outside,
     "copies_in_flight": lambda c, text: c.issued if "wait" in text else 0,
 }

@@ -24,7 +24,8 @@ Array = npt.NDArray[Any]
 TRAFFIC = frozenset(
     name
     for name in MEANING
-    if name.startswith(("shared_", "global_", "copies_", "dead_")) or name == "bank_conflicts"
+    if name.startswith(("shared_", "global_", "copies_", "dead_", "prefetches_"))
+    or name == "bank_conflicts"
 )
 #: In place of an address, and of what it is divided by any size: the lane accesses nothing.
 NOWHERE = -1
@@ -83,6 +84,10 @@ class Moved:
     def dead_prefetches(self) -> int:
         return 0 if self.prefetches_inside else self.prefetches
 
+    @property
+    def prefetches_outside(self) -> int:
+        return self.prefetches - self.prefetches_inside
+
     def add_shared(self, cycles: int, ideal: int) -> None:
         self.shared_wavefronts += cycles
         self.shared_wavefronts_ideal += ideal
@@ -104,6 +109,7 @@ class Moved:
         line.global_sectors_ideal += self.sectors_ideal
         line.global_bytes += self.load_bytes + self.store_bytes
         line.dead_prefetches += self.dead_prefetches
+        line.prefetches_outside += self.prefetches_outside
 
 
 Line = TypeVar("Line", bound=Moved)
@@ -153,6 +159,7 @@ class Traffic(Generic[Line]):
             "global_store_bytes": total["store_bytes"],
             "global_unique_bytes": self.touched.count(),
             "dead_prefetches": sum(part.dead_prefetches for part in parts),
+            "prefetches_outside": sum(part.prefetches_outside for part in parts),
         }
 
 

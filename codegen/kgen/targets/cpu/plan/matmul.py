@@ -154,12 +154,11 @@ class MatmulPlan(FinishingPlan):
 
     @property
     def ahead_step(self) -> int:
-        """Bytes of the next block that one step of a tile fetches: whole lines, or the share of a
-        tile in a panel that is packed."""
+        """Bytes of the next block from the line that one step of a tile fetches to that of the next
+        step. All tiles of a panel together fetch as many bytes as the panel has; a step fetches a
+        line again where its own share is less than a line."""
         step = self.k_depth * self.schedule.nr * self.spec.b_type.itemsize
-        if self.schedule.pack_b:
-            return -(-step // self.row_tiles)
-        return -(-step // (self.row_tiles * LINE_BYTES)) * LINE_BYTES
+        return -(-step // self.row_tiles)
 
     @property
     def ahead_lines(self) -> range:
