@@ -212,12 +212,13 @@ EMULATED: tuple[Metric, ...] = tuple(
     for name, meaning in counters.MEANING.items()
 )
 
-#: A loop that prefetches some steps ahead has a share of as many last steps.
+#: The last steps of a loop that prefetches ahead have addresses past the end, unless the plan clamps them.
 OUTSIDE_SHARE = Metric(
     name="prefetches_outside_share",
     tier=Tier.EMULATED,
     unit="per cent",
     meaning="prefetches_outside in all prefetches",
+    source="emulator",
 )
 RATIO = Metric(
     name="ratio",
