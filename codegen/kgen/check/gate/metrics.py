@@ -212,7 +212,7 @@ EMULATED: tuple[Metric, ...] = tuple(
     for name, meaning in counters.MEANING.items()
 )
 
-#: The last steps of a loop that prefetches ahead have addresses past the end, unless the plan clamps them.
+#: The last steps of a loop that prefetches ahead have addresses past the end of the buffer.
 OUTSIDE_SHARE = Metric(
     name="prefetches_outside_share",
     tier=Tier.EMULATED,
