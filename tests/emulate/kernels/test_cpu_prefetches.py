@@ -11,7 +11,7 @@ from kgen.check import profile
 from kgen.check.gate import values
 from kgen.check.verify.run import opened
 from kgen.emulate.llvm.exec.launch import Argument
-from kgen.schedule import CpuMatmul, Schedule
+from kgen.schedule import Schedule
 from kgen.spec import Spec, text
 from kgen.targets.cpu.plan.matmul import MatmulPlan
 
@@ -112,12 +112,13 @@ def test_tiles_that_share_the_next_block_of_k_reach_it(
     target: str, kernel: str, blocks: dict[str, int]
 ) -> None:
     spec = text.parse(kernel)
-    schedule = CpuMatmul(**blocks, pack_a=False, pack_b=False)
+    in_place = {"pack_a": 0, "pack_b": 0}
+    schedule = pipeline.schedule_for(spec, targets.find(target), blocks | in_place)
     planned = pipeline.plan(spec, targets.find(target), schedule)
     assert isinstance(planned, MatmulPlan)
     assert planned.fetches_blocks
     numbers = counted(spec, schedule, target)
     # The last block but one fetches rows behind a shorter last one, and shares are rounded up.
-    missing = -spec.k % schedule.kc / spec.k
+    missing = -planned.spec.k % blocks["kc"] / planned.spec.k
     assert numbers["prefetch"] > 0
     assert numbers["prefetches_outside_share"] <= 100 * missing + 1
