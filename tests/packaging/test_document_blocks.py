@@ -22,7 +22,6 @@ import pytest
 from kgen.cli.main import COMMANDS, parser
 from scripts.documents import DOCUMENTS, ROOT, Block, blocks, name_of
 from tests import needs
-from tests.onnx_models import DECODER, Maker
 
 SHELL = ("sh", "console")
 CODE = ("c", "cpp", "python")
@@ -86,15 +85,10 @@ def check_words(command: list[str], *, is_run: bool) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The files that blocks name: those of the repository, and small models."""
+    """Make a folder with the files of the repository that blocks name, and go there."""
     for name in ("examples", "tests/emulate/data"):
         shutil.copytree(ROOT / name, tmp_path / name)
-    (tmp_path / "runtime").symlink_to(ROOT / "runtime")
     shutil.copy(ROOT / "examples/encoder.onnx", tmp_path)
-    shutil.copy(DECODER["step"], tmp_path / "step.onnx")
-    m = Maker()
-    y = m.linear(m.input("x", ("batch", 16)), 16, 4)
-    (tmp_path / "mlp.onnx").write_bytes(m.model(y).SerializeToString())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
