@@ -17,6 +17,7 @@ from kgen.errors import AssembleError, KgenError, ScheduleError, SpecError, Targ
 from kgen.parallel import work
 from kgen.schedule import Overrides, Schedule
 from kgen.spec import Spec
+from kgen.spec.keys import unique_keys
 from kgen.targets.base import Assembled, Kernel, Plan, Source, Target
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def build(
     known = {name for spec in wanted for name in spec.constants}
     if unknown := sorted((constants or {}).keys() - known):
         raise SpecError(f"constants: {unknown[0]} is no constant operand of a spec; name it there")
-    bundle.check_names([f"{target.name}/{spec.key}" for target in found for spec in wanted])
+    names = unique_keys(wanted)
+    bundle.check_names([f"{target.name}/{names[spec]}" for target in found for spec in wanted])
     # Everything is planned before anything is assembled, so that a bad request fails fast.
     pairs = [
         (target, spec)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from kgen import render, targets
 from kgen.errors import BundleError, ScheduleError
+from kgen.spec.keys import unique_keys
 from kgen_runtime.bundle import MANIFEST
 from kgen_runtime.files import replacing
 from kgen_runtime.launch_limits import kernel_refusal, limits_of
@@ -171,7 +172,8 @@ def pack(
     if not kernels:
         raise BundleError("a bundle holds one kernel or more; name a spec and a target")
     files: dict[str, bytes] = {}
-    entries = [_entry(kernel, files, constants or {}) for kernel in kernels]
+    keys = unique_keys(kernel.plan.spec for kernel in kernels)
+    entries = [_entry(k, keys[k.plan.spec], files, constants or {}) for k in kernels]
     check_names([entry.name for entry in entries])
     held: Mapping[str, HostBytes] = {}
     if programs:
@@ -198,12 +200,14 @@ def check_names(names: Sequence[str]) -> None:
             raise BundleError(f"{name} is asked for twice; name each kernel and target once")
 
 
-def _entry(kernel: Kernel, files: dict[str, bytes], constants: Mapping[str, Array]) -> KernelEntry:
+def _entry(
+    kernel: Kernel, key: str, files: dict[str, bytes], constants: Mapping[str, Array]
+) -> KernelEntry:
     plan, spec, target = kernel.plan, kernel.plan.spec, kernel.plan.target
     family = targets.family(target.family)
     artifacts = []
     for artifact in kernel.assembled.artifacts:
-        name = f"{target.name}/{spec.key}.{artifact.extension}"
+        name = f"{target.name}/{key}.{artifact.extension}"
         files[name] = artifact.data
         artifacts.append(
             ArtifactEntry(
@@ -216,7 +220,7 @@ def _entry(kernel: Kernel, files: dict[str, bytes], constants: Mapping[str, Arra
             )
         )
     entry = KernelEntry(
-        key=spec.key,
+        key=key,
         op=spec.call_name,
         spec=spec.to_json(),
         target=TargetEntry(name=target.name, family=target.family, arch=target.arch),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kgen.bundle import Bundle
 from kgen.errors import BundleError
+from kgen.spec.keys import digest
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry, Manifest
 from kgen_runtime.schema.program import Program
@@ -20,9 +23,11 @@ def merge(paths: Sequence[str | os.PathLike[str]]) -> Bundle:
     """The kernels and programs of all bundles, in order; one that is in several of them, byte by
     byte the same, is taken once.
 
-    Every digest is checked. Raises BundleError for kernels of one name that differ, and what
+    A kernel whose key a kernel of another spec has gets a key of its own. Every digest is checked.
+    Raises BundleError for kernels of one spec that differ, and what
     :class:`kgen_runtime.bundle.BundleFile` raises.
     """
+    keys = _Keys()
     kernels: dict[str, KernelEntry] = {}
     programs: dict[str, Program] = {}
     weights: dict[str, HostBytes] = {}
@@ -31,18 +36,20 @@ def merge(paths: Sequence[str | os.PathLike[str]]) -> Bundle:
     provenances = []
     for path in paths:
         with BundleFile(path) as bundle:
-            for entry in bundle.manifest.kernels:
+            renamed = {entry.name: keys.of(entry) for entry in bundle.manifest.kernels}
+            for found in bundle.manifest.kernels:
+                entry = _with_key(found, renamed[found.name])
                 if kernels.setdefault(entry.name, entry) != entry:
                     raise BundleError(
                         f"{path}: {entry.name} is not the kernel of that name in a bundle before "
                         "it; build both with one version of kgen and one schedule, or leave one out"
                     )
-                for part in entry.files:
+                for part, stored in zip(entry.files, found.files, strict=True):
                     if digests.setdefault(part.file, part.sha256) != part.sha256:
                         raise BundleError(f"{path}: another bundle has another {part.file}")
                     if part.file not in files:
-                        files[part.file] = bundle.read(part)
-            for program in bundle.manifest.programs:
+                        files[part.file] = bundle.read(stored)
+            for program in (_with_kernels(p, renamed) for p in bundle.manifest.programs):
                 if programs.setdefault(program.qualified_name, program) != program:
                     raise BundleError(
                         f"{path}: {program.qualified_name} is not the program of that name in a "
@@ -58,6 +65,48 @@ def merge(paths: Sequence[str | os.PathLike[str]]) -> Bundle:
         provenance=_together(provenances),
     )
     return Bundle(manifest=manifest, files=files, weights=weights)
+
+
+class _Keys:
+    """Keys of the kernels of several bundles: one for each spec."""
+
+    def __init__(self) -> None:
+        self._by_spec: dict[str, str] = {}
+        self._taken: set[str] = set()
+
+    def of(self, entry: KernelEntry) -> str:
+        """Key of a kernel of this spec in the merged bundle."""
+        spec = json.dumps(entry.spec, sort_keys=True, default=dict)
+        if spec not in self._by_spec:
+            key = entry.key
+            if key in self._taken:
+                key = f"{key}_{digest(entry.spec)}"
+            self._by_spec[spec] = key
+            self._taken.add(key)
+        return self._by_spec[spec]
+
+
+def _with_key(entry: KernelEntry, key: str) -> KernelEntry:
+    """Kernel under another key, which its files have too."""
+    if key == entry.key:
+        return entry
+    own = f"{entry.target.name}/{entry.key}"
+    artifacts = tuple(
+        dataclasses.replace(a, file=f"{entry.target.name}/{key}{a.file.removeprefix(own)}")
+        if a.file.startswith(own)
+        else a
+        for a in entry.artifacts
+    )
+    return dataclasses.replace(entry, key=key, artifacts=artifacts)
+
+
+def _with_kernels(program: Program, renamed: Mapping[str, str]) -> Program:
+    """Program whose steps name kernels by their keys in the merged bundle."""
+    steps = tuple(
+        dataclasses.replace(step, kernel=renamed[f"{program.target}/{step.kernel}"])
+        for step in program.steps
+    )
+    return dataclasses.replace(program, steps=steps)
 
 
 def _together(provenances: Iterable[Mapping[str, str]]) -> dict[str, str]:

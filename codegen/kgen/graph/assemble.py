@@ -15,6 +15,7 @@ from kgen.graph.memory import ALIGNMENT, Life, Plan, plan
 from kgen.graph.reading.model import Array
 from kgen.graph.upon import together
 from kgen.program import weight
+from kgen.spec import Spec
 from kgen.spec.shapes import packed
 from kgen_runtime.manifest import Packing, TensorParam
 from kgen_runtime.schema.program import Place, Program, State, Step, Value, Weight
@@ -56,10 +57,15 @@ def lives(lowered: Lowered) -> dict[str, Life]:
 
 
 def assembled(
-    name: str, target: str, graph: Graph, lowered: Lowered, plans: Mapping[int, KernelPlan]
+    name: str,
+    target: str,
+    graph: Graph,
+    lowered: Lowered,
+    plans: Mapping[int, KernelPlan],
+    keys: Mapping[Spec, str],
 ) -> Assembled:
-    """The program of calls whose kernels have these plans, by the calls' numbers."""
-    return _Assembly(name, target, graph, lowered, plans).all()
+    """Program of calls: each call's plan by its number, each kernel's key in the bundle by spec."""
+    return _Assembly(name, target, graph, lowered, plans, keys).all()
 
 
 #: A constant, and the packing in which a kernel takes it.
@@ -74,9 +80,10 @@ class _Assembly:
         graph: Graph,
         lowered: Lowered,
         plans: Mapping[int, KernelPlan],
+        keys: Mapping[Spec, str],
     ) -> None:
         self.name, self.target, self.graph = name, target, graph
-        self.lowered, self.plans = lowered, plans
+        self.lowered, self.plans, self.keys = lowered, plans, keys
         alone = lives(lowered)
         upon, self.owner = together(lowered, plans, alone)
         self.memory = plan(upon)
@@ -142,7 +149,7 @@ class _Assembly:
             offset = place.offset + binding.offset * param.dtype.itemsize
             value = self.value(binding.buffer, param, dataclasses.replace(place, offset=offset))
             bindings[param.name] = value.name
-        return Step(kernel=self.plans[number].spec.key, bindings=bindings, nodes=call.nodes)
+        return Step(kernel=self.keys[self.plans[number].spec], bindings=bindings, nodes=call.nodes)
 
     def place(self, buffer: str, param: TensorParam) -> Place:
         buffer = self.lowered.memory_of(buffer)

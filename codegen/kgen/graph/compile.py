@@ -33,7 +33,9 @@ from kgen.graph.rewrites.tied import tied
 from kgen.graph.rewrites.written_rows import written_rows
 from kgen.graph.states import states_of, with_states
 from kgen.graph.tables import with_tables
+from kgen.spec import Spec
 from kgen.spec.choices import BType, BTypeName
+from kgen.spec.keys import unique_keys
 from kgen.spec.members import member
 from kgen.targets import family
 from kgen.targets.base import Plan, Target
@@ -177,9 +179,7 @@ def compile_model(
         lowered[target.name] = with_states(lowered[target.name], kept, own)
         plans[target.name] = planned(lowered[target.name], target) if kept else own
     distinct = {
-        (target.name, plan.spec.key): plan
-        for target in found
-        for plan in plans[target.name].values()
+        (target.name, plan.spec): plan for target in found for plan in plans[target.name].values()
     }
     kernels = building.kernels(
         tuple(distinct.values()),
@@ -188,12 +188,15 @@ def compile_model(
         progress=progress,
         remark=lambda plan: nodes_of(plan, lowered[plan.target.name], plans[plan.target.name]),
     )
+    keys = unique_keys(plan.spec for plan in distinct.values())
     programs = []
     files: dict[str, Array] = {}
     memory: dict[str, MemoryPlan] = {}
     for target in found:
         progress(f"packing weights for {target.name}")
-        made = assembled(NAME, target.name, fused.graph, lowered[target.name], plans[target.name])
+        made = assembled(
+            NAME, target.name, fused.graph, lowered[target.name], plans[target.name], keys
+        )
         programs.append(made.program)
         files.update(made.weights)
         memory[target.name] = made.memory
@@ -233,18 +236,18 @@ def _shapes_of(given: Mapping[str, Shape | int]) -> dict[str, Shape]:
 
 def planned(lowered: Lowered, target: Target) -> dict[int, Plan]:
     """The kernels' plans by the numbers of their calls; one for all calls of one spec."""
-    known: dict[str, Plan] = {}
+    known: dict[Spec, Plan] = {}
     found = {}
     for number, call in enumerate(lowered.calls):
         spec = pipeline.for_target(call.spec, target, {})
-        if spec.key not in known:
+        if spec not in known:
             try:
-                known[spec.key] = pipeline.plan(spec, target)
+                known[spec] = pipeline.plan(spec, target)
             except KgenError as error:
                 raise type(error)(
                     f"target={target.name}: {error}{nodes_shown(call.nodes)}"
                 ) from None
-        found[number] = known[spec.key]
+        found[number] = known[spec]
     return found
 
 

@@ -11,6 +11,7 @@ from kgen.report.figures import Ceilings, Check, Sizes, Times, Work
 from kgen.report.flow import flow
 from kgen.report.markup import Content, Markup, tag
 from kgen.report.picture import picture, title_of
+from kgen.spec import from_json
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.schema.program import Program, Step
 from kgen_runtime.values import frozen
@@ -221,7 +222,7 @@ def _kernels(facts: Facts) -> Content:
         rows.append(
             (
                 number,
-                tag("code", work.entry.key),
+                tag("code", work.entry.key, title=from_json(work.entry.spec).formula),
                 work.steps,
                 _seconds(work.seconds) if work.seconds else "-",
                 rate(work.rate, "") if work.rate and work.flops else "-",

@@ -44,7 +44,10 @@ class Spec(ABC):
     @property
     @abstractmethod
     def key(self) -> str:
-        """A stable name, unique among specs, valid as an identifier in every target's language."""
+        """Stable short name, an identifier in every target's language.
+
+        Specs may share one: within a bundle, :func:`kgen.spec.keys.unique_keys` tells them apart.
+        """
 
     @property
     @abstractmethod

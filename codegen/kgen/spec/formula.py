@@ -27,7 +27,7 @@ from kgen.ops.expression import constant, infix, inputs
 from kgen.ops.parse import refuse_name
 from kgen.ops.registry import call_of, function_name
 from kgen.spec.base import MAX_BYTES, Spec, whole
-from kgen.spec.keys import expression_key
+from kgen.spec.keys import words_of
 from kgen.spec.numbers import check_numbers
 from kgen.spec.shapes import MAX_RANK, Shape, broadcast, by_x, packed
 from kgen_runtime.dtypes import DType, computed_in
@@ -362,15 +362,14 @@ class Formula(Spec):
     @property
     def key(self) -> str:
         function = functions().get(self.call_name)
-        if function is not None and self.inputs == function.parameters[: len(self.inputs)]:
-            name = self.call_name
-        else:
-            name = expression_key(self.expression)
-        shapes = self.shapes if len(set(self.shapes)) > 1 else self.shapes[:1]
-        sizes = "_".join(map(by_x, shapes))
         outs = self.out_dtypes or (self.out,)
         suffix = "" if set(outs) == {self.dtype} else f"_to_{'_'.join(outs)}"
-        return f"{name}_{sizes}{self.key_of_axes}_{self.dtype_words('_')}{suffix}"
+        if function is not None and self.inputs == function.parameters[: len(self.inputs)]:
+            shapes = self.shapes if len(set(self.shapes)) > 1 else self.shapes[:1]
+            sizes = "_".join(map(by_x, shapes))
+            return f"{self.call_name}_{sizes}{self.key_of_axes}_{self.dtype_words('_')}{suffix}"
+        name = f"{words_of(*self.formula_calls)}_{by_x(self.domain)}"
+        return f"{name}{self.key_of_axes}_{self.dtype}{suffix}"
 
     def dtype_words(self, between: str) -> str:
         """The inputs' dtypes, or the one that all have."""

@@ -1,21 +1,71 @@
-"""What specs' keys are made of: identifiers for numbers and expressions."""
+"""Names of kernels: identifiers for numbers, expressions and specs."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
-#: Characters of a key that an expression may take; a longer one is cut and gets a digest.
-KEY_CHARACTERS = 60
+from kgen.ops.expression import Expression
+from kgen.ops.views import STRIDED
+
+if TYPE_CHECKING:
+    from kgen.spec.base import Spec
+
+#: Function names in the name of an expression, and their characters with separators, at most.
+WORDS, CHARACTERS = 4, 32
+#: Hexadecimal digits of a digest in a name.
+DIGITS = 8
 
 
-def expression_key(text: str) -> str:
-    """An expression as an identifier: its words, and a digest that tells it from others."""
-    words = re.sub(r"[^a-z0-9]+", "_", text.lower())[:KEY_CHARACTERS]
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return f"{words.strip('_')}_{digest}"
+def words_of(*expressions: Expression) -> str:
+    """Names of the functions that expressions call, outermost first, as an identifier.
+
+    Each name stands there once. Views that only move elements are left out where there is another
+    function.
+    """
+    found = list(dict.fromkeys(name for one in expressions for name in _called(one)))
+    shown = [name for name in found if name not in STRIDED] or found or ["copy"]
+    words = shown[0]
+    for name in shown[1:WORDS]:
+        if len(words) + 1 + len(name) <= CHARACTERS:
+            words += f"_{name}"
+    return words
+
+
+def _called(expression: Expression) -> Iterable[str]:
+    """Functions in the order in which the expression names them; shared parts once."""
+    known: set[Expression] = set()
+    ahead = [expression]
+    while ahead:
+        step = ahead.pop()
+        if step.arguments and step not in known:
+            known.add(step)
+            yield step.name or step.primitive
+            ahead += reversed(step.arguments)
 
 
 def number_name(value: float) -> str:
     """A float as an identifier: 0.5 -> 0p5, -1e-05 -> m1em05."""
     return re.sub(r"[+]", "", repr(value)).replace(".", "p").replace("-", "m")
+
+
+def digest(spec: Mapping[str, Any]) -> str:
+    """Short digest of a spec's JSON object, for names."""
+    text = json.dumps(spec, sort_keys=True, default=dict)
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+
+def unique_keys(specs: Iterable[Spec]) -> dict[Spec, str]:
+    """Name of each spec within a bundle: its key, with a digest where two specs have one key."""
+    alike: dict[str, list[Spec]] = defaultdict(list)
+    for spec in dict.fromkeys(specs):
+        alike[spec.key].append(spec)
+    return {
+        spec: key if len(found) == 1 else f"{key}_{digest(spec.to_json())}"
+        for key, found in alike.items()
+        for spec in found
+    }

@@ -39,7 +39,7 @@ from kgen.spec.epilogue import (
     checked_dtypes,
     steps_of,
 )
-from kgen.spec.keys import expression_key, number_name
+from kgen.spec.keys import number_name, words_of
 from kgen.spec.members import Member, Members, OptionalMember
 from kgen.spec.numbers import check_numbers
 from kgen.spec.shapes import by_x
@@ -426,13 +426,12 @@ class Matmul(Spec):
         return "_".join(parts)
 
     def _epilogue_names(self) -> tuple[str, ...]:
-        """The steps of a chain; else an expression with its operands' shapes, cut short."""
+        """Steps of a chain with their dtypes, or the functions of an expression."""
         steps = steps_of(self.epilogue)
-        dtypes = self.epilogue_dtypes or ()
         if steps is not None:
+            dtypes = self.epilogue_dtypes or ()
             return (*steps, *(part.replace("=", "") for part in dtypes))
-        words = [self.epilogue, *(self.epilogue_shapes or ()), *dtypes]
-        return (expression_key(" ".join(words)),)
+        return (words_of(self.epilogue_calls),)
 
     def _stride_names(self) -> list[str]:
         rows = {"a": self.a_shape, "b": self.b_shape, "c": (self.m, self.n)}

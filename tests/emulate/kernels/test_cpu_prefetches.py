@@ -77,7 +77,7 @@ KERNELS = {
 
 
 def counted(spec: Spec, schedule: Schedule, target: str) -> dict[str, float]:
-    """What the gate counts of a kernel."""
+    """Counts of the gate for a kernel."""
     built = pack([pipeline.kernel(spec, targets.find(target), schedule)])
     with opened(built) as reader:
         found = profile.profile_kernel(reader, reader.manifest.kernels[0])

@@ -22,6 +22,7 @@ from kgen.graph.memory import Life, plan
 from kgen.ops.expression import call, shown, variable
 from kgen.ops.parse import DEEPEST
 from kgen.spec import Elementwise
+from kgen.spec.keys import unique_keys
 from tests.onnx_models import Maker, lowered, run
 
 #: Calls of one function for twice as many nodes, by those for half of them, beside a few that come
@@ -117,7 +118,9 @@ def calls_of(tmp_path: Path, make: Callable[[Maker, str, int], str], n: int) -> 
     def compiled() -> None:
         fused = load(file, {})
         calls = lowered_for(fused, chip)
-        assembled("main", chip.name, fused.graph, calls, planned(calls, chip))
+        plans = planned(calls, chip)
+        keys = unique_keys(plan.spec for plan in plans.values())
+        assembled("main", chip.name, fused.graph, calls, plans, keys)
 
     return counted(compiled)
 

@@ -226,7 +226,8 @@ def cache_key(plan: Plan, *, is_cold: bool = False) -> str:
     words = [*sorted(target.features), *(f"{k}={v}" for k, v in sorted(target.limits.items()))]
     begun = {name: getattr(plan.schedule, name) for name in plan.schedule.names}
     digest = render.template_digest()[:16]
-    parts = (cpu_name(), " ".join(words), plan.spec.key, json.dumps(begun), f"templates {digest}")
+    spec = json.dumps(plan.spec.to_json(), sort_keys=True)
+    parts = (cpu_name(), " ".join(words), spec, json.dumps(begun), f"templates {digest}")
     return "; ".join((*parts, *("cold",) * is_cold))
 
 

@@ -75,7 +75,7 @@ class Entry:
     @property
     def identity(self) -> object:
         """Equal for entries of one kernel."""
-        return self.spec.key, self.target.name, tuple(sorted(self.schedule.items()))
+        return self.spec, self.target.name, tuple(sorted(self.schedule.items()))
 
     @property
     def is_emulated(self) -> bool:

@@ -12,7 +12,7 @@ from kgen.cli.bundles import find_kernel
 from kgen.cli.output import print_json, print_table
 from kgen.errors import SpecError
 from kgen_runtime.bundle import BundleFile
-from kgen_runtime.manifest import Launch
+from kgen_runtime.manifest import KernelEntry, Launch
 from kgen_runtime.schema.manifest_json import to_json
 from kgen_runtime.schema.program import Program
 
@@ -107,6 +107,8 @@ def _check_files(bundle: BundleFile) -> None:
 def _print(bundle: BundleFile) -> None:
     for entry in bundle.manifest.kernels:
         print(entry.name)
+        if formula := _formula(entry):
+            print(f"  computes {formula}")
         for p in entry.parameters:
             shape = "x".join(map(str, p.shape))
             print(f"  {p.role:<7} {p.name:<9} {p.dtype:<5} {shape}  strides {list(p.strides)}")
@@ -140,6 +142,16 @@ def _print(bundle: BundleFile) -> None:
     print()
     for name, version in bundle.manifest.provenance.items():
         print(f"{name}  {version}")
+
+
+def _formula(entry: KernelEntry) -> str:
+    """Formula that a kernel computes; empty for a spec of another version of kgen."""
+    from kgen.spec import from_json
+
+    try:
+        return from_json(entry.spec).formula
+    except SpecError:
+        return ""
 
 
 def _print_program(program: Program) -> None:

@@ -1,4 +1,4 @@
-; scatter_cache_pos_rows_1_c50c7418_2x12x8_1_2x1x8_f32_s64_f32
+; scatter_2x1x8_f32
 ;
 ; computes:  out = scatter(cache, pos, rows, 1)
 ; target:    gfx942
@@ -12,7 +12,7 @@
 
 target triple = "amdgcn-amd-amdhsa"
 
-define amdgpu_kernel void @scatter_cache_pos_rows_1_c50c7418_2x12x8_1_2x1x8_f32_s64_f32(
+define amdgpu_kernel void @scatter_2x1x8_f32(
     ptr addrspace(1) inreg noalias readonly %cache.ptr,
     ptr addrspace(1) inreg noalias readonly %pos.ptr,
     ptr addrspace(1) inreg noalias readonly %rows.ptr,

@@ -1,4 +1,4 @@
-; scatter_cache_pos_rows_1_c50c7418_2x12x8_1_2x1x8_f32_s64_f32
+; scatter_2x1x8_f32
 ;
 ; computes:  out = scatter(cache, pos, rows, 1)
 ; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
@@ -12,7 +12,7 @@
 
 target triple = "x86_64-unknown-linux-gnu"
 
-define void @scatter_cache_pos_rows_1_c50c7418_2x12x8_1_2x1x8_f32_s64_f32(ptr %cache.ptr, ptr %pos.ptr, ptr %rows.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
+define void @scatter_2x1x8_f32(ptr %cache.ptr, ptr %pos.ptr, ptr %rows.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 8192

@@ -1,4 +1,4 @@
-; add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32
+; add_mul_gelu_5x12_f32
 ;
 ; computes:  out = gelu(x + bias) * scale + residual
 ; target:    gfx942
@@ -13,7 +13,7 @@
 
 target triple = "amdgcn-amd-amdhsa"
 
-define amdgpu_kernel void @add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32(
+define amdgpu_kernel void @add_mul_gelu_5x12_f32(
     ptr addrspace(1) inreg noalias readonly %x.ptr,
     ptr addrspace(1) inreg noalias readonly %bias.ptr,
     ptr addrspace(1) inreg noalias readonly %scale.ptr,

@@ -1,4 +1,4 @@
-; h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x24_5x24_24_f16
+; add_rms_norm_5x24_f16
 ;
 ; computes:  h = x + residual; out = rms_norm(h, w, 1e-05)
 ; target:    gfx942
@@ -13,7 +13,7 @@
 
 target triple = "amdgcn-amd-amdhsa"
 
-define amdgpu_kernel void @h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x24_5x24_24_f16(
+define amdgpu_kernel void @add_rms_norm_5x24_f16(
     ptr addrspace(1) inreg noalias readonly %x.ptr,
     ptr addrspace(1) inreg noalias readonly %residual.ptr,
     ptr addrspace(1) inreg noalias readonly %w.ptr,

@@ -1,4 +1,4 @@
-; mul_silu_gate_up_b5ec337b_3x100_bf16
+; mul_silu_3x100_bf16
 ;
 ; computes:  out = silu(gate) * up
 ; target:    gfx942
@@ -11,7 +11,7 @@
 
 target triple = "amdgcn-amd-amdhsa"
 
-define amdgpu_kernel void @mul_silu_gate_up_b5ec337b_3x100_bf16(
+define amdgpu_kernel void @mul_silu_3x100_bf16(
     ptr addrspace(1) inreg noalias readonly %gate.ptr,
     ptr addrspace(1) inreg noalias readonly %up.ptr,
     ptr addrspace(1) inreg noalias writeonly %out.ptr

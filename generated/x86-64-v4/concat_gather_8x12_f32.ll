@@ -1,4 +1,4 @@
-; concat_transpose_x_gather_table_index_0_0_278a9477_12x5_9x12_3_f32_f32_s32
+; concat_gather_8x12_f32
 ;
 ; computes:  out = concat(transpose(x), gather(table, index, 0), 0)
 ; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
@@ -12,7 +12,7 @@
 
 target triple = "x86_64-unknown-linux-gnu"
 
-define void @concat_transpose_x_gather_table_index_0_0_278a9477_12x5_9x12_3_f32_f32_s32(ptr %x.ptr, ptr %table.ptr, ptr %index.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
+define void @concat_gather_8x12_f32(ptr %x.ptr, ptr %table.ptr, ptr %index.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 5461

@@ -1,4 +1,4 @@
-; mul_silu_gate_up_b5ec337b_3x100_bf16
+; mul_silu_3x100_bf16
 ;
 ; computes:  out = silu(gate) * up
 ; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
@@ -24,7 +24,7 @@ define internal <16 x float> @exp2(<16 x float> %x) #2 {
   ret <16 x float> %y
 }
 
-define void @mul_silu_gate_up_b5ec337b_3x100_bf16(ptr %gate.ptr, ptr %up.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
+define void @mul_silu_3x100_bf16(ptr %gate.ptr, ptr %up.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 65536

@@ -1,4 +1,4 @@
-; concat_transpose_x_gather_table_index_0_0_278a9477_12x5_9x12_3_f32_f32_s32
+; concat_gather_8x12_f32
 ;
 ; computes:  out = concat(transpose(x), gather(table, index, 0), 0)
 ; target:    gfx942
@@ -12,7 +12,7 @@
 
 target triple = "amdgcn-amd-amdhsa"
 
-define amdgpu_kernel void @concat_transpose_x_gather_table_index_0_0_278a9477_12x5_9x12_3_f32_f32_s32(
+define amdgpu_kernel void @concat_gather_8x12_f32(
     ptr addrspace(1) inreg noalias readonly %x.ptr,
     ptr addrspace(1) inreg noalias readonly %table.ptr,
     ptr addrspace(1) inreg noalias readonly %index.ptr,

@@ -1,4 +1,4 @@
-; h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x24_5x24_24_f16
+; add_rms_norm_5x24_f16
 ;
 ; computes:  h = x + residual; out = rms_norm(h, w, 1e-05)
 ; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
@@ -12,7 +12,7 @@
 
 target triple = "x86_64-unknown-linux-gnu"
 
-define void @h_add_x_residual_out_rms_norm_h_w_1e_05_4a7d0d6f_5x24_5x24_24_f16(ptr %x.ptr, ptr %residual.ptr, ptr %w.ptr, ptr %h.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
+define void @add_rms_norm_5x24_f16(ptr %x.ptr, ptr %residual.ptr, ptr %w.ptr, ptr %h.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   ; ---- addresses
   %row.start = mul nuw i64 %begin, 2730

@@ -1,4 +1,4 @@
-; add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32
+; add_mul_gelu_5x12_f32
 ;
 ; computes:  out = gelu(x + bias) * scale + residual
 ; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
@@ -30,7 +30,7 @@ define internal <16 x float> @exp2_nonpositive(<16 x float> %x, <16 x float> %fa
   ret <16 x float> %y
 }
 
-define void @add_mul_gelu_add_x_bias_scale_residual_3266a195_5x12_12_1_5x12_f32(ptr %x.ptr, ptr %bias.ptr, ptr %scale.ptr, ptr %residual.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
+define void @add_mul_gelu_5x12_f32(ptr %x.ptr, ptr %bias.ptr, ptr %scale.ptr, ptr %residual.ptr, ptr %out.ptr, i64 %begin, i64 %end) #0 {
 entry:
   ; ---- addresses
   %begin.unit = mul nuw i64 %begin, 5461
