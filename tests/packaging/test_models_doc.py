@@ -44,7 +44,7 @@ def test_an_exported_module_runs(
 
 @pytest.mark.slow
 def test_a_module_of_pytorch_runs(tmp_path: Path) -> None:
-    """By both exporters."""
+    """Both exporters of PyTorch write a module that compiles."""
     has_torch = importlib.util.find_spec("torch") is not None
     python = Path(sys.executable) if has_torch else ROOT / ".venv-bench/bin/python"
     if not python.exists():

@@ -114,7 +114,7 @@ class Driver:
         )
 
     def done(self, bundle: Path | str, *words: object, **options: Any) -> str:
-        """What it prints, after success."""
+        """Run it and return what it prints. Raises AssertionError if it fails."""
         done = self.ask(bundle, *words, **options)
         assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
         return done.stdout

@@ -48,7 +48,7 @@ def test_a_cpp_program(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", ["c", "cpp"])
 def test_an_example(language: str, folder: Path, tmp_path: Path) -> None:
-    """It stands in its page, compiles without a warning, and prints what Python computes."""
+    """The example is in its page, compiles without a warning, and prints what Python computes."""
     source = ROOT / "examples" / f"encoder.{language}"
     assert f"```{language}\n{source.read_text()}```" in SHIP
     if language == "c":
@@ -71,7 +71,7 @@ def test_an_example(language: str, folder: Path, tmp_path: Path) -> None:
 
 
 def test_the_static_library(tmp_path: Path) -> None:
-    """What `make c-runtime` runs; all names that a program could collide with are kgen's."""
+    """`make c-runtime` builds a library whose global names all begin with kgen_."""
     needs.program("make", "gcc")
     shutil.copytree(SOURCES, tmp_path / "runtime" / "c")
     shutil.copy(ROOT / "Makefile", tmp_path)
