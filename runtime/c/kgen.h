@@ -18,7 +18,7 @@
  * in a call when the bundle is closed. A child of fork(2), which is for a moment when no other
  * thread is in a call, goes on with what the parent had opened, on its calling threads alone.
  *
- * Trust. What a bundle says of itself is checked (docs/bundle-format.md, "Trust"); what its
+ * Trust. What a bundle says of itself is checked (docs/reference/bundle-format.md, "Trust"); what its
  * machine code does cannot be. Load bundles from where you would load a shared library from. */
 #ifndef KGEN_H
 #define KGEN_H
@@ -51,7 +51,7 @@ const char *kgen_last_error(void);
 
 enum { KGEN_MAX_RANK = 8 };
 
-/* Element types. A bool is a byte, 0 or 1; the 8-bit floats are those of docs/bundle-format.md. */
+/* Element types. A bool is a byte, 0 or 1; the 8-bit floats are those of docs/reference/bundle-format.md. */
 typedef enum kgen_dtype {
     KGEN_F64,
     KGEN_F32,

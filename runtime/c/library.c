@@ -1,7 +1,7 @@
 /* Machine code of CPU kernels: one mapping for a whole bundle.
  *
  * A kernel is a shared object that imports nothing, has no relocation and keeps no state
- * (docs/bundle-format.md), so that loading it is mapping it. What an object asks of a loader beyond
+ * (docs/reference/bundle-format.md), so that loading it is mapping it. What an object asks of a loader beyond
  * being mapped is refused, and so is one whose headers do not fit its bytes. */
 #include "internal.h"
 

@@ -1,6 +1,6 @@
 /* The manifest: from JSON to the types of internal.h, every field with its type.
  *
- * docs/bundle-format.md and kgen_runtime/manifest.py say what the fields mean. A field that is
+ * docs/reference/bundle-format.md says what the fields mean. A field that is
  * missing, unknown or of another type is refused; fields that no CPU kernel needs are looked at and
  * not kept. */
 #include "internal.h"

@@ -1,4 +1,4 @@
-/* A constant matrix in the order that a kernel takes it (docs/bundle-format.md, "Packed
+/* A constant matrix in the order that a kernel takes it (docs/reference/bundle-format.md, "Packed
  * operands"). */
 #include "internal.h"
 

@@ -18,7 +18,7 @@ enum { ALONE_NS = 5000, SHARED_NS = 100000, TRIALS = 3 };
 enum { SPINS = 4096 };
 /* A thread takes one part of what is left, in so many for each thread. */
 enum { PARTS_PER_THREAD = 2 };
-/* Bytes of a worker's stack: a kernel takes 256 KiB at most (docs/bundle-format.md). */
+/* Bytes of a worker's stack: a kernel takes 256 KiB at most (docs/reference/bundle-format.md). */
 enum { STACK_BYTES = 1 << 20 };
 /* `state` is the number of the job, the places that are left for workers, and the workers in it. */
 #define PLACE ((uint64_t)1 << 16)

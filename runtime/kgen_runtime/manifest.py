@@ -1,8 +1,8 @@
-"""The manifest: the one contract that the build machine and the serving machine share.
+"""The manifest: the contract between the build machine and the serving machine.
 
 The runtime derives nothing from shapes: every stride, grid and workspace size stands here. All
-values are frozen dataclasses that turn into JSON and back without loss (`manifest_json`). Sizes are
-bytes where the name says so; strides and extents are elements.
+values are frozen dataclasses that turn into JSON and back without loss (`manifest_json`).
+docs/reference/bundle-format.md lists the fields with the comments above them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kgen_runtime.memory.strides import extent
 from kgen_runtime.schema.program import Program
 from kgen_runtime.values import cached, frozen
 
-#: What is written, and all that are read: version 1 had no programs.
+#: Version that is written, and versions that are read. Version 1 had no programs.
 SCHEMA_VERSION = 2
 SCHEMA_VERSIONS = (1, 2)
 
@@ -28,41 +28,47 @@ Role = Literal["machine-code", "portable", "source"]
 
 @frozen
 class Packing:
-    """The order of a constant matrix of K x N that a kernel takes packed; see `packing.pack`.
+    """Order of a prepacked matrix B of K x N; see `packing.pack`.
 
-    Columns lie in panels of `width`, and in a panel runs of `depth` elements of a column side by
-    side: element (k, n) is at [n // width, k // depth, n % width, k % depth] of the packed tensor,
-    whose other elements are zero. With `runs`, whose sum is `depth`, the elements of such a run are
-    cut up: of all columns of a panel first those of the first of `runs`, then those of the second,
-    and so on. `shape` and `strides` are those of the matrix itself, which is stored as N x K if
-    `transposed`; a batch comes first in both.
+    Element (k, n) is at [n // width, k // depth, n % width, k % depth] of the packed tensor, whose
+    other elements are zero.
     """
 
+    #: Shape of the matrix before packing: K x N, or N x K if `transposed`; a batch comes first.
     shape: tuple[int, ...]
+    #: Strides of the matrix before packing, in elements.
     strides: tuple[int, ...]
+    #: Whether the matrix is stored as N x K.
     transposed: bool
+    #: Columns of a panel.
     width: int
+    #: Elements of a column that are contiguous in a panel.
     depth: int
+    #: Parts that `depth` is cut into: a panel holds the first part of all columns, then the second,
+    #: and so on. Their sum is `depth`; without parts `depth` is not cut.
     runs: tuple[int, ...] = ()
 
 
 @frozen
 class TensorParam:
-    """A tensor argument: `shape` and `strides` in elements, innermost last.
+    """Tensor argument of a kernel."""
 
-    With a `packing` they are those of the packed form of a matrix.
-    """
-
+    #: Name by which calls pass the tensor.
     name: str
+    #: Whether the kernel reads or writes the tensor.
     role: Literal["input", "output"]
+    #: Element type.
     dtype: DType
+    #: Elements of each dimension, outermost first; with a `packing` those of the packed tensor.
     shape: tuple[int, ...]
+    #: Stride of each dimension, in elements.
     strides: tuple[int, ...]
+    #: Order of a prepacked matrix.
     packing: Packing | None = None
 
     @property
     def unpacked(self) -> TensorParam:
-        """The matrix that a packed tensor is made of; any other tensor itself."""
+        """Matrix before packing; the tensor itself if it is not packed."""
         if self.packing is None:
             return self
         return dataclasses.replace(
@@ -82,34 +88,38 @@ class TensorParam:
 
 @frozen
 class Workspace:
-    """Scratch memory that the runtime provides per stream, and keeps from one call to the next.
+    """Scratch memory of a kernel, aligned to 256 bytes and kept from call to call. GPUs have one
+    per stream, CPUs one for each call that runs at a time."""
 
-    `initial` is its value before the first call; a kernel that asks for zero leaves zero behind.
-    """
-
+    #: Name among the arguments of launches.
     name: str
+    #: Size in bytes.
     nbytes: int
+    #: Content before the first call. A kernel that asks for zero leaves zero behind.
     initial: Literal["any", "zero"] = "any"
 
 
 @frozen
 class TensorMap:
-    """A tensor as NVIDIA's copy engine sees it: an argument that the runtime makes for each call.
-
-    `tensor` names the parameter or workspace that it views. `shape`, `strides` and the `box` that
-    one instruction copies count elements, innermost last; the innermost stride is 1. `swizzle`:
-    bytes over which 16-byte chunks of a box are permuted in shared memory, 0 for none. What lies
-    outside of the tensor is read as zero and not written. With `tf32` numbers of f32 are rounded to
-    tf32 as they are read. The driver's cuTensorMapEncodeTiled gives the requirements.
+    """Tensor map of NVIDIA's TMA. The runtime encodes it (cuTensorMapEncodeTiled) with the address
+    that the tensor has in a call. Elements outside of the tensor are read as zero and not written.
     """
 
+    #: Name among the arguments of launches.
     name: str
+    #: Parameter or workspace that the map views.
     tensor: str
+    #: Element type.
     dtype: DType
+    #: Elements of each dimension, outermost first.
     shape: tuple[int, ...]
+    #: Stride of each dimension, in elements; the innermost is 1.
     strides: tuple[int, ...]
+    #: Elements of each dimension that one instruction copies.
     box: tuple[int, ...]
+    #: Bytes over which 16-byte chunks of a box are permuted in shared memory; 0 permutes nothing.
     swizzle: Literal[0, 32, 64, 128] = 0
+    #: Whether f32 is rounded to tf32 on its way.
     tf32: bool = False
 
     @property
@@ -120,158 +130,201 @@ class TensorMap:
 
 @frozen
 class Walk:
-    """How persistent workgroups share the pieces of an output of at least two dimensions.
+    """Pieces of the output that persistent workgroups write.
 
     Of n clusters of workgroups along x, cluster i writes the pieces i, i + n, i + 2 n, ... Pieces
-    are numbered in groups of `group` rows of them, column by column in each group, and one matrix
-    of the last two dimensions after another.
+    are numbered column by column in groups of `group` rows of pieces, one matrix of the last two
+    dimensions after another.
 
-    With `steps`, the first `shared` pieces are cut along their depth, which is that many steps
-    (stream-k). Of n workgroups number i takes the steps from i * shared * steps // n up to the next
-    one's, and writes the pieces whose first step is among them; then it has the pieces shared + i,
-    shared + i + n, ... If numbers are `drawn`, a workgroup draws its own, the highest is first, and
-    waits for parts of higher ones only: some workgroups can run alone, and have the highest
-    numbers. If not, nobody waits: who comes last at a piece writes it.
-
-    With `dies`, workgroups go round so many dies, and each die has numbers that are neighbours:
-    workgroup w is number w // dies of die w % dies, and the numbers of a die follow those of the
-    one before.
+    With `steps` (stream-k), the first `shared` pieces are cut along their depth. Of n workgroups,
+    number i computes the steps from i * shared * steps // n up to the next one's, and writes the
+    pieces whose first step is among them; then it writes the pieces shared + i, shared + i + n, ...
     """
 
+    #: Rows of pieces in a group.
     group: int = 1
+    #: Pieces that are cut along their depth.
     shared: int = 0
+    #: Steps along the depth of a shared piece; 0 without stream-k.
     steps: int = 0
+    #: Whether workgroups draw their numbers, the highest first, and wait for the parts of higher
+    #: numbers only. If not, no workgroup waits: the last-arriving one of a piece writes it.
     drawn: bool = True
+    #: Dies among which workgroups are distributed in turn: workgroup w is number w // dies of die
+    #: w % dies, and the numbers of a die are consecutive.
     dies: int = 1
 
 
 @frozen
 class Tile:
-    """Which box of the output a workgroup writes, so that a sample can be checked on its own. Of
-    several outputs it is the largest; a row-wise operation's dimensions are rows and columns.
+    """Box of the output that a workgroup (CPU: a task) writes, so that `kgen verify` can check a
+    sample of the output alone. If a kernel has several outputs, the tile is one of the largest."""
 
-    Output dimension i is cut in pieces of `extent[i]` elements, and the workgroup's coordinate
-    `axes[i]` (0 = x, 1 = y, 2 = z, -1 = the whole dimension) says which piece is its own.
-    `shape` is the output as these dimensions see it, packed in the order of the tensor's own.
-    With a `walk` a cluster writes several pieces, and `axes` say nothing. With `parts` that many
-    workgroups, next to each other along the axis of the first dimension, make one piece: they leave
-    parts of it in a workspace, which the next launch needs of all pieces that it writes into, or,
-    if there is none, whichever of them comes last.
-    """
-
+    #: Output as the dimensions of the tile see it, packed; a row-wise operation has rows and
+    #: columns.
     shape: tuple[int, ...]
+    #: Elements of each dimension of a box.
     extent: tuple[int, ...]
+    #: Coordinate of the workgroup that says which box it writes, for each dimension: 0 = x, 1 = y,
+    #: 2 = z, -1 = the box spans the dimension.
     axes: tuple[int, ...]
+    #: Boxes of persistent workgroups; `axes` then say nothing.
     walk: Walk | None = None
+    #: Workgroups, next to each other along the axis of the first dimension, that compute one box
+    #: together (split-k). The next launch adds their parts; without one, the last-arriving
+    #: workgroup does.
     parts: int = 1
 
 
 @frozen
 class Launch:
-    """One kernel launch. `arguments`: names of tensors, workspaces and tensor maps, in ABI order.
+    """Launch of a kernel; launches run in order."""
 
-    GPUs: `grid` counts workgroups, `block` threads. CPU: `grid` is (tasks, 1, 1), and the entry
-    point takes two more 64-bit integers, the half-open range of tasks to do.
-    """
-
+    #: Module whose artifacts hold the entry point.
     module: str = "main"
+    #: Name of the function.
     entry_point: str
+    #: Workgroups along x, y, z; on CPUs (tasks, 1, 1).
     grid: Extent3
+    #: Threads of a workgroup along x, y, z; (1, 1, 1) on CPUs.
     block: Extent3 = (1, 1, 1)
+    #: Workgroups of a cluster along x, y, z.
     cluster: Extent3 = (1, 1, 1)
+    #: Bytes of dynamic shared memory of a workgroup.
     dynamic_shared_memory: int = 0
+    #: Names of parameters, workspaces and tensor maps, in ABI order.
     arguments: tuple[str, ...]
+    #: Box of the output that each workgroup writes.
     tile: Tile | None = None
 
 
 @frozen
 class ArtifactEntry:
-    """One file of a kernel inside the bundle.
+    """File of a kernel: machine code, a portable form, or source text."""
 
-    `format`: cubin, ptx, hsaco, spirv, elf-x86_64, elf-aarch64, llvm-ir, spirv-asm, msl.
-    `requires`: what the device must have, in the words of its backend; the runtime checks it.
-    """
-
+    #: Module that the file is a form of.
     module: str = "main"
+    #: Path in the bundle.
     file: str
+    #: cubin, ptx, hsaco, spirv, msl, elf-x86_64, elf-aarch64, llvm-ir or spirv-asm.
     format: str
+    #: Use of the file: run it, hand it to a driver's compiler, or read it.
     role: Role
+    #: SHA-256 of the bytes, in hexadecimal digits.
     sha256: str
+    #: Size in bytes.
     nbytes: int
+    #: Requirements on the device, in the words of its backend.
     requires: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_text(self) -> bool:
-        """Whether it is the kernel as people read it."""
+        """Whether the file is text that people read."""
         return self.format in ("ptx", "llvm-ir", "spirv-asm")
 
 
 @frozen
 class StoredTensor:
-    """An input whose bytes are in the bundle, in the order of the parameter: calls leave it out."""
+    """Constant input whose bytes are in the bundle; calls leave it out."""
 
+    #: Name of the input.
     parameter: str
+    #: Path in the bundle.
     file: str
+    #: SHA-256 of the bytes, in hexadecimal digits.
     sha256: str
+    #: Size in bytes.
     nbytes: int
 
 
 @frozen
 class Resources:
-    """What the machine code uses, per thread (registers) or per workgroup (shared memory).
+    """Resources of the machine code; null if the assembler does not report them."""
 
-    `findings` are the assembler's warnings that the code will be slow, where it gives any.
-    """
-
+    #: Registers of a thread (vector registers on AMD GPUs).
     registers: int | None = None
+    #: Accumulator registers (AGPRs) of a thread.
     accumulator_registers: int | None = None
+    #: Scalar registers of a wave.
     scalar_registers: int | None = None
+    #: Bytes of registers that a thread spills to memory.
     spills: int | None = None
+    #: Bytes of stack of a thread.
     stack: int | None = None
+    #: Bytes of static and dynamic shared memory of a workgroup.
     shared_memory: int | None = None
+    #: Bytes of machine code.
     code_bytes: int | None = None
+    #: Warnings of the assembler that the code will be slow.
     findings: tuple[str, ...] | None = None
 
 
 @frozen
 class Tolerance:
-    """|error| <= u_out |ref| + (factor sqrt(K) u_acc + operand_error) (|A| |B|)
-    + function_error |f|; see design. `operand_error` is what rounding the operands of a product to
-    the matrix unit's type costs it. `subnormals`: whether numbers of f32 below 2^-126 may be taken
-    for zero; `flushed_outputs` are those whose own may be, when they are rounded."""
+    """Bound on the error of each output element: |error| <= u_out |ref| + (factor sqrt(K) u_acc +
+    operand_error) (|A| |B|) + function_error |f|, with u the unit roundoffs of the output and of
+    the accumulator."""
 
+    #: Type of the accumulator.
     accumulate: DType
+    #: Constant c of the bound.
     factor: float
+    #: Error of the functions of the formula, exp2 and log2 included.
     function_error: float = 0.0
+    #: Error of rounding operands to the type of the matrix unit.
     operand_error: float = 0.0
+    #: Whether inputs in f32 below 2^-126 may be taken for zero.
     subnormals: Literal["flushed"] | None = None
+    #: Outputs whose own subnormal values may be zero.
     flushed_outputs: tuple[str, ...] = ()
+    #: Reason for the constants, in words.
     reason: str
 
 
 @frozen
 class TargetEntry:
+    """Target of a kernel."""
+
+    #: Name, as in `--target`.
     name: str
+    #: cuda, amdgpu, vulkan or cpu.
     family: str
+    #: Architecture, as the family's backend names it.
     arch: str
 
 
 @frozen
 class KernelEntry:
-    """One kernel for one target. `spec` is the JSON form of the operation, `op` included."""
+    """Kernel for one target."""
 
+    #: Operation or its functions, shape and type, as in `layer_norm_128x384_f32`. Kernels of a
+    #: target have distinct keys: those of two specs with one name end in a digest of the spec,
+    #: which functions in the machine code do not carry.
     key: str
+    #: Operation: matmul, elementwise, rowwise.
     op: str
+    #: Problem, in enough detail for the reference to compute it; `op` and the formula
+    #: (`expression` or `epilogue`) included.
     spec: Mapping[str, Any]
+    #: Target that the kernel is for.
     target: TargetEntry
+    #: Fields of the schedule, its `mainloop` and its origin (model, tuned, user).
     schedule: Mapping[str, Any]
+    #: Tensors in calling order: inputs, then outputs.
     parameters: tuple[TensorParam, ...]
+    #: Scratch memory.
     workspaces: tuple[Workspace, ...] = ()
+    #: Tensor maps (NVIDIA).
     tensor_maps: tuple[TensorMap, ...] = ()
+    #: Launches, in order.
     launches: tuple[Launch, ...]
+    #: Files of the kernel.
     artifacts: tuple[ArtifactEntry, ...]
+    #: Inputs whose bytes are in the bundle.
     constants: tuple[StoredTensor, ...] = ()
+    #: Resources of the machine code.
     resources: Resources
+    #: Bound on the error.
     tolerance: Tolerance
 
     @property
@@ -280,7 +333,7 @@ class KernelEntry:
 
     @property
     def arguments(self) -> tuple[TensorParam, ...]:
-        """The inputs that a call is given."""
+        """Inputs that a call passes: all but constants."""
         stored = {constant.parameter for constant in self.constants}
         return tuple(p for p in self.inputs if p.name not in stored)
 
@@ -290,12 +343,12 @@ class KernelEntry:
 
     @property
     def output(self) -> TensorParam:
-        """The largest one, which tiles are of."""
+        """Largest output, which tiles refer to."""
         return max(self.outputs, key=lambda p: math.prod(p.shape))
 
     @property
     def by_output(self) -> tuple[KernelEntry, ...]:
-        """The same kernel, once with each output as its only one."""
+        """Copies of the kernel, each with one of the outputs."""
         if len(self.outputs) == 1:
             return (self,)
         return tuple(
@@ -304,7 +357,7 @@ class KernelEntry:
 
     @property
     def files(self) -> tuple[ArtifactEntry | StoredTensor, ...]:
-        """All that it has in the bundle besides the manifest."""
+        """Files of the kernel in the bundle."""
         return (*self.artifacts, *self.constants)
 
     @property
@@ -316,7 +369,7 @@ class KernelEntry:
 
     @property
     def unpacked(self) -> KernelEntry:
-        """The same with every tensor as the operation has it."""
+        """Copy of the kernel whose tensors are not packed."""
         return dataclasses.replace(self, parameters=tuple(p.unpacked for p in self.parameters))
 
     @property
@@ -327,7 +380,13 @@ class KernelEntry:
 
 @frozen
 class Manifest:
+    """Content of manifest.json."""
+
+    #: Version of the format.
     schema_version: int = SCHEMA_VERSION
+    #: Kernels of all targets.
     kernels: tuple[KernelEntry, ...]
+    #: Models, or parts of them.
     programs: tuple[Program, ...] = ()
+    #: Versions of kgen and of the assemblers, and a digest of all templates.
     provenance: Mapping[str, str] = field(default_factory=dict)

@@ -3,9 +3,8 @@
 PKWARE's APPNOTE with its 64-bit records. Files follow one another from the first byte, the
 directory follows the last of them in the same order, and the end record is the last 22 bytes. No
 byte lies outside of them, no two files overlap or share a name, and a file's own header says what
-the directory says. runtime/c/zip.c accepts the same archives; docs/bundle-format.md has the rules.
-The standard library's zipfile accepts far more, and takes half as long to import as a model to
-load.
+the directory says. The rules are in docs/reference/bundle-format.md; runtime/c/zip.c accepts the
+same archives. The standard library's zipfile accepts far more, and is slow to import.
 """
 
 from __future__ import annotations

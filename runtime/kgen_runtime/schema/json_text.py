@@ -2,7 +2,7 @@
 
 RFC 8259 in UTF-8 without a byte order mark. Beyond it: no name is twice in an object; a number has
 at most 32 characters, a whole one fits 64 bits, and any other one is finite in f64; texts have no
-control characters. docs/bundle-format.md has the rules.
+control characters. docs/reference/bundle-format.md has the rules.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a kernel's manifest says in one place, held against what it says in the others.
+"""Check of a kernel's manifest against itself.
 
-Digests say that the bytes are those that the manifest means; here it is checked that the manifest
-means something: sizes, launches and arguments that agree with each other and with what devices
-allow. What code does with its arguments is beyond a check (docs/bundle-format.md, "Trust").
+Digests say that the bytes are those of the manifest. This module checks that sizes, launches and
+arguments in the manifest agree with each other and with the limits of devices. It cannot check what
+code does with its arguments ("Trust" in docs/reference/bundle-format.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Programs in the manifest: kernels of one target in order, over one plan of memory.
 
 A value is a tensor in some memory: the arena, a weight, an input, an output or a state. A step runs
-a kernel on values. All that a runtime needs stands here: it plans no memory and derives no order.
+a kernel on values. The runtime plans no memory and derives no order.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from kgen_runtime.values import cached, frozen
 PlaceKind = Literal["arena", "weights", "input", "output", "state"]
 #: Folder of weight files, in a bundle or beside it.
 WEIGHTS = "weights"
-#: Where weight files start in a bundle, in bytes, so that they are mapped as they lie.
+#: Alignment of weight files in a bundle, in bytes, so that they can be mapped.
 PAGE = 4096
 
 
 def weight_file(sha256: str) -> str:
-    """The name of the file that holds bytes of this digest."""
+    """Return the name of the file that holds bytes of this digest."""
     return f"{WEIGHTS}/{sha256[:16]}.bin"
 
 
 @frozen
 class Place:
-    """Where a value's first element lies: a memory, and an offset in it in bytes.
+    """Address of a value's first element."""
 
-    `name` is that of the weight, input, output or state; the arena has none.
-    """
-
+    #: Kind of memory.
     kind: PlaceKind
+    #: Name of the weight, input, output or state; empty for the arena.
     name: str = ""
+    #: Offset in that memory, in bytes.
     offset: int = 0
 
     @cached
     def memory(self) -> tuple[PlaceKind, str]:
-        """The memory itself."""
+        """Kind and name of the memory."""
         return self.kind, self.name
 
     def __str__(self) -> str:
@@ -48,15 +48,18 @@ class Place:
 
 @frozen
 class Value:
-    """A tensor of a program, `strides` in elements; several values may view the same memory.
+    """Tensor of a program. Several values may view the same memory, with other shapes or as other
+    parts of it."""
 
-    Its name is the ONNX value's where there is one.
-    """
-
+    #: Name of the ONNX value if there is one.
     name: str
+    #: Element type.
     dtype: DType
+    #: Elements of each dimension, outermost first.
     shape: tuple[int, ...]
+    #: Stride of each dimension, in elements.
     strides: tuple[int, ...]
+    #: Address of the first element.
     place: Place
 
     @cached
@@ -66,89 +69,97 @@ class Value:
 
     @property
     def end(self) -> int:
-        """Where its last element ends in its memory, in bytes."""
+        """Offset of the end of the last element in its memory, in bytes."""
         return self.place.offset + self.nbytes
 
 
 @frozen
 class Weight:
-    """A constant tensor's bytes, in the order in which kernels of the target take them.
+    """Constant tensor of a program. Its bytes have the order that the target's kernels read, packed
+    if these pack."""
 
-    `file` is in the bundle at a multiple of PAGE bytes, or beside the bundle.
-    """
-
+    #: Name that places refer to.
     name: str
+    #: `weights/` and the first 16 digits of the digest: a path in the bundle, or in the bundle's
+    #: folder. Weights of equal bytes share a file.
     file: str
+    #: SHA-256 of the bytes, in hexadecimal digits.
     sha256: str
+    #: Size in bytes.
     nbytes: int
 
 
 @frozen
 class State:
-    """Memory that lives from one run to the next; zero before the first.
+    """Memory that is kept from one run to the next, and is zero before the first."""
 
-    `input` and `output` name the values at its start: what steps read of the run before, and what
-    they leave for the next one.
-    """
-
+    #: Name that places refer to.
     name: str
+    #: Size in bytes.
     nbytes: int
+    #: Value at the start of the memory that steps read: the result of the run before.
     input: str
+    #: Value at the start of the memory that steps write, for the next run.
     output: str
 
 
 @frozen
 class Step:
-    """One run of a kernel of the program's target.
+    """Call of a kernel on values."""
 
-    `bindings` give every tensor that a call of the kernel takes, outputs too, the name of a value.
-    `nodes` name the ONNX nodes that it stands for. `after` are the numbers of earlier steps that it
-    waits for: those that write what it reads, or read or write what it writes. One of them may wait
-    for another of them in its place.
-    """
-
+    #: Key of a kernel of the program's target.
     kernel: str
+    #: Value of each tensor of the call, inputs and outputs, by the tensor's name.
     bindings: Mapping[str, str]
+    #: ONNX nodes that the step computes.
     nodes: tuple[str, ...] = ()
+    #: Numbers of earlier steps that this step waits for: those that write what it reads, or that
+    #: read or write what it writes. A step that another of them waits for may be left out.
     after: tuple[int, ...] = ()
 
 
 @frozen
 class Program:
-    """A model, or a part of one, for one target.
+    """Model, or part of one, for one target."""
 
-    `values` are all that steps name, and the inputs and outputs. The arena is one allocation of
-    `arena_bytes`, of undefined content before a run.
-    """
-
+    #: Name. A bundle may hold a program of one name for several targets.
     name: str
+    #: Name of the target.
     target: str
+    #: Packed tensors that the caller passes, each in memory of its own.
     inputs: tuple[Value, ...]
+    #: Packed tensors that the program returns, each in memory of its own.
     outputs: tuple[Value, ...]
+    #: Memory that is kept between runs.
     states: tuple[State, ...] = ()
+    #: Tensors that steps name, inputs and outputs included.
     values: tuple[Value, ...]
+    #: Constant tensors.
     weights: tuple[Weight, ...] = ()
+    #: Size of the allocation that intermediate values share; its content is undefined before a run.
     arena_bytes: int
+    #: Steps, in an order in which they can run. Every order that keeps `after` gives the same
+    #: result.
     steps: tuple[Step, ...]
 
     @property
     def qualified_name(self) -> str:
-        """The program's name among all of a bundle: ``target/name``."""
+        """Name of the program in a bundle: ``target/name``."""
         return f"{self.target}/{self.name}"
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """The names of its kernels among those of a bundle, each once."""
+        """Names of the kernels in a bundle, each once."""
         return tuple(dict.fromkeys(f"{self.target}/{step.kernel}" for step in self.steps))
 
     @cached
     def by_name(self) -> dict[str, Value]:
-        """Its values by name."""
+        """Values by name."""
         return {value.name: value for value in self.values}
 
     @property
     def memories(self) -> dict[tuple[PlaceKind, str], int]:
-        """The bytes of every memory that places name."""
+        """Bytes of every memory that places refer to."""
         found: dict[tuple[PlaceKind, str], int] = {("arena", ""): self.arena_bytes}
         found |= {("weights", w.name): w.nbytes for w in self.weights}
         found |= {("state", s.name): s.nbytes for s in self.states}

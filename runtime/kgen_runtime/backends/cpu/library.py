@@ -1,9 +1,9 @@
 """Machine code of CPU kernels, mapped by the runtime itself: one mapping for a whole bundle.
 
-A kernel is a shared object that imports nothing, has no relocation and keeps no state
-(docs/bundle-format.md), so that loading it is mapping it. The dynamic loader would make five
-mappings of each and need a file that stays open. What an object asks of a loader beyond being
-mapped is refused, and so is one whose headers do not fit its bytes.
+A kernel is a shared object that imports nothing, has no relocation and keeps no state, so that
+mapping it loads it (docs/reference/bundle-format.md). The dynamic loader would make five mappings
+of each and need a file that stays open. An object that asks more of a loader is refused, and so is
+one whose headers do not fit its bytes.
 """
 
 from __future__ import annotations

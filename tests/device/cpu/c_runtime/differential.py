@@ -41,7 +41,8 @@ from tests.specs import relu_of
 from tests.unit.runtime.bundle.lies import WRONG, edited, places
 from tests.unit.runtime.bundle.zips import MANIFEST, with_right_crc, with_wide_records, zipped
 
-#: Kinds of bundles that Python alone refuses, by its message: docs/bundle-format.md, "Two readers".
+#: Kinds of bundles that Python alone refuses, by its message ("Two readers" in
+#: docs/reference/bundle-format.md).
 #: Kernels of another family than the CPU's are of the kind `gpu` as well, see `kind`.
 PYTHON_ALONE: Mapping[str, re.Pattern[str]] = {
     "spec": re.compile(r"its spec|in its spec|is no name of an operation|no name$|op="),

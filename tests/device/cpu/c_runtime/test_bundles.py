@@ -145,7 +145,7 @@ def test_every_field_of_kernels(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path)
     refused, taken = verdicts(fuzz, tmp_path, files_of(bundle), sample)
     assert len(sample) > 700 and refused > len(sample) // 2 and len(taken) > 10
     # How many tasks there are, what a launch of several reads and how much of a workspace is used
-    # only the code knows: docs/bundle-format.md, "Trust".
+    # only the code knows: docs/reference/bundle-format.md, "Trust".
     safe = [data for what, data in taken if not re.search(r"launches|workspaces", what)]
     assert {status for status, _ in each(fuzz, tmp_path, safe, "run")} == {0}
 

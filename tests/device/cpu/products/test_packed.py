@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import re
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,6 @@ from kgen.bundle import pack
 from kgen.errors import ScheduleError
 from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
-from kgen.targets.cpu import FAMILY
 from tests.device.cpu.cpu_support import check, here, require_qemu, target
 from tests.needs import LEVELS, executed
 from tests.open_devices import verify
@@ -93,23 +90,6 @@ def test_no_access_outside_a_packed_b() -> None:
         kernel = pipeline.kernel(ahead(5, 21, 19, dtype), target("x86-64-v3"), BLOCKS)
         (result,) = verify(pack([kernel]), on="emulator").kernels
         assert result.passed, result.to_json()
-
-
-def test_the_documented_orders() -> None:
-    """The table of docs/bundle-format.md."""
-    text = (Path(__file__).parents[4] / "docs" / "bundle-format.md").read_text()
-    rows = dict(re.findall(r"^\| ([^`\s]+) \| (\d.*) \|$", text, re.MULTILINE))
-    assert rows.keys() == {found.name for found in FAMILY.targets}
-    for name, cells in rows.items():
-        for dtype, cell in zip((*DTYPES, DType.S8), cells.split(" | "), strict=True):
-            b = pipeline.plan(ahead(9, 100, 100, dtype), target(name)).parameters[1]
-            assert b.packing is not None
-            assert cell.split(",")[0] == f"{b.packing.width} x {b.packing.depth}"
-            assert b.shape[-4:-2] == (
-                (8, 128 // b.packing.depth)
-                if "rounded" in cell
-                else (-(-100 // b.shape[2]), 100 // b.shape[3])
-            )
 
 
 def test_wrong_weights_are_found() -> None:

@@ -93,7 +93,7 @@ if ".spec." in what:  # which the reference goes by, whatever it then computes
 
 def is_trusted(what: str) -> bool:
     """How many tasks there are, within what they could write, only the code knows, unless a tile
-    says it: docs/bundle-format.md, "Trust"."""
+    says it: docs/reference/bundle-format.md, "Trust"."""
     return ".grid" in what
 
 
