@@ -63,7 +63,7 @@ class Argument:
 
 
 def parse(texts: Sequence[str]) -> list[Argument]:
-    """All `--arg`s, in order. Raises SpecError."""
+    """Parse all `--arg`s, in order. Raises SpecError."""
     found: list[Argument] = []
     for text in texts:
         kind, _, rest = text.partition(":")
@@ -242,14 +242,14 @@ def whole(name: str, text: str, least: int) -> int:
 
 
 def number_of_seeds(text: str) -> int:
-    """That of `--seeds`. Raises SpecError."""
+    """Return the number of `--seeds`. Raises SpecError."""
     if (found := whole("seeds", text, 1)) > MOST_SEEDS:
         raise SpecError(f"--seeds {text} is above the limit of {MOST_SEEDS}; give fewer")
     return found
 
 
 def reason(error: Exception) -> str:
-    """What went wrong with a file, in words."""
+    """Return the reason of a file's error, in words."""
     if isinstance(error, UnicodeDecodeError):
         return f"byte {error.start} is not UTF-8 text"
     return getattr(error, "strerror", None) or str(error)

@@ -1,4 +1,4 @@
-"""From lanes that did something wrong to the fault that a user is told."""
+"""Faults of a run: made from the lanes at fault, and collected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What many lanes do at once: addresses of those that are active, turns at places they share."""
+"""Helpers for many lanes at once: active addresses, turns at shared places."""
 
 from __future__ import annotations
 

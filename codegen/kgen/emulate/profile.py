@@ -20,7 +20,7 @@ _NOT_CLASSES = frozenset({"instructions", "lane_instructions", "barriers", "dive
 
 
 class Waste(StrEnum):
-    """What may be above its ideal."""
+    """Kinds of waste: counts that may be above their ideal."""
 
     BANK_CONFLICTS = "bank conflicts"
     UNCOALESCED = "uncoalesced accesses to global memory"
@@ -59,7 +59,7 @@ WORDS = {
 
 @frozen
 class Profile:
-    """One launch's report, with the text that its lines belong to.
+    """Report of one launch, with the text that its lines belong to.
 
     `language` is ptx or llvm, `threads` are those of a workgroup.
     """

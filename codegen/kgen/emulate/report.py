@@ -1,4 +1,4 @@
-"""What an emulated launch gives back: a report, or the first fault of the program."""
+"""Results of an emulated launch: a report, or the faults of the program."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class UnknownInstruction(EmulationError):
 
 @dataclass(kw_only=True)
 class LineCounts:
-    """What the instructions of one source line did, summed over all workgroups that ran.
+    """Counts of the instructions of one source line, summed over all workgroups that ran.
 
     `kind` is their class as the counters name it, that of the last if there are several. `issued`
     counts the warps (waves) that issued them, `lanes` their active lanes. A wavefront is one cycle

@@ -59,6 +59,6 @@ class Request:
 
 
 def _numbers(count: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """All numbers below `count`, x fastest."""
+    """Return all indices below `count`, x fastest."""
     z, y, x = np.indices(count.tolist()[::-1]).reshape(3, -1)
     return np.stack([x, y, z], axis=1)

@@ -1,4 +1,4 @@
-"""One launch under several schedules: what one order of warps and copies hides, another shows."""
+"""Run of one launch under several schedules, which may show different faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the buffers of global memory lie: each in a window of the address space of its own, far
+"""Addresses of the buffers of global memory: each has a window of the address space, far
 from the next, so that an address beyond either end of a buffer belongs to no other one.
 
 Windows count from 1: no buffer is at address 0.

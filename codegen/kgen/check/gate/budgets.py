@@ -52,7 +52,7 @@ INTEGERS = 2**63
 
 @frozen
 class Entry:
-    """One kernel with its budgets. `against` names the reference of its measured ratio."""
+    """Kernel with its budgets. `against` names the library of its measured ratio."""
 
     kernel: str
     spec: Spec
@@ -222,7 +222,7 @@ class _Reader:
         )
 
     def _read(self, key: str, make: Any, *at: str | int) -> Any:
-        """What `make` gives; its refusal becomes that of the line of a key."""
+        """Return what `make` returns; its error gets the line of a key."""
         try:
             return make()
         except KgenError as error:

@@ -23,7 +23,7 @@ _ADDRESS = re.compile(r"/\*[0-9a-f]{4,}\*/|^\s*[0-9a-f]+:|\s*// [0-9A-F]{8,}:.*$
 
 @frozen
 class Change:
-    """One metric of the old and the new kernel; None where one does not have it."""
+    """Metric of the old and the new kernel; None where one does not have it."""
 
     metric: Metric
     old: float | None
@@ -50,7 +50,7 @@ class Change:
 
 @frozen
 class KernelDiff:
-    """What differs between two kernels of one name; the diffs are unified, and empty if nothing
+    """Differences of two kernels of one name; the diffs are unified, and empty if nothing
     does. `notes` say what could not be compared."""
 
     name: str
@@ -115,7 +115,7 @@ def _listing(code: Sequence[Instruction]) -> str:
 
 
 def _values(side: Side, notes: list[str]) -> Values:
-    """All numbers of a kernel, or its static ones if it cannot be emulated."""
+    """Return all numbers of a kernel, or the static ones if it cannot be emulated."""
     try:
         tiers = (Tier.STATIC, Tier.EMULATED)
         return measure(*side, tiers if side[1].target.family in FAMILIES else tiers[:1])

@@ -1,4 +1,4 @@
-"""What one kernel costs: the numbers of the static and emulated tiers, and where they are from."""
+"""Numbers of one kernel in the static and emulated tiers, and the lines behind them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Values:
     fault: str | None = None
 
     def note(self, metric: Metric) -> str | None:
-        """What else is known of a static number; source lines say more of an emulated one."""
+        """Return facts about a static number; None for an emulated one."""
         if self.facts is None or metric.tier is not Tier.STATIC:
             return None
         return self.facts.note(metric.name)
@@ -132,7 +132,7 @@ Part = Callable[[LineCounts, str], int]
 
 
 def _class_part(name: str) -> Part:
-    """Of a class of instructions: those of the lines of that class."""
+    """Return the part of a class of instructions: that of the lines of the class."""
     return lambda counts, _: counts.issued if counts.kind == name else 0
 
 
@@ -141,7 +141,7 @@ def _is_store(counts: LineCounts) -> bool:
 
 
 def _excess(name: str, counts: LineCounts) -> int:
-    """What a line needs beyond the ideal of what a metric counts; 0 where there is no ideal."""
+    """Return a line's count above the ideal of a metric; 0 if it has no ideal."""
     if name == "shared_wavefronts":
         return counts.shared_wavefronts - counts.shared_wavefronts_ideal
     if name in ("global_sectors", "global_load_sectors", "global_store_sectors"):

@@ -1,1 +1,1 @@
-"""What both emulators count alike: executed instructions, banks of shared memory, sectors."""
+"""Counters of both emulators: executed instructions, shared memory banks, sectors."""

@@ -15,7 +15,7 @@ from kgen.emulate.report import Fault, Index3, LineCounts, Report
 
 
 class Executed(NamedTuple):
-    """What one instruction of the text did over a launch."""
+    """Executions of one instruction of the text over a launch."""
 
     line: int
     #: As the counters name it.
@@ -30,7 +30,7 @@ class Executed(NamedTuple):
 
 @dataclass(kw_only=True)
 class Events:
-    """What cannot be told from how often instructions were executed."""
+    """Events that do not follow from the execution counts of instructions."""
 
     #: Warps or waves whose lanes a branch parted.
     divergent_branches: int = 0

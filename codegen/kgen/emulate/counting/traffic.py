@@ -1,4 +1,4 @@
-"""What both emulators count of the memories' work, and how their sums are called in a report.
+"""Memory traffic that both emulators count, and the names of its sums in a report.
 
 Lanes are given as rows of addresses, one row for each warp or wave, with NOWHERE for lanes that
 access nothing.
@@ -68,7 +68,7 @@ class Touched:
 
 @dataclass(kw_only=True)
 class Moved:
-    """What the instructions of a source line moved."""
+    """Memory traffic of the instructions of one source line."""
 
     shared_wavefronts: int = 0
     shared_wavefronts_ideal: int = 0
@@ -179,7 +179,7 @@ def bank_cycles(units: Array, sets: int, *, atomic: bool) -> Array:
 
 
 def first_of_each(in_order: Array) -> Array:
-    """Where a value stands for the first time in its sorted row; not where it is NOWHERE."""
+    """Mark the first place of each value in its sorted row, but not NOWHERE."""
     first = np.ones(in_order.shape, np.bool_)
     first[:, 1:] = in_order[:, 1:] != in_order[:, :-1]
     first &= in_order != NOWHERE

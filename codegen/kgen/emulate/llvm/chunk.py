@@ -1,4 +1,4 @@
-"""What parts of the emulator share of a chunk of workgroups: lanes, masks, faults.
+"""Interface of a chunk of workgroups to the parts of the emulator: lanes, masks, faults.
 
 A part takes a :class:`Chunk`, which says nothing of memories or registers; the machine is one.
 """
@@ -25,11 +25,11 @@ class CopiesUnderWay(Protocol):
         """The active waves' own copies to where they now read ``size`` bytes."""
 
     def line_of(self, workgroup: int, lane: int) -> int:
-        """Of the last copy of the lane that is under way."""
+        """Return the source line of the lane's last copy under way."""
 
 
 class MemoryTraffic(Protocol):
-    """What a profile counts of the memories' work."""
+    """Counter of memory traffic for a profile."""
 
     def shared(
         self, m: Chunk, ins: Instruction, offsets: Array, size: int, align: int, kind: str
@@ -81,7 +81,7 @@ class Chunk(Protocol):
         """[w, lane, ...] or [w, 1, ...] -> [w, wave, lane of the wave, ...]"""
 
     def of_wave(self, value: Array) -> Array:
-        """One value per wave, for each of its lanes: [w, wave, ...] -> [w, lane, ...]"""
+        """Repeat one value per wave for each of its lanes: [w, wave, ...] -> [w, lane, ...]"""
 
     def active(self, shape: tuple[int, ...]) -> Array | None:
         """The mask at the shape of a value that is uniform along its axes of length 1."""

@@ -1,1 +1,1 @@
-"""What the race detectors of both emulators remember of accesses to memory."""
+"""Records of memory accesses, shared by the race detectors of both emulators."""

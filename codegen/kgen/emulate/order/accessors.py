@@ -63,7 +63,7 @@ class AccessLog:
         return index, np.tile(tags[found], 2), np.tile(lines[found], 2)
 
     def _compress(self) -> None:
-        """Of what one lane did to a place only the last matters."""
+        """Keep only the last access of a lane to a place."""
         whole = np.concatenate(self._pieces, axis=1)
         whole = whole[:, np.lexsort((whole[1], self._owner(whole[1]), whole[0]))]
         place, who = whole[0], self._owner(whole[1])

@@ -1,4 +1,4 @@
-"""What parts of the emulator share of a chunk of CTAs: lanes, the order of accesses, faults.
+"""Interface of a chunk of CTAs to the parts of the emulator: lanes, order, faults.
 
 A part takes a :class:`Chunk`, which says nothing of the other parts; the machine is one.
 """
@@ -31,7 +31,7 @@ GENERIC_WINDOW_BITS = 32
 
 
 class StallRank(IntEnum):
-    """What is finished before what when no thread can go on.
+    """Order in which asynchronous work is finished when no thread can go on.
 
     Who relies on a bulk copy is known exactly, whenever it ends. What cp.async has copied counts as
     its thread's, which others may know of without having waited: it stays under way for longer.
@@ -64,7 +64,7 @@ class Violation(Exception):
 
 @frozen
 class Launch(Request):
-    """What every CTA of a launch shares. `parameters` are the bytes of parameter space."""
+    """Launch, as all of its CTAs see it. `parameters` are the bytes of parameter space."""
 
     parameters: bytes
     shared_bytes: int
@@ -181,5 +181,5 @@ class Chunk(Protocol):
 
 
 def uniform(value: int, dtype: npt.DTypeLike) -> Array:
-    """One value for every lane."""
+    """Return one value for every lane."""
     return np.full((1, 1, 1), value, dtype)

@@ -19,7 +19,7 @@ SIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"i{n}") for n in (1, 2, 4, 8)}
 
 @frozen
 class Type:
-    """One PTX type: its name, the bytes of one value, and the dtype that registers of it hold.
+    """PTX type: its name, the bytes of one value, and the dtype that registers of it hold.
 
     16-bit floats and packed pairs are held as bits; :func:`widen` and :func:`narrow` convert.
     `lanes` is 2 for the packed types.

@@ -185,7 +185,7 @@ class _Flow:
             self.position = np.where(waiting, self.resume, position)
 
     def _check_all_called(self, segment: Segment) -> None:
-        """All lanes of a workgroup must come to a barrier inside a function in one call of it."""
+        """Check that all lanes of a workgroup reach a barrier of a called function in one call."""
         machine = self.machine
         if not machine.depth or self.entry_mask is None:
             return

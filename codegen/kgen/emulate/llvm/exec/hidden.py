@@ -1,4 +1,4 @@
-"""What a kernel can ask of its launch: the implicit arguments and the dispatch packet.
+"""Hidden arguments of a launch: the implicit arguments and the dispatch packet.
 
 The implicit arguments are those of code object version 5 (LLVM "User Guide for AMDGPU Backend",
 "Code object V5 metadata": hidden_block_count_x and on); the packet is HSA's kernel dispatch packet.

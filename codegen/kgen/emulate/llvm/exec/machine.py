@@ -109,7 +109,7 @@ class Machine:
         return whole.reshape(len(value), -1, self.wave, *value.shape[2:])
 
     def of_wave(self, value: Array) -> Array:
-        """One value per wave, for each of its lanes: [w, wave, ...] -> [w, lane, ...]"""
+        """Repeat one value per wave for each of its lanes: [w, wave, ...] -> [w, lane, ...]"""
         repeated: Array = np.repeat(value, self.wave, axis=1)
         return repeated
 

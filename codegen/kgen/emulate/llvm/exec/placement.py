@@ -1,4 +1,4 @@
-"""Where the globals of a module lie: LDS arrays, and initialised data in global memory."""
+"""Addresses of a module's globals: LDS arrays, and initialised data in global memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Placement:
     """Start of each array in LDS, in the order of their addresses."""
 
     def behind_gap(self, align: int) -> int:
-        """Where the next array in LDS starts, which is not where the last one ends."""
+        """Return the start of the next array in LDS, which leaves a gap behind the last one."""
         end = self.lds_size
         start = -(-(end + _GAP_BYTES) // align) * align if end else 0
         self.gaps.append(range(end, start))

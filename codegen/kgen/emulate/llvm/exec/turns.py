@@ -72,7 +72,7 @@ class Turns:
             self.left, self.waves = _PATIENCE, None
 
     def _deal_at_random(self, random: np.random.Generator, able: Array) -> None:
-        """One able wave of each of some workgroups."""
+        """Choose one able wave in each of some workgroups."""
         rank = np.where(able, random.random(able.shape), -1.0)
         favoured = np.arange(able.shape[1]) == rank.argmax(axis=1)[:, None]
         lucky = random.random((len(able), 1)) < random.choice((0.1, 0.5, 1.0))

@@ -1,1 +1,1 @@
-"""From textual LLVM IR to closures: tokens, a module, decoded instructions."""
+"""Front end of LLVM IR text: tokens, a module, instructions decoded to closures."""

@@ -109,7 +109,7 @@ class _Decoder:
     # -- segments -------------------------------------------------------------------------------
 
     def _escaping(self, pieces: list[Block]) -> dict[str, set[str]]:
-        """By segment, the names that it defines and that another segment, or a phi, reads."""
+        """Return by segment the names that it defines and another segment, or a phi, reads."""
         home = {ins.result: p.name for p in pieces for ins in p.instructions if ins.result}
         escaping: dict[str, set[str]] = defaultdict(set)
         for piece in pieces:
@@ -162,7 +162,7 @@ class _Decoder:
         )
 
     def _moves(self, target: Block, piece: str) -> tuple[tuple[int, int], ...]:
-        """What the phis of ``target`` take over on the edge from a segment."""
+        """Return the register moves of the phis of ``target`` on the edge from a segment."""
         came_from = block_of(piece)
         moves = []
         for ins in target.instructions:

@@ -1,4 +1,4 @@
-"""One instruction of textual LLVM IR to an :class:`Instruction`.
+"""Parser of one instruction of LLVM IR text, to an :class:`Instruction`.
 
 Those that compute a value of their operands are here; :mod:`memory_instructions` and
 :mod:`control_instructions` hold the others.

@@ -43,7 +43,7 @@ Operand = Constant | Local
 
 @frozen
 class Instruction:
-    """One instruction, or one constant expression. Which fields hold something depends on the
+    """Instruction, or constant expression, of LLVM IR. The fields in use depend on the
     opcode."""
 
     opcode: str

@@ -1,4 +1,4 @@
-"""What the text says of the processor that a kernel is for."""
+"""Processor of a kernel, as its text names it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def named_in_triple(triple: str) -> str:
 
 
 def wave_size(function: Function) -> int:
-    """From the features, else from the processor: gfx9 has waves of 64, later ones of 32."""
+    """Return the lanes of a wave, by the features, else by the processor: gfx9 64, later 32."""
     features = function.attributes.get("target-features", "")
     for size in (32, 64):
         if f"+wavefrontsize{size}" in features:

@@ -71,7 +71,7 @@ def _written(ins: Instruction) -> tuple[Operand, ...]:
 
 
 def _origins(kernel: Function) -> dict[str, frozenset[str]]:
-    """Where each value that holds an address may come from. Values that hold none have none."""
+    """Return the possible origins of each value that holds an address."""
     origins: dict[str, frozenset[str]] = {
         parameter.name: frozenset((parameter.name,))
         for parameter in kernel.parameters
@@ -109,7 +109,7 @@ def _result(ins: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[s
 def _of(
     operand: Operand, origins: dict[str, frozenset[str]], *, strict: bool = True
 ) -> frozenset[str]:
-    """Where an operand may point. If ``strict``, it is used as an address: of no origin is any."""
+    """Return the origins of an operand. If ``strict``, one without an origin may be any of them."""
     if not isinstance(operand, Constant):
         found = origins.get(operand.name, frozenset())
         return found or frozenset((_ANYWHERE,)) if strict else found

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 
 def weak_topological_order(successors: Sequence[Sequence[int]]) -> list[int]:
-    """All nodes that node 0 reaches, in weak topological order."""
+    """Return the nodes that node 0 reaches, in weak topological order."""
     return list(_order(successors, [0], range(len(successors))))
 
 

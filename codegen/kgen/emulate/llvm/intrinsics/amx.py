@@ -28,7 +28,7 @@ _CONFIG_BYTES = 64
 
 @dataclass(kw_only=True)
 class _Tiles:
-    """What lies beyond a tile's rows and columns is zero, and stays so."""
+    """AMX tiles. Bytes beyond a tile's rows and columns stay zero."""
 
     data: Array = field(default_factory=lambda: np.zeros((_TILES, _MAX_ROWS, _ROW_BYTES), np.uint8))
     rows: Array

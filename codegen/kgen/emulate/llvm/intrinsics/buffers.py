@@ -53,7 +53,7 @@ def resource_of(value: Array, type_: Type) -> Array:
 
 @frozen
 class Place:
-    """Where an access to a buffer goes: its resource, and what is added to the base."""
+    """Place of a buffer access: its resource, and the offset added to the base."""
 
     resource: Array
     voffset: Array
@@ -86,7 +86,7 @@ class Place:
 
 
 def place_of(value: Array, type_: Type, voffset: Array, soffset: Array, offset: int = 0) -> Place:
-    """Of the operands of an intrinsic."""
+    """Return the place that the operands of an intrinsic name."""
     return Place(
         resource=resource_of(value, type_),
         voffset=voffset.astype(np.int64) + offset,

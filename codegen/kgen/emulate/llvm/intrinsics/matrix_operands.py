@@ -1,4 +1,4 @@
-"""What the lanes of a wave hold of a matrix, as numbers: the element types of MFMA and WMMA.
+"""Matrix operands of a wave as numbers: the element types of MFMA and WMMA.
 
 fp8 and bf8 are e4m3 and e5m2: the FNUZ variants on gfx942, those of OCP on all later processors
 (CDNA3 and CDNA4 instruction set manuals, "Data types"). xf32 is float32 rounded to

@@ -37,7 +37,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class _Transpose:
-    """What one of the instructions does, in waves of this width."""
+    """Permutation of a transposing load in waves of one width."""
 
     wave: int
     bits: int

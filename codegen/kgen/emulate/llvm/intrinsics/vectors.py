@@ -197,7 +197,7 @@ def _fill(ins: Instruction) -> Callable[..., None]:
 
 
 def _flushed_to_bfloat(value: Array) -> Array:
-    """What VCVTNEPS2BF16 makes of floats: subnormal numbers become zeros (Intel SDM)."""
+    """Convert floats as VCVTNEPS2BF16 does: subnormal numbers become zeros (Intel SDM)."""
     subnormal = np.abs(value) < np.finfo(np.float32).tiny
     return float_to_bfloat(np.where(subnormal, np.copysign(np.float32(0), value), value))
 

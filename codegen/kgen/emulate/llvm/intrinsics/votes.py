@@ -1,4 +1,4 @@
-"""What the lanes of a wave say together: ballots, comparisons, counts, reductions.
+"""Votes of the lanes of a wave: ballots, comparisons, counts, reductions.
 
 Source: LLVM "User Guide for AMDGPU Backend" (intrinsics).
 """
@@ -18,7 +18,7 @@ from kgen.emulate.llvm.types import Array, Integer
 
 
 def _bits(m: Machine, condition: Array, dtype: np.dtype[Any]) -> Array:
-    """One bit per active lane for which the condition holds, in every lane of the wave."""
+    """Return, in every lane, one bit per active lane of the wave for which the condition holds."""
     if m.mask is not None:
         condition = condition & m.mask
     waves = m.waves(condition)

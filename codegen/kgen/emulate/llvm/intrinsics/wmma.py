@@ -47,7 +47,7 @@ _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
 
 @frozen
 class _Form:
-    """What the name, the types and the immediates of a WMMA say."""
+    """Form of a WMMA, by its name, types and immediates."""
 
     ins: Instruction
     result: str

@@ -1,4 +1,4 @@
-"""Where a lane is, barriers and fences (LLVM "User Guide for AMDGPU Backend", intrinsics).
+"""Lane and workgroup numbers, barriers and fences (LLVM "User Guide for AMDGPU Backend").
 
 ``s.barrier`` and ``s.barrier.wait`` end a segment: :mod:`flow` does them.
 """

@@ -63,7 +63,7 @@ class Copies:
         )
 
     def land(self, m: Chunk, later: int = 0) -> None:
-        """Of the active waves, all copies but those among their ``later`` last accesses."""
+        """Land the copies of the active waves, but those among their ``later`` last accesses."""
         waves = waves_in(m, m.mask)
         for copy in list(self.under_way):
             self._end(m, copy, waves & (self.begun - copy.number >= later))
@@ -86,7 +86,7 @@ class Copies:
                 self.under_way.remove(copy)
 
     def line_of(self, workgroup: int, lane: int) -> int:
-        """Of the last copy of the lane that is under way."""
+        """Return the source line of the lane's last copy under way."""
         return next((c.ins.line for c in reversed(self.under_way) if c.lanes[workgroup, lane]), 0)
 
 

@@ -28,7 +28,7 @@ class Buffer:
 
 @dataclass(kw_only=True)
 class GlobalMemory:
-    """What outlives a workgroup: arguments and initialised globals."""
+    """Global memory of a launch: arguments and initialised globals."""
 
     buffers: list[Buffer] = field(default_factory=list)
 

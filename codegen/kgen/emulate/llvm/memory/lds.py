@@ -83,7 +83,7 @@ class Lds:
     def atomic_place(
         self, m: Chunk, ins: Instruction, offsets: Array, size: int
     ) -> tuple[Array, Array]:
-        """As :meth:`Memory.atomic_place`."""
+        """Return the place of an atomic in LDS; see :meth:`Memory.atomic_place`."""
         self._accessed(m, ins, offsets, size, size, "atomic")
         if self.shadow is not None:
             self.shadow.atomic(m, ins, offsets, size)

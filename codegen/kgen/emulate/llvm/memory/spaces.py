@@ -174,7 +174,7 @@ class Memory:
     def _private(
         self, m: Accessing, ins: Instruction, pointer: Array, size: int
     ) -> tuple[Array, Array]:
-        """All lanes' private bytes, flat, and where each lane's pointer is in them."""
+        """Return the private bytes of all lanes, flat, and the place of each lane's pointer."""
         outside = ((pointer < 0) | (pointer > self.stack_top - size)) & m.selected()
         if outside.any():
             address = int(np.broadcast_to(pointer, outside.shape)[outside][0])

@@ -142,7 +142,7 @@ def _add_up(m: Machine, ins: Instruction, pointer: Array, operands: Array) -> Ar
 
 
 def _to_lanes(m: Machine, values: Array) -> Array:
-    """What the active lanes have, for all."""
+    """Spread the values of the active lanes to all lanes."""
     result = np.zeros((m.workgroups, m.lanes, *values.shape[1:]), values.dtype)
     result[m.selected()] = values
     return result

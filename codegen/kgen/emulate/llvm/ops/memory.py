@@ -68,7 +68,7 @@ def _fixed(index: Operand) -> int | None:
 
 
 def _element_of(type_: Type) -> tuple[Type, int]:
-    """What an index steps over inside an array or vector, and its stride."""
+    """Return the element type of an array or vector, and its stride."""
     if isinstance(type_, Vector):
         return type_.of, type_.of.size
     if isinstance(type_, Aggregate):

@@ -13,7 +13,7 @@ from kgen.emulate.llvm.types import Array
 
 
 def _poison(dtype: np.dtype[Any]) -> Array:
-    """What an index out of range gives: all ones, a NaN where it is a number."""
+    """Return poison, the result of an index out of range: all ones, which is NaN in floats."""
     if dtype == np.bool_:
         return np.ones((1, 1), np.bool_)
     return np.full((1, 1), -1, f"i{dtype.itemsize}").view(dtype)
@@ -95,7 +95,7 @@ def _shuffle(ins: Instruction) -> Callable[[Array, Array], Array]:
 
 
 def _element(a: Array, b: Array, index: int, count: int) -> Array:
-    """One element of two vectors in a row, with its axis."""
+    """Return one element of two concatenated vectors, with its axis."""
     if index < count:
         return a[..., index : index + 1]
     return b[..., index - count : index - count + 1]

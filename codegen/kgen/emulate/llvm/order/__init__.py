@@ -1,1 +1,1 @@
-"""What happened before what, and race detection in LDS and global memory."""
+"""Happens-before, and race detection in LDS and global memory."""

@@ -1,4 +1,4 @@
-"""What happened before what, in one memory, for a chunk of workgroups.
+"""Happens-before in one memory, for a chunk of workgroups.
 
 Time is a count of the accesses to the memory. An access of one lane happened before one of another
 lane
@@ -96,7 +96,7 @@ class Clocks:
         self.has_arrived = self.has_arrived & ~waves
 
     def _known_now(self) -> Array:
-        """What each wave knows, and all that it did itself."""
+        """Return what each wave knows, with all of its own accesses."""
         own = np.eye(self.seen.shape[1], dtype=np.bool_)
         return np.where(own, np.int32(self.time), self.seen)
 

@@ -1,4 +1,4 @@
-"""What happened before what in global memory, between workgroups too.
+"""Happens-before in global memory, between workgroups too.
 
 Inside a workgroup as :mod:`clocks` says. An access of another workgroup happened
 before if its wave released it with a fence that reaches the device, an atomic after that fence was
@@ -23,7 +23,7 @@ Knowledge = dict[int, Array]
 
 
 class DeviceClocks(Clocks):
-    """Of a launch; :meth:`begin` sets it to the next chunk of workgroups."""
+    """Clocks of a launch; :meth:`begin` sets them to the next chunk of workgroups."""
 
     def __init__(self, lanes: int, wave: int, workgroups: int) -> None:
         super().__init__(lanes, wave)

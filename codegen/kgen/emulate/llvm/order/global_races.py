@@ -1,4 +1,4 @@
-"""What the checks know of every granule of global memory that the launch may write.
+"""Shadow of the global memory that a launch may write, by granule.
 
 Two accesses of different lanes to one granule, one of them a write and not both atomic with a
 scope that holds both lanes, must be ordered as :mod:`device_clocks` says. The
@@ -196,7 +196,7 @@ class GlobalShadow:
             clocks.meet(int(wave), int(place), leaves=leaves, replaces=replaces)
 
     def _address(self, granule: int) -> int:
-        """Of a granule, in the first buffer that has it."""
+        """Return the address of a granule in the first buffer that has it."""
         at = granule * self.granule
         behind = np.where(self.starts >= 0, at - self.starts, -1)
         index = int(np.argmin(np.where(behind >= 0, behind, 1 << 62)))

@@ -16,7 +16,7 @@ _CODE = (1 << _TIME) - 1
 
 @frozen
 class GlobalAccess:
-    """What the active lanes touch in one instruction."""
+    """Accesses of the active lanes by one instruction."""
 
     lane: Array
     """[active lane, 1], numbered through the launch."""
@@ -62,7 +62,7 @@ class LaneRecord:
         )
 
     def unordered(self, a: GlobalAccess, *, atomic: bool) -> Unordered | None:
-        """What other lanes did that is not ordered before an access of now; if that is as
+        """Find recorded accesses that are not ordered before this one; if this one is as
         ``atomic`` as what is recorded, only where a scope is too narrow for both."""
         if atomic and not (a.narrow or self.has_narrow):
             return None
@@ -94,6 +94,6 @@ class LaneRecord:
 
 
 def _lanes(tags: Array) -> Array:
-    """Of tags, or of what is below their times."""
+    """Return the lanes of tags, also of tags without their times."""
     found: Array = (tags & _CODE) - 1 >> 1
     return found

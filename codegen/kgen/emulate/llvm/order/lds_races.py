@@ -1,4 +1,4 @@
-"""What the checks know of every granule of LDS: who wrote it, who read it, and when.
+"""Shadow of LDS, by granule: who wrote it, who read it, and when.
 
 Two accesses of different lanes to one granule, one of them a write and not both atomic, must be
 ordered as :mod:`clocks` says.
@@ -125,7 +125,7 @@ class LdsShadow(Clocks):
         self.written_at.reshape(-1)[a.granules] = _PENDING
 
     def end_copy(self, m: Chunk, ins: Instruction, offsets: Array, size: int, lanes: Array) -> None:
-        """It has landed for these lanes: they wrote it now."""
+        """End a copy that has landed for these lanes: they wrote it now."""
         before = m.mask
         m.mask = lanes
         a = self._access(m, ins, offsets, size)

@@ -70,7 +70,7 @@ class WaveRecord:
         lane[index[later]], at[index[later]] = lanes[later], times[later]
 
     def unordered(self, a: LdsAccess) -> Unordered | None:
-        """What other lanes did that is not ordered before an access of now."""
+        """Find recorded accesses that are not ordered before this one."""
         if not len(self.at):
             return None
         self._spread()
@@ -94,7 +94,7 @@ class WaveRecord:
         return Unordered(where=late, who=f"{who} of its wave", time=int(at_[late][0]), why=NO_FENCE)
 
     def _spread(self) -> None:
-        """As many rows as the clocks have; see :meth:`Clocks.spread`."""
+        """Give the tables as many rows as the clocks have; see :meth:`Clocks.spread`."""
         rows = len(self.clocks.fenced)
         if not len(self.at):
             self.at = np.full((rows, *self.shape), NONE, np.int32)

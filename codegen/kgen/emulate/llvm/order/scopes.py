@@ -1,4 +1,4 @@
-"""What fences and atomics order, and how far.
+"""Scopes of fences and atomics.
 
 Source: LLVM "User Guide for AMDGPU Backend", memory scopes.
 """
@@ -32,7 +32,7 @@ def reach(ins: Instruction) -> int:
 
 
 def fence(m: Fencing, ins: Instruction, *, before: bool = True, after: bool = True) -> None:
-    """What a fence does, or an atomic ``before`` it takes place or ``after``."""
+    """Apply a fence, or the order of an atomic ``before`` it takes place or ``after``."""
     scope = reach(ins)
     if scope == LANE:
         return

@@ -1,1 +1,1 @@
-"""What works beside the threads: cp.async, bulk copies, mbarriers, wgmma."""
+"""Asynchronous work: cp.async, bulk copies, mbarriers, wgmma."""

@@ -26,7 +26,7 @@ class Arrival:
 
     @property
     def place(self) -> tuple[int, int, int]:
-        """Where it was issued, on what object, by which lane first."""
+        """Place of the arrival: its instruction, its object, and the first lane that issued it."""
         return self.pc, self.who.offset, int(self.who.lanes.argmax())
 
 

@@ -92,7 +92,7 @@ class Mbarriers:
         return sums
 
     def known_at_destination(self, who: Lanes, known: Known) -> Known:
-        """What the lanes of each CTA released, where the objects are."""
+        """Move what the lanes of each CTA released to the CTAs of the objects."""
         return known if who.rank is None else at_rank(known, who.rank, self.machine.cluster)
 
     # ------------------------------------------------------------------ what is done to them
@@ -158,7 +158,7 @@ class Mbarriers:
             left = left - some
 
     def more(self, who: Lanes, count: Array) -> None:
-        """One pending arrival more [C], made later (cp.async.mbarrier.arrive without .noinc)."""
+        """Add pending arrivals [C], made later (cp.async.mbarrier.arrive without .noinc)."""
         self._of(who).pending += count
 
     def complete_bytes(self, offset: int, ctas: Array, nbytes: int, known: Known | None) -> None:
@@ -181,7 +181,7 @@ class Mbarriers:
         self._complete(who.offset, objects)
 
     def states(self, who: Lanes, count: Array) -> Array:
-        """What each lane gets that arrives for so many: phase and pending count as it finds them.
+        """Return the state that each arriving lane gets: the phase and pending count that it finds.
 
         The opaque state [C, W, 32] has the pending count above the phase.
         """

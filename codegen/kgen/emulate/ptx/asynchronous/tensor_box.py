@@ -24,7 +24,7 @@ Combine = Callable[[Array, Array], Array]
 
 
 def swizzle(address: Array, span: int) -> Array:
-    """Where the byte at a shared address is kept under a swizzle over `span` bytes."""
+    """Return the address of a byte under a swizzle over `span` bytes."""
     turn = (address >> 7) & _SWIZZLED_BITS[span]
     swizzled: Array = address ^ (turn << 4)
     return swizzled

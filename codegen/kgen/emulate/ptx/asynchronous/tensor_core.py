@@ -1,4 +1,4 @@
-"""What a matrix instruction computes: D = A B + C on whole matrices.
+"""Arithmetic of a matrix instruction: D = A B + C on whole matrices.
 
 By default products and sums are f32 (exact for integers, f64 for f64) in the order of the host's
 matrix product, since tensor cores sum in an order and with guard bits that no document gives.
@@ -39,7 +39,7 @@ def multiply_add(numerics: Numerics, element: str) -> MultiplyAdd | None:
 
 
 def _aligned_sum(a: Array, b: Array, c: Array, kept: int) -> Array:
-    """One step of the adder. Addends are multiples of 2^(largest exponent - kept), towards zero."""
+    """Add once. Addends are cut to multiples of 2^(largest exponent - kept), towards zero."""
     exact = a[..., :, None, :].astype(np.float64) * b[..., None, :, :]
     addends = np.concatenate([exact, c[..., None].astype(np.float64)], axis=-1)
     _, exponent = np.frexp(addends)

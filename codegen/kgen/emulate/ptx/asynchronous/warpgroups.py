@@ -41,7 +41,7 @@ class _Sum:
 
 @dataclass(kw_only=True)
 class _Read:
-    """What a product reads of shared memory, by warpgroup, where `reading` [C, warpgroup]."""
+    """Shared memory that a product reads, by warpgroup, where `reading` [C, warpgroup]."""
 
     regions: Sequence[Sequence[Region]]
     group: Array
@@ -171,7 +171,7 @@ class Warpgroups:
             self._tell(number, finished[:, number], mine)
 
     def _tell(self, number: int, finished: Array, warps: Array) -> None:
-        """What one warp of a warpgroup found finished, the others know when they have waited."""
+        """Tell the other warps of a warpgroup, once they waited, what one found finished."""
         machine = self.machine
         told = self._told.setdefault(number, Released(machine))
         lanes = narrow(warps, machine.cluster)[..., None] & machine.exists

@@ -1,1 +1,1 @@
-"""What a profile counts: instructions by class, wavefronts, sectors."""
+"""Counters of a profile: instructions by class, wavefronts, sectors."""

@@ -12,7 +12,7 @@ WARP = 32
 
 
 def narrow(value: Array, cluster: int) -> Array:
-    """What the CTAs of one cluster have, if all clusters have that; else the value itself."""
+    """Return the values of one cluster if all clusters are equal; else the value itself."""
     if len(value) <= cluster:
         return value
     by_cluster = value.reshape(-1, cluster, *value.shape[1:])
@@ -20,7 +20,7 @@ def narrow(value: Array, cluster: int) -> Array:
 
 
 def over_ctas(value: Array, count: int) -> Array:
-    """The same for that many CTAs."""
+    """Repeat a value of one cluster, or of one CTA, for `count` CTAs."""
     if len(value) == count:
         return value
     return np.tile(value, (count // len(value), *[1] * (value.ndim - 1)))

@@ -1,4 +1,4 @@
-"""From what an instruction sees to the fault that a user is told."""
+"""Faults for a user, made from the violations that instructions raise."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ class Machine:
 
 @cache
 def _garbage(type_: Type) -> Array:
-    """What a register holds before it is written."""
+    """Return the value of a register that is not written yet."""
     if type_.kind == "pred":
         return uniform(True, bool)
     return np.full((1, 1, 1, type_.size), 0xFF, np.uint8).view(type_.dtype)[..., 0]

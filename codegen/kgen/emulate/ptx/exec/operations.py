@@ -1,4 +1,4 @@
-"""What a decoded instruction is to the scheduler: an action on lanes, or a change of control."""
+"""Decoded instructions as the scheduler sees them: actions on lanes, changes of control."""
 
 from __future__ import annotations
 

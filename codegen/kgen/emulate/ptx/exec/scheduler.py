@@ -93,7 +93,7 @@ class Scheduler:
             raise self._fault(violation, self.machine.pc) from None
 
     def _end(self) -> None:
-        """All threads have exited: what they left behind must be in order."""
+        """Check the state that the threads leave behind when all have exited."""
         try:
             for end in self.machine.on_end:
                 end()
@@ -191,7 +191,7 @@ class Scheduler:
             self.groups.add(pc + 1, rest)
 
     def _look_around(self) -> None:
-        """All that can run looked at memory in vain: something must finish, or nothing will."""
+        """Finish asynchronous work when all runnable lanes poll in vain, else report a deadlock."""
         if self._finish_something():
             self._wake()
             self.groups.vain_rounds = 0

@@ -1,1 +1,1 @@
-"""From PTX text to closures: tokens, statements, operands, decoded instructions."""
+"""Front end of PTX text: tokens, statements, operands, instructions decoded to closures."""

@@ -1,4 +1,4 @@
-"""From instructions to closures: operands and modifiers are resolved once, before anything runs."""
+"""Decoder of instructions to closures, which resolves operands and modifiers once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Builder = Callable[["Decoder", Words, Sequence[Operand]], Operation]
 
 
 class Decoder:
-    """What the builders of instructions use: operands of one kernel on one machine."""
+    """Decoder of one kernel on one machine, which the builders of instructions use."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine, self.kernel = machine, machine.kernel
@@ -255,7 +255,7 @@ class Decoder:
             self.global_access(nbytes)
 
     def global_access(self, nbytes: int) -> None:
-        """The same of global memory."""
+        """Note the size of an access to global memory."""
         self.machine.global_unit = min(self.machine.global_unit, nbytes)
 
     def shared_access(self, nbytes: int) -> None:
@@ -263,7 +263,7 @@ class Decoder:
         self.machine.granule = min(self.machine.granule, nbytes)
 
     def watch(self) -> Requests | None:
-        """What the instruction tells of its accesses to memory; None without a profile."""
+        """Return the log of the instruction's memory accesses; None without a profile."""
         traffic = self.machine.traffic
         return None if traffic is None else traffic.watch(self.line)
 

@@ -21,7 +21,7 @@ def without_comments(text: str) -> str:
 
 
 def end_of_statement(text: str, position: int) -> int:
-    """Where the next semicolon is that belongs to no string; the text's end if there is none."""
+    """Return the place of the next semicolon outside of strings, or the end of the text."""
     found = _STATEMENT.match(text, position)
     return len(text) if found is None else found.end()
 

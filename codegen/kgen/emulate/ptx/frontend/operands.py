@@ -76,7 +76,7 @@ def initial_bytes(text: str, type_: Type) -> bytes:
 
 
 def operand(text: str, resolve: Resolve) -> Operand:
-    """One operand. Raises ValueError if it is none of PTX's forms."""
+    """Parse one operand. Raises ValueError if it has none of PTX's forms."""
     if text.startswith("{") and text.endswith("}"):
         items = split(text[1:-1])
         if any(item.startswith("{") for item in items):

@@ -78,7 +78,7 @@ def names_in(operands: Iterable[Operand]) -> list[str]:
 
 @frozen
 class Instruction:
-    """One instruction; `words` are its opcode split at the dots, `line` counts from 1."""
+    """Instruction; `words` are its opcode split at the dots, `line` counts from 1."""
 
     words: tuple[str, ...]
     operands: tuple[Operand, ...]
@@ -108,7 +108,7 @@ class Variable:
 
 @frozen
 class Kernel:
-    """One entry point.
+    """Entry point of a PTX text.
 
     `registers` gives each declared register its type, `labels` the index of an instruction,
     `variables` those that it names, `spaces` the bytes that they take in each state space. The

@@ -55,7 +55,7 @@ def _sources(kernel: Kernel, instruction: Instruction) -> list[str]:
 
 
 def _stored(instruction: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
-    """What an instruction may write into."""
+    """Return the origins that an instruction may write to."""
     words = instruction.words
     if words[0] == "tensormap" or "tensormap::generic" in words:
         # A copy that stores through a map which the program has made may write anywhere.
@@ -71,7 +71,7 @@ def _stored(instruction: Instruction, origins: dict[str, frozenset[str]]) -> fro
 
 
 def _copied_to(instruction: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
-    """What a bulk copy may write into; the first space that it names is where it goes."""
+    """Return the origins that a bulk copy may write to; its first space is the destination."""
     spaces = [word for word in instruction.words if word == "global" or word.startswith("shared")]
     if spaces[:1] != ["global"] or "prefetch" in instruction.words:
         return frozenset()

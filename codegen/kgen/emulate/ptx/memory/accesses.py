@@ -40,7 +40,7 @@ class Accesses:
 
 @frozen
 class Region:
-    """What an asynchronous operation touches: units of `unit` bytes at shared addresses.
+    """Region of an asynchronous operation: units of `unit` bytes at shared addresses.
 
     `address` [C', n], and the thread of its CTA that issued it, [C']; `ctas` [C'] says in which
     CTAs there is such an operation (see :mod:`ctas`). An upper part of an address
@@ -53,7 +53,7 @@ class Region:
     ctas: Array
 
     def narrowed(self, cluster: int) -> Region:
-        """The same of one cluster, if all clusters are alike."""
+        """Return the region of one cluster, if all clusters are alike."""
         address = self.address[:1] if (self.address == self.address[:1]).all() else self.address
         address, issuer, ctas = (
             narrow(value, cluster) for value in (address, self.issuer, self.ctas)

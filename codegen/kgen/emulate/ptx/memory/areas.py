@@ -18,7 +18,7 @@ class Areas:
     """`of` [granule] is each one's area, `first` [area] one of its granules."""
 
     def __init__(self, granules: int, grow: Callable[[Array], None], *, whole: bool) -> None:
-        """All granules are one area if `whole`, else each is one by itself.
+        """Make all granules one area if `whole`, else an area each.
 
         `grow` is told when areas are added: each, by number, was part of another until now, [new].
         """

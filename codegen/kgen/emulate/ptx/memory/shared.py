@@ -61,7 +61,7 @@ class SharedMemory:
         return settled
 
     def peek(self, address: Array, size: int, count: int) -> list[Array]:
-        """What is stored at valid addresses, without a check."""
+        """Return the values at valid addresses, without a check."""
         view = elements(self.data, size, count)
         if address.shape[0] == 1 and not self._remote(address):
             return columns(view.take(address[0] // (size * count), axis=1, mode="clip"))
@@ -97,7 +97,7 @@ class SharedMemory:
     def cells(
         self, address: Array, size: int, mask: Mask, how: Semantics, *, reads: bool = True
     ) -> tuple[Array, Array]:
-        """All memory as units of `size` bytes, flat, and the unit of every lane, for an atomic.
+        """Return all memory as units of `size` bytes, flat, and every lane's unit, for an atomic.
 
         It `reads` unless nobody looks at what was there.
         """
@@ -109,7 +109,7 @@ class SharedMemory:
         return view.reshape(-1), self._units(settled, size, view.shape[1])
 
     def begin_copy(self, address: Array, nbytes: int, mask: Mask) -> None:
-        """From now on the bytes may change, until the copying thread has waited."""
+        """Begin a copy: the bytes may change until the copying thread has waited."""
         self._settle(address, nbytes, mask, "copy")
         if self.shadow is not None:
             self.shadow.begin_copy(address, nbytes, mask)
@@ -161,7 +161,7 @@ class SharedMemory:
             self.proxy.refuse_read(region, "mbarrier_init", tell=unfenced)
 
     def finish_read(self, region: Region, reader: Array, *, by_warp: bool = False) -> None:
-        """It has read them, for those who know what these threads of the CTAs [C or 1] do now.
+        """End a read, for threads that know what these threads of the CTAs [C or 1] do now.
 
         With `by_warp` the operation was one of their warps.
         """

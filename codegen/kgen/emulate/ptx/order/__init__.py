@@ -1,1 +1,1 @@
-"""What happened before what: vector clocks, fences, synchronisation through memory."""
+"""Happens-before: vector clocks, fences, synchronisation through memory."""

@@ -84,8 +84,8 @@ class Clocks:
     def released_by(
         self, row: Array, thread: Array, fences: Sequence[Fence], release: bool
     ) -> tuple[Array, Array, Array]:
-        """What a strong write by each of some threads [n] makes known: what has passed one of the
-        fences, or, if it is a release, everything.
+        """Return what a strong write by each of some threads [n] releases: what has passed one of
+        the fences, or, if it is a release, everything.
 
         It is the times [line, actor] up to which all that is so, the line of each thread, and the
         time up to which it is so of what each thread did itself.
@@ -103,7 +103,7 @@ class Clocks:
     # ------------------------------------------------------------------ what moves knowledge
 
     def release(self, lanes: Lanes) -> Known:
-        """What these lanes know and did until now; what they do from now on is later."""
+        """Return what these lanes know and did until now; what they do from now on is later."""
         chosen = self._rows_of(lanes)
         seen, passed = self.knowledge.gathered(chosen, self.own)
         lessons = self.lessons.told(lanes)
@@ -112,7 +112,7 @@ class Clocks:
         return known
 
     def advance(self, lanes: Lanes) -> None:
-        """What these lanes do from now on is later than what they did until now."""
+        """Advance the clocks: what these lanes do from now on is later than before."""
         self._advance(self._rows_of(lanes))
 
     def acquire(self, lanes: Lanes, known: Known) -> None:
@@ -125,7 +125,7 @@ class Clocks:
             self.lessons.hear(lanes, known.lessons)
 
     def fence(self, fence: Fence, lanes: Lanes) -> None:
-        """All that these lanes know and did until now passes a fence."""
+        """Let all that these lanes know and did until now pass a fence."""
         chosen = self._rows_of(lanes)
         self.knowledge.fence(fence, chosen, self.own)
         self._advance(chosen)

@@ -1,4 +1,4 @@
-"""What the lanes of a chunk know of each other, as tables of times.
+"""Knowledge of the lanes of a chunk about each other, as tables of times.
 
 `seen[v, l, w]` is the time of actor w up to which lane l of warp v knows everything that w did: an
 access that w made at time t is ordered before what the lane does now if t <= seen[v, l, w]. A
@@ -44,7 +44,7 @@ class Knowledge:
         return self._look_up(self.seen, row, thread, actor)
 
     def past(self, fence: Fence, row: Array, thread: Array, actor: Array) -> Array:
-        """The same, of what has passed a fence."""
+        """Return the time up to which each thread knows what an actor did before a fence."""
         if fence not in self.passed:
             return np.zeros(np.broadcast_shapes(thread.shape, actor.shape), np.int64)
         return self._look_up(self.passed[fence], row, thread, actor)
@@ -70,7 +70,7 @@ class Knowledge:
         return seen, passed, line
 
     def gathered(self, chosen: Array, own: Array) -> tuple[Array, dict[Fence, Array]]:
-        """What the chosen lanes of each CTA [row * rank, actor] have seen and done until now, and
+        """Return what the chosen lanes of each CTA [row * rank, actor] have seen and done, and
         what of it has passed each fence."""
         gather = self._gatherer(chosen)
         seen = gather(self.seen)
@@ -91,7 +91,7 @@ class Knowledge:
         self._join_lanes()
 
     def fence(self, fence: Fence, chosen: Array, own: Array) -> None:
-        """All that the chosen lanes have seen and did until now passes a fence."""
+        """Let all that the chosen lanes have seen and did until now pass a fence."""
         self._part_lanes(chosen)
         passing = self.seen.copy()
         passing[:, self._warp, :, self._warp] = own[:, : self.warps].T[:, :, None]
@@ -112,7 +112,7 @@ class Knowledge:
         self._join_lanes()
 
     def share_in_ctas(self, now: int) -> None:
-        """All lanes of a CTA know what one of them does, and what they all did until `now`."""
+        """Let all lanes of a CTA know what any of them knows, and what they did until `now`."""
         seen = self._by_cta(self.seen)
         mine = seen.reshape(-1, self.cluster, self.actors)
         mine[:, self._rank, self._warp] = now
@@ -151,7 +151,7 @@ class Knowledge:
         return np.zeros_like(self.seen) if found is None else found
 
     def _gatherer(self, chosen: Array) -> Callable[[Array], Array]:
-        """Of a table, [row * rank, actor]: the most that one of the chosen lanes of each CTA has.
+        """Return a reduction of a table to [row * rank, actor]: the maximum over the chosen lanes.
 
         Only these are looked at: often it is one lane that speaks for its warp.
         """

@@ -1,4 +1,4 @@
-"""What a thread, or several, knew when they released it: a value that moves with barriers."""
+"""Knowledge that threads released: a value that moves with barriers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Fence = Literal["async.shared", "async.global", "mbarrier_init", "cta", "cluster
 
 @frozen
 class Known:
-    """What somebody knows, as a time of every actor of the cluster: [CTA, actor].
+    """Knowledge, as a time of every actor of the cluster: [CTA, actor].
 
     The first axis has one entry for each CTA of the chunk, or of one cluster if all agree.
     """
@@ -29,7 +29,7 @@ class Known:
     lessons: Told | None = None
 
     def merge(self, other: Known, where: Array | None = None) -> Known:
-        """What both know; of the other only in the CTAs [C or 1] of `where`."""
+        """Join both; the other only in the CTAs [C or 1] of `where`."""
 
         def most(mine: Array, theirs: Array) -> Array:
             if where is not None:
@@ -61,7 +61,7 @@ class Known:
         )
 
     def across(self, cluster: int) -> Known:
-        """What the CTAs of each cluster know together."""
+        """Join the knowledge of the CTAs of each cluster."""
 
         def joined(known: Array) -> Array:
             most: Array = known.reshape(-1, cluster, known.shape[1]).max(axis=1)

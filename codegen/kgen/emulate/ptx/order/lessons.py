@@ -1,4 +1,4 @@
-"""What warps learned of other clusters, and of their own, through memory rather than barriers."""
+"""Lessons: what warps learned through memory rather than barriers, of all clusters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Told:
     nodes: Array
 
     def among(self, where: Array) -> Told:
-        """The same in the CTAs [C'] of `where` alone."""
+        """Return the lessons in the CTAs [C'] of `where` alone."""
         where = over_ctas(where, self.nodes.shape[1])
         return Told(graph=self.graph, nodes=np.where(where, self.nodes, 0))
 
@@ -83,11 +83,11 @@ class Lessons:
         return self._nodes is not None
 
     def known(self, lane: Array) -> Array:
-        """What lanes know."""
+        """Return the lessons that lanes know."""
         return np.zeros(lane.shape, np.int64) if self._nodes is None else self._nodes[_KNOWN, lane]
 
     def passed(self, lane: Array, scope: Strength) -> Array:
-        """What of it has passed a fence of this scope or of a wider one."""
+        """Return the lessons that have passed a fence of this scope or of a wider one."""
         if self._nodes is None:
             return np.zeros(lane.shape, np.int64)
         found: Array = self._nodes[_PASSED + scope, lane]
@@ -123,11 +123,11 @@ class Lessons:
         self._share(lanes, 32)
 
     def cta_barrier(self) -> None:
-        """All lanes of a CTA tell each other, in all CTAs."""
+        """Let all lanes of a CTA tell each other, in all CTAs."""
         self._share(np.ones((1, *self._shape[1:]), bool), 32 * self._shape[1])
 
     def told(self, lanes: Array) -> Told | None:
-        """What these lanes learned, for each CTA."""
+        """Return what these lanes learned, for each CTA."""
         if self._nodes is None:
             return None
         found = np.zeros((_ROWS, self._shape[0]), np.int64)

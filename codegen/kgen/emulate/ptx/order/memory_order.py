@@ -230,8 +230,8 @@ class MemoryOrder:
             lessons.learn(lane, view(record, cta, scope, scope, new=new), scope, new=new)
 
     def _released(self, lane: Array, scope: Strength, release: bool) -> Array:
-        """What strong writes make known, as nodes: what has passed a fence of the scope or a wider
-        one; everything, if it is a release."""
+        """Return what strong writes release, as nodes: what has passed a fence of the scope or a
+        wider one; everything, if it is a release."""
         clocks = self.machine.clocks
         row, thread = np.divmod(lane, clocks.warps * 32)
         fences = [fence for wide, fence in _FENCES.items() if wide >= scope]

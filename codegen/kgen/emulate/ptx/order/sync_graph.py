@@ -1,4 +1,4 @@
-"""What was made known through memory, as a graph that only grows.
+"""Graph of the knowledge that was released through memory. It only grows.
 
 Its nodes are what a lane released, what a reader sees of a place, and joins of two nodes. Nothing
 is worked out when a node is made, so that an atomic operation costs the same however many came
@@ -78,7 +78,7 @@ class SyncGraph:
     # ------------------------------------------------------------------ nodes
 
     def release(self, releases: Releases, before: Array) -> Array:
-        """What lanes release, beside what they know from memory: nodes `before`, [n]."""
+        """Add the nodes of what lanes release, after the nodes `before` [n] that they know."""
         self._releases.append(releases)
         count = len(before)
         block = len(self._releases) - 1
@@ -93,7 +93,7 @@ class SyncGraph:
         return self.records.append(previous, cta, 0, 0, 0, mixed, count=len(previous))
 
     def fill(self, record: Array, released: Array, scopes: Sequence[Strength]) -> None:
-        """What records [n] release to the readers in some scopes."""
+        """Set the nodes that records [n] release to the readers in some scopes."""
         for scope in scopes:
             self.records.of(_TO[scope])[record] = released
 
@@ -103,7 +103,7 @@ class SyncGraph:
         return found
 
     def view(self, record: Array, cta: Array, low: Strength, high: Strength, *, new: bool) -> Array:
-        """What readers in CTAs [n] see released in records, in the scopes from `low` to `high`.
+        """Return what readers in CTAs [n] see released in records, in scopes `low` to `high`.
 
         The same node is given for the same again, unless they are `new`.
         """
@@ -189,7 +189,7 @@ class SyncGraph:
     # ------------------------------------------------------------------ clocks
 
     def clock(self, node: int) -> VectorClock:
-        """All that is known at a node."""
+        """Return the vector clock of a node."""
         found = self._clocks.get(node)
         if found is None:
             new = self._without_clock(node)
@@ -200,7 +200,7 @@ class SyncGraph:
         return found
 
     def _without_clock(self, node: int) -> set[int]:
-        """What a node is the join of, as far as it has no clock yet."""
+        """Return the nodes that a node is the join of, as far as they have no clock yet."""
         kinds, a, b, _ = self.nodes.columns
         found: set[int] = set()
         visited: set[int] = set()

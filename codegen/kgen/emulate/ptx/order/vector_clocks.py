@@ -15,7 +15,7 @@ _THREADS = 1 << 16
 
 @frozen
 class Releases:
-    """What lanes made known by one instruction; one entry for each, [n].
+    """Releases of lanes by one instruction; one entry for each, [n].
 
     `times` [k, actor] of their clusters are what they had seen, lane i that in line `line[i]`; what
     a lane did itself is known until `own`.
@@ -57,7 +57,7 @@ class VectorClock:
 
 
 def released(releases: Releases, some: Sequence[int]) -> VectorClock:
-    """What the lanes at these places of `releases` made known."""
+    """Return the clock that the lanes at these places of `releases` released."""
     at = np.asarray(some)
     cluster = releases.cluster[at]
     times = {

@@ -53,7 +53,7 @@ def begin_read(machine: Machine, thread: Array, rows: Rows) -> list[Reading]:
 
 
 def finish_read(machine: Machine, readings: list[Reading], actor: int) -> None:
-    """It has completed, at the present time of an asynchronous actor."""
+    """End a copy's reads, at the present time of an asynchronous actor."""
     for reading in readings:
         reading.shadow.finish_read(machine, reading.units, reading.writers, actor)
 
@@ -109,5 +109,5 @@ def _transfers(
 
 
 def chosen(rows: Rows, ctas: Array) -> Rows:
-    """Those of the CTAs in a mask [C]."""
+    """Return the rows of the CTAs in a mask [C]."""
     return {cta: row for cta, row in rows.items() if ctas[cta]}

@@ -18,7 +18,7 @@ from kgen.emulate.ptx.types import Array
 
 
 class Noted(Protocol):
-    """What is noted of shared memory, as far as an excuse goes."""
+    """Shadow of shared memory, as far as an excuse needs it."""
 
     warps: int
     tables: Tables
@@ -35,7 +35,7 @@ class Noted(Protocol):
 
 
 class Excuses:
-    """What may be excused of one store: `which` are indices of its accesses."""
+    """Excuses of one store; `which` are indices of its accesses."""
 
     def __init__(self, shadow: Noted, at: Accesses, stored: Callable[[], Stored]) -> None:
         self._shadow, self._at, self._make = shadow, at, stored

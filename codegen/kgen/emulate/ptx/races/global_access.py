@@ -1,4 +1,4 @@
-"""What one instruction, or one asynchronous copy, accesses of a global buffer."""
+"""Accesses of one instruction, or of one asynchronous copy, to a global buffer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Access:
-    """One instruction's accesses: byte offsets in the buffer at any broadcast shape."""
+    """Accesses of one instruction: byte offsets in the buffer at any broadcast shape."""
 
     offset: Array
     nbytes: int
@@ -44,7 +44,7 @@ class Access:
 
 @frozen
 class Transfer:
-    """What the async proxy accesses: `nbytes` at each byte offset [n] of the buffer, for a lane of
+    """Accesses of the async proxy: `nbytes` at each byte offset [n] of the buffer, for a lane of
     the chunk, [n]."""
 
     place: Array

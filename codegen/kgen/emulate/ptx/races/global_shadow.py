@@ -1,4 +1,4 @@
-"""What the checks know of a global buffer that a kernel writes: who wrote each unit, who read it.
+"""Shadow of a global buffer that a kernel writes: who wrote each unit, who read it.
 
 Two accesses to one unit by different threads, one of them a write, are a race unless they are
 ordered: by barriers inside a cluster, by release and acquire patterns between clusters, or because
@@ -42,7 +42,7 @@ _UNORDERED = ", and nothing orders the two"
 
 
 class GlobalShadow:
-    """One buffer: `writer` [unit] as tags whose label is the cluster, 0 for nobody.
+    """Shadow of one buffer: `writer` [unit] as tags whose label is the cluster, 0 for nobody.
 
     A unit is the kernel's smallest global access. `lines` [unit] are the writers' source lines.
     """
@@ -87,7 +87,7 @@ class GlobalShadow:
         return at, self.writer[at.unit]
 
     def finish_read(self, machine: Chunk, at: Units, writers: Array, actor: int) -> None:
-        """It is done, by an asynchronous actor at its present time."""
+        """End a read, by an asynchronous actor at its present time."""
         others = self.writer[at.unit]
         late = others != writers
         if late.any():
@@ -117,7 +117,7 @@ class GlobalShadow:
         return at
 
     def finish_write(self, machine: Chunk, at: Units, ctas: Array) -> None:
-        """It is done in these CTAs [C], for those who know what its threads do now."""
+        """End a write in these CTAs [C], for threads that know what its threads do now."""
         at = at.some(ctas[at.place // (machine.warps * 32)])
         row, thread = at.threads(machine)
         now = machine.clocks.now(row, thread >> 5)
@@ -172,7 +172,7 @@ class GlobalShadow:
         what: str,
         did: str,
     ) -> None:
-        """Of strong accesses that a strong one meets, only the last is looked at."""
+        """Check accesses against recorded ones; a strong one only against the last strong one."""
         last = accessors.last[at.unit]
         if not last.any():
             return
@@ -286,7 +286,7 @@ class GlobalShadow:
         lines: Array,
         kind: str = "race",
     ) -> Violation:
-        """What is wrong with all of these; it names the other access of the first."""
+        """Return the violation of all of these, which names the other access of the first."""
         lanes = np.zeros(machine.ctas * machine.warps * 32, bool)
         lanes[at.place] = True
         # The first lane that the fault names, and its first unit: the other access is of that.

@@ -74,7 +74,7 @@ def happened_before(machine: Chunk, at: Units, others: Array) -> Array:
 
 
 def happened_before_in_cluster(machine: Chunk, at: Units, others: Array) -> Array:
-    """The same, as far as barriers inside the cluster tell: what is never worked out anew."""
+    """Return whether others happened before, as far as barriers inside the cluster tell."""
     clocks, order = machine.clocks, machine.order
     row, thread = at.threads(machine)
     other, time = others & THREAD, others >> TIME

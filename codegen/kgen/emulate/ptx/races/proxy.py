@@ -1,4 +1,4 @@
-"""What the async proxy does to shared memory: copies of whole regions, and wgmma (PTX ISA 8.10).
+"""Async proxy on shared memory: copies of whole regions, and wgmma (PTX ISA 8.10).
 
 An operation is under way from its issue until somebody may rely on its end. Between the generic
 accesses of threads and those of the async proxy there must be order and a proxy fence.
@@ -72,7 +72,7 @@ class AsyncProxy:
         return at
 
     def finish_read(self, region: Region, reader: Array, *, by_warp: bool) -> None:
-        """It is as if these threads of the issuing CTAs, [C or 1], read the bytes just now.
+        """End a read as if these threads of the issuing CTAs, [C or 1], read the bytes just now.
 
         With `by_warp` it is their warps that do, whose lanes must then be ordered.
         """

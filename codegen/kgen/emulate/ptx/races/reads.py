@@ -43,7 +43,7 @@ def once(at: Accesses, noted: Array) -> tuple[Accesses, Array]:
 
 
 def unvouched(clocks: Clocks, row: Array, thread: Array, noted: Array) -> Array:
-    """Of entries [access, warp], those by one lane of which only other lanes of its warp have
+    """Mark entries [access, warp] by one lane of which only other lanes of its warp have
     told the accessing threads."""
     single = (noted > 0) & (noted >> READ_SEVERAL & 1 == 0)
     access, warp = np.nonzero(single)

@@ -1,4 +1,4 @@
-"""What the checks know of shared memory: who wrote each granule last, and who has read it since.
+"""Shadow of shared memory: who wrote each granule last, and who has read it since.
 
 A granule is the kernel's smallest shared access. Two accesses to one granule by different threads,
 one of them a write, are a race unless the clocks order them or both are strong (PTX ISA 8.9.1).
@@ -77,7 +77,7 @@ class Shadow:
     def finish_copy(
         self, address: Array, nbytes: int, mask: Mask, times: Array | None = None
     ) -> None:
-        """It is as if the copying thread wrote the bytes just now, or when the times of the actors
+        """End a copy as if its thread wrote the bytes just now, or when the times of the actors
         were these, [row, actor]."""
         if times is not None and len(times) > 1:
             self.clocks.split()

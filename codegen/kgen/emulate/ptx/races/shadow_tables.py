@@ -91,12 +91,12 @@ class Tables:
             self._change(lambda table: sparse_rows(table, clusters))
 
     def join(self) -> None:
-        """One row again, if all say the same."""
+        """Join the rows into one if they are equal."""
         if all((table == table[:1]).all() for table in self._all()):
             self._change(lambda table: table[:1])
 
     def join_settled(self) -> None:
-        """One row again, where a barrier has ordered all that was done before what comes, so that
+        """Join the rows after a barrier that orders all before it with all behind it, so that
         only what is not written yet must be the same in all."""
         state = np.minimum(self.writer, 0)
         if (state == state[:1]).all():

@@ -64,7 +64,7 @@ def _place_map(parameter: Parameter, memory: GlobalMemory, map_: TensorMap) -> b
 
 
 def copies(arguments: Sequence[Any]) -> list[Any]:
-    """What the buffers hold that a launch may write."""
+    """Copy the buffers that a launch may write."""
     return [buffer.copy() for buffer in _buffers(arguments)]
 
 

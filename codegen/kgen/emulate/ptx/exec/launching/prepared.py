@@ -75,7 +75,7 @@ def keep(used: Prepared) -> None:
 
 
 def _key(kernel: Kernel, launch: Launch, memory: GlobalMemory) -> object:
-    """All that decoded instructions hold of a launch. Kernels are the same if they are one object:
+    """Return what decoded instructions depend on. Kernels are compared by identity:
     the parser keeps the last few, and what is kept here keeps its own alive."""
     return (
         id(kernel), launch.grid, launch.block, launch.cluster, launch.parameters,

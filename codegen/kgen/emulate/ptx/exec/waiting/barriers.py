@@ -22,7 +22,7 @@ _NUMBER_OF_BARRIERS = 16
 
 @dataclass(kw_only=True)
 class _State:
-    """One barrier number: lanes [C, W, 32] that arrived, and where those that wait do so.
+    """State of one barrier: lanes [C, W, 32] that arrived, and where lanes wait.
 
     `released` is what those that arrived knew then.
     """
@@ -34,7 +34,7 @@ class _State:
 
 
 class Barriers:
-    """All barriers of the CTAs of a chunk."""
+    """Barriers of the CTAs of a chunk."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -143,7 +143,7 @@ class Barriers:
         return whole.sum(axis=1), np.where(state.expected > 0, state.expected, alive)
 
     def _acquire(self, state: _State, where: Array) -> None:
-        """Those that go on know what all knew when they arrived."""
+        """Give the released lanes what all lanes knew when they arrived."""
         if not self.machine.checks:
             return
         waiting = np.zeros(self.machine.shape, bool)

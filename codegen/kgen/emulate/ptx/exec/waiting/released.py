@@ -1,4 +1,4 @@
-"""What those who arrived at a barrier knew: learned by those whom it lets go."""
+"""Knowledge that arriving threads leave at a barrier for the threads that it releases."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ class Released:
         )
 
     def take_over(self, other: Released, ctas: Array) -> None:
-        """What is known at the barriers of these CTAs is now what the other has there."""
+        """Take over what the other knows at the barriers of these CTAs."""
         self.forget(ctas)
         self.add(other.known, ctas)
         other.forget(ctas)
 
 
 def at_rank(known: Known, rank: int, cluster: int) -> Known:
-    """What all CTAs of each cluster know, in its CTA of a rank."""
+    """Give the CTA of a rank what all CTAs of its cluster know."""
     together = known.across(cluster)
     elsewhere = np.arange(len(together.seen)) % cluster != rank
     return replace(
@@ -81,5 +81,5 @@ def _most(mine: Array, theirs: Array, where: Array) -> Array:
 
 
 def _tiled(table: Array, rows: int) -> Array:
-    """The same rows for every cluster."""
+    """Repeat rows for every cluster."""
     return table if len(table) == rows else np.tile(table, (rows // len(table), 1))

@@ -35,7 +35,7 @@ Function = Callable[..., Array]
 
 @frozen
 class Style:
-    """What the words of an instruction ask for besides its operation."""
+    """Modifiers of an instruction besides its operation."""
 
     type: Type
     rounding: str = "rn"

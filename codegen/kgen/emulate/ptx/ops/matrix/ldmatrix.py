@@ -45,7 +45,7 @@ def _rows(address: Array) -> Array:
 
 
 def _pieces(rows: Array, matrix: int, transposed: bool) -> list[Array]:
-    """Where each lane's part of a matrix lies: one word, or two halves in two rows."""
+    """Return the place of each lane's part of a matrix: one word, or two halves in two rows."""
     if not transposed:
         return [rows[..., 8 * matrix + _GROUP] + 4 * _IN_GROUP]
     return [rows[..., 8 * matrix + 2 * _IN_GROUP + half] + 2 * _GROUP for half in (0, 1)]

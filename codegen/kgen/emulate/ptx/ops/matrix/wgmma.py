@@ -68,7 +68,7 @@ def _wgmma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Opera
 
 @frozen
 class _Form:
-    """What the opcode says; `scale_a` and `scale_b` are 1 or -1."""
+    """Form of a wgmma, by its opcode; `scale_a` and `scale_b` are 1 or -1."""
 
     columns: int
     depth: int
@@ -208,7 +208,7 @@ def _operand_a(
 
 @frozen
 class _Product:
-    """One wgmma.mma_async: D = A B + D, or A B where scale-d is false."""
+    """Product of one wgmma.mma_async: D = A B + D, or A B where scale-d is false."""
 
     machine: Machine
     products: Warpgroups

@@ -139,7 +139,7 @@ def _shape(words: Words) -> tuple[int, int, int]:
 
 @frozen
 class _Addresses:
-    """Where the elements of a matrix in memory lie; the stride counts elements."""
+    """Addresses of the elements of a matrix in memory; the stride counts elements."""
 
     fragment: _Fragment
     base: Source

@@ -80,7 +80,7 @@ def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
 
 
 def _count(requests: Requests, copy: Copy) -> None:
-    """All that is written to shared memory; of global memory what is not filled with zeros."""
+    """Count the bytes written to shared memory, and those of them read from global memory."""
     requests.shared(copy.to, copy.nbytes, copy.mask)
     for nbytes in np.unique(copy.given):
         if nbytes > 0:

@@ -79,7 +79,7 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand], space: st
 
 
 def _rows(issue: Issue, start: Array, nbytes: int) -> Rows:
-    """What each CTA's copy touches of global memory."""
+    """Return the rows of global memory that each CTA's copy accesses."""
     return {int(cta): (start[cta : cta + 1], nbytes) for cta in np.flatnonzero(issue.ctas)}
 
 
@@ -143,7 +143,7 @@ def _in_buffer(
 
 
 def _from_shared(decoder: Decoder, issue: Issue, start: Array, nbytes: int) -> Callable[[], Array]:
-    """From the CTA's own shared memory, which is free again when the copy completes."""
+    """Read the CTA's own shared memory, which is free again when the copy completes."""
     shared = decoder.machine.shared
     source = region(decoder.machine, start[:, None] + _chunks(nbytes), CHUNK, issue)
     shared.begin_read(source)

@@ -1,4 +1,4 @@
-"""Where bulk copies into shared memory go: the CTAs of a multicast, the mbarrier of each
+"""Destinations of bulk copies into shared memory: CTAs of a multicast, the mbarrier of each
 (PTX ISA 9.7.9.25.4, 9.7.9.25.5)."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _B16 = TYPES["b16"]
 
 @frozen
 class Destination:
-    """Where loads of an instruction go: whose mbarrier they complete on, in which CTAs."""
+    """Destination of an instruction's loads: the CTAs, and the mbarriers that they complete on."""
 
     decoder: Decoder
     address: Source
@@ -35,7 +35,7 @@ class Destination:
     ranks: Source | None
 
     def starts(self, issue: Issue, alignment: int = CHUNK) -> Array:
-        """Where the threads' copies begin, as offsets [C, 1] in a CTA's shared memory."""
+        """Return the starts of the threads' copies, as offsets [C, 1] in a CTA's shared memory."""
         to = issue.of(self.decoder.machine, self.address())
         check_aligned(issue, to, alignment, self.decoder)
         return np.asarray(to & ((1 << RANK_SHIFT) - 1))[:, None]
@@ -134,7 +134,7 @@ def check_aligned(issue: Issue, address: Array, nbytes: int, decoder: Decoder) -
 def destination(
     decoder: Decoder, words: Words, to: Operand, mbarrier: Operand, ranks: Operand | None
 ) -> Destination:
-    """What follows the words of a load: .mbarrier::complete_tx::bytes, .multicast::cluster."""
+    """Parse the end of a load's words: .mbarrier::complete_tx::bytes, .multicast::cluster."""
     if not words.flag("mbarrier::complete_tx::bytes"):
         raise Unsupported
     if words.flag("multicast::cluster") != (ranks is not None):

@@ -173,7 +173,7 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand], dimension
 
 
 def _rows(machine: Machine, boxes: Boxes) -> Rows:
-    """What each CTA's box touches of global memory, if that is looked after."""
+    """Return the rows of global memory that each CTA's box accesses, if they are checked."""
     base = next(iter(boxes.values())).tensor.base
     if not machine.checks or machine.order.shadow((base >> WINDOW_BITS) - 1) is None:
         return {}

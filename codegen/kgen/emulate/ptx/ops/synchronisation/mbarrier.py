@@ -70,7 +70,7 @@ def _invalidate(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> 
 
 
 def _overwrite(machine: Machine, address: Array, mask: Mask) -> None:
-    """What an object holds is opaque; here its bytes say nothing, but who wrote them counts."""
+    """Note a write of an mbarrier's opaque bytes, whose values mean nothing here."""
     machine.shared.store(address, [uniform(0, np.uint64)], OBJECT_BYTES, mask)
 
 

@@ -29,7 +29,7 @@ _PHASE_MASK = 0xFFFFFFFF
 
 @dataclass(kw_only=True)
 class _PhaseWait:
-    """One try_wait or test_wait. `given_up` are the lanes that were told false since a change."""
+    """Wait of one try_wait or test_wait. `given_up` are lanes that got false since a change."""
 
     machine: Machine
     mbarriers: Mbarriers
@@ -96,7 +96,7 @@ class _PhaseWait:
 
 
 class _TimeLimits:
-    """All waits of a kernel, in which lanes may give up when nobody can go on."""
+    """Time limits of a kernel's waits: lanes may give up when no thread can go on."""
 
     def __init__(self, machine: Machine) -> None:
         self.waits: list[_PhaseWait] = []

@@ -81,7 +81,7 @@ def _dependent_grids(decoder: Decoder, words: Words, operands: Sequence[Operand]
 
 
 class _RegisterCounts:
-    """What the warps [C, W] have set their number of registers to; 0 where they have not."""
+    """Register counts that the warps [C, W] have set; 0 where they have not."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
