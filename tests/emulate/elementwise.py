@@ -40,7 +40,7 @@ done:
 
 
 def compare(source: str, inputs: list[Array], outputs: int, dtype: str, lanes: int = 1) -> None:
-    """The same bytes from the emulator and from this machine."""
+    """Check that the emulator and this machine give the same bytes."""
     expected = [np.zeros(COUNT * lanes, dtype) for _ in range(outputs)]
     got = [np.zeros(COUNT * lanes, dtype) for _ in range(outputs)]
     native(source, "f", [*inputs, *expected])

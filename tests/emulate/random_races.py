@@ -75,7 +75,7 @@ def may_meet(
 
 
 def masks(step: Step) -> tuple[int, int, int]:
-    """As bits by lane: who accesses, and the two bits of the cell."""
+    """Return bits by lane: who accesses, and the two bits of the cell."""
     _, lanes, base = step
     cells = {lane: LANES_OF[lanes](lane, base) for lane in range(LANES)}
     bits = [0, 0, 0]

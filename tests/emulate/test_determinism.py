@@ -1,4 +1,4 @@
-"""The same seed gives the same run, count for count and fault for fault; others the same counts.
+"""A seed repeats a run, count for count and fault for fault; other seeds keep the counts.
 
 Kernels of all kinds: rendered ones of both families, nvcc's are in test_ptx_traffic.py.
 """

@@ -90,7 +90,7 @@ def test_the_swizzle_is_removed(
 
 
 def test_a_stage_is_dropped(budgets: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """One stage less: no access is counted more often, but less is in flight at a wait."""
+    """Drop a stage: no access is counted more often, but less is in flight at a wait."""
     schedule = pipeline.plan(parse(KERNEL), targets.find(TARGET)).schedule
     assert isinstance(schedule, MmaMatmul) and schedule.num_stages > 2
     fewer = f"schedule = {{ num_stages = {schedule.num_stages - 1} }}"

@@ -1,4 +1,4 @@
-"""One instruction of a rendered kernel changed, assembled again, digests right: verify must see it.
+"""Kernels with one changed instruction, assembled again with right digests, fail verify.
 
 Each mutation is a textual change of the family's own kernel, made where the pattern first matches.
 """

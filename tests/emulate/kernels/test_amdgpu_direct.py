@@ -94,7 +94,7 @@ def program(dtype: str = "f16") -> Program:
 
 
 def loop_of(text: str) -> tuple[str, str, str]:
-    """What is before the loop, the loop, and what is behind it."""
+    """Return the text before the loop, the loop, and the text behind it."""
     before, _, rest = text.partition("\nloop:\n")
     loop, _, behind = rest.partition("\nbehind:\n")
     return f"{before}\nloop:\n", loop, f"\nbehind:\n{behind}"

@@ -51,7 +51,7 @@ def optimised(kernel: Kernel) -> Kernel:
 
 
 def failures(kernels: list[Kernel]) -> list[str]:
-    """What verification says against each kernel that is wrong."""
+    """Return the failure of each kernel that is wrong."""
     results = verify(bundle.pack(kernels)).kernels
     return [f"{r.kernel}: {r.reason}" for r in results if not r.passed]
 

@@ -52,7 +52,7 @@ BARRIER = "  call void @llvm.amdgcn.s.barrier()\n"
 
 
 def failures(kernels: list[Kernel]) -> list[str]:
-    """What verification says against each kernel that is wrong."""
+    """Return the failure of each kernel that is wrong."""
     results = verify(bundle.pack(kernels)).kernels
     return [f"{r.kernel}: {r.reason}" for r in results if not r.passed]
 
@@ -114,7 +114,7 @@ def program(dtype: str = "f16") -> Program:
 
 
 def loop_of(text: str) -> tuple[str, str, str]:
-    """What is before the loop, the loop, and what is behind it."""
+    """Return the text before the loop, the loop, and the text behind it."""
     before, _, rest = text.partition("\nloop:\n")
     loop, _, behind = rest.partition("\nrejoin:\n")
     return f"{before}\nloop:\n", loop, f"\nrejoin:\n{behind}"

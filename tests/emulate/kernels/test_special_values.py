@@ -160,7 +160,7 @@ def built(spec: str, target: str, schedule: Schedule | None) -> tuple[KernelEntr
 def data_and_results(
     spec: str, target: str, schedule: Schedule | None
 ) -> tuple[tuple[inputs.DataSet, tuple[tuple[str, Box, Estimate], ...]], ...]:
-    """All data that verify brings, each with what a right kernel makes of it."""
+    """Return all data sets of verify, each with the right result."""
     entry, _, _ = built(spec, target, schedule)
     return tuple(
         (data, tuple(verify.expectation(entry, data, None, 0)))

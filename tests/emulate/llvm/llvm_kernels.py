@@ -111,7 +111,7 @@ def in_lanes(
     *,
     cpu: str = "gfx942",
 ) -> Array:
-    """What :func:`lanewise` leaves in %r, of this type."""
+    """Return what :func:`lanewise` leaves in %r, of this type."""
     out: Array = np.zeros(len(inputs[0]), dtype)
     lanewise(body, inputs, out, cpu=cpu, declarations=declarations)
     return out

@@ -28,7 +28,7 @@ def text(name: str) -> str:
 
 
 class Problem:
-    """One launch of a kernel with its data, and what must come of it."""
+    """Launch of a kernel with its data, and the expected result."""
 
     def __init__(self, entry: str, grid: tuple[int, int], *arguments: Any) -> None:
         self.entry = entry

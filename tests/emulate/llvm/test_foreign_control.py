@@ -56,7 +56,7 @@ def test_lanes_leave_a_loop_one_by_one(level: str) -> None:
 
 
 def interpreted(program: int, value: int) -> int:
-    """What the kernel's machine leaves on top; 32-bit integers wrap around."""
+    """Return the top of the kernel's stack machine; 32-bit integers wrap around."""
     stack = [value]
     while program:
         code, program = program & 15, program >> 4

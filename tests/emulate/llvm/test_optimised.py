@@ -45,7 +45,7 @@ def after_passes(source: str, cpu: str, level: int) -> str:
 
 
 def execute(kernel: Kernel, text: str, seed: int = 0) -> tuple[list[Array], Report]:
-    """All buffers after a run on the same data, and the report."""
+    """Return all buffers after a run on the same data, and the report."""
     random = np.random.default_rng(1)
     buffers: dict[str, Array] = {}
     for parameter in kernel.plan.spec.parameters:

@@ -1,4 +1,4 @@
-"""What cannot be run, or must not, is named: text, instructions, types and arguments."""
+"""Refusals name the text, the instruction, the type or the argument."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def loaded(source: str, data: Array, lanes: int) -> Array:
     ],
 )
 def test_columns_of_rows_in_lds(name: str, type_: str, dtype: type[np.unsignedinteger]) -> None:
-    """Of rows of 16 elements, each in some lanes, every lane gets a column."""
+    """Every lane gets a column of rows of 16 elements, each in some lanes."""
     data: Array = np.random.default_rng(0).integers(0, 256, 512 // np.dtype(dtype).itemsize)
     data = data.astype(dtype)
     elements = len(data) // 64

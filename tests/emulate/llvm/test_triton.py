@@ -1,4 +1,4 @@
-"""What Triton 3.9 writes, newer than the LLVM of the other tests: triples, literals, wave numbers.
+"""IR of Triton 3.9, newer than that of the other tests: triples, literals, wave numbers.
 
 The texts are not verified by LLVM, which reads these words from version 23 on.
 """

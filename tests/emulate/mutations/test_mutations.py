@@ -37,7 +37,7 @@ MOST_TURNS = 2000
 
 
 def modules(*rooms: str) -> tuple[ModuleType, ...]:
-    """Those of the rooms beside this file."""
+    """Import the modules of the folders beside this file."""
     return tuple(
         import_module(f"tests.emulate.mutations.{room}.{path.stem}")
         for room in rooms

@@ -116,7 +116,7 @@ def evaluate(code: str, inputs: Sequence[str], output: str, *values: Array) -> A
 def out(
     body: str, threads: int = 32, ctas: int = 1, declarations: str = "", **options: int
 ) -> Array:
-    """What each thread leaves in %r1."""
+    """Return what each thread leaves in %r1."""
     result = np.zeros(threads * ctas, np.uint32)
     source = kernel(NUMBER + body + STORE, params=("out",), declarations=declarations)
     launch(source, result, grid=(ctas, 1, 1), block=(threads, 1, 1), **options)

@@ -1,4 +1,4 @@
-"""What the tests of the order of memory share."""
+"""Helpers of the tests of memory order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fault says: both source lines, the array, how many lanes, every distinct fault."""
+"""Messages of faults: both source lines, the array, the lanes, every distinct fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What works on every GPU though no rule promises it: warnings, that `strict` makes faults."""
+"""Warnings of code that works on every GPU though no rule promises it; `strict`."""
 
 from __future__ import annotations
 

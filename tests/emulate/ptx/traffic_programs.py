@@ -1,4 +1,4 @@
-"""What the tests of the PTX emulator's counters share."""
+"""Helpers of the tests of the PTX emulator's counters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shared_access(access: str, shift: str, *, threads: int = 32) -> tuple[int, i
 
 
 def global_access(access: str, offset: str, *, threads: int = 32, ctas: int = 1) -> Report:
-    """One access at p0 + the offset in %r0."""
+    """Run one access at p0 + the offset in %r0."""
     body = f"{offset}\n mad.wide.u32 %a0, %r0, 1, %p0;\n {access}"
     data = np.zeros(1 << 16, np.uint8)
     return run(program(body, params=1), data, threads=threads, ctas=ctas, profile=True)

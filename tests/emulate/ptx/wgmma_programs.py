@@ -31,7 +31,7 @@ B_AT = 16384
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where an operand lies: bytes of swizzle (0 for none), byte offsets, which index is inner."""
+    """Place of an operand: bytes of swizzle (0 for none), byte offsets, the inner index."""
 
     span: int
     leading: int
@@ -75,7 +75,7 @@ def program(
     accumulate: int = 1,
     body: str = "",
 ) -> str:
-    """One warpgroup: shared memory from `image`, C and D as each thread's registers."""
+    """Run one warpgroup: shared memory from `image`, C and D as each thread's registers."""
     d_type = name.split(".")[-3]
     count = n // 4 if d_type == "f16" else n // 2
     kind = "f32" if d_type == "f32" else "b32"

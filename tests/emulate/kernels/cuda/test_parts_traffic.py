@@ -1,4 +1,4 @@
-"""What CTAs that share a block tile move, by the schedule's own formula: tiles, parts, counters."""
+"""Traffic of CTAs that share a block tile, by the schedule's formula."""
 
 from __future__ import annotations
 

@@ -146,6 +146,6 @@ def worst(promote_k: int) -> float:
 
 
 def test_promotion_keeps_short_sums_exact_enough() -> None:
-    """All numbers are positive, so that what is cut off adds up."""
+    """Positive numbers only, so that truncation errors add up."""
     assert worst(promote_k=128) < 2.0**-10
     assert worst(promote_k=2048) > 4 * worst(promote_k=128)

@@ -1,4 +1,4 @@
-"""What AMD's instructions do with the lanes of a wave: permutations, reductions, votes."""
+"""AMD instructions on the lanes of a wave: permutations, reductions, votes."""
 
 from __future__ import annotations
 

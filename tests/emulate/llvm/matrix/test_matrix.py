@@ -116,7 +116,7 @@ def storage(values: Array, kind: str) -> Array:
 
 
 def intrinsic_kernel(case: Case, before: str = "") -> str:
-    """One matrix instruction: every lane loads its fragments and stores its registers."""
+    """Return a kernel of one matrix instruction: lanes load fragments and store registers."""
     c = f"<{case.registers} x float>"
     name = f"@llvm.amdgcn.{case.name}"
     immediates = ", i32 immarg, i32 immarg, i32 immarg" if case.modifiers else ""

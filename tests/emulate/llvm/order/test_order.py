@@ -52,7 +52,7 @@ def ordered(program: list[Step], first: int, last: int, same_wave: bool) -> bool
 
 
 def races(program: list[Step]) -> set[bool]:
-    """What the emulator may say: whether there is a race, or both where it depends on turns."""
+    """Return the verdicts that are allowed: a race, none, or both where turns decide."""
     answer = {False}
     for pair in conflicts(program):
         if ordered(program, pair.first, pair.last, pair.same_wave):

@@ -19,7 +19,7 @@ def softmax() -> Program:
 
 @cache
 def streamed_softmax() -> Program:
-    """The same with the row read again for each pass, in loops."""
+    """Softmax that reads the row again for each pass, in loops."""
     schedule = GpuRows(num_threads=64, rows_per_block=1, vector=4, resident=0)
     return rendered("softmax(x) 1x700 f32", "gfx1100", schedule)
 

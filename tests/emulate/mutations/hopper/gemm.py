@@ -32,7 +32,7 @@ def gemm() -> Program:
 
 @cache
 def gemm_cluster() -> Program:
-    """The same by pairs of CTAs that multicast B to each other."""
+    """GEMM by pairs of CTAs that multicast B to each other."""
     return product("gemm_cluster", 256, 128, 256, ctas=2, cluster=2)
 
 

@@ -24,7 +24,7 @@ from tests.emulate.ptx.ptxas import assemble
 
 
 def swizzled(byte: int, span: int) -> int:
-    """Where a byte of a box goes: 16-byte columns are exchanged, in a pattern of 8 rows."""
+    """Return the place of a byte of a box: 16-byte columns swap, in a pattern of 8 rows."""
     if span == 0:
         return byte
     line, column = byte // 128, byte % 128 // 16

@@ -14,7 +14,7 @@ from tests.emulate.ptx.ptx_programs import program, run
 
 
 def test_instructions_by_class_lanes_and_divergence() -> None:
-    """Of 48 threads, 8 leave at the branch: the first warp is parted, the half one is not."""
+    """Branch at which 8 of 48 threads leave: it splits the first warp, not the half one."""
     body = """
     setp.lt.u32 %q0, %t, 8;
     @%q0 bra DONE;

@@ -1,4 +1,4 @@
-"""What a profile counts of bulk copies: the hand-written Hopper GEMMs, by hand."""
+"""Counts of bulk copies in the hand-written Hopper GEMMs, checked by hand."""
 
 from __future__ import annotations
 

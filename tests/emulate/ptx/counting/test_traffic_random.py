@@ -1,4 +1,4 @@
-"""What a PTX profile counts, against the same rules written lane by lane, on random accesses."""
+"""Counts of a PTX profile, against the same rules lane by lane, on random accesses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kgen.emulate.windows import window_start
 
 
 class FakeMachine:
-    """What a profile asks of a machine."""
+    """Machine as far as a profile needs it."""
 
     def __init__(self, *, ctas: int, warps: int) -> None:
         self.ctas, self.warps = ctas, warps

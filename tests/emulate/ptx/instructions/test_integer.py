@@ -172,7 +172,7 @@ def test_funnel_shift(direction: str, mode: str) -> None:
 
 @pytest.mark.parametrize("type_", ["u32", "s32", "u64", "s64"])
 def test_bit_field_extract(type_: str) -> None:
-    """As the pseudocode of the ISA has it."""
+    """Bit fields follow the pseudocode of the ISA."""
     width = bits(type_)
     a = values(type_, 21)
     start = np.resize(np.array([0, 1, 8, 20, 31, 32, 60, 63, 64, 255], np.uint32), 128)

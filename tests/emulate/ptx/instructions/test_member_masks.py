@@ -105,7 +105,7 @@ def test_lanes_that_exit_instead_of_arriving() -> None:
 
 
 def test_the_election_follows_the_seed() -> None:
-    """The same mask elects the same lane; other seeds elect other members."""
+    """A mask elects the same lane each time; other seeds elect other members."""
     body = """
   setp.lt.u32 %p0, %r2, 3;
   mov.u32 %r1, 99;

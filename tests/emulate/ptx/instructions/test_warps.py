@@ -1,4 +1,4 @@
-"""What the lanes of a warp do together: shuffles, votes, reductions."""
+"""Warp instructions: shuffles, votes, reductions."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Position = Callable[[int, int, int], tuple[int, int]]
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One mma shape: positions of the elements, and how many of them a register holds."""
+    """Shape of an mma: positions of the elements, and how many of them a register holds."""
 
     shape: str
     type: str

@@ -62,7 +62,7 @@ def fragments_16(a: Array, b: Array, k: int) -> tuple[Array, Array]:
 
 
 def fragments_8(a: Array, b: Array, k: int) -> tuple[Array, Array]:
-    """The same for m16n8k32 and 8-bit elements: four along k in a register."""
+    """Return fragments of m16n8k32 with 8-bit elements: four along k in a register."""
     quads = 4 * MEMBER[:, None] + np.arange(4)
     a_regs = [
         a[(GROUP + 8 * down)[:, None], quads + 16 * right]

@@ -25,7 +25,7 @@ Position = Callable[[int, int, int], tuple[int, int]]
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One shape; `counts` are the elements of A and B in a lane, `bits` those of an element."""
+    """Shape of an mma; `counts` are elements of A and B per lane, `bits` those of an element."""
 
     shape: str
     types: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What must not be done to the registers and the shared memory of a wgmma, and bad descriptors."""
+"""Rules for the registers and the shared memory of a wgmma, and bad descriptors."""
 
 from __future__ import annotations
 

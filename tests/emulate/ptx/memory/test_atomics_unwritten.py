@@ -99,7 +99,7 @@ def test_an_atomic_on_what_a_copy_may_still_write() -> None:
 
 
 def test_global_memory_is_what_the_caller_gave() -> None:
-    """As for loads: a buffer's bytes are there before the kernel starts."""
+    """A buffer's bytes are written before the kernel starts, as for loads."""
     out = words()
     run(ptx("red.global.add.u32 [%a2], 1; atom.global.add.u32 %r5, [%a2+4], 1;"), out)
     assert out[:2].tolist() == [32, 32]

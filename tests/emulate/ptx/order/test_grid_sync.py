@@ -1,4 +1,4 @@
-"""What the driver gives a cooperative launch: the workspace of grid.sync(), reserved memory."""
+"""Memory of a cooperative launch: the workspace of grid.sync(), reserved shared memory."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ TEXT = {
 
 
 def races(program: list[Step]) -> set[bool]:
-    """What the emulator may say: whether there is a race, or both where it depends on turns."""
+    """Return the verdicts that are allowed: a race, none, or both where turns decide."""
     answer = {False}
     for pair in conflicts(program):
         if pair.same_wave and pair.first == pair.last:
