@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,11 @@ def test_a_family_uses_its_schedule_types(family: str) -> None:
     text = "\n".join(source.read_text() for source in sources)
     unused = [t.__name__ for t in main_loops.TYPES[family] if t.__name__ not in text]
     assert not unused
+
+
+def test_a_command_with_exit_status_1_says_when() -> None:
+    folder = pages.ROOT / "codegen/kgen/cli/commands"
+    fails = re.compile(r"^ +return (1|(0 if .* else|1 if .* else) \d)$", re.MULTILINE)
+    for path in folder.rglob("*.py"):
+        text = path.read_text()
+        assert bool(fails.search(text)) == ("\nFAILED = " in text), path.name

@@ -40,11 +40,14 @@ COMMANDS: tuple[tuple[str, str], ...] = (
 #: searches all that was imported many times over.
 OBJECTS_BETWEEN_COLLECTIONS = 100_000
 EXIT_DONE, EXIT_INTERRUPTED = 0, 130
-EXIT_CODES = (
-    "exit status: 0 done; 1 a check failed (a wrong kernel, a broken budget, a bundle that does "
-    "not run there); 2 the request cannot be met: one line on stderr says why and what to do; "
-    "130 ended by Ctrl-C"
-)
+#: Exit statuses of all commands. A command with status 1 says in `FAILED` when it ends so.
+EXIT_STATUSES = {
+    EXIT_DONE: "done",
+    1: "a check failed (a wrong kernel, a broken budget, a bundle that does not run there)",
+    EXIT_REFUSED: "the request cannot be met: one line on stderr says why and what to do",
+    EXIT_INTERRUPTED: "ended by Ctrl-C",
+}
+EXIT_CODES = "exit status: " + "; ".join(f"{n} {text}" for n, text in EXIT_STATUSES.items())
 
 
 def main(argv: Sequence[str] | None = None) -> int:

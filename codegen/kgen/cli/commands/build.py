@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 TILE = ("block_m", "block_n", "block_k", "mr", "nr")
 TUNE_CACHE = "kgen-tune.json"
 
+#: Meaning of exit status 1.
+FAILED = "with --verify: a kernel is wrong; nothing is written"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from kgen_runtime.schema.program import Program
     from kgen_runtime.select import Choice, ProgramChoice
 
+#: Meaning of exit status 1.
+FAILED = "the bundle does not run on the device or target"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.kgen")

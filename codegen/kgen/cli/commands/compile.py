@@ -17,6 +17,9 @@ from kgen.errors import GraphError, TargetError
 if TYPE_CHECKING:
     from kgen.graph.compile import Compiled
 
+#: Meaning of exit status 1.
+FAILED = "with --verify: a step or the whole program is wrong; nothing is written"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL.onnx")

@@ -24,6 +24,9 @@ MOST_FAULTS = 20
 #: Family of the devices that run a language.
 FAMILIES = {"ptx": "cuda", "llvm": "amdgpu"}
 
+#: Meaning of exit status 1.
+FAILED = "the kernel has a fault, such as a race or an access out of bounds"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="PTX text (.ptx) or AMDGPU LLVM IR text (.ll)")

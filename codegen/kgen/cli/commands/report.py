@@ -18,6 +18,9 @@ from kgen_runtime.schema.program import Program
 if TYPE_CHECKING:
     from kgen.report.page import Facts
 
+#: Meaning of exit status 1.
+FAILED = "with --verify or --model: a check failed"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     programs.configure(parser, threads=1)

@@ -29,6 +29,9 @@ accumulator of unit roundoff u. Of many elements one is rounded by nearly half a
 is usual and right (docs/how-it-works/verification.md).
 """
 
+#: Meaning of exit status 1.
+FAILED = "a kernel, or with --model a program, is wrong"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.kgen")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from kgen.check.gate.judge import Report
     from kgen.check.gate.metrics import Tier
 
+#: Meaning of exit status 1.
+FAILED = "a budget is broken"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_budgets(parser)

@@ -8,6 +8,9 @@ from pathlib import Path
 from kgen.cli.commands.perf import options
 from kgen.cli.output import end_progress, print_json, print_table, progress
 
+#: Meaning of exit status 1.
+FAILED = "a budget is broken"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_budgets(parser)
