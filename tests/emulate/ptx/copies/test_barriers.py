@@ -151,4 +151,4 @@ DONE:
 def test_a_loop_without_end() -> None:
     body = "LOOP:\n  mov.u32 %r2, %tid.x;\n  setp.ne.u32 %p0, %r2, 7;\n  @%p0 bra LOOP;\n"
     found = fault(kernel(body))
-    assert found.kind == "deadlock" and "no end" in found.message
+    assert found.kind == "deadlock" and "has not ended" in found.message

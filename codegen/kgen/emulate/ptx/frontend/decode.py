@@ -23,6 +23,7 @@ from kgen.emulate.ptx.frontend.syntax import (
     Operand,
     Pair,
     Register,
+    Symbol,
     Vector,
     names_in,
 )
@@ -72,6 +73,9 @@ class Decoder:
         if isinstance(operand, Integer | Float):
             constant = self._constant(operand, type_)
             return lambda: constant
+        if isinstance(operand, Symbol):
+            place = self.symbol(operand.base.name) + operand.offset
+            return self.source(Integer(value=place), type_)
         if not isinstance(operand, Register):
             raise Unsupported
         if operand.name in self.machine.slots:

@@ -16,6 +16,7 @@ from kgen.emulate.ptx.frontend.syntax import (
     Operand,
     Pair,
     Register,
+    Symbol,
     Vector,
 )
 from kgen.emulate.ptx.types import Type
@@ -29,6 +30,7 @@ _HEX_FLOAT = re.compile(r"(-?)0(?:[fF]([0-9a-fA-F]{8})|[dD]([0-9a-fA-F]{16}))$")
 _DECIMAL = re.compile(r"[-+]?(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][-+]?\d+)?$")
 _NAME = re.compile(r"[%$A-Za-z_][\w$.]*$")
 _OFFSET = re.compile(r"(.+?)\s*([+-])\s*([-+]?\w+)$")
+_SYMBOL = re.compile(r"([$A-Za-z_][\w$.]*)\s*\+\s*([-+]?(?:0[xX][0-9a-fA-F]+|\d+))$")
 _BRACKETS = frozenset("{[(}])")
 #: Predefined constants, PTX ISA 4.4.
 _PREDEFINED = {"WARP_SZ": 32}
@@ -91,6 +93,8 @@ def operand(text: str, resolve: Resolve) -> Operand:
         return Pair(
             first=_register(first.strip(), resolve), second=_register(second.strip(), resolve)
         )
+    if (moved := _SYMBOL.match(text)) is not None:
+        return Symbol(base=_register(moved[1], resolve), offset=integer(moved[2]))
     return _scalar(text, resolve)
 
 

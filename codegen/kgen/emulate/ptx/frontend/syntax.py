@@ -56,7 +56,15 @@ class Address:
     coordinates: tuple[Operand, ...] = ()
 
 
-Operand = Register | Not | Pair | Integer | Float | Vector | Address
+@frozen
+class Symbol:
+    """Address of a variable plus a constant in bytes, `tile+16`."""
+
+    base: Register
+    offset: int
+
+
+Operand = Register | Not | Pair | Integer | Float | Vector | Address | Symbol
 
 
 def names_in(operands: Iterable[Operand]) -> list[str]:
@@ -71,6 +79,8 @@ def names_in(operands: Iterable[Operand]) -> list[str]:
             found += [operand.first.name, operand.second.name]
         elif isinstance(operand, Vector):
             found += names_in(operand.elements)
+        elif isinstance(operand, Symbol):
+            found.append(operand.base.name)
         elif isinstance(operand, Address):
             found += names_in([operand.base, *operand.coordinates])
     return found
