@@ -57,8 +57,8 @@ def op_class(name: str) -> type[Spec]:
     own = [cls.op for cls in OPS if not issubclass(cls, Formula)]
     raise SpecError(
         f"op={name} is unknown; {suggest.meant(name, [*own, *functions()], after=' ')}known are "
-        f"{', '.join(own)}, functions such as relu, add or clip (docs/operations.md), and "
-        "expressions of them such as 'silu(gate) * up'"
+        f"{', '.join(own)}, functions such as relu, add or clip, and expressions of them such as "
+        "'silu(gate) * up'; docs/reference/operations.md lists all"
     )
 
 

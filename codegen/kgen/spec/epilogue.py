@@ -125,7 +125,7 @@ def text_of(field: str, value: str | Iterable[str]) -> str:
     for step in chain:
         if step not in steps_known():
             unknown = suggest.unknown(f"{field}={step}", step, list(Epilogue))
-            raise SpecError(f"{unknown}, and functions such as tanh (docs/operations.md)")
+            raise SpecError(f"{unknown}, and functions such as tanh (docs/reference/operations.md)")
         if step in SUMS and chain.count(step) > 1:
             raise SpecError(f"{field} has {step} {chain.count(step)} times; once is the limit")
     return str(of_steps(chain))

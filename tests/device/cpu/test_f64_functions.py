@@ -18,7 +18,7 @@ from tests.device.cpu.cpu_support import addresses, check, here, load
 from tests.exact_functions import DIGITS, EXACT, exact, ulps
 
 Values = npt.NDArray[np.float64]
-PAGE = Path(__file__).parents[3] / "docs" / "operations.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "operations.md"
 TARGETS = ["x86-64-v4", "x86-64-v3", "x86-64"]
 
 #: Units in the last place of the result that a function may be off by; of functions in
@@ -178,7 +178,7 @@ def test_every_function_is_for_f64() -> None:
 
 
 def test_the_page_says_so() -> None:
-    """The column of f64 in docs/operations.md."""
-    section = PAGE.read_text().partition("### In f64")[2].partition("\n## ")[0]
+    """The column of f64 in docs/reference/operations.md."""
+    section = PAGE.read_text().partition("### Errors in f64")[2].partition("\n## ")[0]
     found = {n: int(b) for n, b in re.findall(r"^\| `(\w+)` \| (\d+) ulp", section, re.M)}
     assert found == BOUNDS
