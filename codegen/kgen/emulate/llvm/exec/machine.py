@@ -34,47 +34,47 @@ class Machine:
     wave: int
     block: Index3
     coordinates: Array
-    """Of the workgroups in this chunk: [workgroup, 3]."""
+    """Coordinates of the chunk's workgroups: [workgroup, 3]."""
     memory: Memory
     checks: bool
     steps: int
-    """How many segments one call may execute before it is held to run for ever."""
+    """Segments that one call may execute before it counts as endless."""
     events: Events
     waves_of: Counter[object]
-    """How many waves have executed each segment, and lanes."""
+    """Executions of each segment by waves, and below by lanes."""
     lanes_of: Counter[object]
     faults: FaultLog
     """Faults noted so far."""
     warnings: list[Fault]
-    """Warnings: accesses that no rule forbids and that a reader should know of."""
+    """Warnings: accesses that no rule forbids but that deserve a look."""
     random: np.random.Generator | None = None
-    """Deals the turns of waves; None is lockstep."""
+    """Source of the turns of waves; None is lockstep."""
     seed: int = 0
-    """From which it was made."""
+    """Seed of `random`."""
     processor: str = ""
-    """gfx90a or the like."""
+    """Name of the processor, as in gfx90a."""
     numerics: Numerics = field(default_factory=Numerics)
-    """What matrix instructions lose."""
+    """Numerics of matrix instructions."""
     races: GlobalShadow | None = None
     """The checks of global memory."""
     traffic: WaveTraffic | None = None
-    """What a profile counts."""
+    """Counter of memory traffic for a profile."""
     mask: Array | None = None
     """The lanes that execute now, broadcastable to [workgroup, lane]; None is all of them."""
     call: Callable[[str, list[Any]], Any] = field(init=False)
     """Run another function of the module for the lanes of ``mask``."""
     copies: Copies | None = None
-    """Loads to LDS, once there was one."""
+    """Loads to LDS; None before the first."""
     unfinished: Array | None = None
     """The lanes of the kernel that have not ended; None is all."""
     depth: int = 0
-    """How many calls of functions are under way."""
+    """Depth of nested function calls."""
     barriers: Array = field(init=False)
-    """How many barriers each workgroup has passed."""
+    """Barriers that each workgroup has passed."""
     signalled: Array = field(init=False)
-    """Which waves have arrived at a split barrier: [workgroup | 1, wave, 1]."""
+    """Waves that have signalled a split barrier: [workgroup | 1, wave, 1]."""
     state: dict[str, Any] = field(default_factory=dict)
-    """What one group of instructions keeps for itself, such as the AMX tiles."""
+    """State of one group of instructions, such as the AMX tiles."""
 
     def __post_init__(self) -> None:
         self.barriers = np.zeros(len(self.coordinates), np.int64)

@@ -49,23 +49,23 @@ class Instruction:
     opcode: str
     line: int
     type: Type = VOID
-    """Of the result."""
+    """Type of the result."""
     result: str = ""
     operands: tuple[Operand, ...] = ()
     labels: tuple[str, ...] = ()
     """Targets of br and switch (default first), predecessors of phi, in operand order."""
     predicate: str = ""
-    """Of icmp and fcmp; the operation of atomicrmw."""
+    """Predicate of icmp and fcmp; operation of atomicrmw."""
     scope: str = ""
-    """Of a fence or an atomic; empty is the whole system."""
+    """Scope of a fence or an atomic; empty is the whole system."""
     ordering: str = ""
-    """Of a fence or an atomic, the stronger one of cmpxchg; empty for an access that is none."""
+    """Ordering of a fence or an atomic, the stronger one of cmpxchg; empty for other accesses."""
     mmra: str = ""
     """Memory model relaxation annotations: a metadata node, or the number of one."""
     source_type: Type = VOID
-    """Stepped over by getelementptr, allocated by alloca."""
+    """Type that getelementptr steps over, or alloca allocates."""
     indices: tuple[int, ...] = ()
-    """Of extractvalue and insertvalue; the mask of shufflevector (-1 is poison)."""
+    """Indices of extractvalue and insertvalue; mask of shufflevector (-1 is poison)."""
     align: int = 0
     callee: str = ""
 

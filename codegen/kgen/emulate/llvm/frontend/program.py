@@ -48,9 +48,9 @@ class Segment:
     edges: tuple[Edge, ...]
     terminator: Instruction
     barrier: bool
-    """Whether lanes wait for their workgroup before they take the (only) edge."""
+    """Lanes wait for their workgroup before they take the (only) edge."""
     instructions: tuple[Instruction, ...]
-    """All but phis, the terminator last."""
+    """Instructions without phis, the terminator last."""
 
     @cached_property
     def counted(self) -> tuple[tuple[int, str, str | None], ...]:

@@ -57,7 +57,7 @@ class Place:
 
     resource: Array
     voffset: Array
-    """With the offset in the instruction; this is checked for certain."""
+    """Offset with that of the instruction; it is always checked."""
     soffset: Array
 
     @property

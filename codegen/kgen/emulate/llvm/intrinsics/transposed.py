@@ -41,11 +41,11 @@ class _Transpose:
 
     wave: int
     bits: int
-    """Of an element."""
+    """Bits of an element."""
     size: int
     """Bytes of a lane."""
     lane: Callable[[Array, Array], Array]
-    """(lane, element) -> the lane that it is taken from."""
+    """Source lane of (lane, element)."""
 
     @property
     def elements(self) -> int:

@@ -54,7 +54,7 @@ class _Form:
     depth: int
     kinds: tuple[str, str]
     operands: tuple[int, int, int]
-    """Where A, B and C stand."""
+    """Places of A, B and C among the operands."""
     is_signed: tuple[bool, bool]
     clamp: bool
     upper: bool

@@ -28,12 +28,12 @@ from kgen.emulate.llvm.types import Array
 class Copy:
     ins: Instruction
     offsets: Array
-    """Where in LDS: [workgroup, lane]."""
+    """Offsets in LDS: [workgroup, lane]."""
     raw: Array
     lanes: Array
-    """For which it is under way."""
+    """Lanes whose copy is under way."""
     number: Array
-    """How many accesses each wave had begun with it: [workgroup, wave, 1]."""
+    """Accesses that each wave had begun, this one included: [workgroup, wave, 1]."""
 
 
 class Copies:

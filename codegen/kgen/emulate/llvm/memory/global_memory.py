@@ -22,7 +22,7 @@ class Buffer:
     data: Array
     """Flat uint8."""
     symbol: str = ""
-    """Of the parameter or global that it is."""
+    """Name of the parameter or global."""
     writable: bool = True
 
 

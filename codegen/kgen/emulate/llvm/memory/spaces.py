@@ -50,7 +50,7 @@ class Memory:
     """Address of the stack of the one lane of a CPU, 0 on a GPU."""
     stack_top: int = 0
     hidden: dict[str, int] = field(default_factory=dict)
-    """The addresses of what tells of the launch."""
+    """Addresses of the hidden arguments of the launch."""
 
     # -- loads and stores -----------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 from kgen_runtime.values import frozen
 
-#: Bytes of each part of what is given.
+#: Bytes of each part of reserved shared memory.
 _PART = 1024
 
 

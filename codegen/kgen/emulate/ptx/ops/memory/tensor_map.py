@@ -130,7 +130,7 @@ def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collec
         raise Unsupported
     to, source = decoder.address(operands[0]), decoder.address(operands[1])
     load, store = loader(decoder, "shared", _VECTOR), storer(decoder, "global", _VECTOR)
-    # What is left of the words is the scope.
+    # The remaining words are the scope.
     fence = control.fence(decoder, words, ())
     machine = decoder.machine
 
