@@ -1,10 +1,10 @@
 ; matmul_33x17x40_f32_nt_bias_relu
 ;
-; computes:  out = relu(A @ B + bias), summed in f32
+; computes:  out = relu(A @ B + bias), accumulated in f32
 ; target:    gfx1030
 ; schedule:  mainloop=fma,block_m=16,block_n=16,block_k=8,num_stages=2,thread_m=2,thread_n=2 (user)
 ; launch:    2 x 3 x 1 workgroups of 64 threads, waves of 32
-; method:    5 whole tiles along k
+; method:    K loop: 5 tiles of 8
 ; memory:    LDS, 4096 B
 ;            @a_tile: f32 [stage: 2][line of 1 k: 8][slot of 4 m: 8], 2048 B, slot = position ^ (line & 7)
 ;            @b_tile: f32 [stage: 2][line of 1 k: 8][slot of 4 n: 8], 2048 B, slot = position ^ (line & 7)
@@ -36,7 +36,7 @@ entry:
   %a.first_row = zext i32 %first_row to i64
   %a.row_offset = mul nuw nsw i64 %a.first_row, 40
   %a.tile.first = getelementptr float, ptr addrspace(1) %a, i64 %a.row_offset
-  ; rows behind the last are read at the last; what they give is never stored
+  ; rows past the last read the last row; their results are not stored
   %a.row_limit = sub nuw nsw i32 32, %first_row
   %a.c0.k.chunk = urem i32 %thread, 8
   %a.c0.row.chunk = udiv i32 %thread, 8
@@ -58,7 +58,7 @@ entry:
   %b.first_row = zext i32 %first_column to i64
   %b.row_offset = mul nuw nsw i64 %b.first_row, 40
   %b.tile.first = getelementptr float, ptr addrspace(1) %b, i64 %b.row_offset
-  ; rows behind the last are read at the last; what they give is never stored
+  ; rows past the last read the last row; their results are not stored
   %b.row_limit = sub nuw nsw i32 16, %first_column
   %b.c0.k.chunk = urem i32 %thread, 8
   %b.c0.row.chunk = udiv i32 %thread, 8

@@ -1,10 +1,10 @@
 ; matmul_64x64x128_f32_nn
 ;
-; computes:  out = A @ B, summed in f32
+; computes:  out = A @ B, accumulated in f32
 ; target:    gfx1030
 ; schedule:  mainloop=fma,block_m=16,block_n=16,block_k=8,num_stages=2,thread_m=4,thread_n=2 (user)
 ; launch:    4 x 4 x 1 workgroups of 32 threads, waves of 32
-; method:    16 whole tiles along k
+; method:    K loop: 16 tiles of 8
 ; memory:    LDS, 3072 B
 ;            @a_tile: f32 [stage: 2][line of 1 k: 8][slot of 4 m: 8], 2048 B, slot = position ^ (line >> 1 << 1 &
 ;              7)
@@ -97,7 +97,7 @@ entry:
   fence syncscope("workgroup") acquire, !mmra !1
   br label %peeled
 
-; ---- mainloop: the step that is no whole trip
+; ---- mainloop: remainder step
 peeled:
   %a.tile.peeled = getelementptr float, ptr addrspace(1) %a.tile.first, i64 8
   %b.tile.peeled = getelementptr float, ptr addrspace(1) %b.tile.first, i64 512

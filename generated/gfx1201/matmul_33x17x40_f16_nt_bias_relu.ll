@@ -1,10 +1,10 @@
 ; matmul_33x17x40_f16_nt_bias_relu
 ;
-; computes:  out = relu(A @ B + bias), summed in f32
+; computes:  out = relu(A @ B + bias), accumulated in f32
 ; target:    gfx1201
 ; schedule:  mainloop=mma,block_m=32,block_n=16,block_k=32,num_stages=2,warp_m=16,warp_n=16,group_m=1,num_xcds=1,split_k=1,num_workgroups=0 (user)
 ; launch:    2 x 2 x 1 workgroups of 64 threads, waves of 32
-; method:    1 whole tile along k and a remainder of 8
+; method:    K loop: 1 tile of 32 and a remainder of 8
 ; memory:    LDS, 6144 B
 ;            @a_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 m: 32], 4096 B, slot = position ^ (line << 1 & 7)
 ;            @b_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 n: 16], 2048 B, slot = position ^ (line << 1 & 7)
@@ -36,7 +36,7 @@ entry:
   %a.first_row = zext i32 %first_row to i64
   %a.row_offset = mul nuw nsw i64 %a.first_row, 40
   %a.tile.first = getelementptr half, ptr addrspace(1) %a, i64 %a.row_offset
-  ; rows behind the last are read at the last; what they give is never stored
+  ; rows past the last read the last row; their results are not stored
   %a.row_limit = sub nuw nsw i32 32, %first_row
   %a.c0.k.chunk = urem i32 %thread, 4
   %a.c0.k = mul nuw nsw i32 %a.c0.k.chunk, 8
@@ -65,7 +65,7 @@ entry:
   %b.first_row = zext i32 %first_column to i64
   %b.row_offset = mul nuw nsw i64 %b.first_row, 40
   %b.tile.first = getelementptr half, ptr addrspace(1) %b, i64 %b.row_offset
-  ; rows behind the last are read at the last; what they give is never stored
+  ; rows past the last read the last row; their results are not stored
   %b.row_limit = sub nuw nsw i32 16, %first_column
   %b.c0.k.chunk = urem i32 %thread, 4
   %b.c0.k = mul nuw nsw i32 %b.c0.k.chunk, 8
@@ -123,7 +123,7 @@ entry:
 tail:
   %a.tile.tail = getelementptr half, ptr addrspace(1) %a.tile.first, i64 32
   %b.tile.tail = getelementptr half, ptr addrspace(1) %b.tile.first, i64 32
-  ; depths from 8 on do not exist and count as zero
+  ; depths from 8 on are past K and read as zero
   %a.tail.c0.l0.exists = icmp ult i32 %a.c0.k, 8
   %a.tail.c0.l0.offset = select i1 %a.tail.c0.l0.exists, i64 %a.c0.offset, i64 0
   %a.tail.c0.l0.at = getelementptr half, ptr addrspace(1) %a.tile.tail, i64 %a.tail.c0.l0.offset
@@ -134,7 +134,7 @@ tail:
   %a.tail.c1.l0.at = getelementptr half, ptr addrspace(1) %a.tile.tail, i64 %a.tail.c1.l0.offset
   %a.tail.c1.l0.read = load <8 x half>, ptr addrspace(1) %a.tail.c1.l0.at, align 2
   %a.tail.c1.l0 = select i1 %a.tail.c1.l0.exists, <8 x half> %a.tail.c1.l0.read, <8 x half> zeroinitializer
-  ; depths from 8 on do not exist and count as zero
+  ; depths from 8 on are past K and read as zero
   %b.tail.c0.l0.exists = icmp ult i32 %b.c0.k, 8
   %b.tail.c0.l0.offset = select i1 %b.tail.c0.l0.exists, i64 %b.c0.offset, i64 0
   %b.tail.c0.l0.at = getelementptr half, ptr addrspace(1) %b.tile.tail, i64 %b.tail.c0.l0.offset

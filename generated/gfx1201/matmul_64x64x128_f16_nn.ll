@@ -1,10 +1,10 @@
 ; matmul_64x64x128_f16_nn
 ;
-; computes:  out = A @ B, summed in f32
+; computes:  out = A @ B, accumulated in f32
 ; target:    gfx1201
 ; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=32,num_stages=2,warp_m=16,warp_n=16,group_m=1,num_xcds=1,split_k=1,num_workgroups=0 (user)
 ; launch:    2 x 2 x 1 workgroups of 128 threads, waves of 32
-; method:    4 whole tiles along k
+; method:    K loop: 4 tiles of 32
 ; memory:    LDS, 8192 B
 ;            @a_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 m: 32], 4096 B, slot = position ^ (line << 1 & 7)
 ;            @b_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 n: 32], 4096 B, slot = position
@@ -93,7 +93,7 @@ entry:
   call void @llvm.amdgcn.s.barrier.signal(i32 -1)
   br label %peeled
 
-; ---- mainloop: the step that is no whole trip
+; ---- mainloop: remainder step
 peeled:
   %a.tile.peeled = getelementptr half, ptr addrspace(1) %a.tile.first, i64 32
   %b.tile.peeled = getelementptr half, ptr addrspace(1) %b.tile.first, i64 2048

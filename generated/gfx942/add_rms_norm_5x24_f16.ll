@@ -4,7 +4,7 @@
 ; target:    gfx942
 ; schedule:  mainloop=row,num_threads=32,rows_per_block=8,vector=8,resident=1 (model)
 ; launch:    1 x 1 x 1 workgroups of 32 threads, waves of 64
-; method:    4 threads for each row, which is kept in registers
+; method:    4 threads per row; the row stays in registers
 ; arguments: x: input f16[5, 24], strides [24, 1]
 ;            residual: input f16[5, 24], strides [24, 1]
 ;            w: input f16[24], strides [1]
@@ -29,7 +29,7 @@ entry:
   %first = urem i32 %thread, 4
   %block.first_row = mul nuw nsw i32 %block, 8
   %row = add nuw nsw i32 %block.first_row, %row_in_block
-  ; rows behind the last are read as the last, and not written
+  ; rows past the last read the last row and store nothing
   %row.exists = icmp ult i32 %row, 5
   %row.read = select i1 %row.exists, i32 %row, i32 4
   %row.wide = zext i32 %row.read to i64

@@ -4,7 +4,7 @@
 ; target:    gfx942
 ; schedule:  mainloop=row,num_threads=1024,rows_per_block=1,vector=8,resident=0 (model)
 ; launch:    2 x 1 x 1 workgroups of 1024 threads, waves of 64
-; method:    1024 threads for each row, which is read 3 times
+; method:    1024 threads per row; the row is read 3 times
 ; memory:    LDS, 128 B
 ;            @maxnum_parts: f32 [row: 1][wave: 16], 64 B
 ;            @sum_parts: f32 [row: 1][wave: 16], 64 B

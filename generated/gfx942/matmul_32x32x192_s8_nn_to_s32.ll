@@ -1,10 +1,10 @@
 ; matmul_32x32x192_s8_nn_to_s32
 ;
-; computes:  out = A @ B, summed in s32
+; computes:  out = A @ B, accumulated in s32
 ; target:    gfx942
 ; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=64,num_stages=2,warp_m=16,warp_n=32,group_m=1,num_xcds=1,split_k=1,num_workgroups=0 (user)
 ; launch:    1 x 1 x 1 workgroups of 128 threads, waves of 64
-; method:    3 whole tiles along k
+; method:    K loop: 3 tiles of 64
 ; memory:    LDS, 8192 B
 ;            @a_tile: s8 [stage: 2][line of 16 k: 4][slot of 1 m: 32], 4096 B, slot = position ^ (line << 1 & 7)
 ;            @b_tile: s8 [stage: 2][line of 16 k: 4][slot of 1 n: 32], 4096 B, slot = position ^ (position >> 1 &

@@ -1,10 +1,10 @@
 ; matmul_64x128x256_f16_nt
 ;
-; computes:  out = A @ B, summed in f32
+; computes:  out = A @ B, accumulated in f32
 ; target:    gfx942
 ; schedule:  mainloop=pingpong,block_m=64,block_n=128,block_k=64,num_stages=1,warp_m=32,warp_n=32,group_m=1,num_xcds=1,split_k=1,num_workgroups=0 (user)
 ; launch:    1 x 1 x 1 workgroups of 512 threads, waves of 64
-; method:    4 whole tiles along k
+; method:    K loop: 4 tiles of 64
 ; memory:    LDS, 24576 B
 ;            @a_tile: f16 [stage: 1][line of 8 k: 8][slot of 1 m: 64], 8192 B, slot = position ^ (line & 7)
 ;            @b_tile: f16 [stage: 1][line of 8 k: 8][slot of 1 n: 128], 16384 B, slot = position ^ (line & 7)

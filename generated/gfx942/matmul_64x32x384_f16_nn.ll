@@ -1,10 +1,10 @@
 ; matmul_64x32x384_f16_nn
 ;
-; computes:  out = A @ B, summed in f32
+; computes:  out = A @ B, accumulated in f32
 ; target:    gfx942
 ; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=32,num_stages=2,warp_m=16,warp_n=16,group_m=2,num_xcds=2,split_k=1,num_workgroups=3 (user)
 ; launch:    3 x 1 x 1 workgroups of 256 threads, waves of 64
-; method:    stream-k: 3 workgroups share 6 steps of 2 block tiles
+; method:    stream-k: 3 workgroups share the 6 steps along k of 2 block tiles
 ; memory:    LDS, 8192 B
 ;            @a_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 m: 32], 4096 B, slot = position ^ (line << 1 & 7)
 ;            @b_tile: f16 [stage: 2][line of 8 k: 4][slot of 1 n: 32], 4096 B, slot = position ^ (position >> 1 &
@@ -13,7 +13,7 @@
 ;            b: input f16[384, 32], strides [32, 1]
 ;            out: output f16[64, 32], strides [32, 1]
 ;            parts: workspace 24576 B
-;            arrivals: workspace 32 B, 0 at first and again at the end
+;            arrivals: workspace 32 B, zero before and after each launch
 
 target triple = "amdgcn-amd-amdhsa"
 
@@ -162,7 +162,7 @@ share:
   fence syncscope("workgroup") acquire, !mmra !1
   br label %peeled
 
-; ---- mainloop: the step that is no whole trip
+; ---- mainloop: remainder step
 peeled:
   %a.tile.peeled = getelementptr half, ptr addrspace(1) %a.tile.first, i64 32
   %b.tile.peeled = getelementptr half, ptr addrspace(1) %b.tile.first, i64 1024
@@ -316,7 +316,7 @@ last:
   br i1 %is_whole, label %complete, label %leave
 
 leave:
-  ; the wave's sums of this part, for whoever adds them
+  ; store the wave's partial sums of this part
   %lane.bytes = mul nuw nsw i32 %lane, 16
   %wave.bytes = mul nuw nsw i32 %wave, 1024
   %parts.in_part = add nuw nsw i32 %wave.bytes, %lane.bytes
@@ -352,7 +352,7 @@ counted:
 collect:
   ; all parts are there. For the next launch:
   store atomic i32 0, ptr addrspace(1) %arrivals.at syncscope("agent") monotonic, align 4
-  ; from whoever has the block tile's first step on
+  ; parts start with the workgroup that has the block tile's first step
   %block.begin = mul nuw nsw i32 %block, 3
   %block.end = add nuw nsw i32 %block.begin, 3
   %first.of_all = mul nuw i32 %block.begin, 3

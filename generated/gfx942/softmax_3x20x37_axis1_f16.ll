@@ -4,8 +4,8 @@
 ; target:    gfx942
 ; schedule:  mainloop=row,num_threads=128,rows_per_block=32,vector=1,resident=1 (model)
 ; launch:    4 x 1 x 1 workgroups of 128 threads, waves of 64
-; method:    4 threads for each row, which is kept in registers
-;            neighbouring threads have neighbouring rows, which are contiguous
+; method:    4 threads per row; the row stays in registers
+;            adjacent threads process adjacent rows, which are contiguous in memory
 ; memory:    LDS, 1024 B
 ;            @maxnum_parts: f32 [row: 32][thread: 4], 512 B
 ;            @sum_parts: f32 [row: 32][thread: 4], 512 B
@@ -30,7 +30,7 @@ entry:
   %first = udiv i32 %thread, 32
   %block.first_row = mul nuw nsw i32 %block, 32
   %row = add nuw nsw i32 %block.first_row, %row_in_block
-  ; rows behind the last are read as the last, and not written
+  ; rows past the last read the last row and store nothing
   %row.exists = icmp ult i32 %row, 111
   %row.read = select i1 %row.exists, i32 %row, i32 110
   %row.wide = zext i32 %row.read to i64

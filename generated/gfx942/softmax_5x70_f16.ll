@@ -4,7 +4,7 @@
 ; target:    gfx942
 ; schedule:  mainloop=row,num_threads=128,rows_per_block=8,vector=2,resident=1 (model)
 ; launch:    1 x 1 x 1 workgroups of 128 threads, waves of 64
-; method:    16 threads for each row, which is kept in registers
+; method:    16 threads per row; the row stays in registers
 ; arguments: x: input f16[5, 70], strides [70, 1]
 ;            out: output f16[5, 70], strides [70, 1]
 
@@ -23,7 +23,7 @@ entry:
   %first = urem i32 %thread, 16
   %block.first_row = mul nuw nsw i32 %block, 8
   %row = add nuw nsw i32 %block.first_row, %row_in_block
-  ; rows behind the last are read as the last, and not written
+  ; rows past the last read the last row and store nothing
   %row.exists = icmp ult i32 %row, 5
   %row.read = select i1 %row.exists, i32 %row, i32 4
   %row.wide = zext i32 %row.read to i64

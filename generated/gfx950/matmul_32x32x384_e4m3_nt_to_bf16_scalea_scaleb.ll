@@ -1,10 +1,10 @@
 ; matmul_32x32x384_e4m3_nt_to_bf16_scalea_scaleb
 ;
-; computes:  out = scale_a * scale_b * A @ B, summed in f32
+; computes:  out = scale_a * scale_b * A @ B, accumulated in f32
 ; target:    gfx950
 ; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=128,num_stages=2,warp_m=16,warp_n=16,group_m=1,num_xcds=1,split_k=1,num_workgroups=0 (user)
 ; launch:    1 x 1 x 1 workgroups of 256 threads, waves of 64
-; method:    3 whole tiles along k
+; method:    K loop: 3 tiles of 128
 ; memory:    LDS, 16384 B
 ;            @a_tile: e4m3 [stage: 2][line of 16 k: 8][slot of 1 m: 32], 8192 B, slot = position ^ (line << 1 &
 ;              15)

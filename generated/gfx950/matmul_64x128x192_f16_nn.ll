@@ -1,10 +1,10 @@
 ; matmul_64x128x192_f16_nn
 ;
-; computes:  out = A @ B, summed in f32
+; computes:  out = A @ B, accumulated in f32
 ; target:    gfx950
 ; schedule:  mainloop=direct,block_m=64,block_n=128,block_k=64,num_stages=2,warp_m=32,warp_n=32,group_m=1,num_xcds=1,split_k=1,num_workgroups=0 (user)
 ; launch:    1 x 1 x 1 workgroups of 512 threads, waves of 64
-; method:    3 whole tiles along k
+; method:    K loop: 3 tiles of 64
 ; memory:    LDS, 49152 B
 ;            @a_tile: f16 [stage: 2][m: 64][chunk of 8 k: 8], 16384 B, chunk = place ^ (m >> 1 & 7)
 ;            @b_tile: f16 [stage: 2][k: 64][chunk of 8 n: 16], 32768 B, chunk = place ^ (k << 2 & 12)

@@ -1,14 +1,14 @@
 ; matmul_64x64x128_bf16_nn
 ;
-; computes:  out = A @ B, summed in f32
-; target:    x86-64-amx: x86_64 with abm amx_bf16 amx_tile avx avx2 avx512_bf16 avx512bw avx512cd avx512dq
+; computes:  out = A @ B, accumulated in f32
+; target:    x86-64-amx, x86_64; requires abm amx_bf16 amx_tile avx avx2 avx512_bf16 avx512bw avx512cd avx512dq
 ;              avx512f avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=amx,mr=32,nr=32,mc=64,kc=128,nc=64,pack_a=0,pack_b=1 (model)
-; launch:    1 task of 64 x 64 outputs: 1 x 1 blocks
-; method:    AMX tiles: a task is an mc x nc block of out; for each panel of nr columns of B, in tiles, and each
-;              kc of K every mr rows of A are multiplied with it, the sums in tile registers, which are finished
-;              (epilogue, conversion) while the next are multiplied
-;            each step packs a part of the B that is multiplied next
+; launch:    1 task of up to 64 x 64 outputs; 1 x 1 blocks
+; method:    AMX tiles: a task computes an mc x nc block of out, kc of K at a time; for each panel of nr columns
+;              of B it visits every mr rows of A, with mr x nr accumulators in tile registers; epilogue and
+;              conversion of a tile overlap the products of the next
+;            each step packs a part of the panel of B that the next steps multiply
 ; memory:    stack, 20480 B
 ;            %b.pack: bf16 [2][nr/16][kc/32] tiles, 16384 B
 ;            %last: float [mr][nr], 4096 B
@@ -38,7 +38,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
 
   ; ---- prologue: pack the first part of B
   br label %first.g.enter

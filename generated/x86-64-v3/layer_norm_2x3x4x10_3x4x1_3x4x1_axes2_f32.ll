@@ -1,9 +1,9 @@
 ; layer_norm_2x3x4x10_3x4x1_3x4x1_axes2_f32
 ;
 ; computes:  out = layer_norm(x, scale, shift, 1e-05)
-; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=stream,task=1638,unroll=4,nontemporal=0 (model)
-; launch:    1 task of 6 rows
+; launch:    1 task of up to 6 rows
 ; arguments: x: input f32[2, 3, 4, 10], strides [120, 40, 10, 1]
 ;            scale: input f32[3, 4, 1], strides [4, 1, 1]
 ;            shift: input f32[3, 4, 1], strides [4, 1, 1]

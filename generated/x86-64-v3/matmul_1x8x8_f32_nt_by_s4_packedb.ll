@@ -1,19 +1,19 @@
 ; matmul_1x8x8_f32_nt_by_s4_packedb
 ;
-; computes:  out = A @ B, summed in f32
-; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; computes:  out = A @ B, accumulated in f32
+; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=limbs,mr=1,nr=8,mc=1,kc=32,nc=8,pack_a=1,pack_b=0,ahead=0 (user)
-; launch:    1 task of 1 x 8 outputs: 1 x 1 blocks
-; method:    products of bytes with vpmaddubsw: A in block floating point, each 32 of K integers of one exponent
-;              in 3 signed bytes; a task is an mc x nc block of out, in panels of nr columns of B times mr rows
-;              of A
+; launch:    1 task of up to 1 x 8 outputs; 1 x 1 blocks
+; method:    byte products by vpmaddubsw: A is in block floating point, each block of 32 of K with one exponent
+;              and 3 signed bytes per element; a task computes an mc x nc block of out, panels of nr columns of B
+;              times mr rows of A
 ; memory:    stack, 200 B
-;            %limbs: s8 [mc][K / 32][3][32], 160 B a row, zero past K
-;            %blocks: [mc][K / 32] of f32 its unit and s32[1] where its limbs' sums start, 8 B a row
-;            %acc: float [mc][nc], 32 B a row
+;            %limbs: s8 [mc][K / 32][3][32], 160 B per row, zero past K
+;            %blocks: [mc][K / 32] of f32 scale and s32[1] initial sums of its limbs, 8 B per row
+;            %acc: float [mc][nc], 32 B per row
 ; arguments: a: input f32[1, 8], strides [8, 1]
 ;            b: input u8[1, 1, 8, 18], strides [144, 144, 18, 1], prepacked: [n / 8][k / 18][runs of 2, 4, 4, 4,
-;              4][n % 8], 0 past K and N
+;              4][n % 8], zero past K and N
 ;            out: output f32[1, 8], strides [8, 1]
 
 target triple = "x86_64-unknown-linux-gnu"
@@ -444,7 +444,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
 
   ; ---- prologue: A in block floating point
   br label %row.enter

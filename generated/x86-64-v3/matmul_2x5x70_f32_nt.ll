@@ -1,14 +1,14 @@
 ; matmul_2x5x70_f32_nt
 ;
-; computes:  out = A @ B, summed in f32
-; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; computes:  out = A @ B, accumulated in f32
+; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=inner,mr=2,nr=2,mc=2,kc=70,nc=6,pack_a=0,pack_b=0,unroll=2,prefetch=2,level=2 (model)
-; launch:    1 task of 2 x 5 outputs: 1 x 1 blocks
-; method:    inner products of vectors of 8 along K, which is contiguous in A and in B: a task is an mc x nc
-;              block of out, in tiles of mr rows of A and nr columns of B, which are far apart: each is a stream
-;              of its own, which goes on with the next tile
+; launch:    1 task of up to 2 x 5 outputs; 1 x 1 blocks
+; method:    inner products: vectors of 8 along K, which is contiguous in A and B; a task computes an mc x nc
+;              block of out in mr x nr tiles; the nr columns of B are distant, and each is a stream of its own
+;              that continues in the next tile
 ; memory:    stack, 64 B
-;            %acc: float [mc][nc], 32 B a row, 64 B
+;            %acc: float [mc][nc], 32 B per row, 64 B
 ; arguments: a: input f32[2, 70], strides [70, 1]
 ;            b: input f32[5, 70], strides [70, 1]
 ;            out: output f32[2, 5], strides [5, 1]
@@ -202,7 +202,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
 
   br label %j.enter
 j.enter:
@@ -242,7 +242,7 @@ j.latch:
   %j.after = add nuw i64 %j, 1
   br label %j.head
 j.done:
-  ; ---- the panel at the right edge
+  ; ---- the remainder panel
   %r.b = getelementptr i8, ptr %b, i64 1120
 
   ; ---- mainloop: register tiles, from the top to the bottom

@@ -1,17 +1,17 @@
 ; matmul_6x70x12001_f32_nn
 ;
-; computes:  out = A @ B, summed in f32
-; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; computes:  out = A @ B, accumulated in f32
+; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=split-k,mr=6,nr=16,mc=6,kc=8,nc=80,pack_a=1,pack_b=0,split_k=4 (model)
 ; launch:    matmul_6x70x12001_f32_nn_slices: 4 tasks
-;            matmul_6x70x12001_f32_nn: 1 task of 6 x 70 outputs: 1 x 1 blocks
-; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
-;              every mr rows of A, the mr x nr sums in registers
-;            split-k: a task of the first launch multiplies 3008 of K, and the second launch adds up the sums of
-;              all
+;            matmul_6x70x12001_f32_nn: 1 task of up to 6 x 70 outputs; 1 x 1 blocks
+; method:    BLIS blocking: a task computes an mc x nc block of out, kc of K at a time; for each panel of nr
+;              columns of B it visits every mr rows of A, with mr x nr accumulators in registers
+;            split-k: a task of the first launch computes a slice of 3008 of K; the second launch adds the
+;              partial sums
 ; memory:    stack, 576 B
-;            %a.pack: float [mc][kc], 96 B a row, 576 B
-;            %partial.sums: float [4][mc][nc], 384 B a row, 9216 B, in a workspace
+;            %a.pack: float [mc][kc], 96 B per row, 576 B
+;            %partial.sums: float [4][mc][nc], 384 B per row, 9216 B, in a workspace
 ; arguments: a: input f32[6, 12001], strides [12001, 1]
 ;            b: input f32[12001, 70], strides [70, 1]
 ;            out: output f32[6, 70], strides [70, 1]
@@ -207,7 +207,7 @@ k.done:
   ret void
 }
 
-; The sums of slices of K, a task each.
+; Partial sums of slices of K, one task per slice.
 define void @matmul_6x70x12001_f32_nn_slices(ptr %a, ptr %b, ptr %partial.sums, i64 %begin, i64 %end) #0 {
 entry:
   %a.pack = alloca [576 x i8], align 64
@@ -356,7 +356,7 @@ j.latch:
   %j.after = add nuw i64 %j, 16
   br label %j.head
 j.done:
-  ; ---- the panel at the right edge
+  ; ---- the remainder panel
   %r.b = getelementptr i8, ptr %b.k, i64 256
 
   ; ---- mainloop: register tiles, from the top to the bottom
@@ -397,7 +397,7 @@ task.done:
   ret void
 }
 
-; Their sum, and what becomes of it: a single task.
+; Sum of the slices, and the epilogue: a single task.
 define void @matmul_6x70x12001_f32_nn(ptr %out, ptr %partial.sums, i64 %begin, i64 %end) #0 {
 entry:
   br label %x.enter

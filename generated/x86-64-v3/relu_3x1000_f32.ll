@@ -1,11 +1,11 @@
 ; relu_3x1000_f32
 ;
 ; computes:  out = relu(x)
-; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=stream,task=65536,unroll=4,nontemporal=1 (user)
-; launch:    1 task of 3000 elements
-; method:    outputs are written past the caches, which wants whole vectors of memory: the first and the last of
-;              a range go through the caches and overlap with their neighbours
+; launch:    1 task of up to 3000 elements
+; method:    non-temporal stores of aligned vectors; the first and the last vector of a range are ordinary stores
+;              that overlap their neighbours
 ; arguments: x: input f32[3, 1000], strides [1000, 1]
 ;            out: output f32[3, 1000], strides [1000, 1]
 
@@ -83,7 +83,7 @@ i.latch:
   br label %i.head
 i.done:
 
-  ; ---- epilogue: whole vectors that are left, then the last one
+  ; ---- epilogue: remaining whole vectors, then the last one
   br label %s.enter
 s.enter:
   br label %s.head
@@ -110,7 +110,7 @@ s.done:
   %l.result_less_equal = fcmp ole <8 x float> %l.x, splat (float 0x0000000000000000)
   %l.result = select <8 x i1> %l.result_less_equal, <8 x float> splat (float 0x0000000000000000), <8 x float> %l.x
   store <8 x float> %l.result, ptr %l.out.at, align 4
-  ; what went past the caches is there for others from here on
+  ; non-temporal stores are visible to other threads from here on
   fence seq_cst
   ; ---- exit
   ret void

@@ -1,12 +1,12 @@
 ; softmax_2x300001_f32
 ;
 ; computes:  out = softmax(x)
-; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=split,task=65536,unroll=2,nontemporal=0 (model)
 ; launch:    softmax_2x300001_f32_partial0: 10 tasks
-;            softmax_2x300001_f32: 10 tasks of 65536 columns of a row
-; method:    rows in 5 parts of 65536 columns: each launch reads them once, and combines the partial results of
-;              those before it, 128 B for a row, 64 B for each fold
+;            softmax_2x300001_f32: 10 tasks of up to 65536 columns of a row
+; method:    rows are split into 5 parts of 65536 columns; each launch reads every row once and combines the
+;              partial results of the launch before it; partial results take 128 B per row, 64 B per reduction
 ; arguments: x: input f32[2, 300001], strides [300001, 1]
 ;            out: output f32[2, 300001], strides [300001, 1]
 ;            partial.results: workspace 256 B

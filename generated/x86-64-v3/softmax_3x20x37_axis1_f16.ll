@@ -1,12 +1,12 @@
 ; softmax_3x20x37_axis1_f16
 ;
 ; computes:  out = softmax(x)
-; target:    x86-64-v3: x86_64 with abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; target:    x86-64-v3, x86_64; requires abm avx avx2 bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=stream,task=409,unroll=2,nontemporal=0 (model)
-; launch:    1 task of 15 vectors of rows
-; method:    8 neighbouring rows at a time
+; launch:    1 task of up to 15 vectors of rows
+; method:    a vector holds one column of 8 adjacent rows
 ; memory:    stack, 640 B
-;            %kept0: f32, 640 B, kept of a row from phase to phase
+;            %kept0: f32, 640 B, values of a row kept between phases
 ; arguments: x: input f16[3, 20, 37], strides [740, 37, 1]
 ;            out: output f16[3, 20, 37], strides [740, 37, 1]
 

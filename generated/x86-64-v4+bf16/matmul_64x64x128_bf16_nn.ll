@@ -1,15 +1,15 @@
 ; matmul_64x64x128_bf16_nn
 ;
-; computes:  out = A @ B, summed in f32
-; target:    x86-64-v4+bf16: x86_64 with abm avx avx2 avx512_bf16 avx512bw avx512cd avx512dq avx512f avx512vl
-;              bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; computes:  out = A @ B, accumulated in f32
+; target:    x86-64-v4+bf16, x86_64; requires abm avx avx2 avx512_bf16 avx512bw avx512cd avx512dq avx512f
+;              avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=dot,mr=4,nr=32,mc=64,kc=128,nc=64,pack_a=0,pack_b=1,ahead=0 (user)
-; launch:    1 task of 64 x 64 outputs: 1 x 1 blocks
-; method:    BLIS blocking with vdpbf16ps, 2 of K at a time: a task is an mc x nc block of out, in panels of nr
-;              columns of B, packed in groups of 2 k, each multiplied with every mr rows of A, the mr x nr sums
-;              in registers
+; launch:    1 task of up to 64 x 64 outputs; 1 x 1 blocks
+; method:    BLIS blocking with vdpbf16ps, 2 of K per instruction: a task computes an mc x nc block of out, kc of
+;              K at a time; for each panel of nr columns of B, packed in groups of 2 of K, it visits every mr
+;              rows of A, with mr x nr accumulators in registers
 ; memory:    stack, 8192 B
-;            %b.pack: bf16 [kc/2][nr][2], 128 B a row, zero past K and N, 8192 B
+;            %b.pack: bf16 [kc/2][nr][2], 128 B per row, zero past K and N, 8192 B
 ; arguments: a: input bf16[64, 128], strides [128, 1]
 ;            b: input bf16[128, 64], strides [64, 1]
 ;            out: output bf16[64, 64], strides [64, 1]
@@ -230,7 +230,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
 
   br label %j.enter
 j.enter:
@@ -288,7 +288,7 @@ declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
-; Two steps in a turn: after few turns the end of a loop is foreseen, after many it costs some 30 cycles
-; of a tile (Zen 4: not after 16, but after 32). LLVM loads ahead until it has no registers left for more.
+; Unrolled by two: the branch predictor foresees the exit of a short loop only. LLVM moves loads up until
+; it runs out of registers.
 !0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.unroll.count", i32 2}

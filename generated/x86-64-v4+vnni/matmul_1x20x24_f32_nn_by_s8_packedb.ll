@@ -1,19 +1,20 @@
 ; matmul_1x20x24_f32_nn_by_s8_packedb
 ;
-; computes:  out = A @ B, summed in f32
-; target:    x86-64-v4+vnni: x86_64 with abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f avx512vl
-;              bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; computes:  out = A @ B, accumulated in f32
+; target:    x86-64-v4+vnni, x86_64; requires abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f
+;              avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=limbs,mr=1,nr=16,mc=1,kc=64,nc=32,pack_a=1,pack_b=0,ahead=0 (user)
-; launch:    1 task of 1 x 20 outputs: 1 x 1 blocks
-; method:    products of bytes with vpdpbusd: A in block floating point, each 64 of K integers of one exponent in
-;              4 signed bytes; a task is an mc x nc block of out, in panels of nr columns of B times mr rows of A
+; launch:    1 task of up to 1 x 20 outputs; 1 x 1 blocks
+; method:    byte products by vpdpbusd: A is in block floating point, each block of 64 of K with one exponent and
+;              4 signed bytes per element; a task computes an mc x nc block of out, panels of nr columns of B
+;              times mr rows of A
 ; memory:    stack, 460 B
-;            %limbs: s8 [mc][K / 64][4][64], 320 B a row, zero past K
-;            %blocks: [mc][K / 64] of f32 its unit and s32[2] where its limbs' sums start, 12 B a row
-;            %acc: float [mc][nc], 128 B a row
+;            %limbs: s8 [mc][K / 64][4][64], 320 B per row, zero past K
+;            %blocks: [mc][K / 64] of f32 scale and s32[2] initial sums of its limbs, 12 B per row
+;            %acc: float [mc][nc], 128 B per row
 ; arguments: a: input f32[1, 24], strides [24, 1]
 ;            b: input s8[2, 16, 16, 4], strides [1024, 64, 4, 1], prepacked: (k, n) at [n / 16][k / 4][n % 16][k
-;              % 4], 0 past K and N
+;              % 4], zero past K and N
 ;            out: output f32[1, 20], strides [20, 1]
 
 target triple = "x86_64-unknown-linux-gnu"
@@ -389,7 +390,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
 
   ; ---- prologue: A in block floating point
   br label %row.enter

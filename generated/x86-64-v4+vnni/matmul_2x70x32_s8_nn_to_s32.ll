@@ -1,18 +1,18 @@
 ; matmul_2x70x32_s8_nn_to_s32
 ;
-; computes:  out = A @ B, summed in s32
-; target:    x86-64-v4+vnni: x86_64 with abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f avx512vl
-;              bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; computes:  out = A @ B, accumulated in s32
+; target:    x86-64-v4+vnni, x86_64; requires abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f
+;              avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=dot,mr=2,nr=64,mc=2,kc=8,nc=64,pack_a=0,pack_b=0,ahead=0 (user)
-; launch:    2 tasks of 2 x 64 outputs: 1 x 2 blocks
-; method:    BLIS blocking with vpdpbusd, 4 of K at a time: a task is an mc x nc block of out, in panels of nr
-;              columns of B, packed in groups of 4 k, each multiplied with every mr rows of A, the mr x nr sums
-;              in registers
-;            zero-point compensation: vpdpbusd takes B for unsigned, so 128 is added to its elements, and the
-;              sums of row i start from -128 (A[i, 0] + A[i, 1] + ...)
+; launch:    2 tasks of up to 2 x 64 outputs; 1 x 2 blocks
+; method:    BLIS blocking with vpdpbusd, 4 of K per instruction: a task computes an mc x nc block of out, kc of
+;              K at a time; for each panel of nr columns of B, packed in groups of 4 of K, it visits every mr
+;              rows of A, with mr x nr accumulators in registers
+;            zero-point compensation: vpdpbusd reads B as unsigned; elements of B get +128, and the sums of row i
+;              start at -128 * (A[i, 0] + A[i, 1] + ...)
 ; memory:    stack, 648 B
 ;            %a.starts: i32 [mc], 8 B
-;            %acc: i32 [mc][nc], 320 B a row, 640 B
+;            %acc: i32 [mc][nc], 320 B per row, 640 B
 ; arguments: a: input s8[2, 32], strides [32, 1]
 ;            b: input s8[32, 70], strides [70, 1]
 ;            out: output s32[2, 70], strides [70, 1]
@@ -233,7 +233,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
   %block.n = urem i64 %task, 2
   %n0 = mul nuw i64 %block.n, 64
   %columns.left = sub i64 70, %n0
@@ -275,7 +275,7 @@ k0.body:
   %ahead.next = add nuw i64 %k0, 8
   %ahead.is_inside = icmp ult i64 %ahead.next, 32
   %ahead.k = select i1 %ahead.is_inside, i64 8, i64 0
-  ; ---- prologue: what 128 more in each element of B will add
+  ; ---- prologue: compensation for +128 on each element of B
   br label %sr.enter
 sr.enter:
   br label %sr.head
@@ -373,7 +373,7 @@ j.done:
   %right = icmp ult i64 %panels.whole, %columns
   br i1 %right, label %right.panel.do, label %right.panel.done
 right.panel.do:
-  ; ---- the panel at the right edge
+  ; ---- the remainder panel
   %r.b = getelementptr i8, ptr %b.k, i64 %panels.whole
 
   ; ---- mainloop: register tiles, from the top to the bottom
@@ -516,7 +516,7 @@ declare <64 x i8> @llvm.masked.load.v64i8.p0(ptr, <64 x i1>, <64 x i8>)
 declare void @llvm.masked.store.v64i8.p0(<64 x i8>, ptr, <64 x i1>)
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
-; Two steps in a turn: after few turns the end of a loop is foreseen, after many it costs some 30 cycles
-; of a tile (Zen 4: not after 16, but after 32). LLVM loads ahead until it has no registers left for more.
+; Unrolled by two: the branch predictor foresees the exit of a short loop only. LLVM moves loads up until
+; it runs out of registers.
 !0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.unroll.count", i32 2}

@@ -1,18 +1,18 @@
 ; matmul_64x64x128_s8_nn_scalea_scaleb_scaleout
 ;
-; computes:  out = scale_out * (scale_a * scale_b * A @ B), summed in s32
-; target:    x86-64-v4+vnni: x86_64 with abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f avx512vl
-;              bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
+; computes:  out = scale_out * (scale_a * scale_b * A @ B), accumulated in s32
+; target:    x86-64-v4+vnni, x86_64; requires abm avx avx2 avx512_vnni avx512bw avx512cd avx512dq avx512f
+;              avx512vl bmi1 bmi2 f16c fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=dot,mr=2,nr=32,mc=32,kc=128,nc=64,pack_a=0,pack_b=1,ahead=0 (user)
-; launch:    2 tasks of 32 x 64 outputs: 2 x 1 blocks
-; method:    BLIS blocking with vpdpbusd, 4 of K at a time: a task is an mc x nc block of out, in panels of nr
-;              columns of B, packed in groups of 4 k, each multiplied with every mr rows of A, the mr x nr sums
-;              in registers
-;            zero-point compensation: vpdpbusd takes B for unsigned, so 128 is added to its elements, and the
-;              sums of row i start from -128 (A[i, 0] + A[i, 1] + ...)
+; launch:    2 tasks of up to 32 x 64 outputs; 2 x 1 blocks
+; method:    BLIS blocking with vpdpbusd, 4 of K per instruction: a task computes an mc x nc block of out, kc of
+;              K at a time; for each panel of nr columns of B, packed in groups of 4 of K, it visits every mr
+;              rows of A, with mr x nr accumulators in registers
+;            zero-point compensation: vpdpbusd reads B as unsigned; elements of B get +128, and the sums of row i
+;              start at -128 * (A[i, 0] + A[i, 1] + ...)
 ; memory:    stack, 8320 B
 ;            %a.starts: i32 [mc], 128 B
-;            %b.pack: s8 [kc/4][nr][4], 128 B a row, zero past K and N, 8192 B
+;            %b.pack: s8 [kc/4][nr][4], 128 B per row, zero past K and N, 8192 B
 ; arguments: a: input s8[64, 128], strides [128, 1]
 ;            b: input s8[128, 64], strides [64, 1]
 ;            scale_a: input f32[1], strides [1]
@@ -321,7 +321,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; ---- addresses: a task is (batch, block of columns, block of rows), the last one fastest
+  ; ---- addresses: task index = (batch, block of columns, block of rows), last fastest
   %block.m = urem i64 %task, 2
   %m0 = mul nuw i64 %block.m, 32
   %packs.first = icmp eq i64 %task, %begin
@@ -332,7 +332,7 @@ task.body:
   %out.m0.offset = mul nuw i64 %m0, 64
   %out.m0 = getelementptr i8, ptr %out, i64 %out.m0.offset
 
-  ; ---- prologue: what 128 more in each element of B will add
+  ; ---- prologue: compensation for +128 on each element of B
   br label %s.enter
 s.enter:
   br label %s.head
@@ -459,7 +459,7 @@ declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare void @llvm.prefetch.p0(ptr, i32 immarg, i32 immarg, i32 immarg)
 attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
-; Two steps in a turn: after few turns the end of a loop is foreseen, after many it costs some 30 cycles
-; of a tile (Zen 4: not after 16, but after 32). LLVM loads ahead until it has no registers left for more.
+; Unrolled by two: the branch predictor foresees the exit of a short loop only. LLVM moves loads up until
+; it runs out of registers.
 !0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.unroll.count", i32 2}

@@ -1,10 +1,10 @@
 ; layer_norm_5x86_86_86_bf16
 ;
 ; computes:  out = layer_norm(x, scale, shift, 1e-05)
-; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
-;              movbe popcnt sse4_1 sse4_2 ssse3
+; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
+;              fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=stream,task=762,unroll=2,nontemporal=0 (user)
-; launch:    1 task of 5 rows
+; launch:    1 task of up to 5 rows
 ; arguments: x: input bf16[5, 86], strides [86, 1]
 ;            scale: input bf16[86], strides [1]
 ;            shift: input bf16[86], strides [1]

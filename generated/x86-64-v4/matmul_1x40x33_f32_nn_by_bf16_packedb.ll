@@ -1,15 +1,15 @@
 ; matmul_1x40x33_f32_nn_by_bf16_packedb
 ;
-; computes:  out = A @ B, summed in f32
-; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
-;              movbe popcnt sse4_1 sse4_2 ssse3
+; computes:  out = A @ B, accumulated in f32
+; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
+;              fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=blis,mr=1,nr=48,mc=1,kc=33,nc=48,pack_a=0,pack_b=0 (model)
-; launch:    1 task of 1 x 40 outputs: 1 x 1 blocks
-; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
-;              every mr rows of A, the mr x nr sums in registers
+; launch:    1 task of up to 1 x 40 outputs; 1 x 1 blocks
+; method:    BLIS blocking: a task computes an mc x nc block of out, kc of K at a time; for each panel of nr
+;              columns of B it visits every mr rows of A, with mr x nr accumulators in registers
 ; arguments: a: input f32[1, 33], strides [33, 1]
 ;            b: input bf16[3, 17, 16, 2], strides [544, 32, 2, 1], prepacked: (k, n) at [n / 16][k / 2][n % 16][k
-;              % 2], 0 past K and N
+;              % 2], zero past K and N
 ;            out: output f32[1, 40], strides [40, 1]
 
 target triple = "x86_64-unknown-linux-gnu"
@@ -104,9 +104,9 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
 
-  ; ---- the panel at the right edge
+  ; ---- the remainder panel
 
   ; ---- mainloop: register tiles, from the top to the bottom
   br label %r.i.enter

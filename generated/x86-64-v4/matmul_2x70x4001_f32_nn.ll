@@ -1,14 +1,14 @@
 ; matmul_2x70x4001_f32_nn
 ;
-; computes:  out = A @ B, summed in f32
-; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
-;              movbe popcnt sse4_1 sse4_2 ssse3
+; computes:  out = A @ B, accumulated in f32
+; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
+;              fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=outer,mr=2,nr=32,mc=2,kc=256,nc=96,pack_a=0,pack_b=0,parts=4,prefetch=0,apart=1,level=2,together=21,halves=0,words=0 (model)
-; launch:    1 task of 2 x 70 outputs: 1 x 1 blocks
-; method:    outer-product GEMV: a task is a block of nc columns for all rows of A, and walks each block of kc of
-;              B by 4 rows at once, from one end to the other
+; launch:    1 task of up to 2 x 70 outputs; 1 x 1 blocks
+; method:    outer-product GEMV: a task computes nc columns of out for all rows of A; it reads B in blocks of kc
+;              rows, each as 4 parallel streams of rows
 ; memory:    stack, 4864 B
-;            %acc: float [mc][nc], 384 B a row, 768 B, half a page from B's lower bits
+;            %acc: float [mc][nc], 384 B per row, 768 B, placed half a page from B modulo the page size
 ; arguments: a: input f32[2, 4001], strides [4001, 1]
 ;            b: input f32[4001, 70], strides [70, 1]
 ;            out: output f32[2, 70], strides [70, 1]
@@ -229,7 +229,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
 
   ; ---- prologue: the sums
   %acc.room.address = ptrtoint ptr %acc.room to i64
@@ -287,7 +287,7 @@ block.latch:
   %block.after = add nuw i64 %block, 256
   br label %block.head
 block.done:
-  ; ---- the rest of K, in parts of 40
+  ; ---- remainder of K, in parts of 40
   br label %rest.enter
 rest.enter:
   br label %rest.head
@@ -306,7 +306,7 @@ rest.latch:
   %rest.after = add nuw i64 %rest, 1
   br label %rest.head
 rest.done:
-  ; ---- what is left of K
+  ; ---- remainder of K
   %l.a = getelementptr i8, ptr %a, i64 16000
   %l.b = getelementptr i8, ptr %b, i64 1120000
   call void @outer_1(ptr %l.a, ptr %l.b, ptr %acc, i64 1)

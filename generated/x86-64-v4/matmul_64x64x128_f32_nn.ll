@@ -1,12 +1,12 @@
 ; matmul_64x64x128_f32_nn
 ;
-; computes:  out = A @ B, summed in f32
-; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
-;              movbe popcnt sse4_1 sse4_2 ssse3
+; computes:  out = A @ B, accumulated in f32
+; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
+;              fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=blis,mr=6,nr=64,mc=66,kc=128,nc=64,pack_a=0,pack_b=0 (model)
-; launch:    1 task of 64 x 64 outputs: 1 x 1 blocks
-; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
-;              every mr rows of A, the mr x nr sums in registers
+; launch:    1 task of up to 64 x 64 outputs; 1 x 1 blocks
+; method:    BLIS blocking: a task computes an mc x nc block of out, kc of K at a time; for each panel of nr
+;              columns of B it visits every mr rows of A, with mr x nr accumulators in registers
 ; arguments: a: input f32[64, 128], strides [128, 1]
 ;            b: input f32[128, 64], strides [64, 1]
 ;            out: output f32[64, 64], strides [64, 1]
@@ -299,7 +299,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
 
   br label %j.enter
 j.enter:

@@ -1,10 +1,10 @@
 ; relu_3x1000_f16
 ;
 ; computes:  out = relu(x)
-; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
-;              movbe popcnt sse4_1 sse4_2 ssse3
+; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
+;              fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=stream,task=65536,unroll=4,nontemporal=0 (model)
-; launch:    1 task of 3000 elements
+; launch:    1 task of up to 3000 elements
 ; arguments: x: input f16[3, 1000], strides [1000, 1]
 ;            out: output f16[3, 1000], strides [1000, 1]
 
@@ -67,7 +67,7 @@ i.latch:
   br label %i.head
 i.done:
 
-  ; ---- epilogue: whole vectors that are left
+  ; ---- epilogue: remaining whole vectors
   %rest.length = sub nuw i64 %end.unit, %unrolled.stop
   %whole.length = and i64 %rest.length, -32
   %whole.stop = add nuw i64 %unrolled.stop, %whole.length

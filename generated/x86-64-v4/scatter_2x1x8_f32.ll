@@ -1,10 +1,10 @@
 ; scatter_2x1x8_f32
 ;
 ; computes:  out = scatter(cache, pos, rows, 1)
-; target:    x86-64-v4: x86_64 with abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c fma
-;              movbe popcnt sse4_1 sse4_2 ssse3
+; target:    x86-64-v4, x86_64; requires abm avx avx2 avx512bw avx512cd avx512dq avx512f avx512vl bmi1 bmi2 f16c
+;              fma movbe popcnt sse4_1 sse4_2 ssse3
 ; schedule:  mainloop=stream,task=8192,unroll=1,nontemporal=0 (user)
-; launch:    1 task of 2 rows
+; launch:    1 task of up to 2 rows
 ; arguments: cache: input f32[2, 12, 8], strides [96, 8, 1]
 ;            pos: input s64[1], strides [1]
 ;            rows: input f32[2, 1, 8], strides [8, 8, 1]
@@ -42,7 +42,7 @@ r.body:
   %out.sum1 = add i64 %out.term0, %out.term1
   %out.guarded0 = select i1 %within_1.holds, i64 %out.sum1, i64 0
   %out.row = getelementptr i8, ptr %out.ptr, i64 %out.guarded0
-  ; nothing is written where the index is no place of the tensor
+  ; an index outside of the tensor writes nothing
   br i1 %within_1.holds, label %row.do, label %row.done
 row.do:
 

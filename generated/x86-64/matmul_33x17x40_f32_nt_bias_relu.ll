@@ -1,13 +1,13 @@
 ; matmul_33x17x40_f32_nt_bias_relu
 ;
-; computes:  out = relu(A @ B + bias), summed in f32
-; target:    x86-64: x86_64 with sse2
+; computes:  out = relu(A @ B + bias), accumulated in f32
+; target:    x86-64, x86_64; requires sse2
 ; schedule:  mainloop=blis,mr=2,nr=16,mc=34,kc=40,nc=32,pack_a=0,pack_b=1 (user)
-; launch:    1 task of 33 x 17 outputs: 1 x 1 blocks
-; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
-;              every mr rows of A, the mr x nr sums in registers
+; launch:    1 task of up to 33 x 17 outputs; 1 x 1 blocks
+; method:    BLIS blocking: a task computes an mc x nc block of out, kc of K at a time; for each panel of nr
+;              columns of B it visits every mr rows of A, with mr x nr accumulators in registers
 ; memory:    stack, 2560 B
-;            %b.pack: float [kc][nr], 64 B a row, 2560 B
+;            %b.pack: float [kc][nr], 64 B per row, 2560 B
 ; arguments: a: input f32[33, 40], strides [40, 1]
 ;            b: input f32[17, 40], strides [40, 1]
 ;            bias: input f32[17], strides [1]
@@ -300,7 +300,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
 
   br label %j.enter
 j.enter:
@@ -406,7 +406,7 @@ j.latch:
   %j.after = add nuw i64 %j, 16
   br label %j.head
 j.done:
-  ; ---- the panel at the right edge
+  ; ---- the remainder panel
   %r.b = getelementptr i8, ptr %b, i64 2560
   ; ---- prologue: pack it
   br label %r.pg.enter

@@ -1,13 +1,13 @@
 ; matmul_64x64x128_f32_nn
 ;
-; computes:  out = A @ B, summed in f32
-; target:    x86-64: x86_64 with sse2
+; computes:  out = A @ B, accumulated in f32
+; target:    x86-64, x86_64; requires sse2
 ; schedule:  mainloop=blis,mr=2,nr=16,mc=64,kc=64,nc=32,pack_a=0,pack_b=0 (model)
-; launch:    2 tasks of 64 x 32 outputs: 1 x 2 blocks
-; method:    BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each multiplied with
-;              every mr rows of A, the mr x nr sums in registers
+; launch:    2 tasks of up to 64 x 32 outputs; 1 x 2 blocks
+; method:    BLIS blocking: a task computes an mc x nc block of out, kc of K at a time; for each panel of nr
+;              columns of B it visits every mr rows of A, with mr x nr accumulators in registers
 ; memory:    stack, 12288 B
-;            %acc: float [mc][nc], 192 B a row, 12288 B
+;            %acc: float [mc][nc], 192 B per row, 12288 B
 ; arguments: a: input f32[64, 128], strides [128, 1]
 ;            b: input f32[128, 64], strides [64, 1]
 ;            out: output f32[64, 64], strides [64, 1]
@@ -103,7 +103,7 @@ task.head:
   %task.more = icmp ult i64 %task, %end
   br i1 %task.more, label %task.body, label %task.done
 task.body:
-  ; ---- addresses: a task is (batch, block of rows, block of columns), the last one fastest
+  ; ---- addresses: task index = (batch, block of rows, block of columns), last fastest
   %block.n = urem i64 %task, 2
   %n0 = mul nuw i64 %block.n, 32
   %b.n0.offset = mul nuw i64 %n0, 4

@@ -1,11 +1,11 @@
 ; softmax_3x100_f16
 ;
 ; computes:  out = softmax(x)
-; target:    x86-64: x86_64 with sse2
+; target:    x86-64, x86_64; requires sse2
 ; schedule:  mainloop=stream,task=655,unroll=1,nontemporal=0 (model)
-; launch:    1 task of 3 rows
+; launch:    1 task of up to 3 rows
 ; memory:    stack, 400 B
-;            %kept0: f32, 400 B, kept of a row from phase to phase
+;            %kept0: f32, 400 B, values of a row kept between phases
 ; arguments: x: input f16[3, 100], strides [100, 1]
 ;            out: output f16[3, 100], strides [100, 1]
 

@@ -398,7 +398,7 @@ class Matmul(Spec):
         found = substituted(self.epilogue_calls, {PRODUCT: found})
         if Scale.OUT in self.scales:
             found = call("mul", (variable("scale_out"), found))
-        return f"out = {infix(found)}, summed in {self.accumulate}"
+        return f"out = {infix(found)}, accumulated in {self.accumulate}"
 
     @property
     def flops(self) -> int:

@@ -113,7 +113,7 @@ class Plan:
 
     @property
     def target_line(self) -> str:
-        """The target, and what its code needs."""
+        """Target, and the features that its code requires."""
         return self.target.name
 
     def launch_line(self, launch: Launch) -> str:
@@ -121,17 +121,17 @@ class Plan:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How the kernel goes about it, a line each."""
+        """Lines on the method: loops, tiles, who computes what."""
         return ()
 
     @property
     def memory_map(self) -> tuple[str, ...]:
-        """Where things lie in memory on chip and in scratch, a line each."""
+        """Lines on the layout of on-chip and scratch memory."""
         return ()
 
     @property
     def argument_remarks(self) -> Mapping[str, str]:
-        """What else there is to say of arguments, by name."""
+        """Remarks on arguments, by name."""
         return {}
 
     @property

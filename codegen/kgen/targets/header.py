@@ -12,8 +12,10 @@ LABEL, TEXT = 11, 100
 
 
 def lines(title: str, sections: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """A title, and what stands under each label, one below the other. What is longer than a line
-    goes on in the next; but a schedule, which a reader copies."""
+    """Title, then each label with its statements in a column.
+
+    Long statements wrap, except for the schedule, which a reader copies.
+    """
     found = [title, ""]
     for label, statements in sections.items():
         whole = label == "schedule"
@@ -33,8 +35,20 @@ def times(sizes: Sequence[int]) -> str:
 
 
 def counted(count: int, noun: str, nouns: str = "") -> str:
-    """``1 stage``, ``2 stages``; `nouns` are several where they have no s."""
+    """``1 stage``, ``2 stages``; `nouns` is an irregular plural."""
     return f"1 {noun}" if count == 1 else f"{count} {nouns or noun + 's'}"
+
+
+def k_tiles_note(count: int, depth: int, remainder: int = 0) -> str:
+    """Trips of a K loop by tiles of `depth`, and the remainder of K."""
+    rest = f" and a remainder of {remainder}" if remainder else ""
+    return f"K loop: {counted(count, 'tile')} of {depth}{rest}"
+
+
+def row_note(workers: str, passes: int, *, is_resident: bool) -> str:
+    """Who computes a row, and whether the row is read again in each of several passes."""
+    kept = "the row stays in registers" if is_resident else f"the row is read {passes} times"
+    return f"{workers} per row; {kept}"
 
 
 def arguments(
@@ -43,7 +57,7 @@ def arguments(
     maps: Sequence[TensorMap],
     remarks: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """The kernel's arguments, a line each; `remarks` say more of some by name."""
+    """One line for each argument of the kernel, with the remark of its name."""
     rows: list[tuple[str, str, str]] = [(p.name, p.role, _tensor(p)) for p in parameters]
     rows += [(w.name, "workspace", _workspace(w)) for w in workspaces]
     rows += [(m.name, "map", _map(m)) for m in maps]
@@ -58,12 +72,12 @@ def _tensor(p: TensorParam) -> str:
     n, k = p.packing.width, p.packing.depth
     if p.packing.runs:
         runs = ", ".join(map(str, p.packing.runs))
-        return f"{words}, prepacked: [n / {n}][k / {k}][runs of {runs}][n % {n}], 0 past K and N"
-    return f"{words}, prepacked: (k, n) at [n / {n}][k / {k}][n % {n}][k % {k}], 0 past K and N"
+        return f"{words}, prepacked: [n / {n}][k / {k}][runs of {runs}][n % {n}], zero past K and N"
+    return f"{words}, prepacked: (k, n) at [n / {n}][k / {k}][n % {n}][k % {k}], zero past K and N"
 
 
 def _workspace(w: Workspace) -> str:
-    return f"{w.nbytes} B" + (", 0 at first and again at the end" if w.initial == "zero" else "")
+    return f"{w.nbytes} B" + (", zero before and after each launch" if w.initial == "zero" else "")
 
 
 def _map(m: TensorMap) -> str:

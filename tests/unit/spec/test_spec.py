@@ -337,11 +337,11 @@ def test_fields_may_be_given_by_name_and_are_read_as_members() -> None:
 @pytest.mark.parametrize(
     ("line", "formula"),
     [
-        ("matmul 2x3x4 f16", "out = A @ B, summed in f32"),
+        ("matmul 2x3x4 f16", "out = A @ B, accumulated in f32"),
         ("matmul 2x3x4 f32 alpha=0.5 beta=-2.0 +bias+gelu+residual",
-         "out = gelu(0.5 * A @ B + -2 * C + bias) + residual, summed in f32"),
+         "out = gelu(0.5 * A @ B + -2 * C + bias) + residual, accumulated in f32"),
         ("matmul 2x3x4 s8 out=s8 scales=a,b,out +relu",
-         "out = scale_out * relu(scale_a * scale_b * A @ B), summed in s32"),
+         "out = scale_out * relu(scale_a * scale_b * A @ B), accumulated in s32"),
         ("relu 2x3 f32", "out = relu(x)"),
     ],
 )  # fmt: skip

@@ -47,7 +47,7 @@ TILE = CpuMatmul(mr=4, nr=32, mc=16, kc=32, nc=64)
 
 def test_a_shape_that_divides_has_no_edge_code() -> None:
     body = text(Matmul(m=32, n=128, k=64, dtype=DType.F32), schedule=TILE)
-    for word in ("masked", "%rows", "%columns.whole", "%depth", "right edge"):
+    for word in ("masked", "%rows", "%columns.whole", "%depth", "remainder panel"):
         assert word not in body
     assert re.findall(r"define internal void @(\w+)", body) == [
         "tile_4x32",
@@ -60,8 +60,8 @@ def test_a_shape_that_divides_has_no_edge_code() -> None:
     [
         (33, 128, 64, ("%rows", "@tile_1x32("), ("masked", "%depth", "%columns.whole")),
         (32, 129, 64, ("%columns.whole", "@tile_4x1("), ("%rows", "%depth", "@tile_1x")),
-        (32, 128, 65, ("%depth",), ("%rows", "%columns.whole", "right edge", "@tile_1x")),
-        (32, 96, 64, ("%columns.whole",), ("masked", "right edge", "n.tail")),
+        (32, 128, 65, ("%depth",), ("%rows", "%columns.whole", "remainder panel", "@tile_1x")),
+        (32, 96, 64, ("%columns.whole",), ("masked", "remainder panel", "n.tail")),
     ],
 )
 def test_each_edge_brings_its_own_code(

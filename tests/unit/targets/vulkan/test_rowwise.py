@@ -111,7 +111,7 @@ def test_a_resident_row_is_read_once_and_a_streamed_one_by_each_phase() -> None:
         planned(SOFTMAX).row_phases.vectors
     )
     assert text(LONG).count("OpLoad %uvec4") == 3
-    assert "which is read 3 times" in text(LONG)
+    assert "the row is read 3 times" in text(LONG)
     both = text(rows("rms_norm(x, w)", (2, 50000), (50000,)))
     assert len(re.findall(r"OpAccessChain %uvec4_ptr %w_tensor ", both)) == 1
 

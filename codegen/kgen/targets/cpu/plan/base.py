@@ -47,7 +47,7 @@ class CpuPlan(Plan):
 
     @property
     def target_line(self) -> str:
-        return f"{self.target.name}: {self.target.arch} with {' '.join(self.features)}"
+        return f"{self.target.name}, {self.target.arch}; requires {' '.join(self.features)}"
 
     def launch_line(self, launch: Launch) -> str:
         tasks = counted(launch.grid[0], "task")
@@ -55,7 +55,7 @@ class CpuPlan(Plan):
 
     @property
     def task_words(self) -> str:
-        """What a task does."""
+        """Work of a task, for the header."""
         raise NotImplementedError
 
     def reaches(self, argument: str, distance: int) -> bool:

@@ -47,7 +47,8 @@ class BlockedPlan(CpuPlan):
         s = self.schedule
         batches = f"{self.spec.batch} batches x " if self.spec.batch > 1 else ""
         rows, columns = min(s.mc, self.spec.m), min(s.nc, self.spec.n)
-        return f"{rows} x {columns} outputs: {batches}{self.blocks_m} x {self.blocks_n} blocks"
+        grid = f"{batches}{self.blocks_m} x {self.blocks_n} blocks"
+        return f"up to {rows} x {columns} outputs; {grid}"
 
     @property
     def rows_vary(self) -> bool:

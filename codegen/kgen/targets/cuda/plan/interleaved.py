@@ -55,7 +55,7 @@ class InterleavedPlan(RowwisePlan):
     def notes(self) -> tuple[str, ...]:
         return (
             *super().notes,
-            "neighbouring threads have neighbouring rows, which are contiguous",
+            "adjacent threads process adjacent rows, which are contiguous in memory",
         )
 
 

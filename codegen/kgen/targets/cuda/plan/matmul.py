@@ -18,7 +18,7 @@ from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.reduction.last_arriving import LastArriving
 from kgen.targets.cuda.plan.reduction.stream_k import Stream
 from kgen.targets.cuda.plan.staging.copy import TileCopy
-from kgen.targets.header import counted
+from kgen.targets.header import counted, k_tiles_note
 from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
@@ -198,7 +198,7 @@ class MatmulPlan(OutputPlan):
         return (
             *((self.last_arriving.note,) if self.last_arriving else ()),
             *((self.stream.note,) if self.stream else ()),
-            f"{counted(self.pipeline.k_tiles, 'tile')} along k",
+            k_tiles_note(self.pipeline.k_tiles, self.schedule.block_k),
         )
 
     @property
@@ -206,7 +206,7 @@ class MatmulPlan(OutputPlan):
         pipeline, (a, b) = self.pipeline, self.operands
         return (
             f"{counted(pipeline.buffers, 'stage')} of {pipeline.stage_bytes} B, "
-            f"A at 0, B at {b.tile.base} of each",
+            f"A at byte 0 and B at byte {b.tile.base} of each",
             f"A: {a.tile.description}",
             f"B: {b.tile.description}",
         )

@@ -246,14 +246,14 @@ class GemvPlan(OutputPlan):
     def shared_map(self) -> tuple[str, ...]:
         m, n = self.spec.m, self.schedule.block_n
         parts = self.shared_bytes // (m * n * F32_BYTES)
-        return (f"sums: f32 [part of k: {parts}][m: {m}][n: {n}]",)
+        return (f"partial sums: f32 [slice of k: {parts}][m: {m}][n: {n}]",)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        way = "k along a warp" if self.b.k_inner else f"{self.lanes} lanes along a row"
+        way = "the lanes of a warp along k" if self.b.k_inner else f"{self.lanes} lanes along a row"
         return (
-            f"B: straight to registers, {len(self.b_loads)} x {MAX_ACCESS_BYTES} bytes per thread "
-            f"at a time, {way}",
+            f"B: loaded to registers without shared memory, "
+            f"{len(self.b_loads)} x {MAX_ACCESS_BYTES} bytes per thread at a time, {way}",
         )
 
 

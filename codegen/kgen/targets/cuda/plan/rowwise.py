@@ -13,7 +13,7 @@ from kgen.targets.cuda.expressions import RegisterType, renderer_of
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
-from kgen.targets.header import counted
+from kgen.targets.header import counted, row_note
 from kgen.targets.rows.parts import Fold, RowInput, RowOutput, maximum_of
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, walked_itemsize, widest_vector
@@ -130,20 +130,20 @@ class RowwisePlan(base.FormulaPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        times = len([p for p in self.row.phases if p.inputs])
-        kept = "kept in registers" if self.schedule.resident else f"read {times} times"
+        passes = len([p for p in self.row.phases if p.inputs])
         ctas = f" in {self.cluster} CTAs" if self.cluster > 1 else ""
         threads = counted(self.threads_per_row, "thread")
-        return (f"{threads}{ctas} for each row, which is {kept}",)
+        return (row_note(threads + ctas, passes, is_resident=bool(self.schedule.resident)),)
 
     @property
     def shared_map(self) -> tuple[str, ...]:
         number = self.spec.compute
         parts = f"{number} for each of {self.num_parts} {self.part_noun}"
-        found = [f"{name}: {parts}, at {at}" for name, at in self.partials.items()]
+        found = [f"{name}: {parts}, at byte {at}" for name, at in self.partials.items()]
         if self.cluster > 1:
             of = self.cluster_partials.items()
-            found += [f"{name}: {number} for each CTA of the cluster, at {at}" for name, at in of]
+            each = f"{number} for each CTA of the cluster"
+            found += [f"{name}: {each}, at byte {at}" for name, at in of]
         return tuple(found)
 
     # -- memory --------------------------------------------------------------------------------

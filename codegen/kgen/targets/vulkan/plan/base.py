@@ -199,7 +199,7 @@ class VulkanPlan(Plan):
         words += [f"Vulkan {requires['api']}", *requires.get("features", [])]
         words += [f"{name} >= {n}" for name, n in requires.get("limits", {}).items()]
         version = f"SPIR-V {limits['spirv_major']}.{limits['spirv_minor']}"
-        return f"{self.target.name}, {version}; the device has {', '.join(words)}"
+        return f"{self.target.name}, {version}; requires {', '.join(words)}"
 
     def launch_line(self, launch: Launch) -> str:
         return f"{times(launch.grid)} workgroups of {self.num_threads} invocations"

@@ -14,7 +14,7 @@ from kgen.targets.amdgpu.plan.matmul.shares import Shares, raster_of
 from kgen.targets.amdgpu.plan.staging.registers import Staging
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates
-from kgen.targets.header import counted
+from kgen.targets.header import k_tiles_note
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.raster import Raster
@@ -113,10 +113,9 @@ class MatmulPlan(AmdgpuPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         loop = self.k_loop
-        rest = f" and a remainder of {loop.rest}" if loop.rest else ""
         if self.shares is not None:
             return (self.shares.note,)
-        return (f"{counted(loop.full, 'whole tile')} along k{rest}",)
+        return (k_tiles_note(loop.full, self.schedule.block_k, loop.rest),)
 
     @property
     def declarations(self) -> tuple[str, ...]:

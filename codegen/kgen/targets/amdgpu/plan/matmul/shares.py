@@ -200,13 +200,13 @@ class Shares:
     def note(self) -> str:
         if not self.loops:
             return (
-                f"split-k: {self.workgroups // self.blocks} workgroups share k of a block tile; "
-                "each wave's last to come adds the parts"
+                f"split-k: {self.workgroups // self.blocks} workgroups per block tile; "
+                "the last-arriving wave adds the partial sums"
             )
-        whole = f"; {self.blocks - self.cut_blocks} are whole" if self.has_whole else ""
+        others = f"; {self.blocks - self.cut_blocks} more have a workgroup each"
         return (
-            f"stream-k: {self.workgroups} workgroups share {self.steps} steps of "
-            f"{counted(self.cut_blocks, 'block tile')}{whole}"
+            f"stream-k: {self.workgroups} workgroups share the {self.steps} steps along k of "
+            f"{counted(self.cut_blocks, 'block tile')}{others * self.has_whole}"
         )
 
     def launch(self, launch: Launch) -> Launch:

@@ -24,7 +24,7 @@ from kgen.targets.amdgpu.plan.rows import lanes
 from kgen.targets.amdgpu.plan.rows.phases import PhasePlan, RowPhases
 from kgen.targets.amdgpu.plan.rows.pointers import Move
 from kgen.targets.base import Target
-from kgen.targets.header import counted
+from kgen.targets.header import counted, row_note
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
 from kgen.targets.rows.parts import Fold, Phase, RowInput
@@ -244,11 +244,11 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        times = len([p for p in self.row.phases if p.inputs])
-        kept = "kept in registers" if self.resident else f"read {times} times"
-        found = [f"{counted(self.row.lanes, 'thread')} for each row, which is {kept}"]
+        passes = len([p for p in self.row.phases if p.inputs])
+        threads = counted(self.row.lanes, "thread")
+        found = [row_note(threads, passes, is_resident=self.resident)]
         if self.row.interleaved and self.rows_share:
-            found.append("neighbouring threads have neighbouring rows, which are contiguous")
+            found.append("adjacent threads process adjacent rows, which are contiguous in memory")
         return tuple(found)
 
     @property

@@ -90,13 +90,13 @@ class TileScratchPlan(BesidePlan):
     def notes(self) -> tuple[str, ...]:
         packs: tuple[str, ...] = ()
         if self.packs_b_between:
-            packs = ("each step packs a part of the B that is multiplied next",)
+            packs = ("each step packs a part of the panel of B that the next steps multiply",)
         elif self.packs_b_before:
-            packs = ("another launch before packs B, for all tasks",)
+            packs = ("the first launch packs B for all tasks",)
         return (
-            "AMX tiles: a task is an mc x nc block of out; for each panel of nr columns of B, in "
-            "tiles, and each kc of K every mr rows of A are multiplied with it, the sums in tile "
-            "registers, which are finished (epilogue, conversion) while the next are multiplied",
+            "AMX tiles: a task computes an mc x nc block of out, kc of K at a time; for each panel "
+            "of nr columns of B it visits every mr rows of A, with mr x nr accumulators in tile "
+            "registers; epilogue and conversion of a tile overlap the products of the next",
             *packs,
         )
 
@@ -108,7 +108,7 @@ class TileScratchPlan(BesidePlan):
         if self.schedule.pack_a:
             order = f"[mc/mr][{k}][mr/{TILE_ROWS}] tiles"
             if self.packs_a:
-                order = f"[mc][k], {self.a_pack_row} B a row, zero past K"
+                order = f"[mc][k], {self.a_pack_row} B per row, zero past K"
             where = workspace if self.has_copies_of_a else stack
             lines.append(f"%a.pack: {dtype} {order}, {self.a_copy_bytes} B{where}")
         if self.packs_b_between:

@@ -124,8 +124,9 @@ class BlisPlan(TiledPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         return (
-            "BLIS blocking: a task is an mc x nc block of out, in panels of nr columns of B, each "
-            "multiplied with every mr rows of A, the mr x nr sums in registers",
+            "BLIS blocking: a task computes an mc x nc block of out, kc of K at a time; for each "
+            "panel of nr columns of B it visits every mr rows of A, with mr x nr accumulators in "
+            "registers",
         )
 
     @property
@@ -133,13 +134,13 @@ class BlisPlan(TiledPlan):
         lines = []
         scalar = self.sum_vector.scalar
         if self.packs_a:
-            order = f"{scalar} {self.a_pack_order}, {self.a_pack_row} B a row"
+            order = f"{scalar} {self.a_pack_order}, {self.a_pack_row} B per row"
             lines.append(f"%a.pack: {order}, {self.a_pack_bytes} B")
         if self.packs_b:
-            order = f"{scalar} [kc][nr], {self.b_pack_row} B a row"
+            order = f"{scalar} [kc][nr], {self.b_pack_row} B per row"
             lines.append(f"%b.pack: {order}, {self.b_pack_bytes} B")
         if self.sums_in_scratch:
-            order = f"{scalar} [mc][nc], {self.acc_row} B a row"
+            order = f"{scalar} [mc][nc], {self.acc_row} B per row"
             lines.append(f"%acc: {order}, {self.acc_bytes} B")
         return tuple(lines)
 

@@ -63,13 +63,13 @@ class SplitPlan(BlisPlan):
     def notes(self) -> tuple[str, ...]:
         return (
             *super().notes,
-            f"split-k: a task of the first launch multiplies {self.slice_k} of K, and the second "
-            "launch adds up the sums of all",
+            f"split-k: a task of the first launch computes a slice of {self.slice_k} of K; the "
+            "second launch adds the partial sums",
         )
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
-        order = f"{self.sum_vector.scalar} [{self.slices}][mc][nc], {self.acc_row} B a row"
+        order = f"{self.sum_vector.scalar} [{self.slices}][mc][nc], {self.acc_row} B per row"
         sums = f"{self.partial_sums}: {order}, {self.slices * self.acc_bytes} B, in a workspace"
         return (*(line for line in super().scratch_map if not line.startswith("%acc")), sums)
 

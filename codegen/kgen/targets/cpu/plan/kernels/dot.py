@@ -42,9 +42,10 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
     def notes(self) -> tuple[str, ...]:
         group = self.dot.group
         return (
-            f"BLIS blocking with {self.dot.mnemonic}, {group} of K at a time: a task is an mc x nc "
-            f"block of out, in panels of nr columns of B, packed in groups of {group} k, each "
-            "multiplied with every mr rows of A, the mr x nr sums in registers",
+            f"BLIS blocking with {self.dot.mnemonic}, {group} of K per instruction: a task "
+            "computes an mc x nc block of out, kc of K at a time; for each panel of nr columns of "
+            f"B, packed in groups of {group} of K, it visits every mr rows of A, with mr x nr "
+            "accumulators in registers",
             *self.compensation_notes,
         )
 
@@ -53,15 +54,15 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
         lines = []
         if self.packs_a:
             dtype = "s16" if self.a_widens else self.spec.dtype
-            order = f"{dtype} [mc][kc], {self.a_pack_row} B a row, zero past K"
+            order = f"{dtype} [mc][kc], {self.a_pack_row} B per row, zero past K"
             lines.append(f"%a.pack: {order}, {self.a_pack_bytes} B")
         lines += self.starts_map
         if self.packs_b:
             order = f"{self.spec.dtype} [kc/{self.group}][nr][{self.group}]"
-            row = f"{self.b_pack_row} B a row, zero past K and N"
+            row = f"{self.b_pack_row} B per row, zero past K and N"
             lines.append(f"%b.pack: {order}, {row}, {self.b_pack_bytes} B")
         if not self.is_direct:
-            order = f"{self.sum_vector.scalar} [mc][nc], {self.acc_row} B a row"
+            order = f"{self.sum_vector.scalar} [mc][nc], {self.acc_row} B per row"
             lines.append(f"%acc: {order}, {self.acc_bytes} B")
         return tuple(lines)
 

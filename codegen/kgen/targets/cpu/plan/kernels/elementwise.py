@@ -93,15 +93,15 @@ class ElementwisePlan(RowAddresses):
     @property
     def task_words(self) -> str:
         unit, whole = ("row", self.rows) if self.by_rows else ("element", self.cols)
-        return counted(min(self.schedule.task, whole), unit)
+        return f"up to {counted(min(self.schedule.task, whole), unit)}"
 
     @property
     def notes(self) -> tuple[str, ...]:
         if not self.schedule.nontemporal:
             return ()
         return (
-            "outputs are written past the caches, which wants whole vectors of memory: the first "
-            "and the last of a range go through the caches and overlap with their neighbours",
+            "non-temporal stores of aligned vectors; the first and the last vector of a range are "
+            "ordinary stores that overlap their neighbours",
         )
 
     @property

@@ -98,17 +98,17 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         return (
-            "outer-product GEMV: a task is a block of nc columns for all rows of A, and walks each "
-            f"block of kc of B by {self.schedule.parts} rows at once, from one end to the other"
+            "outer-product GEMV: a task computes nc columns of out for all rows of A; it reads B "
+            f"in blocks of kc rows, each as {self.schedule.parts} parallel streams of rows"
             + self.takes_several
-            * f"; up to {self.schedule.together} tasks of a thread are one",
+            * f"; a thread merges up to {self.schedule.together} adjacent tasks",
             *self.compensation_notes,
         )
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
-        order = f"{self.sums.scalar} [mc][nc], {self.acc_row} B a row"
-        where = "half a page from B's lower bits"
+        order = f"{self.sums.scalar} [mc][nc], {self.acc_row} B per row"
+        where = "placed half a page from B modulo the page size"
         return (f"%acc: {order}, {self.acc_bytes} B, {where}", *self.starts_map)
 
     @property

@@ -126,15 +126,15 @@ class InnerPlan(StartsPlan, TiledPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         return (
-            f"inner products of vectors of {self.k_vector} along K, which is contiguous in A and "
-            "in B: a task is an mc x nc block of out, in tiles of mr rows of A and nr columns of "
-            "B, which are far apart: each is a stream of its own, which goes on with the next tile",
+            f"inner products: vectors of {self.k_vector} along K, which is contiguous in A and B; "
+            "a task computes an mc x nc block of out in mr x nr tiles; the nr columns of B are "
+            "distant, and each is a stream of its own that continues in the next tile",
             *self.compensation_notes,
         )
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
-        order = f"{self.sums.scalar} [mc][nc], {self.acc_row} B a row"
+        order = f"{self.sums.scalar} [mc][nc], {self.acc_row} B per row"
         return (f"%acc: {order}, {self.acc_bytes} B", *self.starts_map)
 
     @property

@@ -69,9 +69,8 @@ class InnerTransposedPlan(InnerPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         return (
-            f"inner products of vectors of {self.k_vector} along K, which is contiguous in A and, "
-            "once it is transposed, in B: a task is mc rows of out, in tiles of mr rows of A and "
-            "nr columns of B",
+            f"inner products: vectors of {self.k_vector} along K, which is contiguous in A; a task "
+            "transposes B into scratch memory, then computes mc rows of out in mr x nr tiles",
         )
 
     # -- B as it comes packed ------------------------------------------------------------------
@@ -156,7 +155,7 @@ class InnerTransposedPlan(InnerPlan):
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
-        order = f"{self.moved.stored.scalar} [n][k], {self.b_column} B a row"
+        order = f"{self.moved.stored.scalar} [n][k], {self.b_column} B per row"
         return (*super().scratch_map, f"%b.pack: {order}, {self.b_pack_bytes} B")
 
 

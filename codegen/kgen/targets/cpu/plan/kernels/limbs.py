@@ -393,20 +393,21 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
-        kept = f"f32 its unit and s32[{len(self.starting_limbs)}] where its limbs' sums start"
+        kept = f"f32 scale and s32[{len(self.starting_limbs)}] initial sums of its limbs"
         return (
             f"%limbs: s8 [mc][K / {self.schedule.kc}][{len(self.limbs)}][{self.schedule.kc}], "
-            f"{self.limb_row} B a row, zero past K",
-            f"%blocks: [mc][K / {self.schedule.kc}] of {kept}, {self.blocks_row} B a row",
-            f"%acc: float [mc][nc], {self.acc_row} B a row",
+            f"{self.limb_row} B per row, zero past K",
+            f"%blocks: [mc][K / {self.schedule.kc}] of {kept}, {self.blocks_row} B per row",
+            f"%acc: float [mc][nc], {self.acc_row} B per row",
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
         return (
-            f"products of bytes with {self.dot.mnemonic}: A in block floating point, each "
-            f"{self.schedule.kc} of K integers of one exponent in {len(self.limbs)} signed bytes; "
-            "a task is an mc x nc block of out, in panels of nr columns of B times mr rows of A",
+            f"byte products by {self.dot.mnemonic}: A is in block floating point, each block of "
+            f"{self.schedule.kc} of K with one exponent and {len(self.limbs)} signed bytes per "
+            "element; a task computes an mc x nc block of out, panels of nr columns of B times mr "
+            "rows of A",
         )
 
     @property

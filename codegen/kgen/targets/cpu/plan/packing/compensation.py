@@ -69,8 +69,8 @@ class StartsPlan(MatmulPlan):
         if self.dot is None or not self.has_starts:
             return ()
         return (
-            f"zero-point compensation: {self.dot.mnemonic} takes B for unsigned, so 128 is added "
-            "to its elements, and the sums of row i start from -128 (A[i, 0] + A[i, 1] + ...)",
+            f"zero-point compensation: {self.dot.mnemonic} reads B as unsigned; elements of B get "
+            "+128, and the sums of row i start at -128 * (A[i, 0] + A[i, 1] + ...)",
         )
 
     @property

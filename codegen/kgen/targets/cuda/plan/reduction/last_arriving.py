@@ -126,13 +126,13 @@ class LastArriving:
     @property
     def note(self) -> str:
         return (
-            f"k in {self.split} parts, one for each z of the grid"
+            f"split-k: {self.split} slices, one per grid z"
             f"{' and matrix' if self.grid[2] > 1 else ''}; the last-arriving CTA adds them"
         )
 
     @property
     def remark(self) -> str:
-        return f"k in {self.split} parts, added in order by the last-arriving CTA"
+        return f"split-k: {self.split} slices, added in order by the last-arriving CTA"
 
     def launch(self, launch: Launch) -> Launch:
         """The launch of one CTA per block tile as one of a CTA for each part."""

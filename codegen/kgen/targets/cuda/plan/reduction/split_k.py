@@ -138,8 +138,8 @@ class SplitPlan(CudaPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         return (
-            f"k in {self.schedule.split_k} parts of {self.part.spec.k}, one for each z of the "
-            f"grid{' and matrix' if self.spec.batch > 1 else ''}; their sums in workspace parts",
+            f"split-k: {self.schedule.split_k} slices of {self.part.spec.k}, one per grid z"
+            f"{' and matrix' if self.spec.batch > 1 else ''}; partial sums in workspace parts",
             *self.part.notes,
         )
 
@@ -151,7 +151,7 @@ class SplitPlan(CudaPlan):
     def remarks(self) -> tuple[str, ...]:
         """How operands reach shared memory, and how parts are added."""
         split = self.schedule.split_k
-        return (*self.part.remarks, f"k in {split} parts, added in order by a second kernel")
+        return (*self.part.remarks, f"split-k: {split} slices, added in order by a second kernel")
 
 
 def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPlan:

@@ -17,6 +17,7 @@ import dataclasses
 from kgen.errors import ScheduleError
 from kgen.schedule import SplitMatmul, WgmmaMatmul
 from kgen.targets.cuda.plan.reduction.partial import WORD_BYTES, PartialSums
+from kgen.targets.header import counted
 from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch, Walk, Workspace
 from kgen_runtime.values import frozen
@@ -91,9 +92,11 @@ class Stream:
 
     @property
     def note(self) -> str:
+        whole = self.blocks - self.cut_blocks
+        unshared = f"; {whole} more have a CTA each" if whole else ""
         return (
-            f"stream-k: {self.ctas} CTAs share {self.steps} steps of {self.cut_blocks} block "
-            f"tiles; {self.blocks - self.cut_blocks} are whole"
+            f"stream-k: {self.ctas} CTAs share the {self.steps} K-tiles of "
+            f"{counted(self.cut_blocks, 'block tile')}{unshared}"
         )
 
 

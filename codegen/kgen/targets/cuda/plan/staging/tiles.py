@@ -60,9 +60,11 @@ class SwizzledTile:
 
     @property
     def description(self) -> str:
-        """A comment: where a byte lies."""
-        plain = f"rows of {self.row_bytes} B, byte o of the tile at "
-        return plain + (f"o ^ (o >> {self.shift} & {self.mask_word})" if self.is_swizzled else "o")
+        """Layout of the tile's bytes, for a comment."""
+        rows = f"rows of {self.row_bytes} B"
+        if not self.is_swizzled:
+            return f"{rows}, no swizzle"
+        return f"{rows}, byte o stored at o ^ (o >> {self.shift} & {self.mask_word})"
 
     def swizzle(self, offset: int) -> int:
         """Where the byte at `offset` of the plain row-major tile lies."""

@@ -168,10 +168,10 @@ class TmaOperand:
 
     @property
     def layout(self) -> str:
-        """A comment: where a byte of the tile lies."""
+        """Layout of the tile's bytes, for a comment."""
         boxes = counted(len(self.boxes) * self.shares, "box", "boxes")
         return (
-            f"{boxes}, rows of {ROW_BYTES} B, byte o of a box at "
+            f"{boxes}, rows of {ROW_BYTES} B, byte o of a box stored at "
             f"o ^ (o >> {SWIZZLE_SHIFT} & {SWIZZLE_MASK:#x})"
         )
 

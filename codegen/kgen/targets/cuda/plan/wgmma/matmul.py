@@ -37,7 +37,7 @@ from kgen.targets.cuda.plan.wgmma.limits import (
 )
 from kgen.targets.cuda.plan.wgmma.operands import plan_products
 from kgen.targets.cuda.plan.wgmma.products import WgmmaProducts
-from kgen.targets.header import counted
+from kgen.targets.header import counted, k_tiles_note
 from kgen.targets.raster import Raster
 from kgen_runtime.values import frozen
 
@@ -199,12 +199,13 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        found = [f"{counted(self.k_tiles, 'tile')} along k"]
+        found = [k_tiles_note(self.k_tiles, self.schedule.block_k)]
         if self.products.swapped:
-            found.append("the transpose is computed: wgmma's rows are columns of the output")
+            found.append("computes the transpose: rows of wgmma are columns of the output")
         if self.persistent:
             rows, cols = self.raster.rows, self.raster.cols
-            found.append(f"{self.raster.total} block tiles, {rows} x {cols} of each matrix")
+            tiles = f"{self.raster.total} block tiles, {rows} x {cols} per matrix"
+            found.append(f"persistent CTAs: {tiles}")
         if self.stream is not None:
             found.append(self.stream.note)
         return tuple(found)
@@ -213,17 +214,19 @@ class WgmmaPlan(OutputPlan):
     def shared_map(self) -> tuple[str, ...]:
         stages, first, (a, b) = self.num_stages, self.full_barriers, self.operands
         found = [
-            f"{counted(stages, 'stage')} of {self.stage_bytes} B, A at 0, B at {b.base} of each",
+            f"{counted(stages, 'stage')} of {self.stage_bytes} B, "
+            f"A at byte 0 and B at byte {b.base} of each",
             f"A: {a.layout}",
             f"B: {b.layout}",
         ]
         if (store := self.store) is not None:
             found.append(
-                f"outputs: {counted(store.buffers, 'strip')} of {store.tile.nbytes} B for each "
-                f"consumer at {store.base}; {store.tile.description}"
+                f"outputs: {counted(store.buffers, 'strip')} of {store.tile.nbytes} B "
+                f"per consumer, from byte {store.base}; {store.tile.description}"
             )
         found.append(
-            f"barriers: full[{stages}] at {first}, empty[{stages}] at {first + self.barrier_bytes}"
+            f"barriers: full[{stages}] at byte {first}, "
+            f"empty[{stages}] at byte {first + self.barrier_bytes}"
         )
         return tuple(found)
 

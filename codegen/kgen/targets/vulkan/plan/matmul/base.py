@@ -8,7 +8,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates
 from kgen.targets.epilogue import FusedEpilogue
-from kgen.targets.header import counted
+from kgen.targets.header import k_tiles_note
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.checks import check_blocks
@@ -67,18 +67,17 @@ class MatmulPlan(VulkanPlan):
 
     @property
     def k_note(self) -> str:
-        """How K is cut, for the header."""
+        """Trips of the K loop, for the header."""
         full, rest = divmod(self.spec.k, self.schedule.block_k)
-        remainder = f" and a remainder of {rest}" if rest else ""
-        return f"{counted(full, 'whole tile')} along k{remainder}"
+        return k_tiles_note(full, self.schedule.block_k, rest)
 
     @property
     def invocations_note(self) -> str:
-        """What an invocation computes, for the header."""
+        """Outputs per invocation, for the header."""
         m, n = self.outputs.m, self.outputs.n
         return (
             f"{m.threads} x {n.threads} invocations (m x n), "
-            f"{m.per_thread} x {n.per_thread} outputs each, {n.group} next to one another"
+            f"{m.per_thread} x {n.per_thread} outputs each, {n.group} contiguous"
         )
 
     @property

@@ -68,7 +68,8 @@ class DotPlan(PaddedPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (self.k_note, self.invocations_note, "four steps of k in a word of workgroup memory")
+        words = "workgroup memory packs four steps of k in a word"
+        return (self.k_note, self.invocations_note, words)
 
     # What the module needs
 

@@ -121,7 +121,7 @@ class UnstagedPlan(MatmulPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         found = (self.k_note, self.invocations_note)
-        slices = f"split-k in the workgroup: {self.schedule.slices} slices"
+        slices = f"split-k within the workgroup: {self.schedule.slices} slices"
         return (*found, slices) if self.split else found
 
     @property

@@ -31,5 +31,5 @@ class InterleavedPlan(RowwisePlan):
     def notes(self) -> tuple[str, ...]:
         return (
             *super().notes,
-            "neighbouring invocations have neighbouring rows, which are contiguous",
+            "adjacent invocations process adjacent rows, which are contiguous in memory",
         )

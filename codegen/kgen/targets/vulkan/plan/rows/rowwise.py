@@ -9,7 +9,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import GpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
-from kgen.targets.header import counted
+from kgen.targets.header import counted, row_note
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import walked_itemsize, widest_vector
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
@@ -53,9 +53,9 @@ class RowwisePlan(VulkanPlan):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        times = len([p for p in self.row.phases if p.inputs])
-        kept = "kept in registers" if self.schedule.resident else f"read {times} times"
-        return (f"{counted(self.lanes, 'invocation')} for each row, which is {kept}",)
+        passes = len([p for p in self.row.phases if p.inputs])
+        lanes = counted(self.lanes, "invocation")
+        return (row_note(lanes, passes, is_resident=bool(self.schedule.resident)),)
 
     # -- a row's invocations -------------------------------------------------------------------
 

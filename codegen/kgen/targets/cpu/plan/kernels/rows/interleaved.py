@@ -102,11 +102,11 @@ class InterleavedPlan(RowwisePlan):
     @property
     def task_words(self) -> str:
         units = min(self.schedule.task, self.units)
-        return counted(units, "vector of rows", "vectors of rows")
+        return f"up to {counted(units, 'vector of rows', 'vectors of rows')}"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (f"{self.compute.count} neighbouring rows at a time",)
+        return (f"a vector holds one column of {self.compute.count} adjacent rows",)
 
     @property
     def last_task_is_short(self) -> bool:

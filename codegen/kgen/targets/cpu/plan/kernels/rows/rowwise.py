@@ -114,7 +114,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def task_words(self) -> str:
-        return counted(min(self.schedule.task, self.spec.rows), "row")
+        return f"up to {counted(min(self.schedule.task, self.spec.rows), 'row')}"
 
     @property
     def last_task_is_short(self) -> bool:
@@ -296,7 +296,7 @@ class RowwisePlan(FormulaPlan):
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
-        kept = f"{self.spec.compute}, {self.row_bytes} B, kept of a row from phase to phase"
+        kept = f"{self.spec.compute}, {self.row_bytes} B, values of a row kept between phases"
         return tuple(f"{place}: {kept}" for place in self.row_buffers)
 
     @property

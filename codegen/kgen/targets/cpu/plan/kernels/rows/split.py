@@ -99,14 +99,15 @@ class SplitRowsPlan(RowwisePlan):
     def task_words(self) -> str:
         """Work of a task of the last launch."""
         columns = min(self.schedule.task, self.spec.cols)
-        return f"{columns} columns of a row" if self.kernels[-1].is_split else "a row"
+        return f"up to {columns} columns of a row" if self.kernels[-1].is_split else "a row"
 
     @property
     def notes(self) -> tuple[str, ...]:
         return (
-            f"rows in {self.splits} parts of {self.schedule.task} columns: each launch reads them "
-            "once, and combines the partial results of those before it, "
-            f"{self.record_bytes} B for a row, {self.fold_bytes} B for each fold",
+            f"rows are split into {self.splits} parts of {self.schedule.task} columns; each launch "
+            "reads every row once and combines the partial results of the launch before it; "
+            f"partial results take {self.record_bytes} B per row, {self.fold_bytes} B per "
+            "reduction",
         )
 
     @cached_property
