@@ -9,6 +9,8 @@ import pytest
 from kgen.check.static import disassemble
 from kgen.cli.main import main
 
+pytestmark = pytest.mark.integration
+
 MESSAGE = (
     "kgen inspect: nvdisasm is not installed, which disassembles sm_80/relu_64_f16.cubin; "
     "pip install nvidia-cuda-nvdisasm\n"
