@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Literal
 
 import numpy as np
@@ -131,6 +132,10 @@ class Builder:
         self.values: dict[str, Value] = {}
         self.constants: dict[str, Array] = {}
         self.known: dict[tuple[object, ...], str] = {}
+        #: Names of the constants that nodes needed beside the model's, by their contents; and the
+        #: last number behind each name.
+        self.made_here: dict[tuple[object, ...], str] = {}
+        self.last_number: dict[str, int] = {}
         #: Numbers of rows: what functions of rows give, and what is computed of that alone.
         self.rows: set[str] = set()
         #: The node that is being lowered.
@@ -222,12 +227,18 @@ class Builder:
     def made(self, what: str, array: Array, dtype: DType) -> Value:
         """A constant that a node needs beside the model's."""
         assert self.node is not None
-        name = first = f"{self.node.name}:{what}"
-        number = 1
-        while name in self.constants and not np.array_equal(self.constants[name], array):
-            number += 1
-            name = f"{first}.{number}"
-        return self.constant(name, np.ascontiguousarray(array), dtype)
+        array = np.ascontiguousarray(array)
+        first = f"{self.node.name}:{what}"
+        key = (first, dtype, array.shape, array.dtype.str, sha256(array).digest())
+        if key not in self.made_here:
+            # Nodes may share a name.
+            while True:
+                number = self.last_number[first] = self.last_number.get(first, 0) + 1
+                name = first if number == 1 else f"{first}.{number}"
+                if name not in self.constants:
+                    break
+            self.made_here[key] = name
+        return self.constant(self.made_here[key], array, dtype)
 
     def array(self, value: Value | None) -> Array | None:
         """A constant's elements; None for any other value."""
@@ -394,6 +405,10 @@ class Builder:
             inner = self.permute(value, inverse(order))
             return self.permute(self.slice(inner, order[axis], start, count, step), order)
         shape = (*value.shape[:axis], count, *value.shape[axis + 1 :])
+        at = value.operation
+        if isinstance(at, View) and at.step.kind == "slice" and at.step.numbers[0] == axis:
+            _, first, _, by = at.step.numbers
+            return self.slice(self.values[at.of], axis, first + start * by, count, step * by)
         return self.view(value, "slice", (axis, start, count, step), shape)
 
     def expand(self, value: Value, shape: Sequence[int]) -> Value:

@@ -22,6 +22,8 @@ from onnx.reference import ReferenceEvaluator
 import kgen
 import kgen_runtime
 from kgen.errors import GraphError, TargetError
+from kgen.graph import operators
+from kgen.graph.reading.importer import imported
 from kgen.targets import find
 from tests.onnx_models import Maker
 
@@ -554,12 +556,6 @@ def mask(m: Maker) -> str:
     return str(m.add("Cast", kept, to=T.FLOAT))
 
 
-def along_an_axis(m: Maker) -> str:
-    """Before opset 7 an operand could be one of an axis that is not the last."""
-    m.opset = 6
-    return str(m.add("Add", m.input("x", (3, 3)), m.weight(3), broadcast=1, axis=0))
-
-
 def test_targets_are_given_as_build_takes_them(tmp_path: Path) -> None:
     m = Maker()
     onnx.save(m.model(unused(m)), tmp_path / "m.onnx")
@@ -596,7 +592,6 @@ def test_shapes_are_sizes_of_any_library(tmp_path: Path) -> None:
     [
         (training, "is in training mode; export"),
         (mask, "gives dropout0_1, which is used; kgen has"),
-        (along_an_axis, "has axis=0, an attribute that kgen does not read"),
     ],
 )
 def test_what_is_refused(make: Make, why: str, tmp_path: Path) -> None:
@@ -604,3 +599,14 @@ def test_what_is_refused(make: Make, why: str, tmp_path: Path) -> None:
     onnx.save(m.model(make(m)), tmp_path / "m.onnx")
     with pytest.raises(GraphError, match=why):
         kgen.compile_model(tmp_path / "m.onnx", ["native"])
+
+
+def test_an_attribute_that_no_lowering_reads_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(operators, "IMPLIED", {})
+    m = Maker()
+    dropped = m.add("Dropout", m.input("x", (3, 3)), seed=5)
+    model = imported(m.model(dropped), {}, operators.OPERATORS)
+    with pytest.raises(GraphError, match="has seed=5, an attribute that kgen does not read"):
+        operators.graph_of(model)

@@ -88,15 +88,50 @@ def scatters(m: Maker, x: str, n: int) -> str:
     return x
 
 
-SHAPES = (chain, doubling, layers, views, wide, far_apart, constants, scatters)
+def slices(m: Maker, x: str, n: int) -> str:
+    """Each of the one before, and each with a use of its own."""
+    one, last, axis = (m.constant([i], np.int64) for i in (1, 1 << 40, 0))
+    x, found = m.add("Expand", x, m.constant([2 * n, 4, 8], np.int64)), m.constant(0.0)
+    for _ in range(n):
+        x = m.add("Slice", x, one, last, axis)
+        found = m.add("Add", found, m.add("ReduceMax", m.add("Tanh", x), keepdims=0))
+    return found
+
+
+def views_of_views(m: Maker, x: str, n: int) -> str:
+    """Each a layout of the first one, and each with a use of its own."""
+    one, last, zero = (m.constant([i], np.int64) for i in (1, 1 << 40, 0))
+    x, found = m.add("Expand", x, m.constant([2 * n, 4, 8], np.int64)), m.constant(0.0)
+    for i in range(n // 2):
+        x = m.add("Slice", x, one, last, one if i % 2 else zero)
+        x = m.add("Squeeze" if i % 2 else "Unsqueeze", x, zero)
+        found = m.add("Add", found, m.add("ReduceMax", m.add("Tanh", x), keepdims=0))
+    return found
+
+
+def namesakes(m: Maker, x: str, n: int) -> str:
+    """Nodes of one name that need constants beside the model's."""
+    for _ in range(n):
+        scale, shift, mean, variance = (m.weight(8) for _ in range(4))
+        x = m.add("BatchNormalization", x, scale, shift, mean, m.add("Abs", variance))
+        m.nodes[-1].name = "norm"
+    return x
+
+
+SHAPES = (
+    *(chain, doubling, layers, views, wide, far_apart, constants, scatters),
+    *(slices, views_of_views, namesakes),
+)
 
 
 def counted(work: Callable[[], object]) -> Counter[str]:
-    """Calls of kgen's functions by their names; a generator counts each time it goes on."""
+    """Calls of kgen's and numpy's functions by their names; a generator counts each time it goes
+    on."""
     found: Counter[str] = Counter()
 
     def count(frame: FrameType, event: str, argument: object) -> None:
-        if event == "call" and "kgen" in frame.f_globals.get("__name__", ""):
+        name = frame.f_globals.get("__name__", "")
+        if event == "call" and ("kgen" in name or name.startswith("numpy")):
             found[f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}"] += 1
 
     sys.setprofile(count)
@@ -139,6 +174,33 @@ def test_calls_are_linear_in_nodes(tmp_path: Path, make: Callable[[Maker, str, i
     calls_of(tmp_path, make, 8)  # imports and tables
     once, twice = (calls_of(tmp_path, make, n) for n in (120, 240))
     assert not faster_than_linear(once, twice)
+
+
+@pytest.mark.parametrize("operator", ["Sum", "Max"])
+def test_many_operands_that_repeat(operator: str) -> None:
+    """Different operands, of which a kernel has a few, are not all that make a formula deep."""
+    m = Maker()
+    x, y = m.input("x", (3,)), m.input("y", (3,))
+    calls, _ = lowered(m, m.add(operator, *[x, y] * 300))
+    given = {"x": np.array([1, 2, 3], np.float32), "y": np.array([4, 0, -8], np.float32)}
+    (found,) = run(calls, given).values()
+    one, other = given.values()
+    expected = 300 * (one + other) if operator == "Sum" else np.maximum(one, other)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_long_run_of_views_has_its_elements() -> None:
+    """Slices of slices are one slice; a run of views is cut where it is long."""
+    m = Maker()
+    x = m.input("x", (80, 2))
+    one, last, zero = (m.constant([i], np.int64) for i in (1, 1 << 40, 0))
+    for i in range(70):
+        x = m.add("Slice", m.add("Slice", x, one, last, one if i % 2 else zero), zero, last, one)
+        x = m.add("Squeeze" if i % 2 else "Unsqueeze", x, zero)
+    calls, _ = lowered(m, m.add("Neg", x))
+    given = np.arange(160, dtype=np.float32).reshape(80, 2)
+    (found,) = run(calls, {"x": given}).values()
+    np.testing.assert_array_equal(found.reshape(10, 2), -given[70:])
 
 
 def test_a_memory_plan_looks_at_those_that_live_at_once() -> None:

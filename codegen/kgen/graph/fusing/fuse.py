@@ -30,7 +30,14 @@ from kgen.graph.fusing.formulas import (
     viewed_operands,
 )
 from kgen.graph.fusing.limits import CHEAP, MOST_OPERANDS, characters, is_too_long
-from kgen.graph.fusing.paths import origin, reachable, shape_behind, simplified, uses_of
+from kgen.graph.fusing.paths import (
+    ends_of_runs,
+    origin,
+    reachable,
+    shape_behind,
+    simplified,
+    uses_of,
+)
 from kgen.graph.fusing.products import matrix
 from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
 from kgen.graph.layout import Layout, ViewStep, is_seen, replayed, seen
@@ -58,6 +65,7 @@ class _Fusion:
         self.order = [v for v in graph.values.values() if v.id in used]
         self.epilogues = Epilogues(graph, self.order, uses_of(graph, used))
         self.roots = set(self.epilogues.roots) | {v.id for v in self.order if is_scattered(v)}
+        self.roots |= ends_of_runs(self.order)
         self.lazies: dict[str, Lazy] = {}
         self.leaves: dict[str, Leaf] = {}
         self.names: dict[Leaf, str] = {}

@@ -8,6 +8,9 @@ from kgen.graph.ir import Graph, Value, View
 from kgen.graph.layout import ViewStep
 from kgen.graph.reading.model import Shape
 
+#: Views in a run that are read as one layout. Each consumer walks them all.
+MOST_VIEWS = 64
+
 
 def origin(
     values: Mapping[str, Value], roots: Container[str], name: str
@@ -48,6 +51,17 @@ def shape_behind(shape: Shape, views: Iterable[ViewStep]) -> Shape:
             case _:
                 shape = step.numbers
     return shape
+
+
+def ends_of_runs(order: Iterable[Value]) -> set[str]:
+    """Views that are written to memory, as so many others stand between them and the last value
+    that is none or is written."""
+    run: dict[str, int] = {}
+    for value in order:
+        at = value.operation
+        if isinstance(at, View):
+            run[value.id] = run.get(at.of, 0) + 1
+    return {name for name, length in run.items() if length % MOST_VIEWS == 0}
 
 
 def reachable(graph: Graph) -> set[str]:

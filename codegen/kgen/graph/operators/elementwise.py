@@ -112,8 +112,8 @@ def folded(name: str) -> Lower:
 
     def make(b: Builder, node: Node, values: list[Value]) -> Expression:
         found, shape = b.term(values[0]), values[0].shape
-        for value in values[1:]:
-            if len(inputs(found)) >= MOST_OPERANDS:
+        for number, value in enumerate(values[1:], start=1):
+            if number % (MOST_OPERANDS - 1) == 0 and inputs(found):
                 found = b.term(b.formula(found, shape, b.result.dtype))
             found, shape = b.call(name, found, value), np.broadcast_shapes(shape, value.shape)
         return found
