@@ -229,7 +229,7 @@ class Builder:
         assert self.node is not None
         array = np.ascontiguousarray(array)
         first = f"{self.node.name}:{what}"
-        key = (first, dtype, array.shape, array.dtype.str, sha256(array).digest())
+        key = (first, dtype, array.shape, array.dtype.str, sha256(array.tobytes()).digest())
         if key not in self.made_here:
             # Nodes may share a name.
             while True:
