@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from kgen.ops import expression
 from kgen.spec import Rowwise
 from kgen.targets.rows.parts import maximum_of
 from kgen.targets.rows.plan import RowPlan
@@ -137,3 +140,19 @@ def test_titles_name_what_is_known() -> None:
     titles = [fold.title for phase in plan.phases for fold in phase.folds]
     assert titles[0] == "sum = sum(x)"
     assert titles[1] == "sum2 = sum((x - sum * 0.125) * (x - sum * 0.125))"
+
+
+def test_a_long_title_costs_no_more_than_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each level of gelu takes its argument in several places, so the whole text is exponential."""
+    words = list[str]()
+    written = expression._words
+
+    def counted(*arguments: Any) -> Iterator[str]:
+        for word in written(*arguments):
+            words.append(word)
+            yield word
+
+    monkeypatch.setattr(expression, "_words", counted)
+    plan = row_plan(f"sum({'gelu(' * 3}x{')' * 3})", (3, 8))
+    assert [fold.title for phase in plan.phases for fold in phase.folds] == ["sum"]
+    assert 0 < len(words) < 10_000

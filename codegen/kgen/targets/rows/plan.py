@@ -21,7 +21,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from kgen.ops import COORDINATES, Expression, Primitive, steps
-from kgen.ops.expression import infix, unknown, variable, with_arguments
+from kgen.ops.expression import shown, unknown, variable, with_arguments
 from kgen.spec import DType, Rowwise
 from kgen.spec.shapes import Shape, packed
 from kgen.targets.rows.parts import Fold, Phase, Piece, RowInput, RowOutput
@@ -102,7 +102,8 @@ class RowPlan:
                 counts[step.name] += 1
                 number = counts[step.name] if counts[step.name] > 1 else ""
                 name = f"{step.name}{number}"
-                title = f"{name} = {step.name}({infix(self._in_words(step.arguments[0], folds))})"
+                words = shown(self._in_words(step.arguments[0], folds), TITLE_CHARACTERS)
+                title = f"{name} = {step.name}({words})"
                 if len(title) > TITLE_CHARACTERS:
                     title = name
                 extreme = self._extreme(step)
