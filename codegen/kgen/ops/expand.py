@@ -51,10 +51,11 @@ def expand(
 def beyond(expression: Expression, compute: DType, row: Row | None = None) -> str | None:
     """Return the first function or constant of an expression in calls that a type lacks; None if it
     lacks nothing, as floats do."""
-    whole = compute.is_integer
+    if not compute.is_integer:
+        return None
 
     def lacks(step: Expression) -> bool:
-        return whole and (step.primitive not in WHOLE or not step.number.is_integer())
+        return step.primitive not in WHOLE or not step.number.is_integer()
 
     for step in steps(expression):
         if step.primitive is Primitive.CALL:

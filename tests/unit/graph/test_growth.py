@@ -176,6 +176,13 @@ def test_calls_are_linear_in_nodes(tmp_path: Path, make: Callable[[Maker, str, i
     assert not faster_than_linear(once, twice)
 
 
+def test_calls_of_a_node_in_a_chain(tmp_path: Path) -> None:
+    """What one more element-wise node costs."""
+    calls_of(tmp_path, chain, 8)
+    once, twice = (sum(calls_of(tmp_path, chain, n).values()) for n in (120, 240))
+    assert (twice - once) / 120 < 1600
+
+
 @pytest.mark.parametrize("operator", ["Sum", "Max"])
 def test_many_operands_that_repeat(operator: str) -> None:
     """Different operands, of which a kernel has a few, are not all that make a formula deep."""
