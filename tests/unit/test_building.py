@@ -190,7 +190,8 @@ def test_an_executor_is_named_well(capsys: pytest.CaptureFixture[str]) -> None:
         (["--executor", "dask://x"], "--executor dask://x is not of the form dask://HOST:PORT"),
         (
             ["--executor", "dask://x:1", "--jobs", "2"],
-            "--jobs 2 counts processes here, and --executor names workers; give one",
+            "--jobs 2 and --executor exclude each other: one sets processes here, the other names "
+            "remote workers; leave one out",
         ),
     ):
         assert main([*words, *more]) == 2

@@ -16,5 +16,5 @@ def find_kernel(manifest: Manifest, name: str) -> KernelEntry:
         return found[0]
     names = ", ".join(k.name for k in found or manifest.kernels)
     if found:
-        raise BundleError(f"kernel={name} is not one kernel; choose among {names}")
-    raise BundleError(f"kernel={name} is not in the bundle; it holds {names}")
+        raise BundleError(f"kernel={name} matches several kernels; choose one of {names}")
+    raise BundleError(f"kernel={name} is not in the bundle; it has {names}")

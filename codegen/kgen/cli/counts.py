@@ -43,11 +43,12 @@ def _print_coverage(launch: Profile) -> None:
     warps = -(-launch.threads // report.subgroup_width)
     size = f"{launch.threads} threads ({_number(warps, words.warp)}) each"
     if report.workgroups_run == report.workgroups_total:
-        which = f"all {_number(report.workgroups_total, words.workgroup)}"
+        which = _number(report.workgroups_total, words.workgroup)
+        which = which if report.workgroups_total == 1 else f"all {which}"
     else:
         which = f"a sample of {report.workgroups_run:,} of {report.workgroups_total:,} "
-        which += f"{words.workgroup}s, those at the edges among them"
-    print(f"counted over {which}, {size}; these are counts, not times")
+        which += f"{words.workgroup}s, including those at the edges"
+    print(f"counted in {which}, {size}; these are counts, not times")
 
 
 def _print_totals(launch: Profile) -> None:

@@ -48,15 +48,15 @@ def print_explanation(kernel: Kernel) -> None:
 
 def _reason(chosen: dict[str, Any], candidates: list[dict[str, Any]]) -> str:
     if chosen["origin"] == "user":
-        return "--schedule set it"
+        return "set by --schedule"
     if chosen["origin"] == "tuned":
         return "the fastest that --tune measured"
     if not candidates:
-        return "by a rule, without a model"
+        return "chosen by a rule, without a cost model"
     first, least = candidates[0], min(each["seconds"] for each in candidates)
     if first["schedule"] != chosen or first["seconds"] == least:
-        return "the fastest by the model"
-    return "by the model, within its error of the fastest"
+        return "the fastest by the cost model"
+    return "by the cost model, within its error of the fastest"
 
 
 def _print_candidates(chosen: dict[str, Any], candidates: list[dict[str, Any]]) -> None:
@@ -78,7 +78,10 @@ def _print_candidates(chosen: dict[str, Any], candidates: list[dict[str, Any]]) 
     ]
     print_table(header, rows)
     if len(candidates) > len(shown):
-        print(f"and {len(candidates) - len(shown)} more, slower by the model; --json lists them")
+        print(
+            f"and {len(candidates) - len(shown)} more that the cost model predicts to be slower; "
+            "--json lists them"
+        )
 
 
 def _differing(schedules: list[dict[str, Any]]) -> set[str]:

@@ -25,11 +25,11 @@ _KERNEL = re.compile(r"\.entry\s|^define .*\b\w+_kernel\b")
 def print_listings(launch: Profile) -> None:
     """The programmer's own sources if the text names them and they are here, then the text."""
     words, width = launch.words, launch.report.subgroup_width
-    print(">        a line that is executed most; ! a line that is above its ideal")
-    print(f"issued   instructions of the line, each counted once for a {words.warp}")
-    print("lanes    the share of their lanes that worked; blank: all")
-    print(f"cycles   of {words.shared}; sectors: pieces of {words.sector} bytes of global memory")
-    print("x ideal  how many times more than the same bytes need; blank: not more")
+    print(">        among the lines executed most; !: above the ideal")
+    print(f"issued   instructions of the line, each counted once per {words.warp}")
+    print("lanes    share of lanes that are active; blank: all")
+    print(f"cycles   of {words.shared}; sectors: {words.sector}-byte pieces of global memory")
+    print("x ideal  ratio to the least that the same bytes need; blank: 1")
     for path, lines in by_place(launch.report.lines, places(launch.source)).items():
         if (text := _read(path)) is not None:
             print(f"\n{path}")

@@ -20,20 +20,20 @@ from kgen_runtime.errors import shortened
 COMMANDS: tuple[tuple[str, str], ...] = (
     ("build", "build kernels for fixed shapes into one bundle"),
     ("compile", "compile a whole model, an ONNX file, into one bundle"),
-    ("inspect", "what is inside a bundle: kernels, source, machine code"),
+    ("inspect", "show what is inside a bundle: kernels, source, machine code"),
     ("run", "run a bundle's program on arrays from files"),
-    ("profile", "the time of each step of a bundle's program"),
-    ("report", "one page of a bundle's program: graph, times, rooflines, memory, checks"),
-    ("verify", "execute every kernel of a bundle against the reference"),
-    ("bench", "time the kernels of a bundle, side by side with libraries"),
+    ("profile", "time each step of a bundle's program"),
+    ("report", "write a page about a bundle's program: graph, times, rooflines, memory, checks"),
+    ("verify", "execute every kernel of a bundle and compare it with a scalar reference"),
+    ("bench", "time the kernels of a bundle side by side with libraries"),
     ("bundle", "merge bundles into one"),
     ("check", "say whether a bundle runs on a device or target"),
-    ("perf", "the performance gate: kernels held against budgets, bundles compared"),
+    ("perf", "performance gate: check kernels against budgets, compare bundles"),
     ("emulate", "run any PTX or AMDGPU kernel text on the CPU, with checks"),
-    ("cache", "finished kernels that are kept: where, how many, how much they may take"),
-    ("devices", "devices and drivers on this machine"),
-    ("targets", "targets, and what each of them supports"),
-    ("completion", "a script with which a shell completes kgen's command lines"),
+    ("cache", "show, limit or clear the cache of built kernels"),
+    ("devices", "list the devices and drivers of this machine"),
+    ("targets", "list targets and what each one supports"),
+    ("completion", "print a script that makes a shell complete kgen's command lines"),
 )
 
 #: Objects that a command makes between two searches for cycles: Python's own number, some hundreds,
@@ -43,9 +43,9 @@ EXIT_DONE, EXIT_INTERRUPTED = 0, 130
 #: Exit statuses of all commands. A command with status 1 says in `FAILED` when it ends so.
 EXIT_STATUSES = {
     EXIT_DONE: "done",
-    1: "a check failed (a wrong kernel, a broken budget, a bundle that does not run there)",
-    EXIT_REFUSED: "the request cannot be met: one line on stderr says why and what to do",
-    EXIT_INTERRUPTED: "ended by Ctrl-C",
+    1: "a check failed (a wrong kernel, an exceeded budget, a bundle that does not run there)",
+    EXIT_REFUSED: "the request cannot be met (one line on stderr says why and what to do)",
+    EXIT_INTERRUPTED: "interrupted by Ctrl-C",
 }
 EXIT_CODES = "exit status: " + "; ".join(f"{n} {text}" for n, text in EXIT_STATUSES.items())
 
@@ -90,8 +90,8 @@ def parser(configured: Collection[str]) -> Parser:
     """The parser of `kgen`; only these commands have their arguments, the others their names."""
     top = Parser(
         prog="kgen",
-        description="Fixed-shape kernels for NVIDIA, AMD, Vulkan and CPU, "
-        "built and proven without a GPU.",
+        description="Build and verify fixed-shape kernels for NVIDIA, AMD, Vulkan and CPUs, "
+        "without a GPU.",
         epilog=EXIT_CODES,
     )
     top.add_argument("--version", action="version", version=f"kgen {__version__}")
@@ -100,7 +100,7 @@ def parser(configured: Collection[str]) -> Parser:
         command = commands.add_parser(name, help=line, description=f"{line[0].upper()}{line[1:]}.")
         if name in configured:
             import_module(f"kgen.cli.commands.{name}").configure(command)
-        command.add_argument("--json", action="store_true", help="one JSON object on stdout")
+        command.add_argument("--json", action="store_true", help="print one JSON object")
     return top
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 #: What the columns mean.
 BOUNDS = """
-worst step: error of the step that comes nearest to its bound when it is fed with the model's own
-values; worst output: that of the whole program. A bound is 32 roundings of the element, and 8 times
-what the model in f32 is off by (docs/how-it-works/models.md).
+worst step: largest error of a step, as a multiple of its bound, when the step reads the model's own
+values; worst output: the same for the whole program. The bound of an element is 32 roundings of it
+plus 8 times the error of the model in f32 (docs/how-it-works/models.md).
 """
 
 
@@ -45,7 +45,9 @@ def verified(
     with opened(bundle) as reader:
         programs = [p for p in reader.manifest.programs if only in (None, p.qualified_name)]
         if not programs:
-            raise SpecError(f"--model {model}: the bundle has no program; kgen compile makes one")
+            raise SpecError(
+                f"--model {model}: the bundle has no program; make one with kgen compile"
+            )
         progress(f"computing {model} in f64")
         given = _given(inputs, programs[0].inputs)
         kernels = reader.manifest.kernels
@@ -68,7 +70,9 @@ def _given(texts: Sequence[str], inputs: Sequence[Value]) -> dict[str, Array]:
     for text in texts:
         name, _, file = text.partition("=")
         if name not in known:
-            raise SpecError(f"--input {text}: the program has the inputs {', '.join(known)}")
+            raise SpecError(
+                f"--input {text}: the program has no such input; it has {', '.join(known)}"
+            )
         array, value = read(file), known[name]
         if array.shape != value.shape or array.dtype != value.dtype.storage:
             raise SpecError(
@@ -81,7 +85,7 @@ def _given(texts: Sequence[str], inputs: Sequence[Value]) -> dict[str, Array]:
 
 def print_steps(result: ProgramResult) -> None:
     """Every step of a program, with the error of the value that comes nearest to its bound."""
-    print(f"{result.target}/{result.program}, error of each step as a part of its bound:")
+    print(f"{result.target}/{result.program}, error of each step as a multiple of its bound:")
     rows = [
         (s.number + 1, "passed" if s.passed else "failed", s.error, s.kernel, " ".join(s.nodes))
         for s in result.steps
@@ -119,11 +123,11 @@ def print_results(
         if result.reason:
             print(f"{name}: {result.reason}")
         for output, apart in result.deviation.items():
-            print(f"{name}: rounded operands move {output} by {apart:.2%} of its norm")
+            print(f"{name}: rounding of operands changes {output} by {apart:.2%} of its norm")
         wrong = result.first_wrong
         if wrong is not None:
-            why = wrong.reason or f"{wrong.value} is off by {wrong.error:.3g} times its bound"
+            why = wrong.reason or f"the error of {wrong.value} is {wrong.error:.3g} times its bound"
             print(
-                f"{name}: step {wrong.number + 1}, {wrong.kernel}, which stands for the nodes "
-                f"{', '.join(wrong.nodes)}, is wrong: {why}"
+                f"{name}: step {wrong.number + 1}, {wrong.kernel} (nodes "
+                f"{', '.join(wrong.nodes)}), is wrong: {why}"
             )

@@ -53,7 +53,7 @@ class Parser(argparse.ArgumentParser):
                 setattr(parsed, action.dest, [*getattr(parsed, action.dest), *extra])
                 extra = []
         if extra and self._subparsers is None:
-            self.error(f"{extra[0]} is one argument too many")
+            self.error(f"unexpected argument {extra[0]}")
         return parsed, extra
 
     def _unknown_option(self, words: Iterable[str]) -> str | None:

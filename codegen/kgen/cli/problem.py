@@ -32,7 +32,7 @@ from kgen.spec.text import EXAMPLE, FORM, dtype_fields, out_dtype_fields, parse,
 if TYPE_CHECKING:
     from kgen.constants import Array
 
-_EXAMPLE = f"a whole one in quotes: '{EXAMPLE}'"
+_EXAMPLE = f"a quoted kernel such as '{EXAMPLE}'"
 
 #: Options that go with the operations that have the field of the same name, or of this one.
 _FIELDS = {
@@ -53,92 +53,103 @@ def configure(parser: argparse.ArgumentParser) -> None:
     problem = parser.add_argument_group("problem")
     problem.add_argument(
         "kernels", metavar="KERNEL", nargs="*",
-        help=f"a whole kernel in quotes, as in 'matmul 512x512x1024 f16 +bias': {FORM}",
+        help=f"a kernel as one quoted text, such as 'matmul 512x512x1024 f16 +bias'; form: {FORM}",
     )  # fmt: skip
     problem.add_argument(
         "--shape", action="append", metavar="MxNxK",
-        help="matmul takes MxNxK, a function or an expression AxBx..., one for all inputs or one "
-        "for each: 64x512,512 or gate=64x512,up=512; again for another kernel, that the options "
-        "below describe too",
+        help="MxNxK of a matmul; for other operations AxBx..., one shape for all inputs or one "
+        "per input (64x512,512 or gate=64x512,up=512); repeat the option to build more kernels "
+        "with the same options",
     )  # fmt: skip
     problem.add_argument(
         "--op", metavar="OP",
-        help="matmul, softmax, relu or any other function, or an expression of functions: "
-        "'silu(gate) * up' (matmul)",
+        help="matmul, a function such as softmax or relu, or an expression such as "
+        "'silu(gate) * up' (default: matmul)",
     )  # fmt: skip
     problem.add_argument(
         "--dtype", metavar="D",
-        help=f"{_names(DType)} (f16); an expression's inputs may differ: "
+        help=f"input dtype: {_names(DType)} (default: f16); inputs of an expression may differ: "
         "bool,f32 or mask=bool,x=f32",
     )  # fmt: skip
     problem.add_argument(
         "--out-dtype", metavar="D",
-        help="output type (that of the input; s8: s32, fp8: bf16); an expression's outputs may "
-        "differ: f16,f32 or out=f16,mean=f32",
+        help="output dtype (default: the input dtype, but s32 for s8 and bf16 for fp8); outputs of "
+        "an expression may differ: f16,f32 or out=f16,mean=f32",
     )  # fmt: skip
     problem.add_argument(
         "--b-dtype", metavar="D",
-        help=f"B's type beside --dtype f32: {_names(NARROW[DType.F32])}; it is widened as it is "
-        "multiplied",
+        help=f"dtype of a narrow B with --dtype f32: {_names(NARROW[DType.F32])}; B is converted "
+        "to f32 while it is multiplied",
     )  # fmt: skip
     problem.add_argument(
-        "--layout", metavar="L", help=f"{_names(Layout)}; t = stored transposed (nn)"
-    )
+        "--layout", metavar="L",
+        help=f"storage of A and B: {_names(Layout)}; t = stored transposed (default: nn)",
+    )  # fmt: skip
     for name, matrix in (("lda", "A"), ("ldb", "B"), ("ldc", "C and the output")):
         problem.add_argument(
-            f"--{name}", metavar="N", help=f"leading dimension of {matrix}, elements (packed)"
-        )
-    problem.add_argument("--batch", metavar="B", help="number of products (1), or 8x12")
+            f"--{name}", metavar="N",
+            help=f"leading dimension of {matrix} in elements (default: packed)",
+        )  # fmt: skip
     problem.add_argument(
-        "--batch-stride", metavar="a=N,b=0,c=N", help="elements between products; 0 = shared"
+        "--batch", metavar="B", help="batch size, or batch dimensions such as 8x12 (default: 1)"
     )
-    problem.add_argument("--alpha", metavar="X", help="scale of A @ B (1)")
-    problem.add_argument("--beta", metavar="X", help="scale of the added C (0: no C)")
+    problem.add_argument(
+        "--batch-stride", metavar="a=N,b=0,c=N",
+        help="elements between the matrices of a batch; 0 = one matrix for the whole batch",
+    )  # fmt: skip
+    problem.add_argument("--alpha", metavar="X", help="factor of A @ B (default: 1)")
+    problem.add_argument(
+        "--beta", metavar="X", help="factor of C, an input that is added (default: 0, without C)"
+    )
     problem.add_argument(
         "--epilogue",
         metavar="E",
-        help="an expression of x, the product, and of operands: 'gelu(x + bias) * scale'; or steps "
-        f"in the order given: {','.join(Epilogue)} and any other function of one number",
+        help="expression of x (the product) and operands: 'gelu(x + bias) * scale'; or a comma "
+        f"list of steps in order: {','.join(Epilogue)} and any function of one number",
     )
     problem.add_argument(
         "--epilogue-shapes",
         metavar="NAME=S,...",
-        help="operands of an epilogue: n (a number for each column), mx1 (each row), mxn, 1 "
-        f"({', '.join(f'{name}={extent}' for name, extent in EXTENTS.items())})",
+        help="shapes of an epilogue's operands: n (one number per column), mx1 (one per row), mxn "
+        f"or 1; always {', '.join(f'{name}={extent}' for name, extent in EXTENTS.items())}",
     )
     problem.add_argument(
         "--epilogue-dtypes",
         metavar="NAME=D,...",
-        help="types of such operands but mxn: f32, f16 or bf16 (the output's, or f32 for 8 bits)",
+        help="dtypes of operands of shape n, mx1 or 1: f32, f16 or bf16 (default: the output "
+        "dtype, but f32 for 8-bit outputs)",
     )
     problem.add_argument(
-        "--math", metavar="M", help=f"how products of f32 are computed: {_names(Math)} (exact)"
+        "--math", metavar="M", help=f"arithmetic of f32 products: {_names(Math)} (default: exact)"
     )
     problem.add_argument(
         "--scales",
         metavar="a,b,out",
-        help="f32 arguments that multiply A, B or the output (8 bits)",
+        help="8-bit products: f32 arguments that scale A, B or the output",
     )
     problem.add_argument(
         "--constant",
         metavar="b[=FILE.npy]",
-        help="also build a kernel that takes B prepacked (CPU), or that has it in the bundle",
+        help="also build a kernel with a constant B: the caller packs it once (CPU), or FILE.npy "
+        "is stored in the bundle",
     )
     problem.add_argument(
         "--axes",
         metavar="LIST",
-        help="axes of row-wise functions, as numpy's axis: 1 or 0,2 or =-2,-1 (the last)",
+        help="axes that row-wise functions reduce, numbered as in numpy: 1 or 0,2 or =-2,-1 "
+        "(default: the last)",
     )
     problem.add_argument(
-        "--index-dtype", metavar="D", help=f"of what gather takes: {' '.join(INDEX_DTYPES)} (s32)"
-    )
+        "--index-dtype", metavar="D",
+        help=f"dtype of gather's indices: {' '.join(INDEX_DTYPES)} (default: s32)",
+    )  # fmt: skip
 
 
 def specs_of(args: argparse.Namespace) -> list[Spec]:
     """The kernels to build: beside one with a constant operand, the same without. SpecError."""
     shapes = args.shape or []
     if not shapes and not args.kernels:
-        raise SpecError(f"no kernel is named; give --shape 1024x1024x1024, or {_EXAMPLE}")
+        raise SpecError(f"no kernel is given; pass --shape 1024x1024x1024, or {_EXAMPLE}")
     specs = [_parsed(text) for text in args.kernels]
     if not shapes:
         _refuse_options(args)
@@ -159,7 +170,7 @@ def bundle_name(args: argparse.Namespace, specs: Sequence[Spec]) -> str:
 def _parsed(text: str) -> Spec:
     """The kernel that one argument names whole."""
     if len(text.split()) < 2:
-        raise SpecError(f"{_shown(text)} is no kernel; give --shape MxNxK, or {_EXAMPLE}")
+        raise SpecError(f"{_shown(text)} is not a kernel; pass --shape MxNxK, or {_EXAMPLE}")
     try:
         return parse(text)
     except SpecError as error:
@@ -173,7 +184,10 @@ def _refuse_options(args: argparse.Namespace) -> None:
         is_file = name == "constant" and "=" in (given or "")
         if given is not None and not is_file:
             option = f"--{name.replace('_', '-')}"
-            raise SpecError(f"{option} goes with --shape; say it in the kernel's text: {FORM}")
+            raise SpecError(
+                f"{option} needs --shape; for a quoted kernel, write the option into its text: "
+                f"{FORM}"
+            )
 
 
 def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
@@ -185,7 +199,7 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
     for name, field in _FIELDS.items():
         if getattr(args, name) is not None and field not in names:
             option = name.replace("_", "-")
-            raise SpecError(f"--{option} does not go with --op {_shown(op)}; leave it out")
+            raise SpecError(f"--{option} is not an option of --op {_shown(op)}; leave it out")
     fields: dict[str, Any] = {}
     if args.dtype is not None:
         fields = dtype_fields(cls, expression or "", args.dtype)
@@ -200,7 +214,7 @@ def _spec_of(args: argparse.Namespace, shape: str) -> Spec:
             fields["index_dtype"] = args.index_dtype
         return cls(expression=expression, shapes=shapes(expression, shape), **fields)
     if args.batch_stride is not None and args.batch is None:
-        raise SpecError("--batch-stride is between the products of a batch; give --batch with it")
+        raise SpecError("--batch-stride needs a batch; add --batch N")
     m, n, k = _shape(shape, "MxNxK")
     strides = _assignments("batch-stride", args.batch_stride, ("a", "b", "c"))
     fields |= {
@@ -256,8 +270,8 @@ def _shape(text: str, form: str | None = None) -> list[int]:
     parts = text.lower().split("x")
     if form is not None and len(parts) != (sizes := len(form.split("x"))):
         raise SpecError(
-            f"--shape {_shown(text)} is not of this operation's form {form}; give {sizes} sizes "
-            f"such as {'x'.join(['64'] * sizes)}"
+            f"--shape {_shown(text)} does not have the form {form}; give {sizes} sizes such as "
+            f"{'x'.join(['64'] * sizes)}"
         )
     return [_whole("shape", part, text) for part in parts]
 
@@ -304,10 +318,10 @@ def _assignments(option: str, text: str | None, names: tuple[str, ...] | None) -
     for part in comma_list(text or None):
         name, equals, value = part.partition("=")
         if not equals or (names is not None and name not in names):
-            form = "name=N" if names is None else " ".join(f"{n}=N" for n in names)
-            raise SpecError(f"--{option} {_shown(part)} is not of the form {form}")
+            form = "NAME=N" if names is None else ", ".join(f"{n}=N" for n in names)
+            raise SpecError(f"--{option} {_shown(part)} does not have the form {form}")
         if name in found:
-            raise SpecError(f"--{option} {text} gives {name} twice; once is the limit")
+            raise SpecError(f"--{option} {text} sets {name} twice; set it once")
         found[name] = value
     return found
 

@@ -17,19 +17,23 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser, threads: int | None = None) -> None:
     """`threads` are those where nothing is said, None for all cores."""
-    parser.add_argument("file", metavar="FILE.kgen")
+    parser.add_argument("file", metavar="FILE.kgen", help="bundle to read")
     parser.add_argument(
         "--input",
         action="append",
         default=[],
         metavar="NAME=FILE.npy",
-        help="an input, as numpy.save writes it; once for each",
+        help="array of an input, written by numpy.save; repeat the option for each input",
     )
-    parser.add_argument("--program", metavar="NAME", help="which, if the bundle has several")
-    parser.add_argument("--device", metavar="D", help="cpu, cuda:1, vulkan, ... (the best here)")
+    parser.add_argument(
+        "--program", metavar="NAME", help="name of the program, if the bundle has several"
+    )
+    parser.add_argument(
+        "--device", metavar="D", help="cpu, cuda:1, vulkan, ... (default: the best device here)"
+    )
     parser.add_argument(
         "--threads", type=int, metavar="N", default=threads,
-        help=f"CPU threads ({threads or 'all cores'})",
+        help=f"CPU threads (default: {threads or 'all cores'})",
     )  # fmt: skip
 
 
@@ -39,8 +43,8 @@ def check_threads(threads: int | None) -> None:
 
     if threads is not None and not 1 <= threads <= MAX_THREADS:
         raise SpecError(
-            f"--threads {threads} is out of range; it must be 1 to {MAX_THREADS}; give as many as "
-            "cores, or leave it out"
+            f"--threads {threads} is out of range; it must be 1 to {MAX_THREADS}; leave it out to "
+            "use all cores"
         )
 
 
@@ -67,7 +71,7 @@ def program_of(manifest: Manifest, name: str | None) -> Program:
     """
     programs = manifest.programs
     if not programs:
-        raise BundleError("the bundle has no program; kgen compile makes one")
+        raise BundleError("the bundle has no program; make one with kgen compile MODEL.onnx")
     if name is None:
         return programs[0]
     found = [p for p in programs if name in (p.qualified_name, p.target, p.name)]
@@ -89,7 +93,7 @@ def arrays(texts: Sequence[str]) -> dict[str, Any]:
         if not (name and separator and path):
             raise SpecError(f"--input {text} is not NAME=FILE.npy; give one such as x=x.npy")
         if name in found:
-            raise SpecError(f"--input {name} is given twice")
+            raise SpecError(f"--input {name} is given twice; give it once")
         array = read(path, f"input {name}:")
         found[name] = array.view(np.uint16) if array.dtype == BITS_16 else array
     return found
@@ -103,7 +107,7 @@ def check_given(program: LoadedProgram, given: Mapping[str, Any]) -> None:
             f"{value.name} ({'x'.join(map(str, value.shape)) or 'one number'} {value.dtype})"
             for value in missing
         )
-        raise SpecError(f"not given: {takes}; give each as --input NAME=FILE.npy")
+        raise SpecError(f"missing inputs: {takes}; give each as --input NAME=FILE.npy")
 
 
 def filled(program: LoadedProgram, given: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:

@@ -45,11 +45,11 @@ def lines(entry: KernelEntry, known: Facts, ahead: Outlook) -> Iterator[tuple[st
         yield "occupancy", known.occupancy.sentence
     yield from _loop(known.loop)
     if all(artifact.role != "machine-code" for artifact in entry.artifacts):
-        yield "", "a driver compiles it again, and only that knows registers and spills:"
+        yield "", "the driver compiles it again; only its compiler knows registers and spills:"
         for compiled in known.compiled:
             yield from _compiled(compiled)
     elif known.loop is not None:
-        yield "", f"{known.loop.spills or 'no'} spills in it"
+        yield "", f"{known.loop.spills or 'no'} spills in the loop"
     for finding in known.findings:
         yield "finding", finding
     if ahead.roofline is not None:
@@ -80,12 +80,12 @@ def _loop(loop: Loop | None) -> Iterator[tuple[str, str]]:
         yield "hot loop", "none: no loop computes or loads"
         return
     if loop.unrolled:
-        yield "hot loop", "none: the compiler has unrolled it, so this is of the whole function"
+        yield "hot loop", "none: the compiler unrolled it; the figures are of the whole function"
     else:
         yield "hot loop", f"{loop.instructions} instructions: {loop.mix()}"
     if loop.kind is not Work.LOAD:
         share, loads = 100 * loop.share, loop.loads / loop.work
-        yield "", f"{loop.work} {loop.kind} are {share:.0f} % of it; {loads:.2f} loads for each"
+        yield "", f"{loop.work} {loop.kind} are {share:.0f} % of them; {loads:.2f} loads for each"
 
 
 def _compiled(found: Compiled) -> Iterator[tuple[str, str]]:
@@ -99,7 +99,7 @@ def _compiled(found: Compiled) -> Iterator[tuple[str, str]]:
     parts = [
         f"{numbers['registers']:.0f} registers per thread",
         f"{numbers['spills']:.0f} spilled",
-        f"{numbers['occupancy']:.0f} waves at once",
+        f"{numbers['occupancy']:.0f} resident waves",
         f"{numbers['code_bytes']:.0f} bytes of code",
     ]
     if "shared_memory" in numbers:
@@ -107,7 +107,8 @@ def _compiled(found: Compiled) -> Iterator[tuple[str, str]]:
     yield "", ", ".join(parts)
     yield from _loop(found.loop)
     if "matrix_share" in numbers:
-        yield "", f"they are {100 * numbers['matrix_share']:.0f} % of its vector instructions"
+        share = 100 * numbers["matrix_share"]
+        yield "", f"{share:.0f} % of the vector instructions are matrix instructions"
     if found.loads:
         yield "", f"loads: {mix(found.loads)}"
 
@@ -136,9 +137,9 @@ def _prediction(found: Prediction) -> Iterator[tuple[str, str]]:
     terms = sorted(found.terms.items(), key=lambda term: -term[1])
     yield "", "us by term: " + ", ".join(f"{k} {_microseconds(v)}" for k, v in terms)
     if found.busy < 1:
-        yield "", f"units have work {100 * found.busy:.0f} % of the time, by the workgroups' number"
+        yield "", f"the number of workgroups keeps {100 * found.busy:.0f} % of the units busy"
     if found.part < 1:
-        yield "", f"traffic is that of {100 * found.part:.2g} % of the workgroups, scaled"
+        yield "", f"traffic is counted in {100 * found.part:.2g} % of the workgroups and scaled"
 
 
 def _microseconds(seconds: float) -> str:

@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-cache",
         action="store_true",
-        help="build every kernel anew, and keep none (kgen cache)",
+        help="build every kernel again, and store none in the cache (see kgen cache)",
     )
 
 
@@ -23,12 +23,12 @@ def configure_executor(parser: argparse.ArgumentParser, work: str, jobs: int | N
     """Where work is done; `jobs` where nothing is said, None for all cores."""
     parser.add_argument(
         "--jobs", type=int, metavar="N", default=jobs,
-        help=f"processes that {work} ({jobs or 'all cores'})",
+        help=f"processes that {work} (default: {jobs or 'all cores'})",
     )  # fmt: skip
     parser.add_argument(
         "--executor",
         metavar="dask://HOST:PORT",
-        help=f"{work} on the workers of a Dask scheduler (the extra [dask])",
+        help=f"{work} on the workers of a Dask scheduler (pip install 'kgen-kernels[dask]')",
     )
 
 
@@ -41,7 +41,8 @@ def executor_of(args: argparse.Namespace) -> Iterator[Executor | None]:
     if args.executor is not None:
         if jobs not in (None, 1):
             raise SpecError(
-                f"--jobs {jobs} counts processes here, and --executor names workers; give one"
+                f"--jobs {jobs} and --executor exclude each other: one sets processes here, the "
+                "other names remote workers; leave one out"
             )
         with executors.cluster(args.executor) as workers:
             yield workers

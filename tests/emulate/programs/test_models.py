@@ -107,7 +107,7 @@ def test_on_the_command_line(
     assert main(["verify", str(bundle), *given, "--nodes"]) == 0
     assert capsys.readouterr().out.count("passed") == 3 + 3 + 1  # Kernels, steps, the program.
     assert main(["verify", str(bundle), "--nodes"]) == 2
-    assert "give --model with it" in capsys.readouterr().err
+    assert "--nodes needs --model MODEL.onnx; add it" in capsys.readouterr().err
     np.save(tmp_path / "x.npy", np.ones((4, 13), np.float32))
     assert main(["verify", str(bundle), *given]) == 2
     assert "x.npy is 4x13 float32; expected 5x13 f32" in capsys.readouterr().err

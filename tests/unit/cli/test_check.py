@@ -54,7 +54,7 @@ def test_the_best_of_a_target_and_why_not_the_others(
 @pytest.mark.parametrize(
     ("arch", "reason"),
     [
-        ("gfx942", "-  no: no code for gfx942; build for it too, see kgen targets"),
+        ("gfx942", "-  no: the bundle has no code for gfx942; build for it too (see kgen targets)"),
         ("sm_75", "sm_80        no: ptx for compute capability 8.0 does not run on 7.5; build for"),
     ],
 )

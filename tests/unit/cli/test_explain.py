@@ -21,17 +21,17 @@ def explain(capsys: pytest.CaptureFixture[str], tmp_path: Path, *args: str) -> s
 
 def test_candidates_and_choice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     shown = explain(capsys, tmp_path, "--target", "sm_80")
-    assert "(the fastest by the model)" in shown
+    assert "(the fastest by the cost model)" in shown
     assert "4 bytes per thread by cp.async" in shown
     assert "its rows are multiples of 4 bytes" in shown
     (chosen,) = (line for line in shown.splitlines() if line.startswith("->"))
     assert "block_m=" in chosen
-    assert "more, slower by the model" in shown
+    assert "more that the cost model predicts to be slower" in shown
 
 
 def test_an_override_is_said_to_be_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     shown = explain(capsys, tmp_path, "--target", "sm_80", "--schedule", "num_stages=3,block_k=16")
-    assert "num_stages=3" in shown.splitlines()[0] and "(--schedule set it)" in shown
+    assert "num_stages=3" in shown.splitlines()[0] and "(set by --schedule)" in shown
 
 
 def test_a_main_loop_can_be_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_main_loop_can_be_asked_for(capsys: pytest.CaptureFixture[str], tmp_pa
     args = ("--shape", "1024x1024x1024", "--target", "sm_90a", "--schedule", "mainloop=mma")
     assert main(["build", *args, "-o", str(tmp_path / "x.kgen"), "--explain"]) == 0
     first, *lines = capsys.readouterr().out.splitlines()
-    assert "mainloop=mma," in first and "(--schedule set it)" in first
+    assert "mainloop=mma," in first and "(set by --schedule)" in first
     (chosen,) = (line for line in lines if line.startswith("->"))
     assert "mainloop=mma" in chosen
     assert any("mainloop=wgmma" in line for line in lines)
@@ -61,12 +61,12 @@ def test_what_is_chosen_without_a_model_says_so(
 ) -> None:
     args = ("build", "--op", "softmax", "--shape", "4x64", "--target", "gfx942", "--explain")
     assert main([*args, "-o", str(tmp_path / "x.kgen")]) == 0
-    assert "(by a rule, without a model)" in capsys.readouterr().out
+    assert "(chosen by a rule, without a cost model)" in capsys.readouterr().out
 
 
 def test_candidates_of_an_amd_target(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     shown = explain(capsys, tmp_path, "--target", "gfx942")
-    assert "(the fastest by the model)" in shown
+    assert "(the fastest by the cost model)" in shown
     assert "workgroups/CU" in shown and "busy CUs" in shown
 
 

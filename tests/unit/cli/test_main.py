@@ -52,7 +52,7 @@ def build(**options: str) -> list[str]:
         (build(op="relu", shape=f"{10**22}"), "it must be 1 to 9223372036854775807"),
         (build(epilogue="swash"), "epilogue=swash is unknown"),
         (build(layout="nx"), "layout=nx is unknown"),
-        (build(shape="16x16"), "this operation's form MxNxK; give 3 sizes such as 64x64x64"),
+        (build(shape="16x16"), "does not have the form MxNxK; give 3 sizes such as 64x64x64"),
         (build(shape="0x1x1"), "m=0 is out of range; it must be 1 to 1048576"),
         (build(shape="-1x1x1"), "m=-1 is out of range"),
         (["build", "--target", "sm_80", "--shape", "-1x1x1"], "m=-1 is out of range"),
@@ -64,17 +64,17 @@ def build(**options: str) -> list[str]:
             "+nope(x)': column 201: there is no function",
         ),
         (build(op="x +" * 2000, shape="4"), "it is not a formula such as"),
-        (build(shape="4x"), "--shape 4x is not of this operation's form"),
+        (build(shape="4x"), "--shape 4x does not have the form MxNxK"),
         (build(op="relu", shape="4x"), "shape=4x: '' is not a whole number; give sizes such as"),
-        (build(shape=""), "--shape '' is not of this operation's form"),
+        (build(shape=""), "--shape '' does not have the form MxNxK"),
         (build(shape="\u0663x1x1"), "is not a whole number"),
         (build(shape="1_0x1x1"), "--shape 1_0x1x1: 1_0 is not a whole number"),
         (build(shape="9" * 5000 + "x1x1"), "999... is not a whole number"),
         (build(constant="b="), "--constant b= names no file; write b=FILE.npy, or b alone"),
-        (build(tune_cache="x.json"), "--tune-cache x.json is what --tune reads; give it too"),
+        (build(tune_cache="x.json"), "--tune-cache x.json needs --tune; add it"),
         (build(constant="c"), "constant=c is unknown; known are b"),
         (build(constant="b=absent.npy"), "constant 'absent.npy' cannot be read: No such file"),
-        (build(op="relu", constant="b"), "--constant does not go with --op relu; leave it out"),
+        (build(op="relu", constant="b"), "--constant is not an option of --op relu; leave it out"),
         (build(layout=""), "layout= is unknown"),
         (build(target="sm_80,sm_80"), "sm_80/matmul_16x16x16_f16_nn is asked for twice"),
         (
@@ -83,7 +83,7 @@ def build(**options: str) -> list[str]:
         ),
         (build(target="sm_80,"), "target= is unknown"),
         (build(alpha="1e300"), "alpha=1e+300 is beyond f32"),
-        (build(batch="2", batch_stride="a=1,a=2"), "--batch-stride a=1,a=2 gives a twice"),
+        (build(batch="2", batch_stride="a=1,a=2"), "--batch-stride a=1,a=2 sets a twice"),
         (build(op="relu", shape="9999999999999x9999999999"), "the limit is 9223372036854775807"),
         (build(dtype="f64"), "dtype=f64 is not one that sm_80 has for matmul"),
         (build(output="nowhere/x.kgen"), "nowhere is no directory"),
@@ -91,7 +91,7 @@ def build(**options: str) -> list[str]:
         (build(output="new/"), "output=new/ is a directory; give a file name"),
         (build(output=""), "output='' is no file name"),
         (build(output="x" * 300), "cannot be written: File name too long; choose another"),
-        (build(schedule="block_m"), "--schedule block_m is not of the form name=N"),
+        (build(schedule="block_m"), "--schedule block_m does not have the form NAME=N"),
         (build(schedule="depth=3"), "kgen build: depth=3 is no field of the mma schedule"),
         (
             build(target="native,sm_80", schedule="mr=1"),
@@ -99,10 +99,10 @@ def build(**options: str) -> list[str]:
         ),
         (build(schedule="num_stages=0"), "num_stages=0 must be a whole number of 1 or more"),
         (build(alpha="fast"), "--alpha fast is not a number"),
-        (build(batch_stride="b=0"), "--batch-stride is between the products of a batch; give --ba"),
-        (build(batch="2", batch_stride="d=4"), "--batch-stride d=4 is not of the form a=N b=N c=N"),
-        (build(op="relu", shape="4", batch="2"), "--batch does not go with --op relu"),
-        (build(op="softmax", shape="4x4", layout="nn"), "--layout does not go with --op softmax"),
+        (build(batch_stride="b=0"), "--batch-stride needs a batch; add --batch N"),
+        (build(batch="2", batch_stride="d=4"), "--batch-stride d=4 does not have the form a=N, b=N, c=N"),
+        (build(op="relu", shape="4", batch="2"), "--batch is not an option of --op relu"),
+        (build(op="softmax", shape="4x4", layout="nn"), "--layout is not an option of --op softmax"),
         (["build", "--shape", "1x1x1"], "the following arguments are required: --target"),
         (["inspect", "none.kgen"], "none.kgen: cannot read: No such file or directory"),
         (["inspect", os.devnull], "cannot read: it is a pipe or device, not a plain file"),
@@ -189,7 +189,7 @@ def test_build_inspect_and_source(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0 and "matmul_16x16x16_f16_nn.cubin" in out
     assert "compute_capability=8.0 " in out and "grid 1x1x1 block 32x1x1\n" in out
     status, _, err = run(capsys, "inspect", "x.kgen", "--source", "sm_90a")
-    assert status == 2 and "kernel=sm_90a is not in the bundle; it holds sm_80/matmul" in err
+    assert status == 2 and "kernel=sm_90a is not in the bundle; it has sm_80/matmul" in err
 
 
 @pytest.mark.integration
@@ -276,7 +276,7 @@ def test_threads_are_bounded(
     """And before anything is loaded."""
     kgen.build(relu_of((9,)), "native").save("x.kgen")
     status, out, err = run(capsys, command, "x.kgen", "--threads", count)
-    why = "is out of range; it must be 1 to 1024; give as many as cores, or leave it out"
+    why = "is out of range; it must be 1 to 1024; leave it out to use all cores"
     assert (status, out, err) == (2, "", f"kgen {command}: --threads {count} {why}\n")
     assert [path.name for path in tmp_path.iterdir()] == ["x.kgen"]
 
@@ -425,7 +425,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     for name in ("build", "inspect", "verify", "bench", "check", "emulate", "devices", "targets"):
         assert name in out
-    assert "exit status: 0 done; 1 a check failed" in out and "130 ended by Ctrl-C" in out
+    assert "exit status: 0 done; 1 a check failed" in out and "130 interrupted by Ctrl-C" in out
     status, out, _ = run(capsys, "emulate", "--help")
     assert status == 0 and "Run any PTX or AMDGPU kernel text on the CPU" in out
 
@@ -444,6 +444,6 @@ def test_a_constant_brings_two_kernels(
     assert json.loads(run(capsys, *command, "--json")[1])["remarks"] == [remark]
     status, out, _ = run(capsys, "inspect", "x.kgen")
     assert status == 0 and "x86-64-v3/matmul_16x16x16_f32_nn\n" in out
-    assert "packed  b         of 16x16 in panels of 8 columns, 1 of k side by side" in out
+    assert "packed  b         of 16x16 in panels of 8 columns, 1 k interleaved" in out
     assert re.search(r"stored  b +1024 bytes  constants/[0-9a-f]{16}\.bin", out)
     assert run(capsys, "verify", "x.kgen")[0] == 0

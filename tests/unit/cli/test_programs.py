@@ -61,14 +61,14 @@ def test_run(capsys: pytest.CaptureFixture[str], file: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "not given: x (5x24 f32); give each as --input NAME=FILE.npy"),
+        ((), "missing inputs: x (5x24 f32); give each as --input NAME=FILE.npy"),
         (("--input", "x"), "--input x is not NAME=FILE.npy; give one such as x=x.npy"),
         (("--input", "x=x.npy", "--input", "x=x.npy"), "--input x is given twice"),
         (("--input", "y=x.npy"), "main: no argument is called y; takes x"),
         (("--input", "x=no.npy"), "input x: 'no.npy' cannot be read: No such file"),
         (("--input", "x=mlp.kgen"), "input x: mlp.kgen is no array of numpy's"),
         (("--input", "x=short.npy"), "main: x has shape 2x24; expected 5x24"),
-        (("--input", "x=x.npy", "-o", "y.txt"), "output=y.txt is neither .npy nor .npz"),
+        (("--input", "x=x.npy", "-o", "y.txt"), "-o y.txt: the name must end in .npy or .npz"),
         (("--input", "x=x.npy", "-o", "no/y.npy"), "output=no/y.npy: no is no directory"),
         (("--input", "x=x.npy", "--program", "z"), "--program z is unknown; the bundle has main"),
         (("--device", "hip"), "no AMD driver here"),
@@ -133,4 +133,4 @@ def test_check(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "check", "mlp.kgen", "--arch", "sm_86")
     assert status == 0 and "program main" in out and "native/" not in out
     status, out, _ = run(capsys, "check", "mlp.kgen", "--arch", "gfx942")
-    assert status == 1 and "no: no code for gfx942; compile it for that too" in out
+    assert status == 1 and "no: the bundle has no code for gfx942; compile for it too" in out

@@ -195,14 +195,14 @@ def test_a_file_that_is_none(
         ("verify x.kgen --on emu", "--on emu is unknown; did you mean emulator? known are auto, "),
         ("completion tcsh", "tcsh is unknown; known are bash, zsh, fish"),
         ("build --shape 8x8x8 --target sm_08", "target=sm_08 is unknown; try sm_89, sm_86, sm_80"),
-        ("build --target sm_80", "no kernel is named; give --shape 1024x1024x1024, or a whole"),
-        ("build 8x8x8 --target sm_80", "8x8x8 is no kernel; give --shape MxNxK, or a whole one"),
-        ("build 'relu 8 f16' --dtype f32 --target sm_80", "--dtype goes with --shape; say it in"),
+        ("build --target sm_80", "no kernel is given; pass --shape 1024x1024x1024, or a quoted"),
+        ("build 8x8x8 --target sm_80", "8x8x8 is not a kernel; pass --shape MxNxK, or a quoted"),
+        ("build 'relu 8 f16' --dtype f32 --target sm_80", "--dtype needs --shape; for a quoted"),
         ("build 'relu 8x f16' --target sm_80", "'relu 8x f16': shape=8x: '' is not a whole number"),
         ("build 'relu 8 f61' --target sm_80", "dtype=f61 is unknown; did you mean f64?"),
         ("build 'matmul 8x8x8 f16 bacth=2' --target sm_80", "bacth is no option of matmul; did y"),
         ("build 'rleu 8 f16' --target sm_80", "op=rleu is unknown; did you mean relu?"),
-        ("build 'relu 8 f16' --constant b --target native", "--constant goes with --shape"),
+        ("build 'relu 8 f16' --constant b --target native", "--constant needs --shape"),
     ],
 )
 def test_what_is_said(argv: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,8 +29,8 @@ def test_the_error_and_its_bound_are_named(bundle: str, capsys: pytest.CaptureFi
     error, bound, part = re.findall(r"sm_80 +passed +(\S+) +(\S+) +(\d+)%", shown)[0]
     assert int(part) == pytest.approx(100 * float(error) / float(bound), abs=2)
     text = " ".join(shown.split())
-    assert text.count("beyond 100% of it") == 1
-    assert "(half a step of the output's type) plus c sqrt(K) u |A| |B|" in text
+    assert text.count("wrong above 100% of the bound") == 1
+    assert "(half a step of its dtype) plus c sqrt(K) u |A| |B|" in text
 
 
 @pytest.mark.integration

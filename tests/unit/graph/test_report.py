@@ -466,7 +466,7 @@ def test_a_failed_check_is_said(
         (["report", "{}", "-o", "/no/x.html"], "output=/no/x.html: /no is no directory;"),
         (["report", "{}", "--device", "cuda:7"], "cuda"),
         (["inspect", "{}", "--graph"], "--graph needs a file to write; give -o graph.svg"),
-        (["inspect", "{}", "-o", "x.svg"], "--output x.svg goes with --graph; give it too"),
+        (["inspect", "{}", "-o", "x.svg"], "--output x.svg needs --graph; add it"),
     ],
 )
 def test_refusals(
@@ -481,7 +481,7 @@ def test_a_bundle_without_a_program(tmp_path: Path, capsys: pytest.CaptureFixtur
     path = kgen.build(kgen.Matmul(m=8, n=8, k=8), ["vulkan1.3"]).save(tmp_path / "x.kgen")
     assert main(["report", str(path)]) == 2
     assert capsys.readouterr().err == (
-        "kgen report: the bundle has no program; kgen compile makes one\n"
+        "kgen report: the bundle has no program; make one with kgen compile MODEL.onnx\n"
     )
 
 

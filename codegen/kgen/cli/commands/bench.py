@@ -13,25 +13,30 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE.kgen")
-    parser.add_argument("--device", metavar="D", help="cpu, cuda:1, vulkan, ... (the best here)")
+    parser.add_argument("file", metavar="FILE.kgen", help="bundle to read")
+    parser.add_argument(
+        "--device", metavar="D", help="cpu, cuda:1, vulkan, ... (default: the best device here)"
+    )
     parser.add_argument(
         "--against",
         default="numpy",
         metavar="L,...",
-        help="libraries: numpy, torch, torch-compile, cublas, onednn (from C), iree; with packed "
-        "weights torch-onednn, torch-mkl, onednn-packed; limits of CPUs: peak, tiles, read, copy, "
-        "convert (numpy)",
+        help="comma list of libraries: numpy, torch, torch-compile, cublas, onednn (from C), iree; "
+        "with packed weights: torch-onednn, torch-mkl, onednn-packed; limits of the CPU: peak, "
+        "tiles, read, copy, convert (default: numpy)",
     )
     parser.add_argument(
-        "--threads", type=int, metavar="N", help="CPU threads, of the libraries too (all cores)"
+        "--threads", type=int, metavar="N",
+        help="CPU threads of kgen and of the libraries (default: all cores)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rounds", type=int, default=15, help="rounds that alternate kernels (default: 15)"
     )
-    parser.add_argument("--rounds", type=int, default=15, help="interleaved rounds (15)")
     parser.add_argument(
         "--cold",
         action="store_true",
-        help="operands come from memory, as the weights of a model do: each call takes the next of "
-        "so many copies that no cache keeps (all calls take the same)",
+        help="cold caches, as for the weights of a model: each call reads the next of many copies "
+        "of its operands (default: warm caches, one copy)",
     )
 
 
@@ -92,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         if (disturbed := result.disturbed) is not None:
             print(
                 f"{result.kernel}: busy machine: {disturbed}; "
-                "the figures are not to be relied on, repeat them when it is quiet"
+                "do not rely on these figures; repeat them on a quiet machine"
             )
     timed = {result.kernel for result in report.kernels}
     for name, reason in report.skipped.items():

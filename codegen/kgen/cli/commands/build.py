@@ -32,42 +32,45 @@ FAILED = "with --verify: a kernel is wrong; nothing is written"
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target", required=True, metavar="T,...",
-        help="comma list: sm_80, gfx942, vulkan1.3, x86-64-v4, native, ...; see kgen targets",
+        help="comma list of targets: sm_80, gfx942, vulkan1.3, x86-64-v4, native, ... (list them "
+        "with kgen targets)",
     )  # fmt: skip
     parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="bundle to write (named like its kernel; kernels.kgen)",
+        help="bundle to write (default: KERNEL.kgen, or kernels.kgen for several)",
     )
     parser.add_argument(
         "--schedule", metavar="F=N,...",
-        help="set fields of the schedule: mainloop=mma,block_m=128,num_stages=4,...",
+        help="set schedule fields: mainloop=mma,block_m=128,num_stages=4,...",
     )  # fmt: skip
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="execute every kernel against the reference first; write nothing if one is wrong",
+        help="first execute every kernel and compare it with a scalar reference; write nothing if "
+        "one is wrong",
     )
     parser.add_argument(
         "--tune",
         action="store_true",
-        help="CPU targets: measure schedules on this CPU and take the fastest; goes on where it "
-        "was stopped",
+        help="CPU targets: measure schedules on this CPU and take the fastest; continues an "
+        "interrupted search",
     )
     parser.add_argument(
         "--cold",
         action="store_true",
-        help="with --tune: operands come from memory, as the weights of a model do",
+        help="with --tune: measure with cold caches, as for the weights of a model",
     )
     parser.add_argument(
         "--tune-cache", metavar="FILE",
-        help=f"what --tune found, by CPU, spec and templates; may be shipped ({TUNE_CACHE})",
+        help="with --tune: file of measured schedules to read and extend; it may be shipped "
+        f"(default: {TUNE_CACHE})",
     )  # fmt: skip
     parser.add_argument(
         "--explain",
         action="store_true",
-        help="show the schedules that were compared, the model's terms and the choice",
+        help="show the schedules that were compared, their predicted times and the choice",
     )
     workers.configure(parser)
     problem.configure(parser)
@@ -127,7 +130,8 @@ def run(args: argparse.Namespace) -> int:
                 print(f"{entry.name}: ptxas warns {finding}")
         for found in tuner.found if tuner else ():
             steps = f"{found.steps} step{'s' if found.steps > 1 else ''}"
-            print(f"{found.kernel}: tuned in {steps}, {found.gain:.2f}x as fast as by the model")
+            gain = f"{found.gain:.2f}x the speed of the cost model's choice"
+            print(f"{found.kernel}: tuned in {steps}, {gain}")
         for remark in remarks(constants):
             print(remark)
         print(f"wrote {output} ({output.stat().st_size} bytes)")
@@ -151,9 +155,9 @@ def remarks(constants: Mapping[str, Array]) -> list[str]:
 def _tuner(args: argparse.Namespace) -> Tuner | None:
     if not args.tune:
         if args.tune_cache is not None:
-            raise TargetError(f"--tune-cache {args.tune_cache} is what --tune reads; give it too")
+            raise TargetError(f"--tune-cache {args.tune_cache} needs --tune; add it")
         if args.cold:
-            raise TargetError("--cold is how --tune measures; give it too")
+            raise TargetError("--cold needs --tune; add it")
         return None
     from kgen.check.bench.tune import Tuner
 

@@ -11,13 +11,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(
         dest="bundle_command", metavar="COMMAND", required=True, parser_class=type(parser)
     )
-    line = "one bundle with the kernels of several"
+    line = "write the kernels and programs of several bundles into one"
     merge = commands.add_parser("merge", help=line, description=line.capitalize() + ".")
     merge.add_argument("files", nargs="+", metavar="FILE.kgen", help="bundles to read")
     merge.add_argument("-o", "--output", required=True, metavar="FILE", help="bundle to write")
     # Absent here must not hide a --json that stands before the sub-command.
     merge.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object on stdout"
+        "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object"
     )
 
 

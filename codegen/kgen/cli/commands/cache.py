@@ -14,19 +14,26 @@ from kgen.errors import SpecError
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", nargs="?", choices=("show", "clear", "limit"), default="show", metavar="ACTION",
-        help="show (where nothing is said), clear: remove all kernels, limit SIZE: keep no more",
+        help="show (the default); clear: remove all kernels; limit SIZE: set the largest size",
     )  # fmt: skip
-    parser.add_argument("size", nargs="?", metavar="SIZE", help="such as 500MiB or 2GiB")
+    parser.add_argument(
+        "size", nargs="?", metavar="SIZE", help="largest size of the cache, such as 500MiB or 2GiB"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     cache = kernel_cache.opened()
     if cache is None:
-        off = f"{settings.CACHE}=0" if not settings.keeps_kernels() else "this user has no home"
-        raise SpecError(f"{off}: no kernels are kept; set {settings.CACHE_DIR} to a folder")
+        if not settings.keeps_kernels():
+            raise SpecError(f"{settings.CACHE}=0 turns the cache off; unset it")
+        raise SpecError(
+            f"there is no cache: this user has no home folder; set {settings.CACHE_DIR} to a folder"
+        )
     if (args.size is not None) != (args.action == "limit"):
-        wrong = f"{args.action} {args.size} is too much" if args.size else "limit needs a size"
-        raise SpecError(f"{wrong}; give kgen cache limit 2GiB")
+        wrong = "limit needs a size"
+        if args.size is not None:
+            wrong = f"{args.action} takes no size ({args.size})"
+        raise SpecError(f"{wrong}; to set the limit, write kgen cache limit 2GiB")
     if args.action == "limit":
         cache.set_limit(kernel_cache.size(args.size))
     removed = cache.clear() if args.action == "clear" else None

@@ -20,10 +20,13 @@ FAILED = "the bundle does not run on the device or target"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE.kgen")
+    parser.add_argument("file", metavar="FILE.kgen", help="bundle to read")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--arch", metavar="A", help="any device of a target: sm_86, gfx942, ...")
-    where.add_argument("--device", metavar="D", help="a device here: cuda:1, vulkan, cpu, ...")
+    where.add_argument("--arch", metavar="A", help="check for a target: sm_86, gfx942, ...")
+    where.add_argument(
+        "--device", metavar="D",
+        help="check for a device of this machine: cuda:1, vulkan, cpu, ... (default: the best)",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
@@ -69,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         rows = [(a.kernel, a.target, a.answer) for a in answers]
         print_table(("kernel", "best target", f"on {place}"), rows)
         if others:
-            print("\nnot taken:")
+            print("\nnot chosen:")
         for name, reason in others.items():
             print(f"  {name}: {reason}")
     return 0 if runs else 1
@@ -94,10 +97,10 @@ def _answer(
 ) -> Answer:
     if choice is not None:
         compiled = any(artifact.role == "portable" for artifact in choice.code.values())
-        text = "ok after driver JIT" if compiled else "ok"
+        text = "ok, compiled by the driver when loaded" if compiled else "ok"
         return Answer(kernel=key, target=choice.entry.target.name, runs=True, answer=text)
     if not near:
-        text = f"no: no code for {place}; build for it too, see kgen targets"
+        text = f"no: the bundle has no code for {place}; build for it too (see kgen targets)"
         return Answer(kernel=key, target=None, runs=False, answer=text)
     first = near[0]
     text = f"no: {skipped[first.name]}"
@@ -117,12 +120,12 @@ def _program_answer(
         artifacts = [a for kernel in choice.kernels.values() for a in kernel.code.values()]
         compiled = any(artifact.role == "portable" for artifact in artifacts)
         target: str | None = choice.program.target
-        text = "ok after driver JIT" if compiled else "ok"
+        text = "ok, compiled by the driver when loaded" if compiled else "ok"
     else:
         names = {entry.name for entry in near}
         first = next((p for p in alike if names & {*p.kernels}), None)
         target = None if first is None else first.target
-        text = f"no: no code for {place}; compile it for that too, see kgen targets"
+        text = f"no: the bundle has no code for {place}; compile for it too (see kgen targets)"
         if first is not None:
             text = f"no: {skipped[first.qualified_name]}"
     return Answer(kernel=f"program {name}", target=target, runs=choice is not None, answer=text)
@@ -136,7 +139,7 @@ def _device(name: str | None) -> tuple[str, Judge]:
     if name is None:
         usable = [d.id for d in devices() if d.kind != "software"]
         if not usable:
-            raise DeviceError("no device here; name a target with --arch")
+            raise DeviceError("this machine has no device; name a target with --arch")
         name = usable[0]
     backend = open_device(name)
     try:

@@ -22,43 +22,44 @@ FAILED = "with --verify: a step or the whole program is wrong; nothing is writte
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL.onnx")
+    parser.add_argument("model", metavar="MODEL.onnx", help="model to compile")
     parser.add_argument(
         "--target", required=True, metavar="T,...",
-        help="comma list: sm_80, gfx942, vulkan1.3, native, ...; see kgen targets",
+        help="comma list of targets: sm_80, gfx942, vulkan1.3, native, ... (list them with kgen "
+        "targets)",
     )  # fmt: skip
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="bundle to write (named like the model)"
+        "-o", "--output", metavar="FILE", help="bundle to write (default: MODEL.kgen)"
     )
     parser.add_argument(
         "--shape", action="append", default=[], metavar="NAME=1x128,...",
-        help="shapes of inputs that the model leaves open, or sizes of its named dimensions: "
-        "batch=8",
+        help="shape of an input that the model leaves open, or size of a named dimension (batch=8)",
     )  # fmt: skip
     parser.add_argument(
         "--state", action="append", default=[], metavar="PAST=PRESENT",
-        help="an input that is an output of the run before: it stays in the program; again for "
-        "another one, or with * for any text: 'past.*=present.*'",
+        help="keep the output PRESENT in the program as the input PAST of the next run (KV cache); "
+        "repeat the option, or use * for any text: 'past.*=present.*'",
     )  # fmt: skip
     parser.add_argument(
         "--weights", metavar="D",
-        help="round constant weights of products: bf16, f16, s8 (a scale for each column) or s4 "
-        "(a scale for each 32 of a column)",
+        help="round constant weights of matrix products to bf16, f16, s8 (one scale per column) or "
+        "s4 (one scale per 32 elements of a column)",
     )  # fmt: skip
     parser.add_argument(
         "--products", metavar="D",
-        help="round both operands of products to bf16 or f16; their sums stay f32",
+        help="round both operands of matrix products to bf16 or f16; sums stay f32",
     )  # fmt: skip
     parser.add_argument(
         "--external-weights",
         action="store_true",
-        help="weights beside the bundle, in a folder weights, which several bundles may share",
+        help="write weights into the folder weights beside the bundle, which several bundles may "
+        "share",
     )
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="run the program, and every step by itself, against the model in f64 first; write "
-        "nothing if one is wrong",
+        help="first run each step and the whole program and compare them with the model in f64; "
+        "write nothing if one is wrong",
     )
     workers.configure(parser)
 
@@ -110,9 +111,9 @@ def shapes_of(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
         name, equals, sizes = text.rpartition("=")
         parts = sizes.lower().split("x") if sizes else []
         if not equals or not name or not all(part.isdecimal() and int(part) for part in parts):
-            raise GraphError(f"--shape {text} is not of the form NAME=1x128")
+            raise GraphError(f"--shape {text} does not have the form NAME=1x128")
         if name in found:
-            raise GraphError(f"--shape gives {name} twice; once is the limit")
+            raise GraphError(f"--shape sets {name} twice; set it once")
         found[name] = tuple(map(int, parts))
     return found
 
@@ -123,9 +124,9 @@ def pairs_of(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         past, _, present = text.partition("=")
         if not past or not present:
-            raise GraphError(f"--state {text} is not of the form PAST=PRESENT")
+            raise GraphError(f"--state {text} does not have the form PAST=PRESENT (input=output)")
         if past in found:
-            raise GraphError(f"--state gives {past} twice; once is the limit")
+            raise GraphError(f"--state sets {past} twice; set it once")
         found[past] = present
     return found
 

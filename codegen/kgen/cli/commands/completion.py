@@ -28,8 +28,8 @@ FILES = (
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "shell", choices=SHELLS, metavar="SHELL",
-        help='bash or zsh: eval "$(kgen completion bash)" in .bashrc or .zshrc; fish: '
-        "kgen completion fish | source in config.fish",
+        help='bash: put eval "$(kgen completion bash)" into .bashrc; zsh: the same with zsh into '
+        ".zshrc; fish: put kgen completion fish | source into config.fish",
     )  # fmt: skip
 
 

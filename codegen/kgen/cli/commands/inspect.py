@@ -18,22 +18,27 @@ from kgen_runtime.schema.program import Program
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE.kgen")
+    parser.add_argument("file", metavar="FILE.kgen", help="bundle to read")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--source", metavar="KERNEL", help="print the rendered kernel")
-    what.add_argument("--disassemble", metavar="KERNEL", help="print its machine code")
+    what.add_argument("--source", metavar="KERNEL", help="print a kernel's source text")
+    what.add_argument("--disassemble", metavar="KERNEL", help="print a kernel's machine code")
     what.add_argument(
         "--static",
         action="store_true",
-        help="what the machine code says: registers, occupancy, hot loop, roofline",
+        help="analyse the machine code: registers, occupancy, hot loop, roofline",
     )
     what.add_argument(
         "--graph",
         action="store_true",
-        help="draw a program's steps as an SVG, into the file of -o",
+        help="draw a program's steps into the SVG file of -o",
     )
-    parser.add_argument("--program", metavar="NAME", help="--graph: which, if there are several")
-    parser.add_argument("-o", "--output", metavar="FILE.svg", help="--graph: the file to write")
+    parser.add_argument(
+        "--program", metavar="NAME",
+        help="with --graph: name of the program, if the bundle has several",
+    )  # fmt: skip
+    parser.add_argument(
+        "-o", "--output", metavar="FILE.svg", help="with --graph: the file to write"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         return _graph(args)
     for name in ("program", "output"):
         if getattr(args, name) is not None:
-            raise SpecError(f"--{name} {getattr(args, name)} goes with --graph; give it too")
+            raise SpecError(f"--{name} {getattr(args, name)} needs --graph; add it")
     with BundleFile(args.file) as bundle:
         name = args.disassemble if args.source is None else args.source
         if name is not None:
@@ -114,7 +119,7 @@ def _print(bundle: BundleFile) -> None:
             print(f"  {p.role:<7} {p.name:<9} {p.dtype:<5} {shape}  strides {list(p.strides)}")
             if p.packing is not None:
                 matrix = "x".join(map(str, p.packing.shape))
-                order = f"panels of {p.packing.width} columns, {p.packing.depth} of k side by side"
+                order = f"panels of {p.packing.width} columns, {p.packing.depth} k interleaved"
                 print(f"  packed  {p.name:<9} of {matrix} in {order}")
         for constant in entry.constants:
             print(f"  stored  {constant.parameter:<9} {constant.nbytes} bytes  {constant.file}")

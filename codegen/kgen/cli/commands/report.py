@@ -25,15 +25,17 @@ FAILED = "with --verify or --model: a check failed"
 def configure(parser: argparse.ArgumentParser) -> None:
     programs.configure(parser, threads=1)
     parser.add_argument(
-        "-o", "--output", metavar="FILE.html", help="page to write (named like the bundle)"
+        "-o", "--output", metavar="FILE.html", help="page to write (default: BUNDLE.html)"
     )
     parser.add_argument(
-        "--verify", action="store_true", help="also execute its kernels against the reference"
+        "--verify",
+        action="store_true",
+        help="also execute the program's kernels and compare them with a scalar reference",
     )
     parser.add_argument(
         "--model",
         metavar="MODEL.onnx",
-        help="also run every step, and the whole, against this model in f64",
+        help="also run each step and the whole program and compare them with this model in f64",
     )
 
 
@@ -92,10 +94,13 @@ def _facts(args: argparse.Namespace, bundle: BundleFile) -> Facts:
             raise
         runs = Check(name="runs here", passed=None, finding=str(error))
     if runs is None:
-        other = "this machine runs another program of the bundle"
+        other = "this machine runs a different program of the bundle"
         runs = Check(name="runs here", passed=None, finding=other)
     if args.input and not (times and times.measured):
-        raise SpecError(f"--input {args.input[0]}: {program.qualified_name} does not run here")
+        raise SpecError(
+            f"--input {args.input[0]}: {program.qualified_name} does not run on this machine, so "
+            "it takes no input; leave --input out"
+        )
     times = times or measure.estimated(program, kernels)
     return Facts(
         bundle=Path(args.file).name,
@@ -113,7 +118,7 @@ def _facts(args: argparse.Namespace, bundle: BundleFile) -> Facts:
 
 def _checks(args: argparse.Namespace, program: Program, bundle: BundleFile) -> Iterator[Check]:
     """Digests always; results of kernels and of the program if they are asked for."""
-    progress("reading every file of it")
+    progress("checking digests")
     entries = [entry for entry in bundle.manifest.kernels if entry.name in program.kernels]
     for entry in entries:
         for artifact in entry.files:
@@ -121,7 +126,7 @@ def _checks(args: argparse.Namespace, program: Program, bundle: BundleFile) -> I
     for weight in program.weights:
         bundle.check_weight(weight)
     count = sum(len(entry.files) for entry in entries)
-    finding = f"{count} files of kernels and {len(program.weights)} weights are as they were built"
+    finding = f"{count} files of kernels and {len(program.weights)} weights are undamaged"
     yield Check(name="digests", passed=True, finding=finding)
     yield _kernels(args, program, bundle)
     yield _model(args, program, bundle)
@@ -130,7 +135,7 @@ def _checks(args: argparse.Namespace, program: Program, bundle: BundleFile) -> I
 def _kernels(args: argparse.Namespace, program: Program, bundle: BundleFile) -> Check:
     name = "kernels against the reference"
     if not args.verify:
-        return Check(name=name, passed=None, finding="kgen report --verify, or kgen verify")
+        return Check(name=name, passed=None, finding="not run; add --verify to kgen report")
     from kgen.check.verify.run import MemoryReader, verify
 
     entries = [entry for entry in bundle.manifest.kernels if entry.name in program.kernels]
@@ -147,7 +152,9 @@ def _kernels(args: argparse.Namespace, program: Program, bundle: BundleFile) -> 
 def _model(args: argparse.Namespace, program: Program, bundle: BundleFile) -> Check:
     name = "steps against the model"
     if args.model is None:
-        return Check(name=name, passed=None, finding="kgen report --model MODEL.onnx")
+        return Check(
+            name=name, passed=None, finding="not run; add --model MODEL.onnx to kgen report"
+        )
     from kgen.cli.model_check import verified
 
     (result,) = verified(bundle, args.model, only=program.qualified_name)
@@ -155,7 +162,7 @@ def _model(args: argparse.Namespace, program: Program, bundle: BundleFile) -> Ch
     worst = max(result.outputs.values(), default=0.0)
     words = [f"{right} of {len(result.steps)} steps are right on {result.on or 'nothing'}"]
     if result.outputs:
-        words.append(f"the worst output is off by {worst:.3g} of its bound")
+        words.append(f"the largest error of an output is {worst:.3g} times its bound")
     if (wrong := result.first_wrong) is not None:
         words.append(f"step {wrong.number}, {', '.join(wrong.nodes)}, is wrong")
     if result.reason:

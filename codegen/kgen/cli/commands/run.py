@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     programs.configure(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where the outputs go: all to .npz, one to .npy"
-    )
+        "-o", "--output", metavar="FILE",
+        help="file of the outputs: .npz for all of them, .npy for a single one",
+    )  # fmt: skip
     parser.add_argument(
-        "--check", action="store_true", help="refuse an index outside of its table; slower"
+        "--check",
+        action="store_true",
+        help="refuse indices outside of the table that they read (slower)",
     )
 
 
@@ -28,14 +31,14 @@ def run(args: argparse.Namespace) -> int:
 
     target = None if args.output is None else check_output(args.output)
     if target is not None and target.suffix not in (".npy", ".npz"):
-        raise SpecError(f"output={target} is neither .npy nor .npz; choose one with -o")
+        raise SpecError(f"-o {target}: the name must end in .npy or .npz")
     given = programs.arrays(args.input)
     with programs.loaded(args) as program:
         names = program.output_names
         if target is not None and target.suffix == ".npy" and len(names) > 1:
             raise SpecError(
-                f"output={target} takes one array, the program gives {', '.join(names)}; "
-                "choose a .npz with -o"
+                f"-o {target}: a .npy file holds one array, and the program has the outputs "
+                f"{', '.join(names)}; give a name that ends in .npz"
             )
         programs.check_given(program, given)
         result = program.run(given, check_indices=args.check)

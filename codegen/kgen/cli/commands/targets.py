@@ -11,7 +11,9 @@ from kgen.errors import TargetError
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--operators", action="store_true", help="the ONNX operators that kgen compile takes"
+        "--operators",
+        action="store_true",
+        help="list the ONNX operators that kgen compile supports",
     )
 
 
@@ -35,8 +37,8 @@ def run(args: argparse.Namespace) -> int:
         )
         for r in rows
     ]
-    print_table(("target", "family", "arch", *ops, "--math", "--b-dtype", "proven by"), table)
-    print("suffixes combine: x86-64-v4+bf16+vnni")
+    print_table(("target", "family", "arch", *ops, "--math", "--b-dtype", "verified by"), table)
+    print("suffixes can be combined: x86-64-v4+bf16+vnni")
     if "reason" in native:
         print(native["reason"])
     else:

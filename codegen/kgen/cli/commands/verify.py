@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 #: What the columns of the results mean, and how bounds are made (kgen.check.oracle.tolerance).
 BOUNDS = """
-worst error: |kernel - reference| of the element that comes nearest to its own bound; beyond 100% of
-it the kernel is wrong. The bound is computed from the element's operands: the rounding of the
-result (half a step of the output's type) plus c sqrt(K) u |A| |B| for sums of K products in an
-accumulator of unit roundoff u. Of many elements one is rounded by nearly half a step, so up to 100%
-is usual and right (docs/how-it-works/verification.md).
+worst error: |kernel - reference| of the element with the largest share of its bound. A kernel is
+wrong above 100% of the bound. The bound is the rounding of the output (half a step of its dtype)
+plus c sqrt(K) u |A| |B| for sums of K products in an accumulator of unit roundoff u. Among many
+elements one is rounded by almost half a step, so values up to 100% are normal and correct.
+(docs/how-it-works/verification.md)
 """
 
 #: Meaning of exit status 1.
@@ -34,50 +34,56 @@ FAILED = "a kernel, or with --model a program, is wrong"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE.kgen")
+    parser.add_argument("file", metavar="FILE.kgen", help="bundle to read")
     parser.add_argument(
         "--on",
         choices=("auto", "device", "emulator"),
         default="auto",
-        help="where to execute: a device if there is one, else the emulator (auto)",
+        help="where to execute; auto: on a device of this machine, else in the emulator "
+        "(default: auto)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the data and the samples (0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the data and the samples (default: 0)"
+    )
     parser.add_argument(
         "--seeds",
         metavar="N",
-        help="schedules that the emulator runs a kernel under (3); all but the first on few "
-        "workgroups",
+        help="number of warp and workgroup orders that the emulator runs a kernel in; all but the "
+        "first run few workgroups (default: 3)",
     )
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="in the emulator, writes of the same value by several threads, and order that only a "
-        "warp collective gives, are faults and not warnings",
+        help="emulator: report writes of one value by several threads, and accesses ordered only "
+        "by a warp collective, as faults instead of warnings",
     )
     parser.add_argument(
         "--profile",
         action="store_true",
-        help="also count instructions, bank conflicts and memory traffic in the emulator",
+        help="emulator: also count instructions, bank conflicts and memory traffic",
     )
     parser.add_argument(
-        "--source", action="store_true", help="with --profile: the counts beside every source line"
+        "--source",
+        action="store_true",
+        help="with --profile: show the counts beside each source line",
     )
     parser.add_argument(
         "--model",
         metavar="MODEL.onnx",
-        help="programs: also run every step, and the whole, against this model in f64",
+        help="programs: also run each step and the whole program and compare them with this model "
+        "in f64",
     )
     parser.add_argument(
         "--nodes",
         action="store_true",
-        help="with --model: every step, with the nodes that it stands for",
+        help="with --model: list every step with its ONNX nodes",
     )
     parser.add_argument(
         "--input",
         action="append",
         default=[],
         metavar="NAME=FILE.npy",
-        help="with --model: what an input is given, in place of seeded numbers",
+        help="with --model: array of an input (default: seeded random numbers)",
     )
     workers.configure_executor(parser, "verify kernels", jobs=1)
 
@@ -95,13 +101,13 @@ def run(args: argparse.Namespace) -> int:
     if args.seed < 0:
         raise SpecError(f"--seed {args.seed} is out of range; it must be 0 or more")
     if args.source and not args.profile:
-        raise SpecError("--source shows a profile's counts; give --profile with it")
+        raise SpecError("--source needs --profile; add it")
     if args.profile and args.on == "device":
-        raise SpecError("--profile counts in the emulator; give --on emulator with it")
+        raise SpecError("--profile counts in the emulator; replace --on device by --on emulator")
     if args.input and args.model is None:
-        raise SpecError(f"--input {args.input[0]} is given to a model; give --model with it")
+        raise SpecError(f"--input {args.input[0]} needs --model MODEL.onnx; add it")
     if args.nodes and args.model is None:
-        raise SpecError("--nodes shows steps that are held against a model; give --model with it")
+        raise SpecError("--nodes needs --model MODEL.onnx; add it")
     schedules = SCHEDULES if args.seeds is None else number_of_seeds(args.seeds)
     emulation = Emulation(schedules=schedules, strict=args.strict)
     with BundleFile(args.file) as bundle:

@@ -180,7 +180,7 @@ def row(shown: list[str], start: str) -> list[str]:
 
 @pytest.mark.integration
 def test_the_table(shown: list[str]) -> None:
-    assert "counted over all 1 CTA, 1024 threads (32 warps) each" in shown[2]
+    assert "counted in 1 CTA, 1024 threads (32 warps) each" in shown[2]
     assert row(shown, "shared memory cycles")[3:6] == ["1,056", "64", "16.50"]
     # 32 warps load 4 sectors each; 16 store to 32 sectors each, where 4 would do.
     assert row(shown, "global sectors")[2:5] == ["640", "192", "3.33"]
@@ -223,7 +223,7 @@ def test_an_empty_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["verify", "x.kgen", "--source"], "--source"),
+        (["verify", "x.kgen", "--source"], "--source needs --profile; add it"),
         (["verify", "x.kgen", "--profile", "--on=device"], "--profile counts in the emulator"),
         (
             ["emulate", "x.ptx", "--entry=f", "--grid=1", "--block=1", "--source"],
@@ -246,7 +246,7 @@ def test_verify_shows_a_profile_of_what_has_one(
     kgen.build(spec, targets=["sm_80", "gfx942", "x86-64-v3"]).save(file)
     assert main(["verify", str(file), "--on=emulator", "--profile", "--source"]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("counted over all") == 2
+    assert shown.count("counted in") == 2
     assert "shared memory cycles" in shown and "LDS cycles" in shown
     assert "x86-64-v3 kernels have no profile" in shown
     assert main(["verify", str(file), "--on=emulator", "--profile", "--json"]) == 0

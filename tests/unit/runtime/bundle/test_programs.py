@@ -409,7 +409,7 @@ def test_choosing(path: Path) -> None:
     lone = plain.save(path.parent / "plain.kgen")
     with (
         kgen_runtime.load(lone, device="cpu") as kernels,
-        pytest.raises(ArgumentError, match="the bundle has no program; kgen compile makes one"),
+        pytest.raises(ArgumentError, match="the bundle has no program; make one with kgen compile MODEL.onnx"),
     ):
         _ = kernels.program
     two = mlp_bundle("native", programs=("one", "two"))

@@ -7,9 +7,9 @@ from importlib import import_module
 
 #: Sub-commands in the order of the help, with the line that describes each.
 COMMANDS: tuple[tuple[str, str], ...] = (
-    ("check", "hold every kernel of a file of budgets against its numbers"),
-    ("update", "propose tighter budgets for kernels that have become better"),
-    ("add", "propose an entry for a kernel, with its numbers of today"),
+    ("check", "check every kernel of a budgets file against its budgets"),
+    ("update", "propose tighter budgets for kernels that improved"),
+    ("add", "propose an entry for a kernel, with its current numbers"),
     ("diff", "compare two bundles: metrics, source and machine code"),
 )
 
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         import_module(f"kgen.cli.commands.perf.{name}").configure(command)
         # Absent here must not hide a --json that stands before the sub-command.
         command.add_argument(
-            "--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object"
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON object"
         )
 
 

@@ -19,23 +19,28 @@ LAUNCH = ("entry", "grid", "block", "cluster", "dynamic_shared", "arguments")
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "kernel", metavar="KERNEL",
-        help=f"what it computes: {FORM}; or a file of PTX (.ptx) or AMDGPU LLVM IR (.ll)",
+        help=f"kernel as text, of the form {FORM}; or a file of PTX (.ptx) or AMDGPU LLVM IR (.ll)",
     )  # fmt: skip
-    parser.add_argument("--target", metavar="T,...", help="an entry for each")
+    parser.add_argument(
+        "--target", metavar="T,...", help="comma list of targets; each gets an entry"
+    )
     parser.add_argument("--why", metavar="TEXT", required=True, help="why these numbers matter")
-    parser.add_argument("--schedule", metavar="F=N,...", help="fields of the schedule to set")
-    launch = parser.add_argument_group("a file's launch, as kgen emulate takes it")
-    launch.add_argument("--entry", metavar="NAME", help="the kernel's name")
+    parser.add_argument("--schedule", metavar="F=N,...", help="schedule fields to set")
+    launch = parser.add_argument_group("launch of a file's kernel, as for kgen emulate")
+    launch.add_argument("--entry", metavar="NAME", help="name of the kernel in the file")
     launch.add_argument("--grid", metavar="X,Y,Z", help="workgroups (CTAs)")
     launch.add_argument("--block", metavar="X,Y,Z", help="threads per workgroup")
     launch.add_argument("--cluster", metavar="X,Y,Z", help="CTAs of a cluster (PTX)")
-    launch.add_argument("--dynamic-shared", metavar="BYTES", help="dynamic shared memory (0)")
+    launch.add_argument(
+        "--dynamic-shared", metavar="BYTES", help="dynamic shared memory (default: 0)"
+    )
     launch.add_argument(
         "--arg", action="append", metavar="A", dest="arguments",
-        help="in order: in:a.npy, inout:a.npy, out:f32:64x64, i32:1024, tensormap:{...}",
+        help="an argument, repeated in order: in:a.npy, inout:a.npy, out:f32:64x64, i32:1024, "
+        "tensormap:{...}",
     )  # fmt: skip
     options.add_budgets(parser)
-    parser.add_argument("--write", action="store_true", help="append it to the file")
+    parser.add_argument("--write", action="store_true", help="append the entry to the budgets file")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,19 +81,25 @@ def _drafts(args: argparse.Namespace, path: Path) -> list[str]:
         for name in LAUNCH:
             if getattr(args, name) is not None:
                 option = "arg" if name == "arguments" else name.replace("_", "-")
-                raise SpecError(f"--{option} is of a file's launch; {args.kernel} is no file")
+                raise SpecError(
+                    f"--{option} describes the launch of a .ptx or .ll file, and {args.kernel} is "
+                    "not one; leave it out"
+                )
         if args.target is None:
-            raise SpecError(f"{args.kernel} has no target; give --target sm_80, or several")
+            raise SpecError(f"{args.kernel} has no target; add --target sm_80, or a comma list")
         parse(args.kernel)
         schedule = problem.schedule_fields(args.schedule)
         names = [targets.find(name).name for name in comma_list(args.target)]
         return [entries.draft(args.kernel, name, schedule, args.why) for name in names]
     for name in ("target", "schedule"):
         if getattr(args, name) is not None:
-            raise SpecError(f"--{name} does not go with a file; {args.kernel} is what it is")
+            raise SpecError(
+                f"--{name} does not apply to the file {args.kernel}, which is measured unchanged; "
+                "leave it out"
+            )
     for name in foreign.REQUIRED[1:]:
         if getattr(args, name) is None:
-            raise SpecError(f"{args.kernel} needs a launch; give --{name} too, as to kgen emulate")
+            raise SpecError(f"{args.kernel} needs --{name}, as for kgen emulate; add it")
     launch = foreign.Launch(
         file=args.kernel,
         entry=args.entry,

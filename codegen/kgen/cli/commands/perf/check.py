@@ -26,9 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_targets(parser)
     parser.add_argument(
         "--tier", metavar="T,...", default="static,emulated,measured",
-        help="only these tiers (static,emulated,measured)",
+        help="tiers to check (default: static,emulated,measured)",
     )  # fmt: skip
-    parser.add_argument("--summary", metavar="FILE.md", help="write the result as Markdown too")
+    parser.add_argument(
+        "--summary", metavar="FILE.md", help="also write the result into a Markdown file"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("old", metavar="OLD.kgen")
-    parser.add_argument("new", metavar="NEW.kgen")
-    parser.add_argument("--metrics", action="store_true", help="only the metrics, no texts")
+    parser.add_argument("old", metavar="OLD.kgen", help="bundle before the change")
+    parser.add_argument("new", metavar="NEW.kgen", help="bundle after the change")
+    parser.add_argument(
+        "--metrics", action="store_true", help="compare metrics only, not source and machine code"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

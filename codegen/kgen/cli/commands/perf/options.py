@@ -16,12 +16,12 @@ BUDGETS = "perf_budgets.toml"
 
 def add_budgets(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--budgets", metavar="FILE", default=BUDGETS, help=f"the file of budgets ({BUDGETS})"
+        "--budgets", metavar="FILE", default=BUDGETS, help=f"budgets file (default: {BUDGETS})"
     )
 
 
 def add_targets(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--target", metavar="T,...", help="only kernels for these targets")
+    parser.add_argument("--target", metavar="T,...", help="check only kernels for these targets")
 
 
 def chosen(budgets: Budgets, targets: str | None) -> tuple[AnyEntry, ...]:

@@ -15,7 +15,9 @@ FAILED = "a budget is broken"
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_budgets(parser)
     options.add_targets(parser)
-    parser.add_argument("--write", action="store_true", help="put the new numbers into the file")
+    parser.add_argument(
+        "--write", action="store_true", help="write the new numbers into the budgets file"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _conclusion(count: int, args: argparse.Namespace) -> str:
     if not count:
-        return f"{args.budgets}: no budget has room"
+        return f"{args.budgets}: no budget can be tightened"
     if args.write:
         return f"{args.budgets}: {count} budgets tightened"
-    return f"{count} budgets have room; --write puts these numbers into {args.budgets}"
+    return f"{count} budgets can be tightened; --write puts these numbers into {args.budgets}"

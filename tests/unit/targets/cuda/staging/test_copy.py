@@ -36,7 +36,7 @@ def fma_plan(m: int, n: int, k: int, **fields: Any) -> FmaPlan:
 
 
 def elements(copy: TileCopy) -> Counter[tuple[int, int]]:
-    """The tile's elements, counted over all units of all threads."""
+    """The tile's elements, counted in units of all threads."""
     found: Counter[tuple[int, int]] = Counter()
     for thread, unit in product(range(copy.num_threads), copy.units):
         row, col = first_unit(copy, thread)
