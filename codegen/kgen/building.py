@@ -10,13 +10,14 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kgen import bundle, pipeline, targets
+from kgen import bundle, pipeline, suggest, targets
 from kgen.cache import kernel_cache
 from kgen.cache.kernel_cache import KernelCache
 from kgen.errors import AssembleError, KgenError, ScheduleError, SpecError, TargetError
 from kgen.parallel import work
 from kgen.schedule import Overrides, Schedule
 from kgen.spec import Spec
+from kgen.spec.choices import Operand
 from kgen.spec.keys import unique_keys
 from kgen.targets.base import Assembled, Kernel, Plan, Source, Target
 
@@ -72,7 +73,13 @@ def build(
         raise SpecError(f"constants={constants!r} is no mapping of names to arrays")
     known = {name for spec in wanted for name in spec.constants}
     if unknown := sorted((constants or {}).keys() - known):
-        raise SpecError(f"constants: {unknown[0]} is no constant operand of a spec; name it there")
+        if unknown[0] not in tuple(Operand):
+            raise SpecError(suggest.unknown(f"constants: {unknown[0]}", unknown[0], Operand))
+        keys = ", ".join(spec.key for spec in wanted) or "no spec"
+        raise SpecError(
+            f"constants: {unknown[0]} is not a constant operand of {keys}; use "
+            f'Matmul(constant=("{unknown[0]}",))'
+        )
     names = unique_keys(wanted)
     bundle.check_names([f"{target.name}/{names[spec]}" for target in found for spec in wanted])
     # Everything is planned before anything is assembled, so that a bad request fails fast.

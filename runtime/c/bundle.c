@@ -167,7 +167,7 @@ static kgen_status find_beside(kgen_bundle *of, const stored_file *file,
     }
     if (status == KGEN_ERROR_NOT_FOUND)
         return kgen_fail(KGEN_ERROR_INTEGRITY,
-                         "%s is missing in the bundle and beside it; build or copy the bundle "
+                         "%s is neither in the bundle nor beside it; build or copy the bundle "
                          "again, its weights with it",
                          file->file);
     if (status != KGEN_OK)
@@ -381,7 +381,7 @@ static kgen_status read_manifest(kgen_bundle *of)
         return kgen_json_count(NULL, entry->nbytes); /* none of them is read */
     if (entry == NULL || !kgen_zip_crc_is_right(entry))
         return kgen_fail(KGEN_ERROR_BUNDLE,
-                         "not a kgen bundle, or not all of one; make one with kgen build -o");
+                         "not a kgen bundle, or a truncated one; make one with kgen build -o");
     kgen_status status = kgen_json_count((const char *)entry->data, entry->nbytes);
     if (status == KGEN_OK)
         status = kgen_json_parse((const char *)entry->data, (size_t)entry->nbytes, &of->memory,
@@ -442,10 +442,11 @@ static kgen_status open_bundle(const char *path, const void *data, size_t nbytes
     if (options == NULL)
         options = &defaults;
     if (bundle == NULL || (path == NULL && data == NULL))
-        return kgen_fail(KGEN_ERROR_ARGUMENT, "a bundle to open, or where to put it, is NULL");
+        return kgen_fail(KGEN_ERROR_ARGUMENT, "the bundle to open, or the pointer for it, is NULL");
     if (options->num_threads < 0 || options->num_threads > MAX_THREADS)
         return kgen_fail(KGEN_ERROR_ARGUMENT,
-                         "num_threads=%d must be 1 to %d, or 0 for all CPUs of this process",
+                         "num_threads=%d is out of range; give 1 to %d, or 0 for all CPUs of this "
+                         "process",
                          options->num_threads, MAX_THREADS);
     kgen_bundle *made = calloc(1, sizeof *made);
     pthread_mutex_t *lock = calloc(1, sizeof *lock);
@@ -567,9 +568,8 @@ kgen_kernel *kgen_find_kernel(const kgen_bundle *bundle, const char *key)
         if (strcmp(bundle->chosen.kernels[i]->key, key) == 0)
             return bundle->chosen.kernels[i];
     const char *why = key == NULL ? NULL : why_skipped(bundle, key);
-    kgen_fail(KGEN_ERROR_NOT_FOUND, "no kernel '%.120s' of this bundle runs here: %s",
-              key == NULL ? "NULL" : key,
-              why != NULL ? why : "it has none of this key; kgen inspect shows them");
+    kgen_fail(KGEN_ERROR_NOT_FOUND, "no kernel '%.120s' runs here: %s", key == NULL ? "NULL" : key,
+              why != NULL ? why : "the bundle has no kernel of this key; kgen inspect lists them");
     return NULL;
 }
 
@@ -593,10 +593,12 @@ kgen_program *kgen_find_program(const kgen_bundle *bundle, const char *name)
             return of->programs[i];
     const char *why = name == NULL ? NULL : why_skipped(bundle, name);
     if (name == NULL)
-        kgen_fail(KGEN_ERROR_NOT_FOUND, "this bundle has %zu programs that run here; name one",
+        kgen_fail(KGEN_ERROR_NOT_FOUND,
+                  "the bundle has %zu programs that run here; pass the name of one",
                   of->num_programs);
     else
-        kgen_fail(KGEN_ERROR_NOT_FOUND, "no program '%.120s' of this bundle runs here: %s", name,
-                  why != NULL ? why : "it has none of this name; kgen inspect shows them");
+        kgen_fail(KGEN_ERROR_NOT_FOUND, "no program '%.120s' runs here: %s", name,
+                  why != NULL ? why
+                              : "the bundle has no program of this name; kgen inspect lists them");
     return NULL;
 }

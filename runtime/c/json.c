@@ -292,8 +292,8 @@ static kgen_status check_names(const reader *from, const json *object)
     for (size_t i = 1; i < count && status == KGEN_OK; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
             status = kgen_fail(KGEN_ERROR_BUNDLE,
-                               "manifest.json is not JSON: '%.60s' is twice in one object, which "
-                               "ends at byte %zu",
+                               "manifest.json is not JSON: '%.60s' occurs twice in one object, "
+                               "which ends at byte %zu",
                                names[i], (size_t)(from->at - from->start));
     free(names);
     return status;
@@ -302,7 +302,7 @@ static kgen_status check_names(const reader *from, const json *object)
 static kgen_status read_several(reader *from, int depth, json *into, const char *close)
 {
     if (depth == MAX_DEPTH)
-        return refused(from, "it is nested more than 32 deep");
+        return refused(from, "more than 32 levels of nesting");
     skip_blanks(from);
     if (skip_word(from, close))
         return KGEN_OK;

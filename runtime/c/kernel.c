@@ -138,12 +138,13 @@ static kgen_status check_apart(const kgen_kernel *of, const kgen_buffer *argumen
         if (of->arguments[i] == of->lies_upon) {
             if (other != own)
                 return kgen_fail(KGEN_ERROR_ARGUMENT,
-                                 "%s: writes rows of %s; give the same memory as %s", of->key,
-                                 name, of->arguments[output]->tensor.name);
+                                 "%s: writes rows of %s in place; pass the same memory as %s",
+                                 of->key, name, of->arguments[output]->tensor.name);
         } else if (i != output && other < end &&
                    own < other + of->arguments[i]->tensor.nbytes) {
-            return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s overlaps %s; pass memory of its own",
-                             of->key, of->arguments[output]->tensor.name, name);
+            return kgen_fail(KGEN_ERROR_ARGUMENT,
+                             "%s: %s overlaps %s in memory; pass separate memory", of->key,
+                             of->arguments[output]->tensor.name, name);
         }
     }
     return KGEN_OK;
@@ -242,7 +243,7 @@ kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments, 
 {
     memories at;
     if (call == NULL)
-        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: where to put the call is NULL", kernel->key);
+        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: the pointer for the call is NULL", kernel->key);
     kgen_status status = check_buffers(kernel, arguments, count);
     if (status != KGEN_OK)
         return status;

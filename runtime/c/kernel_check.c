@@ -104,7 +104,7 @@ static kgen_status check_parameters(const kgen_kernel *of)
     for (size_t i = 0; i < of->num_parameters; i++) {
         const parameter *one = &of->parameters[i];
         if (one->tensor.packed && !packing_fits(one))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is packed otherwise than its shape says",
+            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has a packing that does not fit its shape",
                              one->tensor.name);
         if (one->tensor.role != KGEN_OUTPUT)
             continue;
@@ -113,7 +113,7 @@ static kgen_status check_parameters(const kgen_kernel *of)
             return kgen_fail(KGEN_ERROR_BUNDLE, "elements of %.60s overlap, or are packed",
                              one->tensor.name);
     }
-    return outputs > 0 ? KGEN_OK : refuse("it has no output");
+    return outputs > 0 ? KGEN_OK : refuse("it has no outputs");
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -146,11 +146,11 @@ static kgen_status check_names(const kgen_kernel *of)
         return refuse("it has tensor maps, which CPU code does not take");
     for (size_t i = 0; i < num_slots(of); i++)
         if (slot_of(of, slot_name(of, i)) != (int)i)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is the name of two things",
+            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is used as a name twice",
                              slot_name(of, i));
     for (size_t i = 0; i < of->num_workspaces; i++)
         if (of->workspaces[i].nbytes < 1)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has %lld bytes; a workspace has some",
+            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s has %lld bytes; a workspace has 1 or more",
                              of->workspaces[i].name, (long long)of->workspaces[i].nbytes);
     return KGEN_OK;
 }
@@ -165,8 +165,8 @@ static kgen_status settle_arguments(kgen_kernel *of, arena *memory)
                                                                          : &of->parameters[slot];
         if (its == NULL || its->tensor.role != KGEN_INPUT || its->stored != NULL ||
             one->file.nbytes < 0 || (size_t)one->file.nbytes != its->tensor.nbytes)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is not its %.60s", one->file.file,
-                             one->parameter);
+            return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s does not hold an input %.60s",
+                             one->file.file, one->parameter);
         its->stored = &one->file;
     }
     of->arguments = kgen_alloc(memory, of->num_parameters, sizeof *of->arguments);
@@ -198,7 +198,7 @@ static kgen_status check_arguments(const kgen_kernel *of, launch *one)
         if ((size_t)slot >= of->num_parameters)
             continue;
         if (slot < last)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "argument %.60s of a launch is out of its order",
+            return kgen_fail(KGEN_ERROR_BUNDLE, "argument %.60s of a launch is in the wrong order",
                              one->arguments[i]);
         last = slot;
     }
@@ -252,7 +252,7 @@ static int64_t largest_output(const kgen_kernel *of)
 /* That the grid covers the output with a launch's tile. */
 static kgen_status check_tile(const kgen_kernel *of, const launch *one, const tile *is)
 {
-    static const char none[] = "its tile is none of its output";
+    static const char none[] = "its tile does not fit its output";
     int64_t elements = 1, pieces = 1;
     if (is->rank == 0 || is->rank != is->num_extent || is->rank != is->num_axes || is->parts < 1)
         return refuse(none);
@@ -267,7 +267,7 @@ static kgen_status check_tile(const kgen_kernel *of, const launch *one, const ti
     if (is->has_walk) {
         bool fits = is->rank >= 2 && is->group > 0 && 0 <= is->shared && is->shared <= pieces &&
                     is->steps >= 0;
-        return fits ? KGEN_OK : refuse("its walk is none of its tiles");
+        return fits ? KGEN_OK : refuse("its walk does not fit its tiles");
     }
     for (size_t i = 0; i < is->rank; i++) {
         int64_t along = kgen_pieces(is->shape[i], is->extent[i]);
@@ -277,7 +277,8 @@ static kgen_status check_tile(const kgen_kernel *of, const launch *one, const ti
         if (is->axes[i] < 0 || same > 1)
             continue;
         if ((i == 0 && !kgen_multiply(&along, is->parts)) || one->grid[is->axes[i]] != along)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "grid=%lld is not the tiles of dimension %zu",
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "grid=%lld does not match the tiles of dimension %zu",
                              (long long)one->grid[is->axes[i]], i);
     }
     return KGEN_OK;
@@ -287,7 +288,7 @@ static kgen_status check_launches(const kgen_kernel *of)
 {
     bool used[MAX_SLOTS] = {false};
     if (of->num_launches == 0)
-        return refuse("it launches nothing");
+        return refuse("it has no launches");
     for (size_t i = 0; i < of->num_launches; i++) {
         launch *one = &of->launches[i];
         kgen_status status = check_arguments(of, one);
@@ -302,7 +303,7 @@ static kgen_status check_launches(const kgen_kernel *of)
     }
     for (size_t i = 0; i < num_slots(of); i++)
         if (!used[i])
-            return kgen_fail(KGEN_ERROR_BUNDLE, "no launch takes %.60s", slot_name(of, i));
+            return kgen_fail(KGEN_ERROR_BUNDLE, "no launch uses %.60s", slot_name(of, i));
     return KGEN_OK;
 }
 
@@ -331,7 +332,7 @@ static kgen_status check_artifacts(const kgen_kernel *of)
         for (const json *each = first; each != NULL; each = each->next)
             if ((strcmp(each->name, "arch") == 0 && each->kind != JSON_TEXT) ||
                 (strcmp(each->name, "features") == 0 && !is_features(each)))
-                return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s requires %s, which says nothing",
+                return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s requires %s, which is not a valid value",
                                  one->file.file, each->name);
     }
     for (size_t i = 0; i < of->num_launches; i++) {
@@ -340,7 +341,7 @@ static kgen_status check_artifacts(const kgen_kernel *of)
             found = found || (strcmp(of->artifacts[a].role, "source") != 0 &&
                               strcmp(of->artifacts[a].module, of->launches[i].module) == 0);
         if (!found)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "there is no code of its module %.60s",
+            return kgen_fail(KGEN_ERROR_BUNDLE, "it has no code for its module %.60s",
                              of->launches[i].module);
     }
     return KGEN_OK;

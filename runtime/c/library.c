@@ -64,7 +64,7 @@ static kgen_status read_dynamic(const unsigned char *data, uint64_t nbytes, part
         else if (tag == DT_SYMTAB)
             into->symbols = of;
         else if (tag != DT_STRSZ && tag != DT_SYMENT)
-            return refuse("it asks the loader for more than being mapped");
+            return refuse("it needs a dynamic loader");
     }
     return KGEN_OK;
 }
@@ -75,9 +75,9 @@ static kgen_status read_parts(const object *of, parts *into)
     memset(into, 0, sizeof *into);
     if (of->nbytes < HEADER_BYTES || memcmp(data, "\177ELF\2\1\1", 7) != 0 ||
         kgen_number(data + 16, 2) != ET_DYN || kgen_number(data + 54, 2) != SEGMENT_BYTES)
-        return refuse("it is no shared object");
+        return refuse("it is not a shared object");
     if (kgen_number(data + 18, 2) != KGEN_ELF_MACHINE)
-        return refuse("it is for another machine than this " KGEN_ARCH);
+        return refuse("it is not for " KGEN_ARCH);
     uint64_t table = kgen_number(data + 32, 8), count = kgen_number(data + 56, 2);
     if (count > MAX_SEGMENTS || table > of->nbytes || count * SEGMENT_BYTES > of->nbytes - table)
         return refuse("its headers are damaged");
@@ -87,7 +87,7 @@ static kgen_status read_parts(const object *of, parts *into)
         uint64_t offset = kgen_number(segment + 8, 8), address = kgen_number(segment + 16, 8);
         uint64_t nbytes = kgen_number(segment + 32, 8), in_memory = kgen_number(segment + 40, 8);
         if (offset > of->nbytes || nbytes > of->nbytes - offset)
-            return refuse("it ends early");
+            return refuse("it is truncated");
         if (kind == PT_DYNAMIC) {
             kgen_status status = read_dynamic(data + offset, nbytes, into);
             if (status != KGEN_OK)
@@ -98,12 +98,12 @@ static kgen_status read_parts(const object *of, parts *into)
             continue;
         if (in_memory != nbytes || address > of->nbytes + GAPS ||
             nbytes > of->nbytes + GAPS - address)
-            return refuse("it asks for memory that it does not bring");
+            return refuse("a segment is larger in memory than in the file");
         into->all[into->count++] =
             (part){address, nbytes, data + offset, (flags & PF_X) != 0};
     }
     if (into->hash == 0 || into->strings == 0 || into->symbols == 0)
-        return refuse("it names no function");
+        return refuse("it exports no functions");
     return KGEN_OK;
 }
 
@@ -146,7 +146,7 @@ kgen_status kgen_object_function(const object *of, const char *name, uint64_t *a
     const unsigned char *strings = bytes_at(&found, found.strings, 1, &text_left);
     const unsigned char *symbols = bytes_at(&found, found.symbols, 1, &symbols_left);
     if (hash == NULL || strings == NULL || symbols == NULL)
-        return refuse("its tables lie outside of it");
+        return refuse("its tables lie outside of the file");
     uint64_t count = kgen_number(hash + 4, 4);
     if (count > symbols_left / SYMBOL_BYTES)
         return refuse("its headers are damaged");
@@ -215,7 +215,7 @@ kgen_status kgen_library_map(library *into, const object *objects, size_t count,
         close(file);
     if (address == MAP_FAILED)
         return kgen_fail(KGEN_ERROR_DEVICE,
-                         "the system maps no code: %s; let this process have more memory, and "
+                         "the code cannot be mapped: %s; allow this process more memory, and "
                          "executable mappings",
                          strerror(error));
     into->address = address;

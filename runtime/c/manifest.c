@@ -204,7 +204,7 @@ static kgen_status read_layout(const json *shape, const json *strides, const cha
     if (status != KGEN_OK)
         return status;
     if (rank != count)
-        return kgen_fail(KGEN_ERROR_BUNDLE, ": %.60s has not one stride per dimension", name);
+        return kgen_fail(KGEN_ERROR_BUNDLE, ": %.60s needs one stride per dimension", name);
     if (rank > KGEN_MAX_RANK)
         return kgen_fail(KGEN_ERROR_BUNDLE, ": %.60s has %zu dimensions; the limit is %d", name,
                          rank, KGEN_MAX_RANK);
@@ -666,7 +666,7 @@ static kgen_status check_program_names(const manifest *all, arena *memory)
     for (size_t i = 1; i < all->num_programs; i++)
         if (strcmp(names[i - 1], names[i]) == 0)
             return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "program %s: it is there twice; build the bundle again", names[i]);
+                             "program %s: it occurs twice; build the bundle again", names[i]);
     return KGEN_OK;
 }
 
@@ -732,7 +732,7 @@ kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
     for (size_t i = 1; i < into->num_kernels; i++)
         if (by_name(&into->by_name[i - 1], &into->by_name[i]) == 0)
             return kgen_fail(KGEN_ERROR_BUNDLE,
-                             "manifest.kernels: %s is there twice; build the bundle again",
+                             "manifest.kernels: %s occurs twice; build the bundle again",
                              into->by_name[i]->name);
     return check_program_names(into, memory);
 }

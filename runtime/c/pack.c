@@ -54,8 +54,8 @@ kgen_status kgen_pack(const kgen_kernel *kernel, size_t index, const void *matri
     if (matrix == NULL || packed == NULL || matrix_nbytes < from->nbytes ||
         packed_nbytes < of->tensor.nbytes)
         return kgen_fail(KGEN_ERROR_ARGUMENT,
-                         "%s: %s is packed from %zu bytes into %zu, got %zu and %zu", kernel->key,
-                         from->name, from->nbytes, of->tensor.nbytes,
+                         "%s: %s has %zu bytes, %zu packed; the call gives %zu and %zu",
+                         kernel->key, from->name, from->nbytes, of->tensor.nbytes,
                          matrix == NULL ? 0 : matrix_nbytes, packed == NULL ? 0 : packed_nbytes);
     size_t itemsize = kgen_dtype_size(from->dtype), each = of->tensor.nbytes;
     int64_t at[KGEN_MAX_RANK] = {0}, batch = 1;

@@ -47,7 +47,7 @@ static kgen_status make_index(name_index *into, const char *kind, const void *th
     for (size_t i = 0; i < count; i++) {
         const char *name = into->all[i].name;
         if (*name == 0 || (i > 0 && strcmp(into->all[i - 1].name, name) == 0))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%s '%.60s' is there twice, or has no name", kind,
+            return kgen_fail(KGEN_ERROR_BUNDLE, "%s '%.60s' occurs twice or has no name", kind,
                              name);
     }
     return KGEN_OK;
@@ -155,10 +155,12 @@ static kgen_status check_values(const kgen_program *of, const names *by)
         const char *name = one->tensor.name;
         uint64_t nbytes = 0;
         if (!find_memory(of, by, one, &nbytes))
-            return kgen_fail(KGEN_ERROR_BUNDLE, "value %.60s lies in '%.60s', which there is not",
+            return kgen_fail(KGEN_ERROR_BUNDLE, "value %.60s lies in '%.60s', which does not exist",
                              name, one->memory);
         if (one->offset < 0 || one->offset % (int64_t)kgen_dtype_size(one->tensor.dtype) != 0)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "value %.60s lies at %lld, between two elements",
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "value %.60s lies at %lld, which is not a multiple of its element "
+                             "size",
                              name, (long long)one->offset);
         if ((uint64_t)one->offset > nbytes || one->tensor.nbytes > nbytes - (uint64_t)one->offset)
             return kgen_fail(KGEN_ERROR_BUNDLE,
@@ -192,7 +194,8 @@ static kgen_status check_interface(const kgen_program *of, const names *by, valu
                   is_alike(&one->tensor, &other->tensor);
         }
         if (!own)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "%s %.60s is no packed value in its own memory",
+            return kgen_fail(KGEN_ERROR_BUNDLE,
+                             "%s %.60s is not a packed value in memory of its own",
                              kind == IN_INPUT ? "input" : "output", name);
         one->tensor.role = kind == IN_INPUT ? KGEN_INPUT : KGEN_OUTPUT;
     }
@@ -259,7 +262,8 @@ static kgen_status check_apart(const kgen_kernel *kernel, const step *one)
                         out->offset == other->offset;
             if (!upon && is_whole(&kernel->parameters[i].tensor) &&
                 is_whole(&kernel->parameters[j].tensor))
-                return kgen_fail(KGEN_ERROR_BUNDLE, "it takes %.60s and %.60s, which overlap",
+                return kgen_fail(KGEN_ERROR_BUNDLE,
+                                 "it takes %.60s and %.60s, which overlap in memory",
                                  out->tensor.name, other->tensor.name);
         }
     }
@@ -276,7 +280,7 @@ static kgen_status bind(const kgen_program *of, const names *by, const kgen_kern
     if (called == NULL)
         return kgen_fail(KGEN_ERROR_BUNDLE, "it binds no %.60s, which the kernel takes", name);
     if (!look_up(&by->values, called->as.text, &number))
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is '%.60s', which is no value", name,
+        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is '%.60s', which is not a value", name,
                          called->as.text);
     const value *is = one->values[slot] = &of->values[number];
     if (is->tensor.dtype != wanted->tensor.dtype || is->tensor.nbytes != wanted->tensor.nbytes)
@@ -285,7 +289,7 @@ static kgen_status bind(const kgen_program *of, const names *by, const kgen_kern
                          is->tensor.name, is->tensor.nbytes, kgen_dtype_name(is->tensor.dtype),
                          wanted->tensor.nbytes, kgen_dtype_name(wanted->tensor.dtype));
     if (wanted->tensor.role == KGEN_OUTPUT && !may_be_written(is))
-        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is %.60s, which is only read", name,
+        return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is %.60s, which is read-only", name,
                          is->tensor.name);
     return KGEN_OK;
 }
@@ -302,7 +306,7 @@ static kgen_status check_step(const kgen_program *of, const names *by, const man
         return refuse("the bundle has no such kernel");
     for (size_t i = 0; i < one->num_after; i++)
         if (one->after[i] < 0 || (uint64_t)one->after[i] >= number)
-            return kgen_fail(KGEN_ERROR_BUNDLE, "it waits for step %lld, which is not earlier",
+            return kgen_fail(KGEN_ERROR_BUNDLE, "it depends on step %lld, which is not earlier",
                              (long long)one->after[i]);
     const kgen_kernel *kernel = one->kernel;
     if (strcmp(kernel->family, "cpu") != 0)
@@ -326,7 +330,7 @@ static kgen_status check_step(const kgen_program *of, const names *by, const man
             if (kernel->parameters[slot].tensor.role == KGEN_OUTPUT &&
                 (!meet(table, out) || table->offset != out->offset))
                 return kgen_fail(KGEN_ERROR_BUNDLE,
-                                 "it writes rows of %.60s, which its output does not lie upon",
+                                 "it writes rows of %.60s, but its output lies elsewhere",
                                  kernel->lies_upon->tensor.name);
         }
     return check_apart(kernel, one);
@@ -374,7 +378,7 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
     if (status == KGEN_OK)
         status = check_values(of, &by);
     if (status == KGEN_OK && of->num_outputs == 0)
-        return refuse("it has no output");
+        return refuse("it has no outputs");
     if (status == KGEN_OK)
         status = check_interface(of, &by, of->inputs, of->num_inputs, IN_INPUT);
     if (status == KGEN_OK)
@@ -382,7 +386,7 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
     if (status == KGEN_OK)
         status = check_states(of, &by);
     if (status == KGEN_OK && of->num_steps == 0)
-        return refuse("it has no step");
+        return refuse("it has no steps");
     for (size_t i = 0; i < of->num_steps && status == KGEN_OK; i++) {
         status = check_step(of, &by, all, i, memory);
         if (status == KGEN_ERROR_BUNDLE)

@@ -57,30 +57,32 @@ static kgen_status refusal(const artifact *code, const cpu *here, arena *memory,
         if (strcmp(one->name, "arch") == 0) {
             arch = one->as.text;
         } else if (strcmp(one->name, "features") != 0) {
-            snprintf(why, REASON_BYTES, "%s requires %s, which this runtime does not know", file,
+            snprintf(why, REASON_BYTES,
+                     "%s requires %s, which this runtime does not know; upgrade the runtime", file,
                      one->name);
             return KGEN_OK;
         }
     }
     if (strcmp(arch, KGEN_ARCH) != 0) {
-        snprintf(why, REASON_BYTES, "%s is for %s, not for " KGEN_ARCH "; build for its target",
-                 file, arch);
+        snprintf(why, REASON_BYTES,
+                 "%s is for %s, not for " KGEN_ARCH "; build it for a target of this machine", file,
+                 arch);
         return KGEN_OK;
     }
     kgen_status status =
         missing_features(code, here, memory, missing, sizeof missing, &lacks_tiles);
     if (*missing != 0)
         snprintf(why, REASON_BYTES,
-                 "%s needs %s, which the CPU does not have%s; build for native or for a lower "
-                 "level, such as x86-64",
-                 file, missing, lacks_tiles ? " or Linux refuses this process" : "");
+                 "%s needs %s, which the CPU lacks%s; build for native or for a lower level, such "
+                 "as x86-64",
+                 file, missing, lacks_tiles ? " or Linux denies to this process" : "");
     return status;
 }
 
 /* The best artifact per module that runs here; `why` if a launch is left without one. */
 static kgen_status choose_code(kgen_kernel *of, const cpu *here, arena *memory, char *why)
 {
-    snprintf(why, REASON_BYTES, "no code for the cpu backend");
+    snprintf(why, REASON_BYTES, "the bundle has no code for the cpu backend");
     for (size_t form = 0; form < NUM_FORMATS; form++)
         for (size_t i = 0; i < of->num_artifacts; i++) {
             artifact *one = &of->artifacts[i];
@@ -174,7 +176,7 @@ static kgen_status skip_losers(selection *into, const candidate *all, size_t cou
         if (one->reason != NULL)
             snprintf(reason, sizeof reason, "%s", one->reason);
         else if (of_programs)
-            snprintf(reason, sizeof reason, "%.256s suits " DEVICE " better, or comes first",
+            snprintf(reason, sizeof reason, "%.256s is better for " DEVICE ", or precedes it",
                      one->winner->target);
         else
             snprintf(reason, sizeof reason, "%.256s suits " DEVICE "%s", one->winner->target,
@@ -201,7 +203,7 @@ static kgen_status look_at_kernels(candidate *of, manifest *all, const cpu *here
         if (is_cpu)
             status = choose_code(kernel, here, memory, why);
         else
-            snprintf(why, sizeof why, "no code for the cpu backend");
+            snprintf(why, sizeof why, "the bundle has no code for the cpu backend");
         if (status != KGEN_OK)
             return status;
         if (*why == 0)

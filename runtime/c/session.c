@@ -174,7 +174,8 @@ static bool make_jobs(kgen_session *of)
 kgen_status kgen_session_create(kgen_program *program, kgen_session **session)
 {
     if (program == NULL || session == NULL)
-        return kgen_fail(KGEN_ERROR_ARGUMENT, "the program, or where to put its session, is NULL");
+        return kgen_fail(KGEN_ERROR_ARGUMENT,
+                         "the program, or the pointer for its session, is NULL");
     kgen_session *made = calloc(1, sizeof *made);
     if (made == NULL)
         return kgen_no_memory(sizeof *made);
@@ -252,8 +253,9 @@ static void *find(const kgen_session *in, const several *among, const char *name
         if (strcmp((*tensor)->name, name) == 0)
             return memory[i];
     }
-    kgen_fail(KGEN_ERROR_NOT_FOUND, "%s: '%.120s' is no %s; it has %zu, the first is %.120s",
-              of->name, name == NULL ? "NULL" : name, among->kind, count,
+    kgen_fail(KGEN_ERROR_NOT_FOUND,
+              "%s: '%.120s' is not an %s of the program; it has %zu, the first is %.120s", of->name,
+              name == NULL ? "NULL" : name, among->kind, count,
               count == 0 ? "none" : among->tensor(of, 0)->name);
     return NULL;
 }
@@ -268,8 +270,9 @@ static kgen_status find_for_copy(const kgen_session *in, const several *among, c
         return KGEN_ERROR_NOT_FOUND;
     if (data != NULL && nbytes == tensor->nbytes)
         return KGEN_OK;
-    return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s has %zu bytes, got %zu%s", in->program->name,
-                     name, tensor->nbytes, nbytes, data == NULL ? " at NULL" : "");
+    return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s has %zu bytes, and the call gives %zu%s",
+                     in->program->name, name, tensor->nbytes, nbytes,
+                     data == NULL ? " at NULL" : "");
 }
 
 static kgen_status set(kgen_session *session, const several *among, const char *name, const void *data,

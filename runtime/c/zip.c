@@ -32,7 +32,7 @@ static bool has_magic(const unsigned char *at, int third, int fourth)
 static kgen_status no_bundle(const char *why)
 {
     return kgen_fail(KGEN_ERROR_BUNDLE,
-                     "not a kgen bundle, or not all of one%s; make one with kgen build -o", why);
+                     "not a kgen bundle, or a truncated one%s; make one with kgen build -o", why);
 }
 
 static kgen_status about(const char *name, const char *what)
@@ -185,7 +185,7 @@ static kgen_status read_entry(const zip *archive, const directory *in, uint64_t 
         return no_bundle("");
     const unsigned char *text = record + ENTRY_BYTES;
     if (!is_name(text, name))
-        return no_bundle(" (a file of it has a name that no file may have)");
+        return no_bundle(" (a file has an invalid name)");
     uint64_t *numbers[3] = {&nbytes, &packed, &offset};
     if (!widen(text + name, extra, numbers, 3))
         return no_bundle("");
@@ -195,7 +195,7 @@ static kgen_status read_entry(const zip *archive, const directory *in, uint64_t 
     if (method != 0 || packed != nbytes || (flags & ~(uint64_t)UTF_8) != 0)
         return about(into->name, "is compressed");
     if (offset != *header)
-        return about(into->name, "does not lie behind the file before it");
+        return about(into->name, "does not start where the file before it ends");
     if (*header > in->start || !check_header(archive, in, record, nbytes, header))
         return about(into->name, "has a header that differs from the directory");
     into->data = archive->data + *header;
@@ -230,11 +230,11 @@ kgen_status kgen_zip_open(zip *archive, const void *data, uint64_t nbytes, arena
             return status;
     }
     if (at != found.start + found.nbytes || header != found.start)
-        return no_bundle(" (bytes that belong to no file)");
+        return no_bundle(" (it has bytes that belong to no file)");
     qsort(archive->entries, archive->count, sizeof *archive->entries, by_name);
     for (size_t i = 1; i < archive->count; i++)
         if (by_name(&archive->entries[i - 1], &archive->entries[i]) == 0)
-            return about(archive->entries[i].name, "is there twice");
+            return about(archive->entries[i].name, "occurs twice");
     return KGEN_OK;
 }
 
@@ -248,7 +248,7 @@ kgen_status kgen_zip_check_names(const zip *archive)
 {
     for (size_t i = 0; i < archive->count; i++)
         if (!archive->entries[i].is_named)
-            return about(archive->entries[i].name, "is not in its manifest");
+            return about(archive->entries[i].name, "is not in the manifest");
     return KGEN_OK;
 }
 

@@ -98,7 +98,7 @@ class Archive:
         """Raises BundleError for a file of the archive that is not `wanted`."""
         for name in self._entries:
             if name not in wanted:
-                raise BundleError(self._no_bundle(f" ({name[:60]!r} is not in its manifest)"))
+                raise BundleError(self._no_bundle(f" ({name[:60]!r} is not in the manifest)"))
 
     def check(self, file: str, data: bytes | memoryview) -> None:
         """Raises one of DAMAGE unless these bytes of a file have its checksum."""
@@ -124,7 +124,7 @@ class Archive:
 
 
 def _no_bundle(why: str = "") -> str:
-    return f"not a kgen bundle, or not all of one{why}; make one with kgen build -o"
+    return f"not a kgen bundle, or a truncated one{why}; make one with kgen build -o"
 
 
 #: Message for an archive without a manifest.
@@ -143,11 +143,13 @@ def _opened(source: Any) -> tuple[str, IO[bytes]]:
         except OSError as error:
             raise BundleError(f"{name}: cannot read: {error.strerror or error}") from None
         except ValueError:  # a NUL
-            raise BundleError(f"{name!a}: not a kgen bundle's path; give a file's") from None
+            raise BundleError(
+                f"{name!a}: not a kgen bundle: the path has a NUL character"
+            ) from None
     if isinstance(source, io.TextIOBase) or not hasattr(source, "read"):
         raise BundleError(
-            f"path is of type {type(source).__name__}; give a bundle's path as a str or Path, such "
-            "as Bundle.save returns, its bytes, or a file that is open for them ('rb')"
+            f"path is of type {type(source).__name__}; give a bundle as a str or Path, as bytes, "
+            "or as a file opened with 'rb'"
         )
     given = getattr(source, "name", None)
     name = given if isinstance(given, str) else "a bundle in an open file"
@@ -158,5 +160,7 @@ def _opened(source: Any) -> tuple[str, IO[bytes]]:
     except (OSError, ValueError) as error:
         raise BundleError(f"{name}: cannot read: {error}") from None
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise BundleError(f"{name}: its read gives {type(data).__name__}, not bytes; open it 'rb'")
+        raise BundleError(
+            f"{name}: read() returns {type(data).__name__}, not bytes; open the file with 'rb'"
+        )
     return name, io.BytesIO(data)

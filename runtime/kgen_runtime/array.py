@@ -99,9 +99,15 @@ class Array:
         if bits_of is not None:
             dtype = _float_8(bits_of, dtype)
         if dtype not in tuple(DType):
-            raise ArgumentError(f"to_device: no kernel takes {dtype}; known are {', '.join(DType)}")
+            raise ArgumentError(
+                f"to_device: dtype {dtype} is not supported; convert the array to one of "
+                f"{', '.join(DType)}"
+            )
         if host.size == 0:
-            raise ArgumentError(f"to_device: shape {host.shape} is empty; no kernel takes that")
+            raise ArgumentError(
+                f"to_device: an array of shape {host.shape} has no elements, and kernels need 1 or "
+                "more"
+            )
         if any(s < 0 or s % host.itemsize for s in host.strides):
             host = host.copy()
         strides = tuple(s // host.itemsize for s in host.strides)
@@ -141,7 +147,7 @@ class Array:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         """Refused: numpy would copy unseen, or make an array of objects."""
-        raise ArgumentError(f"{self!r} is no array of numpy's; copy it with .numpy()")
+        raise ArgumentError(f"{self!r} is not a numpy array; copy it with .numpy()")
 
     def __dlpack_device__(self) -> tuple[int, int]:
         if self.backend.memory is None:
@@ -159,7 +165,7 @@ class Array:
         """Lend the memory. Everything launched before is done on return, whatever the stream."""
         device = self.__dlpack_device__()
         if copy or dl_device not in (None, device):
-            raise BufferError(f"{self!r} lends its own memory only; copy it with .numpy()")
+            raise BufferError(f"{self!r} cannot be exported as a copy; copy it with .numpy()")
         self.backend.synchronize()
         return lending.export(
             address=self.buffer,
@@ -176,11 +182,11 @@ def _float_8(bits_of: str, dtype: str) -> str:
     """The 8-bit float of this name, whose bits an array of `dtype` holds."""
     if bits_of not in FLOATS_8:
         raise ArgumentError(
-            f"to_device: bits_of={bits_of} is no 8-bit float; known are {', '.join(FLOATS_8)}"
+            f"to_device: bits_of={bits_of} is not an 8-bit float; known are {', '.join(FLOATS_8)}"
         )
     if dtype != BITS_8:
         raise ArgumentError(
-            f"to_device: bits_of={bits_of} is for an array of uint8, not {dtype}; view it as uint8"
+            f"to_device: bits_of={bits_of} needs an array of uint8, not {dtype}; view it as uint8"
         )
     return bits_of
 
@@ -240,14 +246,17 @@ def host_array(value: Any, who: str = "to_device") -> npt.NDArray[Any]:
     if not hasattr(value, "__dlpack__"):
         raise ArgumentError(
             f"{who}: {type(value).__name__} is neither a numpy nor a DLPack array; "
-            "pass numpy.asarray of it"
+            "pass numpy.asarray(value)"
         )
     place = dlpack.place(*dlpack.device_of(value))
     if place != dlpack.place(dlpack.HOST, 0):
         raise ArgumentError(f"{who}: the array is already on {place}; pass it to the kernel")
     tensor = dlpack.read(value)
     if tensor.dtype not in tuple(DType):
-        raise ArgumentError(f"{who}: no kernel takes {tensor.dtype}")
+        raise ArgumentError(
+            f"{who}: dtype {tensor.dtype} is not supported; convert the array to one of "
+            f"{', '.join(DType)}"
+        )
     dtype = DType(tensor.dtype)
     return lent_array(
         tensor.address,

@@ -305,7 +305,7 @@ def choose_code(backend: Judge, entry: KernelEntry) -> tuple[dict[str, ArtifactE
     """The best artifact per module that this device runs, and launches, and ""; or {} and why there
     is none."""
     chosen: dict[str, ArtifactEntry] = {}
-    reason = f"no code for the {backend.name} backend"
+    reason = f"the bundle has no code for the {backend.name} backend"
     for form in backend.formats:
         for artifact in entry.artifacts:
             if artifact.format != form or artifact.role == "source":

@@ -113,14 +113,14 @@ class BundleFile:
         except (*DAMAGE, FileNotFoundError) as error:
             damaged = "" if isinstance(error, FileNotFoundError) else " or damaged"
             raise IntegrityError(
-                f"{self.name}: {weight.file} is missing in the bundle and beside it{damaged}; "
+                f"{self.name}: {weight.file} is neither in the bundle nor beside it{damaged}; "
                 "build or copy the bundle again, its weights with it"
             ) from None
         except OSError as error:
             kind = OutOfMemory if error.errno == errno.ENOMEM else BundleError
             raise kind(
                 f"{self.name}: {weight.file} cannot be read: {error.strerror}; "
-                "load it again when that is put right"
+                "make the file readable, and load the bundle again"
             ) from None
         self._check_size(weight, len(data))
         return data
@@ -178,9 +178,9 @@ class BundleFile:
                     return artifact, self.read(artifact).decode()
                 except UnicodeDecodeError:
                     raise IntegrityError(
-                        f"{self.name}: {artifact.file} is no text; build the bundle again"
+                        f"{self.name}: {artifact.file} is not UTF-8 text; build the bundle again"
                     ) from None
-        raise BundleError(f"{self.name}: {kernel.name} carries no source text")
+        raise BundleError(f"{self.name}: {kernel.name} has no source text; build the bundle again")
 
 
 def _files(manifest: Manifest) -> Iterator[str]:

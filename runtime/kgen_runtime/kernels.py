@@ -20,6 +20,7 @@ from kgen_runtime.calls.operations import Operations
 from kgen_runtime.calls.program import LoadedProgram
 from kgen_runtime.calls.session import Weights
 from kgen_runtime.errors import ArgumentError, BundleError, DeviceError, UnknownOperation
+from kgen_runtime.known_names import known_names
 from kgen_runtime.uncopied import Uncopied
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Programs(dict[str, LoadedProgram]):
         self._skipped = skipped
 
     def __missing__(self, name: str) -> NoReturn:
-        hint = _hint(str(name), self, self._skipped)
+        hint = _hint(str(name), self, "programs", self._skipped)
         raise ArgumentError(f"no program {name} on {self._device}; {hint}")
 
 
@@ -142,7 +143,9 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
         self._kernels = {kernel.key: kernel for kernel in kernels}
         self._ops = dict.fromkeys(kernel.entry.op for kernel in kernels)
         if taken := [op for op in self._ops if hasattr(type(self), op)]:
-            raise BundleError(f"op={taken[0]} is no name of an operation; build the bundle again")
+            raise BundleError(
+                f"op={taken[0]} is reserved and cannot name an operation; build the bundle again"
+            )
 
     @property
     def device(self) -> DeviceInfo:
@@ -155,21 +158,21 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
             return next(iter(self.programs.values()))
         if self.programs:
             raise ArgumentError(
-                f"the bundle has several programs; choose programs[name] of "
+                "the bundle has several programs; choose one as programs[name]: "
                 f"{', '.join(self.programs)}"
             )
         if not self._every_program:
-            raise ArgumentError("the bundle has no program; kgen compile makes one")
+            raise ArgumentError("the bundle has no program; make one with kgen compile MODEL.onnx")
         name = self._every_program[0]
         raise ArgumentError(
             f"the bundle has no program that runs on {self.device.id}; "
-            f"{name} was not taken: {self.skipped[name]}"
+            f"{name} is not used: {self.skipped[name]}"
         )
 
     def __getitem__(self, key: str) -> Kernel:
         if key in self._kernels:
             return self._kernels[key]
-        hint = _hint(str(key), self, self.skipped)
+        hint = _hint(str(key), self, "kernels", self.skipped)
         raise ArgumentError(f"no kernel {key} on {self.device.id}; {hint}")
 
     def __contains__(self, key: object) -> bool:
@@ -192,8 +195,13 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
                 # From now on an attribute of its own: Python finds it in a tenth of the time.
                 self.__dict__[op] = found
                 return found
-            hint = _hint(op, self._ops, self.skipped)
-            raise UnknownOperation(f"no kernel for {op} on {self.device.id}; {hint}")
+            for name, reason in self.skipped.items():
+                if f"{name.partition('/')[2]}_".startswith(f"{op}_"):
+                    raise UnknownOperation(
+                        f"no kernel for {op} on {self.device.id}; {name} is not used: {reason}"
+                    )
+            known = known_names(op, self._ops, "operations here")
+            raise UnknownOperation(f"no kernel for {op} on {self.device.id}; {known}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)
@@ -235,9 +243,9 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
         self.close()
 
 
-def _hint(missing: str, known: Iterable[str], skipped: Mapping[str, str]) -> str:
-    """Why a bundle's entry of this name is not there, or what is."""
+def _hint(missing: str, known: Iterable[str], what: str, skipped: Mapping[str, str]) -> str:
+    """Return why the entry of this name does not run here, or the names that do."""
     for name, reason in skipped.items():
-        if missing in name:
-            return f"{name} was not taken: {reason}"
-    return f"here are {', '.join(known) or 'none'}"
+        if missing in (name, name.partition("/")[2]):
+            return f"{name} is not used: {reason}"
+    return known_names(missing, known, f"{what} here")

@@ -154,7 +154,7 @@ POINTER, MAP = (8, 8), (128, 64)
 
 _SMALLER = "try fewer stages or a smaller block tile"
 _FEWER = "try a larger block tile or a smaller shape"
-_LIGHTER = "try a smaller tile for each thread or warp"
+_LIGHTER = "try a smaller tile per thread or warp"
 
 
 def _excesses(launch: Launch, limits: Limits, usage: Usage) -> Iterator[str]:
@@ -162,17 +162,17 @@ def _excesses(launch: Launch, limits: Limits, usage: Usage) -> Iterator[str]:
     for name in ("grid", "block", "cluster"):
         extent: Extent3 = getattr(launch, name)
         if min(extent) < 1:
-            yield f"{name}={extent} has nothing to run; each number is 1 or more"
+            yield f"{name}={extent} is empty; each number must be 1 or more"
     if launch.dynamic_shared_memory < 0:
-        yield f"{launch.dynamic_shared_memory} bytes of dynamic shared memory; 0 is the least"
+        yield f"{launch.dynamic_shared_memory} bytes of dynamic shared memory; give 0 or more"
     for value, limit, what, remedy in _measures(launch, limits, usage):
         if value > limit:
             yield f"{value} {what}; {limits.device} allows {limit}; {remedy}"
     for axis, groups, cluster in zip("xyz", launch.grid, launch.cluster, strict=True):
         if groups % cluster:
             yield (
-                f"{groups} workgroups along {axis} of the grid are no whole clusters of {cluster}; "
-                f"try {-(-groups // cluster) * cluster}"
+                f"{groups} workgroups along {axis} of the grid are not a multiple of the cluster "
+                f"of {cluster}; try {-(-groups // cluster) * cluster}"
             )
 
 
@@ -189,20 +189,25 @@ def _measures(launch: Launch, limits: Limits, usage: Usage) -> Iterator[_Measure
     threads, most = math.prod(launch.block), limits.workgroup
     yield threads, most, "threads per workgroup", f"try {most} or fewer"
     most = limits.cluster
-    fewer = f"try {most} or fewer" if most > 1 else "try none"
+    fewer = f"try {most} or fewer" if most > 1 else "leave the cluster out"
     yield math.prod(launch.cluster), most, "workgroups in a cluster", fewer
     static, dynamic = usage.static_shared_memory, launch.dynamic_shared_memory
     parts = f" ({static} static, {dynamic} dynamic)" if static and dynamic else ""
     shared = f"bytes of shared memory{parts}"
     yield static + dynamic, limits.shared_memory, shared, _SMALLER
     most = limits.static_shared_memory
-    yield static, most, "bytes of static shared memory", "make it dynamic"
+    yield static, most, "bytes of static shared memory", "make it dynamic shared memory"
     if (file := limits.registers) is not None:
         each, needed = usage.registers, file.needed(usage.registers, threads)
         yield each, file.per_thread, "registers per thread", _LIGHTER
         yield needed, file.file, f"registers for {threads} threads of {each} each", _LIGHTER
     yield usage.parameters, limits.parameters, "bytes of parameters", "pass fewer"
-    yield usage.buffers, limits.buffers, "tensors", "take a formula or an epilogue of fewer"
+    yield (
+        usage.buffers,
+        limits.buffers,
+        "tensors",
+        "use an expression or epilogue with fewer tensors",
+    )
     yield usage.buffer_bytes, limits.buffer_bytes, "bytes in a tensor", "split the problem"
 
 

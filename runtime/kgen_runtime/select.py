@@ -104,23 +104,26 @@ def _open_best(
     """The same; without a number, of several devices the one that runs most of the programs, or
     else kernels, and of those rather a GPU than software."""
     if not isinstance(device, str):
-        raise ArgumentError(f"device={device!r} is no name of a device; write one such as cpu:0")
+        raise ArgumentError(f"device={device!r} is not a device id; give one such as cpu:0")
     name, _, number = device.partition(":")
     cls = backend_class(name)
     if not (number or "0").isdecimal():
-        raise ArgumentError(f"device={device}: {number} is no number; write {name}:0")
+        raise ArgumentError(f"device={device}: {number} is not a number; write {name}:0")
     try:
         infos = cls.devices()
     except DeviceError as error:
         raise DeviceError(
-            f"device={device}: {error}; leave it out, and the best device here is taken"
+            f"device={device}: {error}; leave device out to take the best device here"
         ) from error
     if int(number or 0) not in [info.index for info in infos]:
         raise DeviceError(
-            f"device={device} does not exist; here are {', '.join(i.id for i in infos) or 'none'}"
+            f"device={device} does not exist; this machine has "
+            f"{', '.join(i.id for i in infos) or 'none'}"
         )
     if num_threads is not None and name != "cpu":
-        raise ArgumentError(f"num_threads={num_threads} is for the CPU; {device} takes none")
+        raise ArgumentError(
+            f"num_threads={num_threads} applies to the CPU only; leave it out for {device}"
+        )
     if number or len(infos) < 2:
         return _open(cls, int(number or 0), num_threads)
 
@@ -211,7 +214,7 @@ def _candidates(
                 refusals[name] = f"the bundle has no {' or '.join(cls.formats)}"
                 continue
             infos = [info for info in cls.devices() if info.kind != "software"]
-            refusals[name] = "only a software device is here; name it to use it"
+            refusals[name] = "only a software device exists; name it to use it"
             for info in infos:
                 selection = choose(_open(cls, info.index, num_threads), entries, programs)
                 if selection.choices:
@@ -266,7 +269,9 @@ def best_programs(
                 loser = program
             if loser is not None:
                 winner = chosen[program.name].program.target
-                skipped[loser.qualified_name] = f"{winner} suits {place} better, or comes first"
+                skipped[loser.qualified_name] = (
+                    f"{winner} is better for {place}, or precedes it in the bundle"
+                )
     return chosen, skipped
 
 
@@ -290,10 +295,10 @@ def best_entries(
         others += [loser] if loser is not None else []
     for loser in others:
         winner = chosen[loser.entry.key]
-        suits = f"{winner.entry.target.name} suits {place}"
-        tie = _rank(judge, winner) == _rank(judge, loser)
-        suits += " as well and comes first" if tie else " better"
-        skipped[loser.entry.name] = suits
+        name = winner.entry.target.name
+        skipped[loser.entry.name] = f"{name} is better for {place}"
+        if _rank(judge, winner) == _rank(judge, loser):
+            skipped[loser.entry.name] = f"{name} is as good for {place} and precedes it"
     return chosen, skipped
 
 

@@ -80,6 +80,6 @@ def vulkan_seconds(default: float | None) -> float | None:
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
         raise ArgumentError(
-            f"{VULKAN_SECONDS}={text} is no number of seconds; write 60, or 0 for no limit"
+            f"{VULKAN_SECONDS}={text} is not a number of seconds; write 60, or 0 for no limit"
         )
     return seconds or None

@@ -66,7 +66,7 @@ def read(file: IO[bytes], entry: Entry) -> bytes:
 def check(entry: Entry, data: bytes | memoryview) -> None:
     """Raises NotAZip unless the bytes of a file have its checksum."""
     if crc32(data) != entry.crc:
-        raise NotAZip(_about(entry.name, "has another checksum"))
+        raise NotAZip(_about(entry.name, "has a wrong checksum"))
 
 
 def _bytes(file: IO[bytes], start: int, size: int) -> bytes:
@@ -96,11 +96,11 @@ def _entries(file: IO[bytes]) -> list[Entry]:
     for _ in range(count):
         entry, at, end = _entry(file, directory, at, end)
         if entry.name in names:
-            raise NotAZip(_about(entry.name, "is there twice"))
+            raise NotAZip(_about(entry.name, "occurs twice"))
         names.add(entry.name)
         found.append(entry)
     if at != size or end != start:
-        raise NotAZip(" (bytes that belong to no file)")
+        raise NotAZip(" (it has bytes that belong to no file)")
     return found
 
 
@@ -149,7 +149,7 @@ def _entry(file: IO[bytes], directory: bytes, at: int, header: int) -> tuple[Ent
     at += _ENTRY.size
     name = directory[at : at + length]
     if len(name) != length or not _is_name(name):
-        raise NotAZip(f" ({ascii(name[:60])[1:]} is no name of a file)")
+        raise NotAZip(f" ({ascii(name[:60])[1:]} is not a valid file name)")
     text = name.decode("ascii")
     at += length
     if len(directory) - at < extra:
@@ -159,7 +159,7 @@ def _entry(file: IO[bytes], directory: bytes, at: int, header: int) -> tuple[Ent
     if method != _STORED or packed != size or flags & ~_UTF8:
         raise NotAZip(_about(text, "is compressed"))
     if offset != header:
-        raise NotAZip(_about(text, "does not lie behind the file before it"))
+        raise NotAZip(_about(text, "does not start where the file before it ends"))
     own = _LOCAL.unpack(_bytes(file, header, _LOCAL.size))
     own_magic, own_version, *same, own_packed, own_size, own_length, own_extra = own
     header += _LOCAL.size

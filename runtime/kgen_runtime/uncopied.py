@@ -1,4 +1,4 @@
-"""What stays in its process: pickled or copied, it would be addresses and handles of another's."""
+"""Refusal to pickle or copy objects that are memory or code of one process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kgen_runtime.errors import ArgumentError
 
 
 class Uncopied:
-    """Refuses pickle and copy, which would make a second owner of the same memory or code."""
+    """Base of objects that refuse pickle and copy: a copy would own the same memory or code."""
 
     __slots__ = ()
     #: What to do instead.
@@ -16,6 +16,6 @@ class Uncopied:
 
     def __reduce__(self) -> NoReturn:
         raise ArgumentError(
-            f"{self!r} cannot be pickled or copied: it is memory or code of this process; "
-            f"{self._instead}"
+            f"{type(self).__name__} objects cannot be pickled or copied: they belong to one "
+            f"process; {self._instead}"
         )

@@ -64,7 +64,9 @@ def test_calls_leave_it_out(path: Path, device: str) -> None:
     with kgen_runtime.load(path, device=device) as kernels:
         y = kernels.matmul(kernels.to_device(A), bias=kernels.to_device(BIAS))
         np.testing.assert_allclose(y.numpy(), EXPECTED, rtol=1e-3, atol=1e-3)
-        with pytest.raises(ArgumentError, match="its b is in the bundle; leave it out of calls"):
+        with pytest.raises(
+            ArgumentError, match="b is stored in the bundle; leave it out of the call"
+        ):
             kernels[SPEC.key].pack(kernels.to_device(B))
         del y
 

@@ -168,5 +168,5 @@ def test_an_array_that_lends_no_capsule() -> None:
         def __dlpack__(self, **_: Any) -> int:
             return 7
 
-    with pytest.raises(ArgumentError, match=r"Broken.__dlpack__ gave no capsule but int"):
+    with pytest.raises(ArgumentError, match=r"Broken.__dlpack__ returned int, not a capsule"):
         dlpack.read(Broken(), None)

@@ -77,7 +77,9 @@ def test_nothing_is_kept_where_the_environment_says_so(
     kgen.build(SPEC, targets=["vulkan1.3"])
     assert not folder.exists()
     assert main(["cache"]) == 2
-    assert capsys.readouterr().err.startswith("kgen cache: KGEN_CACHE=0 turns the cache off; unset it")
+    assert capsys.readouterr().err.startswith(
+        "kgen cache: KGEN_CACHE=0 turns the cache off; unset it"
+    )
 
 
 def test_a_key_is_of_all_that_a_kernel_is_made_from(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +276,10 @@ def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "message"),
     [
         (["limit"], "limit needs a size; to set the limit, write kgen cache limit 2GiB"),
-        (["clear", "2GiB"], "clear takes no size (2GiB); to set the limit, write kgen cache limit 2GiB"),
+        (
+            ["clear", "2GiB"],
+            "clear takes no size (2GiB); to set the limit, write kgen cache limit 2GiB",
+        ),
         (["limit", "-5"], "limit=-5 is not a size; give one such as 500MiB or 2GiB"),
         (["limit", "2XiB"], "limit=2XiB is not a size; give one such as 500MiB or 2GiB"),
         (["limit", "1"], "limit=1 has no unit; give 1MiB, 1GiB or 1B (bytes)"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from kgen.errors import SpecError
+from kgen.errors import Unfit
 from kgen.ops.expression import (
     WHOLE,
     Expression,
@@ -31,7 +31,7 @@ def expand(
     """The expression with primitives in the place of calls, but for functions in `native`, of which
     a renderer has a better form. A truth value as the result becomes 1 or 0.
 
-    `compute` is the type of the numbers. Row-wise functions need a `row`; SpecError without one.
+    `compute` is the type of the numbers. Row-wise functions need a `row`; Unfit without one.
     """
 
     def change(step: Expression) -> Expression:
@@ -41,7 +41,7 @@ def expand(
         if not function.rowwise:
             return rebuilt(function.expansion(compute)(*step.arguments), change, step.arguments)
         if row is None:
-            raise SpecError(f"{step.name} is row-wise; an element-wise expression cannot call it")
+            raise Unfit(step.name, f"{needs_rows(step.name)}: use kgen.Rowwise")
         return rebuilt(function.expand(row, *step.arguments), change, step.arguments)
 
     result = rebuilt(expression, change)
@@ -75,6 +75,12 @@ def _any(truth: bool) -> Expression:
     """An argument of a function."""
     x = variable("x")
     return x.equals(0.0) if truth else x
+
+
+def needs_rows(name: str) -> str:
+    """Return why an element-wise expression cannot call this row-wise function."""
+    is_reduction = functions()[name].reduces
+    return f"{name} is a reduction" if is_reduction else f"{name} reads whole rows"
 
 
 def is_rowwise(expression: Expression) -> bool:

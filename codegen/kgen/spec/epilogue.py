@@ -16,6 +16,7 @@ from kgen import suggest
 from kgen.errors import SpecError
 from kgen.ops import COORDINATES, Expression, functions, parse, steps
 from kgen.ops import Primitive as P
+from kgen.ops.expand import needs_rows
 from kgen.ops.expression import call, inputs, variable
 from kgen.ops.parse import refuse_name
 from kgen.ops.registry import call_of, function_name
@@ -173,7 +174,11 @@ def checked(
 
     for step in steps(expression):
         if step.primitive is P.CALL and functions()[step.name].rowwise:
-            refuse(step.name, f"{step.name} is row-wise; an epilogue is element-wise")
+            refuse(
+                step.name,
+                f"{needs_rows(step.name)}, and an epilogue is element-wise: build a kgen.Rowwise "
+                "kernel that reads the product",
+            )
         if step.primitive is P.VIEW:
             refuse(step.name, f"{step.name} is a view; an epilogue takes its operands as they lie")
     names = inputs(expression)

@@ -28,9 +28,8 @@ class OneProcess:
         """Raises DeviceLost in a child process."""
         if self.lost:
             raise DeviceLost(
-                f"{self._driver}: this process was forked from one that had started the driver, "
-                "which works in that one only; start processes before the first use of the "
-                "device, or with multiprocessing's spawn"
+                f"{self._driver}: the driver does not work in a forked process; fork before the "
+                "first use of the device, or start processes with multiprocessing's spawn method"
             )
 
 

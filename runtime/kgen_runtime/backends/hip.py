@@ -64,7 +64,7 @@ def library() -> Any:
             raise DeviceError(f"the AMD driver does not start: hipInit gives {said}")
         PROCESS.start()
         return hip
-    raise DeviceError("no AMD driver here (libamdhip64.so cannot be loaded)")
+    raise DeviceError("no AMD driver on this machine (libamdhip64.so cannot be loaded)")
 
 
 def call(function: str, *arguments: Any) -> None:
@@ -75,7 +75,9 @@ def call(function: str, *arguments: Any) -> None:
     if status == SUCCESS:
         return
     if status == OUT_OF_MEMORY:
-        raise OutOfMemory(f"hip: {function}: out of device memory; free arrays or use less")
+        raise OutOfMemory(
+            f"hip: {function}: out of device memory; free arrays or use smaller shapes"
+        )
     said = f"hip: {function}: {_described(hip, status)}"
     if status in STICKY:
         raise DeviceLost(f"{said}; the device is lost; restart the process")
@@ -141,7 +143,7 @@ class HipBackend(Backend):
         count = c_int()
         call("hipGetDeviceCount", byref(count))
         if count.value == 0:
-            raise DeviceError("the AMD driver sees no device")
+            raise DeviceError("the AMD driver finds no GPU")
         return tuple(_describe(index) for index in range(count.value))
 
     def __init__(self, index: int = 0) -> None:
@@ -162,14 +164,18 @@ class HipBackend(Backend):
     def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
         requires = artifact.requires
         if unknown := sorted(set(requires) - KNOWN_REQUIREMENTS):
-            return f"it requires {unknown[0]}, which this runtime does not know; upgrade it"
+            return (
+                f"it requires {unknown[0]}, which this runtime does not know; upgrade the runtime"
+            )
         arch, features = capabilities["arch"], capabilities["features"]
         if requires.get("arch") != arch:
             return f"code for {requires.get('arch')} does not run on {arch}; build for {arch}"
         for feature in requires.get("features", ()):
             opposite = feature[:-1] + ("-" if feature.endswith("+") else "+")
             if opposite in features:
-                return f"code for {arch} with {feature} does not run here, where it is {opposite}"
+                return (
+                    f"code for {arch} with {feature} does not run on this GPU, which has {opposite}"
+                )
         return None
 
     def alloc(self, nbytes: int) -> int:
@@ -302,7 +308,7 @@ def _describe(index: int) -> DeviceInfo:
     call(function, properties, c_int(index))
     found = ARCH_NAME.search(properties.raw)
     if found is None:
-        raise DeviceError(f"hip:{index} does not name its architecture; upgrade ROCm")
+        raise DeviceError(f"hip:{index} does not report its architecture; upgrade ROCm")
     units, version = c_int(), c_int()
     call("hipDeviceGetAttribute", byref(units), c_int(MULTIPROCESSOR_COUNT), c_int(index))
     call("hipDriverGetVersion", byref(version))

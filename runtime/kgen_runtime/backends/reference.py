@@ -53,7 +53,9 @@ class ReferenceBackend(Backend):
 
     def __init__(self, index: int = 0) -> None:
         if index != 0:
-            raise DeviceError(f"device=reference:{index} does not exist; there is one, reference:0")
+            raise DeviceError(
+                f"device=reference:{index} does not exist; the only one is reference:0"
+            )
         self.info = self.devices()[0]
 
     def close(self) -> None:
@@ -89,7 +91,7 @@ class ReferenceBackend(Backend):
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> ReferenceKernel:
         if entry.spec["op"] not in OPERATIONS:
             raise DeviceError(
-                f"{entry.name}: the reference has no {entry.spec['op']}; "
+                f"{entry.name}: the reference does not support {entry.spec['op']}; "
                 f"it has {', '.join(OPERATIONS)}"
             )
         packed = tuple(param for param in entry.inputs if param.packing is not None)
@@ -101,7 +103,9 @@ class ReferenceBackend(Backend):
         self, kernel: ReferenceKernel, buffers: Mapping[str, Any], stream: int | None = None
     ) -> None:
         if stream is not None:
-            raise DeviceError(f"reference: stream={stream} is not possible; it has no streams")
+            raise DeviceError(
+                f"stream={stream}: the reference backend has no streams; leave it out"
+            )
         written = {output.name for output in kernel.outputs}
         inputs = {name: buffer for name, buffer in buffers.items() if name not in written}
         inputs |= {param.name: unpacked(param, inputs[param.name]) for param in kernel.packed}

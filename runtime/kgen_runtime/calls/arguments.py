@@ -113,13 +113,13 @@ def _home(backend: Backend) -> object:
 
 def _elsewhere(place: str, backend: Backend) -> DeviceMismatchError:
     if backend.memory == dlpack.HOST:
-        remedy = "copy it to the host, an Array with .numpy()"
+        remedy = "copy it to the host (an Array with .numpy())"
     elif place == "the host":
         remedy = "copy it with kernels.to_device(...)"
     else:
-        remedy = "copy it to the host, then with kernels.to_device(...)"
+        remedy = "copy it to the host, then to the device with kernels.to_device(...)"
     if place == backend.info.id:
-        place = f"{place} as another load opened it, whose memory no other has"
+        place = f"{place} of another load, whose memory cannot be shared"
     return DeviceMismatchError(f"is on {place}; the kernel runs on {backend.info.id}; {remedy}")
 
 
@@ -201,9 +201,9 @@ class Slot:
         """What no copy mends."""
         param = self.param
         if found.shape != self._shape:
-            remedy = "pass that shape or build a kernel for yours"
+            remedy = "pass that shape, or build a kernel for yours"
             if self.is_packed:
-                remedy = f"pass what this kernel's pack({self.name}) gives"
+                remedy = f"pass the result of this kernel's pack({self.name})"
             elif self._is_model_input:
                 remedy = "pass that shape"
                 if len(found.shape) == len(self._shape) and all(found.shape):
@@ -223,7 +223,9 @@ class Slot:
         param = self.param
         if not self._strides_fit(found.strides):
             remedy = (
-                "pass numpy.ascontiguousarray of it" if self._packed else "pass one laid out so"
+                "pass numpy.ascontiguousarray(array)"
+                if self._packed
+                else "pass an array with these strides"
             )
             return (
                 f"has element strides {_steps(found.strides, param.dtype.itemsize)}; expected "
@@ -240,7 +242,7 @@ class Slot:
 
     def _remedy(self, of_input: str) -> str:
         """A copy serves as an input, but not as the output, which the caller wants to see."""
-        return "pass such an array, or no out= for a new one" if self._writes else of_input
+        return "pass such an array, or leave out= away for a new one" if self._writes else of_input
 
     def _strides_fit(self, strides: tuple[int, ...]) -> bool:
         """Whether all elements lie where expected; a dimension of one has no say."""

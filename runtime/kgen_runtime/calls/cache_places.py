@@ -83,9 +83,9 @@ class CachePlaces:
             if wrong.size:
                 names = sorted(self._inputs[found.places])
                 raise ArgumentError(
-                    f"{self._program.name}: {', '.join(names)} names the place {wrong[0]} of "
-                    f"{found.state}, which has {found.size} places; reset() the states, or compile "
-                    "a model with a longer cache"
+                    f"{self._program.name}: {', '.join(names)} selects place {wrong[0]} of the "
+                    f"state {found.state}, which has {found.size} places; call reset() to start "
+                    "again, or compile a model with a longer cache"
                 )
         if len(self._right) >= MOST_KEPT:
             self._right.clear()

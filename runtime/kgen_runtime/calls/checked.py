@@ -95,9 +95,8 @@ class CheckedSteps:
         arrays = {name: self._array(number, step, name) for name in use.inputs}
         for coordinates, value in _wrong(self._kernels[step.kernel], use, arrays):
             raise ArgumentError(
-                f"{self._program.name}: {self._shown(step, use, coordinates)} is {value}, and the "
-                f"table has {use.places} places: indices are from {-use.places} to "
-                f"{use.places - 1}{_nodes(step)}"
+                f"{self._program.name}: {self._shown(step, use, coordinates)} is {value}, outside "
+                f"of its table; give an index from {-use.places} to {use.places - 1}{_nodes(step)}"
             )
 
     def _array(self, number: int, step: Step, parameter: str) -> np.ndarray[Any, Any]:

@@ -68,7 +68,7 @@ class Dispatch(Uncopied):
         fitting = [packed for packed in able if len(able) == 1 or packed.takes(matrix)]
         if not able and any(kernel.entry.constants for kernel in self._kernels):
             raise ArgumentError(
-                f"{self._op}: the packed operand is in the bundle; leave it out of calls"
+                f"{self._op}: the packed operand is stored in the bundle; leave it out of the call"
             )
         if not able and not self._kernels[0].on_host:
             return matrix
@@ -78,12 +78,13 @@ class Dispatch(Uncopied):
             )
         if not fitting:
             raise ArgumentError(
-                f"{self._op}: no kernel packs {able[0].describe(matrix)}; here are {self._keys}"
+                f"{self._op}: no kernel packs {able[0].describe(matrix)}; the bundle has "
+                f"{self._keys}"
             )
         if len({packed.param for packed in fitting}) > 1:
             raise ArgumentError(
-                f"{self._op}: kernels pack this in different orders; "
-                f"use kernels[key].pack; here are {self._keys}"
+                f"{self._op}: several kernels pack this matrix, each in its own order; use "
+                f"kernels[key].pack with one of {self._keys}"
             )
         return fitting[0].pack(matrix)
 
@@ -150,12 +151,12 @@ class Dispatch(Uncopied):
             return f"{self._op}: several kernels take these arguments: {keys}; use kernels[key]"
         widest = max(self._kernels, key=lambda kernel: len(kernel.entry.inputs))
         given = widest.describe(arguments) or "nothing"
-        return f"{self._op}: no kernel takes ({given}); here are {self._keys}"
+        return f"{self._op}: no kernel takes ({given}); the bundle has {self._keys}"
 
     def _no_names(self, count: int, named: Mapping[str, Any]) -> str:
         given = f"{', '.join(named)} by name" + (f" after {count} by position" if count else "")
         taken = " or ".join(f"({', '.join(names)})" for names in self._by_names)
-        return f"{self._op}: no kernel takes {given}; here they take {taken}"
+        return f"{self._op}: no kernel takes {given}; the kernels take {taken}"
 
     @property
     def _keys(self) -> str:

@@ -108,13 +108,13 @@ def _converted(slot: Slot, value: Any, who: str) -> np.ndarray[Any, Any]:
     except (TypeError, ValueError, OverflowError) as error:
         reason = str(error).splitlines()[0][:200]
         raise ArgumentError(
-            f"{who}: cannot make {dtype} of this {type(value).__name__}: {reason}; "
+            f"{who}: cannot convert this {type(value).__name__} to {dtype}: {reason}; "
             "pass a numpy array"
         ) from None
     if dtype.is_integer and (changed := converted != array).any():
         raise ArgumentError(
-            f"{who}: {array[changed].flat[0]} is not a number of {dtype}; pass whole numbers in "
-            "its range"
+            f"{who}: {array[changed].flat[0]} is not a value of {dtype}; pass whole numbers in its "
+            "range"
         )
     return converted
 

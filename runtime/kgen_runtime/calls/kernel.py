@@ -193,7 +193,8 @@ class Kernel(Uncopied):
             self._check_outputs(written, buffers)
         if self._table is not None and buffers[self._inputs.index(self._table)] != written[0]:
             raise ArgumentError(
-                f"{self.key}: writes rows of {self._table.name}; give out= that, or no out="
+                f"{self.key}: writes rows of {self._table.name} in place; pass that as out=, or "
+                "no out="
             )
         buffers += written
         buffers += loaded.stored
@@ -207,7 +208,9 @@ class Kernel(Uncopied):
             return (out,)
         if not isinstance(out, tuple | list) or len(out) != len(self._outputs):
             names = ", ".join(slot.name for slot in self._outputs)
-            raise ArgumentError(f"{self.key}: writes ({names}); give out= a tuple of these")
+            raise ArgumentError(
+                f"{self.key}: has the outputs ({names}); pass out= as a tuple of these"
+            )
         return tuple(out)
 
     def _check_outputs(self, written: Sequence[Any], read: Sequence[Any]) -> None:
@@ -250,7 +253,7 @@ class Kernel(Uncopied):
         return ", ".join(str(slot.view(value, None)) for slot, value in slots)
 
     def _stored_message(self, names: Iterable[str]) -> str:
-        return f"{self.key}: its {', '.join(names)} is in the bundle; leave it out of calls"
+        return f"{self.key}: {', '.join(names)} is stored in the bundle; leave it out of the call"
 
     def _count_message(self, count: int) -> str:
         names = ", ".join(self.argument_names)
@@ -271,7 +274,7 @@ class Kernel(Uncopied):
     def _check_overlap(self, output: Slot, own: Any, slot: Slot, buffer: Any) -> None:
         if slot is not self._table and output.overlaps(own, slot, buffer):
             raise ArgumentError(
-                f"{self.key}: {output.name} overlaps {slot.name}; pass memory of its own"
+                f"{self.key}: {output.name} overlaps {slot.name} in memory; pass separate memory"
             )
 
     def _closed_error(self) -> DeviceError:

@@ -22,7 +22,9 @@ def in_order(
     """
     rest = names[len(arguments) :]
     if not suit(names, arguments, named):
-        raise ArgumentError(f"{kernel}: {_problem(names, rest, named)}; takes {', '.join(names)}")
+        raise ArgumentError(
+            f"{kernel}: {_problem(names, rest, named)}; it takes {', '.join(names)}"
+        )
     return (*arguments, *[named[name] for name in rest])
 
 
@@ -35,11 +37,13 @@ def by_name(
     """
     if inputs is not None and not isinstance(inputs, Mapping):
         raise ArgumentError(
-            f"{program}: takes arrays by name, such as {names[0] if names else 'x'}=...; "
-            "or one mapping of names"
+            f"{program}: takes arrays by name, such as {names[0] if names else 'x'}=..., "
+            "or one mapping from names to arrays"
         )
     if twice := named.keys() & (inputs or {}).keys():
-        raise ArgumentError(f"{program}: {min(twice)} is given twice, in the mapping and by name")
+        raise ArgumentError(
+            f"{program}: {min(twice)} is given both in the mapping and by name; give it once"
+        )
     given = {**(inputs or {}), **named}
     in_order(program, names, (), given)
     return given
@@ -50,5 +54,5 @@ def _problem(names: Sequence[str], rest: Sequence[str], named: Mapping[str, Any]
         if name not in names:
             return f"no argument is called {name}"
         if name not in rest:
-            return f"{name} is given twice, by position and by name"
-    return f"{', '.join(name for name in rest if name not in named)} not given"
+            return f"{name} is given both by position and by name"
+    return f"missing: {', '.join(name for name in rest if name not in named)}"

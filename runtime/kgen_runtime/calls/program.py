@@ -20,6 +20,7 @@ from kgen_runtime.calls.program_session import ProgramSession, StateBytes, resul
 from kgen_runtime.calls.session import Buffers, Held, ProgramKernels, Session, buffers_of
 from kgen_runtime.dtypes import DType
 from kgen_runtime.errors import ArgumentError
+from kgen_runtime.known_names import known_names
 from kgen_runtime.locks import Lock
 from kgen_runtime.manifest import TensorParam
 from kgen_runtime.memory import dlpack
@@ -275,14 +276,14 @@ class LoadedProgram(Uncopied):
         if not isinstance(out, Mapping):
             if len(self._outputs) > 1:
                 raise ArgumentError(
-                    f"{self.entry.name}: has the outputs {', '.join(self.output_names)}; give "
-                    "out= as a mapping of their names"
+                    f"{self.entry.name}: has the outputs {', '.join(self.output_names)}; pass out= "
+                    "as a mapping of these names to arrays"
                 )
             return {self.output_names[0]: out}
         if unknown := out.keys() - set(self.output_names):
             raise ArgumentError(
-                f"{self.entry.name}: out has {min(map(repr, unknown))}, which is no output; "
-                f"outputs are {', '.join(self.output_names)}"
+                f"{self.entry.name}: out has {min(map(repr, unknown))}, which is not an output; "
+                f"{known_names(min(unknown, key=repr), self.output_names, 'outputs')}"
             )
         return dict(out)
 
@@ -295,8 +296,8 @@ class LoadedProgram(Uncopied):
             for slot, buffers in others:
                 if output.overlaps(written[output.name], slot, buffers[slot.name]):
                     raise ArgumentError(
-                        f"{self.entry.name}: {output.name} overlaps {slot.name}; pass memory of "
-                        "its own"
+                        f"{self.entry.name}: {output.name} overlaps {slot.name} in memory; pass "
+                        "separate memory"
                     )
 
     def _state_bytes(
@@ -308,8 +309,8 @@ class LoadedProgram(Uncopied):
         for name, value in {**(states or {}), **named}.items():
             if name not in known:
                 raise ArgumentError(
-                    f"{self.entry.name}: {name!r} is no state; states are "
-                    f"{', '.join(known) or 'none'}"
+                    f"{self.entry.name}: {name!r} is not a state; "
+                    f"{known_names(name, known, 'states')}"
                 )
             slot = Slot(self.entry.name, _param(known[name], "input"), self.backend)
             array = prefix_value(slot, value)

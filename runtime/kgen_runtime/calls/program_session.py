@@ -110,8 +110,8 @@ class ProgramSession(Uncopied):
         """Call a function; refuse if another thread is in the session."""
         if self._thread not in (None, get_ident()):
             raise ArgumentError(
-                f"{self.session.name}: another thread is in this session; "
-                "make one for each thread with program.session()"
+                f"{self.session.name}: another thread is using this session; "
+                "make one per thread with program.session()"
             )
         try:
             self._thread = get_ident()

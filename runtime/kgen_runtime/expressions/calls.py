@@ -106,7 +106,7 @@ def check(
     allowed = set(coordinates)
     for name, at in formulas.items():
         if name in reserved:
-            raise ValueError(f"{name} is no name for an output; it stands for something else")
+            raise ValueError(f"{name} is not a valid output name; it has another meaning")
         _check_part(at, functions, lambda used: used in later or used in reserved - allowed)
         later.discard(name)
 
@@ -118,10 +118,10 @@ def _check_part(
         if not isinstance(at, ast.Name) or at.id in NUMBERS:
             number(at)
         elif is_unknown(at.id):
-            raise ValueError(f"{at.id} has no value where it is read")
+            raise ValueError(f"{at.id} is read before it has a value")
         return
     if not isinstance(at.func, ast.Name) or at.keywords:
-        raise ValueError("a call is a function's name and plain arguments")
+        raise ValueError("a call has a function's name and positional arguments only")
     name = at.func.id
     signature = functions.get(name)
     if signature is None:

@@ -34,7 +34,7 @@ def _formulas_in(text: str) -> Formulas:
             case ast.Expr(value=value) if "out" not in found:
                 found["out"] = value
             case _:
-                raise ValueError(f"no formula: {ast.unparse(statement):.60}")
+                raise ValueError(f"not a formula: {ast.unparse(statement):.60}")
     return found
 
 
@@ -94,4 +94,4 @@ def number(at: ast.expr) -> float:
             return NUMBERS[name]
         case ast.Constant(value=int() | float() as value) if abs(value) < MOST_NUMBER:
             return float(value)
-    raise ValueError(f"no number, and no expression in calls: {ast.unparse(at):.60}")
+    raise ValueError(f"neither a number nor a call: {ast.unparse(at):.60}")

@@ -139,16 +139,19 @@ def read(value: Any, stream: int | None = None) -> Tensor:
     except ValueError:
         given = type(capsule).__name__
         raise ArgumentError(
-            f"{type(value).__name__}.__dlpack__ gave no capsule but {given}"
+            f"{type(value).__name__}.__dlpack__ returned {given}, not a capsule"
         ) from None
     if name == VERSIONED:
         managed = ManagedVersioned.from_address(_get_pointer(capsule, name))
         if managed.major != 1:
-            raise ArgumentError(f"DLPack version {managed.major}.{managed.minor} is not known")
+            raise ArgumentError(f"DLPack version {managed.major}.{managed.minor} is not supported")
         return _describe(managed.tensor, bool(managed.flags & READ_ONLY), capsule)
     if name == UNVERSIONED:
         return _describe(Managed.from_address(_get_pointer(capsule, name)).tensor, False, capsule)
-    raise ArgumentError(f"{type(value).__name__}.__dlpack__ gave a capsule named {name!r}")
+    raise ArgumentError(
+        f"{type(value).__name__}.__dlpack__ returned a capsule named {name!r}, which is not "
+        "supported"
+    )
 
 
 class Form:
@@ -201,7 +204,7 @@ def _is_negated(value: Any) -> bool:
 
 def _capsule(value: Any, stream: int | None) -> Any:
     if _is_negated(value):
-        raise ArgumentError("means the negative of its memory; pass .resolve_neg() of it")
+        raise ArgumentError("is a negated view of its memory; pass its .resolve_neg()")
     wanted: dict[str, Any] = {} if stream is None else {"stream": stream}
     try:
         try:
@@ -223,7 +226,7 @@ def _describe(tensor: DLTensor, read_only: bool, owner: object) -> Tensor:
     itemsize = kind.bits * kind.lanes // 8
     shape = tuple(tensor.shape[:n])
     if not tensor.data and all(shape):
-        raise ArgumentError("has no memory of its own")
+        raise ArgumentError("has no memory; pass a tensor with data")
     elements = tuple(tensor.strides[:n]) if tensor.strides else packed_strides(shape)
     return Tensor(
         address=(tensor.data or 0) + tensor.byte_offset,

@@ -31,8 +31,8 @@ class Budget:
         self.left -= comparisons
         if self.left < 0:
             raise BundleError(
-                f"its steps meet in memory more than {self.most} times; give values places of "
-                "their own"
+                f"its steps share memory more than {self.most} times, the limit; give values "
+                "memory of their own"
             )
 
 

@@ -166,7 +166,7 @@ def _literal(values: tuple[Any, ...]) -> Reader:
 
     def read(data: Any) -> Any:
         if type(data) not in kinds or data not in values:
-            raise _Misfit(f"{shown(data)} is none of {', '.join(map(str, values))}")
+            raise _Misfit(f"{shown(data)} is not one of {', '.join(map(str, values))}")
         return data
 
     return read
@@ -195,7 +195,7 @@ def _texts(data: Any) -> Any:
 
 def _check_leaves(data: Any, depth: int) -> None:
     if depth == 0:
-        raise _Misfit(f"it is nested more than {MAX_NESTING} deep")
+        raise _Misfit(f"more than {MAX_NESTING} levels of nesting")
     kind = type(data)
     if kind is str:
         _text(data)

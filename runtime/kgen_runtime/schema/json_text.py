@@ -44,7 +44,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise _Refused(f"{name[:60]!a} is twice in one object")
+                raise _Refused(f"{name[:60]!a} occurs twice in one object")
             seen.add(name)
     return found
 
@@ -52,12 +52,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _float(digits: str) -> float:
     value = float(digits) if len(digits) <= MAX_NUMBER else math.inf
     if not math.isfinite(value):
-        raise _Refused(f"{digits[:MAX_NUMBER]} is beyond f64 or {MAX_NUMBER} characters")
+        raise _Refused(
+            f"{digits[:MAX_NUMBER]} is outside of f64 or longer than {MAX_NUMBER} characters"
+        )
     return value
 
 
 def _constant(name: str) -> NoReturn:
-    raise _Refused(f"{name} is no number")
+    raise _Refused(f"{name} is not a JSON number")
 
 
 #: Whole numbers are held against 64 bits where a field is read, which each of them is (decode).

@@ -69,9 +69,9 @@ def _all_names(kernel: KernelEntry) -> list[str]:
 
 def _names(kernel: KernelEntry) -> None:
     twice = [name for name, count in Counter(_all_names(kernel)).items() if count > 1]
-    _refuse(twice, f"{twice[:1]} is the name of two things")
+    _refuse(twice, f"{''.join(twice[:1])} is used as a name twice")
     named = kernel.key and kernel.op.isidentifier() and not kernel.op.startswith("_")
-    _refuse(not named, f"op={kernel.op!r} or key={kernel.key!r} is no name")
+    _refuse(not named, f"op={kernel.op!r} or key={kernel.key!r} is not a valid name")
     op = kernel.spec.get("op")
     # Kernels of expressions are called by their functions' names.
     renamed = op not in (kernel.op, "elementwise", "rowwise")
@@ -79,7 +79,7 @@ def _names(kernel: KernelEntry) -> None:
 
 
 def _parameters(kernel: KernelEntry) -> None:
-    _refuse(not kernel.outputs, "it has no output")
+    _refuse(not kernel.outputs, "it has no outputs")
     for p in kernel.parameters:
         check_tensor(p.name, p.shape, p.strides, p.dtype.itemsize)
         if p.packing is not None:
@@ -94,9 +94,9 @@ def _parameters(kernel: KernelEntry) -> None:
     if wanted is None or wanted == given:
         return
     names = [p.name for p in wanted]
-    _refuse(names != [p.name for p in given], f"its spec asks for the tensors {listed(names)}")
+    _refuse(names != [p.name for p in given], f"its spec requires the tensors {listed(names)}")
     for one, other in zip(wanted, given, strict=True):
-        _refuse(one != other, f"its spec asks for {_described(one)}, not {_described(other)}")
+        _refuse(one != other, f"its spec requires {_described(one)}, not {_described(other)}")
 
 
 def check_tensor(name: str, shape: Shape, strides: Shape, itemsize: int) -> None:
@@ -108,7 +108,7 @@ def check_tensor(name: str, shape: Shape, strides: Shape, itemsize: int) -> None
 @lru_cache(maxsize=1024)  # a program's values have few shapes
 def _tensor_problem(shape: Shape, strides: Shape, itemsize: int) -> str | None:
     if len(shape) != len(strides):
-        return "has not one stride per dimension"
+        return "needs one stride per dimension"
     if len(shape) > MAX_RANK:
         return f"has {len(shape)} dimensions; the limit is {MAX_RANK}"
     if shape and (min(shape) < 1 or min(strides) < 0):
@@ -146,7 +146,7 @@ def _packing(p: TensorParam, packing: Packing) -> None:
             and -(-k // depth) <= steps
             and p.strides == packed_strides(p.shape)
         )
-    _refuse(not fits, f"{p.name} is packed otherwise than its shape says")
+    _refuse(not fits, f"{p.name} has a packing that does not fit its shape")
 
 
 def _described(p: TensorParam) -> str:
@@ -157,17 +157,17 @@ def _workspaces(kernel: KernelEntry) -> None:
     for workspace in kernel.workspaces:
         if not 1 <= workspace.nbytes <= MAX_BYTES:
             raise BundleError(
-                f"{workspace.name} has {workspace.nbytes} bytes; a workspace has some"
+                f"{workspace.name} has {workspace.nbytes} bytes; a workspace has 1 or more"
             )
 
 
 def _tensor_maps(kernel: KernelEntry) -> None:
     sizes = kernel.sizes
     for map_ in kernel.tensor_maps:
-        _refuse(map_.tensor not in sizes, f"{map_.name} views {map_.tensor}, which there is not")
+        _refuse(map_.tensor not in sizes, f"{map_.name} views {map_.tensor}, which does not exist")
         rank = len(map_.shape)
         same = rank == len(map_.strides) == len(map_.box)
-        _refuse(not same or not rank, f"{map_.name} has not one number per dimension")
+        _refuse(not same or not rank, f"{map_.name} needs one number per dimension")
         _tensor_map(map_, sizes[map_.tensor])
 
 
@@ -177,7 +177,9 @@ def _tensor_map(map_: TensorMap, nbytes: int) -> None:
     spans = extent(map_.shape, map_.strides) * map_.dtype.itemsize
     _refuse(spans > nbytes, f"{map_.name} spans {spans} bytes; {map_.tensor} has {nbytes}")
     if map_.strides[-1] != 1 or not all(1 <= n <= MAX_BOX for n in map_.box):
-        raise BundleError(f"{map_.name} is no box of 1 to {MAX_BOX} that the copy engine takes")
+        raise BundleError(
+            f"{map_.name} has a box or stride that is not supported; boxes are 1 to {MAX_BOX}"
+        )
 
 
 def _constants(kernel: KernelEntry) -> None:
@@ -185,7 +187,7 @@ def _constants(kernel: KernelEntry) -> None:
     for constant in kernel.constants:
         # A parameter that was taken out has its bytes already.
         if sizes.pop(constant.parameter, None) != constant.nbytes:
-            raise BundleError(f"{constant.file} is not its {constant.parameter}")
+            raise BundleError(f"{constant.file} does not hold an input {constant.parameter}")
 
 
 class _Named:
@@ -203,7 +205,7 @@ class _Named:
 
 
 def _launches(kernel: KernelEntry) -> None:
-    _refuse(not kernel.launches, "it launches nothing")
+    _refuse(not kernel.launches, "it has no launches")
     named = _Named(kernel)
     for launch in kernel.launches:
         _arguments(named, launch)
@@ -213,7 +215,7 @@ def _launches(kernel: KernelEntry) -> None:
     used = {name for launch in kernel.launches for name in launch.arguments}
     used |= {map_.tensor for map_ in kernel.tensor_maps}
     unused = [name for name in _all_names(kernel) if name not in used]
-    _refuse(unused, f"no launch takes {listed(unused)}")
+    _refuse(unused, f"no launch uses {listed(unused)}")
 
 
 def listed(names: Iterable[str]) -> str:
@@ -230,7 +232,7 @@ def _arguments(named: _Named, launch: Launch) -> None:
     twice = len(set(given)) != len(given)
     _refuse(twice, f"a launch takes {listed(given)}, one of them twice")
     places = [named.places[name] for name in given if name in named.places]
-    _refuse(places != sorted(places), f"its arguments are {listed(given)}, out of their order")
+    _refuse(places != sorted(places), f"its arguments are {listed(given)}, in the wrong order")
 
 
 def _extents(kernel: KernelEntry, named: _Named, launch: Launch) -> None:
@@ -254,12 +256,12 @@ def _tile(named: _Named, launch: Launch, tile: Tile) -> None:
         and all(-1 <= axis <= 2 for axis in tile.axes)
         and math.prod(tile.shape) == named.largest
     ):
-        raise BundleError("its tile is none of its output")
+        raise BundleError("its tile does not fit its output")
     if tile.walk is not None:
         walk = tile.walk
         pieces = math.prod(-(-n // e) for n, e in zip(tile.shape, tile.extent, strict=True))
         fits = rank >= 2 and walk.group > 0 and 0 <= walk.shared <= pieces and walk.steps >= 0
-        _refuse(not fits, "its walk is none of its tiles")
+        _refuse(not fits, "its walk does not fit its tiles")
         return
     for dim, axis in enumerate(tile.axes):
         pieces = -(-tile.shape[dim] // tile.extent[dim]) * (tile.parts if dim == 0 else 1)
@@ -269,21 +271,23 @@ def _tile(named: _Named, launch: Launch, tile: Tile) -> None:
         cluster = launch.cluster[axis]
         if launch.grid[axis] != -(-pieces // cluster) * cluster:
             raise BundleError(
-                f"grid={list(launch.grid)} is not the {pieces} tiles of dimension {dim}"
+                f"grid={list(launch.grid)} does not match the {pieces} tiles of dimension {dim}"
             )
 
 
 def _artifacts(kernel: KernelEntry) -> None:
     ready = {a.module for a in kernel.artifacts if a.role != "source"}
     for module in {launch.module for launch in kernel.launches} - ready:
-        raise BundleError(f"there is no code of its module {module}")
+        raise BundleError(f"it has no code for its module {module}")
     for artifact in kernel.artifacts:
         family = kernel.target.family
         fits = family in FAMILIES.get(artifact.format, (family,))
         _refuse(not fits, f"{artifact.file} is {artifact.format}, which is not for {family}")
         for name, value in artifact.requires.items():
             fits = REQUIREMENTS.get(name, _anything)(value)
-            _refuse(not fits, f"{artifact.file} requires {name}={value!r}, which says nothing")
+            _refuse(
+                not fits, f"{artifact.file} requires {name}={value!r}, which is not a valid value"
+            )
 
 
 def _anything(_: Any) -> bool:

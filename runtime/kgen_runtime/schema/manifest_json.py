@@ -51,10 +51,10 @@ def from_json(data: Any) -> Manifest:
     if (kernels := tuple(map(renewed, manifest.kernels))) != manifest.kernels:
         manifest = dataclasses.replace(manifest, kernels=kernels)
     if not manifest.kernels:
-        raise BundleError("manifest.kernels: it holds no kernel; a bundle has one or more")
+        raise BundleError("manifest.kernels: it has no kernel; a bundle needs one or more")
     for name, count in Counter(kernel.name for kernel in manifest.kernels).items():
         if count > 1:
-            raise BundleError(f"manifest.kernels: {name} is there twice; build the bundle again")
+            raise BundleError(f"manifest.kernels: {name} occurs twice; build the bundle again")
     for kernel in manifest.kernels:
         check(kernel)
     if manifest.programs:

@@ -36,7 +36,7 @@ def check_programs(
     names = Counter(program.qualified_name for program in programs)
     for program in programs:
         try:
-            _refuse(names[program.qualified_name] > 1, "it is there twice")
+            _refuse(names[program.qualified_name] > 1, "it occurs twice")
             _refuse(not program.name or not program.target, "it has no name or no target")
             _memories(program)
             _values(program)
@@ -56,7 +56,7 @@ def _refuse(amiss: object, message: str) -> None:
 
 def _once(kind: str, names: Iterable[str]) -> None:
     for name, count in Counter(names).items():
-        _refuse(not name or count > 1, f"{kind} {name!r} is there twice, or has no name")
+        _refuse(not name or count > 1, f"{kind} {name!r} occurs twice or has no name")
 
 
 def _memories(program: Program) -> None:
@@ -84,9 +84,11 @@ def _values(program: Program) -> None:
     for value in program.values:
         place, size = value.place, sizes.get(value.place.memory)
         if size is None:
-            raise BundleError(f"value {value.name} lies in {place}, which there is not")
+            raise BundleError(f"value {value.name} lies in {place}, which does not exist")
         if place.offset < 0 or place.offset % value.dtype.itemsize:
-            raise BundleError(f"value {value.name} lies at {place}, between two elements")
+            raise BundleError(
+                f"value {value.name} lies at {place}, which is not a multiple of its element size"
+            )
         if value.end > size:
             raise BundleError(
                 f"value {value.name} of {value.nbytes} bytes at {place} ends past the "
@@ -96,7 +98,7 @@ def _values(program: Program) -> None:
 
 def _interface(program: Program) -> None:
     """Inputs, outputs and states."""
-    _refuse(not program.outputs, "it has no output")
+    _refuse(not program.outputs, "it has no outputs")
     values = program.by_name
     for kind, several in (("input", program.inputs), ("output", program.outputs)):
         _once(kind, [v.name for v in several])
@@ -104,7 +106,7 @@ def _interface(program: Program) -> None:
             own = value.place == Place(kind=kind, name=value.name)  # type: ignore[arg-type]
             packed = value.strides == packed_strides(value.shape)
             if not own or not packed or values.get(value.name) != value:
-                raise BundleError(f"{kind} {value.name} is no packed value in its own memory")
+                raise BundleError(f"{kind} {value.name} is not a packed value in memory of its own")
     for state in program.states:
         for name in (state.input, state.output):
             wanted = Place(kind="state", name=state.name)
@@ -114,7 +116,7 @@ def _interface(program: Program) -> None:
 
 def _steps(program: Program, kernels: Kernels) -> None:
     values = program.by_name
-    _refuse(not program.steps, "it has no step")
+    _refuse(not program.steps, "it has no steps")
     for number, step in enumerate(program.steps):
         name = f"{program.target}/{step.kernel}"
         if name not in kernels.entries:
@@ -126,7 +128,7 @@ def _steps(program: Program, kernels: Kernels) -> None:
             raise BundleError(f"{_shown(number, step)}: {error}") from None
         if late := [n for n in step.after if not 0 <= n < number]:
             raise BundleError(
-                f"{_shown(number, step)}: it waits for step {late[:1]}, which is not earlier"
+                f"{_shown(number, step)}: it depends on step {late[0]}, which is not earlier"
             )
 
 
@@ -142,7 +144,7 @@ def _bindings(step: Step, kernel: Bound, values: Mapping[str, Value]) -> None:
         called = step.bindings[name]
         value = values.get(called) if isinstance(called, str) else None
         if value is None:
-            raise BundleError(f"{name} is {called!r:.60}, which is no value")
+            raise BundleError(f"{name} is {called!r:.60}, which is not a value")
         problem = _misfit(param, value, alignment)
         if problem is not None:
             raise BundleError(f"{name} is {value.name}, {problem}")
@@ -150,7 +152,7 @@ def _bindings(step: Step, kernel: Bound, values: Mapping[str, Value]) -> None:
         return
     place = values[step.bindings[kernel.table]].place
     if any(values[step.bindings[out]].place != place for out in kernel.outputs):
-        raise BundleError(f"it writes rows of {kernel.table}, which its output does not lie upon")
+        raise BundleError(f"it writes rows of {kernel.table}, but its output lies elsewhere")
 
 
 def bound(kernel: KernelEntry) -> tuple[TensorParam, ...]:
@@ -168,7 +170,7 @@ def _misfit(param: TensorParam, value: Value, alignment: int) -> str | None:
     if value.place.offset % alignment:
         return f"at {value.place}; the target takes multiples of {alignment}"
     if param.role == "output" and value.place.kind not in WRITABLE:
-        return f"in {value.place}, which is only read"
+        return f"in {value.place}, which is read-only"
     return None
 
 
@@ -230,8 +232,8 @@ def _order(program: Program, kernels: Kernels) -> None:
                 if other.step not in before:
                     raise BundleError(
                         f"{_shown(number, step)} {_verb(access)} {access.value} and step "
-                        f"{other.step} {_verb(other)} {other.value}, on one byte; it has to wait "
-                        "for it"
+                        f"{other.step} {_verb(other)} {other.value}, at the same bytes; `after` "
+                        f"must name step {other.step}"
                     )
             if access.writes:
                 made.add(place.memory)
@@ -261,7 +263,9 @@ def _apart(shown: str, found: Sequence[Use], kernel: Bound, budget: Budget) -> N
             read, written = (other, one) if one.writes else (one, other)
             upon = one.start == other.start and one.writes is not other.writes
             if not upon or read.param.name not in kernel.in_place:
-                raise BundleError(f"{shown} takes {read.value} and {written.value}, which overlap")
+                raise BundleError(
+                    f"{shown} takes {read.value} and {written.value}, which overlap in memory"
+                )
 
 
 class Bound:

@@ -42,7 +42,7 @@ def tensors(spec: Spec) -> tuple[TensorParam, ...] | None:
         return known(spec)
     except (KeyError, TypeError, ValueError, SyntaxError, RecursionError, MemoryError) as error:
         why = f"no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
-        raise BundleError(f"its spec is none of a {spec['op']}: {why:.300}") from None
+        raise BundleError(f"its spec is not a valid {spec['op']}: {why:.300}") from None
 
 
 def _matmul(spec: Spec) -> tuple[TensorParam, ...]:

@@ -356,7 +356,7 @@ def test_a_system_that_refuses_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_kernels_of_too_many_tensors_are_refused_when_they_are_built(tmp_path: Path) -> None:
     """Those that the pool can pass are built and run."""
     names = [f"x{i}" for i in range(CPU_POINTERS)]
-    with pytest.raises(ScheduleError, match=r"25 tensors; the CPU allows 24; take a formula or an"):
+    with pytest.raises(ScheduleError, match=r"25 tensors; the CPU allows 24; use an expression"):
         kgen.build(text.parse(f"{'+'.join(names)} 8 f32"), targets=["native"])
     fits = kgen.build(text.parse(f"{'+'.join(names[1:])} 8 f32"), targets=["native"])
     with kgen_runtime.load(fits.save(tmp_path / "x.kgen"), device="cpu") as kernels:
@@ -371,7 +371,7 @@ def test_what_cannot_be_passed() -> None:
 
 def test_no_pool_for_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "vax")
-    with pytest.raises(DeviceError, match="no thread pool for vax"):
+    with pytest.raises(DeviceError, match="vax is not supported"):
         cpu_workers.Code()
 
 

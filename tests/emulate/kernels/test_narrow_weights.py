@@ -204,7 +204,7 @@ def test_on_the_command_line(
     words = ["compile", str(model), "--shape", "x=5x13", "-o", str(tmp_path / "m.kgen")]
     assert main([*words, "--target", "native", "--weights", "s4", "--verify"]) == 0
     out = capsys.readouterr().out
-    assert "native/main: rounded operands move softmax5_0 by 3." in out
+    assert "native/main: rounding of operands changes softmax5_0 by 3." in out
     for target, weights, message in (
         ("sm_80", "s4", "weights=s4 is not one that sm_80 has; it has bf16, f16, s8"),
         ("native", "f16", "weights=f16 is not one of bf16, s8, s4"),

@@ -68,7 +68,7 @@ def test_a_call_writes_into_its_table(device: str, tmp_path: Path) -> None:
             assert found is table
             np.testing.assert_array_equal(found if device == "cpu" else found.numpy(), expected)
         assert kernel(table, there(np.array([0])), rows, out=table) is table
-        with pytest.raises(ArgumentError, match="writes rows of cache; give out= that, or no out="):
+        with pytest.raises(ArgumentError, match="writes rows of cache in place; pass that as out="):
             kernel(table, there(np.array([0])), rows, out=there(cache.copy()))
 
 

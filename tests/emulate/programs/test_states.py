@@ -70,7 +70,7 @@ def test_states_of_a_prefill_go_on(program: Any, exact: Any) -> None:
         call.set_states(caches)
         assert call() is out
         np.testing.assert_array_equal(out, found)
-    with pytest.raises(ArgumentError, match=r"'past\.9\.key' is no state; states are past\.0"):
+    with pytest.raises(ArgumentError, match=r"'past\.9\.key' is not a state; states are past\.0"):
         program.set_states({"past.9.key": caches["past.0.key"]})
     with pytest.raises(
         ArgumentError, match=r"past\.0\.key .*expected 2x12x8|past\.0\.key has shape"

@@ -199,7 +199,10 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
             "--arch sm_80 of a .ll file is unknown; known are gfx900",
         ),
         (saxpy(extra=("--grid=1,65536",)), "65536 workgroups along y of the grid; sm_80 allows"),
-        (saxpy(extra=("--cluster=2",)), "2 workgroups in a cluster; sm_80 allows 1; try none"),
+        (
+            saxpy(extra=("--cluster=2",)),
+            "2 workgroups in a cluster; sm_80 allows 1; leave the cluster out",
+        ),
         (saxpy(y="in:saxpy.ptx"), "--arg saxpy.ptx is not a .npy file; write one with numpy.save"),
         (
             saxpy(extra=("--grid=2000000000",)),

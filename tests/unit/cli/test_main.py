@@ -100,9 +100,15 @@ def build(**options: str) -> list[str]:
         (build(schedule="num_stages=0"), "num_stages=0 must be a whole number of 1 or more"),
         (build(alpha="fast"), "--alpha fast is not a number"),
         (build(batch_stride="b=0"), "--batch-stride needs a batch; add --batch N"),
-        (build(batch="2", batch_stride="d=4"), "--batch-stride d=4 does not have the form a=N, b=N, c=N"),
+        (
+            build(batch="2", batch_stride="d=4"),
+            "--batch-stride d=4 does not have the form a=N, b=N, c=N",
+        ),
         (build(op="relu", shape="4", batch="2"), "--batch is not an option of --op relu"),
-        (build(op="softmax", shape="4x4", layout="nn"), "--layout is not an option of --op softmax"),
+        (
+            build(op="softmax", shape="4x4", layout="nn"),
+            "--layout is not an option of --op softmax",
+        ),
         (["build", "--shape", "1x1x1"], "the following arguments are required: --target"),
         (["inspect", "none.kgen"], "none.kgen: cannot read: No such file or directory"),
         (["inspect", os.devnull], "cannot read: it is a pipe or device, not a plain file"),

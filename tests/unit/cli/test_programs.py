@@ -64,14 +64,14 @@ def test_run(capsys: pytest.CaptureFixture[str], file: str) -> None:
         ((), "missing inputs: x (5x24 f32); give each as --input NAME=FILE.npy"),
         (("--input", "x"), "--input x is not NAME=FILE.npy; give one such as x=x.npy"),
         (("--input", "x=x.npy", "--input", "x=x.npy"), "--input x is given twice"),
-        (("--input", "y=x.npy"), "main: no argument is called y; takes x"),
+        (("--input", "y=x.npy"), "main: no argument is called y; it takes x"),
         (("--input", "x=no.npy"), "input x: 'no.npy' cannot be read: No such file"),
         (("--input", "x=mlp.kgen"), "input x: mlp.kgen is no array of numpy's"),
         (("--input", "x=short.npy"), "main: x has shape 2x24; expected 5x24"),
         (("--input", "x=x.npy", "-o", "y.txt"), "-o y.txt: the name must end in .npy or .npz"),
         (("--input", "x=x.npy", "-o", "no/y.npy"), "output=no/y.npy: no is no directory"),
         (("--input", "x=x.npy", "--program", "z"), "--program z is unknown; the bundle has main"),
-        (("--device", "hip"), "no AMD driver here"),
+        (("--device", "hip"), "no AMD driver on this machine"),
     ],
 )
 def test_what_cannot_be_run(

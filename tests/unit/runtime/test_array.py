@@ -63,10 +63,13 @@ def test_the_copy_is_independent() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.zeros(3, np.int16), r"to_device: no kernel takes int16; known are f64, f32, f16, bf16"),
-        (np.zeros(3, ">f4"), r"no kernel takes >f4"),
+        (
+            np.zeros(3, np.int16),
+            r"to_device: dtype int16 is not supported; convert the array to one of f64, f32",
+        ),
+        (np.zeros(3, ">f4"), r"dtype >f4 is not supported"),
         ([1.0, 2.0], r"to_device: list is neither a numpy nor a DLPack array; pass numpy\.asarray"),
-        (np.zeros((3, 0), np.float32), r"to_device: shape \(3, 0\) is empty"),
+        (np.zeros((3, 0), np.float32), r"to_device: an array of shape \(3, 0\) has no elements"),
     ],
 )
 def test_wrong_values(value: Any, message: str) -> None:
@@ -77,9 +80,13 @@ def test_wrong_values(value: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("value", "bits_of", "message"),
     [
-        (np.zeros(3, np.uint8), "e4m4", r"bits_of=e4m4 is no 8-bit float; known are e4m3, e5m2"),
-        (np.zeros(3, np.uint8), "bf16", r"bits_of=bf16 is no 8-bit float"),
-        (np.zeros(3, np.int8), "e4m3", r"bits_of=e4m3 is for an array of uint8, not s8; view it"),
+        (
+            np.zeros(3, np.uint8),
+            "e4m4",
+            r"bits_of=e4m4 is not an 8-bit float; known are e4m3, e5m2",
+        ),
+        (np.zeros(3, np.uint8), "bf16", r"bits_of=bf16 is not an 8-bit float"),
+        (np.zeros(3, np.int8), "e4m3", r"bits_of=e4m3 needs an array of uint8, not s8; view it"),
     ],
 )
 def test_wrong_bits(value: Any, bits_of: str, message: str) -> None:
@@ -91,7 +98,7 @@ def test_wrong_bits(value: Any, bits_of: str, message: str) -> None:
 @pytest.mark.parametrize("taken", [np.array, np.asarray, lambda array: np.ones(3) + array])
 def test_numpy_does_not_copy_unseen(make: Any, taken: Any) -> None:
     array = Array.from_host(make(), np.ones(3, np.float32))
-    with pytest.raises(ArgumentError, match=r"is no array of numpy's; copy it with \.numpy\(\)$"):
+    with pytest.raises(ArgumentError, match=r"is not a numpy array; copy it with \.numpy\(\)$"):
         taken(array)
 
 
@@ -141,7 +148,7 @@ def test_lent_arrays_keep_their_owner() -> None:
 def test_a_second_owner_is_refused(make: Any, copied: Any) -> None:
     """It would free the same memory once more, and in another process it would be no memory."""
     array = Array.from_host(make(), np.ones(3, np.float32))
-    with pytest.raises(ArgumentError, match=r"Memory of 12 bytes .* cannot be .*\.numpy\(\)$"):
+    with pytest.raises(ArgumentError, match=r"Memory objects cannot be .*\.numpy\(\)$"):
         copied(array)
     same = copy.copy(array)
     del array

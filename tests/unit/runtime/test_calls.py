@@ -55,7 +55,7 @@ X = [4, 8]
     ids=lambda text: text[:40],
 )  # fmt: skip
 def test_what_cannot_be_computed_is_refused(expression: str) -> None:
-    with pytest.raises(BundleError, match="its spec is none of a elementwise: ") as refused:
+    with pytest.raises(BundleError, match="its spec is not a valid elementwise: ") as refused:
         tensors(spec(expression, X))
     assert len(str(refused.value)) <= 500 and "\n" not in str(refused.value)
 
@@ -87,8 +87,8 @@ def test_what_can_be_computed_is_not(expression: str, op: str) -> None:
         ("pad(x, 0, -1, 1, 0)", "pad: -1 is not a whole number of 0 or more"),
         ("slice(x, 0, 1, 2, 0)", "slice: 0 is not a whole number other than 0"),
         ("gather(x, x, 9e99)", "gather: 9e+99 is not a whole number"),
-        ("add(x, y=x)", "a call is a function's name and plain arguments"),
-        ("column", "column has no value where it is read"),
+        ("add(x, y=x)", "a call has a function's name and positional arguments only"),
+        ("column", "column is read before it has a value"),
         ("neg(exp(x, x))", "exp: it has 2 arguments; it takes 1"),
         ("slice(unknown(x), 0, 1, 2, 1)", "function unknown is not known here"),
     ],

@@ -204,9 +204,7 @@ def test_bfloat16_bits() -> None:
 
 def test_devices_must_match() -> None:
     gpu = Producer(A, device=(dlpack.CUDA, 1))
-    message = (
-        r"a is on cuda:1; the kernel runs on cpu:0; copy it to the host, an Array with \.numpy\(\)"
-    )
+    message = r"a is on cuda:1; the kernel runs on cpu:0; copy it to the host \(an Array with"
     with pytest.raises(DeviceMismatchError, match=message):
         kernels_on(HostFake(), "f32", "f32").add(gpu)
     with pytest.raises(DeviceMismatchError, match=r"a is on the host; .* kernels\.to_device"):
@@ -279,5 +277,5 @@ def test_lending_waits_for_earlier_launches() -> None:
 def test_what_cannot_be_lent() -> None:
     with pytest.raises(BufferError, match=r"memory of vulkan:0 cannot be shared"):
         Array.from_host(OpaqueFake(), A).__dlpack__()
-    with pytest.raises(BufferError, match=r"lends its own memory only"):
+    with pytest.raises(BufferError, match=r"cannot be exported as a copy"):
         Array.from_host(HostFake(), A).__dlpack__(copy=True)

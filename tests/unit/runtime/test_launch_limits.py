@@ -46,11 +46,11 @@ CASES: list[tuple[Limits, dict[str, Any], dict[str, Any], dict[str, Any], str]] 
     (SM_75, {"block": (32, 32, 1)}, {}, {"block": (32, 33, 1)},
      "1056 threads per workgroup; sm_75 allows 1024; try 1024 or fewer"),
     (SM_75, {"cluster": (1, 1, 1)}, {}, {"cluster": (2, 1, 1), "grid": (2, 1, 1)},
-     "2 workgroups in a cluster; sm_75 allows 1; try none"),
+     "2 workgroups in a cluster; sm_75 allows 1; leave the cluster out"),
     (SM_90A, {"cluster": (16, 1, 1), "grid": (16, 1, 1)}, {},
      {"cluster": (4, 8, 1), "grid": (4, 8, 1)}, "32 workgroups in a cluster; sm_90a allows 16"),
     (SM_90A, {"cluster": (2, 4, 1), "grid": (2, 4, 1)}, {}, {"grid": (2, 6, 1)},
-     "6 workgroups along y of the grid are no whole clusters of 4; try 8"),
+     "6 workgroups along y of the grid are not a multiple of the cluster of 4; try 8"),
     (SM_75, {"dynamic_shared_memory": 65536}, {}, {"dynamic_shared_memory": 65552},
      "65552 bytes of shared memory; sm_75 allows 65536; try fewer stages or a smaller block tile"),
     (SM_75, {"dynamic_shared_memory": 16384}, {"static_shared_memory": 49152},
@@ -89,10 +89,10 @@ CASES: list[tuple[Limits, dict[str, Any], dict[str, Any], dict[str, Any], str]] 
     (VULKAN, {}, {"buffer_bytes": 2**27}, {"buffer_bytes": 2**27 + 4}, "bytes in a tensor"),
     (CPU, {"grid": (2**40, 1, 1)}, {}, {"grid": (1, 2, 1)}, "2 workgroups along y of the grid"),
     (CPU, {}, {}, {"dynamic_shared_memory": 1}, "1 bytes of shared memory; the CPU allows 0"),
-    (CPU, {}, {}, {"grid": (0, 1, 1)}, "grid=(0, 1, 1) has nothing to run; each number is 1 or"),
-    (CPU, {}, {}, {"block": (1, -1, 1)}, "block=(1, -1, 1) has nothing to run"),
-    (CPU, {}, {}, {"cluster": (1, 1, 0)}, "cluster=(1, 1, 0) has nothing to run"),
-    (SM_75, {}, {}, {"dynamic_shared_memory": -1}, "-1 bytes of dynamic shared memory; 0 is"),
+    (CPU, {}, {}, {"grid": (0, 1, 1)}, "grid=(0, 1, 1) is empty; each number must be 1"),
+    (CPU, {}, {}, {"block": (1, -1, 1)}, "block=(1, -1, 1) is empty"),
+    (CPU, {}, {}, {"cluster": (1, 1, 0)}, "cluster=(1, 1, 0) is empty"),
+    (SM_75, {}, {}, {"dynamic_shared_memory": -1}, "-1 bytes of dynamic shared memory; give 0"),
 ]  # fmt: skip
 
 

@@ -5,16 +5,22 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 
 import kgen
 from kgen.cli.main import main, one_line
-from kgen.errors import GraphError
+from kgen.errors import ArgumentError, GraphError, SpecError
 from kgen_runtime import errors
 from kgen_runtime.errors import MOST_CHARACTERS, KgenError, UnknownOperation, shortened
+from kgen_runtime.kernels import Kernels, Programs
+from kgen_runtime.known_names import known_names
 from tests.onnx_models import mlp
+from tests.unit.runtime.fakes import HostFake, entry, host
 
+#: Names of a large cache.
+CACHE = [f"past.{layer}.{kind}" for layer in range(30) for kind in ("key", "value")]
 KINDS = [getattr(errors, name) for name in errors.__all__]
 
 
@@ -75,3 +81,68 @@ def test_long_names_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str
     command = ["compile", str(tmp_path / "model.onnx"), "--target", "x86-64-v3", "-o", "x.kgen"]
     assert main(command) == 2
     assert len(capsys.readouterr().err) <= len("kgen compile: \n") + MOST_CHARACTERS
+
+
+# -- Messages that name what exists, and what to do
+
+
+def test_a_kernel_that_is_not_there() -> None:
+    """A part of a skipped kernel's name is not that kernel."""
+    skipped = {"sm_80/add_kernel_of_another": "code for another device"}
+    kernels = Kernels(
+        HostFake(), [*host(entry(), entry(key="scale", op="scale")).values()], skipped
+    )
+    with pytest.raises(ArgumentError) as refused:
+        kernels["add"]
+    assert str(refused.value) == "no kernel add on cpu:0; kernels here are add_kernel, scale"
+    with pytest.raises(ArgumentError) as refused:
+        kernels["add_kernel_of_another"]
+    assert str(refused.value) == (
+        "no kernel add_kernel_of_another on cpu:0; sm_80/add_kernel_of_another is not used: code "
+        "for another device"
+    )
+
+
+def test_a_program_that_is_not_there() -> None:
+    with pytest.raises(ArgumentError) as refused:
+        Programs([], "cpu:0", {"sm_80/main": "code for another device"})["x"]
+    assert str(refused.value) == "no program x on cpu:0; programs here are none"
+
+
+def test_the_nearest_of_many_names() -> None:
+    near = "the nearest of 60 are past.9.key, past.29.key, past.19.key"
+    assert known_names("past.9.keys", CACHE, "states") == near
+    assert known_names("k", CACHE[:3], "states") == f"states are {', '.join(CACHE[:3])}"
+    assert known_names("k", []) == "known are none"
+    assert "past.9.key" in known_names("past.9", CACHE)
+
+
+def test_a_value_of_an_operand_that_is_not_constant() -> None:
+    with pytest.raises(SpecError) as refused:
+        kgen.build(kgen.Matmul(m=4, n=4, k=4), "x86-64-v3", constants={"b": np.ones((4, 4))})
+    assert str(refused.value) == (
+        'constants: b is not a constant operand of matmul_4x4x4_f16_nn; use Matmul(constant=("b",))'
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("x / sum(x)", "column 5: sum is a reduction: use kgen.Rowwise"),
+        ("softmax(x)", "column 1: softmax reads whole rows: use kgen.Rowwise"),
+    ],
+)
+def test_a_function_of_rows_in_an_element_wise_formula(expression: str, why: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        kgen.Elementwise(expression=expression, shapes=[(4,)])
+    assert str(refused.value) == f"expression={expression!r}: {why}"
+
+
+def test_a_loaded_bundle_is_not_pickled() -> None:
+    kernels = host(*(entry(key=f"kernel_{i}") for i in range(50)))
+    with pytest.raises(ArgumentError) as refused:
+        pickle.dumps(kernels)
+    assert str(refused.value) == (
+        "Adding objects cannot be pickled or copied: they belong to one process; load the bundle "
+        "in each process"
+    )

@@ -18,7 +18,7 @@ A, B = array((3, 5)), array((3, 5), start=100)
 @pytest.mark.parametrize(
     ("a", "message"),
     [
-        (array((3, 4)), r"add_kernel: a has shape 3x4; expected 3x5; pass that shape or build"),
+        (array((3, 4)), r"add_kernel: a has shape 3x4; expected 3x5; pass that shape, or build"),
         (array((15,)), r"a has shape 15; expected 3x5"),
         (array((3, 5), np.float64), r"a is f64; expected f32; convert it first"),
         (array((3, 5), np.int32), r"a is s32; expected f32"),
@@ -97,7 +97,9 @@ def test_read_only_out() -> None:
     "out", [np.zeros((3, 5)), np.zeros((3, 10), np.float32)[:, ::2]], ids=["f64", "strided"]
 )
 def test_an_output_that_does_not_fit_is_not_to_be_copied(out: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"; pass such an array, or no out= for a new one$"):
+    with pytest.raises(
+        ArgumentError, match=r"; pass such an array, or leave out= away for a new one$"
+    ):
         host().add(A, B, out=out)
 
 
@@ -137,7 +139,7 @@ def test_array_of_another_device() -> None:
     with pytest.raises(DeviceMismatchError, match=r"is on cpu:0; the kernel runs on vulkan:0"):
         there.add(here.to_device(A), B)
     # Two open Vulkan devices share nothing; two loads on the CPU share everything.
-    with pytest.raises(DeviceMismatchError, match=r"is on vulkan:0 as another load opened it, "):
+    with pytest.raises(DeviceMismatchError, match=r"is on vulkan:0 of another load, "):
         kernels_on(OpaqueFake(), entry()).add(there.to_device(A), there.to_device(B))
     np.testing.assert_array_equal(host().add(here.to_device(A), B).numpy(), A + B)
 
@@ -148,5 +150,5 @@ def test_nothing_loaded_is_pickled_or_copied(copied: Any) -> None:
     kernels = host()
     kernel = kernels["add_kernel"]
     for found in (kernels, kernels.add, kernel, kernel.prepare(A, B)):
-        with pytest.raises(ArgumentError, match=r"add.* cannot be pickled .* load the bundle in"):
+        with pytest.raises(ArgumentError, match=r"cannot be pickled .* load the bundle in"):
             copied(found)

@@ -67,7 +67,9 @@ def test_shapes_decide_between_kernels_of_the_same_names() -> None:
     w = array((2, 7))
     assert given(kernels, w, b=w, prepared=False)["kernel"] == "wide"
     assert given(kernels, A, b=B, prepared=False)["kernel"] == "a_b"
-    with pytest.raises(ArgumentError, match=r"add: no kernel takes \(3x5 f32, 2x7 f32\); here are"):
+    with pytest.raises(
+        ArgumentError, match=r"add: no kernel takes \(3x5 f32, 2x7 f32\); the bundle has"
+    ):
         kernels.add(A, b=w)
 
 
@@ -82,9 +84,9 @@ def test_the_same_names_in_another_order() -> None:
     assert given(kernels, A, r=r, c=B, prepared=False) == {"kernel": "n"} | at(a=A, r=r, c=B)
 
 
-UNKNOWN = r"^a_b_c: no argument is called bais; takes a, b, c$"
-TWICE = r"^a_b_c: b is given twice, by position and by name; takes a, b, c$"
-MISSING = r"^a_b_c: b, c not given; takes a, b, c$"
+UNKNOWN = r"^a_b_c: no argument is called bais; it takes a, b, c$"
+TWICE = r"^a_b_c: b is given both by position and by name; it takes a, b, c$"
+MISSING = r"^a_b_c: missing: b, c; it takes a, b, c$"
 
 
 @pytest.mark.parametrize(
@@ -107,8 +109,10 @@ def test_what_does_not_fit(arguments: Any, named: Any, message: str) -> None:
 
 def test_names_that_no_kernel_has() -> None:
     kernels = kernels_on(HostFake(), kernel("a", "b"), kernel("a", "b", "c"))
-    message = r"^add: no kernel takes bais by name after 2 by position; here they take \(a, b\) or"
+    message = (
+        r"^add: no kernel takes bais by name after 2 by position; the kernels take \(a, b\) or"
+    )
     with pytest.raises(ArgumentError, match=message + r" \(a, b, c\)$"):
         kernels.add(A, B, bais=R)
-    with pytest.raises(ArgumentError, match=r"^add: no kernel takes a by name; here they take"):
+    with pytest.raises(ArgumentError, match=r"^add: no kernel takes a by name; the kernels take"):
         kernels.add.prepare(a=A)

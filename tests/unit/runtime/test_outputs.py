@@ -69,9 +69,9 @@ def test_the_reference_computes_all(path: Path) -> None:
 def test_what_is_refused(kernels: Any) -> None:
     h, m, out = (np.empty_like(each) for each in wanted())
     kernel = next(iter(kernels.values()))
-    with pytest.raises(ArgumentError, match=r"writes \(h, m, out\); give out= a tuple"):
+    with pytest.raises(ArgumentError, match=r"has the outputs \(h, m, out\); pass out= as a tuple"):
         kernel(X, RESIDUAL, out=h)
-    with pytest.raises(ArgumentError, match=r"writes \(h, m, out\)"):
+    with pytest.raises(ArgumentError, match=r"has the outputs \(h, m, out\)"):
         kernel(X, RESIDUAL, out=(h, m))
     with pytest.raises(ArgumentError, match="out overlaps h"):
         kernel(X, RESIDUAL, out=(h, m, h))

@@ -70,12 +70,12 @@ def test_automatic_never_takes_software(machine: dict[str, type[Backend]]) -> No
 def test_named_device(machine: dict[str, type[Backend]]) -> None:
     assert select.select([entry()], device="vulkan").backend.info.id == "vulkan:0"
     assert select.select([entry()], device="cpu:0").backend.info.id == "cpu:0"
-    with pytest.raises(DeviceError, match=r"device=cpu:1 does not exist; here are cpu:0"):
+    with pytest.raises(DeviceError, match=r"device=cpu:1 does not exist; this machine has cpu:0"):
         select.select([entry()], device="cpu:1")
-    with pytest.raises(ArgumentError, match=r"device=cpu:x: x is no number; write cpu:0"):
+    with pytest.raises(ArgumentError, match=r"device=cpu:x: x is not a number; write cpu:0"):
         select.select([entry()], device="cpu:x")
     index: Any = 0
-    with pytest.raises(ArgumentError, match=r"device=0 is no name of a device; write one such as"):
+    with pytest.raises(ArgumentError, match=r"device=0 is not a device id; give one such as"):
         select.select([entry()], device=index)
     with pytest.raises(DeviceError, match="no driver here"):
         select.select([entry()], device="cuda")
@@ -122,9 +122,11 @@ def test_without_a_number_the_device_that_runs_most(machine: dict[str, type[Back
 
 
 def test_num_threads_is_for_the_cpu(machine: dict[str, type[Backend]]) -> None:
-    with pytest.raises(ArgumentError, match=r"num_threads=2 is for the CPU; vulkan takes none"):
+    with pytest.raises(
+        ArgumentError, match=r"num_threads=2 applies to the CPU only; leave it out for vulkan"
+    ):
         select.open_device("vulkan", num_threads=2)
-    with pytest.raises(ArgumentError, match=r"num_threads=0 must be 1 to 1024"):
+    with pytest.raises(ArgumentError, match=r"num_threads=0 is out of range; give 1 to 1024"):
         select.open_device("cpu", num_threads=0)
 
 
@@ -154,7 +156,7 @@ def test_nothing_runs_it(machine: dict[str, type[Backend]]) -> None:
         select.select([entry(requires={"features": ["z"]})])
     assert str(error.value) == (
         "no device here runs a kernel of this bundle (cuda: no driver here; hip: no driver here; "
-        "vulkan: only a software device is here; name it to use it; cpu: needs z); "
+        "vulkan: only a software device exists; name it to use it; cpu: needs z); "
         "build it for a target of this machine, such as native"
     )
     with pytest.raises(DeviceError, match=r"cpu runs no kernel of this bundle: needs z"):
@@ -182,10 +184,10 @@ def test_the_best_entry_for_this_device(machine: dict[str, type[Backend]]) -> No
     found = select.select(entries)
     assert [choice.entry.target.name for choice in found.choices] == ["best"]
     assert found.skipped == {
-        "plain/add_kernel": "best suits cpu:0 better",
+        "plain/add_kernel": "best is better for cpu:0",
         "too-new/add_kernel": "needs z",
-        "good/add_kernel": "best suits cpu:0 better",
-        "translated/add_kernel": "best suits cpu:0 better",
+        "good/add_kernel": "best is better for cpu:0",
+        "translated/add_kernel": "best is better for cpu:0",
     }
 
 
@@ -203,7 +205,7 @@ def test_the_best_artifact_of_an_entry(machine: dict[str, type[Backend]]) -> Non
 def test_a_tie_goes_to_the_earlier_entry(machine: dict[str, type[Backend]]) -> None:
     found = select.select([entry(target="first"), entry(target="second")])
     assert [choice.entry.target.name for choice in found.choices] == ["first"]
-    assert found.skipped == {"second/add_kernel": "first suits cpu:0 as well and comes first"}
+    assert found.skipped == {"second/add_kernel": "first is as good for cpu:0 and precedes it"}
 
 
 def test_several_devices_of_one_driver(machine: dict[str, type[Backend]]) -> None:
@@ -230,7 +232,7 @@ def test_load(machine: dict[str, type[Backend]], tmp_path: Path) -> None:
         x = np.ones((3, 5), np.float32)
         np.testing.assert_array_equal(kernels.add(x, x), x + x)
         assert kernels.device.id == "cpu:0"
-        assert kernels.skipped == {"fake1/ptx": "no code for the cpu backend"}
+        assert kernels.skipped == {"fake1/ptx": "the bundle has no code for the cpu backend"}
 
 
 def test_load_checks_digests_first(machine: dict[str, type[Backend]], tmp_path: Path) -> None:

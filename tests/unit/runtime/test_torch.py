@@ -180,9 +180,9 @@ def test_strided_tensors() -> None:
         (Standin(floats().reshape(5, 3).T), r"a has element strides \(1, 3\); expected \(5, 1\)"),
         (Standin(floats(), requires_grad=True), r"a Tensor\.__dlpack__ refuses: .*detach\(\)$"),
         (Standin(floats(), device="cuda"), r"a is on cuda:0; the kernel runs on cpu:0"),
-        (Standin(floats(), neg=True), r"a means the negative of its memory; pass \.resolve_neg"),
+        (Standin(floats(), neg=True), r"a is a negated view of its memory; pass its \.resolve_neg"),
         (Standin(floats(), functional=True), r"a Tensor\.__dlpack__ refuses: Cannot access data"),
-        (Standin(floats(), empty=True), r"a has no memory of its own"),
+        (Standin(floats(), empty=True), r"a has no memory; pass a tensor"),
         (
             Standin(np.zeros(61, np.uint8)[1:].view(np.float32).reshape(SHAPE)),
             r"a starts at address 0x\w+; expected a multiple of 4",
@@ -240,11 +240,11 @@ REAL: dict[str, tuple[Callable[[Any], Any], str | None]] = {
     "inference": (lambda torch: torch.ones(SHAPE), None),
     "conjugate": (
         lambda torch: torch.full(SHAPE, 1j).conj().imag,
-        "expected|negative of its memory",
+        "expected|negated view of its memory",
     ),
     "negative": (
         lambda torch: torch._neg_view(torch.ones(SHAPE)),
-        "negative of its memory",
+        "negated view of its memory",
     ),
     "gradient": (lambda torch: torch.ones(SHAPE, requires_grad=True), "refuses"),
     "meta": (lambda torch: torch.ones(SHAPE, device="meta"), "refuses|is on"),

@@ -66,7 +66,9 @@ class CpuBackend(Backend):
         if num_threads is not None and (
             type(num_threads) is not int or not 1 <= num_threads <= MAX_THREADS
         ):
-            raise ArgumentError(f"num_threads={num_threads!r} must be 1 to {MAX_THREADS}")
+            raise ArgumentError(
+                f"num_threads={num_threads!r} is out of range; give 1 to {MAX_THREADS}"
+            )
         self.info = device_info()
         self.num_threads = num_threads or core_count()
         self._owned: dict[int, HostBytes] = {}
@@ -86,16 +88,22 @@ class CpuBackend(Backend):
     def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
         requires = artifact.requires
         if unknown := sorted(requires.keys() - {"arch", "features"}):
-            return f"{artifact.file} requires {unknown[0]}, which this runtime does not know"
+            return (
+                f"{artifact.file} requires {unknown[0]}, which this runtime does not know; upgrade "
+                "the runtime"
+            )
         if (system := capabilities.get("system", LINUX)) != LINUX:
             return f"{artifact.file} is an ELF library for Linux, not for {system}"
         if (arch := requires.get("arch")) != (machine := capabilities["arch"]):
-            return f"{artifact.file} is for {arch}, not for {machine}; build for its target"
+            return (
+                f"{artifact.file} is for {arch}, not for {machine}; build it for a target of this "
+                "machine"
+            )
         missing = sorted(set(requires.get("features", ())) - set(capabilities["features"]))
         if missing:
-            who = "the CPU does not have"
+            who = "the CPU lacks"
             if "amx_tile" in missing:
-                who += " or Linux refuses this process"
+                who += " or Linux denies to this process"
             return (
                 f"{artifact.file} needs {', '.join(missing)}, which {who}; "
                 "build for native or for a lower level, such as x86-64"

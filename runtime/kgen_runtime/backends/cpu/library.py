@@ -95,8 +95,8 @@ class Library:
                 os.close(file)
         except OSError as error:
             raise DeviceError(
-                f"{self._name}: the system maps no code: {error.strerror}; "
-                "let this process have more memory, and executable mappings"
+                f"{self._name}: the code cannot be mapped: {error.strerror}; allow this process "
+                "more memory, and executable mappings"
             ) from None
         # Python's threads may be in the code until the process is gone.
         weakref.finalize(self, _libc().munmap, address, size).atexit = False
@@ -142,28 +142,28 @@ def _shared_object(data: bytes) -> SharedObject:
     """Raises ValueError, IndexError or struct.error for what is none, or not one of ours."""
     ident, kind, machine, _, _, table, *_, entry_size, count, _, _, _ = _HEADER.unpack_from(data)
     if not ident.startswith(_IDENT) or kind != _ET_DYN or entry_size != _SEGMENT.size:
-        raise _Refused("it is no shared object")
+        raise _Refused("it is not a shared object")
     if _MACHINES.get(machine) != platform.machine():
-        raise _Refused(f"it is for another machine than this {platform.machine()}")
+        raise _Refused(f"it is not for {platform.machine()}")
     parts, code, dynamic = [], [], {}
     for i in range(count):
         segment = _SEGMENT.unpack_from(data, table + i * _SEGMENT.size)
         kind, flags, offset, address, _, size, in_memory, _ = segment
         content = data[offset : offset + size]
         if len(content) != size:
-            raise _Refused("it ends early")
+            raise _Refused("it is truncated")
         if kind == _PT_DYNAMIC:
             dynamic = dict(_entries(content))
         # The writable part is the dynamic loader's.
         if kind != _PT_LOAD or flags & _PF_W:
             continue
         if in_memory != size or address + size > len(data) + GAPS:
-            raise _Refused("it asks for memory that it does not bring")
+            raise _Refused("a segment is larger in memory than in the file")
         parts.append((address, content))
         if flags & _PF_X:
             code.append(range(address, address + size))
     if unknown := sorted(dynamic.keys() - _DT_KNOWN):
-        raise _Refused(f"it asks the loader for more than being mapped (dynamic tag {unknown[0]})")
+        raise _Refused(f"it needs a dynamic loader (dynamic tag {unknown[0]})")
     functions = {
         symbol: value
         for symbol, value in _symbols(parts, dynamic)
@@ -184,7 +184,7 @@ def _symbols(
 ) -> Iterator[tuple[str, int]]:
     """Names and addresses of what the object exports."""
     if not dynamic.keys() >= {_DT_HASH, _DT_STRTAB, _DT_SYMTAB}:
-        raise _Refused("it names no function")
+        raise _Refused("it exports no functions")
     table, strings = _at(parts, dynamic[_DT_SYMTAB]), _at(parts, dynamic[_DT_STRTAB])
     _, count = struct.unpack_from("<II", _at(parts, dynamic[_DT_HASH]))
     for i in range(1, count):
@@ -197,4 +197,4 @@ def _at(parts: list[tuple[int, bytes]], address: int) -> bytes:
     for start, content in parts:
         if start <= address < start + len(content):
             return content[address - start :]
-    raise _Refused("its tables lie outside of it")
+    raise _Refused("its tables lie outside of the file")

@@ -58,7 +58,7 @@ class Job:
     def __init__(self, function: int, tasks: int, pointers: Sequence[int]) -> None:
         if len(pointers) > CPU_POINTERS:
             raise DeviceError(
-                f"a kernel with {len(pointers)} arguments; the runtime passes {CPU_POINTERS}"
+                f"the kernel has {len(pointers)} arguments; the limit is {CPU_POINTERS}"
             )
         self.tasks = tasks
         self.words = (ctypes.c_int64 * (JOB_HEADER + len(pointers)))(
@@ -124,7 +124,7 @@ class Code:
                 data = file.read()
         except OSError:
             raise DeviceError(
-                f"no thread pool for {platform.machine()}; kernels run on x86_64 and aarch64"
+                f"{platform.machine()} is not supported; CPU kernels run on x86_64 and aarch64"
             ) from None
         self._library = Library({None: data}, name)
         self.worker = self._function("kgen_worker", 1)

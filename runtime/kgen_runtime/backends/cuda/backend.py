@@ -80,7 +80,7 @@ class CudaBackend(Backend):
     def devices(cls) -> tuple[DeviceInfo, ...]:
         count = call("cuDeviceGetCount")
         if count == 0:
-            raise DeviceError("the NVIDIA driver sees no device")
+            raise DeviceError("the NVIDIA driver finds no GPU")
         return tuple(_describe(index) for index in range(count))
 
     def __init__(self, index: int = 0) -> None:
@@ -107,14 +107,16 @@ class CudaBackend(Backend):
     def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
         requires = artifact.requires
         if unknown := sorted(set(requires) - KNOWN_REQUIREMENTS):
-            return f"it requires {unknown[0]}, which this runtime does not know; upgrade it"
+            return (
+                f"it requires {unknown[0]}, which this runtime does not know; upgrade the runtime"
+            )
         device = tuple(capabilities["compute_capability"])
         code = tuple(requires.get("compute_capability", (0, 0)))
         version = tuple(capabilities["cuda"])
         if version < tuple(requires.get("cuda", (0, 0))):
             return (
-                f"{artifact.format} needs a driver for CUDA {_dotted(requires['cuda'])}, here is "
-                f"one for {_dotted(version)}; upgrade the driver"
+                f"{artifact.format} needs a driver for CUDA {_dotted(requires['cuda'])}, and this "
+                f"one supports {_dotted(version)}; upgrade the driver"
             )
         if requires.get("exact", False):
             fits = device == code

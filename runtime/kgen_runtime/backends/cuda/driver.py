@@ -37,13 +37,15 @@ def driver() -> Any:
         from cuda.bindings import driver as api
     except ImportError:
         raise DeviceError(
-            "the package cuda-bindings is missing; pip install 'kgen-kernels[cuda]'"
+            "the package cuda-bindings is missing; pip install 'kgen-kernels-runtime[cuda]'"
         ) from None
     # Before anything else: without libcuda some later calls hang, while cuInit raises.
     try:
         (status,) = api.cuInit(0)
     except RuntimeError:
-        raise DeviceError("no NVIDIA driver here (libcuda.so.1 cannot be loaded)") from None
+        raise DeviceError(
+            "no NVIDIA driver on this machine (libcuda.so.1 cannot be loaded)"
+        ) from None
     if status.name != "CUDA_SUCCESS":
         raise DeviceError(f"the NVIDIA driver does not start: {status.name}")
     PROCESS.start()
@@ -62,7 +64,9 @@ def call(function: str, *arguments: Any) -> Any:
 
 def _error(function: str, status: str) -> DeviceError:
     if status == "CUDA_ERROR_OUT_OF_MEMORY":
-        return OutOfMemory(f"cuda: {function}: out of device memory; free arrays or use less")
+        return OutOfMemory(
+            f"cuda: {function}: out of device memory; free arrays or use smaller shapes"
+        )
     if status in STICKY:
         return DeviceLost(f"cuda: {function}: {status}; the device is lost; restart the process")
     return DeviceError(f"cuda: {function}: {status}")

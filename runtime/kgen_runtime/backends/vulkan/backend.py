@@ -81,7 +81,9 @@ class VulkanBackend(Backend):
             undo.callback(driver().vkDestroyInstance, self._instance, None)
             found = physical_devices(self._instance)
             if index not in range(len(found)):
-                raise DeviceError(f"vulkan:{index} does not exist; here are {len(found)} devices")
+                raise DeviceError(
+                    f"vulkan:{index} does not exist; this machine has {len(found)} Vulkan devices"
+                )
             physical = found[index]
             self.info = _describe(self._instance, index, physical)
             if seconds is None:

@@ -37,7 +37,8 @@ def driver() -> Any:
         raise DeviceError("the package vulkan is missing; pip install vulkan") from None
     except OSError:
         raise DeviceError(
-            "no Vulkan loader here (libvulkan.so.1); apt install libvulkan1 mesa-vulkan-drivers"
+            "no Vulkan loader on this machine (libvulkan.so.1); apt install libvulkan1 "
+            "mesa-vulkan-drivers"
         ) from None
     return vulkan
 
@@ -60,9 +61,13 @@ def check(function: str, status: int) -> None:
 def _error(function: str, error: Exception) -> DeviceError:
     vk = driver()
     if isinstance(error, vk.VkErrorOutOfDeviceMemory):
-        return OutOfMemory(f"vulkan: {function}: out of device memory; free arrays or use less")
+        return OutOfMemory(
+            f"vulkan: {function}: out of device memory; free arrays or use smaller shapes"
+        )
     if isinstance(error, vk.VkErrorOutOfHostMemory):
-        return OutOfMemory(f"vulkan: {function}: out of host memory; free arrays or use less")
+        return OutOfMemory(
+            f"vulkan: {function}: out of host memory; free arrays or use smaller shapes"
+        )
     if isinstance(error, vk.VkErrorDeviceLost):
         return DeviceLost("vulkan: the device is lost; open it again, or restart the process")
     return DeviceError(f"vulkan: {function}: {type(error).__name__}")
@@ -77,7 +82,9 @@ def create_instance() -> Any:
     try:
         return vk.vkCreateInstance(info, None)
     except vk.VkErrorIncompatibleDriver:
-        raise DeviceError("no Vulkan driver here; apt install mesa-vulkan-drivers") from None
+        raise DeviceError(
+            "no Vulkan driver on this machine; apt install mesa-vulkan-drivers"
+        ) from None
     except (vk.VkError, vk.VkException) as error:
         raise _error("vkCreateInstance", error) from None
 
@@ -90,7 +97,7 @@ def physical_devices(instance: Any) -> list[Any]:
         if api_version(device) >= (1, 1)
     ]
     if not found:
-        raise DeviceError("no Vulkan driver here; apt install mesa-vulkan-drivers")
+        raise DeviceError("no Vulkan driver on this machine; apt install mesa-vulkan-drivers")
     return found
 
 
@@ -108,7 +115,7 @@ def compute_queue_family(device: Any) -> int:
     for index, family in enumerate(families):
         if family.queueFlags & vk.VK_QUEUE_COMPUTE_BIT:
             return index
-    raise DeviceError("the Vulkan device has no queue that computes; choose another device")
+    raise DeviceError("the Vulkan device has no compute queue; choose another device")
 
 
 def api_version(device: Any) -> tuple[int, int]:

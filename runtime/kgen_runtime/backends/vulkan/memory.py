@@ -157,7 +157,7 @@ class Memory:
         """Memory of the best type that has room."""
         vk = driver()
         last: DeviceError = DeviceError(
-            f"vulkan: the device has no memory that is {kind.value[0]}; choose another device"
+            f"vulkan: the device has no {kind.value[0]} memory; choose another device"
         )
         for flags in kind.candidates():
             for index in self._types(needs.memoryTypeBits, flags):

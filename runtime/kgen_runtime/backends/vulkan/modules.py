@@ -21,15 +21,16 @@ def malformed(code: bytes, entry_points: Collection[str]) -> str | None:
     """Why these bytes are no module with these entry points, or None: every instruction is followed
     by another, and the last one ends where the module does."""
     if code[:4] != MAGIC or len(code) % 4 or len(code) < 4 * HEADER_WORDS:
-        return "is no SPIR-V module"
+        return "is not a SPIR-V module"
     words = struct.unpack(f"<{len(code) // 4}I", code)
     if words[1] > NEWEST:
-        return f"is SPIR-V {words[1] >> 16}.{words[1] >> 8 & 0xFF}, the newest known is 1.6"
+        version = f"{words[1] >> 16}.{words[1] >> 8 & 0xFF}"
+        return f"is SPIR-V {version}; the newest supported version is 1.6"
     found, at = set(), HEADER_WORDS
     while at < len(words):
         length, opcode = words[at] >> 16, words[at] & 0xFFFF
         if not 0 < length <= len(words) - at:
-            return f"is no SPIR-V module: word {at} begins an instruction of {length} words"
+            return f"is not a SPIR-V module: word {at} begins an instruction of {length} words"
         if opcode == ENTRY_POINT:
             name = code[4 * (at + BEFORE_NAME) : 4 * (at + length)]
             found.add(name.partition(b"\0")[0].decode(errors="replace"))

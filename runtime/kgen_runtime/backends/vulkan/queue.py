@@ -101,12 +101,12 @@ class Queue:
             if self._seconds is not None and time.monotonic() - started > self._seconds:
                 self.hangs = True
                 self._lost = DeviceLost(
-                    f"vulkan: a launch was not done after {self._seconds:g} s, and the device is "
-                    "not used any more; open it again, or restart the process"
+                    f"vulkan: a launch did not finish within {self._seconds:g} s, and the device "
+                    "was given up; open it again, or restart the process"
                 )
                 raise LaunchError(
-                    f"vulkan: the device has not answered for {self._seconds:g} s: a kernel hangs, "
-                    "or takes longer than KGEN_VULKAN_SECONDS allows"
+                    f"vulkan: the device did not answer for {self._seconds:g} s: a kernel hangs, "
+                    "or needs more time; set KGEN_VULKAN_SECONDS to a larger number, or to 0"
                 )
         self._check(status, "vkWaitForFences")
         self._marks.popleft()

@@ -83,7 +83,7 @@ class Recorder:
         driver().vkDestroyCommandPool(self._device, self._pool, None)
 
     def new(self, pipelines: Sequence[Pipeline]) -> Recording:
-        """A recording of this many launches, which says nothing yet."""
+        """A recording of this many launches, which is not a valid value yet."""
         vk = driver()
         info = vk.VkCommandBufferAllocateInfo(
             commandPool=self._pool,

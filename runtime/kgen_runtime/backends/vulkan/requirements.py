@@ -32,37 +32,37 @@ KNOWN_REQUIREMENTS = frozenset(
 def refusal(artifact: ArtifactEntry, capabilities: Mapping[str, Any]) -> str | None:
     requires = artifact.requires
     if unknown := sorted(requires.keys() - KNOWN_REQUIREMENTS):
-        return f"it requires {unknown[0]}, which this runtime does not know; upgrade it"
+        return f"it requires {unknown[0]}, which this runtime does not know; upgrade the runtime"
     api = tuple(capabilities["api"])
     if _version(requires.get("api", "1.0")) > api:
         return (
-            f"it needs Vulkan {requires['api']}, here is {'.'.join(map(str, api))}; build for "
-            "vulkan1.1, or upgrade the driver"
+            f"it needs Vulkan {requires['api']}, and the device supports "
+            f"{'.'.join(map(str, api))}; build for vulkan1.1, or upgrade the driver"
         )
     for name in ("cooperative_matrix", "cooperative_matrix_out"):
         matrix = requires.get(name)
         offered = capabilities.get("cooperative_matrices", ())
         if matrix is not None and not any(matrix.items() <= product.items() for product in offered):
             return (
-                f"it needs cooperative matrices of {_product(matrix)}, the device has "
+                f"it needs cooperative matrices of {_product(matrix)}, and the device supports "
                 f"{', '.join(map(_product, offered)) or 'none'}; build for vulkan1.3"
             )
     if missing := sorted(set(requires.get("features", ())) - set(capabilities["features"])):
-        return f"it needs {', '.join(missing)}, which the device lacks; build it for f32"
+        return f"it needs {', '.join(missing)}, which the device lacks; build it with dtype f32"
     if (suits := requires.get("device", here := capabilities.get("device_type"))) != here:
-        return f"it is for a device of type {suits}, this one is {here}; build it without that"
+        return f"it is for a device of type {suits}, and this one is of type {here}"
     if (size := requires.get("subgroup_size")) is not None:
         least, most = capabilities.get("subgroup_sizes", (0, 0))
         if not least <= size <= most:
             return (
-                f"it needs subgroups of {size} lanes, the device has {least} to {most}; build "
-                "for vulkan1.3"
+                f"it needs subgroups of {size} lanes, and the device supports {least} to {most}; "
+                "build for vulkan1.3"
             )
     for name, needed in requires.get("limits", {}).items():
         if (limit := capabilities["limits"].get(name, 0)) < needed:
             return (
-                f"it needs {name} = {needed}, the device has {limit}; build it with a smaller "
-                "schedule or for a smaller shape"
+                f"it needs {name} = {needed}, and the device allows {limit}; build it with a "
+                "smaller tile or for a smaller shape"
             )
     return None
 

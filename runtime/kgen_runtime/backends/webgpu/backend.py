@@ -91,7 +91,9 @@ class WebgpuBackend(Backend):
         self._lock = threading.RLock()
         found = adapters()
         if index not in range(len(found)):
-            raise DeviceError(f"webgpu:{index} does not exist; here are {len(found)} devices")
+            raise DeviceError(
+                f"webgpu:{index} does not exist; this machine has {len(found)} WebGPU devices"
+            )
         self.info = describe(index, found[index])
         if seconds is None:
             seconds = vulkan_seconds(None if self.info.kind == "software" else GPU_SECONDS)

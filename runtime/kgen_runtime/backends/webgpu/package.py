@@ -33,7 +33,7 @@ def wgpu() -> Any:
     except ImportError:
         raise DeviceError("the package wgpu is missing; pip install wgpu") from None
     except (OSError, RuntimeError) as error:
-        raise DeviceError(f"the package wgpu does not load: {error}") from None
+        raise DeviceError(f"the package wgpu cannot be loaded: {error}") from None
     with suppress(RuntimeError):  # somebody else's use of the package has chosen already
         set_instance_extras(backends=["Primary"])
     return package
@@ -46,7 +46,9 @@ def errors(what: str) -> Iterator[None]:
     try:
         yield
     except package.GPUOutOfMemoryError:
-        raise OutOfMemory(f"webgpu: {what}: out of memory; free arrays or use less") from None
+        raise OutOfMemory(
+            f"webgpu: {what}: out of memory; free arrays or use smaller shapes"
+        ) from None
     except (package.GPUError, RuntimeError, ValueError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise DeviceError(
@@ -79,7 +81,7 @@ def adapters() -> list[Any]:
         found = wgpu().gpu.enumerate_adapters_sync()
     native = [a for a in found if a.info["backend_type"] in ("Vulkan", "Metal", "D3D12")]
     if not native:
-        raise DeviceError("no WebGPU device here; apt install mesa-vulkan-drivers")
+        raise DeviceError("no WebGPU device on this machine; apt install mesa-vulkan-drivers")
     return native
 
 

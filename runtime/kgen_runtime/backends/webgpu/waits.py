@@ -43,12 +43,12 @@ class Waits:
         threading.Thread(target=wait, name="kgen-webgpu-wait", daemon=True).start()
         if not done.wait(self._seconds):
             self.lost = DeviceLost(
-                f"webgpu: a launch was not done after {self._seconds:g} s, and the device is not "
-                "used any more; open it again, or restart the process"
+                f"webgpu: a launch did not finish within {self._seconds:g} s, and the device was "
+                "given up; open it again, or restart the process"
             )
             raise LaunchError(
-                f"webgpu: the device has not answered for {self._seconds:g} s: a kernel hangs, or "
-                "takes longer than KGEN_VULKAN_SECONDS allows"
+                f"webgpu: the device did not answer for {self._seconds:g} s: a kernel hangs, or "
+                "needs more time; set KGEN_VULKAN_SECONDS to a larger number, or to 0"
             )
         if raised:
             raise raised[0]

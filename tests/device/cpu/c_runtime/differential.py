@@ -45,9 +45,9 @@ from tests.unit.runtime.bundle.zips import MANIFEST, with_right_crc, with_wide_r
 #: docs/reference/bundle-format.md).
 #: Kernels of another family than the CPU's are of the kind `gpu` as well, see `kind`.
 PYTHON_ALONE: Mapping[str, re.Pattern[str]] = {
-    "spec": re.compile(r"its spec|in its spec|is no name of an operation|no name$|op="),
+    "spec": re.compile(r"its spec|in its spec|is reserved and cannot name|op="),
     "order": re.compile(
-        "it has to wait for it|which no earlier step writes|which overlap|its steps meet in memory"
+        "must name step|which no earlier step writes|which overlap in memory|its steps share memory"
     ),
     "gpu": re.compile(r"manifest\.kernels\[\d+\]\.tensor_maps"),
 }

@@ -21,7 +21,7 @@ int main(int count, char **words)
             scatter = kgen_kernel_at(bundle, i);
     size_t nbytes = 7 * 1001 * 4;
     kgen_buffer near[] = {{memory, nbytes}, {memory + 7006, nbytes}};
-    expect(kgen_run(relu, near, 2), "relu_7x1001_f32: out overlaps x; pass memory of its own");
+    expect(kgen_run(relu, near, 2), "relu_7x1001_f32: out overlaps x in memory; pass separate memory");
     near[1].data = memory + 7007;
     assert(kgen_run(relu, near, 2) == KGEN_OK);
     near[1].data = (char *)memory + 30001;
@@ -40,7 +40,7 @@ int main(int count, char **words)
     kgen_call_destroy(call);
     int32_t rows[] = {0, 1};
     kgen_buffer apart[] = {{memory, 1152}, {rows, 8}, {memory + 400, 96}, {memory + 800, 1152}};
-    expect(kgen_run(scatter, apart, 4), "writes rows of table; give the same memory as out");
+    expect(kgen_run(scatter, apart, 4), "writes rows of table in place; pass the same memory as out");
     apart[3].data = memory;
     assert(kgen_run(scatter, apart, 4) == KGEN_OK);
     assert(kgen_argument(relu, 2) == NULL && kgen_unpacked_argument(relu, 2) == NULL);

@@ -91,9 +91,11 @@ def test_programs_of_several_targets(sanitized: Driver, tmp_path: Path) -> None:
     lines = sanitized.done(path, "list").splitlines()
     assert "program native main" in lines
     others = [line for line in lines if line.startswith("skipped") and "/main: " in line]
-    assert others[0] == "skipped x86-64/main: native suits cpu:0 better, or comes first"
+    assert (
+        others[0] == "skipped x86-64/main: native is better for cpu:0, or precedes it in the bundle"
+    )
     assert others[1].startswith("skipped vulkan1.1/main: vulkan1.1/matmul")
-    assert others[1].endswith(": no code for the cpu backend")
+    assert others[1].endswith(": the bundle has no code for the cpu backend")
 
 
 # -- Lies: a manifest with one change
@@ -102,8 +104,8 @@ def test_programs_of_several_targets(sanitized: Driver, tmp_path: Path) -> None:
 #: What Python holds against the spec or derives from the order of steps, which this runtime does
 #: not read (docs/reference/c-runtime.md): it opens these.
 UNREAD = re.compile(
-    r"its spec|in its spec|is no name of an operation|no name$|op=|it has to wait for it"
-    r"|which no earlier step writes|which overlap"
+    r"its spec|in its spec|is reserved and cannot name|op=|must name step"
+    r"|which no earlier step writes|which overlap in memory"
 )
 
 
@@ -194,13 +196,13 @@ def many_launches(data: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (swap_arguments, "native/KEY: argument a of a launch is out of its order"),
-        (drop_argument, "native/KEY: no launch takes a"),
+        (swap_arguments, "native/KEY: argument a of a launch is in the wrong order"),
+        (drop_argument, "native/KEY: no launch uses a"),
         (
             many_launches,
             "manifest.kernels[2].launches: 65 entries; the limit is 64 (launches)",
         ),
-        (second_kernel, "manifest.kernels: native/KEY is there twice"),
+        (second_kernel, "manifest.kernels: native/KEY occurs twice"),
         (
             put("kernels.0.launches.0.arguments.0", "z"),
             "native/KEY: no argument is called z",
@@ -224,23 +226,23 @@ def many_launches(data: Any) -> None:
         ),
         (
             put("kernels.0.parameters.1.shape.0", 1),
-            "native/KEY: b is packed otherwise than its shape says",
+            "native/KEY: b has a packing that does not fit its shape",
         ),
         (
             put("kernels.0.parameters.1.packing.shape.0", 17),
-            "native/KEY: b is packed otherwise than its shape says",
+            "native/KEY: b has a packing that does not fit its shape",
         ),
         (
             put("kernels.0.parameters.1.packing.shape.1", 25),
-            "native/KEY: b is packed otherwise than its shape says",
+            "native/KEY: b has a packing that does not fit its shape",
         ),
         (
             put("kernels.0.parameters.1.packing.width", 3),
-            "native/KEY: b is packed otherwise than its shape says",
+            "native/KEY: b has a packing that does not fit its shape",
         ),
         (
             put("kernels.0.parameters.1.packing.runs", [2]),
-            "native/KEY: b is packed otherwise than its shape says",
+            "native/KEY: b has a packing that does not fit its shape",
         ),
         (
             put("kernels.0.parameters.0.strides", [2**62, 1]),
@@ -266,17 +268,17 @@ def many_launches(data: Any) -> None:
         ),
         (
             put("kernels.1.workspaces.0.nbytes", 0),
-            "partial.sums has 0 bytes; a workspace has some",
+            "partial.sums has 0 bytes; a workspace has 1 or more",
         ),
         (
             put("kernels.2.launches.0.tile.shape", [39, 3]),
-            "native/relu_40x3_f32: its tile is none of its output",
+            "native/relu_40x3_f32: its tile does not fit its output",
         ),
         (
             put("schema_version", 3),
             "manifest schema 3 is not one that this runtime reads (1 and 2)",
         ),
-        (put("kernels", []), "manifest.kernels: it holds no kernel; a bundle has one or more"),
+        (put("kernels", []), "manifest.kernels: it has no kernel; a bundle needs one or more"),
         (
             put("kernels.0.artifacts.0.nbytes", 5),
             ".so has SIZE bytes, the manifest says 5; it was changed after it was built",
@@ -342,9 +344,15 @@ def one_file(data: Any) -> None:
             "value y of 480 bytes at 1028 ends past the 1504 bytes there",
         ),
         (put("values.3.place.offset", 2**62), "value y of 480 bytes at 4611686018427387904 ends"),
-        (put("values.3.place.offset", -4), "value y lies at -4, between two elements"),
-        (put("values.3.place.offset", 1022), "value y lies at 1022, between two elements"),
-        (put("values.3.place.offset", 256), "it takes y and h, which overlap"),
+        (
+            put("values.3.place.offset", -4),
+            "value y lies at -4, which is not a multiple of its element size",
+        ),
+        (
+            put("values.3.place.offset", 1022),
+            "value y lies at 1022, which is not a multiple of its element size",
+        ),
+        (put("values.3.place.offset", 256), "it takes y and h, which overlap in memory"),
         (
             put("values.4.place.offset", 4),
             "value b1 of 160 bytes at 4 ends past the 160 bytes there",
@@ -352,22 +360,22 @@ def one_file(data: Any) -> None:
         (put("values.2.strides", [2**40, 1]), "ends past the 1504 bytes there"),
         (put("values.2.shape", [5, 39]), "out is h, 796 bytes of f32; the kernel takes 800 of f32"),
         (put("values.2.dtype", "s32"), "out is h, 800 bytes of s32; the kernel takes 800 of f32"),
-        (put("values.2.place.name", "x"), "value h lies in 'x', which there is not"),
-        (put("values.2.name", "x"), "value 'x' is there twice, or has no name"),
+        (put("values.2.place.name", "x"), "value h lies in 'x', which does not exist"),
+        (put("values.2.name", "x"), "value 'x' occurs twice or has no name"),
         (
             put("values.3.place", {"kind": "weights", "name": "w1"}),
-            "out is y, which is only read",
+            "out is y, which is read-only",
         ),
-        (put("values.3.place", {"kind": "input", "name": "x"}), "out is y, which is only read"),
-        (put("inputs.0.strides", [48, 2]), "input x is no packed value in its own memory"),
-        (put("outputs", []), "value out lies in 'out', which there is not"),
+        (put("values.3.place", {"kind": "input", "name": "x"}), "out is y, which is read-only"),
+        (put("inputs.0.strides", [48, 2]), "input x is not a packed value in memory of its own"),
+        (put("outputs", []), "value out lies in 'out', which does not exist"),
         (put("arena_bytes", -1), "its arena has -1 bytes"),
-        (put("steps", []), "it has no step"),
+        (put("steps", []), "it has no steps"),
         (put("steps.0.kernel", "nothing"), "step 0 (nothing): the bundle has no such kernel"),
         (put("steps.0.bindings", {"a": "x"}), "it binds 1 tensors; the kernel takes 4"),
-        (put("steps.0.bindings.a", "q"), "a is 'q', which is no value"),
+        (put("steps.0.bindings.a", "q"), "a is 'q', which is not a value"),
         (put("steps.0.bindings.a", 7), "steps[0].bindings: expected str, got int"),
-        (put("steps.0.after", [0]), "it waits for step 0, which is not earlier"),
+        (put("steps.0.after", [0]), "it depends on step 0, which is not earlier"),
         (
             put("weights.0.file", "../../etc/passwd"),
             "is in '../../etc/passwd', which is not named by its digest",
@@ -379,7 +387,7 @@ def one_file(data: Any) -> None:
         ),
         (put("name", ""), "it has no name or no target"),
         (drop_last_step, "no step writes output out"),
-        (two_programs, "program native/main: it is there twice"),
+        (two_programs, "program native/main: it occurs twice"),
         (one_file, "has 96 bytes, the manifest says 3840; it was changed after it was built"),
     ],
     ids=lambda v: v[:50] if isinstance(v, str) else "",
@@ -443,18 +451,18 @@ def test_code_that_asks_for_more(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path
         struct.pack_into(form, code, at, value)
         return bytes(code)
 
-    asks = "it asks the loader for more than being mapped"
-    brings = "it asks for memory that it does not bring"
+    asks = "it needs a dynamic loader"
+    brings = "a segment is larger in memory than in the file"
     size = struct.unpack_from("<Q", original, load + 32)[0]
     cases = {
         changed(tags, "<Q", 7): asks,  # DT_RELA
         changed(tags + 16, "<Q", 1): asks,  # DT_NEEDED
         changed(load + 40, "<Q", size + 4096): brings,
         changed(load + 16, "<Q", 1 << 40): brings,
-        changed(load + 8, "<Q", 2**64 - 8): "it ends early",
-        changed(load + 32, "<Q", 1 << 30): "it ends early",
-        changed(18, "<H", 183 if machine == 62 else 62): "it is for another machine",
-        changed(16, "<H", 2): "it is no shared object",
+        changed(load + 8, "<Q", 2**64 - 8): "it is truncated",
+        changed(load + 32, "<Q", 1 << 30): "it is truncated",
+        changed(18, "<H", 183 if machine == 62 else 62): "it is not for",
+        changed(16, "<H", 2): "it is not a shared object",
         changed(56, "<H", 60000): "its headers are damaged",
         changed(name, "<B", ord("x")): "its code has no function relu_40x3_f32",
         changed(first_symbol + 8, "<Q", 64): "its code has no function relu_40x3_f32",  # no code
@@ -486,7 +494,7 @@ def test_json_that_is_none(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> N
         deep.replace("@", '"'): "",
         text[:-1]: "no comma and no end",
         text + "x": "something behind its end",
-        text.replace(key, f"{key}, {key}"): "'schema_version' is twice in one object",
+        text.replace(key, f"{key}, {key}"): "'schema_version' occurs twice in one object",
         "": "no value",
         "[]": "manifest.json: no schema_version",
         '{"schema_version": "2"}': "manifest schema -1 is not one",
@@ -520,7 +528,7 @@ def test_zips(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
     locator = struct.pack("<4sIQI", b"PK\6\7", 0, end, 1)
     wide = with_wide_records(whole)
     far = struct.pack("<4sIQI", b"PK\6\7", 0, 2**64 - 30, 1)
-    none = "not a kgen bundle, or not all of one"
+    none = "not a kgen bundle, or a truncated one"
     # The last file of an archive, moved by its own header until it ends behind the archive.
     alone = archive(data, {})
     behind = len(alone) - alone.index(b"PK\1\2")
@@ -536,7 +544,7 @@ def test_zips(fuzz: Path, bundle: kgen.Bundle, tmp_path: Path) -> None:
         (wide.replace(locator, far), none),
         (wide.replace(struct.pack("<Q", offset), struct.pack("<Q", 2**64 - 1)), none),
         (archive(data, files, compression=zipfile.ZIP_DEFLATED), "('manifest.json' is compressed)"),
-        (twice.getvalue(), "('manifest.json' is there twice)"),
+        (twice.getvalue(), "('manifest.json' occurs twice)"),
         (bytes(large), "('manifest.json' has a header that differs from the directory)"),
         (whole.replace(b"PK\1\2", b"PK\1\3"), none),
         (whole.replace(b"PK\3\4", b"PK\3\5"), none),
@@ -566,7 +574,7 @@ def test_long_messages(sanitized: Driver, bundle: kgen.Bundle, tmp_path: Path) -
 
 def test_what_is_no_bundle(sanitized: Driver, tmp_path: Path) -> None:
     empty = write(tmp_path, "empty", b"")
-    remedy = "not a kgen bundle, or not all of one; make one with kgen build -o"
+    remedy = "not a kgen bundle, or a truncated one; make one with kgen build -o"
     assert sanitized.refused(empty, "list") == f"3: {empty}: {remedy}"
     assert sanitized.refused(tmp_path, "list") == f"3: {tmp_path}: {remedy}"
     missing = tmp_path / "missing"

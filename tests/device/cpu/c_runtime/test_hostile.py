@@ -83,7 +83,7 @@ BLOCKS_PER_BYTE = 40
         (python.many_constants, "constants: "),
         (python.many_artifacts, "artifacts: "),
         (python.many_runs, "runs: "),
-        (python.twice_at_the_end, "is there twice"),
+        (python.twice_at_the_end, "occurs twice"),
         (python.deep, "more than 32 levels"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

@@ -287,7 +287,7 @@ def test_wrong_arguments(sanitized: Driver, path: Path, tmp_path: Path) -> None:
         == f"1: {key}: bias has 159 bytes; expected 160"
     )
     assert sanitized.refused(path, "run", "conjure").startswith(
-        "no kernel 'conjure' of this bundle runs here: it has none of this key"
+        "no kernel 'conjure' runs here: the bundle has no kernel of this key"
     )
     assert (
         sanitized.refused(path, "list", threads=5000)

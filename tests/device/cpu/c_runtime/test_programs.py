@@ -192,7 +192,7 @@ def test_weights_beside_the_bundle(sanitized: Driver, mlp: Path, tmp_path: Path)
     check_outputs(program, files, wanted)
     sanitized.done(path, "weights")
     weight = min(program.weights, key=lambda w: w.sha256)  # they are loaded in this order
-    missing = f"{weight.file} is missing in the bundle and beside it; build or copy the bundle"
+    missing = f"{weight.file} is neither in the bundle nor beside it; build or copy the bundle"
     assert missing in sanitized.refused(f"memory:{path}", "list")
     file = tmp_path / weight.file
     whole = file.read_bytes()

@@ -70,7 +70,7 @@ def test_nothing_that_runs_here(sanitized: Driver, tmp_path: Path) -> None:
     )
     assert re.fullmatch(
         rf"6: {path}: this CPU runs no kernel of this bundle: x86-64-v4/relu_9_f32.so needs "
-        r"(avx\w+, )*avx512f(, avx\w+)*, which the CPU does not have; build for native or for a "
+        r"(avx\w+, )*avx512f(, avx\w+)*, which the CPU lacks; build for native or for a "
         r"lower level, such as x86-64",
         refusal,
     )

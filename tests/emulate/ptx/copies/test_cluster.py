@@ -113,6 +113,7 @@ def test_what_a_kernel_requires() -> None:
     with pytest.raises(EmulationError, match="requires cluster"):
         result(source, cluster=4)
     with pytest.raises(
-        EmulationError, match="6 workgroups along x of the grid are no whole clusters of 4; try 8"
+        EmulationError,
+        match="6 workgroups along x of the grid are not a multiple of the cluster of 4; try 8",
     ):
         result(program(""), ctas=6)

@@ -221,9 +221,15 @@ def test_what_is_no_entry(change: tuple[str, str], message: str) -> None:
     ("arguments", "message"),
     [
         (["kernels.ptx", *WHY], "kernels.ptx needs --entry, as for kgen emulate; add it"),
-        (["kernels.ptx", *LAUNCH, "--target", "sm_80", *WHY], "--target does not apply to the file kernels.ptx"),
+        (
+            ["kernels.ptx", *LAUNCH, "--target", "sm_80", *WHY],
+            "--target does not apply to the file kernels.ptx",
+        ),
         (["relu 64 f32", *WHY], "relu 64 f32 has no target; add --target sm_80"),
-        (["relu 64 f32", *WHY, "--grid", "1", "--target", "sm_80"], "--grid describes the launch of a .ptx or .ll file"),
+        (
+            ["relu 64 f32", *WHY, "--grid", "1", "--target", "sm_80"],
+            "--grid describes the launch of a .ptx or .ll file",
+        ),
         (["none.ptx", *LAUNCH, *WHY], "none.ptx cannot be read: No such file"),
         (
             ["kernels.ptx", *LAUNCH, *ARGUMENTS[:-1], "i32:101", *WHY],

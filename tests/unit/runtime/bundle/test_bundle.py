@@ -95,7 +95,7 @@ def test_a_missing_file_is_named(bundle: kgen.Bundle, tmp_path: Path) -> None:
 def test_what_is_no_bundle(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.kgen"
     path.write_bytes(content)
-    with pytest.raises(BundleError, match="not a kgen bundle, or not all of one; make one with"):
+    with pytest.raises(BundleError, match="not a kgen bundle, or a truncated one; make one with"):
         BundleFile(path)
 
 
@@ -103,13 +103,13 @@ def test_what_is_no_bundle(content: bytes, tmp_path: Path) -> None:
 def test_what_is_no_path(bundle: kgen.Bundle) -> None:
     values: dict[str, Any] = {"NoneType": None, "int": 3, "Bundle": bundle}
     for kind, value in values.items():
-        message = f"^path is of type {kind}; give a bundle's path as a str or Path, such as Bundle"
+        message = f"^path is of type {kind}; give a bundle as a str or Path, as bytes"
         with pytest.raises(BundleError, match=message):
             kgen_runtime.load(value)
     for value in ("x\0.kgen", b"x.kgen", io.BytesIO(b"x.kgen")):
         with pytest.raises(BundleError, match="not a kgen bundle"):
             kgen_runtime.load(value)
-    with pytest.raises(BundleError, match=r"^path is of type StringIO; give a bundle's path"):
+    with pytest.raises(BundleError, match=r"^path is of type StringIO; give a bundle as a str"):
         kgen_runtime.load(io.StringIO("x.kgen"))  # type: ignore[arg-type]
 
 

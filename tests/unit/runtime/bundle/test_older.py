@@ -54,7 +54,7 @@ def test_it_is_verified(bundle: kgen.Bundle) -> None:
 def test_its_spec_is_checked_as_before(bundle: kgen.Bundle) -> None:
     data = to_json(bundle.manifest)
     data["kernels"][0]["spec"]["shape"] = [3, 6]
-    with pytest.raises(BundleError, match=r"its spec asks for input x \[3, 6\] f32"):
+    with pytest.raises(BundleError, match=r"its spec requires input x \[3, 6\] f32"):
         from_json(data)
 
 
@@ -67,7 +67,7 @@ def test_axes_that_were_counted_from_the_last_one() -> None:
     (kernel,) = from_json(data).kernels
     assert kernel.spec == new.manifest.kernels[0].spec
     data["kernels"][0]["spec"]["axes"] = 4
-    with pytest.raises(BundleError, match="its spec asks for"):
+    with pytest.raises(BundleError, match="its spec requires"):
         from_json(data)
 
 

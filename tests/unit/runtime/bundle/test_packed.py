@@ -116,13 +116,19 @@ def test_constants_in_the_bundle(stored: Path) -> None:
     with kgen_runtime.load(stored, device="cpu") as kernels:
         close_to_product(kernels.matmul(A))
         close_to_product(kernels.matmul(A, B))
-        with pytest.raises(ArgumentError, match="its b is in the bundle; leave it out of calls"):
+        with pytest.raises(
+            ArgumentError, match="b is stored in the bundle; leave it out of the call"
+        ):
             kernels[SPEC.key].pack(B)
         with pytest.raises(ArgumentError, match=r"takes 1 arguments \(a\), got 2"):
             kernels[SPEC.key](A, B)
-        with pytest.raises(ArgumentError, match="its b is in the bundle; leave it out of calls"):
+        with pytest.raises(
+            ArgumentError, match="b is stored in the bundle; leave it out of the call"
+        ):
             kernels[SPEC.key](A, b=B)
-        with pytest.raises(ArgumentError, match="packed operand is in the bundle; leave it out"):
+        with pytest.raises(
+            ArgumentError, match="packed operand is stored in the bundle; leave it out"
+        ):
             kernels.matmul.pack(B)
         close_to_product(kernels.matmul(A, b=B))  # that of the other kernel
     rewrite(stored, min(files), b"other")
@@ -154,10 +160,10 @@ def test_wrong_arguments(path: Path) -> None:
         given, shape = ("x".join(map(str, value.shape)) for value in (other, packed))
         assert message(kernels, A, other, key=SPEC.key) == (
             f"{SPEC.key}: b has shape {given}; expected {shape}; "
-            "pass what this kernel's pack(b) gives"
+            "pass the result of this kernel's pack(b)"
         )
         assert f"no kernel takes (3x13 f32, {given} f32)" in message(kernels, A, other)
-        assert "pass what this kernel's pack(b) gives" in message(kernels, A, B, key=SPEC.key)
+        assert "pass the result of this kernel's pack(b)" in message(kernels, A, B, key=SPEC.key)
         assert "b is f64; expected f32" in message(
             kernels, A, packed.astype(np.float64), key=SPEC.key
         )
@@ -165,7 +171,9 @@ def test_wrong_arguments(path: Path) -> None:
             kernels, B, key=PLAIN.key, pack=True
         )
         assert "b has shape 21x13; expected 13x21" in message(kernels, B.T, key=SPEC.key, pack=True)
-        assert "matmul: no kernel packs 21x13 f32; here are" in message(kernels, B.T, pack=True)
+        assert "matmul: no kernel packs 21x13 f32; the bundle has" in message(
+            kernels, B.T, pack=True
+        )
 
 
 @pytest.mark.integration
@@ -175,15 +183,16 @@ def test_orders_that_differ_are_not_guessed(path: Path) -> None:
         operand = kernels[TALL.key].packed
         assert operand is not None
         operand.param = dataclasses.replace(operand.param, shape=(1, *operand.param.shape))
-        assert "matmul: kernels pack this in different orders; use kernels[key].pack" in message(
-            kernels, B, pack=True
+        assert (
+            "matmul: several kernels pack this matrix, each in its own order; use kernels[key].pack"
+            in message(kernels, B, pack=True)
         )
 
 
 @pytest.mark.integration
 def test_constants_that_do_not_fit() -> None:
     for name, value, reason in (
-        ("c", B, "constants: c is no constant operand of a spec; name it there"),
+        ("c", B, "constants: c is unknown; known are b"),
         ("b", B.T, "constant b has shape 21x13; expected 13x21, as stored"),
         ("b", B.astype(np.float64), "constant b is f64; expected f32; convert it first"),
     ):
@@ -213,5 +222,5 @@ def test_a_constant_of_another_size_is_refused(stored: Path) -> None:
         manifest, kernels=(dataclasses.replace(kernel, constants=(wrong,)),)
     )
     data = manifest_json.to_json(broken)
-    with pytest.raises(BundleError, match=r"constants/.*\.bin is not its b"):
+    with pytest.raises(BundleError, match=r"constants/.*\.bin does not hold an input b"):
         manifest_json.from_json(data)

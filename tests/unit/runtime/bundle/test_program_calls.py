@@ -73,12 +73,21 @@ def test_lists_and_numbers_are_arrays(rows: Any, ids: Any, scale: Any) -> None:
     [
         ({"ids": [3], "scale": 1}, "main: ids has shape 1; expected 1x1"),
         ({"ids": 3, "scale": 1}, r"main: ids has shape \(\); expected 1x1"),
-        ({"ids": [[3.5]], "scale": 1}, r"main: ids: 3.5 is not a number of s64; pass whole"),
-        ({"ids": [[2**63]], "scale": 1}, "main: ids: 9223372036854775808 is not a number of s64"),
-        ({"ids": [[2**70]], "scale": 1}, "main: ids: cannot make s64 of this list: it holds obj"),
-        ({"ids": [[1], [2, 3]], "scale": 1}, "main: ids: cannot make s64 of this list: setting an"),
-        ({"ids": [["a"]], "scale": 1}, "main: ids: cannot make s64 of this list: it holds <U1"),
-        ({"ids": [[3]], "scale": [1j]}, "main: scale: cannot make f32 of this list: it holds comp"),
+        ({"ids": [[3.5]], "scale": 1}, r"main: ids: 3.5 is not a value of s64; pass whole"),
+        ({"ids": [[2**63]], "scale": 1}, "main: ids: 9223372036854775808 is not a value of s64"),
+        (
+            {"ids": [[2**70]], "scale": 1},
+            "main: ids: cannot convert this list to s64: it holds obj",
+        ),
+        (
+            {"ids": [[1], [2, 3]], "scale": 1},
+            "main: ids: cannot convert this list to s64: setting an",
+        ),
+        ({"ids": [["a"]], "scale": 1}, "main: ids: cannot convert this list to s64: it holds <U1"),
+        (
+            {"ids": [[3]], "scale": [1j]},
+            "main: scale: cannot convert this list to f32: it holds comp",
+        ),
         ({"ids": [[3]], "scale": None}, "main: scale: NoneType is neither a numpy nor a DLPack"),
     ],
 )
@@ -143,7 +152,9 @@ def test_writing_past_a_cache_is_an_error(decoder: Any) -> None:
     decoder.reset()
     for pos in range(12):
         last = decoder.run(ids=[[pos]], pos=[pos])
-    message = r"^main: pos names the place 12 of past.0.key, which has 12 places; reset\(\) the st"
+    message = (
+        r"^main: pos selects place 12 of the state past.0.key, which has 12 places; call reset"
+    )
     for run in (decoder.run, decoder.session().run):
         with pytest.raises(ArgumentError, match=message):
             run(ids=[[1]], pos=[12])
@@ -246,7 +257,7 @@ def test_a_session_refuses_a_second_thread(mlp: Any) -> None:
     with pytest.raises(ArgumentError, match="not today"):
         session.run(x=Slow())
     assert errors == [
-        "main: another thread is in this session; make one for each thread with program.session()"
+        "main: another thread is using this session; make one per thread with program.session()"
     ]
     session.run(x=np.ones((ROWS, WIDE), "f"))
 

@@ -72,7 +72,7 @@ def test_what_is_written_is_read(made: kgen.Bundle, path: Path) -> None:
 
 def test_a_program_is_not_pickled(program: Any) -> None:
     for found in (program, program.run, program.prepare(x=X)):
-        with pytest.raises(ArgumentError, match=r"main.* cannot be pickled .* load the bundle in"):
+        with pytest.raises(ArgumentError, match=r"cannot be pickled .* load the bundle in"):
             pickle.dumps(found)
 
 
@@ -87,7 +87,7 @@ def test_changed_and_missing_weights(path: Path, tmp_path: Path) -> None:
     with pytest.raises(IntegrityError, match=rf"{weight.file} has sha256 .* the manifest says"):
         kgen_runtime.load(changed, device="cpu", verify="all")
     for files, message in (
-        ({}, "is missing in the bundle and beside it"),
+        ({}, "is neither in the bundle nor beside it"),
         ({weight.file: b"1"}, "1 bytes"),
     ):
         with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "x.kgen", "w") as new:
@@ -126,7 +126,7 @@ def test_weights_beside_the_bundle(made: kgen.Bundle, tmp_path: Path) -> None:
     assert len([*(tmp_path / "weights").iterdir()]) == len(made.weights)
     with kgen_runtime.load(path, device="cpu", verify="all") as kernels:
         close(kernels.program.run(x=X))
-    with pytest.raises(IntegrityError, match="missing in the bundle and beside it"):
+    with pytest.raises(IntegrityError, match="is neither in the bundle nor beside it"):
         kgen_runtime.load(path.read_bytes(), device="cpu")
 
 
@@ -134,9 +134,13 @@ def test_weights_beside_the_bundle(made: kgen.Bundle, tmp_path: Path) -> None:
     ("problem", "kind", "message"),
     [
         ("empty", IntegrityError, "has 0 bytes, the manifest says"),
-        (errno.EACCES, BundleError, "cannot be read: Permission denied; load it again when"),
-        (errno.EMFILE, BundleError, "cannot be read: Too many open files; load it again when"),
-        (errno.ENOMEM, OutOfMemory, "cannot be read: Cannot allocate memory; load it again when"),
+        (errno.EACCES, BundleError, "cannot be read: Permission denied; make the file readable"),
+        (errno.EMFILE, BundleError, "cannot be read: Too many open files; make the file readable"),
+        (
+            errno.ENOMEM,
+            OutOfMemory,
+            "cannot be read: Cannot allocate memory; make the file readable",
+        ),
     ],
 )
 def test_weights_that_cannot_be_mapped(
@@ -260,7 +264,9 @@ def test_outputs_have_memory_of_their_own(program: Any) -> None:
     memory = np.zeros((2 * ROWS, WIDE), "f")
     x, out = memory[:ROWS], memory[ROWS:]
     for overlapping in (x, memory[1 : ROWS + 1]):
-        with pytest.raises(ArgumentError, match="main: out overlaps x; pass memory of its own"):
+        with pytest.raises(
+            ArgumentError, match="main: out overlaps x in memory; pass separate memory"
+        ):
             program.prepare(x=x, out=overlapping)
     x[:] = X
     close(program.prepare(x=x, out=out)())
@@ -352,8 +358,8 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 def test_arguments_that_do_not_fit(program: Any) -> None:
     for given, message in (
-        ({}, "main: x not given; takes x"),
-        ({"x": X, "y": X}, "main: no argument is called y; takes x"),
+        ({}, "main: missing: x; it takes x"),
+        ({"x": X, "y": X}, "main: no argument is called y; it takes x"),
         ({"x": X[:2]}, "main: x has shape 2x24; expected 5x24"),
         ({"x": X.astype("f8")}, "main: x is f64; expected f32; convert it first"),
         ({"x": [1, 2]}, "main: x has shape 2; expected 5x24"),
@@ -363,10 +369,10 @@ def test_arguments_that_do_not_fit(program: Any) -> None:
             program.run(**given)
     with pytest.raises(ArgumentError, match="main: takes arrays by name, such as x="):
         program.run(X)
-    with pytest.raises(ArgumentError, match="main: x is given twice, in the mapping and by name"):
+    with pytest.raises(ArgumentError, match="main: x is given both in the mapping and by name"):
         program.run({"x": X}, x=X)
     with pytest.raises(
-        ArgumentError, match="main: out has 'z', which is no output; outputs are out"
+        ArgumentError, match="main: out has 'z', which is not an output; outputs are out"
     ):
         program.prepare(x=X, out={"z": X, 1: X})
     with pytest.raises(ArgumentError, match="main: x has element strides"):
@@ -401,7 +407,7 @@ def test_profile(program: Any) -> None:
 def test_choosing(path: Path) -> None:
     with kgen_runtime.load(path, device="cpu") as kernels:
         assert "sm_80/main" in kernels.skipped
-        with pytest.raises(ArgumentError, match=r"cpu:0; sm_80/main was not taken: sm_80"):
+        with pytest.raises(ArgumentError, match=r"cpu:0; sm_80/main is not used: sm_80"):
             _ = kernels.programs["sm_80/main"]
     with kgen_runtime.load(path) as kernels:
         assert kernels.device.backend == "cpu" and kernels.program
@@ -409,13 +415,18 @@ def test_choosing(path: Path) -> None:
     lone = plain.save(path.parent / "plain.kgen")
     with (
         kgen_runtime.load(lone, device="cpu") as kernels,
-        pytest.raises(ArgumentError, match="the bundle has no program; make one with kgen compile MODEL.onnx"),
+        pytest.raises(
+            ArgumentError,
+            match=r"the bundle has no program; make one with kgen compile MODEL\.onnx",
+        ),
     ):
         _ = kernels.program
     two = mlp_bundle("native", programs=("one", "two"))
     with kgen_runtime.load(two.save(path.parent / "two.kgen"), device="cpu") as kernels:
-        with pytest.raises(ArgumentError, match=r"several programs; choose .* of one, two"):
+        with pytest.raises(ArgumentError, match=r"several programs; choose one as .*: one, two"):
             _ = kernels.program
         close(kernels.programs["two"].run(x=X))
-        with pytest.raises(ArgumentError, match=r"^no program three on cpu:0; here are one, two$"):
+        with pytest.raises(
+            ArgumentError, match=r"^no program three on cpu:0; programs here are one, two$"
+        ):
             _ = kernels.programs["three"]

@@ -20,7 +20,7 @@ FILES = {"manifest.json": b"{}", "weights/a.bin": bytes(range(256)), "a b+c": b"
 def _zip(wide: bool = False, method: int = zipfile.ZIP_STORED, **more: bytes) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a name that is there twice
+        warnings.simplefilter("ignore")  # of a name that occurs twice
         for name, data in [*FILES.items(), *more.items()]:
             info = zipfile.ZipInfo(name)
             info.compress_type = method
@@ -141,7 +141,7 @@ def test_a_name_is_refused_that_is_there_twice() -> None:
     out = io.BytesIO(_zip())
     with zipfile.ZipFile(out, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("z", b"y")
-    with pytest.raises(NotAZip, match="'z' is there twice"):
+    with pytest.raises(NotAZip, match="'z' occurs twice"):
         _read(out.getvalue())
 
 

@@ -233,7 +233,7 @@ def test_no_driver(fake: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DeviceError, match=r"driver does not start: CUDA_ERROR_NO_DEVICE"):
         CudaBackend.devices()
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
-    with pytest.raises(DeviceError, match=r"pip install 'kgen-kernels\[cuda\]'"):
+    with pytest.raises(DeviceError, match=r"pip install 'kgen-kernels-runtime\[cuda\]'"):
         CudaBackend()
 
 
@@ -243,7 +243,7 @@ def test_no_library(fake: FakeDriver) -> None:
 
     fake.do_cuInit = missing  # type: ignore[attr-defined]
     for _ in range(2):
-        with pytest.raises(DeviceError, match=r"no NVIDIA driver here"):
+        with pytest.raises(DeviceError, match=r"no NVIDIA driver on this machine"):
             CudaBackend.devices()
 
 

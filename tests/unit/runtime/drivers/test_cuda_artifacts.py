@@ -68,7 +68,7 @@ def test_refusals_say_what_to_do(fake: FakeDriver) -> None:
         "cubin for compute capability 8.0 does not run on 9.0; build for sm_90"
     )
     assert backend.refuses(artifact("cubin", compute_capability=[9, 0], cuda=[13, 0])) == (
-        "cubin needs a driver for CUDA 13.0, here is one for 12.4; upgrade the driver"
+        "cubin needs a driver for CUDA 13.0, and this one supports 12.4; upgrade the driver"
     )
 
 

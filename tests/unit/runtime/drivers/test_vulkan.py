@@ -35,15 +35,15 @@ CAPABILITIES = {"api": [1, 2], "features": [], "limits": {"maxStorageBufferRange
     [
         ({}, None),
         ({"api": "1.2", "features": [], "limits": {}}, None),
-        ({"api": "1.3"}, "it needs Vulkan 1.3, here is 1.2; build for vulkan1.1"),
+        ({"api": "1.3"}, "it needs Vulkan 1.3, and the device supports 1.2; build for vulkan1.1"),
         ({"api": "1.10"}, "it needs Vulkan 1.10"),
         ({"features": ["storageBuffer16BitAccess"]}, "it needs storageBuffer16BitAccess, which"),
         ({"limits": {"maxStorageBufferRange": 1 << 27}}, None),
         (
             {"limits": {"maxStorageBufferRange": (1 << 27) + 1}},
-            "it needs maxStorageBufferRange = 134217729, the device has 134217728; build it",
+            "it needs maxStorageBufferRange = 134217729, and the device allows 134217728; build it",
         ),
-        ({"limits": {"maxMeshes": 1}}, "it needs maxMeshes = 1, the device has 0"),
+        ({"limits": {"maxMeshes": 1}}, "it needs maxMeshes = 1, and the device allows 0"),
         ({"extensions": []}, "it requires extensions, which this runtime does not know"),
     ],
 )

@@ -29,10 +29,10 @@ def test_a_sound_module(module: bytes) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ({0: 0}, "is no SPIR-V module"),
-        ({1: 0x00010700}, r"is SPIR-V 1\.7, the newest known is 1\.6"),
-        ({5: 17}, "is no SPIR-V module: word 5 begins an instruction of 0 words"),
-        ({5: 0xFFFF0011}, "is no SPIR-V module: word 5 begins an instruction of 65535 words"),
+        ({0: 0}, "is not a SPIR-V module"),
+        ({1: 0x00010700}, r"is SPIR-V 1\.7; the newest supported version is 1\.6"),
+        ({5: 17}, "is not a SPIR-V module: word 5 begins an instruction of 0 words"),
+        ({5: 0xFFFF0011}, "is not a SPIR-V module: word 5 begins an instruction of 65535 words"),
     ],
 )
 def test_damaged_words(module: bytes, words: dict[int, int], why: str) -> None:
@@ -47,7 +47,7 @@ def test_any_cut_is_seen_or_leaves_whole_instructions(module: bytes) -> None:
     """And nothing raises, whatever the bytes are."""
     for size in range(0, len(module), 7):
         reason = malformed(module[:size], [NAME])
-        assert size % 4 == 0 or reason == "is no SPIR-V module"
+        assert size % 4 == 0 or reason == "is not a SPIR-V module"
     generator = random.Random(1)
     for _ in range(200):
         damaged = bytearray(module)

@@ -52,7 +52,7 @@ def test_each_missing_feature_is_named(
     for feature in sorted(set.intersection(*needed)):
         loads_nothing.set(target.arch, target.features - {feature})
         for device in ("cpu", None):
-            with pytest.raises(DeviceError, match=rf"needs {feature}, which the CPU does not have"):
+            with pytest.raises(DeviceError, match=rf"needs {feature}, which the CPU lacks"):
                 kgen_runtime.load(path, device=device)
 
 
@@ -112,7 +112,7 @@ def test_without_tile_state_the_next_best_entry_is_taken(
     (kernel,) = kernels.values()
     assert kernel.entry.target.name == "x86-64-v4"
     (reason,) = kernels.skipped.values()
-    assert "needs amx_bf16, amx_tile, which the CPU does not have or Linux refuses this" in reason
+    assert "needs amx_bf16, amx_tile, which the CPU lacks or Linux denies to this" in reason
 
 
 def test_tile_state_that_the_kernel_refuses_is_an_error(
@@ -144,5 +144,5 @@ def test_the_environment_disables_features(
         assert targets.find("native").limits["vector_bytes"] == width
         (kernel,) = kgen_runtime.load(path, device="cpu").values()
         assert kernel.entry.target.name == name
-    with pytest.raises(DeviceError, match=r"needs avx512bw, .* which the CPU does not have"):
+    with pytest.raises(DeviceError, match=r"needs avx512bw, .* which the CPU lacks"):
         kgen_runtime.load(kgen.build(small(DType.F32), targets=levels[1:]).save(path))
