@@ -721,7 +721,7 @@ kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
         return status;
     }
     if (into->num_kernels == 0)
-        return kgen_fail(KGEN_ERROR_BUNDLE, "manifest.kernels: it holds no kernel; a bundle has "
+        return kgen_fail(KGEN_ERROR_BUNDLE, "manifest.kernels: it has no kernel; a bundle needs "
                                             "one or more");
     into->by_name = kgen_alloc(memory, into->num_kernels, sizeof *into->by_name);
     if (into->by_name == NULL)

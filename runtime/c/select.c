@@ -179,8 +179,11 @@ static kgen_status skip_losers(selection *into, const candidate *all, size_t cou
             snprintf(reason, sizeof reason, "%.256s is better for " DEVICE ", or precedes it",
                      one->winner->target);
         else
-            snprintf(reason, sizeof reason, "%.256s suits " DEVICE "%s", one->winner->target,
-                     one->winner->rank == one->rank ? " as well and comes first" : " better");
+            snprintf(reason, sizeof reason,
+                     one->winner->rank == one->rank ? "%.256s is as good for " DEVICE
+                                                      " and precedes it"
+                                                    : "%.256s is better for " DEVICE,
+                     one->winner->target);
         skipped *made = &into->left_out[into->num_left_out++];
         made->name = one->shown;
         made->reason = kgen_text(memory, reason, strlen(reason));

@@ -270,7 +270,7 @@ def best_programs(
             if loser is not None:
                 winner = chosen[program.name].program.target
                 skipped[loser.qualified_name] = (
-                    f"{winner} is better for {place}, or precedes it in the bundle"
+                    f"{winner} is better for {place}, or precedes it"
                 )
     return chosen, skipped
 

@@ -35,9 +35,9 @@ int main(int count, char **words)
     assert(kgen_session_get_output(session, out, other, nbytes) == KGEN_OK);
     assert(memcmp(output, other, nbytes) == 0);
     assert(kgen_session_set_state(session, state->name, set, 3) == KGEN_ERROR_ARGUMENT);
-    assert(strstr(kgen_last_error(), "bytes, got 3") != NULL);
+    assert(strstr(kgen_last_error(), "bytes, and the call gives 3") != NULL);
     assert(kgen_session_set_input(session, "past", set, 3) == KGEN_ERROR_NOT_FOUND);
-    assert(strstr(kgen_last_error(), "'past' is no input; it has 2, the first is ids") != NULL);
+    assert(strstr(kgen_last_error(), "'past' is not an input of the program; it has 2, the first is ids") != NULL);
     assert(kgen_session_input_data(session, out) == NULL);
     kgen_session_destroy(session);
     kgen_close(bundle);

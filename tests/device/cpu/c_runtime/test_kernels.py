@@ -291,7 +291,7 @@ def test_wrong_arguments(sanitized: Driver, path: Path, tmp_path: Path) -> None:
     )
     assert (
         sanitized.refused(path, "list", threads=5000)
-        == "1: num_threads=5000 must be 1 to 1024, or 0 for all CPUs of this process"
+        == "1: num_threads=5000 is out of range; give 1 to 1024, or 0 for all CPUs of this process"
     )
 
 
