@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kgen_runtime.known_names import known_names, near
+from kgen_runtime.known_names import are_few, known_names, near
 
 
 def meant(name: object, known: Iterable[str], *, after: str = "") -> str:
@@ -16,5 +16,5 @@ def meant(name: object, known: Iterable[str], *, after: str = "") -> str:
 def unknown(given: str, name: object, known: Iterable[str]) -> str:
     """Return that `given` is unknown, the known name that is nearest to `name`, and the others."""
     known = list(known)
-    question = meant(name, known, after=" ") if len(known) > 1 else ""
+    question = meant(name, known, after=" ") if len(known) > 1 and are_few(known) else ""
     return f"{given} is unknown; {question}{known_names(name, known)}"

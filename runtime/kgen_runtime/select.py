@@ -269,9 +269,7 @@ def best_programs(
                 loser = program
             if loser is not None:
                 winner = chosen[program.name].program.target
-                skipped[loser.qualified_name] = (
-                    f"{winner} is better for {place}, or precedes it"
-                )
+                skipped[loser.qualified_name] = f"{winner} is better for {place}, or precedes it"
     return chosen, skipped
 
 

@@ -153,7 +153,9 @@ def test_an_operation_that_the_bundle_lacks() -> None:
     """An error of ours, that names what there is; and an AttributeError, as Python's protocols
     (hasattr, getattr with a default, copy, notebooks) ask for."""
     kernels: Any = host(entry(), entry(key="other", op="mul"))
-    with pytest.raises(kgen.KgenError, match="no kernel for foo on cpu:0; here are add, mul"):
+    with pytest.raises(
+        kgen.KgenError, match="no kernel for foo on cpu:0; operations here are add, mul"
+    ):
         kernels.foo(1)
     with pytest.raises(AttributeError):
         _ = kernels.foo

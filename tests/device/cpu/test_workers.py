@@ -365,7 +365,7 @@ def test_kernels_of_too_many_tensors_are_refused_when_they_are_built(tmp_path: P
 
 
 def test_what_cannot_be_passed() -> None:
-    with pytest.raises(DeviceError, match=f"passes {CPU_POINTERS}"):
+    with pytest.raises(DeviceError, match=f"the limit is {CPU_POINTERS}"):
         Job(0, 1, [0] * (CPU_POINTERS + 1))
 
 

@@ -46,7 +46,7 @@ def test_the_best_of_a_target_and_why_not_the_others(
     status, out = check(capsys, bundle, "--arch", "x86-64-v4")
     assert status == 0
     assert f"{KEY}  x86-64-v4    ok\n" in out
-    assert f"  x86-64-v3/{KEY}: x86-64-v4 suits x86-64-v4 better\n" in out
+    assert f"  x86-64-v3/{KEY}: x86-64-v4 is better for x86-64-v4\n" in out
     assert f"  aarch64-neon/{KEY}: aarch64-neon/{KEY}.so is for aarch64, not for x86_64" in out
     assert "sm_80" not in out, "nobody expects it to run on a CPU"
 

@@ -191,7 +191,7 @@ def test_a_kernel_that_takes_tensor_maps() -> None:
         ),
         (saxpy(extra=("--arch=foo",)), "--arch foo of a .ptx file is unknown; known are sm_50, sm"),
         (saxpy(extra=("--arch=gfx942",)), "--arch gfx942 of a .ptx file is unknown; known are"),
-        (saxpy(extra=("--arch=sm_80x",)), "is unknown; did you mean sm_80? known are sm_50"),
+        (saxpy(extra=("--arch=sm_80x",)), "is unknown; the nearest of 33 are sm_80"),
         (saxpy(extra=("--arch=sm_80:x",)), "--arch sm_80:x of a .ptx file is unknown"),
         (saxpy(extra=("--arch=",)), "--arch '' of a .ptx file is unknown"),
         (

@@ -112,6 +112,7 @@ def test_a_program_that_is_not_there() -> None:
 def test_the_nearest_of_many_names() -> None:
     near = "the nearest of 60 are past.9.key, past.29.key, past.19.key"
     assert known_names("past.9.keys", CACHE, "states") == near
+    assert known_names("ids", CACHE) == "known are past.0.key, past.0.value, past.1.key and 57 more"
     assert known_names("k", CACHE[:3], "states") == f"states are {', '.join(CACHE[:3])}"
     assert known_names("k", []) == "known are none"
     assert "past.9.key" in known_names("past.9", CACHE)

@@ -91,9 +91,7 @@ def test_programs_of_several_targets(sanitized: Driver, tmp_path: Path) -> None:
     lines = sanitized.done(path, "list").splitlines()
     assert "program native main" in lines
     others = [line for line in lines if line.startswith("skipped") and "/main: " in line]
-    assert (
-        others[0] == "skipped x86-64/main: native is better for cpu:0, or precedes it"
-    )
+    assert others[0] == "skipped x86-64/main: native is better for cpu:0, or precedes it"
     assert others[1].startswith("skipped vulkan1.1/main: vulkan1.1/matmul")
     assert others[1].endswith(": the bundle has no code for the cpu backend")
 
