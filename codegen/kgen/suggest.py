@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kgen_runtime.known_names import are_few, known_names, near
+from kgen_runtime.known_names import are_few, known_names
+from kgen_runtime.known_names import near as near
 
 
 def meant(name: object, known: Iterable[str], *, after: str = "") -> str:

@@ -135,7 +135,7 @@ def test_a_value_of_an_operand_that_is_not_constant() -> None:
 )
 def test_a_function_of_rows_in_an_element_wise_formula(expression: str, why: str) -> None:
     with pytest.raises(SpecError) as refused:
-        kgen.Elementwise(expression=expression, shapes=[(4,)])
+        kgen.Elementwise(expression=expression, shapes=((4,),))
     assert str(refused.value) == f"expression={expression!r}: {why}"
 
 
