@@ -4,9 +4,9 @@ import sys
 
 
 def main() -> int:
-    """As :func:`kgen.cli.main.main`, and 130 without a word if Ctrl-C comes, whatever then runs.
+    """Run :func:`kgen.cli.main.main`; return 130 silently on Ctrl-C.
 
-    That may be an import: numpy's says after one that numpy is not installed well.
+    Ctrl-C may interrupt an import, after which numpy claims that its installation is broken.
     """
     interrupts = []
     try:

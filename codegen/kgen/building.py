@@ -144,7 +144,7 @@ def kernels(
 def _kept(
     cache: KernelCache, keys: Sequence[str], plans: Sequence[Plan]
 ) -> Iterator[tuple[int, Kernel]]:
-    """Those of the cache, by their numbers."""
+    """Kernels from the cache, with their numbers."""
     for number, (key, plan) in enumerate(zip(keys, plans, strict=True)):
         start = time.perf_counter()
         if (kept := cache.get(key)) is not None:
@@ -167,7 +167,7 @@ def _here(plans: Sequence[Plan], blame: Blame, told: Told) -> Iterator[tuple[int
 def _elsewhere(
     executor: Executor, plans: Sequence[Plan], blame: Blame, told: Told
 ) -> Iterator[tuple[int, Kernel]]:
-    """As `_here`, by an executor's workers, in the order in which they are done."""
+    """Build kernels in the workers of an executor; yield them in order of completion."""
     made_from = [(plan.spec, plan.target, plan.schedule) for plan in plans]
     pieces = [(kernel_cache.key(*parts), *parts) for parts in made_from]
     for number, found in work.results(executor, _build, pieces, blame, told):
@@ -201,7 +201,7 @@ def targets_of(given: str | Target | Iterable[str | Target]) -> list[Target]:
 
 
 def _several(given: Any, kind: type) -> tuple[Any, ...]:
-    """What is given alone as one of several; what is neither is judged as one, too."""
+    """Tuple of the values; a single value, or one of a wrong type, is wrapped."""
     alone = isinstance(given, kind | str) or not isinstance(given, Iterable)
     return (given,) if alone else tuple(given)
 
@@ -209,7 +209,7 @@ def _several(given: Any, kind: type) -> tuple[Any, ...]:
 def _plan_of_several(
     spec: Spec, target: Target, overrides: Overrides, targets: Sequence[Target]
 ) -> Plan:
-    """As :func:`plan_with`; an error names the one of several targets that it is about."""
+    """Plan by :func:`plan_with`; with several targets an error names its target."""
     try:
         return pipeline.plan_with(spec, target, overrides)
     except ScheduleError as error:

@@ -31,7 +31,7 @@ def read(path: str, what: str = "constant") -> Array:
     except ValueError:
         found = None
     if not isinstance(found, np.ndarray):
-        raise SpecError(f"{what} {path} is no array of numpy's; write one with numpy.save")
+        raise SpecError(f"{what} {path} is not a .npy file; write one with numpy.save")
     return found
 
 

@@ -72,7 +72,7 @@ def without_identities(text: str, extension: str) -> str:
 
 
 def _moved(found: re.Match[str]) -> str:
-    """One line of PTX, in which registers take new values."""
+    """Line of PTX without arithmetic that changes nothing."""
     start = found["indent"] + (found["guard"] or "")
     if found["sum"]:
         first, second = found["one"], found["other"]

@@ -1,4 +1,4 @@
-"""One bundle with the kernels of several: of a CPU's and a GPU's build machine, say."""
+"""Merge bundles, such as those of a CPU's and a GPU's build machine."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _with_kernels(program: Program, renamed: Mapping[str, str]) -> Program:
 
 
 def _together(provenances: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """What the bundles were made with: where versions differ, all of them."""
+    """Provenance of the merged bundle: every version that a part was made with."""
     found: dict[str, list[str]] = {}
     for provenance in provenances:
         for name, version in provenance.items():

@@ -63,7 +63,7 @@ def _fields(overrides: Overrides) -> dict[str, int]:
 
 
 def plan(spec: Spec, target: Target, schedule: Schedule | None = None) -> Plan:
-    """All integers of one kernel. Raises TargetError or ScheduleError."""
+    """Compute all integers of one kernel. Raises TargetError or ScheduleError."""
     family = targets.family(target.family)
     family.check_support(spec, target)
     return family.plan(spec, target, schedule or family.choose(spec, target))
@@ -87,7 +87,7 @@ def source(plan: Plan) -> Source:
 
 
 def kernel(spec: Spec, target: Target, schedule: Schedule | None = None) -> Kernel:
-    """One kernel for one target, assembled."""
+    """Plan, render and assemble one kernel for one target."""
     return assembled(plan(spec, target, schedule))
 
 

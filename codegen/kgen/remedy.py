@@ -1,7 +1,7 @@
-"""What to do about a schedule that does not fit: the nearest value that does, found by trying.
+"""Remedy for a schedule that does not fit: the nearest value that does, found by trying.
 
-A family's own advice looks at one limit at a time, and following it may meet the next one. What is
-said to the user is therefore planned first: one field is changed, and the whole plan must pass.
+A family's own advice looks at one limit at a time, and following it may meet the next one. A remedy
+is therefore planned before it is printed: one field is changed, and the whole plan must pass.
 """
 
 from __future__ import annotations

@@ -57,8 +57,7 @@ def _environment() -> Environment:
 
 
 def _bytecode_cache() -> BytecodeCache | None:
-    """Where compiled templates are kept, which take most of a second to compile. Jinja compiles one
-    whose source has changed again."""
+    """Cache of compiled templates; Jinja recompiles a template whose source changed."""
     import jinja2
 
     folder = settings.cache_folder()
@@ -81,7 +80,7 @@ def _bytecode_cache() -> BytecodeCache | None:
 
 
 def _compiled_key(jinja_version: str) -> str:
-    """What compiled templates depend on: them and their place, the options above, jinja, Python."""
+    """Digest of the templates, their path, the options above, and the jinja and Python versions."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
     words = (template_digest(), str(template_root()), jinja_version)
     digest.update("\0".join(words).encode() + importlib.util.MAGIC_NUMBER)

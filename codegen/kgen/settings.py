@@ -1,6 +1,6 @@
-"""What the environment decides on the machine that builds: what is kept, and where.
+"""Settings of the build machine from the environment: the cache and its folder.
 
-It is read by the runtime's settings, which decide the same. Nothing here changes what is built.
+The runtime's settings read the environment. Nothing here changes what is built.
 """
 
 from __future__ import annotations

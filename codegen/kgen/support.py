@@ -9,10 +9,12 @@ from kgen.spec import OPS, Math
 
 
 def support_table() -> list[dict[str, Any]]:
-    """One row per named target: `ops` maps each operation to its dtypes; `math` are the ways to
-    multiply f32 beside the exact one; `narrow` are the types that B may have beside an A of f32;
-    `proof` says how the test suite executes it: on a device (or qemu), or in the emulator of its
-    text."""
+    """Rows of the support table, one per named target.
+
+    `ops` maps each operation to its dtypes. `math` are the ways to multiply f32 besides the exact
+    one. `narrow` are the types that B may have beside an A of f32. `proof` says how the test suite
+    executes the target: on a device (or qemu), or in the emulator of its text.
+    """
     return [
         {
             "target": target.name,

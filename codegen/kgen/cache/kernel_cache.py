@@ -1,7 +1,7 @@
 """Finished kernels that are kept, each under the digest of all that it is made from.
 
 The oldest by use are removed when all together are larger than the limit. A file that is damaged is
-as good as none: the kernel is built again.
+as good as none: the kernel is rebuilt.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RUNTIME_ROOMS = ("expressions", "memory", "schema")
 
 @frozen
 class Usage:
-    """What the cache holds."""
+    """Entries and bytes of the cache."""
 
     path: Path
     entries: int

@@ -1,4 +1,4 @@
-"""From calls of functions to primitives."""
+"""Expansion of function calls to primitives."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 
 class Primitive(StrEnum):
-    """What a node computes of its arguments."""
+    """Operation of a node on its arguments."""
 
     INPUT = "input"
     CONSTANT = "constant"
@@ -341,12 +341,12 @@ def _words(expression: Expression, outer: int, names: Mapping[Expression, str]) 
 
 
 def steps(*results: Expression) -> tuple[Expression, ...]:
-    """All nodes once, each after its arguments; inputs and constants among them."""
+    """Nodes in topological order, arguments first; inputs and constants included."""
     return tuple(unknown(results, ()))
 
 
 def unknown(wanted: Sequence[Expression], known: Container[Expression]) -> list[Expression]:
-    """What is still to be computed for what is wanted, each after its arguments."""
+    """Nodes that `wanted` needs and that are not `known`, arguments first."""
     found: dict[Expression, None] = {}
     # Without recursion: a function's primitives make a deep expression many times as deep.
     waiting = list(reversed(wanted))
@@ -425,7 +425,7 @@ def substituted(expression: Expression, values: Mapping[str, Expression]) -> Exp
 
 
 def with_arguments(step: Expression, arguments: tuple[Expression, ...]) -> Expression:
-    """The same step of others."""
+    """Copy of `step` with new arguments."""
     if not arguments:
         return step
     if step.primitive is Primitive.CALL:

@@ -165,7 +165,7 @@ def canonical(formulas: Mapping[str, Expression]) -> str:
 
 
 class _Reader:
-    """One text's nodes, for messages with columns."""
+    """Reader of one text, whose messages name columns."""
 
     def __init__(self, text: str, field: str) -> None:
         self.text, self.field = text, field

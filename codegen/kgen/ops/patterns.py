@@ -6,8 +6,10 @@ from kgen.ops.expression import Expression, Primitive
 
 
 def bound(pattern: Expression, expression: Expression) -> dict[str, Expression] | None:
-    """What each input of the pattern stands for in an expression of its shape, the same wherever it
-    is; None for another shape."""
+    """Subexpression that each input of the pattern matches; None if the expression does not match.
+
+    An input that occurs several times matches one subexpression.
+    """
     if pattern.primitive is Primitive.INPUT:
         return {pattern.name: expression}
     if _kind(pattern) != _kind(expression):
@@ -22,5 +24,5 @@ def bound(pattern: Expression, expression: Expression) -> dict[str, Expression] 
 
 
 def _kind(expression: Expression) -> tuple[object, ...]:
-    """All but the arguments."""
+    """Identity of a node without its arguments."""
     return expression.primitive, expression.name, expression.number, len(expression.arguments)

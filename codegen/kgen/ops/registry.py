@@ -69,7 +69,7 @@ class Function:
     double: Callable[..., Expression] | None = None
 
     def expansion(self, compute: DType) -> Callable[..., Expression]:
-        """What it is made of in a type that is computed in."""
+        """Expansion of the function for a compute type."""
         own = {DType.F64: self.double}.get(compute, self.whole if compute.is_integer else None)
         return own or self.expand
 
@@ -80,7 +80,7 @@ class Function:
 
     @property
     def is_of_one(self) -> bool:
-        """It takes one number and gives one, element by element."""
+        """Whether it maps one number to one number, element by element."""
         return self.fewest == 1 and not (self.rowwise or self.truth or self.truths)
 
     def complete(self, arguments: Sequence[Expression]) -> tuple[Expression, ...]:
@@ -96,7 +96,7 @@ ALIASES = {"swish": "silu"}
 
 
 def functions() -> Mapping[str, Function]:
-    """All functions by name."""
+    """Registered functions by name."""
     return _FUNCTIONS
 
 

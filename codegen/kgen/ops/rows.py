@@ -33,8 +33,8 @@ class Reduction:
     identity: float
 
     def identity_of(self, compute: DType) -> float:
-        """Of a type that is computed in: integers have ends instead of infinities, of which the
-        upper one of 64 bits is no float."""
+        """Identity of the reduction in a compute type; the type's limits replace infinities for
+        integers."""
         if compute.is_integer and math.isinf(self.identity):
             assert compute.limits is not None
             least, largest = compute.limits
@@ -53,7 +53,7 @@ REDUCTIONS: Mapping[str, Reduction] = {
 
 @frozen
 class Row:
-    """What an expansion may ask of rows that have `count` columns."""
+    """Facts on rows of `count` columns, for expansions."""
 
     count: int
 
@@ -169,7 +169,7 @@ def argmin(row: Row, x: Expression) -> Expression:
 
 
 def _first(row: Row, x: Expression, value: Expression) -> Expression:
-    """Of the columns with this value; of those with NaN, if it is that."""
+    """Index of the first column with this value; NaN matches NaN."""
     found = x.equals(value) | ~x.equals(x)
     return row.min(select(found, row.column, float(row.count)))
 

@@ -1,8 +1,8 @@
 """Child processes that end with the process that started them, however that ends.
 
 A program of others that may run for ever is `tied`: Linux kills it when the *thread* that started
-it ends (prctl(2), PR_SET_PDEATHSIG). That makes Python fork, which takes 30 ms in a process of
-500 MB where others start in 4; so assemblers and disassemblers, which end by themselves in seconds,
+it ends (prctl(2), PR_SET_PDEATHSIG). That makes Python fork, which is slow in a large process;
+so assemblers and disassemblers, which end by themselves in seconds,
 are not, and our own code generator ties itself. Our other processes may outlive the thread that
 started them, so they watch: the pipe that their requests come by (`end_with_writers`), or the
 process that a pool belongs to (`end_with_pool`).

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -65,7 +65,7 @@ class Pool(ProcessPoolExecutor):
 
 
 class _State:
-    """That of a process of the pool."""
+    """State of a process of the pool."""
 
     works = ends = False
 
@@ -84,7 +84,7 @@ def _begin(folder: str) -> None:
 
 
 def _lost(lost: sys.UnraisableHookArgs) -> None:
-    """What is raised while Python calls a finaliser or a weak reference's callback ends there."""
+    """Handle an exception raised in a finaliser or a weak reference's callback."""
     if lost.exc_type is SystemExit:
         signal.setitimer(signal.ITIMER_REAL, AGAIN)
     else:
@@ -92,7 +92,7 @@ def _lost(lost: sys.UnraisableHookArgs) -> None:
 
 
 def _end(*_: object) -> None:
-    """What runs is left as by an exception: it ends the assembler that it has started."""
+    """Leave the running task by an exception, which ends the assembler that it started."""
     _State.ends = True
     if _State.works:
         raise SystemExit

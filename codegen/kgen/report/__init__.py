@@ -1,1 +1,1 @@
-"""What a bundle's program is and does, as a picture and as a page."""
+"""Reports on a bundle's program: a picture and an HTML page."""

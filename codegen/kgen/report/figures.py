@@ -176,7 +176,7 @@ def _weights_of(program: Program, step: Step) -> int:
 
 
 def sizes(program: Program, manifest: Manifest, bundle_bytes: int) -> Sizes:
-    """Those of one program, and the file of all."""
+    """Sizes of one program, and of the whole file."""
     artifacts = [
         artifact
         for entry in manifest.kernels

@@ -53,8 +53,10 @@ class Flow:
 
 
 def flow(program: Program, kernels: Mapping[str, KernelEntry]) -> Flow:
-    """That of a program; `kernels` are its bundle's by name. Raises BundleError for one that is too
-    large."""
+    """Data flow of a program; `kernels` are the bundle's by name.
+
+    Raises BundleError for a program that is too large.
+    """
     memories = _Memories(program)
     values = program.by_name
     reads: dict[tuple[int, int], None] = {}

@@ -1,5 +1,5 @@
-"""Where a report's times and ceilings come from: this machine if it runs the program, else what is
-known of a device of the target."""
+"""Times and ceilings of a report: measured if this machine runs the program, else estimated from
+the published rates of a device of the target."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def profiled(loaded: LoadedProgram, inputs: Mapping[str, Any], threads: int | No
 
 
 def estimated(program: Program, kernels: Kernels) -> Times | None:
-    """What kgen knows without running it: the schedule model's time where a model chose, else the
-    least that the device's peaks allow. None where no device of the target is known."""
+    """Estimated times: the cost model's prediction where it chose the schedule, else the roofline's
+    lower bound. None if no device of the target is known."""
     target = targets.find(program.target)
     rates = targets.family(target.family).rates(target)
     if rates is None:

@@ -1,4 +1,4 @@
-"""One HTML page that needs nothing else: it opens from a file, with no network and no script."""
+"""Self-contained HTML page: it opens from a file, without network or scripts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ svg{max-width:100%;height:auto}.graph svg{max-width:none}
 
 @frozen
 class Facts:
-    """What a page shows."""
+    """Content of a page."""
 
     bundle: str
     program: Program

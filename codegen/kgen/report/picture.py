@@ -80,8 +80,7 @@ def picture(
 
 
 def title_of(entry: KernelEntry) -> str:
-    """What a kernel does, in a few words: its operation, the outermost of several, and its
-    output."""
+    """Short title of a kernel: its outermost operation and its output."""
     name = entry.op
     if name == kind_of(entry) and "expression" in entry.spec:
         name = re.split(r"\W", entry.spec["expression"].lstrip("(-"))[0]

@@ -1,4 +1,4 @@
-"""Skinny GEMM on NVIDIA GPUs: few rows of A, B read once."""
+"""Skinny GEMM on NVIDIA GPUs: small M, B read once."""
 
 from __future__ import annotations
 

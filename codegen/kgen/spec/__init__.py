@@ -1,4 +1,4 @@
-"""What to compute: an operation at fixed shapes, types and layout. Knows no hardware.
+"""Problem to compute: an operation at fixed shapes, types and layout. Knows no hardware.
 
 A spec is a pure value. It validates itself, names itself (`key`), says which tensors it takes
 (`parameters`) and turns into JSON and back, so that the runtime's reference can compute it from

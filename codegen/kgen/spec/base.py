@@ -38,7 +38,7 @@ class Spec(ABC):
 
     @property
     def call_name(self) -> str:
-        """What a loaded bundle calls the operation."""
+        """Name of the operation in a loaded bundle."""
         return self.op
 
     @property
@@ -57,7 +57,7 @@ class Spec(ABC):
     @property
     @abstractmethod
     def formula(self) -> str:
-        """What is computed, in a line, for people who read a kernel."""
+        """Formula in one line, for readers of a kernel."""
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What a matmul may be asked for by name, and which types of output it has."""
+"""Named choices of a matmul, and the types of its output."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Layout(StrEnum):
 
 
 class Scale(StrEnum):
-    """What a number that is given with each call multiplies."""
+    """Tensor that a scale argument multiplies."""
 
     A = "a"
     B = "b"
@@ -85,8 +85,8 @@ class Operand(StrEnum):
 
 
 class BType(StrEnum):
-    """What a B that is narrower than A is stored as. s4: rows along k of blocks of 32 numbers with
-    a scale (:mod:`kgen_runtime.blocks`)."""
+    """Storage type of a B that is narrower than A. s4: blocks of 32 numbers along k with a scale
+    (:mod:`kgen_runtime.blocks`)."""
 
     BF16 = "bf16"
     F16 = "f16"
@@ -95,7 +95,7 @@ class BType(StrEnum):
 
     @classmethod
     def _missing_(cls, value: Any) -> BType | None:
-        """What array libraries call the type."""
+        """Member by the name that array libraries use."""
         try:
             return next((found for found in cls if found.value == DType(value).value), None)
         except ValueError:
@@ -103,7 +103,7 @@ class BType(StrEnum):
 
     @property
     def dtype(self) -> DType:
-        """That of B's elements: bytes of blocks."""
+        """Dtype of the elements of B; u8 for blocks of s4."""
         return DType.U8 if self is BType.S4 else DType(self.value)
 
 

@@ -56,7 +56,7 @@ class Elementwise(Viewed):
         super()._take_dtypes()
 
     def _take_index_dtype(self) -> None:
-        """That of an input which is an index, where dtypes name those of all inputs."""
+        """Set `index_dtype` from `dtypes`, which name the dtypes of all inputs."""
         found = zip(self.inputs, self.dtypes, strict=False)
         indices = {dtype for name, dtype in found if name in self.index_inputs}
         if len(indices | {self.index_dtype} - {None}) > 1:

@@ -37,7 +37,7 @@ TAKEN = frozenset(
 
 
 class Extent(StrEnum):
-    """What an operand has a value for."""
+    """Outputs that share a value of an operand."""
 
     N = "n"  # each column
     M = "mx1"  # each row
@@ -96,7 +96,7 @@ class EpilogueShapes:
 
     @staticmethod
     def word(value: Any) -> str:
-        """What is kept of an operand's value."""
+        """Text of an operand's value."""
         return str(value)
 
 
@@ -180,7 +180,9 @@ def checked(
                 "kernel that reads the product",
             )
         if step.primitive is P.VIEW:
-            refuse(step.name, f"{step.name} is a view; an epilogue takes its operands as they lie")
+            refuse(
+                step.name, f"{step.name} is a view; an epilogue reads its operands without views"
+            )
     names = inputs(expression)
     if PRODUCT not in names:
         raise SpecError(f"epilogue={text!r} lacks {PRODUCT}, which stands for the product")
@@ -241,7 +243,7 @@ def checked_dtypes(
 
 
 def _named(field: str, parts: Iterable[str], kind: str, known: Sequence[str]) -> Mapping[str, str]:
-    """What operands are given by name, of known words."""
+    """Words by operand name, from parts `name=word`; SpecError for an unknown word."""
     found: dict[str, str] = {}
     for part in parts:
         name, _, word = part.partition("=")

@@ -68,7 +68,7 @@ class Formula(Spec):
     @property
     @abstractmethod
     def dtypes(self) -> tuple[DType, ...]:
-        """Those of the inputs, where they differ."""
+        """Dtype of each input; empty if all inputs share one."""
 
     @property
     @abstractmethod
@@ -78,7 +78,7 @@ class Formula(Spec):
     @property
     @abstractmethod
     def out_dtypes(self) -> tuple[DType, ...]:
-        """Those of the outputs, where they differ."""
+        """Dtype of each output; empty if all outputs share one."""
 
     def __post_init__(self) -> None:
         written = self.expression
@@ -124,7 +124,7 @@ class Formula(Spec):
         self._check_sizes()
 
     def _take_dtypes(self) -> None:
-        """`dtype` and `dtypes` from what is given; SpecError for a number that does not fit."""
+        """Set `dtype` and `dtypes` from the arguments; SpecError for a wrong number of dtypes."""
         if not self.dtypes:
             return
         self._take_each("dtypes", self._each("dtypes", "inputs", self.inputs))
@@ -134,7 +134,7 @@ class Formula(Spec):
             object.__setattr__(self, "dtypes", ())
 
     def _take_out_dtypes(self) -> None:
-        """The same of the outputs, of which each has a default."""
+        """Set `out_dtype` and `out_dtypes` from the arguments; each output has a default."""
         found = tuple(map(self.default_out, self.formula_calls))
         if self.out_dtypes:
             found = self._each("out_dtypes", "outputs", self.outputs)
@@ -170,7 +170,7 @@ class Formula(Spec):
 
     @property
     def row(self) -> Row | None:
-        """What row-wise functions may ask; None of element-wise operations."""
+        """Facts on the row for row-wise functions; None for element-wise operations."""
         return None
 
     def primitives(self, native: Container[str] = ()) -> tuple[Expression, ...]:
@@ -215,7 +215,7 @@ class Formula(Spec):
 
     @cached_property
     def result_calls(self) -> tuple[Expression, ...]:
-        """The same; of bool, whether they are not zero."""
+        """`calls`, with `!= 0` applied to outputs of bool."""
         return tuple(
             call_of("not_equal", calls, constant(0.0))
             if dtype is DType.BOOL and not calls.truth
@@ -239,17 +239,17 @@ class Formula(Spec):
 
     @property
     def input_dtypes(self) -> tuple[DType, ...]:
-        """Of each input."""
+        """Dtype of each input."""
         return self.dtypes or (self.dtype,) * len(self.inputs)
 
     @property
     def value_dtypes(self) -> tuple[DType, ...]:
-        """Of each input whose elements are numbers of the expression."""
+        """Dtype of each input that is a value of the expression, not an index."""
         return self.input_dtypes
 
     @property
     def output_dtypes(self) -> tuple[DType, ...]:
-        """Of each output."""
+        """Dtype of each output."""
         return self.out_dtypes or (self.out,) * len(self.outputs)
 
     @property
@@ -331,7 +331,7 @@ class Formula(Spec):
 
     @property
     def call_name(self) -> str:
-        """That of the function, if the expression is one function of its inputs."""
+        """Name of the function if the expression is one function of its inputs, else of the op."""
         calls = self.formula_calls[0]
         function = functions().get(calls.name)
         if function is None or not calls.arguments or self.outputs != (OUT,):
@@ -378,7 +378,7 @@ class Formula(Spec):
 
     @property
     def key_of_axes(self) -> str:
-        """What a key says of the axes that are reduced."""
+        """Part of the key that names the reduced axes."""
         return ""
 
 
@@ -405,8 +405,10 @@ T = TypeVar("T")
 def by_name(
     what: str, expression: str, given: Mapping[str, T], of: Literal["input", "output"] = "input"
 ) -> tuple[T, ...]:
-    """What inputs, or outputs, have in the expression's order of them. SpecError for a name that it
-    lacks."""
+    """Values by name as a tuple in the expression's order of inputs or outputs.
+
+    Raises SpecError for an unknown or missing name.
+    """
     found = formulas(expression)
     of_inputs = [name for name in inputs(*found.values()) if name not in COORDINATES]
     names = of_inputs if of == "input" else list(found)

@@ -229,7 +229,7 @@ class Matmul(Spec):
             )
 
     def _fill_batch_stride(self, name: str, packed: int) -> None:
-        """One number, or one for each of the batch's dimensions."""
+        """Set a batch stride: one number, or one per batch dimension."""
         given = getattr(self, name)
         if self.batch_dims is None:
             if given is not None:
@@ -297,9 +297,11 @@ class Matmul(Spec):
         return checked(self.epilogue, self.epilogue_shapes)[1]
 
     def operand_dtype(self, name: str) -> DType:
-        """What elements of an operand of the epilogue are. If nothing else is said, eight bits are
-        too few for what is added before rounding to them, and 16 for what restores the range of
-        operands of 8 bits."""
+        """Dtype of an operand of the epilogue.
+
+        Defaults are wider than 8 bits for addends and wider than 16 bits for factors that restore
+        the range of 8-bit operands.
+        """
         own = dict(part.split("=") for part in self.epilogue_dtypes or ())
         if name in own:
             return DType(own[name])

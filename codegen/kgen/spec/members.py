@@ -20,7 +20,7 @@ N = TypeVar("N")
 
 
 class Member(Generic[E, N]):
-    """One member of `enum`. Setting it raises SpecError for an unknown name."""
+    """Field that holds a member of `enum`. Setting it raises SpecError for an unknown name."""
 
     def __init__(self, enum: type[E], default: E) -> None:
         self.enum, self.default = enum, default
@@ -39,7 +39,7 @@ class Member(Generic[E, N]):
 
 
 class OptionalMember(Generic[E, N]):
-    """One member of `enum`, or None where the spec fills it in."""
+    """Field that holds a member of `enum`, or None where the spec fills it in."""
 
     def __init__(self, enum: type[E]) -> None:
         self.enum = enum

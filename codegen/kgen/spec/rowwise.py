@@ -1,4 +1,4 @@
-"""Operations on rows, of tensors as they lie or through views."""
+"""Operations on rows of tensors or of views of tensors."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def dtype_fields(cls: type[Spec], expression: str, text: str) -> dict[str, Any]:
 
 
 def out_dtype_fields(cls: type[Spec], expression: str, text: str) -> dict[str, Any]:
-    """The same of outputs."""
+    """Fields for the dtypes of the outputs."""
     if "out_dtypes" not in _names(cls) or not re.search("[,=]", text):
         return {"out_dtype": text}
     return {"out_dtypes": _each_dtype("out_dtype", expression, text, "output")}

@@ -88,7 +88,7 @@ class Viewed(Formula):
 
     @property
     def bytes_moved(self) -> int:
-        """Of the inputs, those that are read; of a gather, as many as it has in its output."""
+        """Bytes of all outputs and of the input elements that are read."""
         unread = sum(
             p.nbytes - self._elements_read(p) * p.dtype.itemsize
             for p in self.parameters

@@ -1,7 +1,7 @@
-"""Where an output's element takes its inputs', seen through views.
+"""Input elements that each output element reads, through views.
 
 A view is never a tensor in memory. It is pushed down to the inputs: a function of elements at some
-coordinates is that function of its arguments at theirs. What is left is an expression of *reads*,
+coordinates is that function of its arguments at theirs. The result is an expression of *reads*,
 each an input with an address map, and choices between them by *conditions* on the coordinates of
 the output (`pad`, `concat`) or on an index that was read (`gather`).
 """
@@ -189,7 +189,7 @@ class _Reader:
         guards: tuple[str, ...],
         value: float,
     ) -> Expression:
-        """What lies along an axis, each from its place on, and a value where nothing does."""
+        """Tensors placed along an axis, each from its offset on; `value` between them."""
         found = constant(value)
         for i, (tensor, first) in reversed(list(enumerate(tensors))):
             inner = moved(at, axis, -first, 1)

@@ -66,7 +66,7 @@ def test_run(capsys: pytest.CaptureFixture[str], file: str) -> None:
         (("--input", "x=x.npy", "--input", "x=x.npy"), "--input x is given twice"),
         (("--input", "y=x.npy"), "main: no argument is called y; it takes x"),
         (("--input", "x=no.npy"), "input x: 'no.npy' cannot be read: No such file"),
-        (("--input", "x=mlp.kgen"), "input x: mlp.kgen is no array of numpy's"),
+        (("--input", "x=mlp.kgen"), "input x: mlp.kgen is not a .npy file"),
         (("--input", "x=short.npy"), "main: x has shape 2x24; expected 5x24"),
         (("--input", "x=x.npy", "-o", "y.txt"), "-o y.txt: the name must end in .npy or .npz"),
         (("--input", "x=x.npy", "-o", "no/y.npy"), "output=no/y.npy: no is no directory"),

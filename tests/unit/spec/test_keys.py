@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import kgen
 import kgen_runtime
+from kgen.cli.main import main
 from kgen.errors import BundleError
 from kgen.graph.compile import compile_model
 from kgen.merge import merge
@@ -152,3 +154,22 @@ def test_merged_bundles_keep_kernels_with_one_key_apart(tmp_path: Path) -> None:
         np.testing.assert_array_equal(kernels["mul_4x8_f32"](X), X * np.float32(2))
         np.testing.assert_array_equal(kernels[three](X), X * np.float32(3))
         np.testing.assert_array_equal(kernels.program.run(a=X), X * np.float32(5))
+
+
+@pytest.mark.integration
+def test_commands_show_one_name_and_the_formula(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compiled = compile_model(model(tmp_path / "m.onnx", 2, 3), ["x86-64"])
+    path, page = compiled.save(tmp_path / "m.kgen"), tmp_path / "report.html"
+    keys = {entry.key for entry in compiled.bundle.manifest.kernels}
+    shown = {}
+    for command in (["inspect"], ["profile"], ["verify"], ["report", "-o", str(page)]):
+        assert main([command[0], str(path), *command[1:]]) == 0
+        shown[command[0]] = capsys.readouterr().out
+    shown["report"] = page.read_text()
+    for text in shown.values():
+        assert keys == {*re.findall(r"mul_32_f32_\w+", text)}
+    for formula in ("out = x0 * 2", "out = x0 * 3"):
+        assert f"  computes {formula}\n" in shown["inspect"]
+        assert f'title="{formula}"' in shown["report"]

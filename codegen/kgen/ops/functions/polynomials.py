@@ -29,7 +29,7 @@ def with_sign(magnitude: Expression, x: Expression) -> Expression:
     return select(x < 0.0, -magnitude, magnitude)
 
 
-#: (2 atanh(s) - 2 s) / s^3 in s^2, for |s| <= 0.18; the error of 2 atanh(s) is 1.6e-9 of it.
+#: (2 * atanh(s) - 2 * s) / s^3 in s^2, for |s| <= 0.18; the error of 2 atanh(s) is 1.6e-9 of it.
 ATANH = (0.300076187, 0.399726629, 0.666668117)
 #: Where log(1 + x) = 2 atanh(x / (2 + x)) has such an s.
 LOG1P_LOW, LOG1P_HIGH = -0.3, 0.42

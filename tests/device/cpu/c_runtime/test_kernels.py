@@ -86,7 +86,7 @@ def keys() -> list[str]:
         "relu",
         "scatter",
         "softmax",
-        "low",
+        "amin_amax",
         "matmul_5x40x75_f32",
     ]
 
