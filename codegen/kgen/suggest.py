@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 """Suggestions for a mistyped name: one wording for options, commands, names and targets."""
-=======
-"""Suggestions for mistyped names of options, commands, kernels and targets."""
->>>>>>> 4397b551 (Docstrings of specs, operations and reports that name their subject)
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def test_calls_are_linear_in_nodes(tmp_path: Path, make: Callable[[Maker, str, i
 
 
 def test_calls_of_a_node_in_a_chain(tmp_path: Path) -> None:
-    """What one more element-wise node costs."""
+    """Cost of one more element-wise node."""
     calls_of(tmp_path, chain, 8)
     once, twice = (sum(calls_of(tmp_path, chain, n).values()) for n in (120, 240))
     assert (twice - once) / 120 < 1600

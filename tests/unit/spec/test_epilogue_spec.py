@@ -147,13 +147,8 @@ def test_bundles_of_before_had_steps() -> None:
         ({"epilogue": "x + out"}, "column 5: out is no name of an operand; take small letters"),
         ({"epilogue": "x + parts"}, "column 5: parts is no name of an operand"),
         ({"epilogue": "x + Up"}, "column 5: Up is no name of an operand"),
-<<<<<<< HEAD
         ({"epilogue": "x + softmax(x)"}, "column 5: softmax reads whole rows, and an"),
-        ({"epilogue": "x + transpose(y)"}, "column 5: transpose is a view; an epilogue takes its"),
-=======
-        ({"epilogue": "x + softmax(x)"}, "column 5: softmax is row-wise; an epilogue is element-"),
         ({"epilogue": "x + transpose(y)"}, "column 5: transpose is a view; an epilogue reads its"),
->>>>>>> 4397b551 (Docstrings of specs, operations and reports that name their subject)
         ({"epilogue": "x + gelo(bias)"}, "column 5: there is no function gelo; did you mean gelu"),
         ({"epilogue": "bias * 2"}, "epilogue='bias * 2' lacks x, which stands for the product"),
         ({"epilogue": "x *"}, "it is not a formula"),
