@@ -14,6 +14,7 @@ ROOT = HERE.parents[1]
 
 FRAGMENT = "docstrings that open with a fragment"
 PHRASE = "phrases that have a word of the field"
+MESSAGE = "phrases in messages"
 MEASUREMENT = "measurements in comments"
 LOGIC = "comparisons and arithmetic in templates"
 CLASS = "classes with more than 60 properties"
@@ -74,7 +75,10 @@ def violations(path: str, text: str) -> Iterator[Finding]:
         comments = list(comments_of(text, _C if suffix != "j2" else _TEMPLATE))
     found: list[tuple[int, str, str]] = []
     found += ((p.start, FRAGMENT, opening) for p in docstrings if (opening := fragment(p.text)))
-    found += ((start, PHRASE, phrase) for start, phrase in phrases_in(text))
+    has_messages = suffix in ("py", "c", "h") and not path.startswith("tests/")
+    for start, phrase in phrases_in(text):
+        is_comment = any(part.start <= start < part.start + len(part.text) for part in comments)
+        found.append((start, MESSAGE if has_messages and not is_comment else PHRASE, phrase))
     found += (
         (part.start + match.start(), MEASUREMENT, match[0])
         for part in comments

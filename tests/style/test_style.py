@@ -19,7 +19,9 @@ LARGE = "class Large:\n" + "".join(f"    @property\n    def p{n}(self): ...\n" f
 SEEDED = [
     ("codegen/kgen/cli/x.py", '"""Of the loop."""', scan.FRAGMENT, 1),
     ("scripts/x.py", 'def f():\n    # why\n    """The same step of others."""', scan.FRAGMENT, 3),
-    ("codegen/kgen/x.py", 'raise E("weights as "\n    "they lie")', scan.PHRASE, 1),
+    ("codegen/kgen/x.py", 'raise E("weights as "\n    "they lie")', scan.MESSAGE, 1),
+    ("runtime/c/x.c", '/* why */\nfail("few columns");', scan.MESSAGE, 2),
+    ("runtime/c/x.c", "x = 1; // few\n// rows", scan.PHRASE, 1),
     ("docs/x.md", "A kernel of few\nrows", scan.PHRASE, 1),
     ("tests/x.py", "a = 1\n# Products of\n# models", scan.PHRASE, 2),
     ("codegen/kgen/cli/x.py", "x = 1  # 2.5 us before", scan.MEASUREMENT, 1),

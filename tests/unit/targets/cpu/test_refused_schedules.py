@@ -63,7 +63,7 @@ def test_how_panels_are_fetched_is_asked_of_those_that_come_packed(field: str, v
     base = AheadMatmul(mr=8, nr=32, mc=16, kc=64, nc=64, pack_a=True, pack_b=True)
     assert plan(given, "x86-64-v4", base)
     wanted = base.override(**{field: value})
-    with pytest.raises(ScheduleError, match=rf"^{field}={value} is for a B that comes packed; try"):
+    with pytest.raises(ScheduleError, match=rf"^{field}={value} is for a prepacked B; try"):
         plan(given, "x86-64-v4", wanted)
     assert plan(packed, "x86-64-v4", wanted.override(pack_b=False))
 

@@ -38,6 +38,6 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> AmdgpuPlan:
         case Rowwise(), GpuRows():
             return rowwise.plan(spec, target, schedule)
     raise ScheduleError(
-        f"a {schedule.mainloop} schedule ({type(schedule).__name__}) is none that {target.name} "
-        f"has for {spec.op}; leave the schedule out to get one that fits"
+        f"{target.name} does not support mainloop={schedule.mainloop} "
+        f"({type(schedule).__name__}) for {spec.op}; leave the schedule out to get one that fits"
     )

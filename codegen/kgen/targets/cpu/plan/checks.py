@@ -20,7 +20,7 @@ def check_multiple(schedule: CpuMatmul, field: str, unit: int, reason: str) -> N
 def check_ahead(spec: Matmul, schedule: CpuMatmul) -> None:
     """What comes packed is not packed again."""
     if spec.constant and schedule.pack_b:
-        raise ScheduleError("pack_b=1 is not for a B that comes packed; try pack_b=0")
+        raise ScheduleError("pack_b=1 is not for a prepacked B; try pack_b=0")
 
 
 def check_stack(target: Target, nbytes: int) -> None:

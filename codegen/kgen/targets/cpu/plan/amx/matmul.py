@@ -256,7 +256,7 @@ def check_operands(plan: AmxPlan) -> None:
             f"not {spec.layout} with k={spec.k}; try pack_a=1"
         )
     if plan.packs_b and not schedule.pack_b:
-        raise ScheduleError("pack_b=0 is for a B that comes packed; try pack_b=1")
+        raise ScheduleError("pack_b=0 is for a prepacked B; try pack_b=1")
     last = spec.m - (plan.blocks_m - 1) * schedule.mc
     if last < plan.block_rows:
         raise ScheduleError(

@@ -380,4 +380,4 @@ def check_fetches_panels(schedule: AheadMatmul) -> None:
     for name in ("ahead", "level"):
         value, only = getattr(schedule, name), getattr(AheadMatmul, name)
         if value != only:
-            raise ScheduleError(f"{name}={value} is for a B that comes packed; try {name}={only}")
+            raise ScheduleError(f"{name}={value} is for a prepacked B; try {name}={only}")

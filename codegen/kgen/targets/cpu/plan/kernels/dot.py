@@ -256,7 +256,7 @@ def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul, dot: Dot) -> Dot
     check_ahead(spec, schedule)
     if schedule.ahead and not b_is_packed(spec):
         raise ScheduleError(
-            f"ahead={schedule.ahead} is for a B that comes packed; try ahead=0, or constant=b"
+            f"ahead={schedule.ahead} is for a prepacked B; try ahead=0, or constant=b"
         )
     if not schedule.pack_b and not spec.constant and must_pack_b(spec, dot):
         raise ScheduleError(
