@@ -1,4 +1,4 @@
-"""What every target family provides, and the values that pass between the stages.
+"""Interface of a target family, and the values that pass between the stages.
 
 ::
 
@@ -39,7 +39,7 @@ EXACT = Tolerance(
 
 @frozen
 class Target:
-    """One thing to generate code for: a row of a family's table, no behaviour.
+    """Target of code generation: a row of a family's table, no behaviour.
 
     `features` are the words that plans and templates ask for; `limits` are integers by name, with
     the source of each in the family's limits.py. `subgroup` is the width of a warp or wave; 0 where
@@ -87,7 +87,7 @@ class Plan:
 
     @property
     def launch_limits(self) -> Limits:
-        """Of every device of the target, and of what the kernel says that it requires beyond."""
+        """Launch limits of every device of the target, widened by what the kernel requires."""
         return target_limits(self.target.family, self.target.arch)
 
     @property
@@ -166,7 +166,7 @@ class Source:
 
 @frozen
 class Artifact:
-    """One file of the finished kernel; see :class:`kgen_runtime.manifest.ArtifactEntry`."""
+    """File of a finished kernel; see :class:`kgen_runtime.manifest.ArtifactEntry`."""
 
     format: str
     extension: str
@@ -177,7 +177,7 @@ class Artifact:
 
 @frozen
 class Assembled:
-    """What a family's assembler made of a source; the best artifact to run comes first."""
+    """Output of a family's assembler; the preferred artifact comes first."""
 
     artifacts: tuple[Artifact, ...]
     resources: Resources
@@ -185,7 +185,7 @@ class Assembled:
 
 @frozen
 class Kernel:
-    """One finished kernel: what it was made from, its text and its machine code."""
+    """Finished kernel: its plan, its text and its machine code."""
 
     plan: Plan
     source: Source
@@ -243,7 +243,7 @@ class Operation(Generic[S]):
 
 
 class Family(ABC):
-    """One family of targets. Its modules import assemblers only when `assemble` is called."""
+    """Family of targets. Its modules import assemblers only when `assemble` is called."""
 
     name: ClassVar[str]
     #: Extension of the rendered source.
@@ -324,7 +324,7 @@ class Family(ABC):
         return next(o for o in self.operations if isinstance(spec, o.spec)).choose(spec, target)
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
-        """What `choose` ranked, best first; empty where it ranks nothing by a model."""
+        """Candidates that `choose` ranked, best first; empty where no model ranks."""
         return ()
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
@@ -332,8 +332,7 @@ class Family(ABC):
         return tuple(candidate.schedule for candidate in self.candidates(spec, target))
 
     def effort(self, spec: Spec, target: Target) -> Mapping[str, int]:
-        """What `choose` does before it has a schedule, counted, by metrics of the gate; empty where
-        a rule chooses."""
+        """Work of `choose`, by metrics of the gate; empty where a rule chooses."""
         return {}
 
     def remarks(self, plan: Plan) -> tuple[str, ...]:
@@ -359,7 +358,7 @@ class Family(ABC):
 
     @abstractmethod
     def capabilities(self, target: Target) -> Mapping[str, Any]:
-        """What every device of this target can do, in the words of the runtime's backend
+        """Capabilities of every device of this target, in the words of the runtime's backend
         (:meth:`kgen_runtime.backend.Backend.refusal`)."""
 
     def occupancy(self, target: Target, resources: Resources, launch: Launch) -> Occupancy | None:

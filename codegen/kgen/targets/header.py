@@ -57,7 +57,7 @@ def arguments(
     maps: Sequence[TensorMap],
     remarks: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """One line for each argument of the kernel, with the remark of its name."""
+    """Lines on the kernel's arguments, each with the remark of its name."""
     rows: list[tuple[str, str, str]] = [(p.name, p.role, _tensor(p)) for p in parameters]
     rows += [(w.name, "workspace", _workspace(w)) for w in workspaces]
     rows += [(m.name, "map", _map(m)) for m in maps]

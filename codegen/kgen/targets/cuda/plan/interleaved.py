@@ -47,7 +47,7 @@ class InterleavedPlan(RowwisePlan):
         return "threads"
 
     def partners(self, fold: Fold) -> tuple[int, ...]:
-        """Where the threads of a row have their parts in shared memory."""
+        """Shared-memory offsets of the parts of a row's threads."""
         first, step = self.partials[fold.name], self.schedule.rows_per_block * PARTIAL_BYTES
         return tuple(first + lane * step for lane in range(self.threads_per_row))
 

@@ -1,4 +1,4 @@
-"""What both matmul main loops share: operands, the pipeline over k, and the output tile."""
+"""Common plan of the matmul main loops: operands, the pipeline over k, and the output tile."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class SharedTile(Protocol):
 
 
 class Operand(Protocol):
-    """One operand's copy into shared memory, and its tile there."""
+    """Copy of an operand into shared memory, and its tile there."""
 
     @property
     def copy(self) -> TileCopy: ...
@@ -173,7 +173,7 @@ class MatmulPlan(OutputPlan):
 
     @property
     def part_k(self) -> int:
-        """Of k in each part, if the batch is parts of products; else 0."""
+        """Extent of k in each part, if the batch is parts of products; else 0."""
         return 0 if self.stream else self.operands[0].copy.part_k
 
     @property
@@ -239,7 +239,7 @@ def matrices(spec: Matmul) -> tuple[Matrix, Matrix]:
 def plan_launch(
     spec: Matmul, schedule: GpuMatmul, num_threads: int, shared_bytes: int, target: Target
 ) -> Launch:
-    """One CTA per output tile: n along x, m along y, the batch along z."""
+    """Launch of one CTA per output tile: n along x, m along y, the batch along z."""
     return Launch(
         entry_point=spec.key,
         grid=(-(-spec.n // schedule.block_n), -(-spec.m // schedule.block_m), spec.batch),

@@ -1,4 +1,4 @@
-"""Matmul of a few rows: B is read once, by whole sectors, and multiplied in f32 from registers.
+"""Skinny GEMM: B is read once, by whole sectors, and multiplied in f32 from registers.
 
 Every thread reads 16 bytes at a time. If B is stored with n inside, these are neighbouring columns,
 and a few lanes side by side read a piece of a row; groups of lanes take different k, eight (of 16
@@ -43,7 +43,7 @@ class Fma:
 
 @frozen
 class WordProducts:
-    """What a word of B is multiplied by."""
+    """Multiply-adds of a word of B."""
 
     word: str
     fmas: tuple[Fma, ...]
@@ -71,7 +71,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def depth(self) -> int:
-        """Of k that a thread takes one after another."""
+        """Consecutive elements of k per thread."""
         return depth_of(self.spec)
 
     @property
@@ -80,7 +80,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def columns(self) -> int:
-        """Of each thread."""
+        """Columns per thread."""
         return self.schedule.block_n // self.num_warps if self.b.k_inner else self.vector
 
     @property
@@ -110,7 +110,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def b_loads(self) -> tuple[Access, ...]:
-        """Of rows one below another: columns of the product, or k."""
+        """Loads of B: one per row, which is a column of the product or a k."""
         rows = self.columns if self.b.k_inner else self.depth
         words = range(MAX_ACCESS_BYTES // 4)
         return tuple(
@@ -169,7 +169,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def sum_stores(self) -> tuple[SumStore, ...]:
-        """As wide as the sums of a row allow, up to 16 bytes."""
+        """Stores of partial sums, as wide as the sums of a row allow, up to 16 bytes."""
         width = min(4, self.columns)
         return tuple(
             SumStore(
@@ -182,7 +182,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def outputs(self) -> int:
-        """Of a CTA: a thread for each."""
+        """Outputs of a CTA, one per thread."""
         return self.spec.m * self.schedule.block_n
 
     @property
@@ -198,7 +198,7 @@ class GemvPlan(OutputPlan):
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """Where the sums lie that make an output, from that of the first warp."""
+        """Offsets of the partial sums of an output from that of the first warp."""
         return (0,) if self.b.k_inner else tuple(w * self.warp_step for w in range(self.num_warps))
 
     @property

@@ -94,12 +94,12 @@ class RowwisePlan(base.FormulaPlan):
 
     @property
     def warp_shuffles(self) -> tuple[int, ...]:
-        """Those over one value per warp."""
+        """Shuffle distances over one value per warp."""
         return butterfly(self.num_warps)
 
     @property
     def cluster_shuffles(self) -> tuple[int, ...]:
-        """Those over one value per CTA."""
+        """Shuffle distances over one value per CTA."""
         return butterfly(self.cluster)
 
     @property
@@ -108,7 +108,7 @@ class RowwisePlan(base.FormulaPlan):
 
     @property
     def num_parts(self) -> int:
-        """What a fold leaves in shared memory: a number for each warp."""
+        """Numbers that a fold stores in shared memory, one per warp."""
         return self.num_warps
 
     @property
@@ -117,13 +117,13 @@ class RowwisePlan(base.FormulaPlan):
 
     @property
     def partials(self) -> dict[str, int]:
-        """Where each fold keeps its parts; a place for each fold spares a barrier."""
+        """Byte offset of each fold's parts; separate places spare a barrier."""
         nbytes = self.num_parts * PARTIAL_BYTES
         return {fold.name: i * nbytes for i, fold in enumerate(self._folds)}
 
     @property
     def cluster_partials(self) -> dict[str, int]:
-        """Where each fold keeps its value per CTA of the cluster, behind all parts of warps."""
+        """Byte offset of each fold's values per CTA of the cluster, after all parts of warps."""
         first = len(self._folds) * self.num_parts * PARTIAL_BYTES
         nbytes = self.cluster * PARTIAL_BYTES
         return {fold.name: first + i * nbytes for i, fold in enumerate(self._folds)}
@@ -149,15 +149,15 @@ class RowwisePlan(base.FormulaPlan):
     # -- memory --------------------------------------------------------------------------------
 
     def vector_bytes(self, name: str) -> int:
-        """Of a tensor's vector."""
+        """Bytes of a tensor's vector."""
         return self.schedule.vector * self.row.dtype_of(name).itemsize
 
     def turn_bytes(self, name: str) -> int:
-        """From a thread's vector to its next."""
+        """Bytes from a thread's vector to its next."""
         return self.threads_per_row * self.vector_bytes(name)
 
     def first_byte(self, of: RowInput) -> int:
-        """Where what is read of a tensor begins."""
+        """Byte offset of the first element that is read."""
         return of.offset * self.row.dtype_of(of.name).itemsize
 
     def row_terms(self, of: RowInput | RowOutput) -> tuple[tuple[int, int], ...]:
@@ -166,14 +166,14 @@ class RowwisePlan(base.FormulaPlan):
         return tuple((d, stride * itemsize) for d, stride in of.row_terms)
 
     def out_row_bytes(self, of: RowOutput) -> int:
-        """From an output's row to the next."""
+        """Bytes from an output's row to the next."""
         return of.row_stride * self.row.dtype_of(of.name).itemsize
 
     # -- the expression ------------------------------------------------------------------------
 
     @property
     def type(self) -> RegisterType:
-        """What a register holds."""
+        """Register type of the compute dtype."""
         return RegisterType(dtype=self.spec.compute)
 
     @cached_property

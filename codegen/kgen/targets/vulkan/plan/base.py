@@ -1,4 +1,4 @@
-"""What all plans of this family share: the module around a kernel, and what it asks of a device."""
+"""Common plan of the Vulkan kernels: the module around a kernel, and its device requirements."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ class VulkanPlan(Plan):
 
     @property
     def shared_types(self) -> tuple[str, ...]:
-        """What accesses of workgroup memory are of, without repetition."""
+        """Types of workgroup memory accesses, without repetition."""
         scalars = (s.scalar for s in self.shared if s.by_component)
         return tuple(dict.fromkeys((*(s.element for s in self.shared), *scalars)))
 
     @property
     def memory_model(self) -> str:
-        """That of SPIR-V."""
+        """Memory model of the SPIR-V module."""
         return "GLSL450"
 
     @property
@@ -83,12 +83,12 @@ class VulkanPlan(Plan):
 
     @property
     def subgroup_inputs(self) -> tuple[tuple[str, str], ...]:
-        """Those that are one number: their names, and those of SPIR-V."""
+        """Inputs that are one number: their names, and those of SPIR-V."""
         return tuple((name, BUILT_IN[name]) for name in self.inputs if name in BUILT_IN)
 
     @property
     def extension(self) -> str:
-        """That of the module's file."""
+        """File extension of the module."""
         return f"{self.fallback_name}.spv" if self.fallback_name else "spv"
 
     @property
@@ -113,7 +113,7 @@ class VulkanPlan(Plan):
 
     @property
     def execution_modes(self) -> tuple[str, ...]:
-        """Those of the entry point besides its size: how 16-bit floats are rounded and kept."""
+        """Execution modes of the entry point besides its size: rounding and denormals of f16."""
         return tuple(f"{mode} 16" for mode in FLOAT_MODES) if self.rounds_f16 else ()
 
     @property
@@ -124,7 +124,7 @@ class VulkanPlan(Plan):
 
     @property
     def further_requirements(self) -> Mapping[str, Any]:
-        """What a main loop needs of a device besides memory and tensors."""
+        """Device requirements of a main loop besides memory and tensors."""
         return {}
 
     @property
@@ -137,7 +137,7 @@ class VulkanPlan(Plan):
 
     @property
     def narrow(self) -> tuple[tuple[str, str], ...]:
-        """What tensors of fewer than 32 bits take: capabilities, and features of the device."""
+        """Capabilities and device features for tensors of fewer than 32 bits."""
         found = (NARROW[t.scalar] for t in self.tensors if t.scalar in NARROW)
         return tuple(dict.fromkeys(found))
 
@@ -160,7 +160,7 @@ class VulkanPlan(Plan):
 
     @property
     def requires(self) -> Mapping[str, Any]:
-        """What the device must have: the API's version, and all that this version leaves open."""
+        """Device requirements: the API version, and optional features and limits."""
         limits = self.target.limits
         largest = max(p.nbytes for p in self.spec.parameters)
         used = {
@@ -209,7 +209,7 @@ class VulkanPlan(Plan):
         return declarations.find(text, self.constants)
 
     def not_finite(self, text: str) -> tuple[str, ...]:
-        """What makes the infinities and NaN that a function's text names."""
+        """Declarations of the infinities and NaN that a function's text names."""
         return declarations.not_finite(text, self.constants)
 
     @property

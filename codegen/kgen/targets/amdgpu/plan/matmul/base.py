@@ -1,4 +1,4 @@
-"""What all main loops of a matmul share: two staged operands, the walk along K, the launch."""
+"""Common plan of the matmul main loops: two staged operands, the K loop, the launch."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class MatmulPlan(AmdgpuPlan):
 
     @property
     def thread(self) -> str:
-        """What the thread's number is called in the block `entry`."""
+        """Register of the thread's number in the block `entry`."""
         return "%thread" if self.start == "entry" else "%thread.all"
 
     @property
     def sums(self) -> str:
-        """What accumulators are called behind the main loop, and behind the sum of all parts."""
+        """Suffix of the accumulators after the main loop, and after the sum of all parts."""
         return "last" if self.shares is None else "done"
 
     @property
@@ -96,8 +96,10 @@ class MatmulPlan(AmdgpuPlan):
 
     @property
     def target_features(self) -> tuple[str, ...]:
-        """Where halves of registers change places, one V_PERM_B32 for two of them: as registers of
-        their own, LLVM moves one at a time."""
+        """LLVM features of the kernel: no real-true16 where operands are transposed.
+
+        One V_PERM_B32 then swaps two halves; with 16-bit registers LLVM moves one at a time.
+        """
         transposes = self.a.gathers or self.b.gathers
         return ("-real-true16",) if transposes and self.target.has("real-true16") else ()
 
@@ -119,7 +121,7 @@ class MatmulPlan(AmdgpuPlan):
 
     @property
     def declarations(self) -> tuple[str, ...]:
-        """Of the intrinsics that both main loops call."""
+        """Declarations of the intrinsics that both main loops call."""
         found = [
             "i32 @llvm.amdgcn.workgroup.id.y()",
             "void @llvm.amdgcn.sched.barrier(i32 immarg)",

@@ -51,12 +51,12 @@ class Piece:
 
     @property
     def left(self) -> str:
-        """What the value is called that a wave leaves."""
+        """Name of the value that a wave stores."""
         return f"%left.p{self.number}"
 
     @property
     def found(self) -> str:
-        """What it is called where it is found again."""
+        """Name of the value when it is loaded again."""
         return f"%found.p{self.number}"
 
     @property
@@ -86,7 +86,7 @@ class Shares:
 
     @property
     def steps(self) -> int:
-        """Of the block tiles that are shared."""
+        """Steps along k of the shared block tiles."""
         return self.cut_blocks * self.block_steps
 
     @property
@@ -100,12 +100,12 @@ class Shares:
 
     @property
     def wave_steps(self) -> int:
-        """From a workgroup's whole block tile to its next one."""
+        """Steps from a workgroup's whole block tile to its next one."""
         return self.workgroups * self.block_steps
 
     @property
     def step_before(self) -> int:
-        """What makes a quotient that of the last number before the next one's share."""
+        """Addend that rounds a quotient to the last step before the next workgroup's share."""
         return self.workgroups - 1
 
     def begin(self, number: int) -> int:
@@ -125,7 +125,7 @@ class Shares:
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """Of all accumulators, in order: each access of a wave is of neighbouring lanes."""
+        """Pieces of all accumulators, in order; adjacent lanes access adjacent words."""
         size = self.wave * VECTOR * WORD_BYTES
         found = [
             (name, first)

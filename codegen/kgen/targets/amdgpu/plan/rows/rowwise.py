@@ -162,12 +162,12 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def first_writes(self) -> bool:
-        """One of a row's several threads has the result to write."""
+        """Whether only the first of a row's threads writes the result."""
         return bool(self.row.reduced_outputs) and self.lanes_share
 
     @property
     def write_conditions(self) -> tuple[str, ...]:
-        """What must hold for a thread that writes."""
+        """Conditions under which a thread writes."""
         found = ["%row.exists"] if self.row_edge else []
         if self.first_writes and not self.row.whole_outputs:
             found.append("%is_first")
@@ -202,7 +202,7 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def distances(self) -> tuple[int, ...]:
-        """Those of the exchanges between the lanes of a row in one wave."""
+        """Lane distances of the exchanges within a row and wave."""
         lanes = 1 if self.interleaved else min(self.row.lanes, self.wave)
         return tuple(1 << bit for bit in range(lanes.bit_length() - 1))
 
@@ -230,7 +230,7 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def exchanges(self) -> bool:
-        """What a lane has folded is not yet the row's."""
+        """Whether lanes have to combine their partial results."""
         return self.lanes_share or self.value.lanes > 1
 
     def title(self, phase: Phase) -> str:
@@ -270,12 +270,12 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def row_dimensions(self) -> tuple[Dimension, ...]:
-        """Those of a row's coordinates that are computed."""
+        """Dimensions of a row's coordinates that are computed."""
         return tuple(d for d in self.row.row_dimensions if not d.is_whole)
 
     @property
     def row_moves(self) -> tuple[tuple[Move, str], ...]:
-        """From each tensor's first element to the row's, and LLVM's type of elements."""
+        """Address moves from each tensor's first element to the row's, with LLVM's element type."""
         return tuple(
             (move, self.one(of.name).element)
             for of in self.row.tensors
@@ -292,7 +292,7 @@ class RowwisePlan(AmdgpuPlan):
 
     @property
     def division_ulps(self) -> str:
-        """What a division may be off by, as LLVM writes it; nothing if there is none."""
+        """Allowed error of divisions in ulp, in LLVM's syntax; empty if there are no divisions."""
         inexact = any(s.primitive in INEXACT for s in steps(*self.row.results))
         return f"{DIVISION_ULPS:e}" if inexact else ""
 
@@ -310,7 +310,7 @@ class RowwisePlan(AmdgpuPlan):
         return tuple(dict.fromkeys(self._intrinsics()))
 
     def _intrinsics(self) -> Iterator[str]:
-        """Those that the kernel takes, declared."""
+        """Declarations of the intrinsics that the kernel calls."""
         of_rows, of_vectors = renderer_of(self.single), renderer_of(self.value)
         for step in steps(*self.row.results):
             yield from (of_rows if self.row.is_of_row(step) else of_vectors).declaration(step)

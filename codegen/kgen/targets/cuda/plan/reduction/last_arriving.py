@@ -63,21 +63,21 @@ class LastArriving:
 
     @property
     def turns(self) -> int:
-        """Of the loop."""
+        """Trip count of the loop over the remaining parts."""
         return (self.split - self.first_together) // self.together
 
     @property
     def first_groups(self) -> tuple[Group, ...]:
-        """What is added before the loop to the first part, which goes where sums belong."""
+        """Additions before the loop; the first part is loaded into the accumulators."""
         return self._groups(range(1, self.first_together))
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The same of a turn of the loop."""
+        """Additions of a trip of the loop."""
         return self._groups(range(self.together))
 
     def _groups(self, parts: range) -> tuple[Group, ...]:
-        """All these parts, or pieces of each where registers do not hold one."""
+        """Groups of these parts; pieces of a part where registers do not hold a whole part."""
         accesses = self.sums.accesses
         if not self.is_tight:
             return (tuple(self._piece(part, accesses) for part in parts),) if parts else ()
@@ -99,7 +99,7 @@ class LastArriving:
 
     @property
     def block_bytes(self) -> int:
-        """All parts of a block tile."""
+        """Bytes of all parts of a block tile."""
         return self.split * self.sums.nbytes
 
     @property
@@ -154,8 +154,11 @@ def is_last_arriving(schedule: GpuMatmul) -> bool:
 def plan_last_arriving(
     schedule: GpuMatmul, output: OutputTile, names: tuple[str, ...], launch: Launch
 ) -> LastArriving | None:
-    """Of a kernel with this launch of one CTA for each block tile, whose threads have the sums of
-    `output`, in registers that lie as `names` do. None if the schedule does not ask for it."""
+    """Plan the reduction of a kernel with one CTA per block tile.
+
+    Its threads hold the sums of `output` in the registers `names`. None if the schedule does not
+    ask for it.
+    """
     if not (isinstance(schedule, SplitK) and schedule.one_kernel):
         return None
     sums = PartialSums(names=names, whole=output.whole, threads=launch.block[0])
@@ -173,10 +176,10 @@ def room_for(sums: int) -> int:
 
 
 def registers_held(sums: int, split: int) -> int:
-    """By a thread's sums and the parts that are added to them."""
+    """Registers of a thread's sums and of the parts that are added to them."""
     return sums + min(room_for(sums), sums * (split - 1))
 
 
 def _renamed(accumulator: str, part: int) -> str:
-    """Of a part, the register for what is added to an accumulator."""
+    """Register of a part that is added to an accumulator."""
     return f"part{part}" + accumulator.removeprefix("acc")

@@ -39,7 +39,7 @@ PartPlan = MmaPlan | FmaPlan | WgmmaPlan
 
 @frozen
 class PartLoad:
-    """One part of a thread's outputs: where, from the first part, and into what."""
+    """Load of a part of a thread's outputs: offset from the first part, and registers."""
 
     offset: int
     registers: tuple[str, ...]
@@ -89,7 +89,7 @@ class ReductionPlan(OutputPlan):
 
     @property
     def matrix_bytes(self) -> int:
-        """From a matrix's first part to that of the next matrix of the batch."""
+        """Bytes from a matrix's first part to that of the next matrix of the batch."""
         return _parts_bytes(self.spec, self.schedule)
 
     @property
@@ -105,7 +105,7 @@ class ReductionPlan(OutputPlan):
 
     @property
     def additions(self) -> tuple[Addition, ...]:
-        """From the first part to the last, as k runs."""
+        """Additions in order of k, first part to last."""
         sums = self._registers(0)
         found = []
         for part in range(1, self.schedule.split_k):
@@ -188,7 +188,7 @@ def plan_split(spec: Matmul, target: Target, schedule: SplitSchedule) -> SplitPl
 
 
 def plan_one_kernel(spec: Matmul, target: Target, schedule: SplitSchedule) -> PartPlan:
-    """One kernel, which multiplies parts and adds them. Raises as `plan_split` does."""
+    """Plan one kernel that multiplies parts and adds them. Raises as `plan_split` does."""
     _check(spec, schedule)
     return _plan_part(spec, target, schedule)
 
@@ -203,7 +203,7 @@ def _plan_part(spec: Matmul, target: Target, schedule: SplitSchedule) -> PartPla
 
 
 def _parts_bytes(spec: Matmul, schedule: SplitSchedule) -> int:
-    """Of the sums of all parts of one matrix."""
+    """Bytes of the partial sums of one matrix."""
     return schedule.split_k * spec.m * spec.n * F32_BYTES
 
 

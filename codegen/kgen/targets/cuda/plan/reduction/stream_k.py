@@ -46,7 +46,7 @@ class Stream:
 
     @property
     def steps(self) -> int:
-        """Of the block tiles that are shared."""
+        """K-tiles of the shared block tiles."""
         return self.cut_blocks * self.k_tiles
 
     @property
@@ -55,7 +55,7 @@ class Stream:
 
     @property
     def wave_steps(self) -> int:
-        """From a CTA's whole block tile to its next one."""
+        """Steps from a CTA's whole block tile to its next one."""
         return self.ctas * self.k_tiles
 
     @property
@@ -68,7 +68,7 @@ class Stream:
 
     @property
     def flags(self) -> int:
-        """Where the flags begin, one for each warpgroup's part, behind the next ticket."""
+        """Byte offset of the flags, one per warpgroup's part, after the ticket."""
         return WORD_BYTES
 
     @property

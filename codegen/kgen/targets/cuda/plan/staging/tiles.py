@@ -36,7 +36,7 @@ class SwizzledTile:
 
     @property
     def shift(self) -> int:
-        """From the bits that steer the permutation down to the chunk's number."""
+        """Shift from the bits that steer the swizzle to the chunk number."""
         return log2(max(BANK_LINE_BYTES, self._step_bytes)) - log2(self.chunk_bytes)
 
     @property
@@ -55,7 +55,7 @@ class SwizzledTile:
 
     @property
     def _step_bytes(self) -> int:
-        """From one of the rows that are accessed together to the next."""
+        """Bytes between rows that are accessed together."""
         return self.row_bytes * self.row_step
 
     @property
@@ -67,7 +67,7 @@ class SwizzledTile:
         return f"{rows}, byte o stored at o ^ (o >> {self.shift} & {self.mask_word})"
 
     def swizzle(self, offset: int) -> int:
-        """Where the byte at `offset` of the plain row-major tile lies."""
+        """Swizzled offset of the byte at `offset` of the row-major tile."""
         return offset ^ ((offset >> self.shift) & self.mask)
 
     def split(self, offset: int) -> tuple[int, int]:

@@ -32,8 +32,11 @@ SWIZZLE_128 = 1 << 30
 
 @frozen
 class Box:
-    """What one instruction copies: `along` m (or n) from the first of the CTA's share, to `offset`
-    bytes from the stage's first where that share is the tile's first."""
+    """Box that one instruction copies.
+
+    It starts `along` m (or n) from the first of the CTA's share. `offset` is its place in the
+    stage, in bytes, where that share is the tile's first.
+    """
 
     along: int
     offset: int
@@ -82,7 +85,7 @@ class TmaOperand:
 
     @property
     def share_extent(self) -> int:
-        """Of m (or n) that this CTA loads."""
+        """Extent of m (or n) that this CTA loads."""
         return self.extent // self.shares
 
     @property
@@ -91,7 +94,7 @@ class TmaOperand:
 
     @property
     def box_extent(self) -> int:
-        """Of m (or n) in a box."""
+        """Extent of m (or n) in a box."""
         if not self.k_inner:
             return self.per_row
         return self.share_extent // -(-self.share_extent // MAX_BOX)
@@ -135,7 +138,7 @@ class TmaOperand:
 
     @property
     def step_words(self) -> int:
-        """From a step of k to the next one, in the 16 bytes that descriptors count."""
+        """Distance between steps of k, in the 16-byte units of descriptors."""
         step = STEP_BYTES if self.k_inner else STEP_BYTES // self.matrix.dtype.itemsize * ROW_BYTES
         return step // MAX_ACCESS_BYTES
 
@@ -163,7 +166,7 @@ class TmaOperand:
 
     @property
     def unit(self) -> int:
-        """What the extent of a share must be a multiple of."""
+        """Granularity of the extent of a share."""
         return 8 if self.k_inner else self.per_row
 
     @property

@@ -67,12 +67,12 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def ticket_at(self) -> int:
-        """Where a CTA keeps the number that it has drawn, behind the barriers."""
+        """Shared-memory offset of the drawn ticket, after the barriers."""
         return self.full_barriers + 2 * self.barrier_bytes
 
     @property
     def part_k(self) -> int:
-        """Of k, what a CTA multiplies; the last part's may end early, in zeros."""
+        """Extent of k per CTA; the last part may end in zeros."""
         return self.k_tiles * self.schedule.block_k
 
     @property
@@ -137,24 +137,24 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def registers(self) -> tuple[int, int] | None:
-        """What the loading warpgroup keeps and the others get; None if that need not change."""
+        """Registers per thread of the loading and the other warpgroups; None for no setmaxnreg."""
         return REGISTERS.get(self.schedule.consumers)
 
     # ------------------------------------------------------------------ the products
 
     @property
     def stage_words(self) -> int:
-        """From a stage to the next one, in the 16 bytes that descriptors count."""
+        """Distance between stages, in the 16-byte units of descriptors."""
         return self.stage_bytes // MAX_ACCESS_BYTES
 
     @property
     def group_rows(self) -> int:
-        """From a warpgroup's first row of the block tile to that of the next, or column."""
+        """Rows (or columns) from a warpgroup's first one in the block tile to that of the next."""
         return 0 if self.schedule.pingpong else self.schedule.rows
 
     @property
     def group_words(self) -> int:
-        """The same in the left operand's tile, in the 16 bytes that descriptors count."""
+        """`group_rows` in the left operand's tile, in the 16-byte units of descriptors."""
         return self.group_rows * ROW_BYTES // MAX_ACCESS_BYTES
 
     @property
@@ -166,7 +166,7 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def promotes_every(self) -> int:
-        """Of k, after which sums leave the tensor core's registers; 0 for never."""
+        """Extent of k after which sums are promoted to f32 registers; 0 for never."""
         return promotion(self.spec, self.schedule)
 
     @property

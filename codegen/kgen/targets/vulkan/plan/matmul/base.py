@@ -1,4 +1,4 @@
-"""What the plans of all matmuls share: the batch, outputs, the epilogue and its tensors."""
+"""Common plan of the matmuls: the batch, outputs, the epilogue and its tensors."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def plan_epilogue(spec: Matmul) -> Epilogue:
 def matmul_tensors(
     spec: Matmul, target: Target, a: Tensor, b: Tensor, width: int
 ) -> tuple[Tensor, ...]:
-    """All buffers; those of the epilogue are accessed `width` columns at a time."""
+    """Buffers of the kernel; those of the epilogue are accessed `width` columns at a time."""
     widths = epilogue_widths(spec, width)
     rest = (tensor(spec, target, name, each) for name, each in widths.items())
     return tuple(sorted((a, b, *rest), key=lambda t: t.binding))

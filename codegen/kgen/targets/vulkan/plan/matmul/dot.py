@@ -95,7 +95,7 @@ class DotPlan(PaddedPlan):
 
     @property
     def quads(self) -> int:
-        """Of a K-tile."""
+        """Quads of a K-tile."""
         return self.schedule.block_k // QUAD
 
     @property
@@ -108,12 +108,12 @@ class DotPlan(PaddedPlan):
 
     @property
     def bytes(self) -> tuple[Byte, ...]:
-        """Those of a quad."""
+        """Bytes of a quad."""
         return tuple(Byte(number=number) for number in range(QUAD))
 
     @property
     def transpose(self) -> Transpose:
-        """Of four steps' bytes, a quad."""
+        """Transpose of the bytes of four steps into quads."""
         return Transpose(name="transpose_bytes", number=QUAD)
 
     # Sums

@@ -1,6 +1,6 @@
 """Matmul by multiply-adds straight from the buffers, with nothing staged in workgroup memory.
 
-For products of a few rows or columns, where no invocation could use what another one loads, and for
+For skinny GEMMs (small M or N), where no invocation could use what another one loads, and for
 devices that are CPUs, whose workgroup memory is a copy of what their cache holds. `slices` parts of
 a workgroup take K-tiles of block_k in turn; the first one adds up what they have in the end.
 """
@@ -38,7 +38,7 @@ class EdgeAccess:
 
 @frozen
 class Load:
-    """One load of a K-tile: at edge access `edge`, `k` accesses (along k) behind the K-tile's
+    """Load of a K-tile: at edge access `edge`, `k` accesses (along k) behind the K-tile's
     first; its index is `distance` behind that one's."""
 
     edge: int
@@ -69,7 +69,7 @@ class UnstagedOperand(Operand):
         )
 
     def loads(self, steps: int) -> tuple[Load, ...]:
-        """All of a K-tile of so many steps."""
+        """Loads of a K-tile of `steps` steps."""
         each = 1 if self.matrix.k_inner else self.matrix.outer_stride
         return tuple(
             Load(edge=access.number, k=k, distance=k * each)
@@ -238,7 +238,7 @@ class UnstagedPlan(MatmulPlan):
     # What slices hand to the first one
 
     def partial(self, number: int) -> int:
-        """Where the sums of this number begin in workgroup memory."""
+        """Offset of the sums of this number in workgroup memory."""
         return number * self.num_threads
 
 

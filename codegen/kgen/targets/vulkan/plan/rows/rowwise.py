@@ -84,7 +84,7 @@ class RowwisePlan(VulkanPlan):
 
     @property
     def distances(self) -> tuple[int, ...]:
-        """From an invocation to those of its row that it exchanges with, step by step."""
+        """Distances between the invocations of a row that exchange values, step by step."""
         return tuple(1 << bit for bit in range(self.lane_bits))
 
     @property
@@ -95,7 +95,7 @@ class RowwisePlan(VulkanPlan):
 
     @property
     def nearest(self) -> int:
-        """From a lane of a row to the next one."""
+        """Distance from a lane of a row to the next."""
         return self.distances[0]
 
     @property
@@ -110,7 +110,7 @@ class RowwisePlan(VulkanPlan):
 
     @property
     def fold_type(self) -> str:
-        """That of a function of an invocation's number and value."""
+        """Type of a function of an invocation's number and value."""
         return "uint_from_2_uint" if self.on_integers else "float_from_uint_float"
 
     @property
