@@ -59,13 +59,18 @@ def behind(formulas: Formulas, output: str) -> Formulas:
     return {name: at for name, at in formulas.items() if name in needed}
 
 
+def terms(at: ast.expr) -> Iterator[ast.expr]:
+    """An expression, then the arguments of its calls in their order."""
+    waiting = [at]
+    while waiting:
+        term = waiting.pop()
+        yield term
+        if isinstance(term, ast.Call):
+            waiting += reversed(term.args)
+
+
 def _names(at: ast.expr) -> Iterator[str]:
-    match at:
-        case ast.Name(id=name):
-            yield name
-        case ast.Call(args=arguments):
-            for argument in arguments:
-                yield from _names(argument)
+    return (term.id for term in terms(at) if isinstance(term, ast.Name))
 
 
 def reduced(formulas: Formulas) -> dict[str, bool]:

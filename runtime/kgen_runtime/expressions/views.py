@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from kgen_runtime.expressions.calls import VIEWS
-from kgen_runtime.expressions.formulas import Formulas, input_names, number
+from kgen_runtime.expressions.formulas import Formulas, input_names, number, terms
 
 #: Tensors that each view takes; the numbers stand behind them. 0: all but the last argument.
 TENSORS = {name: signature.most or 0 for name, signature in VIEWS.items()}
@@ -34,8 +34,7 @@ def is_view(at: ast.expr) -> bool:
 
 
 def has_views(formulas: Formulas) -> bool:
-    parts = (part for at in formulas.values() for part in ast.walk(at))
-    return any(is_view(part) for part in parts if isinstance(part, ast.expr))
+    return any(is_view(term) for at in formulas.values() for term in terms(at))
 
 
 def parts(at: ast.expr) -> tuple[str, list[ast.expr], list[float]]:
@@ -58,9 +57,9 @@ def table_of(formulas: Formulas) -> str | None:
 def gathers(formulas: Formulas) -> Iterator[tuple[ast.expr, ast.expr, float]]:
     """The table, index and axis of each gather, and of each scatter."""
     for at in formulas.values():
-        for part in ast.walk(at):
-            if isinstance(part, ast.Call) and is_view(part):
-                name, tensors, numbers = parts(part)
+        for term in terms(at):
+            if is_view(term):
+                name, tensors, numbers = parts(term)
                 if name in INDEXED:
                     yield tensors[0], tensors[1], numbers[0]
 
@@ -68,6 +67,19 @@ def gathers(formulas: Formulas) -> Iterator[tuple[ast.expr, ast.expr, float]]:
 def index_names(formulas: Formulas) -> set[str]:
     """Inputs by which others are gathered."""
     return {name for _, by, _ in gathers(formulas) for name in input_names({"": by})}
+
+
+def viewed_names(formulas: Formulas) -> set[str]:
+    """Names that views look at, by themselves or in formulas."""
+    found: set[str] = set()
+    waiting = list(formulas.values())
+    while waiting:
+        term = waiting.pop()
+        if is_view(term):
+            found.update(input_names({"": term}))
+        elif isinstance(term, ast.Call):
+            waiting += term.args
+    return found
 
 
 def index_places(formulas: Formulas, inputs: Mapping[str, Shape]) -> dict[str, set[int]]:
@@ -144,7 +156,10 @@ def _shape_of(at: ast.expr, inputs: Mapping[str, Shape]) -> Shape:
 
 def broadcast(shapes: Any) -> Shape:
     """The shape that several broadcast to, as numpy's do."""
-    backwards = [shape[::-1] for shape in shapes]
+    different = [shape for shape in dict.fromkeys(shapes) if shape]
+    if len(different) <= 1:
+        return different[0] if different else ()
+    backwards = [shape[::-1] for shape in different]
     found: list[int] = []
     for axis in range(max(map(len, backwards), default=0)):
         sizes = {shape[axis] for shape in backwards if axis < len(shape)} - {1}

@@ -8,12 +8,11 @@ results are whole rows.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kgen_runtime.expressions import views
-from kgen_runtime.expressions.formulas import formulas_in, input_names
+from kgen_runtime.expressions.formulas import formulas_in
 from kgen_runtime.manifest import Launch, TensorParam
 from kgen_runtime.schema.scattered import lies_upon
 
@@ -48,12 +47,4 @@ def in_place(
         rank, axes = len(out.shape), spec["axes"]
         if sorted(axes) != [*range(rank - len(axes), rank)]:
             return frozenset()
-    formulas = formulas_in(spec["expression"])
-    looked_at = {
-        name
-        for formula in formulas.values()
-        for part in ast.walk(formula)
-        if isinstance(part, ast.expr) and views.is_view(part)
-        for name in input_names({"": part})
-    }
-    return frozenset(alike - looked_at)
+    return frozenset(alike - views.viewed_names(formulas_in(spec["expression"])))

@@ -176,6 +176,39 @@ def test_a_wrong_value_deep_in_a_manifest_is_looked_at_once(whole: Any) -> None:
     assert count <= right + 500
 
 
+def nested_calls(data: Any, n: int) -> None:
+    data["kernels"][0]["spec"]["expression"] = nested("max({},mul(x,2.5))", n)
+
+
+def nested_views(data: Any, n: int) -> None:
+    data["kernels"][0]["spec"]["expression"] = nested("slice({},0,0,4,1)", n)
+
+
+def nested(call: str, n: int) -> str:
+    """Calls of which each is an argument of the next one."""
+    found = "x"
+    for _ in range(n):
+        found = call.format(found)
+    return found
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("change", [nested_calls, nested_views])
+def test_nested_calls_are_linear_in_their_depth(whole: Any, change: Change) -> None:
+    """Each name was passed up through all the calls around it; and a call takes so many
+    instructions."""
+    found = []
+    for n in (8, 30, 60, 120):  # the first fills caches
+        data = copy.deepcopy(whole)
+        change(data, n)
+        count, why = judged(data)
+        assert why == ""
+        found.append(count)
+    _, small, middle, large = found
+    assert large - middle <= 2.05 * (middle - small)
+    assert (large - middle) / 60 < 2000
+
+
 # -- programs -------------------------------------------------------------------------------------
 
 
