@@ -1,25 +1,26 @@
-/* kgen's C runtime: opens a .kgen bundle and runs its CPU kernels and programs.
+/* C runtime of kgen: opens a .kgen bundle and runs its CPU kernels and programs.
  *
- * It needs libc and pthreads, Linux on x86-64 or aarch64, and neither Python nor a compiler where
- * it runs. docs/reference/c-runtime.md has examples and a table of the functions.
+ * Requirements. libc, pthreads, and Linux on x86-64 or aarch64. The comments of this file become
+ * the tables of docs/reference/c-runtime.md, which has examples: make reference.
  *
- * Errors. A function that can fail returns a kgen_status, KGEN_OK (0) for success; one that gives a
- * handle by name returns NULL. Either way kgen_last_error() then says in one line what was wrong,
- * the limit and what to do. A failed call leaves its results as they were, and nothing has run.
+ * Errors. A function that can fail returns a kgen_status; a function that finds a handle returns
+ * NULL. kgen_last_error() then tells in one line the value, the limit and the remedy. A call that
+ * fails leaves its results as they were, and nothing has run.
  *
  * Units. Sizes named nbytes are bytes; shapes and strides count elements, innermost last.
  *
- * Ownership. A bundle owns its kernels and programs and all texts and descriptions that they give;
- * they are valid until kgen_close. Calls and sessions belong to the caller, who destroys them
- * before the bundle is closed. Memory that is passed to a call stays the caller's.
+ * Ownership. A bundle owns its kernels and programs, and their texts and descriptions; all are
+ * valid until kgen_close. Calls and sessions belong to the caller, who destroys them before the
+ * bundle is closed. Memory that is passed to a call stays the caller's.
  *
- * Threads. Any number of threads may use one bundle, its kernels and its programs at once. A
- * kgen_session is for one thread at a time, and so is kgen_call_run of one kgen_call. Nobody may be
- * in a call when the bundle is closed. A child of fork(2), which is for a moment when no other
- * thread is in a call, goes on with what the parent had opened, on its calling threads alone.
+ * Threads. Any number of threads may use one bundle, its kernels and its programs at once. One
+ * thread at a time may use a kgen_session or a kgen_call. No thread may be in a call when the
+ * bundle is closed. A child of fork(2) may use what its parent had opened, if no other thread was
+ * in a call at the fork; its kernels run on the calling threads alone.
  *
- * Trust. What a bundle says of itself is checked (docs/reference/bundle-format.md, "Trust"); what its
- * machine code does cannot be. Load bundles from where you would load a shared library from. */
+ * Trust. The runtime checks what a bundle says of itself (docs/reference/bundle-format.md,
+ * "Trust"). It cannot check what machine code does: load bundles from where you would load a
+ * shared library. */
 #ifndef KGEN_H
 #define KGEN_H
 
@@ -32,26 +33,28 @@ extern "C" {
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
+/* Result of a function that can fail. */
 typedef enum kgen_status {
-    KGEN_OK = 0,
-    KGEN_ERROR_ARGUMENT,     /* a wrong argument: a size, an alignment, an overlap, a count */
+    KGEN_OK = 0,             /* success */
+    KGEN_ERROR_ARGUMENT,     /* wrong argument: a size, an alignment, an overlap, a count */
     KGEN_ERROR_NOT_FOUND,    /* no file, kernel, program or tensor of this name */
     KGEN_ERROR_BUNDLE,       /* not a bundle, or one that contradicts itself */
-    KGEN_ERROR_INTEGRITY,    /* bytes of another digest or size than the manifest says */
-    KGEN_ERROR_VERSION,      /* a manifest of a schema that this runtime does not read */
-    KGEN_ERROR_DEVICE,       /* nothing in it runs on this CPU, or the system refuses to map code */
-    KGEN_ERROR_OUT_OF_MEMORY
+    KGEN_ERROR_INTEGRITY,    /* bytes that do not match their digest or size */
+    KGEN_ERROR_VERSION,      /* a bundle of another schema */
+    KGEN_ERROR_DEVICE,       /* no code for this CPU in the bundle, or Linux maps no code */
+    KGEN_ERROR_OUT_OF_MEMORY /* the process gets no more memory */
 } kgen_status;
 
-/* What went wrong in this thread's last call that failed, on one line; "" before the first. The
- * text is the thread's own and stays until its next call that fails. */
+/* Message of this thread's last call that failed, in one line with the value, the limit and the
+ * remedy; "" before the first. The text stays until the thread's next call that fails. */
 const char *kgen_last_error(void);
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
+/* Most dimensions of a tensor. */
 enum { KGEN_MAX_RANK = 8 };
 
-/* Element types. A bool is a byte, 0 or 1; the 8-bit floats are those of docs/reference/bundle-format.md. */
+/* Element types. A bool is a byte, 0 or 1. */
 typedef enum kgen_dtype {
     KGEN_F64,
     KGEN_F32,
@@ -68,25 +71,27 @@ typedef enum kgen_dtype {
     KGEN_BOOL
 } kgen_dtype;
 
-/* The name in manifests: "f32", "bf16", ...; NULL for a number that is no type. */
+/* Name of a dtype in manifests, such as "f32"; NULL for a number that is no dtype. */
 const char *kgen_dtype_name(kgen_dtype dtype);
 
-/* Bytes of an element; 0 for a number that is no type. */
+/* Bytes of an element; 0 for a number that is no dtype. */
 size_t kgen_dtype_size(kgen_dtype dtype);
 
+/* Direction of a tensor. */
 typedef enum kgen_role { KGEN_INPUT, KGEN_OUTPUT } kgen_role;
 
-/* A tensor that a kernel or a program takes. Neighbours along dimension i lie strides[i] elements
- * apart. With `packed` it is the packed form of a constant matrix: kgen_pack makes it. */
+/* Argument of a kernel, or input, output or state of a program. Its address must be a multiple of
+ * the element size. */
 typedef struct kgen_tensor {
-    const char *name;
-    kgen_role role;
-    kgen_dtype dtype;
-    int rank;
-    int64_t shape[KGEN_MAX_RANK];
-    int64_t strides[KGEN_MAX_RANK];
-    size_t nbytes; /* from the first to the end of the last element */
-    int packed;    /* 1 or 0 */
+    const char *name;               /* name of the argument */
+    kgen_role role;                 /* KGEN_INPUT or KGEN_OUTPUT */
+    kgen_dtype dtype;               /* element type */
+    int rank;                       /* number of dimensions */
+    int64_t shape[KGEN_MAX_RANK];   /* sizes of the dimensions, innermost last */
+    int64_t strides[KGEN_MAX_RANK]; /* elements between neighbours along each dimension; a kernel
+                                       accepts no other strides */
+    size_t nbytes;                  /* from the first to the end of the last element */
+    int packed;                     /* 1 if kgen_pack makes the tensor, else 0 */
 } kgen_tensor;
 
 /* ---- bundles --------------------------------------------------------------------------------- */
@@ -99,137 +104,139 @@ typedef struct kgen_session kgen_session;
 
 /* Options of kgen_open; all zero is the default. */
 typedef struct kgen_options {
-    int num_threads;    /* threads of a launch, the caller's among them, 1 to 1024; 0: all CPUs that
-                           this process may use. 1 never makes a thread */
-    int verify_weights; /* 1: check the digests of programs' weights too, which reads all of them */
+    int num_threads;    /* threads per launch, 1 to 1024, the caller included; 0: every CPU that the
+                           process may use; 1 makes no threads */
+    int verify_weights; /* 1: check the digests of weights too, which reads all of them */
 } kgen_options;
 
-/* Open the bundle at a path. The file is mapped: weights are read where they lie, when they are
- * first used, so it has to stay as it is until kgen_close. Weights that are not in it are looked
- * for beside it. Of several entries for one kernel or program that is taken which uses most of
- * what this CPU has; none that needs more than it has is ever loaded. `options` may be NULL. */
+/* Open the bundle at a path. The file is mapped, and must not change until kgen_close; weights are
+ * read when they are first used. Weights outside of the bundle are looked for beside it. If a
+ * kernel or a program has several entries, the entry that uses most of the CPU's features is
+ * loaded. Code that needs more than the CPU has is never mapped. `options` may be NULL. */
 kgen_status kgen_open(const char *path, const kgen_options *options, kgen_bundle **bundle);
 
-/* Open a bundle that lies in memory, which stays the caller's, unchanged until kgen_close. Weights
- * are read where they lie if they start at a multiple of 64 bytes, else copied; weights beside a
- * bundle are not found. */
+/* Open a bundle in the caller's memory, which must not change until kgen_close. Weights that start
+ * at a multiple of 64 bytes are used in place; others are copied. Weights beside a bundle are not
+ * found. */
 kgen_status kgen_open_memory(const void *data, size_t nbytes, const kgen_options *options,
                              kgen_bundle **bundle);
 
-/* Give everything back: code, threads, mappings. NULL is allowed. */
+/* Release code, threads and mappings. NULL is allowed. */
 void kgen_close(kgen_bundle *bundle);
 
-/* Threads of a launch, as kgen_open settled them. */
+/* Threads per launch. */
 int kgen_num_threads(const kgen_bundle *bundle);
 
-/* Entries of the manifest that are not used, and one line each that says why: those for other
- * devices, and those that another suits this CPU better than. Names are "target/key". */
+/* Entries of the bundle that are not used, by "target/key", each with a one-line reason: it is for
+ * another device, or another entry suits this CPU better. NULL past the end. */
 size_t kgen_num_skipped(const kgen_bundle *bundle);
-const char *kgen_skipped_name(const kgen_bundle *bundle, size_t index);   /* NULL past the end */
-const char *kgen_skipped_reason(const kgen_bundle *bundle, size_t index); /* NULL past the end */
+const char *kgen_skipped_name(const kgen_bundle *bundle, size_t index);
+const char *kgen_skipped_reason(const kgen_bundle *bundle, size_t index);
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
+/* Kernels in the order of the manifest; NULL past the end. */
 size_t kgen_num_kernels(const kgen_bundle *bundle);
-
-/* The kernels in the order of the manifest; NULL past the end. */
 kgen_kernel *kgen_kernel_at(const kgen_bundle *bundle, size_t index);
 
-/* The kernel of this key, such as "matmul_32x128x384_f32_nn_bias_relu"; NULL if there is none. */
+/* Kernel of a key, such as "matmul_32x128x384_f32_nn_bias_relu"; NULL if there is none. */
 kgen_kernel *kgen_find_kernel(const kgen_bundle *bundle, const char *key);
 
+/* Key and target of a kernel, such as "x86-64-v3". */
 const char *kgen_kernel_key(const kgen_kernel *kernel);
-const char *kgen_kernel_target(const kgen_kernel *kernel); /* "x86-64-v3", ... */
+const char *kgen_kernel_target(const kgen_kernel *kernel);
 
-/* The arguments of a call: inputs and outputs in calling order, as `kgen inspect` shows them.
- * Inputs whose bytes are in the bundle (constants) are not among them. */
+/* Inputs and outputs in calling order, as `kgen inspect` shows them, without the constants that
+ * the bundle holds. NULL past the end. */
 size_t kgen_num_arguments(const kgen_kernel *kernel);
-const kgen_tensor *kgen_argument(const kgen_kernel *kernel, size_t index); /* NULL past the end */
+const kgen_tensor *kgen_argument(const kgen_kernel *kernel, size_t index);
 
-/* An argument as the operation has it: for a packed one the matrix that kgen_pack takes, for any
- * other the argument itself. NULL past the end. */
+/* Matrix that kgen_pack reads, if the argument is packed; else the argument. NULL past the end. */
 const kgen_tensor *kgen_unpacked_argument(const kgen_kernel *kernel, size_t index);
 
-/* Bring the matrix of a packed argument, kgen_unpacked_argument's nbytes of it, in the order
- * that the kernel takes: kgen_argument's nbytes. The two may not overlap. All kernels of one
- * target whose packed shapes are equal take the same packed matrix. */
+/* Reorder the matrix of a packed argument, from nbytes of kgen_unpacked_argument to nbytes of
+ * kgen_argument. The two must not overlap. Kernels of one target with equal packed shapes share a
+ * packed matrix. */
 kgen_status kgen_pack(const kgen_kernel *kernel, size_t index, const void *matrix,
                       size_t matrix_nbytes, void *packed, size_t packed_nbytes);
 
 /* Memory of an argument. Inputs are only read. */
 typedef struct kgen_buffer {
-    void *data;
-    size_t nbytes; /* what there is at `data`, at least the tensor's nbytes */
+    void *data;    /* address */
+    size_t nbytes; /* bytes at the address, at least those of the tensor */
 } kgen_buffer;
 
-/* Run a kernel: one buffer for each argument, in order. Checked are the count, the sizes, that each
- * address is a multiple of the element's size, and that no output overlaps another argument (by the
- * bytes that they span). The kernel of a scatter writes rows of its table: there the output has to
- * be the table's own memory. Done on return; large work is shared with the bundle's threads. */
+/* Run a kernel on one buffer per argument, in order; done on return. Each call checks the count,
+ * the sizes, the alignment, and that no output overlaps another argument. A scatter writes rows of
+ * its table: pass the table's memory as its output. Scratch memory is kept from earlier calls. */
 kgen_status kgen_run(kgen_kernel *kernel, const kgen_buffer *arguments, size_t count);
 
-/* The same for callers that know their sizes: one pointer for each argument. Checked are the count,
- * that no pointer is NULL, and alignment. */
+/* Run a kernel on one pointer per argument. Each call checks the count, NULL and the alignment,
+ * but neither sizes nor overlap. */
 kgen_status kgen_run_pointers(kgen_kernel *kernel, void *const *arguments, size_t count);
 
-/* A call whose arguments are settled: checked once as by kgen_run, run as often as wanted. It reads
- * and writes the same memory each time and has scratch memory of its own. */
+/* Prepared call: its arguments are checked once, as by kgen_run. Each run reads and writes the
+ * same memory and checks nothing. The call has scratch memory of its own. Destroying NULL is
+ * allowed. */
 kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments, size_t count,
                              kgen_call **call);
-void kgen_call_destroy(kgen_call *call); /* NULL is allowed */
+void kgen_call_destroy(kgen_call *call);
 kgen_status kgen_call_run(kgen_call *call);
 
-/* For an application with a thread pool of its own: a call is kgen_num_launches launches in order,
- * and a launch is kgen_num_tasks independent tasks, which any threads may do in any order and at
- * once, each exactly once and all of them before the next launch begins. A thread needs 320 KiB of
- * stack and a C program's floating-point environment. */
+/* Launches of a call, in order, and independent tasks of a launch (0 past the end), for an
+ * application with a thread pool. Any threads may run the tasks of a launch, in any order, each
+ * task exactly once. The next launch begins when all tasks of the one before are done. */
 size_t kgen_num_launches(const kgen_kernel *kernel);
-int64_t kgen_num_tasks(const kgen_kernel *kernel, size_t launch); /* 0 past the end */
+int64_t kgen_num_tasks(const kgen_kernel *kernel, size_t launch);
 
-/* Do the tasks begin to end - 1 of a launch on the calling thread. */
+/* Run the tasks begin to end - 1 of a launch on the calling thread. Only the range is checked. */
 kgen_status kgen_call_run_tasks(kgen_call *call, size_t launch, int64_t begin, int64_t end);
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
+/* Programs in the order of the manifest; NULL past the end. */
 size_t kgen_num_programs(const kgen_bundle *bundle);
-kgen_program *kgen_program_at(const kgen_bundle *bundle, size_t index); /* NULL past the end */
+kgen_program *kgen_program_at(const kgen_bundle *bundle, size_t index);
 
-/* The program of this name; with NULL the bundle's only one. NULL if there is none. */
+/* Program of a name; a NULL name finds the only program. NULL if there is none. */
 kgen_program *kgen_find_program(const kgen_bundle *bundle, const char *name);
 
+/* Name and target of a program. */
 const char *kgen_program_name(const kgen_program *program);
 const char *kgen_program_target(const kgen_program *program);
 
-/* Inputs and outputs are packed: row-major without gaps. States live from one run to the next. */
+/* Inputs, outputs and states, row-major without gaps; a state keeps its value from one run to the
+ * next. NULL past the end. */
 size_t kgen_num_inputs(const kgen_program *program);
 size_t kgen_num_outputs(const kgen_program *program);
 size_t kgen_num_states(const kgen_program *program);
-const kgen_tensor *kgen_input(const kgen_program *program, size_t index);  /* NULL past the end */
-const kgen_tensor *kgen_output(const kgen_program *program, size_t index); /* NULL past the end */
-const kgen_tensor *kgen_state(const kgen_program *program, size_t index);  /* NULL past the end */
+const kgen_tensor *kgen_input(const kgen_program *program, size_t index);
+const kgen_tensor *kgen_output(const kgen_program *program, size_t index);
+const kgen_tensor *kgen_state(const kgen_program *program, size_t index);
 
-/* What one run of a program needs for itself: inputs, outputs, intermediate values, states (zero at
- * first). Sessions of one program share its weights and may run at once. */
+/* Memory of one run at a time: inputs, outputs, intermediate values and states, zero at first.
+ * Sessions of a program share its weights and may run at once. Destroying NULL is allowed. */
 kgen_status kgen_session_create(kgen_program *program, kgen_session **session);
-void kgen_session_destroy(kgen_session *session); /* NULL is allowed */
+void kgen_session_destroy(kgen_session *session);
 
-/* Copy an input in, all of its bytes. It stays until it is set again. */
+/* Copy all bytes of an input in. The input stays until it is set again. */
 kgen_status kgen_session_set_input(kgen_session *session, const char *name, const void *data,
                                    size_t nbytes);
 
-/* Run the program once. Done on return. */
+/* Run the program once; done on return. A write past the end of a cache is ignored: check the
+ * place before the run. */
 kgen_status kgen_session_run(kgen_session *session);
 
-/* Copy an output of the last run out, all of its bytes. */
+/* Copy all bytes of an output of the last run out. */
 kgen_status kgen_session_get_output(const kgen_session *session, const char *name, void *data,
                                     size_t nbytes);
 
-/* The session's own memory of an input or output, aligned to 256 bytes, to be written or read in
- * place between runs; the same in every run. NULL if there is none of this name. */
+/* Memory of an input or output in the session, aligned to 256 bytes, to write or read in place
+ * between runs. Every run uses it. NULL if there is none of this name. */
 void *kgen_session_input_data(kgen_session *session, const char *name);
 const void *kgen_session_output_data(const kgen_session *session, const char *name);
 
-/* Copy a state in or out, or make all of them zero. */
+/* Copy a state in or out, or zero all states (reset). */
 kgen_status kgen_session_set_state(kgen_session *session, const char *name, const void *data,
                                    size_t nbytes);
 kgen_status kgen_session_get_state(const kgen_session *session, const char *name, void *data,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from scripts.reference import (
+    c_header,
     element_functions,
     emulator_faults,
     emulator_warnings,
@@ -27,6 +28,8 @@ from scripts.reference import (
 
 ROOT = Path(__file__).parents[2]
 TABLES: Mapping[str, Callable[[], str]] = {
+    "C functions": c_header.functions,
+    "C types": c_header.types,
     "element functions": element_functions.table,
     "emulator faults": emulator_faults.table,
     "emulator warnings": emulator_warnings.table,

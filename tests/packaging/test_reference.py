@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kgen import schedule
-from scripts.reference import main_loops, pages
+from scripts.reference import c_header, main_loops, pages
 
 PAGES = pages.pages()
 
@@ -53,3 +53,13 @@ def test_a_command_with_exit_status_1_says_when() -> None:
     for path in folder.rglob("*.py"):
         text = path.read_text()
         assert bool(fails.search(text)) == ("\nFAILED = " in text), path.name
+
+
+def test_the_tables_of_c_list_every_function_and_status() -> None:
+    code = re.sub(r"/\*.*?\*/", "", c_header.HEADER.read_text(), flags=re.DOTALL)
+    declared = re.findall(r"\b(kgen_\w+)\(", code)
+    listed = re.findall(r"^\| (.*?) \|", c_header.functions(), re.MULTILINE)
+    assert re.findall(r"kgen_\w+", " ".join(listed)) == declared
+    assert len(declared) == len({*declared}) > 40
+    statuses = re.findall(r"\bKGEN_\w+", code.split("typedef enum kgen_status {")[1].split("}")[0])
+    assert re.findall(r"^\| `(KGEN_\w+)`", c_header.types(), re.MULTILINE) == statuses

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -25,9 +24,7 @@ from tests.device.cpu.c_runtime.compiled import (
 )
 from tests.specs import relu_of
 
-PAGE = (ROOT / "docs" / "reference" / "c-runtime.md").read_text()
 SHIP = (ROOT / "docs" / "ship-a-model.md").read_text()
-HEADER = (SOURCES / "kgen.h").read_text()
 
 
 def cpp_program(folder: Path, source: Path, program: Path) -> None:
@@ -85,29 +82,3 @@ def test_the_static_library(tmp_path: Path) -> None:
     )
     names = [line.split()[2] for line in listed.stdout.splitlines() if len(line.split()) == 3]
     assert len(names) > 60 and all(name.startswith("kgen_") for name in names), names
-
-
-def declared() -> list[str]:
-    return re.findall(r"\b(kgen_\w+)\(", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.DOTALL))
-
-
-def test_the_page_lists_every_function() -> None:
-    functions = declared()
-    assert len(functions) == len(set(functions)) > 40
-    rows = re.findall(r"^\| (`kgen_[^|]*) \|", PAGE, re.MULTILINE)
-    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(functions)
-
-
-def test_the_page_lists_every_status() -> None:
-    status = HEADER.split("typedef enum kgen_status {")[1].split("}")[0]
-    assert re.findall(r"\bKGEN_\w+", status) == re.findall(r"^\| `(KGEN_\w+)`", PAGE, re.MULTILINE)
-
-
-def test_every_function_is_documented() -> None:
-    """Each stands in a group with a comment, above it or in it; what only gives a name is clear."""
-    clear = re.compile(r"^(const char \*)?kgen_(kernel_key|program_name|program_target)\b|^$")
-    paragraphs = [p for p in HEADER.split("\n\n") if re.search(r"^[\w *]+\bkgen_\w+\(", p, re.M)]
-    assert len(paragraphs) > 15
-    for paragraph in paragraphs:
-        first = paragraph.splitlines()[0]
-        assert "/*" in paragraph or clear.match(first) or "kgen_num_" in first, paragraph
