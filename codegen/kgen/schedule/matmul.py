@@ -101,7 +101,7 @@ class DirectMatmul(PingPongMatmul):
 class SplitK(GpuMatmul):
     """GPU matmul with split-k."""
 
-    #: [slices] Parts of K that different CTAs multiply.
+    #: [slices] Split-k slices, which different CTAs multiply.
     split_k: int = 1
     #: 1 lets the last-arriving CTA of a block tile add the partial sums; 0 launches a second kernel
     #: for that. 1 needs split_k > 1.
@@ -176,7 +176,7 @@ class WgmmaMatmul(GpuMatmul):
     group_m: int = 1
     #: 1 stores outputs through shared memory by TMA; 0 stores them from registers.
     tma_store: bool = False
-    #: [slices] Parts of K that different CTAs multiply.
+    #: [slices] Split-k slices, which different CTAs multiply.
     split_k: int = 1
     #: 1 lets persistent CTAs share the K-tiles of the last block tiles (stream-k).
     stream_k: bool = False
@@ -321,7 +321,7 @@ class CpuSplitMatmul(CpuMatmul):
     task, and a second launch adds the partial sums."""
 
     mainloop: ClassVar[str] = "split-k"
-    #: [slices] Parts of K.
+    #: [slices] Split-k slices.
     split_k: int = 2
 
 
