@@ -1,29 +1,7 @@
 """Every error that kgen and its runtime raise on purpose.
 
-::
-
-    KgenError
-    ├── SpecError             the problem itself is not well formed
-    ├── GraphError            a model that cannot be read, or that kgen has no kernels for
-    ├── ScheduleError         the tiling does not fit the spec or the target
-    ├── TargetError           unknown target, or one that cannot do what the spec asks
-    ├── AssembleError         an assembler is missing or rejected the source
-    ├── BundleError           the file is not a readable bundle
-    │   ├── IntegrityError    a digest does not match
-    │   └── VersionError      a schema this runtime does not know
-    ├── DeviceError           no device, no driver, or the driver failed
-    │   ├── DeviceMismatchError   an array of one device given to another
-    │   ├── OutOfMemory
-    │   ├── LaunchError
-    │   └── DeviceLost
-    ├── ArgumentError         a kernel call with a wrong shape, type, stride or flag
-    │   └── UnknownOperation  an operation that no kernel here has; also an AttributeError
-    ├── VerificationError     a kernel's result is wrong
-    ├── BudgetError           a file of performance budgets that cannot be used
-    └── EmulationError        the emulator met a fault in the program, or a word it does not know
-
-A message is one line that names the kernel, the offending value, the limit and the remedy. It has
-at most 500 characters: longer values are shortened here, whoever raises the error.
+A message is one line that names the kernel, the value, the limit and the remedy. Longer messages
+are shortened to 500 characters. The docstrings become a table of docs/reference/python-runtime.md.
 """
 
 from __future__ import annotations
@@ -80,72 +58,72 @@ class KgenError(Exception):
 
 
 class SpecError(KgenError):
-    pass
+    """Contradictory or unsupported operation, shape, type or option."""
 
 
 class GraphError(KgenError):
-    pass
+    """Model that cannot be read, or needs an operator that is not supported."""
 
 
 class ScheduleError(KgenError):
-    pass
+    """Schedule that does not fit the spec or the target."""
 
 
 class TargetError(KgenError):
-    pass
+    """Unknown target, or one that does not support the spec."""
 
 
 class AssembleError(KgenError):
-    pass
+    """Assembler that is missing or rejects the source."""
 
 
 class BundleError(KgenError):
-    pass
+    """File that is not a bundle, or contradicts itself."""
 
 
 class IntegrityError(BundleError):
-    pass
+    """Bytes that do not match their digest."""
 
 
 class VersionError(BundleError):
-    pass
+    """Bundle of a later schema."""
 
 
 class DeviceError(KgenError):
-    pass
+    """No device runs the bundle, a driver failed, or the bundle is closed."""
 
 
 class DeviceMismatchError(DeviceError):
-    pass
+    """Array of one device for a kernel of another."""
 
 
 class OutOfMemory(DeviceError):
-    pass
+    """Device memory does not suffice."""
 
 
 class LaunchError(DeviceError):
-    pass
+    """Kernel that the driver refuses or that does not end in time."""
 
 
 class DeviceLost(DeviceError):
-    pass
+    """Device that can no longer be used, such as in a child of `fork`."""
 
 
 class ArgumentError(KgenError):
-    pass
+    """Wrong name, shape, dtype, stride, alignment, overlap or index."""
 
 
 class UnknownOperation(ArgumentError, AttributeError):
-    """Operations are attributes, and `hasattr` asks for an AttributeError."""
+    """Operation that no kernel of the bundle has; also an AttributeError, for `hasattr`."""
 
 
 class VerificationError(KgenError):
-    pass
+    """Kernel whose result is wrong."""
 
 
 class BudgetError(KgenError):
-    pass
+    """File of performance budgets that cannot be used."""
 
 
 class EmulationError(KgenError):
-    pass
+    """Program text that the emulator does not support, or a fault in it."""

@@ -35,16 +35,19 @@ def load(
     verify: Literal["code", "all"] = "code",
     map: bool = True,
 ) -> Kernels:
-    """Load a bundle's kernels and programs on the best device here, or on a named one.
+    """Load a bundle's kernels and programs on the best device, or on a named one.
 
-    `path` may also be the bundle's bytes, or a file that is open for reading them, which stays so.
-    `device` is an id such as ``cuda:1``, ``cpu``, ``vulkan:0`` or ``reference``; `num_threads` is
-    for the CPU (default: every core). Digests are checked before a driver sees a byte; those of
-    programs' weights, which are mapped and not read, with ``verify="all"``. While weights are
-    mapped, their file has to stay as it is, or be replaced by renaming another over it. With
-    ``map=False`` they are read into memory, and nothing that happens to the file matters.
+    - `path`: path, the bundle's bytes, or a binary file open for reading, which stays open
+    - `device`: backend such as `cuda`, or a backend with a number, `cuda:1`; a backend alone stands
+      for its device that runs the most of the bundle; default: the best device
+    - `num_threads`: CPU threads per launch, 1 to 1024, the caller included; 1 makes no threads;
+      default: every CPU that the process may use
+    - `verify`: `"code"` (default) checks the digests of code and constants before a driver reads
+      them; `"all"` also those of weights, which reads all of them
+    - `map`: `True` (default) maps weights from the file, which must not change; `False` reads them
+      into memory
 
-    Raises BundleError for a file that is no good bundle, DeviceError if nothing here runs it.
+    Raises BundleError for a file that is not a bundle, DeviceError if no device runs it.
     """
     if verify not in ("code", "all"):
         raise ArgumentError(f"verify={verify!r} is unknown; give 'code' or 'all'")
@@ -120,12 +123,16 @@ class Programs(dict[str, LoadedProgram]):
 
 
 class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
-    """The kernels of a bundle that run on one device: a mapping by key, an attribute per operation.
+    """Kernels of a bundle on one device: a mapping by key, with an attribute for each operation.
 
-    Use it as a context manager, or call `close`; arrays should be gone by then. What is dropped
-    without that is given back when the last kernel, prepared call and array of it is gone.
-    `skipped` says, by ``target/key``, why the bundle's other entries were not taken.
+    Use it as a context manager, or call `close`. Without either, code and memory are released with
+    the last kernel, prepared call and array.
     """
+
+    #: programs that run on this device, by name
+    programs: Programs
+    #: reason for each entry of the bundle that is not used, by `target/key`
+    skipped: Mapping[str, str]
 
     def __init__(
         self,
@@ -138,7 +145,6 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
         self.backend = backend
         self._every_program = every_program
         self.skipped = skipped
-        #: The bundle's programs that run on this device, by name.
         self.programs = Programs(programs, self.device.id, skipped)
         self._kernels = {kernel.key: kernel for kernel in kernels}
         self._ops = dict.fromkeys(kernel.entry.op for kernel in kernels)
@@ -149,11 +155,12 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
 
     @property
     def device(self) -> DeviceInfo:
+        """Device of the kernels: `id` (`cpu:0`), `name`, `kind` (`cpu`, `gpu` or `software`)."""
         return self.backend.info
 
     @property
     def program(self) -> LoadedProgram:
-        """The bundle's one program. Raises ArgumentError if it has none here, or several."""
+        """The bundle's only program. Raises ArgumentError if it has none, or several."""
         if len(self.programs) == 1:
             return next(iter(self.programs.values()))
         if self.programs:
@@ -179,7 +186,7 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
         return key in self._kernels
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The kernel of this key, or `default`."""
+        """Return the kernel of a key, or `default`."""
         return self._kernels.get(key, default)
 
     if not TYPE_CHECKING:  # a type checker would believe in any operation
@@ -216,20 +223,17 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
         return f"<Kernels on {self.device.id} ({self.device.name}): {', '.join(self)}>"
 
     def to_device(self, value: Any, bits_of: str | None = None) -> Array:
-        """A copy of a numpy or host DLPack array in the device's memory, strides included.
-
-        `bits_of` is the 8-bit float (e4m3, e5m2, e4m3fnuz, e5m2fnuz) whose bits a uint8 array
-        holds.
-        """
+        """Copy a numpy or host DLPack array to the device's memory, strides included. `bits_of`:
+        8-bit float (`e4m3`, `e5m2`, `e4m3fnuz`, `e5m2fnuz`) whose bits a uint8 array holds."""
         return Array.from_host(self.backend, value, bits_of)
 
     def synchronize(self, stream: int | None = None) -> None:
-        """Wait until everything launched is done."""
+        """Wait for the launches on the device, or on one stream."""
         self.backend.synchronize(stream)
 
     def close(self) -> None:
-        """Give the kernels and the device back; safe to call twice, and while other threads are in
-        calls: the last of these then gives them back. Calls that begin later are refused."""
+        """Release code and memory, after the calls that other threads are in; also at the end of
+        `with`. Later calls raise DeviceError."""
         with suppress(DeviceError):  # what a lost device had is gone
             self.backend.synchronize()
         loaded = [kernel.close() for kernel in self._kernels.values()]

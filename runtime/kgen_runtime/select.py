@@ -11,10 +11,19 @@ from kgen_runtime.manifest import ArtifactEntry, KernelEntry
 from kgen_runtime.schema.program import Program
 from kgen_runtime.values import frozen
 
-#: Every backend, best first: its module in `backends/`, imported when it is first asked for.
-BACKENDS: tuple[str, ...] = ("cuda", "hip", "vulkan", "webgpu", "cpu", "reference")
-#: Never taken unless named: WebGPU, which checks every access of a kernel, has devices that other
-#: backends may have; the reference computes from the spec, slowly, and runs no machine code.
+#: Backends and their requirements, best first. Each is a module of `backends/`, imported when it is
+#: first needed.
+REQUIREMENTS: Mapping[str, str] = {
+    "cuda": "NVIDIA's driver, and the extra `cuda`",
+    "hip": "AMD's driver, and the extra `hip`",
+    "vulkan": "a Vulkan driver, and the extra `vulkan`",
+    "webgpu": "the extra `webgpu`; it runs Vulkan code on Vulkan, Metal or Direct3D 12",
+    "cpu": "Linux on x86-64 or aarch64",
+    "reference": "nothing: scalar Python computes every kernel from its spec, slowly",
+}
+BACKENDS = tuple(REQUIREMENTS)
+#: Backends that are used only if they are named. Devices of WebGPU, which checks every access of a
+#: kernel, may also be those of another backend; the reference runs no machine code.
 ON_REQUEST = ("webgpu", "reference")
 
 

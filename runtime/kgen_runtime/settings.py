@@ -1,4 +1,5 @@
-"""What the environment decides, all of it: it is read here and nowhere else."""
+"""Variables of the environment, which no other module reads. Their comments become a table of
+docs/reference/python-runtime.md."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from kgen_runtime.errors import ArgumentError
 if TYPE_CHECKING:
     from pathlib import Path
 
-#: Features that the CPU is to be taken not to have: names of /proc/cpuinfo, `*` for any letters,
-#: with commas or blanks between them.
+#: CPU features to treat as missing: names of `/proc/cpuinfo`, separated by commas or blanks, with
+#: `*` for any letters: `avx512*,amx_*`
 DISABLED_CPU_FEATURES = "KGEN_DISABLE_CPU_FEATURES"
 
 
@@ -27,7 +28,7 @@ def enabled(features: frozenset[str]) -> frozenset[str]:
     )
 
 
-#: The target that `native` stands for instead of the CPU of this machine, such as x86-64-v3.
+#: Target that `native` stands for, such as `x86-64-v3`; default: the CPU of the machine
 NATIVE = "KGEN_NATIVE"
 
 
@@ -36,14 +37,16 @@ def native_name() -> str | None:
     return os.environ.get(NATIVE) or None
 
 
-#: The user's folder for what can be made again (XDG Base Directory Specification).
+#: Folder of all caches (XDG Base Directory Specification); default: `~/.cache`
 CACHE_HOME = "XDG_CACHE_HOME"
-#: Kgen's own folder in its place, and whether anything is kept there.
-CACHE_DIR, CACHE = "KGEN_CACHE_DIR", "KGEN_CACHE"
-#: How long a Vulkan or WebGPU device may be without an answer.
+#: Folder of kgen's cache; default: `$XDG_CACHE_HOME/kgen`
+CACHE_DIR = "KGEN_CACHE_DIR"
+#: 0: cache neither pipelines nor, on the machine that builds, kernels
+CACHE = "KGEN_CACHE"
+#: Seconds that a Vulkan or WebGPU device may give no answer; 0: no limit; default: 60 on a GPU, no
+#: limit on a driver that computes on the CPU
 VULKAN_SECONDS = "KGEN_VULKAN_SECONDS"
-#: And how long a GPU may be where that says nothing; systems stop one kernel after 2 to 10 s. A
-#: driver that computes on the CPU may take as long as it takes.
+#: Default of `VULKAN_SECONDS` on a GPU. Systems stop a kernel after 2 to 10 s.
 GPU_SECONDS = 60.0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from types import ModuleType
 
 
 def field_comments(cls: type) -> dict[str, str]:
@@ -36,6 +37,16 @@ def _comment_above(lines: list[str], end: int) -> str:
     return " ".join(line.strip().removeprefix("#:").strip() for line in lines[begin:end])
 
 
-def summary(cls: type) -> str:
+def constant_comments(module: ModuleType) -> list[tuple[object, str]]:
+    """Return the value and the comment of each constant of a module that has a comment."""
+    source = inspect.getsource(module)
+    lines, found = source.splitlines(), []
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and (text := _comment_above(lines, node.lineno - 1)):
+            found.append((getattr(module, ast.unparse(node.targets[0])), text))
+    return found
+
+
+def summary(described: object) -> str:
     """Return the first paragraph of a docstring, as one line."""
-    return " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
+    return " ".join((described.__doc__ or "").partition("\n\n")[0].split())

@@ -39,7 +39,7 @@ R = TypeVar("R")
 
 @frozen
 class StepTime:
-    """What a step of a program took; `nodes` are the ONNX nodes that it stands for."""
+    """Time of a program's step; `nodes` are the ONNX nodes that it stands for."""
 
     kernel: str
     nodes: tuple[str, ...]
@@ -59,11 +59,7 @@ class TensorInfo:
 
 
 class LoadedProgram(Uncopied):
-    """A program on one device.
-
-    `run` takes and returns arrays of the host. `session` gives a thread memory of its own.
-    `prepare` settles the arrays of a call that is made again and again.
-    """
+    """Compiled model on one device."""
 
     def __init__(
         self,
@@ -89,14 +85,17 @@ class LoadedProgram(Uncopied):
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
+        """`name`, `shape` and `dtype` of each input."""
         return tuple(map(_info, self.entry.inputs))
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
+        """`name`, `shape` and `dtype` of each output."""
         return tuple(map(_info, self.entry.outputs))
 
     @property
     def states(self) -> tuple[TensorInfo, ...]:
+        """`name`, `shape` and `dtype` of each state."""
         values = self.entry.by_name
         return tuple(
             TensorInfo(name=s.name, shape=values[s.input].shape, dtype=values[s.input].dtype)
@@ -127,10 +126,8 @@ class LoadedProgram(Uncopied):
         check_indices: bool = False,
         **named: Any,
     ) -> Any:
-        """Run the program on host arrays, lists or numbers, given by name or as a mapping of names.
-
-        Returns the output as a new array, or several outputs as a dict by name. The arrays are
-        numpy's, or of the library of an input that is not numpy's (PyTorch).
+        """Run the program on host arrays, lists or numbers, by name or as a mapping of names.
+        Returns a new array, or a dict by name if there are several outputs.
 
         States live from one run to the next, until `reset`; runs of a program with states take
         turns. Without states threads run at once, each in an arena of its own that is kept for
@@ -151,7 +148,7 @@ class LoadedProgram(Uncopied):
         check_indices: bool = False,
         **named: Any,
     ) -> dict[str, Any]:
-        """Run the program as :meth:`run` does; return a dict by name, also of a single output."""
+        """Run the program as `run` does; return a dict by name, also of a single output."""
         if self.entry.states:
             with self._turn.lock:
                 return self._stateful().results(inputs, named, check_indices)
@@ -165,8 +162,8 @@ class LoadedProgram(Uncopied):
             self._idle.append(session)
 
     def session(self) -> ProgramSession:
-        """A session for one thread: it runs the program in an arena and states of its own, and
-        shares the weights. Sessions of several threads run at once."""
+        """Make an arena and states for one thread: `run`, `run_dict`, `reset` and `set_states`.
+        Sessions share the weights, and run at once."""
         inputs, outputs = (
             {value.name: Memory(self.backend, value.nbytes) for value in values}
             for values in (self.entry.inputs, self.entry.outputs)
@@ -189,17 +186,14 @@ class LoadedProgram(Uncopied):
         return self._places
 
     def reset(self) -> None:
-        """Make the states of `run` what they are before the first one: zero."""
+        """Zero the states of `run`."""
         with self._turn.lock:
             for session in self._idle:
                 session.reset()
 
     def set_states(self, states: Mapping[str, Any] | None = None, /, **named: Any) -> None:
-        """Give states of `run` these host arrays, as of a prefill; other states stay.
-
-        An array may be shorter along one axis: it is the beginning of the state, whose other
-        places become zero. Raises ArgumentError.
-        """
+        """Set some states of `run` to host arrays. An array that is shorter along one axis is the
+        start of the state; zeros follow. Raises ArgumentError."""
         data = self._state_bytes(states, named)
         with self._turn.lock:
             self._stateful().session.set_states(data)
@@ -213,13 +207,12 @@ class LoadedProgram(Uncopied):
     def prepare(
         self, inputs: Mapping[str, Any] | None = None, /, *, out: Any = None, **named: Any
     ) -> ProgramCall[Any]:
-        """The program with these arrays, checked once: call the result to run it, as often as
-        wanted. It reads the same arrays and writes the same outputs each time, copies nothing, and
-        has an arena and states of its own. `out` are arrays to write to: outputs by name, or the
-        array itself if there is one output; those that it lacks are new.
+        """Check arrays of the device once, and copy nothing: each call of the result reads the same
+        arrays, writes the same outputs (`out` of the result) and has an arena and states of its
+        own. `out`: outputs by name, or the array of a single output; missing ones are new.
 
-        On the CPU it takes numpy or host DLPack arrays, elsewhere those of the device, as
-        :meth:`Kernel.prepare` does. Raises ArgumentError or DeviceMismatchError.
+        On the CPU, numpy and host DLPack arrays are arrays of the device. Raises ArgumentError or
+        DeviceMismatchError.
         """
         keep: list[object] = []
         buffers = {}
@@ -236,7 +229,8 @@ class LoadedProgram(Uncopied):
         return ProgramCall(session, result(results), keep, self._state_bytes)
 
     def profile(self, inputs: Mapping[str, Any] | None = None, /, **named: Any) -> list[StepTime]:
-        """The time of each step on host arrays, the median of some runs with states of their own.
+        """Measure each step on host arrays, as the median of several runs with states of their own:
+        `kernel`, `nodes` (the ONNX nodes of the step) and `seconds`.
 
         On GPUs each step is launched when the one before is done, so that its launch counts too.
         """
