@@ -41,7 +41,7 @@ class Assembled:
 
 
 def lives(lowered: Lowered) -> dict[str, Life]:
-    """Of all buffers but inputs, constants and outputs."""
+    """Lives of all buffers except inputs, constants and outputs."""
     kept = {*lowered.inputs.values(), *lowered.constants, *lowered.outputs.values()}
     found: dict[str, Life] = {}
     for number, call in enumerate(lowered.calls):
@@ -164,7 +164,7 @@ class _Assembly:
         return Place(kind="arena", offset=self.memory.offsets[self.owner[buffer]])
 
     def placed_weights(self) -> dict[Order, Place]:
-        """All constants: large ones in weights of their own."""
+        """Places of all constants; each large one has a weight of its own."""
         found: dict[Order, Place] = {}
         offsets: dict[Order, int] = {}
         small: list[Array] = []

@@ -198,7 +198,7 @@ class Builder:
 
     @property
     def result(self) -> Tensor:
-        """What is known of the node's first result."""
+        """Type and shape of the node's first result."""
         assert self.node is not None
         return self.tensors[self.node.outputs[0]]
 
@@ -249,7 +249,7 @@ class Builder:
         )
 
     def elements(self, value: Value) -> Array | None:
-        """Those of a constant, or of a view of one; None of any other value."""
+        """Elements of a constant or of a view of one; None for any other value."""
         operation = value.operation
         if not isinstance(operation, View):
             return self.array(value)
@@ -368,7 +368,7 @@ class Builder:
         )
 
     def reshape(self, value: Value, shape: Sequence[int]) -> Value:
-        """Of another shape. Axes of one element come and go before a permutation."""
+        """Reshape a value. Axes of one element are inserted and removed before a permutation."""
         if math.prod(value.shape) != math.prod(shape):
             raise self.refusal(
                 f"makes {'x'.join(map(str, shape))} of {'x'.join(map(str, value.shape))}, which "
@@ -458,8 +458,7 @@ class Builder:
         return parts if any(len(part) > 1 for part in parts) else None
 
     def before_reshape(self, value: Value) -> tuple[Value | None, bool]:
-        """What matrices were before a reshape of their batch, and whether they have been transposed
-        since."""
+        """Matrices before a reshape of their batch, and whether they were transposed since."""
         rank, is_transposed = value.rank, False
         at = value.operation
         swap = (*range(rank - 2), rank - 1, rank - 2)

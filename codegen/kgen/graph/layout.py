@@ -1,8 +1,8 @@
 """Layouts: where the elements of a view lie in the memory of the tensor that it is a view of.
 
 Views that only look at a tensor otherwise (reshape, permute, slice, expand) are applied to a layout
-one after another, as numpy does it. So no view is ever a copy by itself: whoever reads it takes its
-strides (a product), or its formula (an element-wise kernel).
+one after another, as numpy does it. So a view is never a copy by itself: its consumer uses its
+strides (a product) or its formula (an element-wise kernel).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Layout:
         return Layout(shape=tuple(shape), strides=tuple(strides), offset=offset)
 
     def expanded(self, shape: Shape) -> Layout:
-        """As a tensor of `shape` that this one broadcasts to."""
+        """Layout of the tensor broadcast to `shape`."""
         new = len(shape) - len(self.shape)
         strides = tuple(
             0 if n == 1 and m != 1 else s
@@ -80,7 +80,7 @@ class Layout:
         return dataclasses.replace(self, shape=shape, strides=(0,) * new + strides)
 
     def reshaped(self, shape: Shape) -> Layout | None:
-        """The same elements in order as a tensor of another shape; None if strides cannot say so.
+        """Layout of the tensor in another shape; None if strides cannot express it.
 
         Both shapes are cut where their products of leading sizes agree; each part must be walked
         with one stride.
@@ -122,8 +122,8 @@ class Layout:
 
 @frozen
 class ViewStep:
-    """One view: `reshape` to a shape, `permute` by axes, `expand` to a shape, or `slice`: axis,
-    start, count and step."""
+    """View of a tensor: `reshape` to a shape, `permute` by axes, `expand` to a shape, or `slice`
+    (axis, start, count and step)."""
 
     kind: str
     numbers: tuple[int, ...]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def may_lie_upon(plan: Plan) -> frozenset[str]:
-    """The parameters of a kernel that its output may lie upon."""
+    """Parameters of a kernel whose memory its output may reuse."""
     outputs = [p for p in plan.parameters if p.role == "output"]
     inputs = [p for p in plan.parameters if p.role != "output"]
     spec, schedule = plan.spec.to_json(), plan.schedule.to_json()
@@ -25,10 +25,10 @@ def may_lie_upon(plan: Plan) -> frozenset[str]:
 def together(
     lowered: Lowered, plans: Mapping[int, Plan], lives: Mapping[str, Life]
 ) -> tuple[dict[str, Life], dict[str, str]]:
-    """Lives of buffers that lie upon one another as one, under the name of the first; and that
-    name by buffer."""
+    """Merged lives of buffers that share memory, under the name of the first; and that name by
+    buffer."""
     owner = {name: name for name in lives}
-    #: Parameters that an output may lie upon, by plan: many calls have one plan.
+    #: Parameters whose memory an output may reuse, by plan: many calls have one plan.
     known: dict[int, frozenset[str]] = {}
     found = dict(lives)
     for number, call in enumerate(lowered.calls):

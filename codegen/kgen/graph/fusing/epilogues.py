@@ -1,4 +1,4 @@
-"""What follows a product and goes into its epilogue, and the order that its result is written in.
+"""Fusion of formulas into the epilogues of products, and the layout of a product's result.
 
 A product takes in all formulas up to the farthest value that all its uses lead to, as long as they
 are element-wise and their other operands are what an epilogue takes: vectors along n or m, numbers,
@@ -20,9 +20,12 @@ from kgen.ops.views import has_views
 
 
 class Epilogues:
-    """Of all products of a graph: `root_of` has a product's root, `products` the product of a root,
-    `regions` the values between both, the root included, and `memory` the layouts of results that
-    are not packed. `roots` are what is in memory for it."""
+    """Epilogues of all products of a graph.
+
+    `root_of` has a product's root, `products` the product of a root, `regions` the values between
+    both, the root included, and `memory` the layouts of results that are not packed. `roots` are
+    the values in memory.
+    """
 
     def __init__(
         self, graph: Graph, order: Sequence[Value], uses: Mapping[str, Sequence[str]]
@@ -148,7 +151,7 @@ class Epilogues:
         return done[end]
 
     def _reorder(self, product: Value, root: str) -> None:
-        """Where all uses permute the result first, it is written in that order."""
+        """Write the result in permuted order where all uses permute it first."""
         shape = self.values[root].shape
         wanted = self._wanted(root)
         if wanted is None or shape != product.shape or self.has_full_operand(root, product):

@@ -68,7 +68,7 @@ class Fused:
 
 
 def is_scattered(value: Value) -> bool:
-    """It is written into another value, by a kernel of its own."""
+    """Whether a kernel of its own writes the value into another one."""
     return isinstance(value.operation, Formula) and is_scatter(value.operation.expression)
 
 

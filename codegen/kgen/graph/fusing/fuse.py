@@ -391,7 +391,7 @@ class _Fusion:
     # -- products ---------------------------------------------------------------------------
 
     def multiplied(self, product: Value) -> None:
-        """What a product multiplies is in memory, as matrices of one stride."""
+        """Make the operands of a product roots: matrices in memory with one stride."""
         for number, name in enumerate(product.operands):
             at, views = self.origin(name)
             if at not in self.roots:

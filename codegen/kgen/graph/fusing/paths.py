@@ -40,7 +40,7 @@ def simplified(shape: Shape, views: Iterable[ViewStep]) -> tuple[ViewStep, ...]:
 
 
 def shape_behind(shape: Shape, views: Iterable[ViewStep]) -> Shape:
-    """What views make of a shape."""
+    """Shape after views."""
     for step in views:
         match step.kind:
             case "permute":

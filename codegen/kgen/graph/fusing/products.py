@@ -61,8 +61,10 @@ def product_extents(graph: Graph, product: Value) -> Shape:
 
 
 def extent_of(layout: Layout, extents: Shape) -> str | None:
-    """What an operand of an epilogue has a value for; None if it can be none, as where it begins
-    within a tensor at a place that memory of its own could not."""
+    """Extent of an operand of an epilogue; None for a layout that an operand cannot have.
+
+    Such a layout begins within a tensor at an offset that separate memory could not have.
+    """
     *batch, m, n = extents
     extents = (math.prod(batch), m, n)
     cut = layout.reshaped(extents)
@@ -101,7 +103,7 @@ class Batch:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Those of the kernel's spec."""
+        """Fields of the kernel's spec."""
         if not self.sizes:
             return {}
         names = [f"batch_stride_{of}" for of in "abc"]
@@ -126,8 +128,8 @@ class Batch:
         )
 
     def with_rows(self, k: int, n: int) -> Batch:
-        """With the last axes as rows, where their matrices share B and lie one behind the other: so
-        few rows of many products are more rows of fewer, which read B once."""
+        """Batch with its last axes merged into the rows, where their matrices share B and are
+        contiguous: fewer products with larger M then read B once."""
         found = self
         while found.sizes:
             a, b, c = found.strides[-1]

@@ -61,6 +61,6 @@ class Lowered:
 
 
 def nodes_shown(nodes: Sequence[str]) -> str:
-    """What an error about a kernel says of the nodes that it stands for."""
+    """Names of the nodes that a kernel computes, for an error about the kernel."""
     more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
     return f" (node {', '.join(nodes[:3])}{more})"

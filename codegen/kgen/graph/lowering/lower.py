@@ -177,7 +177,7 @@ class _Lowering:
             assert shown is not None, leaf
             found, shape = shown.formula, shown.shape
             if is_scatter(expression) and expression.arguments[0].name == name:
-                # It is written, and so looked at as it lies.
+                # It is written, so its layout is its memory's.
                 assert leaf.layout.is_packed and leaf.layout.size == buffer.elements, leaf
                 shape = leaf.layout.shape
             elif has_views(expression) and layouts[name].shape not in (shape, ()):
@@ -202,8 +202,11 @@ class _Lowering:
         leaves: Mapping[str, Leaf],
         nodes: tuple[str, ...],
     ) -> None:
-        """A row-wise kernel. What it cannot read as it lies is copied first, or all that is not
-        packed if neither neighbouring rows nor columns are next to one another everywhere."""
+        """Emit a row-wise kernel.
+
+        Operands that it cannot read in place are copied first, and every operand that is not packed
+        if neither rows nor columns are contiguous everywhere.
+        """
         domain, layouts, axes = coalesced(lazy.domain, leaves, lazy.axes)
         dtypes = self.row_dtypes(leaves)
         near = are_near(layouts.values(), domain, axes, reduces(expression))
@@ -383,13 +386,13 @@ class _Lowering:
 
 
 def without_cast(expression: Expression) -> Expression:
-    """What a kernel converts to its output's type as it writes."""
+    """Expression without an outer cast, which the kernel's store does."""
     is_cast = expression.name == "cast" and len(expression.arguments) == 1
     return expression.arguments[0] if is_cast else expression
 
 
 def narrow_type(dtype: DType, beside: DType) -> BType | None:
-    """What narrow weights are stored as, beside an A of a type."""
+    """Storage type of narrow weights beside an A of a type."""
     if dtype is beside:
         return None
     return BType.S4 if dtype is DType.U8 else BType(dtype)

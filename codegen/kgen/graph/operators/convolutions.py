@@ -1,8 +1,8 @@
 """Convolutions: products of what windows see with the weights, channels innermost.
 
-One of a single place is a product of the input as it lies. Of several places, what each window sees
-is copied to one row, and there is one product. With a channel to itself (depthwise), what the
-places see is multiplied and summed in one formula.
+A 1x1 convolution is a product of the unpacked input. For larger windows, each window is copied to
+one row (im2col), followed by one product. A depthwise convolution multiplies and adds the window in
+one formula.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def by_row(b: Builder, x: Value, w: Value, windows: Windows) -> Value:
 
 
 def rows_of(b: Builder, x: Value, windows: Windows) -> Value:
-    """What each window sees, place after place, all channels of each."""
+    """Windows as rows (im2col): place after place, all channels of each."""
     axes = range(1, len(windows) + 1)
     whole = padded(b.tensor(x), windows, axes, 0.0)
     shape = (x.shape[0], *counts_of(windows))
@@ -141,8 +141,10 @@ def rows_of(b: Builder, x: Value, windows: Windows) -> Value:
 
 
 def gathered(b: Builder, x: Value, windows: Windows) -> Value:
-    """The same of many places, axis by axis. Windows that overlap by whole steps are a few such
-    steps each."""
+    """Windows as rows for many places, gathered axis by axis.
+
+    Windows that overlap by whole steps are a few such steps each.
+    """
     rank = len(windows)
     axes = range(1, rank + 1)
     whole = padded(b.tensor(x), windows, axes, 0.0)

@@ -108,7 +108,7 @@ def arithmetic(name: str) -> Lower:
 
 
 def folded(name: str) -> Lower:
-    """Of any number of inputs, as many at once as a kernel takes."""
+    """Fold any number of inputs, as many at once as a kernel accepts."""
 
     def make(b: Builder, node: Node, values: list[Value]) -> Expression:
         found, shape = b.term(values[0]), values[0].shape
@@ -174,7 +174,7 @@ def prelu(b: Builder, node: Node, values: list[Value]) -> Expression:
 
 
 def where(b: Builder, node: Node, values: list[Value]) -> Expression:
-    """One of both alone where a constant says so."""
+    """Select by a condition; a constant condition selects one operand."""
     array = b.array(values[0])
     if array is not None and array.all() == array.any():
         chosen = b.term(values[1 if array.all() else 2])
@@ -259,7 +259,7 @@ def batch_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
 
 def dropout(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    """The same value, but in training mode."""
+    """Return the value; refuse training mode."""
     mode = optional(given, 2)
     array = None if mode is None else b.array(mode)
     if mode is not None and (array is None or array.any()):

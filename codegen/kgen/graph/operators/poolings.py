@@ -145,7 +145,7 @@ def average_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
 
 def over_all(b: Builder, x: Value, name: str) -> Value:
-    """One number of each channel; the channel itself where it is one number."""
+    """Reduce each channel to one number; return x where a channel is one number."""
     axes = tuple(range(2, x.rank))
     if not axes:
         return x

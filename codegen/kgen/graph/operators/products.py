@@ -55,7 +55,7 @@ def transposed(b: Builder, x: Value) -> Value:
 
 
 def einsum(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    """Of two tensors a product, with what both and the result have as its batch; of one a sum."""
+    """Lower Einsum to a batched contraction (two operands) or a reduction (one)."""
     equation = node.attribute("equation", "").replace(" ", "")
     values = [value for value in given if value is not None]
     left, arrow, out = equation.partition("->")

@@ -21,8 +21,8 @@ FUNCTIONS = {"Sigmoid": "sigmoid", "Tanh": "tanh", "Relu": "relu", "Softsign": "
 
 @frozen
 class Direction:
-    """One direction of a layer: its matrices with a row for each gate's unit, and their sums with
-    nothing multiplied; what it begins with; its functions; and whether it begins at the end."""
+    """Direction of a recurrent layer: weights with a row per gate and unit, biases, initial states,
+    activation functions, and whether it runs backwards."""
 
     inputs: Value
     hidden: Value
@@ -288,7 +288,7 @@ def beside(b: Builder, first: Value, second: Value, name: str) -> Value:
 
 
 def projected(b: Builder, x: Value, d: Direction) -> Value:
-    """What all gates have of the inputs of all time steps."""
+    """Product of the inputs of all time steps with the weights of all gates."""
     found = b.product(x, b.permute(d.inputs, (1, 0)))
     return found if d.bias is None else summed(b, found, d.bias)
 

@@ -1,4 +1,4 @@
-"""What an entry of the table of operators is."""
+"""Entry of the table of operators."""
 
 from __future__ import annotations
 

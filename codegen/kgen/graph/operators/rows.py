@@ -62,7 +62,7 @@ def total(b: Builder, x: Value, _: int) -> Expression:
 
 
 def mean(b: Builder, x: Value, count: int) -> Expression:
-    """Of integers their sum, which is divided and rounded toward zero."""
+    """Mean of a row; for integers the sum, divided and rounded toward zero."""
     if not x.dtype.is_integer:
         return b.call("mean", x)
     found = b.call("sum", x)

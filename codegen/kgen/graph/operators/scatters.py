@@ -24,8 +24,8 @@ from kgen_runtime.dtypes import DType
 
 
 def scattered(b: Builder, x: Value, index: Value, rows: Value, axis: int) -> Value:
-    """x with rows in the places of `axis` that an index, of one axis, says. Of a permutation it is
-    one itself, so that x is written as it lies."""
+    """x with rows in the places of `axis` that an index, of one axis, says. For a permuted x
+    the scatter is done before the permutation, so that x is written in place."""
     if order := b.order_of(x):
         back = inverse(order)
         found = scattered(b, b.permute(x, back), index, b.permute(rows, back), order[axis])
@@ -68,7 +68,7 @@ def check_places(b: Builder, index: Array | None, sizes: Shape) -> None:
 
 
 def scatter_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    """By the number of an element, or of a part, among all that the index can name."""
+    """Lower ScatterND to a scatter by the linear number of an element or slice."""
     check_plain(b, node)
     x, index, rows = (one(given, i) for i in range(3))
     depth = index.shape[-1] if index.rank else 0
@@ -102,7 +102,7 @@ def numbered(b: Builder, x: Value, line: Array, rows: Value, shape: Shape) -> Va
 
 
 def scatter_elements(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    """By the numbers of elements in one line."""
+    """Lower ScatterElements to a scatter by the linear number of an element."""
     check_plain(b, node)
     x, index, rows = (one(given, i) for i in range(3))
     axis = axis_of(b, node.attribute("axis", 0), x.rank)

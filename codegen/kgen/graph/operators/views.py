@@ -99,8 +99,8 @@ def split(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value, ...
 
 
 def part_sizes(b: Builder, node: Node, named: Value | None, n: int) -> Sequence[int]:
-    """How many of n places each part of a Split has: as the node says, else equally many, the last
-    part what is left. Parts that nothing takes have no shape in the model."""
+    """How many of n places each part of a Split has: as the node says, else equally many, with
+    the remainder in the last part. Parts that nothing takes have no shape in the model."""
     if named is not None:
         return integers(b, named, "sizes")
     if sizes := node.attribute("split", ()):
@@ -185,8 +185,7 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
 
 def fill_of(b: Builder, given: Value | None) -> float | Value:
-    """What Pad fills with: a number, or the input itself where it is a whole number that no f64
-    is, and so no number of a formula."""
+    """Fill value of Pad: a number, or the input itself for a whole number that f64 cannot hold."""
     if given is None:
         return 0.0
     array = b.array(given)
@@ -213,7 +212,7 @@ def between(b: Builder, x: Value, axis: int, fill: Value, counts: tuple[int, int
 
 
 def gather(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    """By constant indices in even steps it is a slice."""
+    """Lower Gather; constant indices in even steps make a slice."""
     x, index = one(given), one(given, 1)
     axis = axis_of(b, node.attribute("axis", 0), x.rank)
     shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
@@ -247,7 +246,7 @@ def tile(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
 
 def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    """By the number of an element, or of a part, among all that the index can name."""
+    """Lower GatherND to a gather by the linear number of an element or slice."""
     x, index = one(given), one(given, 1)
     if node.attribute("batch_dims", 0):
         raise b.refusal(

@@ -126,7 +126,7 @@ def padded(x: Expression, windows: Windows, axes: Sequence[int], value: float) -
 
 
 def seen_at(x: Expression, windows: Windows, axes: Sequence[int], at: Sequence[int]) -> Expression:
-    """What one place of all windows sees of a padded formula."""
+    """Elements of a padded formula at one place of all windows."""
     for window, axis, place in zip(windows, axes, at, strict=True):
         start = place * window.apart
         stop = start + (window.count - 1) * window.step + 1

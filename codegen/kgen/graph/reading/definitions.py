@@ -1,4 +1,4 @@
-"""What operators mean, where onnx's own reference is wrong, slow, or lacks a use of them.
+"""Definitions of operators whose reference in onnx is wrong, slow or incomplete.
 
 Written from the operators' specification, in the precision of their inputs; nothing here is shared
 with the kernels. The import folds constants by some of them, so that what a model is verified
@@ -274,8 +274,10 @@ BY_ATTRIBUTES = tuple(
 
 
 def shifted(run: OpRun, x: Array) -> tuple[Array, tuple[int, ...]]:
-    """What a Softmax takes powers of, and the axes that it is of: before opset 13 all from one on,
-    which is the second where the node names none."""
+    """Shifted input of a Softmax, and its axes.
+
+    Before opset 13 these are all axes from one on, by default the second.
+    """
     named = next((a.i for a in run.onnx_node.attribute if a.name == "axis"), None)
     if opset_of(run) < 13:
         axes = tuple(range((1 if named is None else named) % x.ndim, x.ndim))
@@ -319,8 +321,8 @@ class Pad(OnnxPad):  # type: ignore[misc]
 
 
 class Resize(OnnxResize):  # type: ignore[misc]
-    """Of nearest elements by whole factors; else onnx's own, which is told how many elements lie
-    between aligned corners."""
+    """Resize to nearest elements by whole factors; otherwise onnx's Resize, which gets the number
+    of elements between aligned corners."""
 
     def _run(self, x: Array, *given: Any, **attributes: Any) -> tuple[Array]:
         scales = given[1] if len(given) > 1 else None
@@ -396,8 +398,10 @@ def over_time(
     attributes: Mapping[str, Any],
     step_of: Callable[[int], Step],
 ) -> tuple[Array, ...]:
-    """What a recurrent layer puts out, which is its first state at each time, and its last states;
-    it begins with `first`, or zeros. `step_of` gives the step of a direction."""
+    """Outputs of a recurrent layer: its first state at each time, and its last states.
+
+    It begins with `first`, or zeros. `step_of` gives the step of a direction.
+    """
     time, batch, _ = x.shape
     count, _, units = r.shape
     out = np.empty((time, count, batch, units), x.dtype)

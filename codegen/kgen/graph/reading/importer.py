@@ -93,7 +93,7 @@ def check_names(names: Iterable[str]) -> None:
 
 
 class _Walk:
-    """What is known of the values up to some node."""
+    """Knowledge of the values up to some node."""
 
     def __init__(
         self, proto: onnx.ModelProto, shapes: Mapping[str, Shape], supported: Collection[str]

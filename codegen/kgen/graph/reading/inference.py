@@ -29,7 +29,7 @@ def inferred(
     constants: Mapping[str, Array],
     opset: int,
 ) -> dict[str, onnx.TypeProto]:
-    """Of the tensors whose shapes are known by the inputs' types and by what is constant of them.
+    """Types of the tensors whose shapes follow from the inputs' types and constants.
 
     Raises GraphError, which calls the node `name`, if it does not fit its inputs.
     """
@@ -83,8 +83,8 @@ def _by_body(
     types: Mapping[str, onnx.TypeProto],
     imports: list[onnx.OperatorSetIdProto],
 ) -> dict[str, onnx.TypeProto]:
-    """Of an operator that ONNX defines by others, and by nothing else: GreaterOrEqual was, before
-    opset 16. Inference looks into a body only as a part of a model."""
+    """Types of an operator that ONNX defines only by a function body, as GreaterOrEqual before
+    opset 16. Inference reads a body only within a model."""
     alone = helper.make_graph(
         [node],
         "body",
@@ -109,6 +109,6 @@ def dims_of(kind: onnx.TypeProto) -> Shape:
 
 
 def nbytes_of(kind: onnx.TypeProto) -> int:
-    """Of a tensor; texts count as pointers."""
+    """Bytes of a tensor; texts count as pointers."""
     dtype = helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
     return math.prod(dims_of(kind)) * int(dtype.itemsize)

@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 @frozen
 class Tensor:
-    """What is known of a value before it is computed."""
+    """Type and shape of a value."""
 
     dtype: DType
     shape: Shape

@@ -24,8 +24,8 @@ NARROW = {
 
 
 def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """All of a model without functions: constants of its graphs, and values of attributes, whatever
-    an attribute says of its own type."""
+    """Tensors of a model without functions: constants of its graphs and values of attributes, of
+    any declared attribute type."""
     graphs = [model.graph]
     while graphs:
         graph = graphs.pop()

@@ -1,1 +1,1 @@
-"""What is made of a graph before it is fused: other values, the same results."""
+"""Rewrites of a graph before fusion that keep its results."""

@@ -90,7 +90,7 @@ class _Narrowing(Rewriting):
         self.tied = frozenset() if dtype is BType.S4 else self.tied_tables()
 
     def tied_tables(self) -> frozenset[str]:
-        """Those that products are to have narrow transposes of."""
+        """Gathered tables whose transposes products read in a narrow type."""
         tables, found = gathered_tables(self.graph), set()
         for value in self.graph.values.values() if tables else ():
             if isinstance(value.operation, Product) and value.dtype is DType.F32:
@@ -158,8 +158,10 @@ class _Narrowing(Rewriting):
         return operation.name, self.graph.constants[operation.name]
 
     def largest(self, name: str) -> Array | None:
-        """Of each column of a convolution's weights, all rows of its kernel together; None for
-        what are none."""
+        """Largest magnitude per column of a convolution's weights, over all rows of its kernel.
+
+        None for other constants.
+        """
         node, _, what = name.rpartition(":")
         return self.convolutions.get(node) if what.partition(".")[0] == FOLDED else None
 

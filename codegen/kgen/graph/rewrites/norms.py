@@ -37,7 +37,7 @@ def _named(whole: Expression) -> Expression:
 
 
 def _factors(of: Expression) -> list[Expression]:
-    """What a product multiplies; a root that divides, as its reciprocal."""
+    """Factors of a product; a dividing square root counts as its reciprocal."""
     if of.name == "mul":
         return [factor for argument in of.arguments for factor in _factors(argument)]
     if of.name == "div" and of.arguments[1].name == "sqrt":
@@ -65,7 +65,7 @@ def _normal(factors: Sequence[Expression]) -> Expression | None:
 
 
 def _mean_square(of: Expression) -> tuple[Expression, Expression] | None:
-    """What is squared in mean(x^2) + epsilon, and epsilon."""
+    """Operands x and epsilon of mean(x^2) + epsilon."""
     if of.name != "add":
         return None
     mean, epsilon = of.arguments
@@ -102,7 +102,7 @@ def _shifted(norm: Expression, shift: Expression) -> Expression | None:
 
 
 def _product(factors: Sequence[Expression]) -> Expression | None:
-    """One if there are none; None if functions of rows are in them."""
+    """Product of the factors, 1 without any; None if functions of rows are in them."""
     if not all(map(_is_plain, factors)):
         return None
     found = factors[0] if factors else ONE

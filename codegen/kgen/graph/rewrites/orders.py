@@ -23,7 +23,7 @@ IN_ORDER = "~"
 
 
 def in_order(name: str, order: Sequence[int]) -> str:
-    """What a value is called that is the model's with its axes in this order."""
+    """Name of a model's value with its axes in this order."""
     return f"{name}{IN_ORDER}{','.join(map(str, order))}"
 
 
@@ -92,8 +92,8 @@ def inverse(order: Sequence[int]) -> tuple[int, ...]:
 
 
 def squeezed(old: Shape, order: Sequence[int], new: Shape) -> tuple[Shape, tuple[int, ...]]:
-    """What is permuted to a shape with other axes of one element: its shape, those axes in front,
-    and the order."""
+    """Operand of a permutation to a shape with other axes of one element: its shape with those
+    axes in front, and the order."""
     long = [axis for axis, n in enumerate(new) if n > 1]
     places = [order[axis] for axis, n in enumerate(old) if n > 1]
     ones = [axis for axis, n in enumerate(new) if n == 1]

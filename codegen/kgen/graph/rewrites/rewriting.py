@@ -44,7 +44,7 @@ class Rewriting:
         return self.builder.add(operation, like.shape, like.dtype, like.nodes)
 
     def moved(self, operation: Operation) -> Operation:
-        """The same of the copies."""
+        """Copy of an operation on the copied values."""
         match operation:
             case Formula():
                 new = {name: variable(self.ids[name]) for name in operation.operands}

@@ -1,8 +1,8 @@
 """Tied weights: a matrix that is the transpose of another constant becomes a view of it.
 
 A decoder's last product multiplies by its table of embeddings, of which an exporter writes the
-transpose, or folding makes it. So both uses have one memory, where the product has so few rows that
-it reads a matrix as fast as it lies as packed (:data:`FEW`).
+transpose, or folding makes it. So both uses have one memory, where M is so small that the
+product reads an unpacked matrix as fast as a packed one (:data:`FEW`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FEW = 4
 
 
 def tied(graph: Graph) -> Graph:
-    """The graph with the products of few rows by transposes of gathered tables by the tables."""
+    """Graph in which skinny products by transposes of gathered tables read the tables."""
     tables = gathered_tables(graph)
     return _Rewriting(graph, tables).all() if tables else graph
 

@@ -39,7 +39,7 @@ def written_rows(graph: Graph, states: Mapping[str, str]) -> Graph:
 
 @frozen
 class _Row:
-    """What is written into a state, at the place along an axis that a `position` says."""
+    """Row written into a state, at the place along an axis that `position` has."""
 
     state: str
     row: str
