@@ -18,7 +18,7 @@ PYTHON_FILES := codegen runtime tests scripts examples
 # Both distributions, so that a change of the code needs no new installation.
 CHECKOUT := --editable runtime --editable .
 
-.PHONY: help setup lock drivers demo test test-avx2 unit check format lint types fast generated reference gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton wheels runtime-wheel c-runtime fuzz fuzz-bundles flagships figures gpu clean
+.PHONY: help setup lock drivers demo test test-avx2 test-scripts unit check format lint types fast generated reference gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton wheels runtime-wheel c-runtime fuzz fuzz-bundles flagships figures gpu clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -73,7 +73,7 @@ BASE ?=
 SELECTED = $(if $(CHANGED),$(or $(shell $(BIN)/python -m scripts.changed_tests $(if $(BASE),--base $(BASE))),$(error no tests were selected)))
 
 test: setup drivers format-check lint types $(if $(CHANGED),,gate) ## everything that CI runs; CHANGED=1: only what a change needs
-	$(PYTEST) $(SELECTED)
+	$(PYTEST) $(or $(SELECTED),--ignore=tests/scripts)
 	@test -n "$(CHANGED)" || ! grep -qwE 'avx512f|avx_vnni' /proc/cpuinfo || $(MAKE) --no-print-directory test-avx2 ARGS=tests/device/cpu
 
 test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"
@@ -83,6 +83,9 @@ check: setup drivers format-check lint types fast ## format, lint, strict types,
 
 unit: $(VENV)/installed ## the inner loop: no assembler, emulator, driver or process
 	$(PYTEST) tests/unit tests/style -m "not integration and not slow"
+
+test-scripts: setup ## tests of the benchmark programs and of the documents' generated figures
+	$(PYTEST) tests/scripts
 
 format: setup ## rewrite the layout of the Python files
 	$(BIN)/ruff format $(PYTHON_FILES)
@@ -98,8 +101,10 @@ lint:
 types:
 	$(BIN)/mypy
 
+# What a change anywhere may break, in minutes: everything but kernels executed, emulated or assembled.
+FAST := tests/unit tests/style tests/golden tests/packaging
 fast:
-	$(PYTEST) -m "not acceptance and not slow"
+	$(PYTEST) $(FAST) -m "not slow"
 
 generated: setup ## rewrite the golden kernels in generated/
 	$(BIN)/python tests/golden/goldens.py
@@ -182,7 +187,7 @@ fuzz-bundles: setup ## mutated bundles to both runtimes, which have to agree, fo
 flagships: setup ## verify every flagship shape and type for NVIDIA, write docs/flagships.md; hours
 	$(BIN)/python -m scripts.flagships --write
 
-figures: ## renew every figure in the documents, with day and commit; hours, on a quiet machine
+figures: test-scripts ## renew every figure in the documents, with day and commit; hours, on a quiet machine
 	$(MAKE) bench-tool bench-triton
 	$(MAKE) bench-cpu
 	mkdir -p build

@@ -260,7 +260,6 @@ def test_figures_say_when_each_of_them_was_measured() -> None:
     assert words in summary.lines(results, "", report._moments(results))[0]
 
 
-@pytest.mark.integration
 def test_kernels_are_timed_on_one_thread_and_on_two(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cores, "CORES", 0.0)
     spec = Matmul(m=16, n=16, k=16, dtype=DType.F32)
@@ -284,7 +283,6 @@ def test_reading_is_timed_beside_few_rows_only() -> None:
     assert "matmul_128x384x384_f32_nn" not in read
 
 
-@pytest.mark.integration
 def test_two_cores_are_done_in_half_the_time_at_best(monkeypatch: pytest.MonkeyPatch) -> None:
     small = Matmul(m=64, n=64, k=64, dtype=DType.F32)
     monkeypatch.setattr(cores, "ARITHMETIC", small)
@@ -337,7 +335,6 @@ def test_the_gap_to_tuned_schedules_is_a_table_with_means() -> None:
     ]
 
 
-@pytest.mark.integration
 def test_two_threads_are_not_measured_while_two_cores_are_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -104,7 +104,6 @@ def test_lines_go_between_markers(tmp_path: Path) -> None:
         documents.put(path, "u", [])
 
 
-@pytest.mark.integration
 def test_a_moment_is_a_day_and_a_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "ROOT", tmp_path)
     assert documents.moment().endswith(" outside of a checkout")
