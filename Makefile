@@ -70,11 +70,11 @@ PYTEST_AVX2 := scripts/clean-env.sh scripts/as-avx2.sh $(BIN)/python -m pytest -
 # CHANGED=1 selects the tests of the folders that changed since BASE, by default since main.
 CHANGED ?=
 BASE ?=
-SELECTED = $(if $(CHANGED),$(or $(shell $(BIN)/python -m scripts.changed_tests $(if $(BASE),--base $(BASE))),$(error no tests were selected)))
+SELECTED = $(if $(CHANGED),$(or $(shell $(BIN)/python -m scripts.changed_tests $(if $(BASE),--base $(BASE))),$(error scripts.changed_tests failed)))
 
 test: setup drivers format-check lint types $(if $(CHANGED),,gate) ## everything that CI runs; CHANGED=1: only what a change needs
 	$(PYTEST) $(or $(SELECTED),--ignore=tests/scripts)
-	@test -n "$(CHANGED)" || ! grep -qwE 'avx512f|avx_vnni' /proc/cpuinfo || $(MAKE) --no-print-directory test-avx2 ARGS=tests/device/cpu
+	@test -n "$(CHANGED)" || ! grep -qwE 'avx512f|avx_vnni' /proc/cpuinfo || $(MAKE) --no-print-directory test-avx2 ARGS=tests/device/cpu/native
 
 test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"
 	$(PYTEST_AVX2) $(ARGS)

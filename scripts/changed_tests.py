@@ -102,7 +102,7 @@ def tests_of(path: str) -> tuple[str, ...]:
 
 def selected(paths: list[str]) -> list[str]:
     """Test files and folders that exist, without those inside another one of the list."""
-    patterns = {pattern for path in paths for pattern in (*tests_of(path), *STYLE)}
+    patterns = {*STYLE, *(pattern for path in paths for pattern in tests_of(path))}
     found = {file.relative_to(ROOT) for pattern in patterns for file in ROOT.glob(pattern)}
     return sorted(str(path) for path in found if not found.intersection(path.parents))
 

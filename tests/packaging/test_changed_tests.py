@@ -54,6 +54,10 @@ def test_selected(path: str, expected: str) -> None:
     assert " ".join(changed_tests.selected([path])) == expected
 
 
+def test_without_a_change_the_style_is_checked() -> None:
+    assert changed_tests.selected([]) == ["tests/style"]
+
+
 def test_paths_inside_another_are_left_out() -> None:
     assert changed_tests.selected(
         ["tests/unit/cli/test_main.py", "Makefile", "pyproject.toml"]
