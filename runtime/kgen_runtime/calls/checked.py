@@ -94,6 +94,11 @@ class CheckedSteps:
     def _check(self, number: int, step: Step, use: IndexUse) -> None:
         arrays = {name: self._array(number, step, name) for name in use.inputs}
         for coordinates, value in _wrong(self._kernels[step.kernel], use, arrays):
+            if row := self._row(number, step, use, coordinates):
+                raise ArgumentError(
+                    f"{self._program.name}: an index computed from {row} is outside of its table "
+                    f"of {use.places} places; give numbers inside of the table's axes{_nodes(step)}"
+                )
             raise ArgumentError(
                 f"{self._program.name}: {self._shown(step, use, coordinates)} is {value}, outside "
                 f"of its table; give an index from {-use.places} to {use.places - 1}{_nodes(step)}"
@@ -107,6 +112,42 @@ class CheckedSteps:
             found.reshape(-1).view(np.uint8), self._steps[number].buffers[parameter]
         )
         return found
+
+    def _row(self, number: int, step: Step, use: IndexUse, at: tuple[int, ...]) -> str | None:
+        """Return the row of an input that became one wrong index, as GatherND's do; else None."""
+        entry, sources = self._kernels[step.kernel], [(number, name) for name in use.inputs]
+        if isinstance(use.at, ast.Name):
+            shape = _shape_of(entry, use.at.id)
+            sources = self._sources(number, step.bindings[use.at.id])
+        else:
+            shape = views.shape_of(use.at, _shapes(entry, formulas_in(entry.spec["expression"])))
+        found = {}
+        for source, parameter in sources:
+            value = self._program.by_name[self._program.steps[source].bindings[parameter]]
+            found[value.name] = value, source, parameter
+        if len(found) != 1:
+            return None
+        ((value, source, parameter),) = found.values()
+        *rows, count = value.shape or (1,)
+        is_input = value.place.memory[0] == "input" and value.dtype.is_integer
+        if not is_input or count < 2 or math.prod(rows) != math.prod(shape):
+            return None
+        flat = int(np.ravel_multi_index(at, shape)) if shape else 0
+        array = self._array(source, self._program.steps[source], parameter)
+        row = [int(number) for number in array.reshape(-1, count)[flat]]
+        place = [int(i) for i in np.unravel_index(flat, rows)] if rows else []
+        return f"input {value.name}{place or ''} = {row}"
+
+    def _sources(self, number: int, name: str) -> list[tuple[int, str]]:
+        """Return steps and parameters that the value of this name was computed from."""
+        by_name = self._program.by_name
+        place = by_name[name].place
+        for earlier in reversed(range(number)):
+            step = self._program.steps[earlier]
+            entry = self._kernels[step.kernel]
+            if any(by_name[step.bindings[p.name]].place == place for p in entry.outputs):
+                return [(earlier, p.name) for p in entry.arguments]
+        return []
 
     def _shown(self, step: Step, use: IndexUse, at: tuple[int, ...]) -> str:
         """The wrong index as a user knows it: an element of an input, if it is one."""
