@@ -45,7 +45,7 @@ def reason(why: str) -> str:
     why = re.sub(r"^node \S+ \((\w[\w.]*)\)", r"\1", why)
     why = re.sub(r"^(input|constant|output) \S+", r"\1 ...", why)
     why = re.sub(r"^\d+ nodes? (has an operator|have operators)", "nodes have operators", why)
-    why = re.sub(r"(operators that kgen lacks: [\w.]+): .*", r"\1", why)
+    why = re.sub(r"(operators that kgen does not support: [\w.]+): .*", r"\1", why)
     return re.sub(r"\d+(x\d+)*", "N", why)[:110]
 
 

@@ -86,7 +86,10 @@ def test_refusals_are_grouped_and_no_error(capsys: pytest.CaptureFixture[str]) -
     model = m.model(m.add("NonZero", m.input("x", (2,))), dtype=T.INT64)
     cases = [dataclasses.replace(case_of(), model=model)] * 2
     assert report(cases, jobs=0) == 0
-    assert "refused    2  nodes have operators that kgen lacks: NonZero" in capsys.readouterr().out
+    assert (
+        "refused    2  nodes have operators that kgen does not support: NonZero"
+        in capsys.readouterr().out
+    )
 
 
 def test_inputs_become_constants_where_only_that_compiles() -> None:

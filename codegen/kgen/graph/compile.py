@@ -104,6 +104,11 @@ def no_misfits(path: str | os.PathLike[str]) -> Iterator[None]:
     """Raises GraphError for a model whose nodes fit their operators, but not one another."""
     try:
         yield
+    except RecursionError:
+        raise GraphError(
+            f"model={path}: a formula of its nodes nests more calls than the compiler can follow; "
+            "split nodes of many inputs into several, or cut the model into parts"
+        ) from None
     except MISFITS as error:
         raise GraphError(
             f"model={path}: its nodes do not fit one another ({type(error).__name__}: {error}); "
@@ -210,7 +215,7 @@ def _check_weights(wanted: BType, found: Iterable[Target]) -> None:
         known = family(target.family).narrow(target)
         if wanted not in known:
             raise TargetError(
-                f"weights={wanted} is not one that {target.name} has; it has {', '.join(known)}"
+                f"weights={wanted} is not supported on {target.name}; take {', '.join(known)}"
             )
 
 
@@ -223,7 +228,7 @@ def _shapes_of(given: Mapping[str, Shape | int]) -> dict[str, Shape]:
         }
     except (AttributeError, TypeError):
         raise GraphError(
-            f"shapes={given!r} is no mapping of names to sizes; give {{'x': (8, 16)}}"
+            f"shapes={given!r} is not a mapping of names to sizes; give {{'x': (8, 16)}}"
         ) from None
     for name, shape in found.items():
         if wrong := [n for n in shape if not 1 <= n <= MOST_ELEMENTS]:

@@ -37,7 +37,7 @@ def states_of(graph: Graph, pairs: Mapping[str, str]) -> dict[str, str]:
             raise GraphError(
                 suggest.unknown(f"{shown}: input {past}", past, [*inputs])
                 if not matches
-                else f"{shown} has not as many * on both sides"
+                else f"{shown} has a different number of * on each side; give each side as many"
             )
         for name, match in matches:
             parts = present.split("*")
@@ -48,10 +48,11 @@ def states_of(graph: Graph, pairs: Mapping[str, str]) -> dict[str, str]:
             if (one.dtype, one.shape) != (other.dtype, other.shape):
                 raise GraphError(
                     f"{shown}: input {name} is {'x'.join(map(str, one.shape))} {one.dtype}, and "
-                    f"output {of} {'x'.join(map(str, other.shape))} {other.dtype}; a state is both"
+                    f"output {of} {'x'.join(map(str, other.shape))} {other.dtype}; both must be "
+                    "equal"
                 )
             if name in found or of in found.values():
-                raise GraphError(f"{shown} makes {name} or {of} a state twice; once is the limit")
+                raise GraphError(f"{shown} makes {name} or {of} a state twice; give it once")
             found[name] = of
     if found and len(found) == len(graph.outputs):
         raise GraphError(

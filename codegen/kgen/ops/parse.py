@@ -113,8 +113,8 @@ def _levels(statements: Sequence[ast.AST]) -> int:
 
 def refuse_depth(text: str, field: str) -> NoReturn:
     raise SpecError(
-        f"{field}={excerpt(text)}: more than {DEEPEST} calls stand one in another, which is the "
-        "limit; put a long sum in parentheses by halves, or split it into two kernels"
+        f"{field}={excerpt(text)}: it nests more than {DEEPEST} calls, the limit; write a long sum "
+        "as (a + b) + (c + d), or split it into two kernels"
     )
 
 

@@ -150,7 +150,7 @@ def memory(flow: Flow, steps: int, arena: int) -> Markup:
         at = LEFT + per * (number + 0.5)
         axes += [tag("text", number, class_="a m", x=at, y=TOP + DEEP + 16)]
     axes += [tag("text", "step", class_="a m", x=LEFT + INNER / 2, y=HEIGHT - 6)]
-    return _chart("the arena over the steps", axes, blocks)
+    return _chart("arena memory by step", axes, blocks)
 
 
 def rate(value: float, unit: str) -> str:

@@ -108,9 +108,9 @@ class _Memories:
         }
         if len(program.steps) > MOST_STEPS or sum(places.values()) > MOST_PLACES:
             raise BundleError(
-                f"{program.qualified_name} is too large to draw: {len(program.steps)} steps on "
-                f"{sum(places.values()) * self.step} bytes, of at most {MOST_STEPS} on "
-                f"{MOST_PLACES * self.step}"
+                f"{program.qualified_name} is too large to draw: it has {len(program.steps)} steps "
+                f"and {sum(places.values()) * self.step} bytes; the limits are {MOST_STEPS} steps "
+                f"and {MOST_PLACES * self.step} bytes"
             )
         self.arrays = {memory: np.full(n, -1, np.int32) for memory, n in places.items()}
 

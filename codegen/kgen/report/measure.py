@@ -48,8 +48,8 @@ def estimated(program: Program, kernels: Kernels) -> Times | None:
     seconds = {name: _estimate(kernels[name], target, rates) for name in program.kernels}
     return Times(
         seconds=tuple(seconds[f"{program.target}/{step.kernel}"] for step in program.steps),
-        source=f"estimated for {rates.device}, nothing was run: the schedule model's time of a "
-        "product, of others the least that the device's peaks allow",
+        source=f"estimated for {rates.device} without running it: the cost model's time for "
+        "matrix products, the roofline's for other kernels",
         measured=False,
     )
 
@@ -110,7 +110,7 @@ def measured_ceilings(
         progress(f"measuring how fast {name} is read")
         bandwidths[name] = read_rate(min(nbytes, MOST))
     return Ceilings(
-        source="measured beside it on one core",
+        source="measured on one core of this CPU",
         flops=flops,
         bandwidths=bandwidths,
         holds=holds,

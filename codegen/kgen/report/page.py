@@ -101,7 +101,7 @@ def _interface(program: Program) -> Content:
     return [
         shown("inputs", [_value(v.name, v.dtype, v.shape) for v in program.inputs]),
         shown("outputs", [_value(v.name, v.dtype, v.shape) for v in program.outputs]),
-        *([shown("states, kept from run to run", states)] if states else []),
+        *([shown("states, kept between runs", states)] if states else []),
     ]
 
 
@@ -112,7 +112,7 @@ def _value(name: str, dtype: object, shape: Sequence[int]) -> str:
 def _cards(facts: Facts) -> Markup:
     cards = {"steps": str(len(facts.program.steps)), "kernels": str(len(facts.program.kernels))}
     if facts.times is not None:
-        kind = "a run, measured" if facts.times.measured else "a run, estimated"
+        kind = "time per run" if facts.times.measured else "time per run, estimated"
         cards[kind] = _seconds(facts.times.total)
     cards |= {
         "weights": bytes_(facts.sizes.weights),
@@ -134,8 +134,8 @@ def _times(facts: Facts) -> Content:
     if times is None:
         return tag(
             "p",
-            "Nothing is known: this machine does not run the program, and no device of its target "
-            "has published figures in kgen.",
+            "No times are known: this machine does not run the program, and kgen has no published "
+            "figures for a device of its target.",
         )
     rows = []
     for number in _by_time(facts.program.steps, times.shares):
@@ -162,9 +162,8 @@ def _times(facts: Facts) -> Content:
         tag("p", _sentence(times.source)),
         tag(
             "p",
-            "Steps of one kernel stand together; kernels come in the order of the time that their "
-            "steps take in all, steps of a kernel in that of their own. A step's number is its "
-            "place in a run.",
+            "Steps are grouped by kernel; the kernel with the largest total time comes first. "
+            "Steps are numbered in the order of execution.",
         ),
         tag("div", tag("table", tag("tr", header), rows), class_="wide"),
     ]
@@ -189,7 +188,7 @@ def _graph(facts: Facts) -> Content:
     except BundleError as error:
         return tag("p", f"{error}.")
     return [
-        tag("p", "Arrows go from the step that writes to those that read. Weights are not drawn."),
+        tag("p", "Arrows go from producers to consumers. Weights are not drawn."),
         tag("div", drawn, class_="wide graph"),
     ]
 
@@ -201,21 +200,21 @@ def _kernels(facts: Facts) -> Content:
         parts += [
             tag(
                 "p",
-                f"Ceilings: {ceilings.source}. A circle is a kernel, as large as its part of the "
-                "time, at the flops that a call computes and the bytes of its tensors, each read "
-                "or written once. Weights count as read from the fastest memory that holds all "
-                "weights of the program. Arithmetic is held against the rate of the type that "
-                "the kernel multiplies in; a kernel that multiplies f32 as bytes has several "
-                "products for each of the problem's.",
+                f"Ceilings: {ceilings.source}. Each circle is a kernel; its area is the kernel's "
+                "share of the time. Flops are those of one call, bytes those of its tensors, each "
+                "read or written once. Weights are read from the fastest memory that holds all "
+                "weights of the program. The arithmetic ceiling is that of the type in which the "
+                "kernel multiplies; a kernel that splits f32 into bytes computes several products "
+                "for each one.",
             ),
             charts.roofline(facts.works, ceilings),
         ]
         if facts.times is not None and not facts.times.measured:
-            least = "Times are estimates; one at all of its ceiling is the ceiling's own."
+            least = "Times are estimates; a kernel at 100 % of its ceiling has no other estimate."
             parts.append(tag("p", least))
     elif ceilings is None:
         parts.append(tag("p", "No ceilings are known for this target."))
-    names = ("", "kernel", "calls", "time of one", "flop/s", "B/s", "of its ceiling", "limited by")
+    names = ("", "kernel", "calls", "time per call", "flop/s", "B/s", "of ceiling", "limited by")
     rows = []
     for number, work in enumerate(facts.works, 1):
         reached = work.reached(ceilings) if ceilings is not None else None
@@ -247,8 +246,8 @@ def _memory(facts: Facts) -> Content:
     return [
         tag(
             "p",
-            f"The arena takes {bytes_(arena)} ({arena} bytes); the most that lives at one step is "
-            f"{bytes_(most)} ({most} bytes, {most / arena:.0%} of it).",
+            f"The arena has {bytes_(arena)} ({arena} bytes); the step with the most live bytes "
+            f"uses {bytes_(most)} ({most} bytes, {most / arena:.0%} of the arena).",
         ),
         charts.memory(found, count, arena),
     ]
@@ -259,9 +258,9 @@ def _sizes(facts: Facts) -> Content:
     rows = [
         ("weights, mapped from the file", sizes.weights),
         ("machine code", sizes.code),
-        ("texts of kernels, to read", sizes.texts),
-        ("file of the bundle", sizes.bundle),
-        ("arena, where it runs", sizes.arena),
+        ("source texts of kernels", sizes.texts),
+        ("bundle file", sizes.bundle),
+        ("arena, at run time", sizes.arena),
     ]
     parts: list[Content] = [
         _table(("part", "size", "bytes"), [(name, bytes_(n), n) for name, n in rows])

@@ -58,7 +58,7 @@ def build(**options: str) -> list[str]:
         (["build", "--target", "sm_80", "--shape", "-1x1x1"], "m=-1 is out of range"),
         (build(shape="axbxc"), "--shape axbxc: a is not a whole number"),
         ([""], "kgen: '' is unknown; known are build"),
-        (build(op="+".join(["x"] * 4000), shape="4"), "...': more than 128 calls stand one in"),
+        (build(op="+".join(["x"] * 4000), shape="4"), "...': it nests more than 128 calls"),
         (
             build(op="x+" * 100 + "nope(x)", shape="4"),
             "+nope(x)': column 201: there is no function",

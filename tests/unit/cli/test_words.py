@@ -118,7 +118,7 @@ def test_a_named_dimension_on_the_command_line(model: Path, tmp_path: Path) -> N
         ({"batch": (8, 16)}, "--shape batch=8x16: batch is a dimension; give one size, such as"),
         ({"batch": 8, "x": (4, 16), "n": 4}, "--shape x=4x16 does not fit the model's 8x16"),
         ({"batch": 0}, "batch has a size of 0; it must be 1 to"),
-        ({"batch": "8"}, "no mapping of names to sizes"),
+        ({"batch": "8"}, "not a mapping of names to sizes"),
     ],
 )
 def test_dimensions_that_do_not_fit(model: Path, shapes: Any, message: str) -> None:

@@ -280,10 +280,10 @@ CASES: dict[str, tuple[Case, str | None]] = {
     "resize": (constants("Resize", [1.0], [0.0, 0.0], [1e12]), "node /Add2 (Add) does not fit"),
     "overflow": (constants("Expand", 1.0, [2**62, 2**62]), "node /Expand0 (Expand)"),
     "negative": (constants("ConstantOfShape", [-5]), "node /ConstantOfShape0 (ConstantOfShape)"),
-    "loop": (endless_loop, "operator that kgen lacks: Loop: /Loop0"),
+    "loop": (endless_loop, "operator that kgen does not support: Loop: /Loop0"),
     # Graphs.
     "nested": (nested_ifs(20), "graphs are nested more than 16 deep"),
-    "deep": (deep_bytes, "is no ONNX file, or is cut short"),
+    "deep": (deep_bytes, "is not an ONNX file, or is truncated"),
     "nested-few": (nested_ifs(9), None),
     "recursive": (functions(("f", ["f"])), "function f calls itself"),
     "mutual": (functions(("f0", ["f1"]), ("f1", ["f0"])), "function f0 calls itself"),
@@ -301,8 +301,8 @@ CASES: dict[str, tuple[Case, str | None]] = {
     "input-twice": (twice("input"), "x is 2 times among the model's inputs"),
     "constant-twice": (twice("initializer"), "c0 is 2 times among the model's constants"),
     "output-twice": (twice("output"), "softmax5_0 is 2 times among the model's outputs"),
-    "value-twice": (made_twice, "node again (Abs) makes neg0_0, which is made twice"),
-    "no-nodes": (changed(lambda m: m.graph.ClearField("node")), "made by no node"),
+    "value-twice": (made_twice, "node again (Abs) makes neg0_0, which node"),
+    "no-nodes": (changed(lambda m: m.graph.ClearField("node")), "is not computed by any node"),
     # Names.
     "newline": (changed(lambda m: rename(m, "a\nb")), "the name 'a\\nb' has characters"),
     "escape": (changed(lambda m: rename(m, "\x1b[31m")), "characters that cannot be printed"),
@@ -311,16 +311,16 @@ CASES: dict[str, tuple[Case, str | None]] = {
     ),
     "opset": (changed(lambda m: setattr(m.opset_import[0], "version", 2**62)), "node /MatMul0"),
     # Constants.
-    "dims": (initializer(dims=[1 << 40, 1 << 40]), "16 GiB, are the limit"),
+    "dims": (initializer(dims=[1 << 40, 1 << 40]), "0 or more elements and 16 GiB"),
     "dims-negative": (initializer(dims=[-1, 24]), "tensor c0 has the shape -1x24"),
     "dims-many": (initializer(dims=[1] * 100), "64 axes"),
     "dims-claimed": (initializer(dims=[1 << 30], raw_data=b""), "c0"),
-    "type-unknown": (initializer(data_type=99), "type that is unknown: 99"),
+    "type-unknown": (initializer(data_type=99), "the unknown type 99"),
     "type-none": (initializer(data_type=0), "c0"),
     "type-text": (
         initializer(data_type=T.STRING, raw_data=b"", string_data=[b"a"] * 312), "tensor(string)"
     ),
-    "bytes": (initializer(raw_data=bytes(12)), "has 12 bytes and not the 1248"),
+    "bytes": (initializer(raw_data=bytes(12)), "has 12 bytes, and its shape needs 1248"),
     "four-bits": (initializer(data_type=T.INT4, dims=[1 << 34], raw_data=b"1"), "c0"),
     "sparse": (
         changed(lambda m: m.graph.sparse_initializer.add().values.dims.append(1 << 60)), "unknown"
@@ -330,7 +330,7 @@ CASES: dict[str, tuple[Case, str | None]] = {
     "many-files": (many_files, "more than 16 GiB together"),
     # Shapes and attributes.
     "input-huge": (with_node("Neg", [1 << 40, 1 << 40]), "has a result of shape"),
-    "complex": (complex_input, "is of COMPLEX64, which no kernel takes"),
+    "complex": (complex_input, "is of COMPLEX64, which kernels do not support"),
     "empty": (empty_slice, "results have 1 to"),
     "rank": (rank_100, "100"),
     "rows": (with_node("Softmax", [1 << 39, 2]), "rows are more than"),

@@ -91,7 +91,7 @@ def test_later_slopes_broadcast_along_the_last_axis(opset: int, tmp_path: Path) 
 def test_a_slope_of_other_channels_is_refused(slope: Sequence[int]) -> None:
     m = Maker(opset=6)
     m.add("PRelu", m.input("x", (2, 3, 4, 4)), m.input("slope", slope))
-    with pytest.raises(GraphError, match=r"PRelu.* has a slope of shape .*; ONNX takes 3 here"):
+    with pytest.raises(GraphError, match=r"PRelu.* has a slope of shape .*; ONNX requires 3 here"):
         lowered(m, m.nodes[-1].output[0])
 
 

@@ -264,6 +264,21 @@ def test_a_chain_behind_a_view() -> None:
     np.testing.assert_array_equal(found.reshape(2, 3, 2), np.stack([given[::-1]] * 2))
 
 
+@pytest.mark.parametrize("count", [250, 500])
+def test_a_sum_of_many_reductions(count: int) -> None:
+    """More than one kernel computes; they are split."""
+    m = Maker(13)
+    x = m.input("x", (2, 3))
+    kinds = ("ReduceMax", "ReduceMin")
+    out = m.add("Sum", *(m.add(kinds[i % 2], x, axes=[1]) for i in range(count)))
+    calls, _ = lowered(m, out)
+    assert len(calls.calls) > 1
+    given = np.array([[-1.0, 2.0, 4.0], [3.0, 0.5, -8.0]], np.float32)
+    (found,) = run(calls, {"x": given}).values()
+    expected = count // 2 * (given.max(1) + given.min(1))
+    np.testing.assert_allclose(found.reshape(-1), expected, rtol=1e-6)
+
+
 def test_200_nodes_of_truths_and_numbers() -> None:
     """Comparisons of comparisons, whose results are made numbers: two calls stand for one."""
     m = Maker()

@@ -44,7 +44,7 @@ def test_types_that_no_kernel_takes(kind: int, remedy: str) -> None:
     m = Maker()
     x = m.input("x", (3,), kind)
     name = T.DataType.Name(kind) if kind != 999 else "type 999"
-    expected = f"is of {name}, which no kernel takes; {remedy}"
+    expected = f"is of {name}, which kernels do not support; {remedy}"
     assert refusal(m.model(m.add("Identity", x))) == f"input x {expected}"
     if kind not in (T.STRING, T.COMPLEX64, 999):
         m = Maker(opset=21)
@@ -60,7 +60,7 @@ def test_constants_of_a_type_that_no_kernel_takes() -> None:
     del model.graph.node[0].input[:]
     model.graph.node[0].input.extend(["b", "c0", "c0"])
     model.graph.input.append(helper.make_tensor_value_info("b", T.BOOL, [3]))
-    assert "is of INT16, which no kernel takes; make it INT32" in refusal(model)
+    assert "is of INT16, which kernels do not support; make it INT32" in refusal(model)
 
 
 @pytest.mark.parametrize("kind", ["sequence", "optional"])
@@ -73,7 +73,7 @@ def test_inputs_that_are_no_tensors(kind: str) -> None:
         "optional": helper.make_optional_type_proto,
     }
     model.graph.input[0].type.CopyFrom(make[kind](tensor))
-    expected = f"input x is of type {kind}, and kgen takes tensors only; make each tensor in it"
+    expected = f"input x is of type {kind}, and kgen supports tensors only; make each tensor in it"
     assert expected in refusal(model)
 
 
@@ -108,14 +108,14 @@ def test_shapes_that_no_constant_fixes() -> None:
     m = Maker()
     found = refusal(m.model(m.add("Compress", m.input("x", (6,)), m.input("c", (6,), T.BOOL))))
     assert (
-        "1 node has an operator that kgen lacks: Compress" in found
+        "1 node has an operator that kgen does not support: Compress" in found
         and "replace the others" in found
     )
     m = Maker()
     weights = m.weight(1, 4, 3), m.weight(1, 4, 4)
     rnn = m.add("RNN", m.input("x", (2, 1, 3)), *weights, outputs=2)
     assert refusal(m.model(rnn[0])) == (
-        f"node /RNN0 (RNN): kgen takes fixed shapes, and ONNX does not say the shape of {rnn[0]} "
+        f"node /RNN0 (RNN): kgen needs fixed shapes, and ONNX does not say the shape of {rnn[0]} "
         "by the node's inputs and attributes; give the attributes that it depends on, or replace "
         "the node"
     )
@@ -126,8 +126,8 @@ def test_arguments_that_only_constants_can_be() -> None:
     clipped = m.add("Pad", m.input("x", (3,)), m.constant([1, 1], np.int64), m.input("v", ()))
     found = refusal(m.model(clipped))
     assert found == (
-        "node /Pad0 (Pad) takes what it pads with from data; kgen takes a constant; make it an "
-        "initializer"
+        "node /Pad0 (Pad) computes the padding value from data; only a constant is supported; make "
+        "it an initializer"
     )
 
 
@@ -140,7 +140,9 @@ def test_many_operators_make_no_long_message() -> None:
         )
         m.nodes.append(node)
     found = refusal(m.model(*(f"y{number}" for number in range(300))))
-    assert found.startswith("300 nodes have operators that kgen lacks: custom.of.mine.Operator000")
+    assert found.startswith(
+        "300 nodes have operators that kgen does not support: custom.of.mine.Operator000"
+    )
     assert "more operators; kgen targets --operators" in found
 
 

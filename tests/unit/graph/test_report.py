@@ -363,7 +363,7 @@ def test_states_are_shown(tmp_path: Path) -> None:
     path, out = made.save(tmp_path / "d.kgen"), tmp_path / "d.html"
     assert main(["report", str(path), "-o", str(out)]) == 0
     text = "".join(check_page(out.read_text()).words)
-    assert "states, kept from run to run: past.0.key f32 2×12×8, past.0.value" in text
+    assert "states, kept between runs: past.0.key f32 2×12×8, past.0.value" in text
 
 
 @pytest.mark.integration
@@ -371,7 +371,7 @@ def test_a_page_of_a_program_that_does_not(encoder: Path, tmp_path: Path) -> Non
     out = tmp_path / "report.html"
     assert main(["report", str(encoder), "-o", str(out), "--program", "gfx942"]) == 0
     text = "".join(check_page(out.read_text()).words)
-    assert "Estimated for " in text and "nothing was run" in text and "not measured" in text
+    assert "Estimated for " in text and "without running it" in text and "not measured" in text
 
 
 @pytest.mark.integration
@@ -399,7 +399,10 @@ def test_a_program_too_large_to_draw(
     from kgen.report import flow
 
     monkeypatch.setattr(flow, "MOST_PLACES", 100)
-    why = r"gfx942/main is too large to draw: 26 steps on \d+ bytes, of at most 5000 on 400"
+    why = (
+        r"gfx942/main is too large to draw: it has 26 steps and \d+ bytes; the limits are 5000 "
+        r"steps and 400 bytes"
+    )
     words = [str(encoder), "--program", "gfx942", "-o", str(tmp_path / "x")]
     assert main(["inspect", *words, "--graph"]) == 2
     assert re.fullmatch(rf"kgen inspect: {why}\n", capsys.readouterr().err)

@@ -197,8 +197,8 @@ def test_convolutions_that_are_not_taken(attributes: dict[str, Any], why: str) -
     ("operator", "attributes", "why"),
     [
         ("MaxPool", {"kernel_shape": [2]}, "kernel_shape has incorrect size"),
-        ("AveragePool", {"kernel_shape": [1, 1], "pads": [1, 0, 0, 0]}, "sees its pads alone"),
-        ("ArgMax", {"select_last_index": 1}, "the first of equal ones"),
+        ("AveragePool", {"kernel_shape": [1, 1], "pads": [1, 0, 0, 0]}, "covers only padding"),
+        ("ArgMax", {"select_last_index": 1}, "the first of equal elements"),
         ("DepthToSpace", {"blocksize": 2}, "results have 1 to"),
         ("Einsum", {"equation": "iijj->ij"}, "a letter of its own"),
         ("Einsum", {"equation": "...ij->...i"}, "a letter of its own"),
@@ -236,7 +236,7 @@ def test_inputs_that_are_not_taken(
     ("shape", "attributes", "why"),
     [
         ((600, 1, 2), {}, "has 600 time steps; 512 is the limit"),
-        ((2, 1, 2), {"activations": ["Sigmoid", "Affine", "Tanh"]}, "kgen has Sigmoid, Tanh"),
+        ((2, 1, 2), {"activations": ["Sigmoid", "Affine", "Tanh"]}, "supported are Sigmoid, Tanh"),
         ((2, 1, 2), {"clip": 1.0}, "has clip or input_forget"),
         ((2, 1, 2), {"layout": 1}, "has layout=1"),
     ],

@@ -80,7 +80,9 @@ def test_indices_of_several_numbers(tmp_path: Path) -> None:
         assert not np.any(program.run(at=[[0, 0], wrong, [1, 1]])[1])
         with pytest.raises(ArgumentError) as refused:
             program.run(at=[[0, 0], wrong, [1, 1]], check_indices=True)
-        message = f"main: an index computed from input at[1] = {wrong} is outside of its table of 20"
+        message = (
+            f"main: an index computed from input at[1] = {wrong} is outside of its table of 20"
+        )
         assert str(refused.value).startswith(message)
 
 

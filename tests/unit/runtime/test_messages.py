@@ -147,3 +147,23 @@ def test_a_loaded_bundle_is_not_pickled() -> None:
         "Adding objects cannot be pickled or copied: they belong to one process; load the bundle "
         "in each process"
     )
+
+
+def test_a_formula_that_nests_too_deeply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_deep(*_: object) -> None:
+        raise RecursionError
+
+    onnx.save(mlp(), str(tmp_path / "model.onnx"))
+    monkeypatch.setattr("kgen.graph.compile.tied", too_deep)
+    with pytest.raises(GraphError, match=r"nests more calls .* split nodes of many inputs"):
+        kgen.compile_model(tmp_path / "model.onnx", ["x86-64-v3"])
+
+
+def test_a_node_that_nests_too_deeply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_deep(*_: object) -> None:
+        raise RecursionError
+
+    onnx.save(mlp(), str(tmp_path / "model.onnx"))
+    monkeypatch.setattr("kgen.graph.reading.importer._Walk.visit", too_deep)
+    with pytest.raises(GraphError, match=r"^node .* nests more deeply .*; split it into several"):
+        kgen.compile_model(tmp_path / "model.onnx", ["x86-64-v3"])

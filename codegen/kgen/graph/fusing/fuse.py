@@ -271,12 +271,12 @@ class _Fusion:
 
     def unreadable(self, root: str) -> GraphError:
         value = self.values[root]
-        remedy = "report this model"
+        remedy = "report this model, as a fault of kgen"
         if value.rank > MAX_RANK:
-            remedy = f"split a Transpose of more than {MAX_RANK} axes that do not merge in two"
+            remedy = f"reshape it to at most {MAX_RANK} axes, or split its Transpose into two"
         return GraphError(
-            f"{self.graph.names.get(root, root)} of shape {by_x(value.shape)} is looked at "
-            f"in a way that no kernel can; {remedy}{nodes_shown(value.nodes)}"
+            f"{self.graph.names.get(root, root)} of shape {by_x(value.shape)} is read through a "
+            f"view that no kernel supports; {remedy}{nodes_shown(value.nodes)}"
         )
 
     def is_inlined(self, name: str, into: Value) -> bool:

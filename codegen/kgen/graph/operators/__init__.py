@@ -103,11 +103,11 @@ def check_attributes(b: Builder, node: Node) -> None:
     for name, value in node.attributes.items():
         if name not in known:
             raise b.refusal(
-                f"has {name}={value}, an attribute that kgen does not read for this operator",
+                f"has {name}={value}, an attribute that kgen does not support here",
                 "export the model without it",
             )
         if name in FLAGS and value not in (0, 1):
-            raise b.refusal(f"has {name}={value}; ONNX takes 0 or 1", "change it in the model")
+            raise b.refusal(f"has {name}={value}; ONNX requires 0 or 1", "change it in the model")
 
 
 def graph_of(model: Model) -> Graph:
@@ -130,7 +130,7 @@ def graph_of(model: Model) -> Graph:
         if name in lacking:
             b.node = lacking[name]
             raise b.refusal(
-                f"gives {name}, which is used; kgen has its first results alone",
+                f"gives {name}, which is used; only its first results are supported",
                 f"make {name} by nodes of its own",
             )
         return found[name] if name else None

@@ -208,7 +208,7 @@ def cast(b: Builder, node: Node, given: list[Value | None]) -> Value:
     to = DTYPES.get(node.attribute("to", 0)) if node.operator == "Cast" else one(given, 1).dtype
     if to is None:
         raise b.refusal(
-            f"casts to {name_of(node.attribute('to', 0))}, which no kernel takes",
+            f"casts to {name_of(node.attribute('to', 0))}, which kernels do not support",
             remedy(node.attribute("to", 0)),
         )
     if to is x.dtype:

@@ -111,7 +111,8 @@ def max_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x = one(given)
     if sum(bool(name) for name in node.outputs) > 1:
         raise b.refusal(
-            "gives indices too; kgen has its first result", "export the model without the indices"
+            "gives indices too; only the first result is supported",
+            "export the model without the indices",
         )
     windows = taken(b, node, x)
     if is_whole(windows):
@@ -135,7 +136,7 @@ def average_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
         places = window.places()
         counts = ((places >= -before) & (places < window.length + after)).sum(1)
         if not counts.all():
-            raise b.refusal("has a window that sees its pads alone", "take smaller pads")
+            raise b.refusal("has a window that covers only padding", "take smaller pads")
         parts = parts * counts.reshape([-1 if i == axis else 1 for i in range(len(windows))])
     if np.all(parts == parts.flat[0]):
         return b.formula(b.call("mul", total, 1.0 / float(parts.flat[0])), total.shape, x.dtype)

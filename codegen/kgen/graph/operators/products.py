@@ -28,7 +28,7 @@ def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     a, c, added = one(given), one(given, 1), optional(given, 2)
     for what, matrix in (("A", a), ("B", c)):
         if matrix.rank != 2:
-            raise b.refusal(f"has {what} of {matrix.rank} axes; 2 is the number", CHANGE_MODEL)
+            raise b.refusal(f"has {what} of {matrix.rank} axes; it must have 2", CHANGE_MODEL)
     if node.attribute("transA", 0):
         a = b.permute(a, (1, 0))
     if node.attribute("transB", 0):
@@ -67,7 +67,7 @@ def einsum(b: Builder, node: Node, given: list[Value | None]) -> Value:
     )
     if not fits or len(values) > 2 or any(len(set(t)) < len(t) for t in (*terms, out)):
         raise b.refusal(
-            f"has equation={equation!r}; kgen takes one or two tensors, each axis of which has a "
+            f"has equation={equation!r}; supported are one or two tensors whose axes have each a "
             "letter of its own",
             "write it as MatMul, Transpose, Mul and ReduceSum",
         )

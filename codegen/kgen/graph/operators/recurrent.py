@@ -160,20 +160,20 @@ def layer(
 def check(b: Builder, node: Node, given: list[Value | None], x: Value) -> None:
     """Raises GraphError for what is not taken."""
     if x.rank != 3:
-        raise b.refusal(f"has an input of {x.rank} axes; 3 is the number", CHANGE_MODEL)
+        raise b.refusal(f"has an input of {x.rank} axes; it must have 3", CHANGE_MODEL)
     time = x.shape[0]
     if node.attribute("layout", 0):
         raise b.refusal(
-            "has layout=1; kgen has 0, with time in front",
+            "has layout=1; only 0 is supported, with time in front",
             "export it with layout=0 and a Transpose",
         )
     if node.attribute("clip") or node.attribute("input_forget", 0):
         raise b.refusal(
-            "has clip or input_forget; kgen has neither", "export the layer without them"
+            "has clip or input_forget; neither is supported", "export the layer without them"
         )
     if node.attribute("activation_alpha") or node.attribute("activation_beta"):
         raise b.refusal(
-            "has activation_alpha or activation_beta; kgen takes functions without",
+            "has activation_alpha or activation_beta, which are not supported",
             f"use one of {', '.join(FUNCTIONS)}",
         )
     if time > MOST_STEPS:
@@ -184,7 +184,7 @@ def check(b: Builder, node: Node, given: list[Value | None], x: Value) -> None:
     lengths = b.array(optional(given, 4))
     if optional(given, 4) is not None and (lengths is None or (lengths != time).any()):
         raise b.refusal(
-            "has sequences of several lengths; kgen takes full ones",
+            "has sequences of several lengths; only full ones are supported",
             "leave sequence_lens out, and compile for one length",
         )
 
@@ -225,7 +225,7 @@ def direction(
     unknown = [name for name in own if name not in FUNCTIONS]
     if unknown or len(own) != len(defaults):
         raise b.refusal(
-            f"has activations={','.join(names)}; kgen has {', '.join(FUNCTIONS)}",
+            f"has activations={','.join(names)}; supported are {', '.join(FUNCTIONS)}",
             "export the layer with these",
         )
 

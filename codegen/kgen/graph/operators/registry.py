@@ -44,7 +44,7 @@ def integers(b: Builder, value: Value | None, what: str) -> tuple[int, ...]:
     array = b.array(value)
     if array is None:
         raise b.refusal(
-            f"takes its {what} from data; kgen takes constant ones",
+            f"takes its {what} from data; kgen supports constants only",
             f"make the {what} an initializer of the model",
         )
     check_list(b, value, what)
@@ -55,7 +55,7 @@ def check_list(b: Builder, value: Value | None, what: str) -> None:
     """Raise GraphError for a table in the place of a list of numbers."""
     if value is not None and value.rank > 1:
         raise b.refusal(
-            f"has {what} of shape {by_x(value.shape)}; ONNX takes a list of one axis",
+            f"has {what} of shape {by_x(value.shape)}; ONNX requires a list of one axis",
             CHANGE_MODEL,
         )
 
@@ -83,7 +83,10 @@ def choice_of(b: Builder, node: Node, name: str, default: str, known: Iterable[s
     of the known ones."""
     found = str(node.attribute(name) or default)
     if found not in known:
-        raise b.refusal(f"has {name}={found}; kgen has {', '.join(known)}", "export it with one")
+        raise b.refusal(
+            f"has {name}={found}; only {', '.join(known)} are supported",
+            "export it with one of them",
+        )
     return found
 
 
@@ -101,6 +104,6 @@ def check_shape(b: Builder, value: Value | None, shape: Sequence[int], what: str
     """Raise GraphError unless an input has the shape that ONNX demands."""
     if value is not None and value.shape != tuple(shape):
         raise b.refusal(
-            f"has {what} of shape {by_x(value.shape)}; ONNX takes {by_x(tuple(shape))} here",
+            f"has {what} of shape {by_x(value.shape)}; ONNX requires {by_x(tuple(shape))} here",
             CHANGE_MODEL,
         )

@@ -43,7 +43,7 @@ def resize(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, mode = one(given), node.attribute("mode", "nearest")
     if mode not in MODES or node.attribute("antialias", 0):
         raise b.refusal(
-            f"has mode={mode}, or antialias; kgen has {', '.join(MODES)} without it",
+            f"has mode={mode}, or antialias; supported are {', '.join(MODES)} without antialias",
             "export it with one of these",
         )
     if node.operator == "Upsample" or node.opset < 11:
@@ -53,7 +53,7 @@ def resize(b: Builder, node: Node, given: list[Value | None]) -> Value:
         nearest = choice_of(b, node, "nearest_mode", "round_prefer_floor", NEAREST)
     if how not in COORDINATES:
         raise b.refusal(
-            f"has coordinate_transformation_mode={how}; kgen has {', '.join(COORDINATES)}",
+            f"has coordinate_transformation_mode={how}; supported are {', '.join(COORDINATES)}",
             "export it with one of these",
         )
     scales = scales_of(b, node, given)
@@ -133,13 +133,14 @@ def scales_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[float,
             raise b.refusal("keeps the aspect ratio", "give its scales")
         if sizes is not None and b.array(sizes) is None:
             raise b.refusal(
-                "takes its sizes from data; kgen takes constant ones", "make them an initializer"
+                "takes its sizes from data; kgen supports constants only",
+                "make them an initializer",
             )
         return tuple(node.attribute("scales", ()))
     array = b.array(value)
     if array is None:
         raise b.refusal(
-            "takes its scales from data; kgen takes constant ones", "make them an initializer"
+            "takes its scales from data; kgen supports constants only", "make them an initializer"
         )
     rank = len(b.result.shape)
     axes = axes_of(b, node.attribute("axes", tuple(range(rank))), rank)

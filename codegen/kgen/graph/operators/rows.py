@@ -122,7 +122,7 @@ def layer_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, scale, shift = one(given), optional(given, 1), optional(given, 2)
     if sum(bool(name) for name in node.outputs) > 1:
         raise b.refusal(
-            "gives mean and deviation too; kgen has its first result",
+            "gives mean and deviation too; only the first result is supported",
             "export it without them, or as ReduceMean, Sub, Mul and Div",
         )
     axes = last_axes(b, node, x, scale, shift)
@@ -158,7 +158,7 @@ def place_of(name: str) -> Lower:
         x = one(given)
         if node.attribute("select_last_index", 0):
             raise b.refusal(
-                "has select_last_index=1; kgen has the first of equal ones",
+                "has select_last_index=1; only the first of equal elements is supported",
                 "export it with select_last_index=0",
             )
         axis = axis_of(b, node.attribute("axis", 0), x.rank)
@@ -181,7 +181,7 @@ def cumulative_sum(b: Builder, node: Node, given: list[Value | None]) -> Value:
         )
     axis, *others = integers(b, one(given, 1), "axis")
     if others:
-        raise b.refusal(f"sums along {1 + len(others)} axes; ONNX takes one", "give one axis")
+        raise b.refusal(f"sums along {1 + len(others)} axes; ONNX requires one", "give one axis")
     axis = axis_of(b, axis, x.rank)
     n, backwards = x.shape[axis], bool(node.attribute("reverse", 0))
 

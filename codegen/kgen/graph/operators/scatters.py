@@ -48,7 +48,7 @@ def constant_place(at: Array, n: int, none: int) -> Array:
 def check_plain(b: Builder, node: Node) -> None:
     if (reduction := node.attribute("reduction", "none")) != "none":
         raise b.refusal(
-            f"has reduction={reduction}; kgen has none",
+            f"has reduction={reduction}, which is not supported",
             "gather the old elements, combine them, and scatter without a reduction",
         )
 
@@ -143,7 +143,7 @@ def tensor_scatter(b: Builder, node: Node, given: list[Value | None]) -> Value:
     n, count = x.shape[axis], rows.shape[axis]
     if first is not None and x.shape[0] != 1:
         raise b.refusal(
-            f"writes into a batch of {x.shape[0]}; kgen has 1", "compile it for a batch of 1"
+            f"writes into a batch of {x.shape[0]}; the limit is 1", "compile it for a batch of 1"
         )
     behind = b.made("places", np.arange(count), DType.S64)
     index = behind

@@ -136,7 +136,7 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, mode = one(given), node.attribute("mode", "constant")
     if mode not in MODES:
         raise b.refusal(
-            f"has mode={mode}; kgen has {', '.join(MODES)}", "export it with one of these"
+            f"has mode={mode}; supported are {', '.join(MODES)}", "export it with one of these"
         )
     if node.opset < 11:
         pads, fill = node.attribute("pads"), node.attribute("value", 0.0)
@@ -191,10 +191,11 @@ def fill_of(b: Builder, given: Value | None) -> float | Value:
     array = b.array(given)
     if array is None:
         raise b.refusal(
-            "takes what it pads with from data; kgen takes a constant", "make it an initializer"
+            "computes the padding value from data; only a constant is supported",
+            "make it an initializer",
         )
     if array.size != 1:
-        raise b.refusal(f"pads with {array.size} numbers; ONNX takes one", CHANGE_MODEL)
+        raise b.refusal(f"pads with {array.size} numbers; ONNX requires one", CHANGE_MODEL)
     first = array.reshape(-1)[0]
     if given.dtype.is_integer and int(float(first)) != int(first):
         return given
@@ -250,7 +251,7 @@ def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
     x, index = one(given), one(given, 1)
     if node.attribute("batch_dims", 0):
         raise b.refusal(
-            f"has batch_dims={node.attribute('batch_dims')}; kgen has 0",
+            f"has batch_dims={node.attribute('batch_dims')}; only 0 is supported",
             "put the batch into the indices",
         )
     depth = index.shape[-1] if index.rank else 0
@@ -283,7 +284,7 @@ def blocks_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value,
     x, by = one(given), int(node.attribute("blocksize", 0))
     if x.rank != 4 or by < 1:
         raise b.refusal(
-            f"has an input of {x.rank} axes and blocksize={by}; ONNX takes 4 axes, and 1 or more",
+            f"has an input of {x.rank} axes and blocksize={by}; ONNX requires 4 axes and 1 or more",
             CHANGE_MODEL,
         )
     return x, by

@@ -62,7 +62,7 @@ class _Adapting:
                 except (KeyError, TypeError, ValueError) as error:
                     raise GraphError(
                         f"node {shown_name(node, number)} ({node.op_type}) of opset {self.opset} "
-                        f"is not as that opset says: {error}; export the model for opset 13 or "
+                        f"does not follow that opset: {error}; export the model for opset 13 or "
                         "later"
                     ) from None
                 graph.initializer.extend(made)

@@ -13,7 +13,7 @@ from kgen.errors import GraphError
 
 #: Of an If whose condition is not known, for an error in one of its branches.
 NEEDED = (
-    "asks for data, so that both of its branches are computed; make its condition constant if only "
+    "depends on data, so both of its branches are computed; make its condition constant if only "
     "one of them fits"
 )
 #: Graphs within graphs.
@@ -24,11 +24,14 @@ def branch_of(
     node: onnx.NodeProto, condition: bool
 ) -> tuple[list[onnx.TensorProto], list[onnx.NodeProto], list[str]]:
     """The constants and nodes of a branch, and the names of its results. What it makes is named
-    after the If and the branch, so that no name is there twice."""
+    after the If and the branch, so that no name occurs twice."""
     wanted = "then_branch" if condition else "else_branch"
     graph = next((a.g for a in node.attribute if a.name == wanted), None)
     if graph is None or len(graph.output) != len(node.output):
-        raise GraphError(f"node {node.name} (If) has no {wanted} with its results; export it again")
+        raise GraphError(
+            f"node {node.name} (If) lacks a {wanted} with {len(node.output)} results; export the "
+            "model again"
+        )
     prefix = f"{node.name or node.output[0]}/{wanted}"
     made = {name for inner in graph.node for name in inner.output if name}
     names = {name: f"{prefix}/{name}" for name in made | {t.name for t in graph.initializer}}
@@ -83,15 +86,18 @@ def check_alike(node: onnx.NodeProto, result: str, *kinds: onnx.TypeProto) -> No
     )
     if one != other:
         raise GraphError(
-            f"node {node.name} (If) makes {result}, {one} in one branch and {other} in the other; "
-            "which one is taken depends on data, so make them alike, or the condition constant"
+            f"node {node.name} (If) makes {result}, {one} in one branch and {other} in the other, "
+            "and its condition depends on data; make both alike, or the condition constant"
         )
 
 
 def _renamed(node: onnx.NodeProto, names: Mapping[str, str], depth: int) -> onnx.NodeProto:
     """A node with other names for some values, those that its graphs take from outside too."""
     if depth > MOST_NESTED:
-        raise GraphError(f"graphs are nested more than {MOST_NESTED} deep; export without them")
+        raise GraphError(
+            f"subgraphs are nested more than {MOST_NESTED} deep, the limit; export the model "
+            "without them"
+        )
     found = onnx.NodeProto()
     found.CopyFrom(node)
     found.input[:] = [names.get(name, name) for name in node.input]

@@ -30,7 +30,7 @@ def name_of(kind: int) -> str:
 
 def unsupported(kind: int) -> str:
     """Why values of a type are refused, and what the user can do, as the end of a message."""
-    return f"is of {name_of(kind)}, which no kernel takes; {remedy(kind)}"
+    return f"is of {name_of(kind)}, which kernels do not support; {remedy(kind)}"
 
 
 def remedy(kind: int) -> str:

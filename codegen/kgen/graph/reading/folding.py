@@ -56,14 +56,14 @@ def check_foldable(
     if node.op_type in RANDOM:
         raise NotFolded("it is random")
     if any(graphs_of(attribute) for attribute in node.attribute):
-        raise NotFolded("it has a graph of its own, which may have no end")
+        raise NotFolded("it has a subgraph, which may not terminate")
     if any(array.dtype.hasobject for array in given):
-        raise NotFolded("it takes text")
+        raise NotFolded("it reads strings")
     if not all(v in typed or node.op_type in OF_DATA for v in node.output if v):
         raise NotFolded("ONNX does not say the shape of its results")
     elements = sum(math.prod(dims_of(kind)) for kind in typed.values())
     if node.op_type in SLOW and elements > MOST_SLOW:
-        raise NotFolded(f"it makes {elements} elements; {MOST_SLOW} is the limit of {node.op_type}")
+        raise NotFolded(f"it makes {elements} elements; the limit of {node.op_type} is {MOST_SLOW}")
 
 
 def bytes_of_results(

@@ -63,10 +63,15 @@ def imported(
         name = shown_name(node, i)
         try:
             walk.visit(node, name)
+        except RecursionError:
+            raise GraphError(
+                f"node {name} ({node.op_type}) nests more deeply than the compiler can follow; "
+                "split it into several nodes"
+            ) from None
         except MISFITS as error:
             # What no exporter writes: results that an operator must have, attributes of a type.
             raise GraphError(
-                f"node {name} ({node.op_type}) is not as its operator is: {shortened(error)}; "
+                f"node {name} ({node.op_type}) does not fit its operator: {shortened(error)}; "
                 "export the model again"
             ) from None
     return walk.model()
@@ -77,7 +82,7 @@ def check_distinct(what: str, names: Sequence[str]) -> None:
     for name, count in Counter(names).items():
         if count > 1:
             raise GraphError(
-                f"{name} is {count} times among the model's {what}; once is the limit, so export "
+                f"{name} is {count} times among the model's {what}; names must differ, so export "
                 "the model again"
             )
 
@@ -135,7 +140,7 @@ class _Walk:
             if not given.type.HasField("tensor_type"):
                 what = (given.type.WhichOneof("value") or "value").removesuffix("_type")
                 raise GraphError(
-                    f"input {given.name} is of type {what.replace('_', ' ')}, and kgen takes "
+                    f"input {given.name} is of type {what.replace('_', ' ')}, and kgen supports "
                     "tensors only; make each tensor in it an input of its own"
                 )
             if given.type.tensor_type.elem_type not in DTYPES:
@@ -156,7 +161,7 @@ class _Walk:
             if any(n < 1 for n in wanted):
                 raise GraphError(
                     f"--shape {given.name}={'x'.join(map(str, wanted))} has an axis of "
-                    f"{min(wanted)} elements; 1 is the least"
+                    f"{min(wanted)} elements; it must be 1 or more"
                 )
             fixed = [n for n in dims if not isinstance(n, str)]
             fits = len(wanted) == len(dims) and all(
@@ -218,7 +223,7 @@ class _Walk:
         for value in node.output:
             if value and (value in self.types or value in self.open):
                 raise GraphError(
-                    f"node {name} ({node.op_type}) makes {value}, which is made twice; "
+                    f"node {name} ({node.op_type}) makes {value}, which occurs twice; "
                     "give one of both another name"
                 )
         known = all(not v or v in self.constants for v in node.input)
@@ -240,7 +245,7 @@ class _Walk:
             try:
                 self._fold(node, name, typed)
             except NotFolded as why:
-                unfolded = f"it takes constants alone, but {why}"
+                unfolded = f"it supports constants only, but {why}"
             else:
                 if depth == 0:
                     self._release(node.input)
@@ -397,7 +402,7 @@ class _Walk:
                 )
             if value in self.open:
                 raise GraphError(
-                    f"node {name} ({operator}): kgen takes fixed shapes, and "
+                    f"node {name} ({operator}): kgen needs fixed shapes, and "
                     f"{self._why_open(node, value)}"
                 )
             dtype = self.types[value].tensor_type.elem_type
@@ -415,13 +420,15 @@ class _Walk:
             )
             subject = "1 node has an operator" if count == 1 else f"{count} nodes have operators"
             raise GraphError(
-                f"{subject} that kgen lacks: {words}; kgen targets --operators "
-                "prints those that it has; replace the others, or cut the model before them"
+                f"{subject} that kgen does not support: {words}; kgen targets --operators "
+                "lists those that are supported; replace the others, or cut the model before them"
             )
         outputs = [o.name for o in self.proto.graph.output]
         for name in outputs:
             if name not in self.types:
-                raise GraphError(f"output {name} is made by no node; export the model again")
+                raise GraphError(
+                    f"output {name} is not computed by any node; export the model again"
+                )
         wanted, kept = set(outputs), []
         for node in reversed(self.nodes):
             if wanted.intersection(node.outputs):

@@ -73,8 +73,8 @@ def _check_numbers(node: onnx.NodeProto, name: str) -> None:
         )
     if node.op_type == "GatherND" and given.get("batch_dims", 0) < 0:
         raise GraphError(
-            f"node {name} (GatherND) has batch_dims={given['batch_dims']}; 0 is the least; change "
-            "it in the model"
+            f"node {name} (GatherND) has batch_dims={given['batch_dims']}; it must be 0 or more; "
+            "change it in the model"
         )
 
 

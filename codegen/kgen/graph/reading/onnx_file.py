@@ -27,7 +27,7 @@ def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
     try:
         found = file.stat()
         if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
-            raise GraphError(f"model={file} is no file; give an ONNX file")
+            raise GraphError(f"model={file} is not a file; give an ONNX file")
         if found.st_size >= MOST_OF_FILE:
             raise GraphError(
                 f"model={file} has {found.st_size} bytes; {MOST_OF_FILE} is the limit; export the "
@@ -43,11 +43,11 @@ def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
         model.ParseFromString(data)
     except Exception:  # the protobuf packages have several errors, of no common base
         raise GraphError(
-            f"model={file} is no ONNX file, or is cut short; export the model again"
+            f"model={file} is not an ONNX file, or is truncated; export or copy it again"
         ) from None
     if not model.graph.output or not model.opset_import:
         raise GraphError(
-            f"model={file} is no ONNX file: it has no graph with outputs; export it again"
+            f"model={file} is not an ONNX file: it has no graph with outputs; export it again"
         )
     try:
         model = inlined(model)
@@ -76,8 +76,8 @@ def _load_external(model: onnx.ModelProto, file: Path) -> None:
             del tensor.external_data[:]
         elif tensor.raw_data and len(tensor.raw_data) != nbytes and tensor.data_type not in NARROW:
             raise GraphError(
-                f"model={file}: {tensor.name} has {len(tensor.raw_data)} bytes and not the "
-                f"{nbytes} of its shape; export the model again"
+                f"model={file}: {tensor.name} has {len(tensor.raw_data)} bytes, and its shape "
+                f"needs {nbytes}; export the model again"
             )
 
 
@@ -87,8 +87,8 @@ def _data_beside(name: str, given: Mapping[str, str], nbytes: int, file: Path) -
     place = _beside(location, file)
     if place is None:
         raise GraphError(
-            f"model={file}: the data of {name} lie in {location!r}, outside of the model's "
-            "folder; export the model again with its data beside it"
+            f"model={file}: the data of {name} are in {location!r}, outside of the model's folder; "
+            "export the model again with its data beside it"
         )
     data = b""
     try:
@@ -107,8 +107,8 @@ def _data_beside(name: str, given: Mapping[str, str], nbytes: int, file: Path) -
         pass
     if len(data) != nbytes:
         raise GraphError(
-            f"model={file}: {location} does not have the {nbytes} bytes of {name}; "
-            "export the model again"
+            f"model={file}: {location} does not hold the {nbytes} bytes of {name}; export or copy "
+            "the model again"
         )
     return data
 

@@ -74,8 +74,8 @@ def _makers(nodes: Sequence[onnx.NodeProto]) -> dict[str, int]:
         for name in filter(None, node.output):
             if name in found:
                 raise GraphError(
-                    f"node {shown_name(node, i)} ({node.op_type}) makes {name}, which is made "
-                    f"twice: by {shown_name(nodes[found[name]], found[name])} too; export the "
+                    f"node {shown_name(node, i)} ({node.op_type}) makes {name}, which node "
+                    f"{shown_name(nodes[found[name]], found[name])} makes as well; export the "
                     "model again"
                 )
             found[name] = i
@@ -132,8 +132,8 @@ def _cycle(nodes: Sequence[onnx.NodeProto], before: Mapping[int, set[int]], left
     names = [f"{shown_name(nodes[i], i)} ({nodes[i].op_type})" for i in ring[:MOST_SHOWN]]
     more = f" and {len(ring) - MOST_SHOWN} more" if len(ring) > MOST_SHOWN else ""
     return (
-        f"node {', '.join(names)}{more}: a cycle, in which each takes what the next one makes; "
-        "export the model again"
+        f"nodes {', '.join(names)}{more} form a cycle: each takes a result of the next; export the "
+        "model again"
     )
 
 

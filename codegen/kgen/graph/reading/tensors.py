@@ -66,13 +66,13 @@ def size_of(tensor: onnx.TensorProto) -> int:
         )
     except Exception:
         raise GraphError(
-            f"tensor {tensor.name} has a type that is unknown: {tensor.data_type}"
+            f"tensor {tensor.name} has the unknown type {tensor.data_type}; export the model again"
         ) from None
     if len(tensor.dims) <= MOST_AXES and min(tensor.dims, default=0) >= 0:
         nbytes = (int(math.prod(tensor.dims)) * bits + 7) // 8
         if nbytes <= MOST_BYTES:
             return nbytes
     raise GraphError(
-        f"tensor {tensor.name} has the shape {'x'.join(map(str, tensor.dims[:MOST_AXES]))}; "
-        f"{MOST_AXES} axes of 0 or more, and {MOST_BYTES >> 30} GiB, are the limit"
+        f"tensor {tensor.name} has the shape {'x'.join(map(str, tensor.dims[:MOST_AXES]))}; the "
+        f"limits are {MOST_AXES} axes of 0 or more elements and {MOST_BYTES >> 30} GiB"
     )
