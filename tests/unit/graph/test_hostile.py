@@ -70,6 +70,10 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     from kgen.graph.reading.onnx_file import read
 
     os.mkfifo(tmp_path / "pipe")
-    for path, why in (("pipe", "is not a file"), (".", "Is a directory"), ("/dev/zero", "is no file")):
+    for path, why in (
+        ("pipe", "is not a file"),
+        (".", "Is a directory"),
+        ("/dev/zero", "is not a file"),
+    ):
         with pytest.raises(GraphError, match=why):
             read(tmp_path / path)
