@@ -1,4 +1,4 @@
-"""Functions of element-wise expressions, with their error in f32."""
+"""Functions of element-wise expressions, with their errors in f32 and f64."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ RELATIVE_TO = {
 def table() -> str:
     """Return one row per function, in the order of the registry."""
     found = [f for f in functions().values() if not f.rowwise]
-    return rows(("function", "error", "relative to"), [(call(f), *error(f)) for f in found])
+    header = ("function", "error in f32", "relative to", "error in f64", "relative to")
+    return rows(header, [(call(f), *error(f), *error_f64(f)) for f in found])
 
 
 def error(f: Function) -> tuple[str, str]:
@@ -30,6 +31,15 @@ def error(f: Function) -> tuple[str, str]:
     elif a.transcendental:
         terms.append(f"{a.transcendental:g} f")
     return " + ".join(terms), RELATIVE_TO[a.scale]
+
+
+def error_f64(f: Function) -> tuple[str, str]:
+    """Return the bound in f64, and the value that it is relative to; empty if there is none."""
+    a = f.accuracy
+    if not a.ulps:
+        return "", ""
+    text = {"result": "the result", "argument": "the larger of the result and x"}[a.ulps_of]
+    return f"{a.ulps} ulp", text if a.holds is None else f"{text}, for |x| up to 40"
 
 
 def call(f: Function) -> str:

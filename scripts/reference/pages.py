@@ -27,6 +27,7 @@ from scripts.reference import (
     schedule_fields,
     target_groups,
     targets,
+    views,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +55,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "schedule fields": schedule_fields.table,
     "target groups": target_groups.table,
     "targets": targets.table,
+    "views": views.table,
 }
 _TABLE = re.compile(
     r"(?P<begin><!-- table (?P<name>[^:\n]+): make reference -->\n)"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kgen.ops import functions
+from kgen.ops import Function, functions
+from scripts.reference.comments import summary
 from scripts.reference.element_functions import call
 from scripts.reference.markdown import rows
 
@@ -11,6 +12,11 @@ def table() -> str:
     """Return one row per function, in the order of the registry."""
     found = [f for f in functions().values() if f.rowwise]
     return rows(
-        ("function", "result"),
-        [(call(f), "one number per row" if f.reduces else "the shape of x") for f in found],
+        ("function", "result", "meaning"),
+        [(call(f), shape(f), summary(f.expand)) for f in found],
     )
+
+
+def shape(f: Function) -> str:
+    """Return the shape of a function's result."""
+    return "one number per row" if f.reduces else "the shape of x"

@@ -28,7 +28,9 @@ class Accuracy:
     Whatever underflows to a subnormal may be zero. `holds` says of which arguments all of this is
     promised, all of them where it is None; it takes numbers or arrays. `steady` is the condition
     for arguments that have an error themselves. `slope` is for a function that jumps: what an error
-    of an argument adds to how far its ends are apart.
+    of an argument adds to how far its ends are apart. In f64 the error is at most `ulps` units in
+    the last place of the result, or of the larger of result and argument, as `ulps_of` says; 0 for
+    functions without a bound of their own.
     """
 
     roundings: float = 0.0
@@ -40,6 +42,8 @@ class Accuracy:
     holds: Callable[..., Any] | None = None
     steady: Callable[..., Any] | None = None
     slope: float = 0.0
+    ulps: int = 0
+    ulps_of: Literal["result", "argument"] = "result"
 
 
 EXACT = Accuracy()

@@ -108,43 +108,53 @@ def row_function(*, reduces: bool = False) -> Callable[[Callable[..., Expression
 
 @row_function(reduces=True)
 def sum_(row: Row, x: Expression) -> Expression:
+    """Sum of the row."""
     return row.sum(x)
 
 
 @row_function(reduces=True)
 def mean(row: Row, x: Expression) -> Expression:
+    """Mean of the row."""
     return row.mean(x)
 
 
 @row_function(reduces=True)
 def amax(row: Row, x: Expression) -> Expression:
+    """Largest element; NaN in a row that holds NaN."""
     return row.max(x)
 
 
 @row_function(reduces=True)
 def amin(row: Row, x: Expression) -> Expression:
+    """Smallest element; NaN in a row that holds NaN."""
     return row.min(x)
 
 
 @row_function(reduces=True)
 def prod(row: Row, x: Expression) -> Expression:
+    """Product of the row. Its error has no bound if products of some of the row overflow or
+    underflow."""
     return row.prod(x)
 
 
 @row_function(reduces=True)
 def l1(row: Row, x: Expression) -> Expression:
+    """Sum of magnitudes."""
     return row.sum(node(P.ABS, x))
 
 
 @row_function(reduces=True)
 def l2(row: Row, x: Expression) -> Expression:
+    """Square root of the sum of squares."""
     return node(P.SQRT, row.sum(x * x))
 
 
 @row_function(reduces=True)
 def logsumexp(row: Row, x: Expression) -> Expression:
-    """log(sum(exp(x))), from the maximum m: m + log(sum(exp(x - m))). An infinite m is not
-    subtracted, so that it comes out as it is."""
+    """Logarithm of the sum of exponentials.
+
+    From the maximum m: m + log(sum(exp(x - m))). An infinite m is not subtracted, and is the
+    result."""
     top = row.maxnum(x)
     top = select(node(P.ABS, top) < math.inf, top, 0.0)
     return top + log(row.sum(exp(x - top)))
@@ -152,19 +162,23 @@ def logsumexp(row: Row, x: Expression) -> Expression:
 
 @row_function(reduces=True)
 def var(row: Row, x: Expression) -> Expression:
-    """mean((x - mean(x))^2), in two passes, so that a large mean costs no digits."""
+    """Variance `mean(square(x - mean(x)))`; divided by n - 1 it is
+    `sum(square(x - mean(x))) / (n - 1)`.
+
+    Two passes, so that a large mean costs no digits."""
     distance = x - row.mean(x)
     return row.mean(distance * distance)
 
 
 @row_function(reduces=True)
 def argmax(row: Row, x: Expression) -> Expression:
-    """The first column that holds the maximum; one with NaN is above all numbers."""
+    """First column with the largest element; the first NaN in a row that holds NaN."""
     return _first(row, x, row.max(x))
 
 
 @row_function(reduces=True)
 def argmin(row: Row, x: Expression) -> Expression:
+    """First column with the smallest element; the first NaN in a row that holds NaN."""
     return _first(row, x, row.min(x))
 
 
@@ -179,13 +193,16 @@ def _first(row: Row, x: Expression, value: Expression) -> Expression:
 
 @row_function()
 def softmax(row: Row, x: Expression) -> Expression:
-    """exp(x - m) / sum(exp(x - m)), m the maximum. NaN, +inf or only -inf make the sum NaN."""
+    """`exp(x) / sum(exp(x))`; NaN in a row that holds NaN, +inf, or -inf only.
+
+    From the maximum m: exp(x - m) / sum(exp(x - m))."""
     terms = exp(x - row.maxnum(x))
     return terms * node(P.RECIPROCAL, row.sum(terms))
 
 
 @row_function()
 def log_softmax(row: Row, x: Expression) -> Expression:
+    """`log(softmax(x))`; NaN in a row that holds NaN, +inf, or -inf only."""
     below = x - row.maxnum(x)
     return below - log(row.sum(exp(below)))
 
@@ -194,7 +211,11 @@ def log_softmax(row: Row, x: Expression) -> Expression:
 def layer_norm(
     row: Row, x: Expression, scale: Number = 1.0, shift: Number = 0.0, epsilon: Number = 1e-5
 ) -> Expression:
-    """J. L. Ba et al., "Layer Normalization", 2016, equation 4."""
+    """`(x - mean(x)) * rsqrt(var(x) + epsilon) * scale + shift`. Rows over the places of a channel
+    give instance normalization; rows over a group's axes (`x=8x4x8x28x28,w=4x8x1x1,b=4x8x1x1 --axes
+    2,3,4`) give group normalization.
+
+    J. L. Ba et al., "Layer Normalization", 2016, equation 4."""
     distance = x - row.mean(x)
     normal = distance * node(P.RSQRT, row.mean(distance * distance) + epsilon)
     return normal * scale + shift
@@ -202,5 +223,7 @@ def layer_norm(
 
 @row_function()
 def rms_norm(row: Row, x: Expression, scale: Number = 1.0, epsilon: Number = 1e-5) -> Expression:
-    """B. Zhang and R. Sennrich, "Root Mean Square Layer Normalization", 2019, equation 4."""
+    """`x * rsqrt(mean(square(x)) + epsilon) * scale`.
+
+    B. Zhang and R. Sennrich, "Root Mean Square Layer Normalization", 2019, equation 4."""
     return x * node(P.RSQRT, row.mean(x * x) + epsilon) * scale

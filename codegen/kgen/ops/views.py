@@ -16,10 +16,12 @@ from kgen_runtime.values import frozen
 
 @frozen
 class View:
-    """`tensors` that it takes, 0 for two or more; the names of its numbers, of which the last ones
-    may have `defaults`; and of any number of further ones."""
+    """View: the number of its `tensors`, 0 for two or more; the names of its numbers, the last of
+    which may have `defaults`; and `more`, the name of any number of further numbers. `meaning` says
+    in numpy's words what it reads or writes."""
 
     example: str
+    meaning: str
     tensors: int = 1
     numbers: tuple[str, ...] = ()
     defaults: tuple[float, ...] = ()
@@ -35,23 +37,41 @@ class View:
 
 
 VIEWS: Mapping[str, View] = {
-    "permute": View(example="permute(x, 1, 0)", more="axes"),
-    "transpose": View(example="transpose(x)"),
-    "expand": View(example="expand(x, 8, 64)", more="sizes"),
+    "permute": View(example="permute(x, 1, 0)", meaning="`x.transpose(axes)`", more="axes"),
+    "transpose": View(example="transpose(x)", meaning="the last two axes swapped"),
+    "expand": View(example="expand(x, 8, 64)", meaning="`broadcast_to(x, sizes)`", more="sizes"),
     "slice": View(
         example="slice(x, 0, 2, 10)",
+        meaning="`x[start:stop:step]` along an axis; `inf` and `-inf` stand for an end left out: "
+        "`slice(x, 0, inf, -inf, -1)` is reversed",
         numbers=("axis", "start", "stop", "step"),
         defaults=(1.0,),
     ),
     "pad": View(
         example="pad(x, 0, 1, 1)",
+        meaning="`pad` along an axis with a constant",
         numbers=("axis", "before", "after", "value"),
         defaults=(0.0,),
     ),
-    "concat": View(example="concat(x, y, axis=0)", tensors=0, numbers=("axis",)),
-    "gather": View(example="gather(table, index)", tensors=2, numbers=("axis",), defaults=(0.0,)),
+    "concat": View(
+        example="concat(x, y, axis=0)",
+        meaning="`concatenate((x, y, ...), axis)`",
+        tensors=0,
+        numbers=("axis",),
+    ),
+    "gather": View(
+        example="gather(table, index)",
+        meaning="`table.take(index, axis)`; zeros for an index out of range",
+        tensors=2,
+        numbers=("axis",),
+        defaults=(0.0,),
+    ),
     "scatter": View(
-        example="scatter(table, index, rows)", tensors=3, numbers=("axis",), defaults=(0.0,)
+        example="scatter(table, index, rows)",
+        meaning="`table[index] = rows` along an axis, in place; nothing for an index out of range",
+        tensors=3,
+        numbers=("axis",),
+        defaults=(0.0,),
     ),
 }
 #: Those whose second tensor says places along an axis of the first.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
 from decimal import Decimal, localcontext
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,17 +16,12 @@ from tests.device.cpu.cpu_support import addresses, check, here, load
 from tests.exact_functions import DIGITS, EXACT, exact, ulps
 
 Values = npt.NDArray[np.float64]
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "operations.md"
 TARGETS = ["x86-64-v4", "x86-64-v3", "x86-64"]
 
-#: Units in the last place of the result that a function may be off by; of functions in
-#: `OF_ARGUMENT`, of the larger of the result and the argument, as the result's tail is small.
-BOUNDS = {
-    "exp": 2, "exp2": 1, "expm1": 3, "log": 3, "log2": 3, "log1p": 3, "tanh": 3, "sigmoid": 3,
-    "elu": 3, "selu": 3, "celu": 4, "gelu": 3, "gelu_tanh": 2, "silu": 3, "mish": 4, "softplus": 4,
-    "erf": 2, "sin": 2, "cos": 2,
-}  # fmt: skip
-OF_ARGUMENT = {"gelu", "gelu_tanh"}
+#: Largest error in units in the last place of the result or, for functions in `OF_ARGUMENT`, of the
+#: larger of result and argument: the tail of their result is small.
+BOUNDS = {name: f.accuracy.ulps for name, f in functions().items() if f.accuracy.ulps}
+OF_ARGUMENT = {name for name, f in functions().items() if f.accuracy.ulps_of == "argument"}
 
 
 def computed(text: str, target: str, **inputs: Values) -> Values:
@@ -175,10 +168,3 @@ def test_every_function_is_for_f64() -> None:
     approximate = {n for n, f in functions().items() if f.accuracy.transcendental}
     assert approximate | {"sin", "cos"} == {*BOUNDS, "pow"}
     assert simple < functions().keys()
-
-
-def test_the_page_says_so() -> None:
-    """The column of f64 in docs/reference/operations.md."""
-    section = PAGE.read_text().partition("### Errors in f64")[2].partition("\n## ")[0]
-    found = {n: int(b) for n, b in re.findall(r"^\| `(\w+)` \| (\d+) ulp", section, re.M)}
-    assert found == BOUNDS

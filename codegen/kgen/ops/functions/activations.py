@@ -23,7 +23,7 @@ def leaky_relu(x: Expression, slope: Number = 0.01) -> Expression:
     return select(x < 0.0, x * slope, x)
 
 
-@function(Accuracy(roundings=7, growth=2, transcendental=3))
+@function(Accuracy(roundings=7, growth=2, transcendental=3, ulps=3))
 def elu(x: Expression, alpha: Number = 1.0) -> Expression:
     return select(x > 0.0, x, expm1(x) * alpha)
 
@@ -32,12 +32,12 @@ def elu(x: Expression, alpha: Number = 1.0) -> Expression:
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@function(Accuracy(roundings=8, growth=2, transcendental=3))
+@function(Accuracy(roundings=8, growth=2, transcendental=3, ulps=3))
 def selu(x: Expression) -> Expression:
     return select(x > 0.0, x * SELU_SCALE, expm1(x) * (SELU_ALPHA * SELU_SCALE))
 
 
-@function(Accuracy(roundings=16, growth=4, transcendental=3))
+@function(Accuracy(roundings=16, growth=4, transcendental=3, ulps=4))
 def celu(x: Expression, alpha: Number = 1.0) -> Expression:
     return select(x > 0.0, x, expm1(x / alpha) * alpha)
 
@@ -47,21 +47,24 @@ def gelu_f64(x: Expression) -> Expression:
     return x * select(x < 0.0, tail, 1.0 - tail)
 
 
-@function(Accuracy(roundings=8, transcendental=2, scale="argument"), double=gelu_f64)
+@function(
+    Accuracy(roundings=8, transcendental=2, scale="argument", ulps=3, ulps_of="argument"),
+    double=gelu_f64,
+)
 def gelu(x: Expression) -> Expression:
     """x Phi(x). D. Hendrycks and K. Gimpel, "Gaussian Error Linear Units"."""
     tail = normal_tail(x)
     return x * select(x < 0.0, tail, 1.0 - tail)
 
 
-@function(Accuracy(roundings=8, transcendental=2, scale="argument"))
+@function(Accuracy(roundings=8, transcendental=2, scale="argument", ulps=2, ulps_of="argument"))
 def gelu_tanh(x: Expression) -> Expression:
     """x/2 (1 + tanh u) = x sigmoid(2 u), u = sqrt(2/pi) (x + 0.044715 x^3). Ibid., section 2."""
     linear = 2.0 * math.sqrt(2.0 / math.pi)
     return x * sigmoid(x * fma(x * x, linear * 0.044715, linear))
 
 
-@function(Accuracy(roundings=8, transcendental=2, scale="argument"))
+@function(Accuracy(roundings=8, transcendental=2, scale="argument", ulps=3))
 def silu(x: Expression) -> Expression:
     return x * sigmoid(x)
 
@@ -70,7 +73,7 @@ def silu(x: Expression) -> Expression:
 MISH_LIMIT = 20.0
 
 
-@function(Accuracy(roundings=12, transcendental=4, scale="argument"))
+@function(Accuracy(roundings=12, transcendental=4, scale="argument", ulps=4))
 def mish(x: Expression) -> Expression:
     """x tanh(log(1 + exp(x))) = x n / (n + 2), n = e (e + 2), e = exp(x)."""
     e = exp(node(P.MIN, x, MISH_LIMIT))
@@ -88,7 +91,7 @@ def hard_swish(x: Expression) -> Expression:
     return x * hard_sigmoid(x)
 
 
-@function(Accuracy(roundings=16, transcendental=8, scale="one"))
+@function(Accuracy(roundings=16, transcendental=8, scale="one", ulps=4))
 def softplus(x: Expression) -> Expression:
     """log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|))."""
     return node(P.MAX, x, 0.0) + log1p(exp(-node(P.ABS, x)))

@@ -20,13 +20,13 @@ from kgen.ops.functions.polynomials import (
 from kgen.ops.registry import Accuracy, function
 
 
-@function(Accuracy(roundings=2, growth=2, transcendental=1), double=exp_f64)
+@function(Accuracy(roundings=2, growth=2, transcendental=1, ulps=2), double=exp_f64)
 def exp(x: Expression) -> Expression:
     """The product by log2(e) is rounded, which costs half a unit for every unit of x log2(e)."""
     return node(P.EXP2, x * LOG2_E)
 
 
-@function(Accuracy(roundings=2, transcendental=1))
+@function(Accuracy(roundings=2, transcendental=1, ulps=1))
 def exp2(x: Expression) -> Expression:
     return node(P.EXP2, x)
 
@@ -45,18 +45,18 @@ def expm1_f64(x: Expression) -> Expression:
     return select(node(P.ABS, x) < EXPM1_LIMIT, near, exp_f64(x) - 1.0)
 
 
-@function(Accuracy(roundings=6, growth=2, transcendental=3), double=expm1_f64)
+@function(Accuracy(roundings=6, growth=2, transcendental=3, ulps=3), double=expm1_f64)
 def expm1(x: Expression) -> Expression:
     near = fma(x * x, polynomial(x, EXPM1), x)
     return select(node(P.ABS, x) < EXPM1_LIMIT, near, exp(x) - 1.0)
 
 
-@function(Accuracy(roundings=3, transcendental=1, scale="one"))
+@function(Accuracy(roundings=3, transcendental=1, scale="one", ulps=3))
 def log(x: Expression) -> Expression:
     return node(P.LOG2, x) * LN_2
 
 
-@function(Accuracy(roundings=2, transcendental=1.5, scale="one"))
+@function(Accuracy(roundings=2, transcendental=1.5, scale="one", ulps=3))
 def log2(x: Expression) -> Expression:
     return node(P.LOG2, x)
 
@@ -66,7 +66,7 @@ def log1p_f64(x: Expression) -> Expression:
     return select((x > LOG1P_LOW) & (x < LOG1P_HIGH), near, log(x + 1.0))
 
 
-@function(Accuracy(roundings=12, transcendental=6), double=log1p_f64)
+@function(Accuracy(roundings=12, transcendental=6, ulps=3), double=log1p_f64)
 def log1p(x: Expression) -> Expression:
     s = x / (x + 2.0)
     z = s * s
@@ -84,7 +84,7 @@ def tanh_f64(x: Expression) -> Expression:
     return with_sign(m / (m + 2.0), x)
 
 
-@function(Accuracy(roundings=8, growth=2, transcendental=4), double=tanh_f64)
+@function(Accuracy(roundings=8, growth=2, transcendental=4, ulps=3), double=tanh_f64)
 def tanh(x: Expression) -> Expression:
     size = node(P.ABS, x)
     z = x * x
@@ -102,7 +102,7 @@ def sigmoid_f64(x: Expression) -> Expression:
     return node(P.RECIPROCAL, exp_f64(-x) + 1.0)
 
 
-@function(Accuracy(roundings=6, growth=2, transcendental=1), double=sigmoid_f64)
+@function(Accuracy(roundings=6, growth=2, transcendental=1, ulps=3), double=sigmoid_f64)
 def sigmoid(x: Expression) -> Expression:
     """1 / (1 + exp(-x)); exp may be infinite, whose reciprocal is 0."""
     return node(P.RECIPROCAL, node(P.EXP2, x * -LOG2_E) + 1.0)

@@ -26,7 +26,7 @@ def erf_f64(x: Expression) -> Expression:
     return select(size < 1.0, near, with_sign(1.0 - erfc_f64(size), x))
 
 
-@function(Accuracy(roundings=8, transcendental=2), double=erf_f64)
+@function(Accuracy(roundings=8, transcendental=2, ulps=2), double=erf_f64)
 def erf(x: Expression) -> Expression:
     near = x * polynomial(x * x, ERF)
     far = fma(normal_tail(x * math.sqrt(2.0)), -2.0, 1.0)

@@ -59,7 +59,7 @@ def cos_f64(x: Expression) -> Expression:
     return sine_of_multiple(x, n, n - 0.5, PI_F64, SINE_F64)
 
 
-@function(Accuracy(roundings=8, growth=2, scale="one", holds=_is_near), double=sin_f64)
+@function(Accuracy(roundings=8, growth=2, scale="one", holds=_is_near, ulps=2), double=sin_f64)
 def sin(x: Expression) -> Expression:
     """For |x| below 2**22; W. Cody and W. Waite, "Software Manual", chapter 8.
 
@@ -69,7 +69,7 @@ def sin(x: Expression) -> Expression:
     return sine_of_multiple(x, n, n)
 
 
-@function(Accuracy(roundings=8, growth=2, scale="one", holds=_is_near), double=cos_f64)
+@function(Accuracy(roundings=8, growth=2, scale="one", holds=_is_near, ulps=2), double=cos_f64)
 def cos(x: Expression) -> Expression:
     """For |x| below 2**22: (-1)**n sin(x - (n - 1/2) pi)."""
     n = node(P.ROUND, fma(x, 1.0 / math.pi, 0.5))
