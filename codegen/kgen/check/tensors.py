@@ -37,7 +37,7 @@ def empty_buffer(nbytes: int) -> Bytes:
 
 
 def flat_bits(buffer: Bytes, dtype: DType) -> Bits:
-    """All elements of a buffer, stride gaps included."""
+    """Elements of a buffer, stride gaps included."""
     return buffer.view(BITS[dtype.itemsize])
 
 

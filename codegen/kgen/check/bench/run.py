@@ -51,7 +51,7 @@ class PeerResult:
 
 @frozen
 class BenchResult:
-    """One kernel's median `seconds` per call, and the `quartiles` of the rounds'.
+    """Median `seconds` per call of a kernel, and the `quartiles` of the rounds.
 
     `load` is the cores that other processes took meanwhile, `noise` how far apart two measurements
     of a ratio were. Rates count the arithmetic and the bytes that the operation needs, not what the

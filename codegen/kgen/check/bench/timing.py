@@ -70,7 +70,7 @@ def quiet_samples(
     attempts: int = ATTEMPTS,
     unrest: Callable[[Times], float] = lambda _: 0.0,
 ) -> Taken:
-    """As `samples`, taken again until the machine is quiet."""
+    """Take `samples` again until the machine is quiet."""
     take = partial(samples, runs, rounds, limit, rest=rest)
     return quiet(take, attempts=attempts, unrest=unrest)
 

@@ -60,7 +60,7 @@ BAR = 24
 
 @frozen
 class Found:
-    """What a search found for a kernel: `gain` is the model's time over that of the best."""
+    """Result of a search: `gain` is the time of the model's schedule over that of the best."""
 
     kernel: str
     steps: int
@@ -220,8 +220,8 @@ def resumed(plan: Plan, record: Record, path: str) -> Plan:
 
 
 def cache_key(plan: Plan, *, is_cold: bool = False) -> str:
-    """What a result holds for: this CPU, the target, the spec, where the search began, and where
-    the operands come from."""
+    """Key of a result: the CPU, the target, the spec, the first schedule, and whether caches are
+    cold."""
     target = plan.target
     words = [*sorted(target.features), *(f"{k}={v}" for k, v in sorted(target.limits.items()))]
     begun = {name: getattr(plan.schedule, name) for name in plan.schedule.names}
@@ -298,7 +298,7 @@ class Buffers:
     owner: CpuBackend = dataclasses.field(default_factory=lambda: CpuBackend(num_threads=1))
 
     def of(self, sizes: Mapping[str, int]) -> dict[str, Any]:
-        """By name, as large as said."""
+        """Buffers of these sizes, by name."""
         for name, nbytes in sizes.items():
             if (name, nbytes) not in self.known:
                 buffer = self.known[name, nbytes] = self.owner.alloc(nbytes)
@@ -345,7 +345,7 @@ def race(calls: Sequence[Call], report: Report = lambda _: None) -> list[float]:
 
 
 def seconds_of(call: Call, count: int) -> float:
-    """Of one call, over `count` of them."""
+    """Seconds per call, averaged over `count` calls."""
     start = time.perf_counter()
     for _ in range(count):
         call()

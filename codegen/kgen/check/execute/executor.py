@@ -1,4 +1,4 @@
-"""One way to run one kernel on raw buffers, for verification."""
+"""Execution of a kernel on raw buffers, for verification."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Unavailable(Exception):
 
 
 class Executor(ABC):
-    """One way to run one kernel. `on` and `form` are the report's executed_on, executed_form."""
+    """Executor of a kernel. `on` and `form` are the report's executed_on, executed_form."""
 
     on: str
     form: str

@@ -129,7 +129,7 @@ def answers_within(process: int, answers: IO[bytes], seconds: float) -> bool:
 
 
 def cpu_seconds(process: int) -> float:
-    """What a process has computed so far; 0 where Linux does not tell (proc(5), /proc/PID/stat)."""
+    """CPU seconds of a process so far; 0 where Linux does not tell (proc(5), /proc/PID/stat)."""
     try:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""Where a kernel can be executed here: on a device, under qemu, or in an emulator of its text."""
+"""Places where a kernel can be executed: on a device, under qemu, or in an emulator of its text."""
 
 from __future__ import annotations
 

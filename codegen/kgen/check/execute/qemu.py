@@ -196,7 +196,10 @@ def executable(segments: Sequence[Segment]) -> bytes:
 
 
 def execute(program: bytes, name: str, cpu: str) -> bytes:
-    """What the program wrote. The folder also takes the core file of a crash, and goes with it."""
+    """Run a program under qemu and return its output.
+
+    The temporary folder also receives the core file of a crash.
+    """
     with temporary.folder() as folder:
         path = folder / "kernel"
         path.write_bytes(program)

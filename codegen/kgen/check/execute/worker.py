@@ -29,7 +29,7 @@ Answer = tuple[Any, ...]
 
 
 class Server:
-    """One device and the kernel that is loaded on it."""
+    """Device of a worker, and the kernel that is loaded on it."""
 
     def __init__(self, name: str) -> None:
         self._name = name

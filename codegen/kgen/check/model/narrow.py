@@ -31,13 +31,13 @@ LARGEST, LEAST_SCALE = 127.0, 2.0**-126
 
 
 def weights_of(kernels: Iterable[KernelEntry]) -> str | None:
-    """What a program's weights are rounded to; None where they are not."""
+    """Type that a program's weights are rounded to; None for no rounding."""
     found = {kernel.spec["b_dtype"] for kernel in kernels if kernel.spec.get("b_dtype")}
     return str(found.pop()) if found else None
 
 
 def products_of(kernels: Iterable[KernelEntry]) -> str | None:
-    """What a program's products round both operands to; None where they do not."""
+    """Type that a program's products round both operands to; None for no rounding."""
     found = {kernel.spec["dtype"] for kernel in kernels if kernel.spec["op"] == "matmul"}
     return next((name for name in HALVES if name in found), None)
 
@@ -52,7 +52,7 @@ def operators(
     known = constants_of(model)
 
     def narrow(node: onnx.NodeProto, a: Array, b: Array, axis: int) -> tuple[Array, Array]:
-        """What is constant altogether is none of a kernel's products."""
+        """Round the operands of a product; a product of two constants is left alone."""
         if node.input[0] in known and node.input[1] in known:
             return a, b
         if products is not None:

@@ -47,7 +47,7 @@ def _named(progress: Callable[[str], None], program: Program) -> Callable[[str],
 
 
 def _by_itself(reader: ProgramReader, program: Program) -> MemoryReader:
-    """What a worker needs of a bundle for one program."""
+    """Reader of the part of a bundle that a worker needs for one program."""
     keys = {step.kernel for step in program.steps}
     kernels = [k for k in reader.manifest.kernels if k.target.name == program.target]
     kernels = [kernel for kernel in kernels if kernel.key in keys]

@@ -341,8 +341,8 @@ def middle(sizes: Array) -> float:
 
 
 def beyond_range(made: Array, exact: Array, rounded: Array) -> Array:
-    """Where a result is infinite or NaN as it is in the model in f32, or as the exact number is in
-    the type of the result."""
+    """Mask of results that are rightly infinite or NaN: the model in f32 has the same, or the exact
+    number is beyond the type of the result."""
     if made.dtype.kind in "iub":
         return np.zeros(made.shape, bool)
     ours = made.astype(np.float64)

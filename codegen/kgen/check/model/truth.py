@@ -1,4 +1,4 @@
-"""What a model computes: every value of it in f64, by onnx's own reference.
+"""Exact results of a model: every value of it in f64, by onnx's own reference.
 
 The model is computed twice on the same inputs, in f64 and in f32 as it is. How far apart both are
 says what rounding costs, and so what a right program may be off by. Nothing here is shared with the

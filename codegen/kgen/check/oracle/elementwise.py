@@ -62,7 +62,7 @@ class Arrays:
 
 
 class WholeArrays(Arrays):
-    """That of arrays of int64, which wrap around."""
+    """Arithmetic on arrays of int64, which wraps around."""
 
     @staticmethod
     def pow(x: Values, y: Any) -> Values:
@@ -166,8 +166,11 @@ class Bounded(Evaluator):
     def own_error(
         self, accuracy: Accuracy, arguments: Sequence[Values], result: Values, error: Values
     ) -> Values:
-        """What the function's expansion adds. Infinite where it promises nothing, and where the
-        result is beyond the type that is computed in although float64 has it."""
+        """Error that the function's expansion adds.
+
+        Infinite where the function promises nothing, and where the result overflows the compute
+        type but not float64.
+        """
         if accuracy.roundings == 0.0:
             return np.zeros(result.shape)
         numbers = [np.abs(a) for a in arguments if a.dtype != np.bool_]
@@ -247,7 +250,7 @@ def estimate(
 def finished(
     value: Values, error: Values, shape: tuple[int, ...], compute: DType, out: DType
 ) -> Estimate:
-    """What is computed in a type, with the error of its way to the output's."""
+    """Estimate of a value computed in one type and converted to the output's."""
     if compute.is_integer:
         whole = np.broadcast_to(value, shape).astype(np.int64)
         error = np.zeros(shape) if out.is_integer else converted(whole, DType.F32)

@@ -200,7 +200,7 @@ def compute_of(entry: KernelEntry) -> DType:
 
 
 def _numbers(values: Values, dtype: DType) -> Values:
-    """What a tensor holds: int64 of integers."""
+    """Elements of a tensor, as int64 for integers."""
     return values.astype(np.int64) if dtype.is_integer else values
 
 

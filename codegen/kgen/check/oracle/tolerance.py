@@ -40,7 +40,7 @@ F64_ORACLE_FACTOR = 2.0
 
 @frozen
 class Estimate:
-    """What an accumulator should hold, and how far off a correct kernel may be."""
+    """Expected value of an accumulator, and the allowed error of a correct kernel."""
 
     value: Values
     error: Values
@@ -48,7 +48,7 @@ class Estimate:
     function_error: float = 0.0
 
     def convert(self, accumulate: DType) -> Estimate:
-        """The same in another type, in which later steps are computed."""
+        """Estimate converted to another type, in which later steps are computed."""
         converted = Estimate(
             value=self.value,
             error=self.error,
@@ -95,8 +95,10 @@ class Estimate:
 
 
 def is_exact(value: Values, dtype: DType) -> npt.NDArray[np.bool_]:
-    """Where a step's result needs no rounding. In f64 the oracle's own result does not show that:
-    there only whole numbers up to 1/u_acc count."""
+    """Mask of results of a step that need no rounding.
+
+    In f64 the oracle's own result does not show that: only whole numbers up to 1/u_acc count.
+    """
     if dtype is not DType.F64:
         return np.equal(round_to(value, dtype), value)
     is_whole = np.equal(np.rint(value), value)
@@ -104,7 +106,7 @@ def is_exact(value: Values, dtype: DType) -> npt.NDArray[np.bool_]:
 
 
 def rounding_unit(dtype: DType) -> float:
-    """What a step's result may be off by, relative to it, if kernel and oracle both round it."""
+    """Relative error of a step's result that kernel and oracle both round."""
     return (F64_ORACLE_FACTOR if dtype is DType.F64 else 1.0) * dtype.unit_roundoff
 
 

@@ -63,7 +63,7 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
 def make_each(
     name: str, entry: KernelEntry, sets: Sequence[Mapping[str, Bytes]], device: DeviceInfo
 ) -> list[Peer]:
-    """The same on each set of data. Ceilings have their own, of which every call takes the next."""
+    """Peers on each set of data. Ceilings have their own, of which every call takes the next."""
     if name in ARITHMETIC:
         return [make(name, entry, sets[0], device)] * len(sets)
     if name in MEMORY:

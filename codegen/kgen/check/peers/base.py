@@ -1,4 +1,4 @@
-"""What a peer is, and the data that it computes on."""
+"""Interface of a peer, and the data that it computes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What limits a kernel on this CPU, measured beside it: arithmetic in registers, reading, copying,
+"""Ceilings of a kernel on this CPU, measured beside it: arithmetic in registers, reading, copying,
 converting.
 
 Each is a peer that runs in one thread: `peak` does as many multiply-adds as the kernel, by the best
@@ -91,7 +91,7 @@ class Arithmetic:
 
 
 def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """As many multiply-adds as the product and its gelu have.
+    """Peer with as many multiply-adds in registers as the product and its gelu have.
 
     Raises DeviceError for a type without an instruction.
     """
@@ -112,7 +112,7 @@ def peak(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -
 
 
 def tiles(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) -> Peer:
-    """As many multiply-adds as the product has, on AMX tiles of numbers that are loaded.
+    """Peer with as many multiply-adds as the product has, on AMX tiles that are loaded.
 
     Raises DeviceError where there are none.
     """
@@ -137,8 +137,10 @@ def tiles(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo) 
 
 
 def epilogue_multiply_adds(entry: KernelEntry, target: Target) -> int:
-    """Those of the polynomials of an exact gelu, of the least degrees that the rounding of the
-    output allows, by tables where there are; 0 for what is in no such form."""
+    """Multiply-adds per element of an exact gelu; 0 for other epilogues.
+
+    Its polynomials have the least degrees that the rounding of the output allows.
+    """
     if f"{Epilogue.GELU}(" not in entry.spec["epilogue"] or entry.inputs[0].dtype is DType.F64:
         return 0
     tail = normal_tail(entry.output.dtype)
@@ -179,7 +181,7 @@ def read_rate(nbytes: int) -> float:
 def read(
     entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo, sets: int = 1
 ) -> Peer:
-    """As many bytes as the inputs have, read once; each call reads the next of so many `sets`."""
+    """Peer that reads as many bytes as the inputs have; calls use `sets` buffers in turn."""
     _check_cpu("read", device)
     nbytes = sum(param.nbytes for param in entry.inputs)
     sources, out = [_memory(nbytes) for _ in range(sets)], empty_buffer(64)
@@ -205,8 +207,8 @@ def read_whole_and_halves(nbytes: int) -> tuple[Peer, Peer, Peer]:
 def copy(
     entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo, sets: int = 1
 ) -> Peer:
-    """As many bytes as the output has, by the C library or by our own loops; of so many `sets` in
-    turn."""
+    """Peer that copies as many bytes as the output has, by the C library or by our own loops; calls
+    use `sets` buffers in turn."""
     _check_cpu("copy", device)
     nbytes = entry.output.nbytes
     places = [(_memory(nbytes), _memory(nbytes)) for _ in range(sets)]
@@ -323,7 +325,7 @@ def _walk(
     streaming: bool = False,
     converts: str = "",
 ) -> Run:
-    """All of the memory, but for what does not fill a step of each stream."""
+    """Run over the whole memory, except a remainder that does not fill a step of each stream."""
     target = find("native")
     width = target.limits["vector_bytes"]
     unroll = VECTORS // walk.streams
@@ -394,7 +396,7 @@ def fastest_in_turn(ways: Sequence[Sequence[Run]]) -> Run:
 
 
 def _least_seconds(run: Run) -> float:
-    """Of some runs."""
+    """Least seconds of some runs."""
 
     def seconds() -> float:
         start = time.perf_counter()

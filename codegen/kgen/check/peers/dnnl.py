@@ -130,7 +130,7 @@ class Dnnl:
 
     @staticmethod
     def arguments(by_number: dict[int, c_void_p]) -> Any:
-        """What a primitive is executed with."""
+        """Arguments of a primitive's execution."""
         pairs = [Argument(arg=number, memory=memory) for number, memory in by_number.items()]
         return (Argument * len(pairs))(*pairs)
 

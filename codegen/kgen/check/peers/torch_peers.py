@@ -82,13 +82,13 @@ def cublas(entry: KernelEntry, buffers: Mapping[str, Bytes], device: DeviceInfo)
 
 
 def onednn_packed(torch: Any, a: Any, b: Any) -> Operation:
-    """What torch.compile makes of a linear layer whose weights are frozen."""
+    """Operation that torch.compile emits for a linear layer with frozen weights."""
     packed = torch.ops.mkldnn._reorder_linear_weight(b.mT.contiguous(), len(a))
     return lambda: torch.ops.mkldnn._linear_pointwise(a, packed, None, "none", [], "")
 
 
 def mkl_packed(torch: Any, a: Any, b: Any) -> Operation:
-    """The same in f32, where PyTorch was built with MKL."""
+    """Linear layer of frozen f32 weights, where PyTorch was built with MKL."""
     weight = b.mT.contiguous()
     packed = torch.ops.mkl._mkl_reorder_linear_weight(weight, len(a))
     return lambda: torch.ops.mkl._mkl_linear(a, packed, weight, None, len(a))

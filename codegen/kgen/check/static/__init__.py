@@ -1,1 +1,1 @@
-"""What is known of a kernel from its machine code, with nothing executed."""
+"""Static analysis of a kernel's machine code."""

@@ -1,4 +1,4 @@
-"""What is known of a kernel from its machine code alone, with nothing executed."""
+"""Static facts of a kernel from its machine code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Facts:
         return next((c.reason for c in self.compiled if c.gives(metric) and not c.refused), None)
 
     def note(self, metric: str) -> str | None:
-        """What is behind one of the metrics, in words."""
+        """Explanation of a metric."""
         for each in self.compiled:
             if each.gives(metric):
                 return each.note()
@@ -59,7 +59,7 @@ class Facts:
 
 @frozen
 class Outlook:
-    """Where a kernel stands on a well-known device; `reason` says why nothing is predicted."""
+    """Prediction for a well-known device; `reason` says why there is none."""
 
     roofline: Roofline | None = None
     prediction: Prediction | None = None
@@ -104,7 +104,7 @@ def facts(reader: Reader, entry: KernelEntry) -> Facts:
 def _per_matrix_cycle(
     entry: KernelEntry, loop: Loop, body: Sequence[Instruction]
 ) -> dict[str, float]:
-    """What a loop asks of other units while its matrix instructions keep theirs busy."""
+    """Load of the other units while the loop's matrix instructions keep theirs busy."""
     target, family = targets.find(entry.target.name), targets.family(entry.target.family)
     busy = sum(
         count * (family.matrix_cycles(target, opcode) or 0.0)

@@ -14,7 +14,7 @@ from kgen_runtime.values import frozen
 
 
 class Work(StrEnum):
-    """What a hot loop is there for."""
+    """Kind of work of a hot loop."""
 
     MATRIX = "matrix instructions"
     FMA = "multiply-adds"
@@ -117,13 +117,13 @@ def loops_in(code: Sequence[Instruction]) -> set[range]:
 
 
 def functions_in(code: Sequence[Instruction]) -> set[range]:
-    """From behind a return to the next one, on CPUs; a kernel for a GPU has no functions."""
+    """Ranges of instructions between returns, on CPUs; a kernel for a GPU has no functions."""
     ends = [i + 1 for i, ins in enumerate(code) if ins.opcode in ("ret", "retq")]
     return {range(start, end) for start, end in itertools.pairwise([0, *ends])}
 
 
 def innermost(loops: Collection[range]) -> list[range]:
-    """Those that hold none of the others."""
+    """Loops that contain no other loop."""
     return [a for a in loops if not any(_inside(b, a) for b in loops)]
 
 

@@ -38,7 +38,7 @@ class Instruction:
 
 
 def instructions(reader: Reader, entry: KernelEntry, *, lines: bool = False) -> list[Instruction]:
-    """All of a kernel's instructions, those of several entry points one after the other.
+    """Instructions of a kernel, entry point after entry point.
 
     With `lines` the kernel's text is assembled again with debug information. Raises AssembleError
     if a tool is missing, or is not the version that made the machine code.

@@ -104,7 +104,7 @@ def roofline(spec: Spec, rates: Rates) -> Roofline:
 
 
 def count(reader: Reader, entry: KernelEntry) -> Traffic | str:
-    """What the emulator counts, of all workgroups or of a sample; or why nothing is counted."""
+    """Traffic that the emulator counts, of all workgroups or of a sample; or why there is none."""
     sample = profile.sample_of(entry, patience=1)
     found = profile.profile_kernel(reader, entry, patience=1)
     if found.reason is not None:

@@ -1,4 +1,4 @@
-"""What verification costs in time and memory, and how much of it is spent.
+"""Cost of verification in time and memory, and its budget.
 
 Every number here is a count of work, never a measured time, so that the same bundle and seed are
 always verified in the same way. `work` is multiply-adds for a matmul and elements otherwise.
@@ -82,7 +82,8 @@ def emulated_budget(entry: KernelEntry) -> int:
 
 
 def emulated_seconds(entry: KernelEntry, sample: sampling.Sample | None) -> float:
-    """What a data set takes in an emulator, about, on one quiet core; None samples nothing."""
+    """Estimated seconds of a data set in an emulator on one quiet core; a sample of None is
+    everything."""
     boxes = (whole_output(entry),) if sample is None else sample.boxes
     elements: int = sum(math.prod(s.stop - s.start for s in box) for box in boxes)
     return elements * work_per_element(entry) / emulated_budget(entry)
@@ -117,7 +118,7 @@ def whole_output(entry: KernelEntry) -> Box:
 
 
 def oracle_pieces(entry: KernelEntry, boxes: tuple[Box, ...]) -> tuple[Box, ...]:
-    """What the oracle computes so as to know these boxes, in pieces that memory can bear.
+    """Boxes that the oracle computes to cover `boxes`, in pieces that fit in memory.
 
     One large product costs less than many small ones, so everything is computed if that is cheap.
     """

@@ -79,7 +79,7 @@ LOGIT_LIMIT = 20
 
 @frozen
 class DataSet:
-    """One set of inputs. `whole` says that all values are whole numbers; `turns` is how many sets
+    """Set of inputs. `whole` says that all values are whole numbers; `turns` is how many sets
     there are of its kind, which share the time of the scalar reference."""
 
     name: str
@@ -205,7 +205,7 @@ def _indices(generator: np.random.Generator, param: TensorParam, places: set[int
 
 
 def as_taken(entry: KernelEntry, buffers: Mapping[str, Bytes]) -> dict[str, Bytes]:
-    """The same inputs in the form that the kernel takes."""
+    """Inputs in the form that the kernel accepts."""
     taken = dict(buffers)
     for param in entry.inputs:
         if param.packing is not None:

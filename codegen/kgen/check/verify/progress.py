@@ -1,4 +1,4 @@
-"""What a verification is doing and about how long it will take, told now and every second."""
+"""Progress of a verification and its estimated time, printed every second."""
 
 from __future__ import annotations
 

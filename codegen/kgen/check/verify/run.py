@@ -53,7 +53,7 @@ class Coverage:
 
 @frozen
 class KernelResult:
-    """One kernel's verification.
+    """Verification of one kernel.
 
     `status` is passed, failed or not-executed. `max_error` and `tolerance` belong to the element
     with the largest ratio of the two, at `worst_at` in the output's own coordinates; an error is
@@ -312,7 +312,7 @@ def run(
     seed: int,
     expected: Iterable[Expected] | None = None,
 ) -> Comparison:
-    """One run on one data set, compared with what :func:`expectation` gives for it.
+    """Run a kernel on a data set and compare it with :func:`expectation`.
 
     Raises VerificationError or EmulationError for a write where the kernel has no business.
     """
@@ -363,7 +363,7 @@ def _check_strays(entry: KernelEntry, bits: Bits, chosen: Mask) -> None:
 
 
 def _boxes(entry: KernelEntry, sample: Sample | None, seed: int) -> tuple[Box, ...]:
-    """What is compared of the output, whose rows may have one column where a tile has all."""
+    """Boxes of the output that are compared; its rows may have one column where a tile has all."""
     if sample is None:
         return cost.compared_boxes(entry, seed)
     shape = oracle.output_shape(entry)
@@ -380,8 +380,8 @@ Expected = tuple[str, Box, Estimate]
 def expectation(
     entry: KernelEntry, data: DataSet, sample: Sample | None, seed: int
 ) -> Iterator[Expected]:
-    """What a right kernel makes of a data set, piece by piece: the oracle's values, and those of
-    the scalar reference in place of as many as it has time for."""
+    """Expected output of a data set, piece by piece: the oracle's values, replaced by the scalar
+    reference's for as many elements as time allows."""
     for view in entry.by_output:
         for box, estimate in _expectation(view, data, sample, seed):
             yield view.output.name, box, estimate
@@ -390,7 +390,7 @@ def expectation(
 def _expectation(
     entry: KernelEntry, data: DataSet, sample: Sample | None, seed: int
 ) -> Iterator[tuple[Box, Estimate]]:
-    """That of one output."""
+    """Expected values of one output."""
     boxes = _boxes(entry, sample, seed)
     element = elements(entry.spec, data.buffers, entry.output.name)
     budget = cost.scalar_elements(entry) // (len(boxes) * data.turns)
@@ -422,7 +422,7 @@ def _compare(
 
 
 def describe(entry: KernelEntry, data: DataSet, found: Comparison) -> str:
-    """What is wrong and where, in one line."""
+    """Error and its place, in one line."""
     at = ", ".join(map(str, _own_coordinates(entry, found)))
     line = (
         f"{data.name} data, {found.output}[{at}]: got {found.got:.9g}, "
@@ -433,7 +433,7 @@ def describe(entry: KernelEntry, data: DataSet, found: Comparison) -> str:
 
 
 def _own_coordinates(entry: KernelEntry, found: Comparison) -> tuple[int, ...]:
-    """Where the worst element is in its output."""
+    """Coordinates of the worst element in its output."""
     view = next(v for v in entry.by_output if v.output.name == found.output)
     return oracle.own_coordinates(view, found.at)
 

@@ -220,7 +220,7 @@ def tile_count(tile: Tile, grid: Extent3, dim: int) -> int:
 
 
 def uncovered(launch: Launch) -> str | None:
-    """What of the output no workgroup of the grid writes, in words; None if nothing."""
+    """Part of the output that no workgroup of the grid writes, in words; None if there is none."""
     if launch.tile is None or launch.tile.walk is not None:
         return None
     tile = launch.tile
@@ -235,7 +235,7 @@ def uncovered(launch: Launch) -> str | None:
 
 
 def corners(counts: Sequence[int], generator: np.random.Generator) -> list[tuple[int, ...]]:
-    """All combinations of the first, the last and one interior position along every axis."""
+    """Combinations of the first, the last and one interior position along every axis."""
     positions = []
     for count in counts:
         interior = int(generator.integers(1, count - 1)) if count > 2 else 0
@@ -251,8 +251,8 @@ def closed_group_size(launch: Launch) -> int:
 
 
 def closed_group(launch: Launch, tile: Tile, piece: Sequence[int]) -> list[Extent3]:
-    """All workgroups that make a piece of the output, or all pieces that begin so, with the rest of
-    their clusters."""
+    """Workgroups that compute a piece of the output, or all pieces with this prefix, with the rest
+    of their clusters."""
     spans = []
     for axis, (size, cluster) in enumerate(zip(launch.grid, launch.cluster, strict=True)):
         dim = tile.axes.index(axis) if axis in tile.axes else len(piece)
@@ -306,7 +306,7 @@ def elements(entry: KernelEntry, box: Box, limit: int, seed: int) -> list[tuple[
 
 
 def shuffled(generator: np.random.Generator, *axes: Sequence[int]) -> list[tuple[int, ...]]:
-    """All combinations of positions along each axis, in random order."""
+    """Combinations of positions along each axis, in random order."""
     combinations = list(itertools.product(*axes))
     return [combinations[i] for i in generator.permutation(len(combinations))]
 

@@ -1,4 +1,4 @@
-"""What AMD's hardware leaves to the machine code, checked in LLVM's text of it.
+"""Checks of the waits and hazards that AMD's hardware leaves to the machine code, in LLVM's text.
 
 A wave goes on while its loads are under way, and some results may be read only a number of
 instructions later: waits and no-ops in the code see to both. :func:`check` finds what they miss, on
@@ -15,7 +15,7 @@ from kgen.check.static.machine_code import parse_assembly
 
 
 def check(text: str, arch: str) -> list[Finding]:
-    """What a kernel's assembly misses, in the order of the instructions; none is right."""
+    """Missing waits and hazards of a kernel's assembly, in order; empty if it is right."""
     code = decoded(parse_assembly(text))
     found = [*missing_waits(code, arch), *hazards(code, arch)]
     return sorted(found, key=lambda finding: finding.at)

@@ -1,4 +1,4 @@
-"""What may have happened before each instruction, on any path to it.
+"""Data flow: the state before each instruction, over all paths to it.
 
 A state counts for instructions that came before how much came after them: the least, of several
 paths. So an instruction that may be too near on one path is too near.
@@ -18,7 +18,7 @@ Step = Callable[[State, Decoded], State]
 
 @frozen
 class Finding:
-    """What an instruction does too early."""
+    """Finding: an instruction that runs too early."""
 
     at: int
     instruction: str

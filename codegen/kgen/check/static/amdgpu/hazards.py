@@ -93,7 +93,7 @@ def _on_gfx9(before: Decoded, ins: Decoded, arch: str) -> Iterator[tuple[int, st
 
 
 def _factors(matrix: Decoded) -> frozenset[str]:
-    """What it multiplies; what it adds to may come straight from the one before."""
+    """Registers of the factors; the addend may come straight from the instruction before."""
     return registers(" ".join(matrix.operands[1:3]))
 
 
@@ -112,7 +112,8 @@ def _after_matrix(matrix: Decoded, arch: str) -> int:
 
 
 def _passes(opcode: str, arch: str) -> int:
-    """Of four cycles each (AMD matrix instruction calculator): the work over the rate of its type.
+    """Passes, of four cycles each, of a matrix instruction: its work over the rate of its type (AMD
+    matrix instruction calculator).
 
     A pass of a 16-bit type does 1024 products on gfx90a, twice that on gfx942 and four times that
     on gfx950; its 8-bit types are as fast as those on gfx90a, else twice as fast.

@@ -84,7 +84,7 @@ def _counter(ins: Decoded, arch: str) -> str:
 
 
 def _wait(ins: Decoded, arch: str) -> Mapping[str, int]:
-    """By counter, how many an instruction leaves under way."""
+    """Operations in flight that an instruction allows, by counter."""
     opcode = ins.opcode
     text = " ".join((*ins.operands, ins.modifiers))
     if opcode == "s_waitcnt":
@@ -106,7 +106,7 @@ def _wait(ins: Decoded, arch: str) -> Mapping[str, int]:
 def _waited(
     state: State, waits: Mapping[str, int], counters: Sequence[str], code: Sequence[Decoded]
 ) -> State:
-    """What is left under way after a wait."""
+    """State after a wait."""
     for counter, left in waits.items():
         out_of_order = left and any(
             counters[at] == counter and _is_scalar(code[at]) for at in state

@@ -1,1 +1,1 @@
-"""What the compilers of Vulkan drivers make of our SPIR-V, for GPUs that are not here."""
+"""Compilation of our SPIR-V by Vulkan drivers, for GPUs that are not present."""

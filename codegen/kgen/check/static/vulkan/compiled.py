@@ -117,7 +117,7 @@ class Compiled:
 
 
 def compiled(reader: Reader, entry: KernelEntry) -> tuple[Compiled, ...]:
-    """What each driver makes of a Vulkan kernel of a bundle; nothing where it holds no SPIR-V."""
+    """Result of each driver for a Vulkan kernel of a bundle; empty where it holds no SPIR-V."""
     modules = [
         (reader.read(artifact), artifact.requires)
         for artifact in entry.artifacts
@@ -130,7 +130,7 @@ def compiled(reader: Reader, entry: KernelEntry) -> tuple[Compiled, ...]:
 def compiled_module(
     name: str, module: bytes, launch: Launch, features: Sequence[str] = ()
 ) -> Compiled:
-    """What the driver of this name makes of a module of anybody's that needs these features."""
+    """Result of the driver of this name for any module that requires these features."""
     (compiler,) = (compiler for compiler in COMPILERS if compiler.name == name)
     return _compiled(compiler, _request([launch], [(module, {"features": list(features)})]))
 
@@ -138,7 +138,7 @@ def compiled_module(
 def _request(
     launches: Sequence[Launch], modules: Sequence[tuple[bytes, Mapping[str, Any]]]
 ) -> dict[str, Any]:
-    """What the compiler's process reads."""
+    """Request that the compiler's process reads."""
     fields = ("entry_point", "grid", "block", "arguments")
     return {
         "launches": [{name: getattr(launch, name) for name in fields} for launch in launches],

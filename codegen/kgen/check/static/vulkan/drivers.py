@@ -18,7 +18,7 @@ from kgen_runtime.values import frozen
 
 @frozen
 class Driver:
-    """One driver of one folder below the drivers' folder. `own_libraries`: it runs on that folder's
+    """Driver in a folder below the drivers' folder. `own_libraries`: it runs on that folder's
     C library, and `preload` is what pretends that its GPU is there."""
 
     name: str
@@ -28,7 +28,7 @@ class Driver:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def folder(self) -> Path:
-        """Where its files are. Raises DeviceError if they are not here."""
+        """Folder of its files. Raises DeviceError if it is missing."""
         folder = drivers_folder() / self.tree
         if not (folder / "installed").is_file():
             raise DeviceError(f"{folder} is not here; make drivers")
