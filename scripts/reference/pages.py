@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from scripts.reference import (
+    budget_keys,
     c_header,
+    cpu_cores,
     element_functions,
+    emulation,
     emulator_faults,
     emulator_warnings,
     environment,
@@ -34,10 +37,15 @@ ROOT = Path(__file__).parents[2]
 TABLES: Mapping[str, Callable[[], str]] = {
     "arguments of load": loading.arguments,
     "backends": loading.devices,
+    "budget keys": budget_keys.table,
     "C functions": c_header.functions,
     "C types": c_header.types,
+    "CPU cores": cpu_cores.table,
     "element functions": element_functions.table,
+    "emulator arguments": emulation.arguments,
     "emulator faults": emulator_faults.table,
+    "emulator numerics": emulation.numerics,
+    "emulator options": emulation.options,
     "emulator warnings": emulator_warnings.table,
     "environment": environment.table,
     "errors": errors.table,
@@ -55,6 +63,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "schedule fields": schedule_fields.table,
     "target groups": target_groups.table,
     "targets": targets.table,
+    "tensor maps": emulation.tensor_map_fields,
     "views": views.table,
 }
 _TABLE = re.compile(

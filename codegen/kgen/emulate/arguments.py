@@ -44,6 +44,17 @@ _MAP_DTYPES = {
 }  # fmt: skip
 #: Characters of an argument that a message shows.
 MOST_SHOWN = 120
+#: Kinds of `--arg`: what the kernel receives, and the file that is written afterwards.
+MEANINGS = {
+    "in:a.npy": ("a pointer to the bytes of the array, and no more", "-"),
+    "inout:a.npy:b.npy": ("a pointer to the bytes of the array", "b.npy"),
+    "out:f32:64x64:c.npy": (
+        "a pointer to an array whose bytes are all 0xFF, which is NaN in every float format",
+        "c.npy",
+    ),
+    "i32:1024": (f"a number by value: {', '.join(DTYPES)}", "-"),
+    "tensormap:JSON": ("a tensor map (CUtensorMap, PTX)", "the file of its tensor"),
+}
 #: Forms of the arguments that write a file.
 FORMS = {
     "inout": "inout:FILE:FILE, as in inout:a.npy:b.npy",

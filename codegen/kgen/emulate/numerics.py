@@ -1,4 +1,4 @@
-"""How a matrix unit's sums differ from exact f32 arithmetic, where measurements have shown it."""
+"""Differences between a matrix unit's sums and f32 arithmetic, from published measurements."""
 
 from __future__ import annotations
 
@@ -15,26 +15,23 @@ class Numerics:
 
     No vendor documents how its matrix units add, so each option is a published measurement. Both
     adders work alike: the products of one instruction and the accumulator are shifted to the
-    largest exponent among them, cut off below, and added exactly; the sum is cut off to f32.
+    largest exponent among them, truncated, and added exactly; the sum is truncated to f32.
 
-    `fp8_accumulator_bits`: bits behind the leading one of the largest addend that survive that
-    shift where A and B are e4m3 or e5m2. 13 on Ada and Hopper (SageAttention2, arXiv 2411.10958:
-    an accumulator of 1 sign, 8 exponent and 13 mantissa bits; DeepSeek-V3, arXiv 2412.19437,
-    section 3.5.2: "the highest 14 bits of each mantissa product").
-
-    `truncating_adder`: the same for f16, bf16 and tf32, with 23 bits and `extra_bits` below them
-    (Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ CS 2021,
-    7:e330: sums are truncated, not rounded; no extra bit on V100, at least one on T4 and A100.
-    FTTN, arXiv 2403.00232, finds two on H100).
-
-    `flush_subnormals`: subnormal f16 and bf16 inputs and results of matrix instructions are zero,
-    as MFMA has it on MI200 (PyTorch documentation, Numerical accuracy: "flush input and output
-    denormal values to zero"). NVIDIA's tensor cores keep them (Fasi et al.), so PTX refuses it.
+    fp8: SageAttention2, arXiv 2411.10958 (an accumulator of 1 sign, 8 exponent and 13 mantissa
+    bits); DeepSeek-V3, arXiv 2412.19437, section 3.5.2 ("the highest 14 bits of each mantissa
+    product"). Truncation: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor
+    cores", PeerJ CS 2021, 7:e330 (no extra bit on V100, at least one on T4 and A100); FTTN, arXiv
+    2403.00232 (two on H100). MFMA of MI200: PyTorch documentation, Numerical accuracy ("flush input
+    and output denormal values to zero"). NVIDIA's tensor cores keep them, so PTX refuses it.
     """
 
+    #: accumulator bits of fp8 (e4m3, e5m2) products behind the leading one; 13 on Ada and Hopper
     fp8_accumulator_bits: int | None = None
+    #: sums of f16, bf16 and tf32 products are truncated instead of rounded
     truncating_adder: bool = False
+    #: bits that a truncating adder keeps below those of f32
     extra_bits: int = 2
+    #: subnormal f16 and bf16 inputs and results of MFMA are zero, as on gfx90a
     flush_subnormals: bool = False
 
     def __post_init__(self) -> None:

@@ -37,22 +37,26 @@ _MOST_DIMENSIONS, _LONGEST_BOX, _LONGEST_STEP = 5, 256, 8
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TensorMap:
-    """A tensor in `buffer`, and the box of it that one instruction copies (tiled mode).
-
-    `shape`, `box` and `element_strides` count elements, innermost first. `strides` are bytes from
-    one index to the next of every dimension but the innermost; packed if not given. `swizzle` is 0,
-    32, 64 or 128 bytes. `fill` is "zero" or "nan", what a load finds outside of the tensor.
+    """Tensor in a buffer, and the box of it that one instruction copies (tiled mode).
 
     Raises EmulationError if the driver would refuse it.
     """
 
+    #: memory of the tensor
     buffer: npt.NDArray[Any]
+    #: u8 u16 u32 u64 s32 s64 f16 bf16 f32 tf32 f64; tf32 rounds loads to nearest
     dtype: str
+    #: elements per dimension, innermost first
     shape: Sequence[int]
+    #: elements that one copy moves, per dimension
     box: Sequence[int]
+    #: bytes from one index to the next, for all dimensions but the innermost; default: packed
     strides: Sequence[int] | None = None
+    #: step between elements, per dimension; default: 1
     element_strides: Sequence[int] | None = None
+    #: 0, 32, 64 or 128 bytes; default: 0
     swizzle: int = 0
+    #: "zero" or "nan" for elements out of bounds; default: zero
     fill: str = "zero"
 
     def __post_init__(self) -> None:

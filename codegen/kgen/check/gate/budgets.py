@@ -43,7 +43,21 @@ from kgen.targets.cpu.schedule.core import CORES
 from kgen_runtime.values import frozen
 
 TABLES = ("toolchain", "defaults", "budget")
-KEYS = ("kernel", "target", "schedule", "why", *(tier.value for tier in Tier))
+#: Keys of an entry for a kernel that kgen builds, with their meaning.
+MEANINGS = {
+    "kernel": "operation, sizes, dtype, then options by the names of the spec's fields "
+    "(`layout=nt`, `lda=1032`, `batch=8`, `alpha=0.5`, `out=f32`; `log` for a log-softmax), then "
+    "epilogue steps, each after a `+`",
+    "target": "a target of `kgen targets`; not `native`",
+    "schedule": "schedule fields to set; optional",
+    "why": "what the kernel is for; required, also for a file",
+    Tier.STATIC.value: "budgets of static metrics; names with a dot may be tables: "
+    "`static = { radv = { registers = 128 } }`",
+    Tier.EMULATED.value: "budgets of emulated metrics: NVIDIA, AMD and CPU kernels; also for a file",
+    Tier.MEASURED.value: "`against`: the library to compare with; `ratio`; `by_core`: ratios of "
+    "named CPU cores, which replace `ratio` there",
+}
+KEYS = tuple(MEANINGS)
 #: Keys of `measured` that are no metrics.
 AGAINST, BY_CORE = "against", "by_core"
 #: What TOML's integers are below; Python reads longer ones, which no division takes.

@@ -42,8 +42,19 @@ MACHINE_CODE = {
 }
 SOURCES = {".cu": _TO_PTX, ".hip": f"{_TO_IR} --offload-device-only", ".cl": "compile to LLVM IR"}
 ELF = b"\x7fELF"
-#: Keys of an entry besides `why` and its tier; all but the first four have a default.
-KEYS = ("file", "entry", "grid", "block", "arguments", "cluster", "dynamic_shared")
+#: Keys of an entry besides `why` and its tier, with their meaning; all but the first four have a
+#: default.
+MEANINGS = {
+    "file": "file of PTX or AMDGPU LLVM IR; the path is relative to the file of budgets",
+    "entry": "kernel of the file",
+    "grid": "workgroups (CTAs), as for `kgen emulate`",
+    "block": "threads per workgroup",
+    "arguments": "as for `kgen emulate --arg`; outputs name no file, and paths are relative to the "
+    "file of budgets; optional",
+    "cluster": "CTAs of a thread block cluster; optional",
+    "dynamic_shared": "bytes of dynamic shared memory; optional",
+}
+KEYS = tuple(MEANINGS)
 REQUIRED = KEYS[:4]
 Extent = tuple[int, int, int]
 

@@ -29,10 +29,20 @@ FAILED = "the kernel has a fault, such as a race or an access out of bounds"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="PTX text (.ptx) or AMDGPU LLVM IR text (.ll)")
-    parser.add_argument("--entry", required=True, metavar="NAME", help="name of the kernel")
     parser.add_argument(
-        "--grid", required=True, metavar="X,Y,Z", help="workgroups (CTAs), as in 4 or 4,2"
+        "file",
+        metavar="FILE",
+        help="PTX text (.ptx) or AMDGPU LLVM IR text (.ll), not machine code",
+    )
+    parser.add_argument(
+        "--entry", required=True, metavar="NAME",
+        help='kernel to run; a C++ kernel without extern "C" has a mangled name',
+    )  # fmt: skip
+    parser.add_argument(
+        "--grid",
+        required=True,
+        metavar="X,Y,Z",
+        help="workgroups (CTAs), as in 4 or 4,2; missing sizes are 1",
     )
     parser.add_argument("--block", required=True, metavar="X,Y,Z", help="threads per workgroup")
     parser.add_argument(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgen.check.gate.metrics import Tier
 
 #: Meaning of exit status 1.
-FAILED = "a budget is broken"
+FAILED = "a budget is broken, or the emulator found a fault in a kernel"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
