@@ -53,7 +53,8 @@ MEANINGS = {
     "why": "what the kernel is for; required, also for a file",
     Tier.STATIC.value: "budgets of static metrics; names with a dot may be tables: "
     "`static = { radv = { registers = 128 } }`",
-    Tier.EMULATED.value: "budgets of emulated metrics: NVIDIA, AMD and CPU kernels; also for a file",
+    Tier.EMULATED.value: "budgets of emulated metrics: kernels of NVIDIA, AMD and CPUs; also "
+    "for a file",
     Tier.MEASURED.value: "`against`: the library to compare with; `ratio`; `by_core`: ratios of "
     "named CPU cores, which replace `ratio` there",
 }
