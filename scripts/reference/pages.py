@@ -71,17 +71,12 @@ _TABLE = re.compile(
     r".*?(?P<end><!-- end of table -->\n)",
     re.DOTALL,
 )
-#: Marker of README's table from before it had groups.
-_README = re.compile(
-    r"(?P<begin><!-- support table: make readme -->\n).*?(?P<end><!-- end of support table -->\n)",
-    re.DOTALL,
-)
 
 
 def pages() -> list[Path]:
     """Documents that hold a generated table."""
     found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    return [page for page in found if names(page.read_text()) or _README.search(page.read_text())]
+    return [page for page in found if names(page.read_text())]
 
 
 def names(text: str) -> list[str]:
@@ -98,5 +93,4 @@ def rewritten(text: str, page: str) -> str:
             raise SystemExit(f"{page}: no table {name!r}; the tables are {', '.join(TABLES)}")
         return match["begin"] + TABLES[name]() + match["end"]
 
-    text = _README.sub(lambda match: match["begin"] + targets.table() + match["end"], text)
     return _TABLE.sub(made, text)

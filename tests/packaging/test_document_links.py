@@ -1,4 +1,4 @@
-"""Relative links in the documents of folders lead to files of the checkout, and to headings."""
+"""Relative links in the documents lead to files of the checkout, and to headings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import pytest
 
 from scripts.documents import DOCUMENTS, ROOT
 
-#: README.md and CONTRIBUTING.md are not among them.
-PAGES = [path for path in DOCUMENTS if path.parent != ROOT]
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
@@ -35,7 +33,7 @@ def is_broken(link: str, page: Path) -> bool:
     return bool(anchor) and target.suffix == ".md" and anchor not in anchors(target.read_text())
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links(page.read_text()) if is_broken(link, page)] == []
 
