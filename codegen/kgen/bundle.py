@@ -236,7 +236,7 @@ def _entry(
             if param.name in constants and param.name in spec.constants
         ),
         resources=kernel.assembled.resources,
-        tolerance=family.tolerance(spec, target),
+        tolerance=family.tolerance(spec, target, plan.schedule),
     )
     if (beyond := kernel_refusal(entry, limits_of(entry))) is not None:
         raise ScheduleError(f"{entry.name}: {beyond}")

@@ -348,8 +348,8 @@ class Family(ABC):
         """Machine code from source, without a device; raise AssembleError."""
 
     @abstractmethod
-    def tolerance(self, spec: Spec, target: Target) -> Tolerance:
-        """How far a result may be from the reference, and why."""
+    def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
+        """How far a result of the kernel may be from the reference, and why."""
 
     @abstractmethod
     def proof(self, target: Target) -> str:

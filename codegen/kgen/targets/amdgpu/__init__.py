@@ -115,7 +115,7 @@ class Amdgpu(Family):
 
         return assemble(source, plan.target)
 
-    def tolerance(self, spec: Spec, target: Target) -> Tolerance:
+    def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
         if isinstance(spec, Matmul) and spec.accumulate.is_integer:
             return INTEGER_TOLERANCE
         if isinstance(spec, Matmul) and spec.math is Math.TF32:

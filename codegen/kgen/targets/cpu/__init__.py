@@ -43,10 +43,7 @@ from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs, plan_pairs
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule.amx_blocks import in_place
-from kgen.targets.cpu.schedule.heuristics import alternatives, candidates, choose, uses_dot
-from kgen.targets.cpu.schedule.inner import uses_inner
-from kgen.targets.cpu.schedule.limbs import uses_limbs
+from kgen.targets.cpu.schedule.heuristics import alternatives, candidates, choose
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Tolerance
@@ -123,7 +120,7 @@ class CpuFamily(Family):
     def narrow(self, target: Target) -> tuple[BType, ...]:
         return NARROW[DType.F32]
 
-    def tolerance(self, spec: Spec, target: Target) -> Tolerance:
+    def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
         if isinstance(spec, Formula) and spec.has_exact_steps:
             return EXACT
         if isinstance(spec, Rowwise) and spec.compute is DType.F64:
@@ -163,13 +160,12 @@ class CpuFamily(Family):
         smooth = bool(FusedEpilogue(spec=spec).primitives & {P.EXP2, P.LOG2})
         digits = DType.F64 if spec.dtype is DType.F64 else spec.out
         error = ACTIVATION_ERRORS.get(digits, 2e-6) if smooth else 0.0
-        inner = uses_inner(spec, target)
         product, dot = tile_product(spec.dtype, target), dot_for(spec.dtype, target)
-        if uses_limbs(spec, target):
+        if isinstance(schedule, LimbsMatmul):
             reason = "A as integers, one exponent for each block of k; sums in s32 and f32"
-        elif product and not inner and not in_place(spec, target):
+        elif product and isinstance(schedule, AmxMatmul):
             reason = product.reason
-        elif dot and (inner or uses_dot(spec, target)):
+        elif dot and multiplies_groups(schedule):
             reason = dot.reason
         elif spec.accumulate.is_integer:
             reason = "products of s8 are added in s32, exactly"
@@ -214,6 +210,13 @@ class CpuFamily(Family):
         return (llvm_ir.toolchain(),)
 
 
+def multiplies_groups(schedule: Schedule) -> bool:
+    """Return whether the main loop multiplies by dot-product instructions where a type has them."""
+    if isinstance(schedule, OuterMatmul):
+        return not schedule.words
+    return isinstance(schedule, DotMatmul | InnerMatmul)
+
+
 def plan_matmul(spec: Matmul, target: Target, schedule: CpuMatmul) -> MatmulPlan:
     if isinstance(schedule, LimbsMatmul):
         from kgen.targets.cpu.plan.kernels.limbs import plan_limbs
@@ -240,7 +243,7 @@ def plan_matmul(spec: Matmul, target: Target, schedule: CpuMatmul) -> MatmulPlan
 
         return plan_split(spec, target, schedule)
     product = tile_product(spec.dtype, target)
-    if product and (isinstance(schedule, AmxMatmul) or not in_place(spec, target)):
+    if product and isinstance(schedule, AmxMatmul):
         from kgen.targets.cpu.plan.amx.matmul import plan_amx
 
         return plan_amx(spec, target, schedule, product)

@@ -122,7 +122,7 @@ class CudaFamily(Family):
             "cuda": NEWEST_CUDA,
         }
 
-    def tolerance(self, spec: Spec, target: Target) -> Tolerance:
+    def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
         # ex2.approx and lg2.approx are within 2 ulp, rcp.approx within 1 (PTX ISA, "Floating Point
         # Instructions"); a step uses two of them and a polynomial good to 2 ulp.
         function_error = 2.0**-21

@@ -91,7 +91,7 @@ class Vulkan(Family):
         assert isinstance(plan, VulkanPlan)
         return assemble(source, plan)
 
-    def tolerance(self, spec: Spec, target: Target) -> Tolerance:
+    def tolerance(self, spec: Spec, target: Target, schedule: Schedule) -> Tolerance:
         if isinstance(spec, Elementwise):
             on_floats = isinstance(renderer_for(spec), SpirvRenderer)
             return ELEMENTWISE_TOLERANCE if on_floats else EXACT

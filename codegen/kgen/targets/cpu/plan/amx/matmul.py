@@ -7,7 +7,7 @@ import dataclasses
 from functools import cached_property
 
 from kgen.errors import ScheduleError
-from kgen.schedule import AmxMatmul, CpuMatmul
+from kgen.schedule import AmxMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Origin, origin
@@ -216,13 +216,8 @@ class AmxPlan(TileScratchPlan):
         return self.finish_types
 
 
-def plan_amx(spec: Matmul, target: Target, schedule: CpuMatmul, product: TileProduct) -> AmxPlan:
+def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TileProduct) -> AmxPlan:
     """Raises ScheduleError if the schedule is no whole number of tiles or needs too many."""
-    if not isinstance(schedule, AmxMatmul):
-        raise ScheduleError(
-            f"a {schedule.mainloop} schedule does not go with {spec.dtype} on {target.name}; "
-            "use AmxMatmul"
-        )
     check_ahead(spec, schedule)
     for field, unit in (("mr", TILE_ROWS), ("nr", TILE_ROWS), ("kc", tile_k(spec.dtype))):
         check_multiple(schedule, field, unit, "an AMX tile")
