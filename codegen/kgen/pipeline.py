@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kgen import remedy, render, targets
 from kgen.errors import ScheduleError
 from kgen.schedule import Origin, Overrides, Schedule
+from kgen.schedule.base import FORMER_NAMES
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Kernel, Plan, Source, Target
 
@@ -26,7 +27,14 @@ MAINLOOP = "mainloop"
 def schedule_for(spec: Spec, target: Target, overrides: Overrides) -> Schedule:
     """The heuristic's schedule, with the user's fields put in. Raises TargetError for what the
     target cannot do."""
-    return _schedule_with(spec, target, overrides).override(**_fields(overrides))
+    return _with(spec, target, _schedule_with(spec, target, overrides), overrides)
+
+
+def _with(spec: Spec, target: Target, schedule: Schedule, overrides: Overrides) -> Schedule:
+    """The schedule with the user's fields, and those that follow from them."""
+    family, set_by_user = targets.family(target.family), schedule.override(**_fields(overrides))
+    given = {*_fields(overrides), *overrides}
+    return family.complete(spec, target, set_by_user, given)
 
 
 def _schedule_with(spec: Spec, target: Target, overrides: Overrides) -> Schedule:
@@ -34,11 +42,11 @@ def _schedule_with(spec: Spec, target: Target, overrides: Overrides) -> Schedule
     best that has them."""
     family = targets.family(target.family)
     family.check_support(spec, target)
-    chosen = family.choose(spec, target)
+    draft = family.draft(spec, target)
     names = set(_fields(overrides))
-    if MAINLOOP not in overrides and names <= set(chosen.names):
-        return chosen
-    ranked = [chosen, *family.alternatives(spec, target)]
+    if MAINLOOP not in overrides and names <= set(draft.names):
+        return draft
+    ranked = [draft, family.choose(spec, target), *family.alternatives(spec, target)]
     wanted = [s for s in ranked if s.mainloop == overrides.get(MAINLOOP, s.mainloop)]
     if not wanted:
         known = ", ".join(dict.fromkeys(s.mainloop for s in ranked))
@@ -58,7 +66,7 @@ def _fields(overrides: Overrides) -> dict[str, int]:
             continue
         if not isinstance(value, int):
             raise ScheduleError(f"{name}={value!r} is not a whole number; give one such as 2")
-        fields[name] = value
+        fields[FORMER_NAMES.get(name, name)] = value
     return fields
 
 
@@ -72,9 +80,10 @@ def plan(spec: Spec, target: Target, schedule: Schedule | None = None) -> Plan:
 def plan_with(spec: Spec, target: Target, overrides: Overrides) -> Plan:
     """The plan with the user's fields; if they do not fit, the error names a value that does."""
     schedule, given = _schedule_with(spec, target, overrides), _fields(overrides)
+    named = {name: overrides[name] for name in (MAINLOOP,) if name in overrides}
 
     def attempt(fields: Mapping[str, int]) -> Plan:
-        return plan(spec, target, schedule.override(**fields))
+        return plan(spec, target, _with(spec, target, schedule, {**fields, **named}))
 
     try:
         return attempt(given)

@@ -47,7 +47,8 @@ TYPES: Mapping[str, Mapping[type[s.Schedule], str]] = {
         s.LimbsMatmul: f"{MATMUL} of f32 by s8 or s4",
         s.InnerMatmul: MATMUL,
         s.OuterMatmul: MATMUL,
-        s.CpuStream: f"{STREAM}, {ROWS}",
+        s.CpuStream: STREAM,
+        s.CpuRows: ROWS,
         s.CpuSplitRows: ROWS,
     },
 }

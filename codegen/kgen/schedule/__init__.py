@@ -5,6 +5,7 @@ from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
     AheadMatmul,
     AmxMatmul,
+    BlockedMatmul,
     CooperativeMatmul,
     CpuMatmul,
     CpuSplitMatmul,
@@ -26,14 +27,16 @@ from kgen.schedule.matmul import (
     UnstagedMatmul,
     WgmmaMatmul,
 )
-from kgen.schedule.rowwise import ClusterRows, CpuSplitRows, CpuStream, GpuRows, GpuStream
+from kgen.schedule.rowwise import ClusterRows, CpuRows, CpuSplitRows, CpuStream, GpuRows, GpuStream
 
 __all__ = [
     "AheadMatmul",
     "AmxMatmul",
+    "BlockedMatmul",
     "ClusterRows",
     "CooperativeMatmul",
     "CpuMatmul",
+    "CpuRows",
     "CpuSplitMatmul",
     "CpuSplitRows",
     "CpuStream",

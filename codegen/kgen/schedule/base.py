@@ -19,6 +19,8 @@ from kgen_runtime.values import frozen
 
 #: Values that a user sets by name: fields, which are numbers, and the `mainloop`.
 Overrides = Mapping[str, int | str]
+#: Former names of fields, which `--schedule` and tuning files may still have.
+FORMER_NAMES: Mapping[str, str] = {"together": "tasks_per_pass"}
 
 
 class Origin(StrEnum):

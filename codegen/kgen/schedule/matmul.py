@@ -270,14 +270,13 @@ class CooperativeMatmul(GpuMatmul):
 
 
 @frozen
-class CpuMatmul(Schedule):
-    """BLIS blocking: an mr x nr register tile inside mc x kc of A and kc x nc of B.
+class BlockedMatmul(Schedule):
+    """CPU matmul in blocks: an mr x nr register tile inside mc x kc of A and kc x nc of B.
 
     F. Van Zee and R. van de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS
     Functionality", 2015.
     """
 
-    mainloop: ClassVar[str] = "blis"
     divides: ClassVar[Mapping[str, str]] = {"mr": "mc", "nr": "nc"}
     #: [rows] Height of the register tile.
     mr: int
@@ -295,8 +294,27 @@ class CpuMatmul(Schedule):
     pack_b: bool = True
 
 
+@frozen
+class CpuMatmul(BlockedMatmul):
+    """BLIS blocking: vectors multiply and add, register tile by register tile."""
+
+    mainloop: ClassVar[str] = "blis"
+    #: 1 keeps the sums of all blocks of K but the last in the output, 0 in scratch. 1 needs kc < K,
+    #: an output of the type of the sums, and an epilogue that reads no tensor of the output's
+    #: shape.
+    sums_in_out: bool = False
+    #: [tasks] Most tasks of one thread, side by side, that are computed in one pass over A, along
+    #: longer rows of B. More than 1 needs sums_in_out=1 (`blis`, `ahead`).
+    tasks_per_pass: int = 1
+    #: 1 lets the register tiles of a panel of B prefetch the next panel, each its share. 0 lets
+    #: them prefetch the next block of K of an unpacked B (`amx`: nothing).
+    prefetch_panel: bool = False
+
+
 #: Prefetch distance of a register tile that covers all rows of A, in each panel of a prepacked B.
 PANELS_AHEAD = 4096
+#: Prefetch distance in the rows (layout tn: columns) of A that the kernel packs.
+A_AHEAD = 4
 
 
 @frozen
@@ -308,11 +326,15 @@ class AheadMatmul(CpuMatmul):
     """
 
     mainloop: ClassVar[str] = "ahead"
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch_a"})
     most: ClassVar[Mapping[str, int]] = {"level": 2}
     #: [bytes] Prefetch distance; in an unpacked B a whole number of rows of B.
     ahead: int = PANELS_AHEAD
     #: [cache level] Cache that the prefetch fills.
     level: int = 2
+    #: [rows] Prefetch distance in the rows (layout tn: columns) of A that the kernel packs, if it
+    #: packs B as well; 0 prefetches none.
+    prefetch_a: int = A_AHEAD
 
 
 @frozen
@@ -326,25 +348,28 @@ class CpuSplitMatmul(CpuMatmul):
 
 
 @frozen
-class AmxMatmul(CpuMatmul):
+class AmxMatmul(BlockedMatmul):
     """BLIS blocking whose register tile consists of AMX tiles of 16 rows of 64 bytes."""
 
     mainloop: ClassVar[str] = "amx"
+    #: 1 lets the register tiles of a panel of B prefetch the next panel, each its share. 0 lets
+    #: them prefetch the next block of K of an unpacked B (`amx`: nothing).
+    prefetch_panel: bool = False
 
 
 @frozen
-class DotMatmul(CpuMatmul):
+class DotMatmul(BlockedMatmul):
     """BLIS blocking around dot-product instructions, which multiply groups of K: two bf16 or four
     s8."""
 
     mainloop: ClassVar[str] = "dot"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"ahead"})
-    #: [bytes] Prefetch distance in the panels of a prepacked B; 0 leaves it to the plan.
+    #: [bytes] Prefetch distance in the panels of a prepacked B; 0 prefetches nothing.
     ahead: int = 0
 
 
 @frozen
-class LimbsMatmul(CpuMatmul):
+class LimbsMatmul(BlockedMatmul):
     """BLIS blocking of a B of 8 or 4 bits, with A in block floating point: the elements of a block
     of kc of K are integers that share an exponent, each in three or four signed bytes (limbs)."""
 
@@ -355,7 +380,7 @@ class LimbsMatmul(CpuMatmul):
 
 
 @frozen
-class InnerMatmul(CpuMatmul):
+class InnerMatmul(BlockedMatmul):
     """Inner products of mr rows of A and nr columns of B along all of K (kc = K), for operands that
     are contiguous along K; pack_b=1 transposes a B that is not."""
 
@@ -372,14 +397,14 @@ class InnerMatmul(CpuMatmul):
 
 
 @frozen
-class OuterMatmul(CpuMatmul):
+class OuterMatmul(BlockedMatmul):
     """Outer products of all rows of A (mr = mc = M) and `parts` rows of B at once; the accumulators
     of nc columns stay in a cache, and nothing is packed."""
 
     mainloop: ClassVar[str] = "outer"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
     most: ClassVar[Mapping[str, int]] = {"level": 2}
-    divides: ClassVar[Mapping[str, str]] = {**CpuMatmul.divides, "parts": "kc"}
+    divides: ClassVar[Mapping[str, str]] = {**BlockedMatmul.divides, "parts": "kc"}
     #: [streams] Rows of B that are read at once, kc / parts rows apart.
     parts: int = 4
     #: [rows] Rows of B that each stream prefetches; 0 prefetches nothing.
@@ -388,8 +413,9 @@ class OuterMatmul(CpuMatmul):
     apart: int = 1
     #: [cache level] Cache that the prefetch fills.
     level: int = 2
-    #: [tasks] Most tasks of one thread that are computed in one pass, over longer rows of B.
-    together: int = 1
+    #: [tasks] Most tasks of one thread, side by side, that are computed in one pass over A, along
+    #: longer rows of B. More than 1 needs sums_in_out=1 (`blis`, `ahead`).
+    tasks_per_pass: int = 1
     #: 1 uses vectors of half a cache line if the target's vectors are a whole one.
     halves: bool = False
     #: 1 widens bf16 to f32 if the target has instructions that multiply pairs of bf16.

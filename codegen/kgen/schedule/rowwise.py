@@ -76,7 +76,7 @@ class ClusterRows(GpuRows):
 
 @frozen
 class CpuStream(Schedule):
-    """Element-wise or row-wise kernel, cut into tasks that threads share."""
+    """Element-wise kernel, cut into tasks that threads share."""
 
     mainloop: ClassVar[str] = "stream"
     most: ClassVar[Mapping[str, int]] = {"unroll": MOST_UNROLLED}
@@ -90,10 +90,33 @@ class CpuStream(Schedule):
 
 
 @frozen
+class CpuRows(CpuStream):
+    """Row-wise kernel: a task is a number of rows, each of which is read once or several times."""
+
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
+    #: 1 adds up exponentials while the maximum that they are relative to is searched (online
+    #: softmax), which saves a reading of the row. 1 needs rows computed in f32.
+    online: bool = False
+    #: 1 computes a variance in one reading of the row, relative to the mean of its first columns;
+    #: 0 takes a reading for the mean and one for the variance. 1 needs long rows computed in f32.
+    one_pass_variance: bool = False
+    #: 1 keeps values between two readings in the output's row before it uses buffers on the stack;
+    #: 0 uses the buffers first.
+    keep_in_output: bool = False
+    #: [bytes] Prefetch distance in the rows of a reduction; 0 prefetches nothing.
+    prefetch: int = 0
+    #: 1 prefetches the next row during the last reading of a row.
+    prefetch_next_row: bool = False
+
+
+@frozen
 class CpuSplitRows(CpuStream):
     """Row-wise kernel for few long rows: a task reads or writes `task` columns of a row, and each
     pass over the rows is a launch that combines the partial results of the pass before."""
 
     mainloop: ClassVar[str] = "split"
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
     #: [columns] Columns of a task.
     task: int
+    #: [bytes] Prefetch distance in the rows of a reduction; 0 prefetches nothing.
+    prefetch: int = 0

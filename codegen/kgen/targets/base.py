@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -322,6 +322,16 @@ class Family(ABC):
     def choose(self, spec: Spec, target: Target) -> Schedule:
         """The heuristic schedule; it always fits what `check_support` lets pass."""
         return next(o for o in self.operations if isinstance(spec, o.spec)).choose(spec, target)
+
+    def draft(self, spec: Spec, target: Target) -> Schedule:
+        """The heuristic schedule before `complete`: fields that a user sets are put into it."""
+        return self.choose(spec, target)
+
+    def complete(
+        self, spec: Spec, target: Target, schedule: Schedule, given: Collection[str]
+    ) -> Schedule:
+        """Choose the fields that follow from others again, but for those that are `given`."""
+        return schedule
 
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         """Candidates that `choose` ranked, best first; empty where no model ranks."""

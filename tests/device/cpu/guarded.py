@@ -20,7 +20,7 @@ from kgen import pipeline
 from kgen.bundle import pack
 from kgen.check.execute.qemu import run_aarch64
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuMatmul, Schedule
+from kgen.schedule import BlockedMatmul, Schedule
 from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Operand, Rowwise, Scale, Spec
 from kgen.spec.choices import OUTPUTS
 from kgen.targets.base import Target
@@ -104,7 +104,7 @@ def product(target: Target, random: Random) -> Matmul:
 def small_blocks(spec: Matmul, target: Target, random: Random) -> Schedule | None:
     """Blocks so small that there are several along every axis; None where they do not fit."""
     chosen = FAMILY.choose(spec, target)
-    if random.random() < 0.5 or not isinstance(chosen, CpuMatmul):
+    if random.random() < 0.5 or not isinstance(chosen, BlockedMatmul):
         return None
     wanted = {"mc": chosen.mr * random.randint(1, 2), "nc": chosen.nr * random.randint(1, 2)}
     wanted["kc"] = random.choice((32, 64))

@@ -14,7 +14,7 @@ import kgen_runtime
 from kgen import pipeline
 from kgen.bundle import pack
 from kgen.check.verify.run import verify
-from kgen.schedule import CpuSplitRows, CpuStream
+from kgen.schedule import CpuRows, CpuSplitRows
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -80,7 +80,7 @@ def test_rows_in_any_number_of_vectors(unroll: int) -> None:
     found = here("x86-64-v3")
     for cols in (1, 7, 8, 16, 17, 24, 25, 48):
         spec = spec_of("softmax(x) - mean(x)", (5, cols))
-        check(spec, found, CpuStream(task=2, unroll=unroll))
+        check(spec, found, CpuRows(task=2, unroll=unroll))
 
 
 @pytest.mark.parametrize("cols", [1, 16, 33, 300])
@@ -119,8 +119,8 @@ def test_rows_past_the_caches_wherever_they_lie(name: str, dtype: DType) -> None
         plan = pipeline.plan(spec, found)
         assert "!nontemporal !0" in pipeline.source(plan).text
         check(spec, found)
-        run = loaded(spec, name, CpuStream(task=2, unroll=2, nontemporal=True))
-        plain = loaded(spec, name, CpuStream(task=2, unroll=2))
+        run = loaded(spec, name, CpuRows(task=2, unroll=2, nontemporal=True))
+        plain = loaded(spec, name, CpuRows(task=2, unroll=2))
         x, expected = (GuardedBytes(spec.elements * dtype.itemsize, at_end=True) for _ in "xy")
         values = np.random.default_rng(0).standard_normal(spec.elements).astype(np.float32)
         bits = values.view(np.uint32) >> (32 - 8 * dtype.itemsize)

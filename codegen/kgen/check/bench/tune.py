@@ -29,6 +29,7 @@ from kgen.errors import KgenError, ScheduleError, TargetError
 from kgen.parallel import work
 from kgen.pipeline import MAINLOOP
 from kgen.schedule import Origin, Schedule
+from kgen.schedule.base import FORMER_NAMES
 from kgen.spec import Spec
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.schedule.neighbours import neighbours, other_ways
@@ -206,15 +207,21 @@ def searched(
 
 
 def resumed(plan: Plan, record: Record, path: str) -> Plan:
-    """The plan with the schedule that was found so far."""
-    fields = dict(record["schedule"])
+    """The plan with the schedule that was found so far. Fields that an older version of kgen did
+    not record are chosen again."""
+    fields = {FORMER_NAMES.get(name, name): value for name, value in record["schedule"].items()}
+    given = frozenset(fields)
     mainloop = fields.pop(MAINLOOP, plan.schedule.mainloop)
+    family = targets.family(plan.target.family)
     kinds = {type(s).mainloop: type(s) for s in (plan.schedule, *other_ways(plan))}
     try:
         kind = kinds[mainloop]
         if kind is type(plan.schedule):
-            return with_schedule(plan, dataclasses.replace(plan.schedule, **fields))
-        return with_schedule(plan, kind(**fields))
+            schedule = dataclasses.replace(plan.schedule, **fields)
+        else:
+            schedule = kind(**fields)
+        complete = family.complete(plan.spec, plan.target, schedule, given)
+        return with_schedule(plan, complete if given else schedule)
     except (KeyError, TypeError, ScheduleError) as error:
         raise TargetError(f"{path} is no tuning file ({error}); remove it") from None
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.ops import Primitive as P
 from kgen.schedule import (
     AmxMatmul,
-    CpuMatmul,
+    BlockedMatmul,
+    CpuRows,
     CpuSplitMatmul,
     CpuSplitRows,
     CpuStream,
@@ -43,7 +44,8 @@ from kgen.targets.cpu.plan.kernels.blis_pairs import has_pairs, plan_pairs
 from kgen.targets.cpu.plan.kernels.dot import plan_dot
 from kgen.targets.cpu.plan.matmul import MatmulPlan, with_tile
 from kgen.targets.cpu.plan.tiles.dots import dot_for
-from kgen.targets.cpu.schedule.heuristics import alternatives, candidates, choose
+from kgen.targets.cpu.schedule.completion import completed
+from kgen.targets.cpu.schedule.heuristics import alternatives, candidates, choose, draft
 from kgen.targets.device import Rates
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.manifest import Tolerance
@@ -86,14 +88,14 @@ class CpuFamily(Family):
 
     def plan(self, spec: Spec, target: Target, schedule: Schedule) -> Plan:
         # What no heuristic needs is imported when it is first planned.
-        if isinstance(spec, Matmul) and isinstance(schedule, CpuMatmul):
+        if isinstance(spec, Matmul) and isinstance(schedule, BlockedMatmul):
             return with_tile(plan_matmul(spec, target, schedule))
         if isinstance(schedule, CpuStream):
-            if isinstance(spec, Elementwise):
+            if isinstance(spec, Elementwise) and type(schedule) is CpuStream:
                 from kgen.targets.cpu.plan.kernels.elementwise import plan_elementwise
 
                 return plan_elementwise(spec, target, schedule)
-            if isinstance(spec, Rowwise):
+            if isinstance(spec, Rowwise) and isinstance(schedule, CpuRows | CpuSplitRows):
                 from kgen.targets.cpu.plan.kernels.rows.interleaved import plan_interleaved
                 from kgen.targets.cpu.plan.kernels.rows.rowwise import plan_rowwise
                 from kgen.targets.cpu.plan.kernels.rows.split import plan_split_rows
@@ -177,6 +179,14 @@ class CpuFamily(Family):
             accumulate=spec.accumulate, factor=4.0, function_error=error, reason=reason
         )
 
+    def draft(self, spec: Spec, target: Target) -> Schedule:
+        return draft(spec, target)
+
+    def complete(
+        self, spec: Spec, target: Target, schedule: Schedule, given: Collection[str]
+    ) -> Schedule:
+        return completed(spec, target, schedule, given)
+
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         return candidates(spec, target)
 
@@ -217,7 +227,7 @@ def multiplies_groups(schedule: Schedule) -> bool:
     return isinstance(schedule, DotMatmul | InnerMatmul)
 
 
-def plan_matmul(spec: Matmul, target: Target, schedule: CpuMatmul) -> MatmulPlan:
+def plan_matmul(spec: Matmul, target: Target, schedule: BlockedMatmul) -> MatmulPlan:
     if isinstance(schedule, LimbsMatmul):
         from kgen.targets.cpu.plan.kernels.limbs import plan_limbs
 

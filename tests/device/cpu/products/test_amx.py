@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -163,11 +162,9 @@ def test_tasks_in_any_order(k: int) -> None:
 
 @pytest.mark.parametrize("mc", [64, 128])
 def test_a_large_b_is_fetched_a_panel_ahead(mc: int) -> None:
-    small_caches = dataclasses.replace(AMX, limits={**AMX.limits, "l2_bytes": 4096})
     spec = bf16(128, 70, 64)
     schedule = TILES.override(mc=mc, pack_a=0)
-    plan = pipeline.plan(spec, small_caches, schedule)
-    assert isinstance(plan, AmxPlan)
+    plan = planned(spec, schedule.override(prefetch_panel=1))
     assert plan.fetches_b and not planned(spec, schedule).fetches_b
     fetched = {
         row * plan.fetched_row % TILE_BYTES + line
@@ -181,7 +178,7 @@ def test_a_large_b_is_fetched_a_panel_ahead(mc: int) -> None:
     # In the first step and in the others.
     fetches = pipeline.source(plan).text.count("call void @llvm.prefetch")
     assert fetches == 2 * len(plan.fetched_lines)
-    check(spec, small_caches, schedule)
+    check(spec, AMX, schedule.override(prefetch_panel=1))
 
 
 @pytest.mark.parametrize("m", [1, 16, 17, 31])

@@ -81,7 +81,7 @@ def test_outer_products(name: str, dtype: DType) -> None:
             parts=2 if spec.m > 1 else 4,
             prefetch=spec.m - 1,
             apart=spec.m,
-            together=spec.m,
+            tasks_per_pass=spec.m,
         )
         check(spec, found, schedule)
 
@@ -181,7 +181,7 @@ def test_tasks_that_are_one_pass(threads: int, name: str) -> None:
     assert rows
     width = rows.strip
     schedule = OuterMatmul(
-        mr=1, nr=width, mc=1, kc=8, nc=64, pack_a=False, pack_b=False, parts=4, together=3
+        mr=1, nr=width, mc=1, kc=8, nc=64, pack_a=False, pack_b=False, parts=4, tasks_per_pass=3
     )
     ready = load(spec, found, schedule, num_threads=threads)
     rng = np.random.default_rng(0)

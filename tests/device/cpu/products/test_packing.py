@@ -9,9 +9,10 @@ import pytest
 
 from kgen import pipeline
 from kgen.errors import ScheduleError
-from kgen.schedule import AheadMatmul, CpuMatmul, DotMatmul, Schedule
+from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
+from kgen.targets.cpu.schedule.completion import completed
 from kgen_runtime.backends.cpu import workers as cpu_workers
 from kgen_runtime.backends.cpu.workers import Job
 from tests.device.cpu.cpu_support import check, here, load, target
@@ -27,7 +28,7 @@ TARGETS = {
 }
 
 
-def blocks(dtype: DType) -> CpuMatmul:
+def blocks(dtype: DType) -> BlockedMatmul:
     return BLOCKS if dtype in (DType.F32, DType.F16) else GROUPS
 
 
@@ -104,8 +105,10 @@ def test_panels_fetched_ahead(dtype: DType, layout: Layout) -> None:
         schedule = AHEAD.override(mc=16, mr=4) if layout is Layout.TN else AHEAD
         check(spec, found, schedule)
         check(spec, found, schedule.override(mc=48, nc=112, kc=304))
-        check(product(dtype, m, n, k, layout=layout, batch=2), found, schedule.override(kc=128))
-    planned = pipeline.plan(product(DType.F32, 41, 73, 300), found, AHEAD.override(kc=128))
+        several = product(dtype, m, n, k, layout=layout, batch=2)
+        check(several, found, completed(several, found, schedule.override(kc=128)))
+    in_out = AHEAD.override(kc=128, sums_in_out=1)
+    planned = pipeline.plan(product(DType.F32, 41, 73, 300), found, in_out)
     assert isinstance(planned, TiledPlan) and planned.fetches_to_pack and planned.fetches_sums
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from kgen import pipeline
-from kgen.schedule import AheadMatmul, CpuMatmul, CpuSplitMatmul
+from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
+from kgen.targets.cpu.schedule.completion import completed
 from kgen.targets.cpu.schedule.few_rows.panels import uses_panels
 from tests.device.cpu.cpu_support import check, here
 
@@ -47,7 +48,7 @@ def test_rows_that_the_hardware_walks(m: int, constant: tuple[Operand, ...]) -> 
     for n, fields in ((101, {"epilogue": (Epilogue.BIAS,)}), (1031, {"batch": 2})):
         check(product(m, n, constant=constant, **fields), small_l2(found))
     chosen = pipeline.plan(product(m, 2304, 768, constant=constant), found).schedule
-    assert isinstance(chosen, CpuMatmul)
+    assert isinstance(chosen, BlockedMatmul)
     one_tile = m <= 14
     assert isinstance(chosen, AheadMatmul) or constant or not one_tile
     vectors = (4 if m <= 6 else 3 if m <= 9 else 2) if one_tile else 3
@@ -80,7 +81,7 @@ def test_walked_panels_are_even_for_two_cores() -> None:
     """32 x 512 x 2048 in 8 and 8 panels of two vectors, not in 6 and 5 of three."""
     found = dataclasses.replace(here("x86-64-v4"), device="Zen 5")
     chosen = pipeline.plan(product(32, 512, 2048), found).schedule
-    assert isinstance(chosen, CpuMatmul) and chosen.nr == 32
+    assert isinstance(chosen, BlockedMatmul) and chosen.nr == 32
 
 
 def test_rows_that_meet_in_a_cache_set_are_short_blocks() -> None:
@@ -103,7 +104,7 @@ def test_low_tiles(name: str, layout: Layout, pack_a: int, pack_b: int) -> None:
         schedule = CpuMatmul(mr=4, nr=16, mc=16, kc=kc, nc=112, pack_a=True, pack_b=True)
         if not found.has("fma"):
             schedule = schedule.override(nr=8)
-        schedule = schedule.override(**packs)
-        planned = pipeline.plan(spec, found, schedule)
+        complete = completed(spec, found, schedule.override(**packs))
+        planned = pipeline.plan(spec, found, complete)
         assert isinstance(planned, TiledPlan) and planned.bottom == (3, 2)
-        check(spec, found, schedule)
+        check(spec, found, complete)

@@ -9,15 +9,29 @@ import numpy as np
 import pytest
 
 from kgen import pipeline
-from kgen.schedule import CpuMatmul
+from kgen.schedule import CpuMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
-from kgen.targets.base import Target
+from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
-from tests.device.cpu.cpu_support import addresses, check, here, load, target
+from kgen.targets.cpu.schedule.completion import completed
+from tests.device.cpu.cpu_support import addresses, here, load, target
+from tests.device.cpu.cpu_support import check as check_as_given
 
 #: So little scratch that small blocks of sums leave it, while copies of A and B have room.
 STACK = 16384
 BLOCKS = CpuMatmul(mr=4, nr=16, mc=48, kc=32, nc=112)
+
+
+def complete(spec: Matmul, found: Target, schedule: CpuMatmul) -> Schedule:
+    return completed(spec, found, schedule)
+
+
+def check(spec: Matmul, found: Target, schedule: CpuMatmul) -> None:
+    check_as_given(spec, found, complete(spec, found, schedule))
+
+
+def planned(spec: Matmul, found: Target, schedule: CpuMatmul) -> Plan:
+    return pipeline.plan(spec, found, complete(spec, found, schedule))
 
 
 def small(found: Target) -> Target:
@@ -29,7 +43,7 @@ def product(m: int = 41, n: int = 101, k: int = 77, **fields: Any) -> Matmul:
 
 
 def is_in_out(spec: Matmul, schedule: CpuMatmul = BLOCKS) -> bool:
-    plan = pipeline.plan(spec, small(target("x86-64-v3")), schedule)
+    plan = planned(spec, small(target("x86-64-v3")), schedule)
     assert isinstance(plan, TiledPlan)
     return plan.sums_in_out
 
@@ -81,7 +95,7 @@ def test_long_blocks(name: str) -> None:
     blocks = CpuMatmul(mr=2, nr=32, mc=8, kc=128, nc=64, pack_a=False, pack_b=False)
     for m, n in ((16, 101), (20, 96)):
         spec = product(m=m, n=n, k=300, epilogue=(Epilogue.BIAS,))
-        plan = pipeline.plan(spec, here(name), blocks)
+        plan = planned(spec, here(name), blocks)
         assert isinstance(plan, TiledPlan) and plan.sums_in_out and plan.fetches_next_panel
         check(spec, here(name), blocks)
         check(spec, here(name), blocks.override(pack_b=1))
@@ -100,15 +114,15 @@ def test_tasks_side_by_side_are_one_pass(name: str, pack_b: bool) -> None:
     found = small_l2(here(name), 2 * 3 * 32 * 128 * 4)
     blocks = CpuMatmul(mr=2, nr=32, mc=8, kc=128, nc=32, pack_a=False, pack_b=pack_b)
     spec = product(m=20, n=150, k=300)
-    plan = pipeline.plan(spec, found, blocks)
-    assert isinstance(plan, TiledPlan) and (plan.together, plan.blocks_n) == (3, 5)
+    plan = planned(spec, found, blocks)
+    assert isinstance(plan, TiledPlan) and (plan.tasks_per_pass, plan.blocks_n) == (3, 5)
     assert plan.fetches_blocks is pack_b
     check(spec, found, blocks)
     a, b = (np.arange(size, dtype=np.float32) % 7 for size in (20 * 300, 300 * 150))
     exact = a.reshape(20, 300) @ b.reshape(300, 150)
     for threads in (1, 2):
         out = np.full((20, 150), np.nan, np.float32)
-        ready = load(spec, found, blocks, num_threads=threads)
+        ready = load(spec, found, complete(spec, found, blocks), num_threads=threads)
         for _ in range(3):
             ready.run(addresses({"a": a, "b": b, "out": out}))
         assert (out == exact).all()
@@ -124,9 +138,9 @@ def test_what_is_no_pass_of_several_tasks() -> None:
         (product(m=20, n=150, k=300), blocks.override(kc=96), 1),  # Sums in scratch.
         (product(m=20, n=150, k=300, beta=1.0), blocks, 1),
     ):
-        plan = pipeline.plan(spec, roomy, schedule)
-        assert isinstance(plan, TiledPlan) and plan.together == together
-    plan = pipeline.plan(product(m=20, n=150, k=300), small_l2(roomy, 4096), blocks)
+        plan = planned(spec, roomy, schedule)
+        assert isinstance(plan, TiledPlan) and plan.tasks_per_pass == together
+    plan = planned(product(m=20, n=150, k=300), small_l2(roomy, 4096), blocks)
     assert isinstance(plan, TiledPlan) and not plan.takes_several
 
 
@@ -147,7 +161,7 @@ def test_tiles_of_a_panel_fetch_all_lines_of_the_next(
 ) -> None:
     spec = product(m=m, n=192, k=256, constant=constant)
     blocks = CpuMatmul(mr=mr, nr=nr, mc=mc, kc=128, nc=192, pack_a=False, pack_b=False)
-    plan = pipeline.plan(spec, small_l2(target("x86-64-v3")), blocks)
+    plan = planned(spec, small_l2(target("x86-64-v3")), blocks)
     assert isinstance(plan, TiledPlan) and plan.fetches_next_panel
     step = plan.panel_line
     assert step == (8 * plan.b_strides[2] if constant else 64)

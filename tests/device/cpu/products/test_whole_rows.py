@@ -6,7 +6,14 @@ import dataclasses
 
 import pytest
 
-from kgen.schedule import AheadMatmul, CpuMatmul, CpuSplitMatmul, InnerMatmul, OuterMatmul
+from kgen.schedule import (
+    AheadMatmul,
+    BlockedMatmul,
+    CpuMatmul,
+    CpuSplitMatmul,
+    InnerMatmul,
+    OuterMatmul,
+)
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -52,10 +59,10 @@ def test_rows_of_b_are_read_whole(
         chosen = FAMILY.choose(Matmul(m=m, n=2048, k=1024, dtype=dtype), found)
         assert isinstance(chosen, OuterMatmul) and chosen.prefetch == 0
         assert chosen.kc >= 64 * chosen.parts, "rows of B are far apart"
-        assert chosen.nc < 2048 <= chosen.nc * chosen.together
+        assert chosen.nc < 2048 <= chosen.nc * chosen.tasks_per_pass
         # The sums of wider rows have no room in the first-level cache.
         wide = FAMILY.choose(Matmul(m=m, n=12288 // m, k=1024, dtype=dtype), found)
-        assert isinstance(wide, OuterMatmul) and wide.nc * wide.together >= 12288 // m
+        assert isinstance(wide, OuterMatmul) and wide.nc * wide.tasks_per_pass >= 12288 // m
     for m in tiles:
         chosen = FAMILY.choose(Matmul(m=m, n=1024, k=4096, dtype=dtype), found)
         assert isinstance(chosen, CpuSplitMatmul) and chosen.split_k == 4
@@ -96,4 +103,4 @@ def test_several_tiles_take_a_large_b_in_short_blocks() -> None:
     check(spec, found)
     near = dataclasses.replace(found, limits={**found.limits, "l2_bytes": 1 << 21})
     small = FAMILY.choose(spec, near)
-    assert isinstance(small, CpuMatmul) and small.pack_b and small.kc > 256
+    assert isinstance(small, BlockedMatmul) and small.pack_b and small.kc > 256

@@ -17,7 +17,7 @@ from kgen.check.bench import cold, tune
 from kgen.check.bench.tune import Tuner
 from kgen.cli.main import main
 from kgen.errors import TargetError
-from kgen.schedule import AheadMatmul, CpuMatmul, CpuSplitMatmul, CpuStream, Origin, OuterMatmul
+from kgen.schedule import AheadMatmul, BlockedMatmul, CpuSplitMatmul, CpuStream, Origin, OuterMatmul
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets import find
 from kgen.targets.base import Plan
@@ -57,13 +57,13 @@ def test_a_search_goes_on_to_the_best_and_is_remembered(
     shown = list[str]()
     tuner = Tuner(path=path, progress=shown.append)
     found = tuner(plan()).schedule
-    assert isinstance(found, CpuMatmul)
+    assert isinstance(found, BlockedMatmul)
     assert (found.mr, found.origin) == (1, Origin.TUNED)
     steps = len(fast_mr_is_1)
     assert steps > 1
     # A tile of so many rows has taken as many times the time of mr = 1, with the fake clock.
     begun = plan().schedule
-    assert isinstance(begun, CpuMatmul)
+    assert isinstance(begun, BlockedMatmul)
     assert tuner.found == [tune.Found(kernel=SPEC.key, steps=steps, gain=float(begun.mr))]
     assert shown[0] == f"tuning {SPEC.key}, step 1 of at most 8 [{'-' * tune.BAR}]"
     assert "#" in shown[-1] and len({len(line) for line in shown}) == 1
@@ -164,7 +164,7 @@ def test_a_search_begins_with_other_ways(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(tune, "race", race)
     path = tmp_path / "tuned.json"
     found = Tuner(path=path)(begun).schedule
-    assert isinstance(found, CpuMatmul) and found.mainloop != "outer"
+    assert isinstance(found, BlockedMatmul) and found.mainloop != "outer"
     assert Tuner(path=path)(begun).schedule == found
 
 
@@ -248,7 +248,7 @@ def test_cold_kernels_take_the_next_set_each(
 def test_a_kernel_with_a_workspace_is_run() -> None:
     """Split-k adds up its slices in one."""
     begun = plan(Matmul(m=4, n=64, k=64, dtype=DType.F32))
-    assert isinstance(begun.schedule, CpuMatmul)
+    assert isinstance(begun.schedule, BlockedMatmul)
     blocks = {n: getattr(begun.schedule, n) for n in ("mr", "nr", "pack_a", "pack_b")}
     whole = CpuSplitMatmul(**blocks, mc=4 * begun.schedule.mr, nc=64, kc=16, split_k=2)
     split = pipeline.plan(begun.spec, begun.target, whole)

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from kgen import targets
-from kgen.schedule import CpuMatmul
+from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import DType, Elementwise, Layout, Matmul, Operand, text
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -64,7 +64,7 @@ def test_two_cores_have_as_much_to_do(name: str) -> None:
     ):
         spec = product(*shape)
         schedule = FAMILY.candidates(spec, target(name))[0].schedule
-        assert isinstance(schedule, CpuMatmul)
+        assert isinstance(schedule, BlockedMatmul)
         assert busiest(spec, schedule, 2) <= 0.54
 
 
@@ -175,10 +175,10 @@ def test_tall_products_are_compared_in_tall_blocks_unless_b_comes_packed() -> No
     for constant, tall in (((), True), ((Operand.B,), False)):
         spec = product(512, 4096, 1024, constant=constant)
         blocks = {c.schedule for c in FAMILY.candidates(spec, golden_cove())}
-        depths = {s.kc for s in blocks if isinstance(s, CpuMatmul) and s.mc > 132}
+        depths = {s.kc for s in blocks if isinstance(s, BlockedMatmul) and s.mc > 132}
         assert (depths == {1024}) == tall
     low = FAMILY.candidates(product(256, 4096, 1024), golden_cove())
-    assert {c.schedule.kc for c in low if isinstance(c.schedule, CpuMatmul)} >= {128, 192}
+    assert {c.schedule.kc for c in low if isinstance(c.schedule, BlockedMatmul)} >= {128, 192}
 
 
 def test_what_is_there_twice_costs_twice() -> None:
@@ -200,7 +200,7 @@ def test_a_large_b_is_not_packed_again_for_further_rows() -> None:
     """256 x 3072 x 768 takes 13.3 ms packed by three blocks of rows, 11.7 by one or in place
     (AVX-512, Zen 4)."""
     schedule = FAMILY.candidates(product(256, 3072, 768), target("x86-64-v4"))[0].schedule
-    assert isinstance(schedule, CpuMatmul)
+    assert isinstance(schedule, BlockedMatmul)
     assert schedule.mc >= 256 or not schedule.pack_b
 
 
@@ -218,7 +218,7 @@ def test_long_k_is_cut_where_a_panel_leaves_the_first_cache(
 ) -> None:
     spec = product(*shape)
     schedule = FAMILY.candidates(spec, target(name))[0].schedule
-    assert isinstance(schedule, CpuMatmul)
+    assert isinstance(schedule, BlockedMatmul)
     assert schedule.kc < spec.k and schedule.pack_b == (name == "x86-64-v3")
 
 
@@ -227,7 +227,7 @@ def test_a_b_that_comes_packed_is_read_once_along_all_of_k(shape: tuple[int, int
     """128 x 2048 x 2048 takes 9.6 ms so, 10.1 to 10.4 in blocks of K, A packed (AVX-512, Zen 4)."""
     spec = product(*shape, constant=(Operand.B,))
     schedule = FAMILY.candidates(spec, target("x86-64-v4"))[0].schedule
-    assert isinstance(schedule, CpuMatmul)
+    assert isinstance(schedule, BlockedMatmul)
     assert not schedule.pack_a and schedule.kc == spec.k and schedule.mc >= spec.m
 
 
@@ -235,7 +235,7 @@ def test_register_tiles_are_counted_as_kernels_make_them() -> None:
     """With AVX2 50 rows are tiles of 6 and 5, not of 5 alone; blocks of rows have a rest."""
     for rows, height in ((31, 6), (50, 6), (13, 5)):
         (first, *_) = FAMILY.candidates(product(rows, 200, 200), target("x86-64-v3"))
-        assert isinstance(first.schedule, CpuMatmul)
+        assert isinstance(first.schedule, BlockedMatmul)
         assert first.schedule.mr == height
     whole = CpuMatmul(mr=6, nr=16, mc=36, kc=384, nc=64, pack_a=False, pack_b=True)
     level = predict(product(31, 512, 384), target("x86-64-v3"), whole)
@@ -260,5 +260,5 @@ def test_tall_products_are_packed_in_long_blocks_of_k() -> None:
     """2048 x 2048 x 2048 takes 164 ms so, 170 in blocks of 352 of K, and 240 with B in place along
     all of K, which the model would take (AVX-512, Zen 4)."""
     schedule = FAMILY.candidates(product(2048, 2048, 2048), target("x86-64-v4"))[0].schedule
-    assert isinstance(schedule, CpuMatmul)
+    assert isinstance(schedule, BlockedMatmul)
     assert schedule.pack_b and schedule.kc == 1024 and schedule.mc >= 512

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kgen import pipeline, targets
 from kgen.schedule import (
     AheadMatmul,
+    BlockedMatmul,
     CpuMatmul,
     CpuSplitMatmul,
     DotMatmul,
@@ -54,7 +55,7 @@ def test_skinny_products_waste_little(target: str) -> None:
     """Multiply-adds of whole register tiles, relative to those that are asked for."""
     for m, n, most in ((1, 4096, 1.1), (64, 2048, 1.1), (127, 131, 1.35), (1000, 1000, 1.1)):
         schedule = plan(Matmul(m=m, n=n, k=64, dtype=DType.F32), target).schedule
-        assert isinstance(schedule, CpuMatmul)
+        assert isinstance(schedule, BlockedMatmul)
         done = -(-m // schedule.mr) * schedule.mr * -(-n // schedule.nr) * schedule.nr
         assert done / (m * n) <= most
 
@@ -113,7 +114,7 @@ def test_a_large_b_in_narrow_panels_is_packed_in_blocks_of_a_long_k() -> None:
     """What a model's products are on AVX2, with tasks for several cores."""
     for m, n, k in ((197, 768, 3072), (64, 1024, 1024), (197, 768, 768), (31, 4096, 1024)):
         schedule = plan(Matmul(m=m, n=n, k=k, dtype=DType.F32), "x86-64-v3").schedule
-        assert isinstance(schedule, CpuMatmul)
+        assert isinstance(schedule, BlockedMatmul)
         assert (schedule.pack_b, schedule.nr) == (True, 16)
         assert schedule.kc < k or k <= 1024
         assert math.ceil(n / schedule.nc) * math.ceil(m / schedule.mc) >= 2
@@ -144,7 +145,7 @@ def test_sums_in_scratch_between_blocks_of_k() -> None:
         assert planned.k_blocked and not planned.sums_in_out
         assert planned.scratch_bytes <= planned.target.limits["stack_bytes"]
     few = plan(Matmul(m=50, n=768, k=768, dtype=DType.BF16), "x86-64-v3").schedule
-    assert isinstance(few, CpuMatmul) and not isinstance(few, AheadMatmul)
+    assert isinstance(few, BlockedMatmul) and not isinstance(few, AheadMatmul)
     assert few.kc == 768
     meeting = plan(Matmul(m=50, n=2048, k=768, dtype=DType.BF16), "x86-64-v3").schedule
     assert isinstance(meeting, AheadMatmul)
@@ -153,7 +154,7 @@ def test_sums_in_scratch_between_blocks_of_k() -> None:
 def test_narrow_panels_that_several_tiles_use_are_packed() -> None:
     small = plan(Matmul(m=256, n=256, k=256, dtype=DType.F32), "x86-64-v3").schedule
     few = plan(Matmul(m=6, n=256, k=256, dtype=DType.F32), "x86-64-v3").schedule
-    assert isinstance(small, CpuMatmul) and isinstance(few, CpuMatmul)
+    assert isinstance(small, BlockedMatmul) and isinstance(few, BlockedMatmul)
     assert small.pack_b and small.kc == 256
     assert not few.pack_b
 
@@ -191,9 +192,9 @@ def test_two_cores_share_few_rows_and_one_reads_them_whole(m: int, n: int) -> No
     spec = Matmul(m=m, n=n, k=16384, dtype=DType.F32)
     schedule, before = FAMILY.choose(spec, wide), FAMILY.choose(spec, target)
     assert isinstance(schedule, OuterMatmul) and isinstance(before, OuterMatmul)
-    assert (schedule.prefetch, before.prefetch, before.together) == (0, 2, 1)
+    assert (schedule.prefetch, before.prefetch, before.tasks_per_pass) == (0, 2, 1)
     assert -(-n // schedule.nc) % 2 == 0
-    columns = schedule.nc * schedule.together
+    columns = schedule.nc * schedule.tasks_per_pass
     assert m * columns * 4 <= 32768
     assert columns >= n or m * (columns + schedule.nc) * 4 > 32768
 
@@ -227,9 +228,9 @@ def test_few_rows_by_where_b_lies(
         assert (schedule.parts, schedule.kc, schedule.prefetch) == way
         # A second core has a part; one reads rows of B from end to end where it may.
         assert schedule.nc < 2304
-        assert schedule.prefetch or schedule.nc * max(schedule.together, 2) >= 2304
+        assert schedule.prefetch or schedule.nc * max(schedule.tasks_per_pass, 2) >= 2304
     elif isinstance(way, int):
-        assert isinstance(schedule, CpuMatmul) and isinstance(planned, BlisPlan)
+        assert isinstance(schedule, BlockedMatmul) and isinstance(planned, BlisPlan)
         assert (schedule.nr, schedule.kc, schedule.pack_a, schedule.pack_b) == (
             way,
             k,
@@ -242,7 +243,7 @@ def test_few_rows_by_where_b_lies(
         assert planned.fetches and len(ahead) == -(-way * 4 // 64)
         assert min(ahead) == 8 * 2304 * 4
     else:
-        assert isinstance(schedule, CpuMatmul) and isinstance(planned, BlisPlan)
+        assert isinstance(schedule, BlockedMatmul) and isinstance(planned, BlisPlan)
         assert planned.streams_b and not planned.fetches_rows
         assert schedule.kc == 32
 
@@ -278,7 +279,7 @@ def test_panels_of_few_rows_are_as_wide_as_registers_hold_all_rows(m: int, nr: i
     assert target is not None
     wide = dataclasses.replace(target, device="Golden Cove")
     schedule = FAMILY.choose(Matmul(m=m, n=1024, k=1024, dtype=DType.F32), wide)
-    assert isinstance(schedule, CpuMatmul)
+    assert isinstance(schedule, BlockedMatmul)
     assert (schedule.mr, schedule.nr, schedule.mc) == (m, nr, m)
     assert schedule.pack_a and schedule.pack_b
 
@@ -347,7 +348,7 @@ def test_widened_streams_read_half_lines_of_few_rows_at_once() -> None:
     for dtype in (DType.BF16, DType.F16):
         specs = [Matmul(m=m, n=4096, k=4096, dtype=dtype) for m in (4, 5, 8)]
         found = [plan(spec, "x86-64-v3", core="Zen 4").schedule for spec in specs]
-        tiles = [(s.mr, s.nr, s.kc) for s in found if isinstance(s, CpuMatmul)]
+        tiles = [(s.mr, s.nr, s.kc) for s in found if isinstance(s, BlockedMatmul)]
         assert tiles == [(4, 16, 8), (5, 16, 64), (4, 16, 8)]
 
 
@@ -399,11 +400,9 @@ def test_weights_of_bf16_are_fetched_ahead_where_rows_are_walked(
     assert target is not None
     for device, found in (("Zen 5", vectors), ("Zen 4", 0)):
         schedule = FAMILY.choose(packed, dataclasses.replace(target, device=device))
-        assert isinstance(schedule, CpuMatmul)
-        if found:
-            assert isinstance(schedule, AheadMatmul) and schedule.nr == 16 * found
-        else:
-            assert not isinstance(schedule, AheadMatmul)
+        soon = isinstance(schedule, AheadMatmul) and schedule.level == 1
+        assert isinstance(schedule, BlockedMatmul) and soon is bool(found)
+        assert not found or schedule.nr == 16 * found
 
 
 @pytest.mark.parametrize(
@@ -417,7 +416,7 @@ def test_a_b_in_the_last_level_cache_is_taken_by_panels(
     target = FAMILY.find("x86-64-amx")
     assert target is not None
     schedule = FAMILY.choose(Matmul(m=m, n=n, k=k, dtype=DType.F32), target)
-    assert isinstance(schedule, CpuMatmul) and schedule.pack_b is walks
+    assert isinstance(schedule, BlockedMatmul) and schedule.pack_b is walks
     if walks:
         assert (schedule.mr, schedule.kc, -(-n // schedule.nc)) == (m, 128, 2)
 
@@ -431,7 +430,7 @@ def test_short_products_by_panels_have_four_even_tasks(
     name: str, m: int, n: int, k: int, tasks: int
 ) -> None:
     schedule = plan(Matmul(m=m, n=n, k=k, dtype=DType.F32), name, core="Zen 4").schedule
-    assert isinstance(schedule, CpuMatmul) and schedule.mc >= m
+    assert isinstance(schedule, BlockedMatmul) and schedule.mc >= m
     assert -(-n // schedule.nc) == tasks
 
 
@@ -469,7 +468,7 @@ def test_panels_are_fetched_while_others_are_multiplied(
     for m, n, k in ((6, 1024, 1024), (8, 4096, 4096)) if name == "x86-64-v3" else ():
         spec = Matmul(m=m, n=n, k=k, dtype=DType.F32)
         stream = plan(spec, name, core="Zen 4").schedule
-        assert isinstance(stream, CpuMatmul) and stream.kc == 16
+        assert isinstance(stream, BlockedMatmul) and stream.kc == 16
 
 
 def test_many_blocks_of_columns_are_an_even_number() -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from kgen import pipeline
-from kgen.schedule import CpuMatmul
+from kgen.schedule import BlockedMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.dot import DotPlan
@@ -37,7 +37,7 @@ def test_few_rows_take_rows_of_b_in_whole_vectors() -> None:
     for m in (2, 4):
         planned = pipeline.plan(Matmul(m=m, n=4096, k=4096, dtype=DType.S8), target)
         assert isinstance(planned, DotPlan)
-        assert isinstance(planned.schedule, CpuMatmul)
+        assert isinstance(planned.schedule, BlockedMatmul)
         assert planned.interleaves_lanes
         assert planned.sums_are_in_lanes
         assert (planned.schedule.mr, planned.schedule.kc) == (m, 8 if m <= 2 else 16)

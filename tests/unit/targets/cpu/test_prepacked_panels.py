@@ -8,7 +8,7 @@ import pytest
 
 from kgen import pipeline, targets
 from kgen.errors import ScheduleError
-from kgen.schedule import AheadMatmul, CpuMatmul, DotMatmul, Schedule
+from kgen.schedule import AheadMatmul, BlockedMatmul, DotMatmul, Schedule
 from kgen.spec import DType, Matmul, Operand
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
@@ -40,14 +40,14 @@ def test_the_next_panel_that_came_packed_has_room() -> None:
     for m, k in ((8, 4096), (12, 3072), (16, 4096), (32, 2048)):
         spec = Matmul(m=m, n=1024, k=k, dtype=DType.F32, constant=(Operand.B,))
         schedule = FAMILY.choose(spec, found)
-        assert isinstance(schedule, CpuMatmul)
+        assert isinstance(schedule, BlockedMatmul)
         fits = 2 * schedule.kc * schedule.nr * 4 <= found.limits["l2_bytes"]
         assert fits if m > schedule.mr else schedule.kc == k
     apart = Matmul(
         m=16, n=1024, k=4096, dtype=DType.F32, out_dtype=DType.F16, constant=(Operand.B,)
     )
     schedule = FAMILY.choose(apart, found)
-    assert isinstance(schedule, CpuMatmul) and schedule.kc == apart.k
+    assert isinstance(schedule, BlockedMatmul) and schedule.kc == apart.k
 
 
 def test_panels_that_came_packed_where_rows_are_walked() -> None:
@@ -61,16 +61,18 @@ def test_panels_that_came_packed_where_rows_are_walked() -> None:
     ):  # fmt: skip
         spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, out_dtype=out, constant=(Operand.B,))
         schedule = pipeline.plan(spec, walks).schedule
-        assert isinstance(schedule, CpuMatmul) and schedule.kc == kc, spec.key
+        assert isinstance(schedule, BlockedMatmul) and schedule.kc == kc, spec.key
     tall = Matmul(m=128, n=768, k=3072, dtype=DType.F32, constant=(Operand.B,))
     there, here = (FAMILY.choose(tall, target) for target in (walks, wide))
-    assert isinstance(there, CpuMatmul) and isinstance(here, CpuMatmul)
+    assert isinstance(there, BlockedMatmul) and isinstance(here, BlockedMatmul)
     assert there.nr * there.kc < here.nr * here.kc
 
 
-#: Bytes ahead, and the cache into which lines are fetched; None if none are.
+#: Bytes ahead, or `NEXT_TILE`, and the cache into which lines are fetched; None if none are.
 Fetched = tuple[int, int] | None
-SOON, FIRST, SECOND = (2048, 1), (4096, 1), (4096, 2)
+#: The distance to the panels of the next tile, which the first-level cache holds.
+NEXT_TILE = 0
+SOON, FIRST, SECOND, NEXT = (2048, 1), (4096, 1), (4096, 2), (NEXT_TILE, 2)
 
 
 @pytest.mark.parametrize(
@@ -90,17 +92,17 @@ SOON, FIRST, SECOND = (2048, 1), (4096, 1), (4096, 2)
         ("x86-64-v3", 7, (512, 2048), None),
         # No larger than the second-level cache, or little: what is multiplied by each line.
         ("x86-64-v3", 3, (384, 384), None),
-        ("x86-64-v3", 4, (384, 384), SECOND),
-        ("x86-64-v3", 6, (768, 768), SECOND),
+        ("x86-64-v3", 4, (384, 384), NEXT),
+        ("x86-64-v3", 6, (768, 768), NEXT),
         ("x86-64-v3", 8, (768, 768), None),
-        ("x86-64-v3", 196, (1024, 256), SECOND),
+        ("x86-64-v3", 196, (1024, 256), NEXT),
         ("x86-64-v3", 33, (96, 96), None),
         ("x86-64-v4", 4, (384, 384), None),
         ("x86-64-v4", 5, (384, 384), SOON),
-        ("x86-64-v4", 8, (384, 384), (2048, 2)),
-        ("x86-64-v4", 12, (768, 768), SECOND),
-        ("x86-64-v4", 16, (384, 384), SECOND),
-        ("x86-64-v4", 196, (1024, 256), SECOND),
+        ("x86-64-v4", 8, (384, 384), NEXT),
+        ("x86-64-v4", 12, (768, 768), NEXT),
+        ("x86-64-v4", 16, (384, 384), NEXT),
+        ("x86-64-v4", 196, (1024, 256), NEXT),
         ("x86-64-v4", 196, (256, 1024), None),
         # Half of it.
         ("x86-64-v4", 1, (2048, 2048), None),
@@ -122,8 +124,11 @@ def test_the_cache_into_which_panels_are_fetched_where_rows_are_walked(
 ) -> None:
     """As it was measured (Zen 5)."""
     schedule = walked(name, m, shape, DType.F32)
-    found = (schedule.ahead, schedule.level) if isinstance(schedule, AheadMatmul) else None
-    assert found == fetched
+    if not isinstance(schedule, AheadMatmul):
+        assert fetched is None
+        return
+    is_next = schedule.ahead == schedule.nr * shape[1] * DType.F32.itemsize
+    assert (NEXT_TILE if is_next else schedule.ahead, schedule.level) == fetched
 
 
 @pytest.mark.parametrize(
@@ -165,13 +170,13 @@ def test_groups_of_panels_are_fetched_where_rows_are_walked(
     ("m", "shape", "level"),
     [
         (1, (384, 384), 0), (2, (384, 384), 2), (33, (384, 384), 2), (128, (768, 3072), 2),
-        (17, (4096, 4096), 0),
+        (17, (4096, 4096), 2),
     ],
 )  # fmt: skip
 def test_pairs_are_fetched_where_rows_are_walked(
     m: int, shape: tuple[int, int], level: int
 ) -> None:
-    """Into the second-level cache, of a B that leaves half of the last-level one."""
+    """Into the second-level cache."""
     schedule = walked("x86-64-v3", m, shape, DType.BF16)
     assert (schedule.level if isinstance(schedule, AheadMatmul) else 0) == level
 
@@ -184,12 +189,11 @@ def test_what_is_fetched_goes_to_the_cache_of_its_level() -> None:
     for level, locality in ((1, 3), (2, 2)):
         text = pipeline.source(pipeline.plan(spec, found, panels.override(level=level))).text
         assert text.count(f"i32 0, i32 {locality}, i32 1)") == 2
-    # Panels of the first-level cache as well, but those of the next tile into the second one.
-    for level, ahead in ((1, 192), (2, 32 * 512 * 4)):
+    for level in (1, 2):
         short = panels.override(level=level, ahead=192)
         lines = pipeline.source(pipeline.plan(spec, found, short)).text.splitlines()
         fetched = [line for line in lines if ".ahead = getelementptr" in line]
-        assert len(fetched) == 2 and all(line.endswith(f", i64 {ahead}") for line in fetched)
+        assert len(fetched) == 2 and all(line.endswith(", i64 192") for line in fetched)
     pairs = Matmul(m=3, n=512, k=2048, dtype=DType.F32, b_dtype=DType.BF16, constant=(Operand.B,))
     text = pipeline.source(
         pipeline.plan(pairs, found, panels.override(kc=2048, ahead=192, level=1))

@@ -170,7 +170,7 @@ def test_stream_tasks() -> None:
         steps = CpuStream(task=4096, unroll=6, nontemporal=nontemporal)
         with pytest.raises(ScheduleError, match=r"unroll=6 is not .* try unroll=4"):
             plan(relu_of((1000,), dtype=DType.F32), "x86-64-v4", steps)
-    with pytest.raises(ScheduleError, match="use CpuStream"):
+    with pytest.raises(ScheduleError, match="use CpuRows"):
         plan(
             softmax_of(2, 3, dtype=DType.F32),
             "x86-64-v4",

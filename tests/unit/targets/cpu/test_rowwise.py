@@ -8,7 +8,7 @@ from kgen import pipeline
 from kgen.errors import ScheduleError
 from kgen.ops.expression import Expression, node, reduce, variable
 from kgen.ops.expression import Primitive as P
-from kgen.schedule import CpuStream
+from kgen.schedule import CpuRows
 from kgen.spec import DType, Rowwise
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.expressions import is_nonpositive, with_functions
@@ -162,7 +162,7 @@ def test_which_rows_pass_the_caches() -> None:
         text: str, *shapes: tuple[int, ...], axes: tuple[int, ...] = (-1,), unroll: int = 1
     ) -> None:
         spec = Rowwise(expression=text, shapes=shapes, dtype=DType.F32, axes=axes)
-        pipeline.plan(spec, target, CpuStream(task=1, unroll=unroll, nontemporal=True))
+        pipeline.plan(spec, target, CpuRows(task=1, unroll=unroll, nontemporal=True))
 
     plan("softmax(x)", (5, 128))
     plan("softmax(x)", (5, 16), unroll=4)

@@ -58,7 +58,7 @@ def test_outer_products_fetch_nothing_where_rows_are_walked(name: str) -> None:
         chosen = FAMILY.choose(spec, dataclasses.replace(targets.find(name), device=device))
         assert isinstance(chosen, OuterMatmul)
         assert bool(chosen.prefetch) is fetches
-        assert (chosen.nc * chosen.together >= spec.n) is not fetches
+        assert (chosen.nc * chosen.tasks_per_pass >= spec.n) is not fetches
 
 
 def walking(
@@ -119,7 +119,7 @@ def test_outer_products_where_rows_are_walked(
     assert isinstance(chosen, OuterMatmul) and not chosen.words
     assert (chosen.parts, chosen.kc // chosen.parts) == rows
     assert chosen.prefetch * chosen.apart == ahead
-    assert chosen.nc * chosen.together == columns
+    assert chosen.nc * chosen.tasks_per_pass == columns
     stays = shape[0] * shape[1] * 4 <= 1 << 24
     assert chosen.halves == (name == "x86-64-v4" and rows == (4, 1) and not stays)
     assert chosen.level == (1 if rows[1] == 1 and ahead else 2)
@@ -142,7 +142,7 @@ def test_strips_where_rows_are_walked() -> None:
     (Zen 5)."""
     for n in (1152, 2304):
         chosen = walking("x86-64-v4", 4, n, 768)
-        assert type(chosen) is CpuMatmul and (chosen.nr, chosen.kc) == (96, 768)
+        assert isinstance(chosen, AheadMatmul) and (chosen.nr, chosen.kc) == (96, 768)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_rows_of_sums_do_not_meet_in_a_cache_set() -> None:
     outer = pipeline.plan_with(
         Matmul(m=2, n=1008, k=2048, dtype=DType.F32),
         targets.find("x86-64-v3"),
-        {"mr": 2, "nr": 16, "mc": 2, "kc": 256, "nc": 1008, "parts": 4, "together": 1},
+        {"mr": 2, "nr": 16, "mc": 2, "kc": 256, "nc": 1008, "parts": 4, "tasks_per_pass": 1},
     )
     assert isinstance(outer, OuterPlan) and outer.acc_row == 4 * 1008 + 2 * 64
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuStream
-from kgen.spec import DType, Spec
+from kgen.spec import DType
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.limits import BF16_FEATURES, PRODUCT_FEATURES
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
@@ -161,11 +161,6 @@ class FormulaPlan(CpuPlan):
         needs = BF16_FEATURES if self.rounded_by_cpu else ()
         return tuple(sorted({*super().features, *needs}))
 
-    @property
-    def is_far(self) -> bool:
-        """What is read and written does not stay in the last-level cache."""
-        return leaves_caches(self.spec, self.target)
-
     # -- out written past the caches, by whole vectors of memory -------------------------------
 
     @property
@@ -197,16 +192,6 @@ def locality(level: int) -> int:
     """Of llvm.prefetch, for the cache of that level (LLVM Language Reference: 3 keeps it in the
     first, 2 in the second)."""
     return 4 - level
-
-
-def leaves_caches(spec: Spec, target: Target, caches: int = 1) -> bool:
-    """More bytes go by than so many last-level caches have."""
-    return spec.bytes_moved > caches * target.limits["l3_bytes"]
-
-
-def fills_caches(spec: Spec, target: Target) -> bool:
-    """So many bytes go by that the last-level cache, which other cores use too, may lose some."""
-    return 2 * spec.bytes_moved > target.limits["l3_bytes"]
 
 
 def vector_for(target: Target, dtype: DType, elements: int) -> Vector:

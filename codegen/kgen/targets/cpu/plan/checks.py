@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuMatmul
+from kgen.schedule import BlockedMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 
 
-def check_multiple(schedule: CpuMatmul, field: str, unit: int, reason: str) -> None:
+def check_multiple(schedule: BlockedMatmul, field: str, unit: int, reason: str) -> None:
     value = getattr(schedule, field)
     if value % unit:
         raise ScheduleError(
@@ -17,7 +17,7 @@ def check_multiple(schedule: CpuMatmul, field: str, unit: int, reason: str) -> N
         )
 
 
-def check_ahead(spec: Matmul, schedule: CpuMatmul) -> None:
+def check_ahead(spec: Matmul, schedule: BlockedMatmul) -> None:
     """What comes packed is not packed again."""
     if spec.constant and schedule.pack_b:
         raise ScheduleError("pack_b=1 is not for a prepacked B; try pack_b=0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.schedule import CpuMatmul
+from kgen.schedule import BlockedMatmul
 from kgen.spec import Matmul
 from kgen.targets.cpu.plan.base import CpuPlan
 from kgen_runtime.values import frozen
@@ -15,7 +15,7 @@ class BlockedPlan(CpuPlan):
     """
 
     spec: Matmul
-    schedule: CpuMatmul
+    schedule: BlockedMatmul
 
     @property
     def blocks_m(self) -> int:
@@ -83,14 +83,14 @@ class BlockedPlan(CpuPlan):
         return "%rows" if self.rows_vary else str(min(self.spec.m, self.schedule.mc))
 
     @property
-    def together(self) -> int:
+    def tasks_per_pass(self) -> int:
         """Tasks side by side, at most, that are one pass if a thread takes them all."""
         return 1
 
     @property
     def takes_several(self) -> bool:
         """A pass may be of several tasks."""
-        return self.together > 1 and self.blocks_n > 1
+        return self.tasks_per_pass > 1 and self.blocks_n > 1
 
     @property
     def columns_vary(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from kgen.schedule import CpuMatmul
+from kgen.schedule import BlockedMatmul
 from kgen.spec import Matmul, Operand
 from kgen.targets.batch import (
     BATCH,
@@ -346,7 +346,7 @@ def with_tile(plan: MatmulPlan) -> MatmulPlan:
     return dataclasses.replace(plan, launches=launches)
 
 
-def matmul_launch(spec: Matmul, schedule: CpuMatmul) -> Launch:
+def matmul_launch(spec: Matmul, schedule: BlockedMatmul) -> Launch:
     blocks = -(-spec.m // schedule.mc) * -(-spec.n // schedule.nc)
     return Launch(
         entry_point=spec.key,

@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from kgen.schedule import AmxMatmul, CpuMatmul
+from kgen.schedule import AmxMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.amx.beside import packs_between
@@ -90,7 +90,7 @@ def amx_matmul(spec: Matmul, target: Target) -> AmxMatmul:
     return min((s for s, cost in costs.items() if cost <= least * TASKS_COST), key=preference)
 
 
-def ranked_on_tiles(spec: Matmul, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
+def ranked_on_tiles(spec: Matmul, target: Target) -> tuple[Candidate[AmxMatmul], ...]:
     """What `amx_matmul` compared, the chosen one first."""
     chosen = amx_matmul(spec, target)
     found = [

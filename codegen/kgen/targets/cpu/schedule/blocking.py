@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import TypeVar
 
-from kgen.schedule import CpuMatmul
+from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
@@ -59,7 +59,7 @@ PACKED_ROWS = 64
 #: of 128 x 384 x 1536 in bf16, by a prepacked B (Golden Cove).
 WIDENED_COLUMNS = 96
 
-S = TypeVar("S", bound=CpuMatmul)
+S = TypeVar("S", bound=BlockedMatmul)
 
 
 @frozen

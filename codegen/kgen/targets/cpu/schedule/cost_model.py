@@ -28,8 +28,8 @@ from kgen.schedule import AheadMatmul, CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, vector_for
-from kgen.targets.cpu.plan.kernels.blis import NEXT_PANEL_K, tasks_together
 from kgen.targets.cpu.plan.tiles.tile import parts
+from kgen.targets.cpu.schedule.completion import NEXT_PANEL_K, tasks_together
 from kgen.targets.cpu.schedule.core import Core, core_of, heights_for
 from kgen.targets.cpu.schedule.cycles import Cycles
 from kgen_runtime.values import frozen

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kgen.schedule import (
     AheadMatmul,
     AmxMatmul,
+    BlockedMatmul,
     CpuMatmul,
     DotMatmul,
     InnerMatmul,
@@ -22,6 +23,7 @@ from kgen.targets.cpu.plan.kernels.inner_vectors import is_inner, may_transpose_
 from kgen.targets.cpu.plan.tiles.dots import Dot, dot_for
 from kgen.targets.cpu.schedule.amx_blocks import amx_matmul, in_place, ranked_on_tiles
 from kgen.targets.cpu.schedule.blocking import Packing, blocks, enough_tasks, register_tile
+from kgen.targets.cpu.schedule.completion import completed
 from kgen.targets.cpu.schedule.core import core_of
 from kgen.targets.cpu.schedule.few_rows.outer import fits_outer, is_outer, outer_matmul
 from kgen.targets.cpu.schedule.few_rows.packed import bytes_ahead, level_ahead
@@ -64,6 +66,11 @@ def uses_dot(spec: Matmul, target: Target) -> bool:
 
 def choose(spec: Spec, target: Target) -> Schedule:
     """A schedule that always fits."""
+    return completed(spec, target, draft(spec, target))
+
+
+def draft(spec: Spec, target: Target) -> Schedule:
+    """The chosen schedule before it is completed: a user's fields may change what follows."""
     if isinstance(spec, Matmul):
         if uses_limbs(spec, target):
             return limbs_matmul(spec, target)
@@ -83,22 +90,29 @@ def choose(spec: Spec, target: Target) -> Schedule:
     return rowwise_schedule(spec, target)
 
 
-def candidates(spec: Spec, target: Target) -> tuple[Candidate[CpuMatmul], ...]:
+def candidates(spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
     """What `choose` ranked by the model; empty where a rule chose."""
     if not isinstance(spec, Matmul):
         return ()
-    chosen = choose(spec, target)
+    chosen = draft(spec, target)
+    found: Iterable[Candidate[Schedule]] = ()
     if isinstance(chosen, AmxMatmul):
-        return ranked_on_tiles(spec, target)
-    if type(chosen) in (CpuMatmul, AheadMatmul) and not only_way(spec, target):
-        return ranked(spec, target)
-    return ()
+        found = ranked_on_tiles(spec, target)
+    elif type(chosen) in (CpuMatmul, AheadMatmul) and not only_way(spec, target):
+        found = ranked(spec, target)
+    return tuple(
+        dataclasses.replace(each, schedule=completed(spec, target, each.schedule)) for each in found
+    )
 
 
 def alternatives(spec: Spec, target: Target) -> Iterator[Schedule]:
     """What a user, or tuning, may take instead: what the model ranks, the best first, and the ways
     that a rule passed over. Not all of them fit."""
-    chosen = choose(spec, target)
+    yield from (completed(spec, target, schedule) for schedule in _alternatives(spec, target))
+
+
+def _alternatives(spec: Spec, target: Target) -> Iterator[Schedule]:
+    chosen = draft(spec, target)
     yield from (candidate.schedule for candidate in candidates(spec, target))
     if not isinstance(spec, Matmul) or isinstance(chosen, AmxMatmul | LimbsMatmul):
         return
@@ -150,6 +164,6 @@ def dot_matmul(spec: Matmul, target: Target, dot: Dot) -> DotMatmul:
     return dataclasses.replace(schedule, ahead=bytes_ahead(spec, target))
 
 
-def in_groups(schedule: CpuMatmul) -> DotMatmul:
-    fields = dataclasses.fields(schedule)
+def in_groups(schedule: BlockedMatmul) -> DotMatmul:
+    fields = dataclasses.fields(BlockedMatmul)
     return DotMatmul(**{field.name: getattr(schedule, field.name) for field in fields})

@@ -6,18 +6,29 @@ import dataclasses
 from collections.abc import Iterator
 
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuMatmul, CpuStream, InnerMatmul, Origin, OuterMatmul, Schedule
-from kgen.schedule.matmul import PANELS_AHEAD
+from kgen.schedule import (
+    BlockedMatmul,
+    CpuMatmul,
+    CpuStream,
+    InnerMatmul,
+    Origin,
+    OuterMatmul,
+    Schedule,
+)
+from kgen.schedule.matmul import A_AHEAD, PANELS_AHEAD
 from kgen.targets.base import Plan
 from kgen.targets.cpu.plan.base import CpuPlan
 from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
+from kgen.targets.cpu.schedule.completion import completed
 from kgen.targets.cpu.schedule.heuristics import alternatives
 
 #: Rows and vectors of a register tile more or less; blocks and tasks this many times as large.
 TILE_STEPS = (-2, -1, 1, 2)
 FACTORS = (0.5, 2.0)
 #: What is fetched ahead, and how much of it at first where nothing is.
-FETCHES = {"ahead": PANELS_AHEAD, "prefetch": 1, "apart": 1}
+FETCHES = {"ahead": PANELS_AHEAD, "prefetch": 1, "apart": 1, "prefetch_a": A_AHEAD}
+#: What is done or not.
+SWITCHES = ("prefetch_panel", "sums_in_out")
 
 
 def neighbours(plan: Plan) -> Iterator[Schedule]:
@@ -26,7 +37,7 @@ def neighbours(plan: Plan) -> Iterator[Schedule]:
     schedule = plan.schedule
     assert isinstance(plan, CpuPlan)
     found: Iterator[dict[str, int]]
-    if isinstance(schedule, CpuMatmul):
+    if isinstance(schedule, BlockedMatmul):
         unit = 1 if isinstance(schedule, InnerMatmul) else plan.compute.count
         unit = plan.strip if isinstance(plan, OuterPlan) else unit
         found = _products(schedule, unit, plan.target.limits["vector_registers"])
@@ -35,9 +46,12 @@ def neighbours(plan: Plan) -> Iterator[Schedule]:
         found = _streams(schedule)
     for fields in found:
         try:
-            yield dataclasses.replace(schedule, **fields, origin=Origin.TUNED)  # type: ignore[arg-type]
+            near = dataclasses.replace(schedule, **fields, origin=Origin.TUNED)  # type: ignore[arg-type]
         except ScheduleError:
             continue
+        yield near
+        # Other blocks may want other prefetches, or another place for sums.
+        yield completed(plan.spec, plan.target, near, fields)
 
 
 def other_ways(plan: Plan) -> Iterator[Schedule]:
@@ -54,7 +68,7 @@ def _kind(schedule: Schedule) -> tuple[int | str, ...]:
     return schedule.mainloop, *(getattr(schedule, name, 0) for name in names)
 
 
-def _products(schedule: CpuMatmul, unit: int, registers: int) -> Iterator[dict[str, int]]:
+def _products(schedule: BlockedMatmul, unit: int, registers: int) -> Iterator[dict[str, int]]:
     for step in TILE_STEPS:
         if (mr := schedule.mr + step) > 0:
             yield {"mr": mr, "mc": _multiple(schedule.mc, mr)}
@@ -76,9 +90,10 @@ def _products(schedule: CpuMatmul, unit: int, registers: int) -> Iterator[dict[s
         yield {"pack_a": not schedule.pack_a}
         yield {"pack_b": not schedule.pack_b}
     yield from _fetches(schedule)
+    yield from _passes(schedule)
 
 
-def _fetches(schedule: CpuMatmul) -> Iterator[dict[str, int]]:
+def _fetches(schedule: BlockedMatmul) -> Iterator[dict[str, int]]:
     """How much tiles fetch, how far ahead, and into which cache."""
     fields = {field.name for field in dataclasses.fields(schedule)}
     for name, first in FETCHES.items():
@@ -88,6 +103,14 @@ def _fetches(schedule: CpuMatmul) -> Iterator[dict[str, int]]:
             yield from ({name: step} for step in steps)
     if level := getattr(schedule, "level", 0):
         yield {"level": 3 - level}
+
+
+def _passes(schedule: BlockedMatmul) -> Iterator[dict[str, int]]:
+    """Yield other places for sums, other panels to prefetch, and passes of more or fewer tasks."""
+    for name in (n for n in SWITCHES if n in schedule.names):
+        yield {name: not getattr(schedule, name)}
+    if isinstance(schedule, CpuMatmul | OuterMatmul):
+        yield from ({"tasks_per_pass": int(schedule.tasks_per_pass * f)} for f in FACTORS)
 
 
 def _streams(schedule: CpuStream) -> Iterator[dict[str, int]]:

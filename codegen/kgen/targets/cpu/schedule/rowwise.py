@@ -6,14 +6,15 @@ import dataclasses
 
 from kgen.ops import Primitive as P
 from kgen.ops import steps
-from kgen.schedule import CpuSplitRows, CpuStream
+from kgen.schedule import CpuRows, CpuSplitRows, CpuStream
 from kgen.spec import DType, Elementwise, Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES, leaves_caches
+from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.elementwise import has_whole_tasks
 from kgen.targets.cpu.plan.kernels.elementwise_rows import takes_rows
-from kgen.targets.cpu.plan.kernels.rows.rowwise import may_pass_caches, plan_rowwise
+from kgen.targets.cpu.plan.kernels.rows.rowwise import may_pass_caches, unchecked_rows
 from kgen.targets.cpu.plan.kernels.rows.split import may_be_split
+from kgen.targets.cpu.schedule.row_choices import leaves_caches, row_choices
 from kgen.targets.rows.split import is_interleaved
 from kgen.targets.stream import StreamPlan
 
@@ -64,13 +65,14 @@ def rowwise_schedule(spec: Rowwise, target: Target) -> CpuStream:
         share = -(-spec.rows * spec.cols // SPLIT_TASKS)
         part = max(SPLIT_COLUMNS // 4, -(-share // unit) * unit)
         return CpuSplitRows(task=part, unroll=unroll)
-    chosen = CpuStream(task=max(1, STREAM_ELEMENTS // units), unroll=unroll)
+    chosen = CpuRows(task=max(1, STREAM_ELEMENTS // units), unroll=unroll)
     if not (passes_caches(spec, target, ROW_CACHES) and may_pass_caches(spec, target)):
         return chosen
     past = dataclasses.replace(chosen, nontemporal=True)
+    past = dataclasses.replace(past, **row_choices(spec, target, past))  # type: ignore[arg-type]
     # What is kept in the output is written earlier, while exponentials are computed: 11 instead of
     # 16 ms for softmax of 8192 x 4096 in f32 (Zen 4).
-    return chosen if plan_rowwise(spec, target, past).kept else past
+    return chosen if unchecked_rows(spec, target, past).kept else past
 
 
 def passes_caches(spec: Elementwise | Rowwise, target: Target, caches: int = 1) -> bool:

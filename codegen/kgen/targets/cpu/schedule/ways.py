@@ -6,11 +6,11 @@ import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-from kgen.schedule import AheadMatmul, CpuMatmul
+from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Candidate, Target
 from kgen.targets.cpu.plan.base import LINE_BYTES
-from kgen.targets.cpu.plan.kernels.blis import NEXT_PANEL_K, ROW_PADDING, may_sum_in_out
+from kgen.targets.cpu.plan.kernels.blis import ROW_PADDING, may_sum_in_out
 from kgen.targets.cpu.plan.tiles.tile import parts
 from kgen.targets.cpu.schedule.block_sizes import CACHE_WAY_BYTES, balanced, rounded_up
 from kgen.targets.cpu.schedule.blocking import (
@@ -22,6 +22,7 @@ from kgen.targets.cpu.schedule.blocking import (
     enough_tasks,
     register_tile,
 )
+from kgen.targets.cpu.schedule.completion import NEXT_PANEL_K
 from kgen.targets.cpu.schedule.core import Grid, ShortBlocks, core_of
 from kgen.targets.cpu.schedule.cost_model import predict
 from kgen.targets.cpu.schedule.few_rows.packed import (
@@ -140,7 +141,7 @@ def is_even(spec: Matmul, grid: Grid, candidate: Candidate[CpuMatmul]) -> bool:
     return busiest(spec, candidate.schedule, 2) <= grid.even
 
 
-def busiest(spec: Matmul, schedule: CpuMatmul, cores: int) -> float:
+def busiest(spec: Matmul, schedule: BlockedMatmul, cores: int) -> float:
     """The part of the work that the busiest of so many cores has, each of which takes the next task
     when it is done with one."""
     busy = [0] * cores

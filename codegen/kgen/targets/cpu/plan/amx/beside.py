@@ -70,13 +70,15 @@ class BesidePlan(TilePackingPlan):
 
     @property
     def fetches_b(self) -> bool:
-        """The next panel is fetched while one is multiplied: B leaves the second-level cache."""
-        far = self.packed_matrix_bytes > self.target.limits["l2_bytes"] // 2
-        return (
-            far
-            and not self.packs_b_between
-            and min(self.spec.m, self.schedule.mc) > self.schedule.mr
-        )
+        """The next panel is prefetched while one is multiplied."""
+        assert isinstance(self.schedule, AmxMatmul)
+        return self.schedule.prefetch_panel
+
+    @property
+    def may_fetch_b(self) -> bool:
+        """Several register tiles share a panel of B, beside which none is packed."""
+        several = min(self.spec.m, self.schedule.mc) > self.schedule.mr
+        return several and not self.packs_b_between
 
     @property
     def _lines_fetched(self) -> int:

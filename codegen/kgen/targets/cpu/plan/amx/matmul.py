@@ -216,15 +216,13 @@ class AmxPlan(TileScratchPlan):
         return self.finish_types
 
 
-def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TileProduct) -> AmxPlan:
-    """Raises ScheduleError if the schedule is no whole number of tiles or needs too many."""
-    check_ahead(spec, schedule)
-    for field, unit in (("mr", TILE_ROWS), ("nr", TILE_ROWS), ("kc", tile_k(spec.dtype))):
-        check_multiple(schedule, field, unit, "an AMX tile")
-    check_registers(schedule, target)
+def unchecked_amx(
+    spec: Matmul, target: Target, schedule: AmxMatmul, product: TileProduct
+) -> AmxPlan:
+    """Return the plan of a schedule that may not fit, without its workspaces."""
     compute = vector_for(target, finishing_type(spec), TILE_ROWS)
     rounded_by_cpu = spec.dtype is spec.out is DType.BF16 and target.has("avx512_bf16")
-    plan = AmxPlan(
+    return AmxPlan(
         spec=spec,
         target=target,
         schedule=schedule,
@@ -237,7 +235,21 @@ def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TilePro
         row=Access(dtype=spec.dtype, compute=Vector(count=TILE_ROWS, scalar="float")),
         run=Access(dtype=spec.dtype, compute=Vector(count=tile_k(spec.dtype), scalar="float")),
     )
+
+
+def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TileProduct) -> AmxPlan:
+    """Raises ScheduleError if the schedule is no whole number of tiles or needs too many."""
+    check_ahead(spec, schedule)
+    for field, unit in (("mr", TILE_ROWS), ("nr", TILE_ROWS), ("kc", tile_k(spec.dtype))):
+        check_multiple(schedule, field, unit, "an AMX tile")
+    check_registers(schedule, target)
+    plan = unchecked_amx(spec, target, schedule, product)
     check_operands(plan)
+    if schedule.prefetch_panel and not plan.may_fetch_b:
+        raise ScheduleError(
+            "prefetch_panel=1 is for several register tiles below each other (mc > mr), and for a "
+            "B that is not packed beside the products; try prefetch_panel=0"
+        )
     check_stack(target, plan.scratch_bytes)
     return with_workspaces(plan)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
-from kgen.schedule import AheadMatmul, CpuMatmul
+from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import access, locality, vector_for
@@ -18,18 +18,11 @@ from kgen_runtime.values import frozen
 
 #: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
 ROW_PADDING = 64
-#: Runs of A from the one that is packed to the one that is fetched, where tiles fetch panels of B
-#: as well: 1 % of 2048 x 2048 x 2048 in f32 on AVX2 (Zen 4).
-A_AHEAD = 4
-#: K of a block from which tiles fetch the next panel of a B in place, not the next block: 64 x 2304
-#: x 768 takes 1.46 ms instead of 1.59 (Golden Cove).
-NEXT_PANEL_K = 96
-#: K of a block from which its sums go to out at once: scratch is cleared before and copied after.
-IN_OUT_K = 128
 
 
 @frozen
 class BlisPlan(TiledPlan):
+    schedule: CpuMatmul
     a: Access
     b: Access
 
@@ -44,40 +37,38 @@ class BlisPlan(TiledPlan):
 
     @property
     def fetches_next_panel(self) -> bool:
-        """Tiles of a panel of B fetch the next one, each some of its lines: of a B in place whose
-        blocks of K are long, and of a large one that comes packed."""
-        spec = self.spec
-        if self.row_tiles == 1 or self.packs_b or spec.b_type is not spec.accumulate:
-            return False
-        if self.b_is_packed:
-            return spec.k * spec.n * spec.b_type.itemsize > self.target.limits["l2_bytes"]
-        return self.k_blocked and self.schedule.kc >= NEXT_PANEL_K
+        """Tiles of a panel of B prefetch the next one, each some of its lines."""
+        return self.schedule.prefetch_panel
+
+    @property
+    def may_fetch_next_panel(self) -> bool:
+        """Several tiles of rows share panels of a B that the kernel neither packs nor widens, and
+        that is prepacked or in blocks of K."""
+        spec, in_panels = self.spec, self.b_is_packed or self.k_blocked
+        several = self.row_tiles > 1 and not self.packs_b
+        return several and in_panels and spec.b_type is spec.accumulate
+
+    @property
+    def panels_fetched(self) -> AheadMatmul | None:
+        """The schedule, if it prefetches panels of a prepacked B."""
+        schedule = self.schedule
+        return schedule if isinstance(schedule, AheadMatmul) and self.b_is_packed else None
 
     @property
     def wants_panels(self) -> bool:
-        """Of an f32 B as well where the schedule says so."""
-        is_ahead = isinstance(self.schedule, AheadMatmul) and self.b_is_packed
-        return is_ahead or super().wants_panels
+        return self.panels_fetched is not None
 
     @property
     def panel_ahead(self) -> int:
-        schedule = self.schedule
-        if isinstance(schedule, AheadMatmul) and (schedule.level == 1 or not self.panels_are_short):
-            return schedule.ahead
-        return super().panel_ahead
+        return self.panels_fetched.ahead if self.panels_fetched else 0
 
     @property
     def panel_level(self) -> int:
-        schedule = self.schedule
-        return schedule.level if isinstance(schedule, AheadMatmul) else super().panel_level
+        return self.panels_fetched.level if self.panels_fetched else super().panel_level
 
     @property
     def fetches_rows(self) -> bool:
-        """Of a large B in place that a single tile of rows takes along all of K: short parts of its
-        rows, which the hardware does not follow (4 x 2304 x 768 in f32 takes 141 us instead of 175,
-        on AVX2 156 instead of 181; Zen 4)."""
-        is_large = self.spec.k * self.b_strides[1] > self.target.limits["l2_bytes"]
-        return (self.takes_rows_once and is_large) or self.rows_fetched is not None
+        return self.rows_fetched is not None
 
     @property
     def takes_rows_once(self) -> bool:
@@ -99,8 +90,8 @@ class BlisPlan(TiledPlan):
         return locality(self.rows_fetched.level) if self.rows_fetched else super().rows_locality
 
     @property
-    def together(self) -> int:
-        return tasks_together(self.spec, self.target, self.schedule)
+    def tasks_per_pass(self) -> int:
+        return self.schedule.tasks_per_pass
 
     @property
     def scratch_besides_b(self) -> int:
@@ -112,14 +103,7 @@ class BlisPlan(TiledPlan):
 
     @property
     def sums_in_out(self) -> bool:
-        """Blocks too wide for scratch, or so long in K that out is passed over a few times."""
-        if self.is_direct or not may_sum_in_out(self.spec):
-            return False
-        if self.schedule.kc >= IN_OUT_K:
-            return True
-        copies = self.packs_a * self.a_pack_bytes + self.packs_b * self.b_panel_bytes
-        sums = self.schedule.mc * self.scratch_row
-        return copies + sums > self.target.limits["stack_bytes"]
+        return self.schedule.sums_in_out
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -204,9 +188,17 @@ class BlisPlan(TiledPlan):
         return self.a_strides[2] if self.a_by_columns else self.a_strides[1]
 
     @property
+    def a_fetched(self) -> int:
+        """Runs from the one that is packed to the one that is prefetched; 0 if none is."""
+        schedule = self.schedule
+        if isinstance(schedule, AheadMatmul) and self.fetches_to_pack:
+            return schedule.prefetch_a
+        return 0
+
+    @property
     def a_ahead(self) -> int:
-        """The same to the run that is fetched meanwhile, which the hardware finds too late."""
-        return A_AHEAD * self.a_run_stride
+        """Bytes in A from a run to the one that is prefetched while it is packed."""
+        return self.a_fetched * self.a_run_stride
 
     @property
     def a_pack_order(self) -> str:
@@ -295,36 +287,19 @@ class BlisPlan(TiledPlan):
         return tuple(sorted(types, key=str))
 
 
-def tasks_together(spec: Matmul, target: Target, schedule: CpuMatmul) -> int:
-    """Tasks side by side that are one pass in a thread that takes them all, which reads A once: 128
-    x 768 x 768 and 128 x 768 x 3072 gain 2 to 4 % so (Golden Cove). Of sums in out; they have room
-    in half of the second-level cache, and so has a block of B, beside which the next is fetched.
-    """
-    if not (IN_OUT_K <= schedule.kc < spec.k and may_sum_in_out(spec)):
-        return 1
-    column = max(min(schedule.mc, spec.m) * spec.out.itemsize, schedule.kc * spec.b_type.itemsize)
-    most = target.limits["l2_bytes"] // 2 // (schedule.nc * column)
-    return max(1, min(-(-spec.n // schedule.nc), most))
-
-
 def may_sum_in_out(spec: Matmul) -> bool:
     """Out is of the sums' type, and nothing like it is read, which a caller may have given the same
     memory."""
     return spec.out is spec.accumulate and not FusedEpilogue(spec=spec).full
 
 
-def plan_blis(
+def unchecked_blis(
     spec: Matmul, target: Target, schedule: CpuMatmul, planned: type[BlisPlan] = BlisPlan
 ) -> BlisPlan:
-    """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
-    if type(schedule) not in (CpuMatmul, AheadMatmul):
-        raise ScheduleError(
-            f"a {schedule.mainloop} schedule does not go with {spec.dtype} on {target.name}; "
-            "use CpuMatmul"
-        )
+    """Return the plan of a schedule that may not fit."""
     compute = vector_for(target, finishing_type(spec), spec.n)
     sums = compute.of(scalar_type(spec.accumulate))
-    plan = planned(
+    return planned(
         spec=spec,
         target=target,
         schedule=schedule,
@@ -335,9 +310,23 @@ def plan_blis(
         a=access(target, spec.dtype, sums),
         b=access(target, spec.b_type, sums),
     )
+
+
+def plan_blis(
+    spec: Matmul, target: Target, schedule: BlockedMatmul, planned: type[BlisPlan] = BlisPlan
+) -> BlisPlan:
+    """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
+    if not isinstance(schedule, CpuMatmul) or type(schedule) not in (CpuMatmul, AheadMatmul):
+        raise ScheduleError(
+            f"a {schedule.mainloop} schedule does not go with {spec.dtype} on {target.name}; "
+            "use CpuMatmul"
+        )
+    plan = unchecked_blis(spec, target, schedule, planned)
+    compute = plan.compute
     check_ahead(spec, schedule)
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
     check_packing(plan)
+    check_passes(plan)
     if plan.packs_a and plan.a_by_columns and plan.blocks_m > 1:
         check_multiple(schedule, "mc", compute.count, "as a transposed A needs in several blocks")
     if plan.packs_a and not plan.a_by_columns and plan.k_blocked:
@@ -372,6 +361,28 @@ def check_packing(plan: BlisPlan) -> None:
         whole = max(plan.schedule.ahead // row, 1) * row
         raise ScheduleError(
             f"ahead={plan.schedule.ahead} is no whole rows of B, of {row} bytes; try ahead={whole}"
+        )
+
+
+def check_passes(plan: BlisPlan) -> None:
+    """Raise ScheduleError for prefetches of panels, and passes over the output, that the blocks do
+    not allow."""
+    spec, schedule = plan.spec, plan.schedule
+    if schedule.prefetch_panel and not plan.may_fetch_next_panel:
+        raise ScheduleError(
+            "prefetch_panel=1 is for several register tiles below each other (mc > mr), and for "
+            f"a B of {spec.accumulate} that is prepacked, or unpacked in blocks of K "
+            f"(kc < {spec.k}); try prefetch_panel=0"
+        )
+    if schedule.sums_in_out and not (plan.k_blocked and may_sum_in_out(spec)):
+        raise ScheduleError(
+            f"sums_in_out=1 is for several blocks of K (kc < {spec.k}), an output of "
+            f"{spec.accumulate}, and an epilogue without a tensor of the output's shape; "
+            "try sums_in_out=0"
+        )
+    if schedule.tasks_per_pass > 1 and not schedule.sums_in_out:
+        raise ScheduleError(
+            f"tasks_per_pass={schedule.tasks_per_pass} needs sums_in_out=1; try tasks_per_pass=1"
         )
 
 

@@ -10,11 +10,9 @@ its own there, which are added up at the end.
 
 from __future__ import annotations
 
-from kgen.schedule import AheadMatmul, CpuMatmul
-from kgen.schedule.matmul import PANELS_AHEAD
+from kgen.schedule import BlockedMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.checks import check_multiple
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
 from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
@@ -24,10 +22,6 @@ from kgen.targets.cpu.plan.vectors import UPPER_HALF, Vector
 from kgen_runtime.values import frozen
 
 PAIR = 2
-#: The part of the last-level cache from which B is fetched, PANELS_AHEAD bytes ahead in each panel:
-#: 1 x 4096 x 4096 takes 1.13 ms with none, 1.30 with 1024, 0.97 with 2048, 0.75 to 1.2 with 4096,
-#: 1.13 with 16384 (Zen 4).
-FAR_PART = 1 / 4
 #: Sums that hide the latency of a multiply-add (4 cycles, two a cycle).
 ENOUGH_SUMS = 8
 
@@ -73,20 +67,6 @@ class PairsPlan(BlisPlan):
         """The mask of the upper half."""
         return self.pairs.splat(UPPER_HALF)
 
-    @property
-    def wants_panels(self) -> bool:
-        """Of a B that is no small part of the last-level cache as well, in vectors of half a line,
-        which the hardware is slow to follow (4 x 4096 x 4096 takes 2.7 ms without it, 1.4 with it,
-        1 x 3072 x 2560 550 us and 320, but of 4 MB 1 x 1024 x 2048 54 and 64; Zen 4)."""
-        size = self.spec.k * self.spec.n * self.spec.b_type.itemsize
-        is_far = size > FAR_PART * self.target.limits["l3_bytes"]
-        return super().wants_panels or (self.vector_bytes < LINE_BYTES and is_far)
-
-    @property
-    def panel_ahead(self) -> int:
-        is_ahead = isinstance(self.schedule, AheadMatmul)
-        return super().panel_ahead if is_ahead or self.panels_are_short else PANELS_AHEAD
-
     def has_two_sums(self, tile: Tile) -> bool:
         """Each half of the pairs has sums of its own."""
         return has_two_sums(self.target, len(tile.sums), len(tile.columns))
@@ -123,7 +103,7 @@ def has_two_sums(target: Target, sums: int, vectors: int) -> bool:
     return sums < ENOUGH_SUMS and PAIR * sums - vectors <= room
 
 
-def plan_pairs(spec: Matmul, target: Target, schedule: CpuMatmul) -> BlisPlan:
+def plan_pairs(spec: Matmul, target: Target, schedule: BlockedMatmul) -> BlisPlan:
     """Raises ScheduleError as plan_blis does, and unless blocks of K are of whole pairs."""
     if schedule.kc < spec.k:
         check_multiple(schedule, "kc", PAIR, "the numbers of a pair of bf16")

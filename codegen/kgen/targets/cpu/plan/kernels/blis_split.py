@@ -89,6 +89,11 @@ def plan_split(spec: Matmul, target: Target, schedule: CpuSplitMatmul) -> SplitP
             "split-k is for one product whose B is read where it lies, in layout nn or tn; "
             "try mainloop=blis"
         )
+    if schedule.sums_in_out or schedule.tasks_per_pass > 1:
+        raise ScheduleError(
+            f"sums_in_out={schedule.sums_in_out:d}, tasks_per_pass={schedule.tasks_per_pass}: "
+            "split-k keeps partial sums in a workspace; try sums_in_out=0, tasks_per_pass=1"
+        )
     same = {field.name: getattr(schedule, field.name) for field in dataclasses.fields(CpuMatmul)}
     plain = plan_blis(spec, target, CpuMatmul(**same))
     fields = {field.name: getattr(plain, field.name) for field in dataclasses.fields(plain)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
-from kgen.schedule import CpuMatmul, DotMatmul
+from kgen.schedule import BlockedMatmul, DotMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import access, vector_for
@@ -246,7 +246,7 @@ def rounds_bf16(spec: Matmul, dot: Dot) -> bool:
     return spec.out is DType.BF16 and dot is VDPBF16PS
 
 
-def plan_dot(spec: Matmul, target: Target, schedule: CpuMatmul, dot: Dot) -> DotPlan:
+def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) -> DotPlan:
     """Raises ScheduleError if the schedule does not fit the vectors or the stack."""
     if not isinstance(schedule, DotMatmul):
         raise ScheduleError(

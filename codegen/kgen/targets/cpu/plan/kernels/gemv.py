@@ -84,7 +84,7 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def panels_whole(self) -> str:
         """Columns of the block of sums, all in whole strips."""
-        columns = min(self.schedule.nc * self.schedule.together, self.spec.n)
+        columns = min(self.schedule.nc * self.schedule.tasks_per_pass, self.spec.n)
         return str(-(-columns // self.strip) * self.strip)
 
     @property
@@ -101,7 +101,7 @@ class OuterPlan(StartsPlan, InterleavedPlan):
             "outer-product GEMV: a task computes nc columns of out for all rows of A; it reads B "
             f"in blocks of kc rows, each as {self.schedule.parts} parallel streams of rows"
             + self.takes_several
-            * f"; a thread merges up to {self.schedule.together} adjacent tasks",
+            * f"; a thread merges up to {self.schedule.tasks_per_pass} adjacent tasks",
             *self.compensation_notes,
         )
 
@@ -273,8 +273,8 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     # -- columns: of tasks that are one pass; steps of nr, and those left over at the right -----
 
     @property
-    def together(self) -> int:
-        return self.schedule.together
+    def tasks_per_pass(self) -> int:
+        return self.schedule.tasks_per_pass
 
     @property
     def strips(self) -> tuple[OuterStrip, ...]:

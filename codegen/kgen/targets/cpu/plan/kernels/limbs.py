@@ -428,7 +428,7 @@ def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan
     if dot is None:
         raise ScheduleError(
             f"a limbs schedule takes a prepacked B of s8 or s4 and an A whose k lies side by side, "
-            f"with an instruction for bytes, not {spec.key} on {target.name}; use CpuMatmul"
+            f"with an instruction for bytes, not {spec.key} on {target.name}; use BlockedMatmul"
         )
     kc = shared_k(spec)
     if not schedule.pack_a or schedule.pack_b or schedule.kc != kc:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from kgen.errors import ScheduleError
-from kgen.schedule import AheadMatmul, CpuMatmul
+from kgen.schedule import AheadMatmul, BlockedMatmul
 from kgen.spec import Extent, Operand
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import AHEAD_BYTES, LINE_BYTES, locality
+from kgen.targets.cpu.plan.base import LINE_BYTES, locality
 from kgen.targets.cpu.plan.matmul import MatmulPlan
 from kgen.targets.cpu.plan.tiles.tile import Column, Tile, tile, tile_heights
 from kgen.targets.cpu.plan.vectors import Vector
@@ -184,25 +184,13 @@ class TiledPlan(MatmulPlan):
 
     @property
     def wants_panels(self) -> bool:
-        """Panels of a narrow B that comes packed are fetched ahead of a single tile of rows where
-        the hardware does not keep up: a step takes less than a vector of each, or they are short
-        (of s8, 1 x 4096 x 4096 takes 710 us instead of 850, 1 x 49152 x 576 1.1 ms instead of 2.8,
-        Zen 4)."""
-        if self.spec.b_dtype is None or not self.b_is_packed or self.row_tiles > 1:
-            return False
-        step = self.b_width * self.b_depth * self.spec.b_type.itemsize
-        return step < self.vector_bytes or self.panels_are_short
-
-    @property
-    def panels_are_short(self) -> bool:
-        """A panel fits in the first-level cache."""
-        return self.b_width * self.b_strides[2] <= self.target.limits["l1_bytes"]
+        """Tiles prefetch panels of a prepacked B."""
+        return False
 
     @property
     def panel_ahead(self) -> int:
-        """Bytes from what a step reads to what it fetches: in the same panel, or in that of the
-        next tile where panels are short."""
-        return self.schedule.nr * self.b_strides[2] if self.panels_are_short else AHEAD_BYTES
+        """Bytes from what a step reads of a prepacked panel to what it prefetches."""
+        return 0
 
     @property
     def panel_level(self) -> int:
@@ -436,7 +424,9 @@ def last_bytes(width: int) -> tuple[int, ...]:
     return (*range(LINE_BYTES - 1, width - 1, LINE_BYTES), width - 1)
 
 
-def check_registers(target: Target, schedule: CpuMatmul, compute: Vector, extra: int = 0) -> None:
+def check_registers(
+    target: Target, schedule: BlockedMatmul, compute: Vector, extra: int = 0
+) -> None:
     """The sums and what they are made of stay in vector registers, besides `extra` ones."""
     vectors = schedule.nr // compute.count
     needed = registers_needed(schedule.mr, vectors) + extra

@@ -123,7 +123,7 @@ def outer_matmul(spec: Matmul, target: Target) -> OuterMatmul:
         prefetch=walk.prefetch,
         apart=walk.apart,
         level=walk.level,
-        together=together,
+        tasks_per_pass=together,
         halves=halves,
         words=walk.words,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kgen.schedule import AheadMatmul, CpuMatmul, DotMatmul
+from kgen.schedule import AheadMatmul, BlockedMatmul, DotMatmul
 from kgen.schedule.matmul import PANELS_AHEAD
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
@@ -93,7 +93,7 @@ LINE_MULTIPLIES, PANEL_PART = 8, 2
 LINE_MULTIPLIES_AGAIN = 6
 
 
-def level_ahead(spec: Matmul, target: Target, schedule: CpuMatmul) -> int:
+def level_ahead(spec: Matmul, target: Target, schedule: BlockedMatmul) -> int:
     """The cache into which tiles fetch the panels of a B that comes packed, ahead of what they
     read; 0 if they fetch none. A tile of all rows does where memory or the last-level cache is slow
     to follow, but on cores that find panels by themselves, where that is not measured."""
@@ -135,7 +135,7 @@ def next_bytes(spec: Matmul, target: Target) -> int:
     return for_rows(spec, ahead) if spec.m <= max(ahead, default=0) else 0
 
 
-def fetches_small(spec: Matmul, target: Target, schedule: CpuMatmul) -> bool:
+def fetches_small(spec: Matmul, target: Target, schedule: BlockedMatmul) -> bool:
     """Such a B is smaller than that, and leaves time to fetch it. In more than one tile of rows
     those of a larger one share what they fetch, but not of pairs of bf16."""
     is_plain = spec.dtype in (DType.F32, DType.BF16) and not isinstance(schedule, DotMatmul)

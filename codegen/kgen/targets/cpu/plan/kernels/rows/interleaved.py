@@ -13,14 +13,13 @@ from typing import ClassVar
 
 from kgen.errors import ScheduleError
 from kgen.ops import Expression
-from kgen.schedule import CpuStream
+from kgen.schedule import CpuRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import with_functions
 from kgen.targets.cpu.plan.base import Run, access, vector_for
-from kgen.targets.cpu.plan.kernels.rows.bodies import Fetch
 from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
-from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan
+from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, check_choices
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.header import counted
 from kgen.targets.rows.parts import Fold, RowInput, RowOutput
@@ -134,9 +133,14 @@ class InterleavedPlan(RowwisePlan):
         return of.columns is not None
 
     @property
-    def fetches(self) -> tuple[Fetch, ...]:
-        """None: the hardware foresees strides."""
-        return ()
+    def may_prefetch(self) -> bool:
+        """The hardware prefetcher tracks strides."""
+        return False
+
+    @property
+    def may_shift(self) -> bool:
+        """Variances are computed in two passes."""
+        return False
 
     # -- where things lie ----------------------------------------------------------------------
 
@@ -182,11 +186,18 @@ class InterleavedPlan(RowwisePlan):
         return ""
 
 
-def plan_interleaved(spec: Rowwise, target: Target, schedule: CpuStream) -> InterleavedPlan:
+def plan_interleaved(spec: Rowwise, target: Target, schedule: CpuRows) -> InterleavedPlan:
     if schedule.nontemporal:
         raise ScheduleError(
             "nontemporal=1 is for rows that lie in one piece each; try nontemporal=0"
         )
+    plan = unchecked_interleaved(spec, target, schedule)
+    check_choices(plan)
+    return plan
+
+
+def unchecked_interleaved(spec: Rowwise, target: Target, schedule: CpuRows) -> InterleavedPlan:
+    """Return the plan of a schedule that may not fit."""
     line = split(spec).rows[-1]
     compute = vector_for(target, spec.compute, line)
     vectors = -(-line // compute.count)

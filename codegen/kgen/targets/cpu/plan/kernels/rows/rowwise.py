@@ -10,22 +10,20 @@ from kgen.errors import ScheduleError
 from kgen.ops import Expression
 from kgen.ops import Primitive as P
 from kgen.ops.expression import node
-from kgen.schedule import CpuStream
+from kgen.schedule import CpuRows, CpuStream
 from kgen.spec import DType, Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cpu.expressions import CpuRenderer, CpuWholeRenderer, with_functions
 from kgen.targets.cpu.plan.base import (
-    AHEAD_BYTES,
     LINE_BYTES,
     FormulaPlan,
     Run,
     access,
-    fills_caches,
     fuses,
     vector_for,
 )
 from kgen.targets.cpu.plan.kernels.rows.bodies import Fetch, PhasePlan
-from kgen.targets.cpu.plan.kernels.rows.kept import EXPENSIVE, Kept, kept_values
+from kgen.targets.cpu.plan.kernels.rows.kept import Kept, kept_values
 from kgen.targets.cpu.plan.kernels.rows.online import extreme_of, first_place_of
 from kgen.targets.cpu.plan.kernels.rows.phases import ADD_PRODUCT, RowPhases, combination
 from kgen.targets.cpu.plan.kernels.rows.shifted import head_of, with_shift
@@ -54,6 +52,12 @@ class RowwisePlan(FormulaPlan):
 
     spec: Rowwise
 
+    @property
+    def choices(self) -> CpuRows:
+        """The schedule of whole rows."""
+        assert isinstance(self.schedule, CpuRows)
+        return self.schedule
+
     @cached_property
     def row(self) -> RowPlan:
         """Its vectors are lines, in which no input begins again."""
@@ -70,25 +74,33 @@ class RowwisePlan(FormulaPlan):
         """Which folds are found together with the extreme that they are relative to; in f32."""
         if self.spec.compute is not DType.F32:
             return None
-        return first_place_of if self.row_stays else extreme_of
+        return extreme_of if self.is_online else first_place_of
+
+    @property
+    def is_online(self) -> bool:
+        return self.choices.online
+
+    @property
+    def has_one_pass_variance(self) -> bool:
+        return self.choices.one_pass_variance
 
     def _form(self, expression: Expression) -> Expression:
-        """Variances in two passes where a row stays in a cache or is short, else in one."""
-        if self.spec.compute is not DType.F32:
-            return with_functions(expression, self.spec.compute)
-        steps = max(HEAD_STEPS, self.spec.cols // (HEAD_SHARE * self.run.step))
-        head = steps * self.run.step
-        read_once = not self.row_stays or (self.is_far and all(self.spec.reduced.values()))
-        one_line = self.run.length == self.spec.cols
-        if read_once and one_line and 4 * head <= self.spec.cols:
-            expression = with_shift(expression, head)
+        """Rewrite variances for one pass where the schedule says so."""
+        if self.has_one_pass_variance and self.may_shift:
+            expression = with_shift(expression, self.head)
         return with_functions(expression, self.spec.compute)
 
     @property
-    def row_stays(self) -> bool:
-        """A row is still in the second-level cache when the next phase reads it, or the next row is
-        there already: exponentials are not worth computing twice for one reading less."""
-        return 2 * self.row_bytes_read <= self.target.limits["l2_bytes"]
+    def head(self) -> int:
+        """Columns at the row's beginning whose mean a one-pass variance is relative to."""
+        steps = max(HEAD_STEPS, self.spec.cols // (HEAD_SHARE * self.run.step))
+        return steps * self.run.step
+
+    @property
+    def may_shift(self) -> bool:
+        """A row in f32 is one line, at least four times as long as its head."""
+        one_line = self.run.length == self.spec.cols
+        return self.spec.compute is DType.F32 and one_line and 4 * self.head <= self.spec.cols
 
     @property
     def row_bytes_read(self) -> int:
@@ -263,16 +275,13 @@ class RowwisePlan(FormulaPlan):
     def places(self) -> tuple[str, ...]:
         """The slots that there may be: buffers on the stack, and out's row if it is of floats.
 
-        That comes first where it is in memory, for which what is stored does not wait. In a cache,
-        or if its vectors straddle lines of it, it is better written once (1.2x to 1.3x of softmax,
-        Zen 4).
+        The schedule says which of them come first.
         """
         stack = tuple(f"%kept{i}" for i in range(ROW_BUFFER_BYTES // self.row_bytes))
         if not self.row_as_place or self.schedule.nontemporal:
             return stack
-        straddles = self.spec.cols * self.spec.compute.itemsize % self.compute.bytes
         row = self.row_as_place
-        return (row, *stack) if self.is_far and not straddles else (*stack, row)
+        return (row, *stack) if self.choices.keep_in_output else (*stack, row)
 
     @property
     def row_as_place(self) -> str:
@@ -326,41 +335,47 @@ class RowwisePlan(FormulaPlan):
         """Lines that are fetched before they are needed: those of rows that come from memory, whose
         first lines the hardware foresees no more than it does those of any page.
 
-        A reduction fetches a little ahead (8192 x 4096 of f32: sums gain 3 %, l2 and var 18 %; from
-        the last-level cache it loses 20 %). Else the last phase fetches the next row of 32-bit
-        elements, those of 16 bits are there by then (layer_norm of 4096 x 4096 in bf16 loses 10 %);
-        and the phase before it the output's row, unless that is read from memory just then or the
-        output is written past the caches (layer_norm of 4096 x 1024: 1.5 times as fast by both).
-        Where the output is written with exponentials there is time enough. All on Zen 4.
+        A reduction prefetches a little ahead, or the next row. Else the last phase prefetches the
+        next row of 32-bit elements, those of 16 bits are there by then (layer_norm of 4096 x 4096
+        in bf16 loses 10 %); and the phase before it the output's row, unless the output is written
+        past the caches (layer_norm of 4096 x 1024: 1.5 times as fast by both). All on Zen 4.
         """
-        if self.lines > 1 or not self.run.has_unrolled or self.spec.outputs != ("out",):
+        if not self.may_prefetch:
             return ()
         inputs = [i for i in self.row.inputs if i.row_terms and self.is_streamed(i)]
         names = [i.name for i in inputs if i.columns is not None and i.columns.linear]
         rows = {name: self.spec.cols * self.row.dtype_of(name).itemsize for name in names}
         last = self.row.phases[-1].number
         if not self.row.whole_outputs:
-            # The row's last reading, if it takes longer than memory does, fetches the next row.
-            computes = last > 1 and any(
-                s.primitive in EXPENSIVE for s in self.row.elements(self.row.phases[-2].wanted)
-            )
-            phase, ahead = int(bool(head_of(self.row.phases[0]))), dict.fromkeys(names, AHEAD_BYTES)
-            if computes and self.row_stays:
-                phase, ahead = last - 1, rows
+            found = []
+            if distance := self.choices.prefetch:
+                first = int(bool(head_of(self.row.phases[0])))
+                found.append((first, dict.fromkeys(names, distance)))
+            if self.choices.prefetch_next_row:
+                found.append((max(last - 1, 0), rows))
             return tuple(
                 self._fetch(phase, name, ahead[name], 2)
+                for phase, ahead in found
                 for name in names
-                if self.is_far and name in self.row.phases[phase].inputs
+                if name in self.row.phases[phase].inputs
             )
-        early = any(self.places[kept.slot] == "%out.row" for kept in self.kept)
-        if early or not self.row_stays or not fills_caches(self.spec, self.target):
+        if not self.choices.prefetch_next_row:
             return ()
-        found = [
-            self._fetch(last, name, rows[name], 2) for name in names if self.access(name).is_wide
-        ]
+        wide = [name for name in names if self.access(name).is_wide]
+        fetched = [self._fetch(last, name, rows[name], 2) for name in wide]
         if last > 1 and not self.schedule.nontemporal:
-            found.append(self._fetch(last - 1, "out", 0, 3))
-        return tuple(found)
+            fetched.append(self._fetch(last - 1, "out", 0, 3))
+        return tuple(fetched)
+
+    @property
+    def may_prefetch(self) -> bool:
+        """Rows are single lines with unrolled steps, and have one output."""
+        return self.lines == 1 and self.run.has_unrolled and self.spec.outputs == ("out",)
+
+    @property
+    def keeps_in_output(self) -> bool:
+        """A value is kept in the output's row, whose lines are there before the last phase."""
+        return any(self.places[kept.slot] == self.row_as_place for kept in self.kept)
 
     def _fetch(self, phase: int, name: str, ahead: int, locality: int) -> Fetch:
         of = next((i for i in self.row.inputs if i.name == name), None)
@@ -414,9 +429,41 @@ def may_pass_caches(spec: Rowwise, target: Target) -> bool:
     return single and vector_for(target, spec.compute, line).count <= line == spec.cols
 
 
-def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwisePlan:
-    line = line_length(spec)
-    compute = vector_for(target, spec.compute, line)
+def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuRows) -> RowwisePlan:
+    plan = unchecked_rows(spec, target, schedule)
+    check_nontemporal(plan)
+    check_choices(plan)
+    return plan
+
+
+def check_choices(plan: RowwisePlan) -> None:
+    """Raise ScheduleError for readings, places and prefetches that the rows do not allow."""
+    spec, schedule = plan.spec, plan.choices
+    if schedule.online and spec.compute is not DType.F32:
+        raise ScheduleError(f"online=1 is for rows in f32, not {spec.compute}; try online=0")
+    if schedule.one_pass_variance and not plan.may_shift:
+        raise ScheduleError(
+            f"one_pass_variance=1 is for rows in f32 of {4 * plan.head} columns or more, in which "
+            "no input broadcasts along a part of the axes; try one_pass_variance=0"
+        )
+    if schedule.keep_in_output and (not plan.row_as_place or schedule.nontemporal):
+        raise ScheduleError(
+            f"keep_in_output=1 is for rows of {spec.compute} as the output, with nontemporal=0; "
+            "try keep_in_output=0"
+        )
+    if schedule.prefetch and (not plan.may_prefetch or plan.row.whole_outputs):
+        raise ScheduleError(
+            f"prefetch={schedule.prefetch} is for reductions of long rows; try prefetch=0"
+        )
+    if schedule.prefetch_next_row and not plan.may_prefetch:
+        raise ScheduleError(
+            "prefetch_next_row=1 is for long rows that lie in one piece each, and one output; "
+            "try prefetch_next_row=0"
+        )
+
+
+def check_nontemporal(plan: RowwisePlan) -> None:
+    spec, target, schedule, compute = plan.spec, plan.target, plan.schedule, plan.compute
     if schedule.nontemporal and not may_pass_caches(spec, target):
         raise ScheduleError(
             f"nontemporal=1 needs rows as the output, of {compute.count} elements or more, in "
@@ -427,6 +474,12 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwiseP
             f"nontemporal=1 needs a power of two of vectors, not unroll={schedule.unroll}; "
             f"try unroll={1 << schedule.unroll.bit_length() - 1}"
         )
+
+
+def unchecked_rows(spec: Rowwise, target: Target, schedule: CpuStream) -> RowwisePlan:
+    """Return the plan of a schedule that may not fit."""
+    line = line_length(spec)
+    compute = vector_for(target, spec.compute, line)
     cols = spec.out_cols
     launch = Launch(
         entry_point=spec.key,

@@ -17,11 +17,11 @@ from kgen.errors import ScheduleError
 from kgen.schedule import CpuSplitRows
 from kgen.spec import Rowwise
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.base import AHEAD_BYTES, LINE_BYTES, check_task
+from kgen.targets.cpu.plan.base import LINE_BYTES, check_task
 from kgen.targets.cpu.plan.kernels.rows.bodies import Cut, Fetch, PartialResult, PhasePlan
 from kgen.targets.cpu.plan.kernels.rows.kept import Kept
 from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
-from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, plan_rowwise
+from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, unchecked_rows
 from kgen.targets.cpu.plan.kernels.rows.shifted import head_of
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.rows.parts import Phase, RowOutput
@@ -87,9 +87,13 @@ class SplitRowsPlan(RowwisePlan):
         return -(-self.spec.cols // self.schedule.task)
 
     @property
-    def row_stays(self) -> bool:
-        """Not from one launch to the next: its part may be another thread's then."""
-        return False
+    def is_online(self) -> bool:
+        """Each launch reads its part from memory: another thread may have had it before."""
+        return True
+
+    @property
+    def has_one_pass_variance(self) -> bool:
+        return True
 
     @cached_property
     def kept(self) -> tuple[Kept, ...]:
@@ -112,11 +116,11 @@ class SplitRowsPlan(RowwisePlan):
 
     @cached_property
     def fetches(self) -> tuple[Fetch, ...]:
-        """What comes from memory, a little ahead."""
-        if not self.is_far:
+        """Lines of inputs, a little ahead."""
+        if not self.schedule.prefetch:
             return ()
         return tuple(
-            self._fetch(phase.number, i.name, AHEAD_BYTES, 2)
+            self._fetch(phase.number, i.name, self.schedule.prefetch, 2)
             for phase in self._reading
             for i in self.row.inputs
             if phase.folds and i.name in phase.inputs and i.columns is not None
@@ -232,11 +236,11 @@ def plan_split_rows(spec: Rowwise, target: Target, schedule: CpuSplitRows) -> Sp
     if not may_be_split(spec):
         raise ScheduleError(
             "mainloop=split is for rows that lie in one piece each, in which no input broadcasts "
-            "along a part of the axes; use CpuStream"
+            "along a part of the axes; use CpuRows"
         )
     if schedule.nontemporal:
         raise ScheduleError("nontemporal=1 is for rows that are not split; try nontemporal=0")
-    whole = plan_rowwise(spec, target, schedule)
+    whole = unchecked_rows(spec, target, schedule)
     check_task(schedule, whole.run.step)
     if schedule.task >= spec.cols:
         raise ScheduleError(
