@@ -109,7 +109,7 @@ def small_blocks(spec: Matmul, target: Target, random: Random) -> Schedule | Non
     wanted = {"mc": chosen.mr * random.randint(1, 2), "nc": chosen.nr * random.randint(1, 2)}
     wanted["kc"] = random.choice((32, 64))
     try:
-        return pipeline.plan(spec, target, chosen.override(**wanted)).schedule
+        return pipeline.plan_with(spec, target, wanted).schedule
     except ScheduleError:
         return None
 
