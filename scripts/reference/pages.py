@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from scripts.reference import (
+    artifact_formats,
     budget_keys,
     c_header,
     cpu_cores,
@@ -16,6 +17,7 @@ from scripts.reference import (
     emulator_warnings,
     environment,
     errors,
+    examples,
     exit_statuses,
     failed_checks,
     loading,
@@ -36,6 +38,7 @@ from scripts.reference import (
 ROOT = Path(__file__).parents[2]
 TABLES: Mapping[str, Callable[[], str]] = {
     "arguments of load": loading.arguments,
+    "artifact formats": artifact_formats.table,
     "backends": loading.devices,
     "budget keys": budget_keys.table,
     "C functions": c_header.functions,
@@ -47,6 +50,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "emulator numerics": emulation.numerics,
     "emulator options": emulation.options,
     "emulator warnings": emulator_warnings.table,
+    "encoder.c": examples.encoder_c,
+    "encoder.cpp": examples.encoder_cpp,
     "environment": environment.table,
     "errors": errors.table,
     "exit statuses": exit_statuses.table,

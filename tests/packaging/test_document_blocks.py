@@ -62,7 +62,7 @@ def test_a_block_is_well_formed(block: Block) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 def test_a_saved_program_is_run(document: Path) -> None:
-    """Every block of code that the page saves is named by a command below it."""
+    """Every block of code that the page saves is named by a command, or included, below it."""
     saved: set[str] = set()
     for block in blocks(document):
         if block.language in CODE and block.file:

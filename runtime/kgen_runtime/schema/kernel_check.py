@@ -33,17 +33,31 @@ MAX_LISTED = 200
 #: Rows that `packing` moves at a time, of which every depth is a divisor.
 MAX_DEPTH = 64
 DEPTHS = (1, 2, 4, 8, 16, 32, MAX_DEPTH)
-#: The family whose devices run it, by format.
-FAMILIES: Mapping[str, tuple[str, ...]] = {
-    "cubin": ("cuda",),
-    "ptx": ("cuda",),
-    "hsaco": ("amdgpu",),
-    "spirv": ("vulkan",),
-    "spirv-asm": ("vulkan",),
-    "msl": ("vulkan",),
-    "elf-x86_64": ("cpu",),
-    "elf-aarch64": ("cpu",),
-    "llvm-ir": ("amdgpu", "cpu"),
+#: Formats of artifacts: the families whose devices run it, and its content.
+FORMATS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "cubin": (
+        ("cuda",),
+        "machine code: ELF from ptxas; runs on the same major compute capability, same or later "
+        "minor",
+    ),
+    "ptx": (
+        ("cuda",),
+        "portable: text that the driver compiles for the same or a later GPU; PTX of a target with "
+        "suffix `a` runs on that target only",
+    ),
+    "hsaco": (("amdgpu",), "machine code: linked code object (ET_DYN) for one gfx architecture"),
+    "spirv": (("vulkan",), "portable: SPIR-V module that the driver compiles"),
+    "spirv-asm": (("vulkan",), "source: rendered kernel, to read"),
+    "msl": (
+        ("vulkan",),
+        "portable (metal3): Metal Shading Language, for an application that hands it to Metal",
+    ),
+    "elf-x86_64": (
+        ("cpu",),
+        "machine code: shared object without undefined symbols, writable data or relocations",
+    ),
+    "elf-aarch64": (("cpu",), "machine code: likewise, for aarch64"),
+    "llvm-ir": (("amdgpu", "cpu"), "source: rendered kernel, to read and to emulate"),
 }
 
 
@@ -281,7 +295,7 @@ def _artifacts(kernel: KernelEntry) -> None:
         raise BundleError(f"it has no code for its module {module}")
     for artifact in kernel.artifacts:
         family = kernel.target.family
-        fits = family in FAMILIES.get(artifact.format, (family,))
+        fits = family in FORMATS.get(artifact.format, ((family,), ""))[0]
         _refuse(not fits, f"{artifact.file} is {artifact.format}, which is not for {family}")
         for name, value in artifact.requires.items():
             fits = REQUIREMENTS.get(name, _anything)(value)

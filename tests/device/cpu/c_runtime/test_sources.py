@@ -24,8 +24,6 @@ from tests.device.cpu.c_runtime.compiled import (
 )
 from tests.specs import relu_of
 
-SHIP = (ROOT / "docs" / "ship-a-model.md").read_text()
-
 
 def cpp_program(folder: Path, source: Path, program: Path) -> None:
     """Compile a C++ program with the whole runtime, whose sources are C."""
@@ -45,9 +43,8 @@ def test_a_cpp_program(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("language", ["c", "cpp"])
 def test_an_example(language: str, folder: Path, tmp_path: Path) -> None:
-    """The example is in its page, compiles without a warning, and prints what Python computes."""
+    """The example compiles without a warning, and prints what Python computes."""
     source = ROOT / "examples" / f"encoder.{language}"
-    assert f"```{language}\n{source.read_text()}```" in SHIP
     if language == "c":
         program = compiled(folder, "encoder", PLAIN, source)
     else:
