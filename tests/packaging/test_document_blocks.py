@@ -66,6 +66,7 @@ def test_a_saved_program_is_run(document: Path) -> None:
     saved: set[str] = set()
     for block in blocks(document):
         if block.language in CODE and block.file:
+            saved -= set(re.findall(r'^#include "(.+)"', block.text, re.MULTILINE))
             saved.add(block.file)
         elif block.language in SHELL:
             saved -= {word for command, _ in block.commands for word in words(command)}
