@@ -213,7 +213,8 @@ def resumed(plan: Plan, record: Record, path: str) -> Plan:
     given = frozenset(fields)
     mainloop = fields.pop(MAINLOOP, plan.schedule.mainloop)
     family = targets.family(plan.target.family)
-    kinds = {type(s).mainloop: type(s) for s in (plan.schedule, *other_ways(plan))}
+    known = (plan.schedule, family.draft(plan.spec, plan.target), *other_ways(plan))
+    kinds = {type(s).mainloop: type(s) for s in reversed(known)}
     try:
         kind = kinds[mainloop]
         if kind is type(plan.schedule):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kgen import pipeline, targets
-from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, Schedule
-from kgen.spec import DType, Matmul
+from kgen.check.bench.tune import resumed
+from kgen.errors import ScheduleError
+from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, OuterMatmul, Overrides, Schedule
+from kgen.spec import DType, Matmul, Spec, text
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.amx.matmul import AmxPlan
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan
 from kgen.targets.cpu.plan.kernels.dot import DotPlan
+from kgen.targets.cpu.schedule.neighbours import neighbours
 
 SPEC = Matmul(m=64, n=64, k=64, dtype=DType.BF16, out_dtype=DType.F32)
 
@@ -29,3 +32,67 @@ def test_the_schedule_selects_the_plan_and_the_reason_of_the_tolerance(
     target = targets.find("x86-64-amx")
     assert type(pipeline.plan(SPEC, target, schedule)) is planned
     assert reason in FAMILY.tolerance(SPEC, target, schedule).reason
+
+
+LARGE = Matmul(m=512, n=512, k=2048, dtype=DType.F32)
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields", "message"),
+    [
+        (LARGE, {"kc": 2048, "sums_in_out": 1}, "try sums_in_out=0"),
+        (LARGE, {"sums_in_out": 0, "nc": 64, "tasks_per_pass": 2}, "try tasks_per_pass=1"),
+        (LARGE, {"pack_b": 1, "prefetch_panel": 1}, "try prefetch_panel=0"),
+        (text.parse("softmax 64x1000 f64"), {"online": 1}, "try online=0"),
+        (text.parse("var(x) 64x100 f32"), {"one_pass_variance": 1}, "try one_pass_variance=0"),
+        (text.parse("sum(x) 64x1000 f32"), {"keep_in_output": 1}, "try keep_in_output=0"),
+        (text.parse("softmax 64x1000 f32"), {"prefetch": 2048}, "try prefetch=0"),
+        (text.parse("softmax 64x3 f32"), {"prefetch_next_row": 1}, "try prefetch_next_row=0"),
+    ],
+)
+def test_fields_that_do_not_fit_are_refused(
+    spec: Spec, fields: dict[str, int], message: str
+) -> None:
+    target = targets.find("x86-64-v3")
+    with pytest.raises(ScheduleError, match=message):
+        pipeline.plan(spec, target, pipeline.schedule_for(spec, target, fields))
+
+
+def test_a_field_that_a_user_sets_changes_those_that_follow_from_it() -> None:
+    target = targets.find("x86-64-v3")
+    chosen = pipeline.schedule_for(LARGE, target, {})
+    whole = pipeline.schedule_for(LARGE, target, {"kc": 2048})
+    kept = pipeline.schedule_for(LARGE, target, {"sums_in_out": 0})
+    assert [s.to_json()["sums_in_out"] for s in (chosen, whole, kept)] == [True, False, False]
+
+
+def test_former_names_of_fields_are_accepted() -> None:
+    spec, target = Matmul(m=2, n=1008, k=2048, dtype=DType.F32), targets.find("x86-64-v3")
+    old: Overrides = {
+        "mainloop": "outer",
+        "mr": 2,
+        "nr": 16,
+        "mc": 2,
+        "kc": 256,
+        "nc": 1008,
+        "together": 3,
+    }
+    schedule = pipeline.schedule_for(spec, target, old)
+    assert isinstance(schedule, OuterMatmul) and schedule.tasks_per_pass == 3
+
+
+def test_a_tuned_schedule_without_the_new_fields_is_completed() -> None:
+    target = targets.find("x86-64-v3")
+    plan = pipeline.plan(LARGE, target)
+    assert plan.schedule.to_json()["sums_in_out"]
+    old = {"mainloop": "ahead", "mr": 6, "nr": 16, "mc": 6, "kc": 2048, "nc": 64}
+    found = resumed(plan, {"schedule": {**old, "pack_a": False, "pack_b": True}}, "old.json")
+    assert isinstance(found.schedule, CpuMatmul)
+    assert (found.schedule.kc, found.schedule.sums_in_out) == (2048, False)
+
+
+def test_tuning_tries_the_fields_that_caches_decide() -> None:
+    plan = pipeline.plan(LARGE, targets.find("x86-64-v3"))
+    near = list(neighbours(plan))
+    for name in ("sums_in_out", "tasks_per_pass", "prefetch_panel"):
+        assert len({getattr(schedule, name) for schedule in near}) > 1, name
