@@ -62,15 +62,17 @@ def build(
     for spec in wanted:
         if not isinstance(spec, Spec):
             raise SpecError(
-                f"spec={spec!r} is no spec; give kgen.Matmul(m=64, n=64, k=64) or alike"
+                f"spec={spec!r} is not a spec; give one such as kgen.Matmul(m=64, n=64, k=64)"
             )
     found = targets_of(targets)
     if not isinstance(schedule or {}, Mapping):
         raise ScheduleError(
-            f"schedule={schedule!r} is no mapping of fields; give {{'block_m': 64}}"
+            f"schedule={schedule!r} is not a mapping of fields; give {{'block_m': 64}}"
         )
     if not isinstance(constants or {}, Mapping):
-        raise SpecError(f"constants={constants!r} is no mapping of names to arrays")
+        raise SpecError(
+            f"constants={constants!r} is not a mapping of names to arrays; give {{'b': array}}"
+        )
     known = {name for spec in wanted for name in spec.constants}
     if unknown := sorted((constants or {}).keys() - known):
         if unknown[0] not in tuple(Operand):
@@ -222,5 +224,5 @@ def _target(target: str | Target) -> Target:
     if isinstance(target, Target):
         return target
     if not isinstance(target, str):
-        raise TargetError(f"target={target!r} is no target; give a name such as 'sm_80'")
+        raise TargetError(f"target={target!r} is not a target; give a name such as 'sm_80'")
     return targets.find(target)

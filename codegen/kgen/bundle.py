@@ -133,7 +133,7 @@ def check_output(path: str | os.PathLike[str]) -> Path:
     Raises BundleError, also for what is no plain file: renaming over /dev/null would replace it.
     """
     if not os.fspath(path):
-        raise BundleError("output='' is no file name; give one such as kernels.kgen")
+        raise BundleError("output='' is not a file name; give one such as kernels.kgen")
     target = Path(path)
     try:
         folder = target.is_dir() or os.fspath(path).endswith(("/", os.sep))
@@ -148,7 +148,7 @@ def check_output(path: str | os.PathLike[str]) -> Path:
     if other:
         raise BundleError(f"output={target} is a device or pipe, not a plain file; choose another")
     if not has_parent:
-        raise BundleError(f"output={target}: {target.parent} is no directory; make it first")
+        raise BundleError(f"output={target}: {target.parent} is not a directory; make it first")
     if not os.access(target.parent, os.W_OK):
         raise BundleError(f"output={target}: {target.parent} is not writable; choose another place")
     return target
@@ -170,7 +170,7 @@ def pack(
     believed.
     """
     if not kernels:
-        raise BundleError("a bundle holds one kernel or more; name a spec and a target")
+        raise BundleError("a bundle needs one kernel or more; give a spec and a target")
     files: dict[str, bytes] = {}
     keys = unique_keys(kernel.plan.spec for kernel in kernels)
     entries = [_entry(k, keys[k.plan.spec], files, constants or {}) for k in kernels]
@@ -197,7 +197,7 @@ def check_names(names: Sequence[str]) -> None:
     """Raises BundleError if a kernel's name is there twice."""
     for name, count in Counter(names).items():
         if count > 1:
-            raise BundleError(f"{name} is asked for twice; name each kernel and target once")
+            raise BundleError(f"{name} is requested twice; name each kernel and target once")
 
 
 def _entry(

@@ -41,12 +41,16 @@ def merge(paths: Sequence[str | os.PathLike[str]]) -> Bundle:
                 entry = _with_key(found, renamed[found.name])
                 if kernels.setdefault(entry.name, entry) != entry:
                     raise BundleError(
-                        f"{path}: {entry.name} is not the kernel of that name in a bundle before "
-                        "it; build both with one version of kgen and one schedule, or leave one out"
+                        f"{path}: {entry.name} differs from the kernel of that name in an earlier "
+                        "bundle; build both with one version of kgen and one schedule, or leave "
+                        "one out"
                     )
                 for part, stored in zip(entry.files, found.files, strict=True):
                     if digests.setdefault(part.file, part.sha256) != part.sha256:
-                        raise BundleError(f"{path}: another bundle has another {part.file}")
+                        raise BundleError(
+                            f"{path}: {part.file} differs from that of an earlier bundle; build "
+                            "both with one version of kgen, or leave one out"
+                        )
                     if part.file not in files:
                         files[part.file] = bundle.read(stored)
             for program in (_with_kernels(p, renamed) for p in bundle.manifest.programs):

@@ -51,8 +51,8 @@ def _schedule_with(spec: Spec, target: Target, overrides: Overrides) -> Schedule
     if not wanted:
         known = ", ".join(dict.fromkeys(s.mainloop for s in ranked))
         raise ScheduleError(
-            f"mainloop={overrides[MAINLOOP]} is not one that {target.name} has for {spec.key}; "
-            f"it has {known}"
+            f"mainloop={overrides[MAINLOOP]} is not supported by {target.name} for {spec.key}; it "
+            f"supports {known}"
         )
     found = next((s for s in wanted if names <= set(s.names)), wanted[0])
     return dataclasses.replace(found, origin=Origin.USER)

@@ -108,17 +108,17 @@ def test_one_version() -> None:
             ["sm_80"],
             {},
             SpecError,
-            "spec='matmul 16x16x16' is no spec; give kgen.Matmul",
+            "spec='matmul 16x16x16' is not a spec; give one such",
         ),
-        (SMALL, [80], {}, TargetError, "target=80 is no target; give a name such as 'sm_80'"),
-        (None, ["sm_80"], {}, SpecError, "spec=None is no spec; give kgen.Matmul"),
-        (7, ["sm_80"], {}, SpecError, "spec=7 is no spec"),
-        ([SMALL, None], ["sm_80"], {}, SpecError, "spec=None is no spec"),
-        (SMALL, None, {}, TargetError, "target=None is no target; give a name such as 'sm_80'"),
-        (SMALL, 80, {}, TargetError, "target=80 is no target"),
-        (SMALL, "sm_80", "mma", ScheduleError, "schedule='mma' is no mapping of fields"),
-        (SMALL, [], {}, BundleError, "name a spec and a target"),
-        ([], ["sm_80"], {}, BundleError, "name a spec and a target"),
+        (SMALL, [80], {}, TargetError, "target=80 is not a target; give a name such as 'sm_80'"),
+        (None, ["sm_80"], {}, SpecError, "spec=None is not a spec; give one such"),
+        (7, ["sm_80"], {}, SpecError, "spec=7 is not a spec"),
+        ([SMALL, None], ["sm_80"], {}, SpecError, "spec=None is not a spec"),
+        (SMALL, None, {}, TargetError, "target=None is not a target; give a name such as 'sm_80'"),
+        (SMALL, 80, {}, TargetError, "target=80 is not a target"),
+        (SMALL, "sm_80", "mma", ScheduleError, "schedule='mma' is not a mapping of fields"),
+        (SMALL, [], {}, BundleError, "give a spec and a target"),
+        ([], ["sm_80"], {}, BundleError, "give a spec and a target"),
         (SMALL, "sm_80", {"block_m": "x"}, ScheduleError, "block_m='x' is not a whole number"),
     ],
 )
@@ -145,7 +145,9 @@ def test_a_build_plans_a_kernel_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_constants_that_are_no_mapping() -> None:
-    with pytest.raises(SpecError, match="constants=7 is no mapping of names to arrays"):
+    with pytest.raises(
+        SpecError, match="constants=7 is not a mapping of names to arrays; give {{'b': array}}"
+    ):
         kgen.build(SMALL, "sm_80", constants=7)  # type: ignore[arg-type]
 
 

@@ -73,7 +73,7 @@ def parse(text: str, field: str = "expression") -> Expression:
     a message calls the text."""
     found = formulas(text, field)
     if list(found) != [OUT]:
-        raise SpecError(f"{field}={excerpt(text)}: it is not one expression without outputs' names")
+        raise SpecError(f"{field}={excerpt(text)}: it must be one expression without output names")
     return found[OUT]
 
 
@@ -200,8 +200,8 @@ class _Reader:
         if not NAME.fullmatch(name) or name in {*functions(), *VIEWS, *COORDINATES, "inf", "nan"}:
             self.refuse(
                 at,
-                f"{name} is no name of an output; take small letters, digits and _, no function's "
-                f"name, and none of {', '.join(sorted(COORDINATES))}",
+                f"{name} is not a valid output name; use small letters, digits and _, no name of a "
+                f"function, and none of {', '.join(sorted(COORDINATES))}",
             )
 
     def refuse(self, at: ast.AST, why: str) -> NoReturn:

@@ -66,7 +66,7 @@ class Schedule:
             if name not in self.names:
                 question = suggest.meant(name, self.names, after=" ")
                 raise ScheduleError(
-                    f"{name}={value} is no field of the {self.mainloop} schedule; {question}"
+                    f"{name}={value} is not a field of the {self.mainloop} schedule; {question}"
                     f"its fields are {', '.join(self.names)}"
                 )
         given = {name: self._typed(name, value) for name, value in fields.items()}
@@ -77,7 +77,7 @@ class Schedule:
         if not isinstance(getattr(self, name), bool):
             return value
         if value not in (0, 1):
-            raise ScheduleError(f"{name}={value} must be 0 (no) or 1 (yes)")
+            raise ScheduleError(f"{name}={value} must be 0 or 1")
         return bool(value)
 
     def to_json(self) -> dict[str, Any]:

@@ -63,8 +63,8 @@ class SharedMatmul(MmaMatmul):
         super().__post_init__()
         if self.split_k > 1 and self.num_workgroups:
             raise ScheduleError(
-                f"num_workgroups={self.num_workgroups} share all of k, and split_k={self.split_k} "
-                "cuts it; try split_k=1"
+                f"num_workgroups={self.num_workgroups} share all of K, and split_k={self.split_k} "
+                "cuts it into slices; try split_k=1"
             )
 
     def override(self, **fields: int) -> Self:
@@ -111,7 +111,7 @@ class SplitK(GpuMatmul):
         super().__post_init__()
         if self.one_kernel and self.split_k == 1:
             raise ScheduleError(
-                "one_kernel=1 adds split-k slices, and split_k=1 has none; try split_k=2"
+                "one_kernel=1 adds the slices of split-k, and split_k=1 makes none; try split_k=2"
             )
 
     def override(self, **fields: int) -> Self:

@@ -112,7 +112,7 @@ def whole(name: str, value: object, low: int, high: int) -> int:
     at_most = high < MAX_BYTES or (found is not None and found > high)
     limits = f"{low} to {high}" if at_most else f"{low} or more"
     if found is None:
-        raise SpecError(f"{name}={value!r} is not an int; it must be {limits}")
+        raise SpecError(f"{name}={value!r} is not a whole number; it must be {limits}")
     if not low <= found <= high:
         raise SpecError(f"{name}={found} is out of range; it must be {limits}")
     return found
@@ -126,7 +126,8 @@ def finite(name: str, value: float, applied_in: DType) -> float:
         raise SpecError(f"{name}={value} is not finite; give a finite number")
     if applied_in is DType.F32 and abs(value) > F32_MAX:
         raise SpecError(
-            f"{name}={value} is beyond f32, in which it is applied; the largest is {F32_MAX}"
+            f"{name}={value} is out of the range of f32, in which it is applied; the largest is "
+            f"{F32_MAX}"
         )
     # A subnormal constant has lost digits, and some devices take it for zero.
     if 0.0 < abs(value) < applied_in.smallest_normal:

@@ -43,12 +43,12 @@ class Elementwise(Viewed):
         known = INDEX_DTYPES if self.index_inputs else (None,)
         if self.index_dtype not in known:
             raise SpecError(
-                f"index_dtype={self.index_dtype} is that of what gather takes: "
+                f"index_dtype={self.index_dtype} is the dtype of gather's indices: give "
                 f"{' or '.join(INDEX_DTYPES)}"
                 + ("" if self.index_inputs else "; nothing is gathered here, so leave it out")
             )
         for name in sorted(self.index_inputs & input_uses(*self.formula_calls)[0]):
-            raise Unfit(name, f"input {name} is an index and a number; take two")
+            raise Unfit(name, f"input {name} is used as an index and as a number; use two inputs")
 
     def _take_dtypes(self) -> None:
         if len(self.dtypes) > 1:
@@ -62,7 +62,7 @@ class Elementwise(Viewed):
         if len(indices | {self.index_dtype} - {None}) > 1:
             raise SpecError(
                 f"index_dtype={self.index_dtype} and dtypes {', '.join(sorted(indices))} of "
-                "indices differ; one is the limit"
+                "indices differ; use one dtype for all indices"
             )
         if indices:
             object.__setattr__(self, "index_dtype", indices.pop())

@@ -128,7 +128,7 @@ def text_of(field: str, value: str | Iterable[str]) -> str:
             unknown = suggest.unknown(f"{field}={step}", step, list(Epilogue))
             raise SpecError(f"{unknown}, and functions such as tanh (docs/reference/operations.md)")
         if step in SUMS and chain.count(step) > 1:
-            raise SpecError(f"{field} has {step} {chain.count(step)} times; once is the limit")
+            raise SpecError(f"{field} has {step} {chain.count(step)} times; give it once")
     return str(of_steps(chain))
 
 
@@ -185,7 +185,7 @@ def checked(
             )
     names = inputs(expression)
     if PRODUCT not in names:
-        raise SpecError(f"epilogue={text!r} lacks {PRODUCT}, which stands for the product")
+        raise SpecError(f"epilogue={text!r} lacks {PRODUCT}, the product; use it")
     operands = []
     for name in names:
         if name == PRODUCT:
@@ -193,24 +193,30 @@ def checked(
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in TAKEN:
             refuse(
                 name,
-                f"{name} is no name of an operand; take small letters, digits and _, and none of "
+                f"{name} is not a valid operand name; use small letters, digits and _, and none of "
                 f"{', '.join(sorted(TAKEN))}",
             )
         extent = given.pop(name, None) or EXTENTS.get(name)
         if extent is None:
             refuse(
                 name,
-                f"{name} has no shape; say {name}=n (a number for each column), {name}=mx1 (for "
-                f"each row), {name}=mxn or {name}=1 in epilogue_shapes",
+                f"{name} has no shape; give {name}=n (one number per column), {name}=mx1 (one per "
+                f"row), {name}=mxn or {name}=1 in epilogue_shapes",
             )
         if name in SUMS and extent is not EXTENTS[name]:
-            refuse(name, f"{name} is {EXTENTS[name]}, not {extent}; name the operand otherwise")
+            refuse(
+                name,
+                f"{name} always has shape {EXTENTS[name]}, not {extent}; use another name for the "
+                "operand",
+            )
         operands.append(EpilogueOperand(name=name, extent=extent))
     for name, extent in given.items():
         # What goes without saying may be said of an epilogue that has been replaced.
         if EXTENTS.get(name) is not extent:
             known = ", ".join(o.name for o in operands) or "none"
-            raise SpecError(f"epilogue_shapes={name}={extent}: {text!r} has the operands {known}")
+            raise SpecError(
+                f"epilogue_shapes={name}={extent}: {text!r} has no operand {name}; it has {known}"
+            )
     return expression, tuple(operands)
 
 
@@ -230,14 +236,16 @@ def checked_dtypes(
     for name, dtype in found.items():
         if name not in extents:
             names = ", ".join(extents) or "none"
-            raise SpecError(f"epilogue_dtypes={name}={dtype}: {text!r} has the operands {names}")
+            raise SpecError(
+                f"epilogue_dtypes={name}={dtype}: {text!r} has no operand {name}; it has {names}"
+            )
         if extents[name] is Extent.FULL and dtype != out:
             refuse_name(
                 text,
                 "epilogue",
                 name,
-                f"{name} is mxn, whose type is the output's, {out}, and not {dtype}; a number for "
-                "each column or row may have its own",
+                f"{name} has shape mxn and so the output dtype {out}, not {dtype}; only operands "
+                "of shape n, mx1 or 1 have a dtype of their own",
             )
     return {name: DType(dtype) for name, dtype in found.items()}
 
@@ -254,6 +262,6 @@ def _named(field: str, parts: Iterable[str], kind: str, known: Sequence[str]) ->
                 f"{', '.join(f'{name}={e}' for e in known)}"
             )
         if name in found:
-            raise SpecError(f"{field} gives {name} twice; once is the limit")
+            raise SpecError(f"{field} gives {name} twice; give it once")
         found[name] = word
     return found

@@ -93,23 +93,25 @@ class Formula(Spec):
         for dtype in (*self.input_dtypes, *self.output_dtypes):
             if dtype not in TYPES:
                 raise SpecError(
-                    f"dtype={dtype} is not one that {self.kind} operations take; they take "
+                    f"dtype={dtype} is not supported by {self.kind} operations; take one of "
                     f"{', '.join(TYPES)}"
                 )
         object.__setattr__(self, "expression", canonical(formulas(self.expression)))
         if not self.inputs:
-            raise SpecError(f"expression={self.expression!r} names no input; name one such as x")
+            raise SpecError(f"expression={self.expression!r} reads no input; use one such as x")
         reserved = {OUT, *self.outputs, *COORDINATES}
         for name in self.inputs:
             if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in reserved:
                 raise Unfit(
                     name,
-                    f"input {name!r} is no name of an input; take small letters, digits and _, "
+                    f"input {name!r} is not a valid input name; use small letters, digits and _, "
                     f"and none of {', '.join(sorted(reserved))}",
                 )
         for name, calls in self.formulas.items():
             if not set(self.inputs).intersection(inputs(calls)):
-                raise SpecError(f"output {name} of {self.expression!r} depends on no input")
+                raise SpecError(
+                    f"output {name} of {self.expression!r} depends on no input; use one in it"
+                )
         shapes = tuple(self._sizes(shape) for shape in self.shapes)
         if len(shapes) == 1:
             shapes *= len(self.inputs)
@@ -163,8 +165,8 @@ class Formula(Spec):
             if unfit is not None:
                 raise Unfit(
                     unfit,
-                    f"{unfit} is not for {compute}, which this is computed in; "
-                    "leave it out, or give inputs and output of f32",
+                    f"{unfit} cannot be computed in {compute}, the type of this kernel; leave it "
+                    "out, or give inputs and output of f32",
                 )
         check_numbers(compute, *self.primitives())
 

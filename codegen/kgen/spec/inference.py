@@ -43,12 +43,14 @@ class Shapes:
                 axis = self.axis(node, shapes[0], numbers[0])
                 _, count, _ = self.span(node)
                 if not count:
-                    refuse(node, f"has no element of the {shapes[0][axis]} along axis {axis}")
+                    refuse(
+                        node, f"selects none of the {shapes[0][axis]} elements along axis {axis}"
+                    )
                 return (*shapes[0][:axis], count, *shapes[0][axis + 1 :])
             case "pad":
                 axis = self.axis(node, shapes[0], numbers[0])
                 if min(numbers[1:3]) < 0:
-                    refuse(node, "pads by less than 0; take elements away by slice")
+                    refuse(node, "pads by less than 0; remove elements with slice")
                 size = shapes[0][axis] + int(numbers[1]) + int(numbers[2])
                 return (*shapes[0][:axis], size, *shapes[0][axis + 1 :])
             case "concat":
@@ -99,7 +101,9 @@ class Shapes:
             n in (1, m) for n, m in zip(shape, behind, strict=True)
         )
         if not fits or min(sizes) < 1:
-            refuse(node, f"cannot make {by_x(sizes)} of shape {by_x(shape)}; only a 1 grows")
+            refuse(
+                node, f"cannot make {by_x(sizes)} of shape {by_x(shape)}; only sizes of 1 can grow"
+            )
         return sizes
 
     def axis(self, node: Expression, shape: Shape, number: float) -> int:
@@ -118,7 +122,7 @@ class Shapes:
         shape = self[tensor]
         if node.name == "transpose":
             if len(shape) < 2:
-                refuse(node, f"swaps the last two axes, and shape {by_x(shape)} has one")
+                refuse(node, f"swaps the last two axes, but shape {by_x(shape)} has one axis")
             return (*range(len(shape) - 2), len(shape) - 1, len(shape) - 2)
         order = tuple(self.axis(node, shape, number) for number in numbers)
         if sorted(order) != list(range(len(shape))):

@@ -108,7 +108,9 @@ class Matmul(Spec):
 
     def __post_init__(self) -> None:
         if self.dtype not in OUTPUTS:
-            raise SpecError(f"dtype={self.dtype} has no products; they take {', '.join(OUTPUTS)}")
+            raise SpecError(
+                f"dtype={self.dtype} is not supported by matmul; take {', '.join(OUTPUTS)}"
+            )
         if self.out_dtype is None:
             object.__setattr__(self, "out_dtype", OUTPUTS[self.dtype][0])
         self._check_int("m", 1, MAX_ROWS_OR_COLUMNS)
@@ -125,12 +127,12 @@ class Matmul(Spec):
                 f"its products have {', '.join(OUTPUTS[self.dtype])}"
             )
         if self.math is not Math.EXACT and self.dtype is not DType.F32:
-            raise SpecError(f"math={self.math} is for dtype=f32, not {self.dtype}; leave it out")
+            raise SpecError(f"math={self.math} needs dtype=f32, not {self.dtype}; leave it out")
         self._check_narrow()
         self._check_epilogue()
         self._check_scales()
         if len(set(self.constant)) < len(self.constant):
-            raise SpecError(f"constant={','.join(self.constant)} has one twice; once is the limit")
+            raise SpecError(f"constant={','.join(self.constant)} has one twice; give it once")
         self._fill_strides()
         if self.batch_dims and self.constant and any(self.batch_strides("b")):
             raise SpecError(
@@ -172,7 +174,7 @@ class Matmul(Spec):
             )
         if self.math is not Math.EXACT:
             raise SpecError(
-                f"math={self.math} is for a B of f32, not b_dtype={self.b_dtype}; leave it out"
+                f"math={self.math} needs a B of f32, not b_dtype={self.b_dtype}; leave it out"
             )
         if self.has_blocks and self.layout is not Layout.NT:
             raise SpecError(
@@ -203,12 +205,12 @@ class Matmul(Spec):
                 "take alpha"
             )
         if len(set(self.scales)) < len(self.scales):
-            raise SpecError(f"scales={','.join(self.scales)} has one twice; once is the limit")
+            raise SpecError(f"scales={','.join(self.scales)} has one twice; give it once")
         object.__setattr__(self, "scales", tuple(s for s in Scale if s in self.scales))
         plain = (self.alpha, self.beta, self.epilogue, self.scales) == (1.0, 0.0, PRODUCT, ())
         if self.out is DType.S32 and not plain:
             raise SpecError(
-                "out_dtype=s32 is the sum as it is; take f32, f16, bf16 or s8 with alpha, beta, "
+                "out_dtype=s32 is the exact sum; take f32, f16, bf16 or s8 with alpha, beta, "
                 "scales or an epilogue"
             )
 

@@ -27,6 +27,6 @@ def check_numbers(compute: DType, *primitives: Expression) -> None:
         if not fits:
             raise Unfit(
                 str(step),
-                f"{step} is beyond {compute}, which this is computed in; take a number from "
-                f"{least} to {largest}{more}",
+                f"{step} is out of the range of {compute}, the type of this kernel; take a number "
+                f"from {least} to {largest}{more}",
             )

@@ -52,24 +52,24 @@ def parse(text: str) -> Spec:
         if word[0] == "+":
             steps = fields.get("epilogue", ())
             if isinstance(steps, str):
-                raise SpecError(f"kernel={text!r} gives epilogue twice; once is the limit")
+                raise SpecError(f"kernel={text!r} gives epilogue twice; give it once")
             fields["epilogue"] = (*steps, *word[1:].split("+"))
             continue
         name, value = _option(cls, word)
         if name == "out_dtype":
             ((name, value),) = out_dtype_fields(cls, fields.get("expression", ""), value).items()
         if name in fields:
-            raise SpecError(f"kernel={text!r} gives {name} twice; once is the limit")
+            raise SpecError(f"kernel={text!r} gives {name} twice; give it once")
         fields[name] = value
     if not {"batch", "batch_dims"} & fields.keys():
         for name in fields:
             if name.startswith("batch_stride_"):
-                raise SpecError(f"{name} is between the products of a batch; give batch= with it")
+                raise SpecError(f"{name} needs a batch; add batch=N")
     try:
         return cls(**fields)
     except TypeError:
         unknown = next(name for name in fields if name not in _names(cls))
-        raise SpecError(f"{unknown} does not go with {words[0]}; leave it out") from None
+        raise SpecError(f"{unknown} is not an option of {words[0]}; leave it out") from None
 
 
 def _operation(name: str, sizes: str) -> tuple[type[Spec], dict[str, Any]]:
@@ -182,7 +182,7 @@ def _sizes(cls: type[Spec], word: str) -> dict[str, Any]:
     sizes = tuple(_whole("shape", part) for part in word.split("x"))
     if len(sizes) != len(needed):
         form = "x".join(name.upper() for name in needed)
-        raise SpecError(f"shape={word} is not of {cls.op}'s form {form}")
+        raise SpecError(f"shape={word} does not have {cls.op}'s form {form}")
     return dict(zip(needed, sizes, strict=True))
 
 
@@ -195,12 +195,13 @@ def _option(cls: type[Spec], word: str) -> tuple[str, Any]:
         known = sorted(set(optional) - {"dtype"})
         question = suggest.meant(name, known, after=" ")
         raise SpecError(
-            f"{name} is no option of {cls.op}; {question}its options are {' '.join(known) or '-'}"
+            f"{name} is not an option of {cls.op}; {question}its options are "
+            f"{' '.join(known) or '-'}"
         )
     kind = kinds[name]
     if kind is bool:
         if equals:
-            raise SpecError(f"{word} has a value; name {name} alone to say yes")
+            raise SpecError(f"{word} has a value; write {name} alone")
         return name, True
     if not value:
         raise SpecError(f"{word} has no value; write {name}=VALUE")

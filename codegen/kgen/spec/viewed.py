@@ -50,7 +50,7 @@ class Viewed(Formula):
         self._check_scatter()
         for name in self.inputs:
             if name != self.table and all(read.tensor != name for read in self.reads.reads):
-                raise Unfit(name, f"no element of input {name} is in the output; leave it out")
+                raise Unfit(name, f"no element of input {name} reaches the output; leave it out")
 
     def _check_scatter(self) -> None:
         found = [step for step in steps(*self.formula_calls) if is_scatter(step)]

@@ -272,23 +272,23 @@ class Family(ABC):
         """Raise TargetError if the target cannot do what the spec asks."""
         dtypes = self.dtypes(spec.op, target)
         if not dtypes:
-            raise TargetError(f"target={target.name} has no {spec.op}; see kgen targets")
+            raise TargetError(f"target={target.name} does not support {spec.op}; see kgen targets")
         if missing := [dtype for dtype in spec.needed_dtypes if dtype not in dtypes]:
             others = [t.name for t in self.targets if missing[0] in self.dtypes(spec.op, t)]
             raise TargetError(
-                f"dtype={missing[0]} is not one that {target.name} has for {spec.op}; "
-                f"it has {', '.join(dtypes)}{_with_it(others)}"
+                f"dtype={missing[0]} is not supported by {target.name} for {spec.op}; it supports "
+                f"{', '.join(dtypes)}{_with_it(others)}"
             )
         if isinstance(spec, Rowwise) and spec.compute not in (known := self.folded(target)):
             raise TargetError(
-                f"rows of {spec.text} are computed in {spec.compute}, and {target.name} folds "
-                f"{', '.join(known)}; give it an input of one of these"
+                f"{spec.text} is computed in {spec.compute}, and {target.name} reduces rows in "
+                f"{', '.join(known)} only; give inputs of one of these"
             )
         if isinstance(spec, Matmul) and spec.math not in (maths := self.maths(target)):
             others = [t.name for t in self.targets if spec.math in self.maths(t)]
             raise TargetError(
-                f"math={spec.math} is not one that {target.name} has; it has {', '.join(maths)}"
-                f"{_with_it(others)}"
+                f"math={spec.math} is not supported by {target.name}; it supports "
+                f"{', '.join(maths)}{_with_it(others)}"
             )
         if isinstance(spec, Matmul):
             for name, size, most in (
@@ -297,14 +297,14 @@ class Family(ABC):
             ):
                 if most is not None and size > most:
                     raise TargetError(
-                        f"{name}={size} is beyond {target.name}, which takes {name} up to {most}; "
+                        f"{name}={size} is out of range for {target.name}; the limit is {most}; "
                         "split the product, or build it for a CPU"
                     )
         narrow = self.narrow(target)
         if isinstance(spec, Matmul) and spec.b_dtype not in (None, *narrow):
             raise TargetError(
-                f"b_dtype={spec.b_dtype} is not one that {target.name} has beside dtype="
-                f"{spec.dtype}; it has {', '.join(narrow) or 'none'}; leave it out"
+                f"b_dtype={spec.b_dtype} is not supported by {target.name} with "
+                f"dtype={spec.dtype}; it supports {', '.join(narrow) or 'none'}; leave it out"
             )
 
     def folded(self, target: Target) -> tuple[DType, ...]:
@@ -397,4 +397,4 @@ def _with_it(targets: Sequence[str]) -> str:
     """The end of a refusal: those that have what was asked for."""
     if not targets:
         return ""
-    return f"; {', '.join(targets)} {'has' if len(targets) == 1 else 'have'} it"
+    return f"; {', '.join(targets)} {'supports' if len(targets) == 1 else 'support'} it"

@@ -69,7 +69,7 @@ def test_run(capsys: pytest.CaptureFixture[str], file: str) -> None:
         (("--input", "x=mlp.kgen"), "input x: mlp.kgen is not a .npy file"),
         (("--input", "x=short.npy"), "main: x has shape 2x24; expected 5x24"),
         (("--input", "x=x.npy", "-o", "y.txt"), "-o y.txt: the name must end in .npy or .npz"),
-        (("--input", "x=x.npy", "-o", "no/y.npy"), "output=no/y.npy: no is no directory"),
+        (("--input", "x=x.npy", "-o", "no/y.npy"), "output=no/y.npy: no is not a directory"),
         (("--input", "x=x.npy", "--program", "z"), "--program z is unknown; the bundle has main"),
         (("--device", "hip"), "no AMD driver on this machine"),
     ],

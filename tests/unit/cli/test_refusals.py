@@ -200,7 +200,10 @@ def test_a_file_that_is_none(
         ("build 'relu 8 f16' --dtype f32 --target sm_80", "--dtype needs --shape; for a quoted"),
         ("build 'relu 8x f16' --target sm_80", "'relu 8x f16': shape=8x: '' is not a whole number"),
         ("build 'relu 8 f61' --target sm_80", "dtype=f61 is unknown; did you mean f64?"),
-        ("build 'matmul 8x8x8 f16 bacth=2' --target sm_80", "bacth is no option of matmul; did y"),
+        (
+            "build 'matmul 8x8x8 f16 bacth=2' --target sm_80",
+            "bacth is not an option of matmul; did",
+        ),
         ("build 'rleu 8 f16' --target sm_80", "op=rleu is unknown; did you mean relu?"),
         ("build 'relu 8 f16' --constant b --target native", "--constant needs --shape"),
     ],

@@ -563,7 +563,7 @@ def test_targets_are_given_as_build_takes_them(tmp_path: Path) -> None:
         made = kgen.compile_model(tmp_path / "m.onnx", targets).bundle
         assert [program.target for program in made.manifest.programs] == ["vulkan1.3"]
     for given in (5, [5], None):
-        with pytest.raises(TargetError, match=r"is no target; give a name such as 'sm_80'"):
+        with pytest.raises(TargetError, match=r"is not a target; give a name such as 'sm_80'"):
             kgen.compile_model(tmp_path / "m.onnx", given)  # type: ignore[arg-type]
 
 

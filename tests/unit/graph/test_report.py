@@ -466,7 +466,7 @@ def test_a_failed_check_is_said(
     ("words", "message"),
     [
         (["report", "{}", "--program", "x"], "--program x is unknown; the bundle has native/main"),
-        (["report", "{}", "-o", "/no/x.html"], "output=/no/x.html: /no is no directory;"),
+        (["report", "{}", "-o", "/no/x.html"], "output=/no/x.html: /no is not a directory;"),
         (["report", "{}", "--device", "cuda:7"], "cuda"),
         (["inspect", "{}", "--graph"], "--graph needs a file to write; give -o graph.svg"),
         (["inspect", "{}", "-o", "x.svg"], "--output x.svg needs --graph; add it"),

@@ -113,7 +113,7 @@ def test_no_identity_arithmetic() -> None:
     negative = -x
     assert -negative is x
     assert (x / 4).primitive is Primitive.MUL and (x / 3).primitive is Primitive.DIV
-    # The reciprocal is beyond f32.
+    # The reciprocal is out of the range of f32.
     assert (x / 2.0**-127).primitive is Primitive.MUL
     assert (x / 2.0**-128).primitive is Primitive.DIV
     assert node(Primitive.MUL, constant(2), constant(3)) is constant(6)

@@ -104,10 +104,10 @@ def test_every_vector_reads_what_it_should(vector: int) -> None:
         ({"shapes": ((0,),)}, "shape=0 is out of range; it must be 1 or more"),
         ({"shapes": ((1,) * 9,)}, "a shape has 1 to 8 dimensions, not 9"),
         ({"shapes": (3,)}, r"shape=3 is not a tuple of sizes; give shapes=\[\(1024,\)\]"),
-        ({"expression": "1 + 2"}, r"expression='add\(1, 2\)' names no input; name one such as x"),
-        ({"expression": "X + y"}, "input 'X' is no name of an input; take small letters"),
-        ({"expression": "out + y"}, "input 'out' is no name of an input"),
-        ({"dtype": "e4m3"}, "dtype=e4m3 is not one that element-wise operations take"),
+        ({"expression": "1 + 2"}, r"expression='add\(1, 2\)' reads no input; use one such as x"),
+        ({"expression": "X + y"}, "input 'X' is not a valid input name; use small letters"),
+        ({"expression": "out + y"}, "input 'out' is not a valid input name"),
+        ({"dtype": "e4m3"}, "dtype=e4m3 is not supported by element-wise operations"),
     ],
 )
 def test_what_is_refused(fields: dict[str, object], message: str) -> None:

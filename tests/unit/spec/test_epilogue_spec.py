@@ -123,8 +123,11 @@ def test_bundles_of_before_had_steps() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"epilogue": "x * 1e39"}, "epilogue='x * 1e39': column 5: 1e+39 is beyond f32"),
-        ({"epilogue": "silu(x) * up"}, "column 11: up has no shape; say up=n (a number for each"),
+        (
+            {"epilogue": "x * 1e39"},
+            "epilogue='x * 1e39': column 5: 1e+39 is out of the range of f32",
+        ),
+        ({"epilogue": "silu(x) * up"}, "column 11: up has no shape; give up=n (one number per"),
         ({"epilogue": "x * up", "epilogue_shapes": {"up": "k"}}, "up=k: k is no shape of an op"),
         ({"epilogue": "x * up", "epilogue_shapes": ("up=n", "up=n")}, "gives up twice"),
         ({"epilogue": "x", "epilogue_shapes": {"up": "n"}}, "epilogue_shapes=up=n: 'x' has the"),
@@ -144,15 +147,15 @@ def test_bundles_of_before_had_steps() -> None:
         ),
         ({"epilogue": "x + bias", "epilogue_dtypes": "bias=f32"}, "give {'bias': 'f32'}"),
         ({"dtype": "f64", "epilogue": "x + bias", "epilogue_dtypes": ("bias=f32",)}, "bias=f64"),
-        ({"epilogue": "x + out"}, "column 5: out is no name of an operand; take small letters"),
-        ({"epilogue": "x + parts"}, "column 5: parts is no name of an operand"),
-        ({"epilogue": "x + Up"}, "column 5: Up is no name of an operand"),
+        ({"epilogue": "x + out"}, "column 5: out is not a valid operand name; use small letters"),
+        ({"epilogue": "x + parts"}, "column 5: parts is not a valid operand name"),
+        ({"epilogue": "x + Up"}, "column 5: Up is not a valid operand name"),
         ({"epilogue": "x + softmax(x)"}, "column 5: softmax reads whole rows, and an"),
         ({"epilogue": "x + transpose(y)"}, "column 5: transpose is a view; an epilogue reads its"),
         ({"epilogue": "x + gelo(bias)"}, "column 5: there is no function gelo; did you mean gelu"),
-        ({"epilogue": "bias * 2"}, "epilogue='bias * 2' lacks x, which stands for the product"),
+        ({"epilogue": "bias * 2"}, "epilogue='bias * 2' lacks x, the product; use it"),
         ({"epilogue": "x *"}, "it is not a formula"),
-        ({"dtype": "s8", "epilogue": "x * row_scale"}, "out_dtype=s32 is the sum as it is"),
+        ({"dtype": "s8", "epilogue": "x * row_scale"}, "out_dtype=s32 is the exact sum"),
     ],
 )
 def test_what_does_not_fit_is_named_with_its_place(fields: dict[str, Any], message: str) -> None:

@@ -106,7 +106,7 @@ def test_a_bundle_of_kernels_with_one_key() -> None:
 
 
 def test_one_spec_twice_is_refused() -> None:
-    with pytest.raises(BundleError, match="x86-64/mul_4x8_f32 is asked for twice"):
+    with pytest.raises(BundleError, match="x86-64/mul_4x8_f32 is requested twice"):
         kgen.build([scaled(2), scaled(2)], ["x86-64"])
 
 

@@ -92,7 +92,7 @@ def compositions(count: int, seed: int) -> Iterator[tuple[Elementwise, dict[str,
             )
         except SpecError as error:
             # Views may leave nothing of an input, and a transpose that is multiplied may not fit.
-            assert "is in the output" in str(error) or "broadcast" in str(error)
+            assert "reaches the output" in str(error) or "broadcast" in str(error)
             continue
         if found is None:
             inner = Elementwise(
@@ -290,7 +290,7 @@ def test_several_outputs_share_their_reads(
 
 
 def test_outputs_are_no_indices_and_have_one_shape() -> None:
-    with pytest.raises(SpecError, match=r"column 5: input i is an index and a number"):
+    with pytest.raises(SpecError, match=r"column 5: input i is used as an index and as a number"):
         Elementwise(expression="k = i; gather(t, k)", shapes=((4, 4), (4,)))
     with pytest.raises(SpecError, match=r"column 5: x of shape 4 does not broadcast to 6;"):
         Elementwise(expression="h = x; pad(x, 0, 1, 1)", shapes=((4,),))
@@ -343,22 +343,26 @@ def test_indices_are_inputs_of_a_type_of_their_own() -> None:
         ("permute", "4", "column 1: permute is a function; call it"),
         ("permute(x, 1, 1)", "4x4", "permute(x, 1, 1) does not name each axis of shape 4x4 once"),
         ("permute(x > 0, 0)", "4", "permute takes a tensor of numbers here, and this is a truth"),
-        ("transpose(x)", "7", "transpose(x) swaps the last two axes, and shape 7 has one"),
+        ("transpose(x)", "7", "transpose(x) swaps the last two axes, but shape 7 has one"),
         ("slice(x, 2, 0, 1)", "4x4", "takes axis 2 of shape 4x4; its axes are -2 to 1"),
         ("slice(x, 0)", "4", "slice(x, axis, start, stop, step) does not take 2 arguments"),
-        ("slice(x, 0, 3, 3)", "4", "slice(x, 0, 3, 3, 1) has no element of the 4 along axis 0"),
+        (
+            "slice(x, 0, 3, 3)",
+            "4",
+            "slice(x, 0, 3, 3, 1) selects none of the 4 elements along axis 0",
+        ),
         ("slice(x, 0, 3, 1, 0)", "4", "has step 0; give one above or below it"),
         ("slice(x, 0, 0, 2, stop=1)", "4", "column 19: stop= is not the next argument of slice"),
-        ("pad(x, 0, -1, 1)", "4", "pads by less than 0; take elements away by slice"),
+        ("pad(x, 0, -1, 1)", "4", "pads by less than 0; remove elements with slice"),
         ("pad(x, 0, inf, 1)", "4", "column 11: pad takes a whole number for before"),
         ("concat(x, y)", "4", "concat(x, y, ..., axis) does not take 2 arguments"),
         ("concat(x, 1, 0)", "4", "concat takes a tensor of numbers here, and this is a number"),
         ("concat(x, y, 0)", "4x4,4x5", "joins shapes 4x4 and 4x5; they may differ along axis 0"),
-        ("expand(x, 2)", "4", "expand(x, 2) cannot make 2 of shape 4; only a 1 grows"),
+        ("expand(x, 2)", "4", "expand(x, 2) cannot make 2 of shape 4; only sizes of 1 can grow"),
         ("permute(x, 1, 0) + y", "4x5,5", "permute(x, 1, 0) of shape 5x4 does not broadcast to"),
-        ("slice(concat(x, y, 0), 0, 0, 4)", "4,5", "no element of input y is in the output"),
+        ("slice(concat(x, y, 0), 0, 0, 4)", "4,5", "no element of input y reaches the output"),
         ("gather(t, i + 1)", "4,3", "has the index i + 1; it is an input, or one permuted"),
-        ("gather(t, i) + i", "4,4", "column 11: input i is an index and a number"),
+        ("gather(t, i) + i", "4,4", "column 11: input i is used as an index and as a number"),
         ("gather(gather(t, i), j)", "4,4,2", "has an index that is itself gathered"),
         ("gather(pad(t, 0, 1, 1), i)", "4,3", "pad(t, 0, 1, 1, 0) is gathered along its own axis"),
         ("gather(t, i)", "2x2x2x2x2,1x1x1x1x1", "the output has 9 dimensions; 8 is the limit"),
@@ -380,7 +384,11 @@ def test_what_is_refused(expression: str, shapes: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "index_dtype", "message"),
     [
-        ("gather(t, i)", "f32", "index_dtype=f32 is that of what gather takes: s32 or s64"),
+        (
+            "gather(t, i)",
+            "f32",
+            "index_dtype=f32 is the dtype of gather's indices: give s32 or s64",
+        ),
         ("t + i", "s64", "nothing is gathered here, so leave it out"),
     ],
 )

@@ -99,7 +99,7 @@ class Tuner:
 
     def _check_path(self) -> None:
         if not self.path.parent.is_dir():
-            raise TargetError(f"{self.path}: {self.path.parent} is no directory; make it first")
+            raise TargetError(f"{self.path}: {self.path.parent} is not a directory; make it first")
         if self.path.exists() and not self.path.is_file():
             raise TargetError(f"{self.path} is a device or folder, not a plain file; name another")
 

@@ -183,7 +183,7 @@ def test_a_failed_save_leaves_the_old_file_and_nothing_else(
 
 def test_one_kernel_twice_is_refused() -> None:
     relu = relu_of((3,))
-    with pytest.raises(BundleError, match="relu_3_f16 is asked for twice"):
+    with pytest.raises(BundleError, match="relu_3_f16 is requested twice"):
         kgen.build([relu, relu], targets=["sm_80"])
 
 

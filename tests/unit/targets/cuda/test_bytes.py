@@ -193,5 +193,5 @@ def test_k_major_bytes_need_no_transposition() -> None:
 @pytest.mark.parametrize("dtype", [DType.E4M3, DType.E5M2])
 def test_older_targets_refuse_fp8(dtype: DType) -> None:
     spec = Matmul(m=64, n=64, k=64, dtype=dtype)
-    with pytest.raises(TargetError, match=f"dtype={dtype} is not one that sm_86 has for matmul"):
+    with pytest.raises(TargetError, match=f"dtype={dtype} is not supported by sm_86 for matmul"):
         pipeline.plan(spec, find("sm_86"))

@@ -233,7 +233,7 @@ def test_fields_of_another_main_loop_ask_for_it() -> None:
     found = pipeline.schedule_for(spec, SM_90A, {"warp_m": 64})
     assert isinstance(found, MmaMatmul) and found.warp_m == 64
     assert isinstance(pipeline.schedule_for(spec, SM_90A, {"num_stages": 3}), WgmmaMatmul)
-    with pytest.raises(ScheduleError, match="zz=1 is no field of the wgmma schedule"):
+    with pytest.raises(ScheduleError, match="zz=1 is not a field of the wgmma schedule"):
         pipeline.schedule_for(spec, SM_90A, {"zz": 1})
 
 

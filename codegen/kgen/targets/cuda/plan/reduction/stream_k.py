@@ -125,7 +125,8 @@ def _check(blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul) -> No
         )
     if schedule.split_k > 1:
         raise ScheduleError(
-            f"stream_k=1 shares all of k, and split_k={schedule.split_k} cuts it; try split_k=1"
+            f"stream_k=1 shares all of K, and split_k={schedule.split_k} cuts it into slices; try "
+            "split_k=1"
         )
     if schedule.num_ctas > (most := blocks * k_tiles):
         raise ScheduleError(
