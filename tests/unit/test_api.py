@@ -145,9 +145,7 @@ def test_a_build_plans_a_kernel_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_constants_that_are_no_mapping() -> None:
-    with pytest.raises(
-        SpecError, match="constants=7 is not a mapping of names to arrays; give {{'b': array}}"
-    ):
+    with pytest.raises(SpecError, match="constants=7 is not a mapping of names to arrays; give"):
         kgen.build(SMALL, "sm_80", constants=7)  # type: ignore[arg-type]
 
 

@@ -52,7 +52,7 @@ def op_class(name: str) -> type[Spec]:
             return cls
     if name in VIEWS:
         raise SpecError(
-            f"op={name} is a view, which needs arguments; write it, such as {VIEWS[name].example!r}"
+            f"op={name} is a view and needs arguments; write one such as {VIEWS[name].example!r}"
         )
     own = [cls.op for cls in OPS if not issubclass(cls, Formula)]
     raise SpecError(

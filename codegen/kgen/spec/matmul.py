@@ -123,8 +123,8 @@ class Matmul(Spec):
             object.__setattr__(self, name, value)
         if self.out not in OUTPUTS[self.dtype]:
             raise SpecError(
-                f"out_dtype={self.out} does not go with dtype={self.dtype}; "
-                f"its products have {', '.join(OUTPUTS[self.dtype])}"
+                f"out_dtype={self.out} is not supported with dtype={self.dtype}; take one of "
+                f"{', '.join(OUTPUTS[self.dtype])}"
             )
         if self.math is not Math.EXACT and self.dtype is not DType.F32:
             raise SpecError(f"math={self.math} needs dtype=f32, not {self.dtype}; leave it out")
@@ -178,8 +178,8 @@ class Matmul(Spec):
             )
         if self.has_blocks and self.layout is not Layout.NT:
             raise SpecError(
-                f"layout={self.layout} does not go with b_dtype=s4, whose blocks lie along k; "
-                "take nt"
+                f"layout={self.layout} is not supported with b_dtype=s4, whose blocks lie along k; "
+                "take layout=nt"
             )
 
     def _check_epilogue(self) -> None:
@@ -201,8 +201,7 @@ class Matmul(Spec):
     def _check_scales(self) -> None:
         if self.scales and self.dtype.itemsize > 1:
             raise SpecError(
-                f"scales={','.join(self.scales)} are for operands of 8 bits, not {self.dtype}; "
-                "take alpha"
+                f"scales={','.join(self.scales)} need 8-bit operands, not {self.dtype}; use alpha"
             )
         if len(set(self.scales)) < len(self.scales):
             raise SpecError(f"scales={','.join(self.scales)} has one twice; give it once")

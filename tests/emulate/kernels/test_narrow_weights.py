@@ -58,7 +58,7 @@ def test_a_narrow_b(name: str, b_dtype: BType) -> None:
 
 def test_what_a_target_lacks_is_refused() -> None:
     spec = Matmul(m=2, n=32, k=32, dtype="f32", b_dtype="s4", layout="nt")
-    with pytest.raises(kgen.KgenError, match="b_dtype=s4 is not one that sm_80 has beside dtype"):
+    with pytest.raises(kgen.KgenError, match="b_dtype=s4 is not supported by sm_80 with dtype"):
         kgen.build(spec, ["sm_80"])
 
 
@@ -206,7 +206,7 @@ def test_on_the_command_line(
     out = capsys.readouterr().out
     assert "native/main: rounding of operands changes softmax5_0 by 3." in out
     for target, weights, message in (
-        ("sm_80", "s4", "weights=s4 is not one that sm_80 has; it has bf16, f16, s8"),
+        ("sm_80", "s4", "weights=s4 is not supported on sm_80; take bf16, f16, s8"),
         ("native", "f16", "weights=f16 is not one of bf16, s8, s4"),
         ("native", "s5", "weights=s5 is unknown; known are bf16, f16, s8, s4"),
     ):

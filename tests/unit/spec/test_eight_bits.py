@@ -57,7 +57,7 @@ def test_scales_are_arguments() -> None:
     [
         ({"dtype": "s32"}, "dtype=s32 is not supported by matmul; take f64, f32, f16, bf16, e4m3"),
         ({"dtype": "s8", "out_dtype": "e4m3"}, "its products have s32, f32, f16, bf16, s8"),
-        ({"dtype": "f16", "out_dtype": "u8"}, "out_dtype=u8 does not go with dtype=f16"),
+        ({"dtype": "f16", "out_dtype": "u8"}, "out_dtype=u8 is not supported with dtype=f16"),
         ({"dtype": "s8", "alpha": 2.0}, "out_dtype=s32 is the exact sum; take f32"),
         ({"dtype": "s8", "epilogue": ("relu",)}, "out_dtype=s32 is the exact sum"),
         ({"scales": ("a",)}, "scales=a need 8-bit operands, not f16; use alpha"),
@@ -73,10 +73,10 @@ def test_what_does_not_go_together(fields: dict[str, Any], message: str) -> None
 def test_other_operations_take_none() -> None:
     with pytest.raises(SpecError, match="dtype=e4m3 is not supported by row-wise operations"):
         softmax_of(1, 1, dtype=DType.E4M3)
-    with pytest.raises(SpecError, match="dtype=e5m2 is not one that element-wise operations"):
+    with pytest.raises(SpecError, match="dtype=e5m2 is not supported by element-wise operations"):
         relu_of((4,), dtype=DType.E5M2)
     for family in targets.families():
-        with pytest.raises(TargetError, match=r"dtype=e5m2 is not one that .* it has f32"):
+        with pytest.raises(TargetError, match=r"dtype=e5m2 is not supported by .* it supports f32"):
             family.check_support(Matmul(m=1, n=1, k=1, dtype="e5m2"), family.targets[0])
 
 

@@ -130,7 +130,10 @@ def test_bundles_of_before_had_steps() -> None:
         ({"epilogue": "silu(x) * up"}, "column 11: up has no shape; give up=n (one number per"),
         ({"epilogue": "x * up", "epilogue_shapes": {"up": "k"}}, "up=k: k is no shape of an op"),
         ({"epilogue": "x * up", "epilogue_shapes": ("up=n", "up=n")}, "gives up twice"),
-        ({"epilogue": "x", "epilogue_shapes": {"up": "n"}}, "epilogue_shapes=up=n: 'x' has the"),
+        (
+            {"epilogue": "x", "epilogue_shapes": {"up": "n"}},
+            "epilogue_shapes=up=n: 'x' has no operand up",
+        ),
         ({"epilogue": "x", "epilogue_shapes": "up=n"}, "is not a mapping; give {'up': 'mxn'}"),
         ({"epilogue": "x + residual", "epilogue_shapes": {"residual": "n"}}, "column 5: residual"),
         (
@@ -139,7 +142,7 @@ def test_bundles_of_before_had_steps() -> None:
         ),
         (
             {"epilogue": "x + bias", "epilogue_dtypes": {"bia": "f32"}},
-            "has the operands bias",
+            "has no operand bia; it has bias",
         ),
         (
             {"epilogue": "x + residual", "epilogue_dtypes": {"residual": "f32"}},

@@ -98,7 +98,7 @@ def test_copies_straight_to_lds_where_they_fit() -> None:
 @pytest.mark.parametrize(
     ("name", "shape", "fields", "message"),
     [
-        ("gfx942", (512, 512, 512), {}, "mainloop=direct is not one that gfx942 has"),
+        ("gfx942", (512, 512, 512), {}, "mainloop=direct is not supported by gfx942"),
         ("gfx950", (512, 512, 512), {"num_stages": 1}, "try num_stages=2$"),
         ("gfx950", (512, 512, 512), {"block_m": 32, "warp_m": 32, "warp_n": 32}, "try block_m=64$"),
         ("gfx950", (512, 768, 512), {"block_n": 384, "warp_n": 96}, "try block_n=512$"),
