@@ -56,7 +56,7 @@ def test_scales_are_arguments() -> None:
     ("fields", "message"),
     [
         ({"dtype": "s32"}, "dtype=s32 is not supported by matmul; take f64, f32, f16, bf16, e4m3"),
-        ({"dtype": "s8", "out_dtype": "e4m3"}, "its products have s32, f32, f16, bf16, s8"),
+        ({"dtype": "s8", "out_dtype": "e4m3"}, "take one of s32, f32, f16, bf16, s8"),
         ({"dtype": "f16", "out_dtype": "u8"}, "out_dtype=u8 is not supported with dtype=f16"),
         ({"dtype": "s8", "alpha": 2.0}, "out_dtype=s32 is the exact sum; take f32"),
         ({"dtype": "s8", "epilogue": ("relu",)}, "out_dtype=s32 is the exact sum"),
