@@ -124,7 +124,6 @@ class Programs(dict[str, LoadedProgram]):
 
 class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
     """Kernels of a bundle on one device: a mapping by key, with an attribute for each operation.
-
     Use it as a context manager, or call `close`. Without either, code and memory are released with
     the last kernel, prepared call and array.
     """
