@@ -146,6 +146,18 @@ def gathered_nd(constant: bool) -> Make:
     return make
 
 
+def gathered_elements(constant: bool) -> Make:
+    def make(m: Maker) -> str:
+        x = m.input("x", (2, 3))
+        if constant:
+            places = m.constant([[2, -1], [0, 1]], np.int64)
+            return str(m.add("GatherElements", m.add("Exp", x), places, axis=1))
+        places = m.add("Cast", m.add("Sign", x), to=T.INT64)
+        return str(m.add("GatherElements", m.weight(4, 3), places, axis=0))
+
+    return make
+
+
 def first_largest(m: Maker, x: str) -> str:
     """A place that depends on data: of the largest number of the first column."""
     column = m.add("Slice", x, *(m.constant(v, np.int64) for v in ([0], [1], [1])))
@@ -354,6 +366,7 @@ CASES: dict[str, Make] = {
     "Einsum, outer": einsum("i,j", (3,), 4),
     "ArgMax": place("ArgMax", 1), "ArgMin": place("ArgMin", 0),
     "GatherND": gathered_nd(True), "GatherND, data": gathered_nd(False),
+    "GatherElements": gathered_elements(True), "GatherElements, data": gathered_elements(False),
     "ScatterND": scattered_rows(False), "ScatterND, turned": scattered_rows(True),
     "ScatterND, places": scattered_places, "ScatterElements": scattered_elements,
     "DepthToSpace": depth("DepthToSpace"), "DepthToSpace, CRD": depth("DepthToSpace", mode="CRD"),

@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from kgen.graph.ir import CHANGE_MODEL, Builder, Value
-from kgen.graph.operators.places import at_places, flat_places
+from kgen.graph.operators.places import at_places, flat_places, place
 from kgen.graph.operators.registry import (
     Operator,
     axes_of,
@@ -23,6 +23,7 @@ from kgen.graph.operators.registry import (
 from kgen.graph.operators.windows import MOST_PADDED
 from kgen.graph.reading.model import Node
 from kgen.ops.expression import view
+from kgen.spec.shapes import by_x, packed
 
 #: Tensors that one kernel joins.
 MOST_JOINED = 8
@@ -271,12 +272,51 @@ def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
                 f"has an index outside of {'x'.join(map(str, named))}",
                 "change the index in the model",
             )
-        flat = (places * np.array(steps)).sum(-1).reshape(-1)
-        return b.reshape(at_places(b, table, 0, flat), b.result.shape)
+        numbers = (places * np.array(steps)).sum(-1).reshape(-1)
+        return b.reshape(at_places(b, table, 0, numbers), b.result.shape)
     shape = index.shape[:-1] or (1,)
-    place = b.reshape(index, shape) if depth == 1 else flat_places(b, index, named, shape)
-    found = view("gather", (b.tensor(table), b.tensor(place), 0))
-    return b.reshape(b.formula(found, (*place.shape, *left), x.dtype), b.result.shape)
+    flat = b.reshape(index, shape) if depth == 1 else flat_places(b, index, named, shape)
+    found = view("gather", (b.tensor(table), b.tensor(flat), 0))
+    return b.reshape(b.formula(found, (*flat.shape, *left), x.dtype), b.result.shape)
+
+
+def gather_elements(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    """By the number of an element among all of the table: the index along the axis, the element's
+    own place along the others."""
+    x, index = one(given), one(given, 1)
+    axis = axis_of(b, node.attribute("axis", 0), x.rank)
+    others = [a for a in range(x.rank) if a != axis]
+    if index.rank != x.rank or any(index.shape[a] > x.shape[a] for a in others):
+        raise b.refusal(
+            f"has indices of shape {by_x(index.shape)} for {by_x(x.shape)}; ONNX takes as many "
+            f"axes, of which only axis {axis} may be longer",
+            CHANGE_MODEL,
+        )
+    steps, size, n = packed(x.shape), math.prod(x.shape), x.shape[axis]
+    if 2 * size > np.iinfo(index.dtype.storage).max:
+        raise b.refusal(f"names one of {size} elements by {index.dtype}", "give INT64 indices")
+    b.check_table(math.prod(index.shape))
+    along = np.ogrid[tuple(map(slice, index.shape))]
+    base = sum((along[a] * steps[a] for a in others), np.zeros(index.shape, np.int64))
+    table = b.reshape(x, (size,))
+    array = b.array(index)
+    if array is not None:
+        places = np.where(array < 0, array.astype(np.int64) + n, array)
+        if places.min() < 0 or places.max() >= n:
+            raise b.refusal(
+                f"has an index outside of the {n} places of axis {axis}",
+                "change the index in the model",
+            )
+        numbers = (base + places * steps[axis]).reshape(-1)
+        return b.reshape(at_places(b, table, 0, numbers), index.shape)
+    outside = -(-size // steps[axis])
+    found = b.call("mul", place(b, index, n, outside), float(steps[axis]))
+    if base.any():
+        rows = b.made("places", base.astype(index.dtype.storage), index.dtype)
+        found = b.call("add", found, rows)
+    flat = b.formula(found, index.shape, index.dtype)
+    gathered = view("gather", (b.tensor(table), b.tensor(flat), 0))
+    return b.formula(gathered, index.shape, x.dtype)
 
 
 def blocks_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value, int]:
@@ -338,6 +378,7 @@ OPERATORS: tuple[Operator, ...] = (
     _copies("Pad", "pad; gather in other modes than constant", pad, "pads and value from data"),
     _copies("Gather", "gather; strides if indices are constant", gather),
     _copies("GatherND", "gather; strides if indices are constant", gather_nd, "batch_dims above 0"),
+    _copies("GatherElements", "gather; strides if indices are constant", gather_elements),
     Operator(name="DepthToSpace", family="view", becomes="strides", lower=depth_to_space),
     Operator(name="SpaceToDepth", family="view", becomes="strides", lower=space_to_depth),
 )  # fmt: skip
