@@ -258,7 +258,7 @@ def _named(field: str, parts: Iterable[str], kind: str, known: Sequence[str]) ->
         name, word = name.strip(), word.strip()
         if word not in list(known):
             raise SpecError(
-                f"{field}={part}: {word or 'nothing'} is no {kind} of an operand; say "
+                f"{field}={part}: {word or 'nothing'} is not a {kind} of an operand; give "
                 f"{', '.join(f'{name}={e}' for e in known)}"
             )
         if name in found:

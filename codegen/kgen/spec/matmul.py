@@ -146,7 +146,7 @@ class Matmul(Spec):
         if self.batch_dims is not None:
             if not isinstance(self.batch_dims, Iterable):
                 raise SpecError(
-                    f"batch_dims={self.batch_dims!r} is no sequence of sizes; give one such as "
+                    f"batch_dims={self.batch_dims!r} is not a sequence of sizes; give one such as "
                     "(2, 3), and a single size as batch"
                 )
             dims = tuple(whole("batch_dims", n, 1, MAX_BATCH) for n in self.batch_dims)

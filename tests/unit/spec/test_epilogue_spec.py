@@ -128,7 +128,7 @@ def test_bundles_of_before_had_steps() -> None:
             "epilogue='x * 1e39': column 5: 1e+39 is out of the range of f32",
         ),
         ({"epilogue": "silu(x) * up"}, "column 11: up has no shape; give up=n (one number per"),
-        ({"epilogue": "x * up", "epilogue_shapes": {"up": "k"}}, "up=k: k is no shape of an op"),
+        ({"epilogue": "x * up", "epilogue_shapes": {"up": "k"}}, "up=k: k is not a shape of an"),
         ({"epilogue": "x * up", "epilogue_shapes": ("up=n", "up=n")}, "gives up twice"),
         (
             {"epilogue": "x", "epilogue_shapes": {"up": "n"}},
@@ -138,7 +138,7 @@ def test_bundles_of_before_had_steps() -> None:
         ({"epilogue": "x + residual", "epilogue_shapes": {"residual": "n"}}, "column 5: residual"),
         (
             {"epilogue": "x + bias", "epilogue_dtypes": {"bias": "s32"}},
-            "bias=s32: s32 is no type of",
+            "bias=s32: s32 is not a type of",
         ),
         (
             {"epilogue": "x + bias", "epilogue_dtypes": {"bia": "f32"}},

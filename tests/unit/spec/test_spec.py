@@ -229,7 +229,7 @@ GOOD: dict[str, Any] = {"m": 4, "n": 4, "k": 4}
             "layout=nn is not supported with b_dtype=s4, whose blocks",
         ),
         ({"lda": 3}, "lda=3 is out of range; it must be 4 or more"),
-        ({"batch_dims": 5}, "batch_dims=5 is no sequence of sizes; give one such as (2, 3)"),
+        ({"batch_dims": 5}, "batch_dims=5 is not a sequence of sizes; give one such as (2, 3)"),
         ({"batch": 2, "batch_stride_c": 8}, "outputs of the batch overlap; at least 16"),
         ({"batch": 2, "ldc": 8, "batch_stride_c": 3}, "outputs of the batch overlap; at least 28"),
         ({"batch": 3, "ldc": 8, "batch_stride_c": 4}, "outputs of the batch overlap; at least 28"),

@@ -29,8 +29,8 @@ def kept(nbytes: int, sets: int) -> str | None:
     if sets * nbytes >= enough:
         return None
     return (
-        f"{sets} copies, the most that are taken, of {nbytes} bytes are less than {enough}, "
-        "and a cache may keep them"
+        f"{sets} copies, the limit, of {nbytes} bytes are less than {enough} bytes, so a cache may "
+        "hold them"
     )
 
 

@@ -80,12 +80,12 @@ class BenchResult:
         found = []
         if self.load > timing.LOAD:
             found.append(
-                f"other processes took {self.load:.2f} cores meanwhile (at most {timing.LOAD:g})"
+                f"other processes used {self.load:.2f} cores during the run (limit {timing.LOAD:g})"
             )
         if self.noise > timing.NOISE:
             found.append(
-                f"two halves of the rounds gave ratios {self.noise:.0%} apart "
-                f"(at most {timing.NOISE:.0%})"
+                f"ratios of the two halves of the rounds differ by {self.noise:.0%} "
+                f"(limit {timing.NOISE:.0%})"
             )
         return " and ".join(found) or None
 

@@ -151,9 +151,9 @@ class Tuner:
         except OSError as error:
             raise TargetError(f"{self.path} cannot be read: {error.strerror}") from None
         except ValueError as error:
-            raise TargetError(f"{self.path} is no tuning file ({error}); remove it") from None
+            raise TargetError(f"{self.path} is not a tuning file ({error}); remove it") from None
         if not isinstance(found, dict) or not all(isinstance(v, dict) for v in found.values()):
-            raise TargetError(f"{self.path} is no tuning file; remove it")
+            raise TargetError(f"{self.path} is not a tuning file; remove it")
         return found
 
     def _write(self, known: Mapping[str, Any]) -> None:
@@ -224,7 +224,7 @@ def resumed(plan: Plan, record: Record, path: str) -> Plan:
         complete = family.complete(plan.spec, plan.target, schedule, given)
         return with_schedule(plan, complete if given else schedule)
     except (KeyError, TypeError, ScheduleError) as error:
-        raise TargetError(f"{path} is no tuning file ({error}); remove it") from None
+        raise TargetError(f"{path} is not a tuning file ({error}); remove it") from None
 
 
 def cache_key(plan: Plan, *, is_cold: bool = False) -> str:

@@ -157,7 +157,7 @@ def flattened(
         tensors, inner = taken_branch(node, bool(known.reshape(-1)[0]))
         found.graph.initializer.extend(tensors)
         _replace(found.graph, [*nodes[:number], *inner, *nodes[number + 1 :]])
-    raise GraphError(f"model={path}: it takes more than {MOST_BRANCHES} branches")
+    raise GraphError(f"model={path}: it has more than {MOST_BRANCHES} branches, the limit")
 
 
 def _before(model: onnx.ModelProto, name: str) -> onnx.ModelProto:

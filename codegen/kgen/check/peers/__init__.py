@@ -55,7 +55,7 @@ def make(name: str, entry: KernelEntry, buffers: Mapping[str, Bytes], device: De
         raise DeviceError(suggest.unknown(f"against={name}", name, PEERS))
     if name not in CEILINGS and (narrow := entry.spec.get("b_dtype")):
         raise DeviceError(
-            f"{name} is not timed on products of {entry.spec['dtype']} by {narrow}; take read"
+            f"{name} is not measured for products of {entry.spec['dtype']} by {narrow}; take read"
         )
     return PEERS[name](entry, buffers, device)
 

@@ -122,7 +122,7 @@ def _check_erf(expression: str) -> None:
     """Raises DeviceError."""
     for name in ("gelu", "erf"):
         if f"{name}(" in expression:
-            raise DeviceError(f"numpy has no erf, so no {name}; take torch")
+            raise DeviceError(f"numpy has no erf and cannot compute {name}; take torch")
 
 
 class NumpyRows(Rows):

@@ -104,7 +104,7 @@ def packed_by(name: str, product: Product) -> PeerMaker:
             return Peer(name=name, run=_operation(torch, entry, x, product))
         except (RuntimeError, AttributeError) as error:
             reason = str(error).partition("\n")[0]
-            raise DeviceError(f"{name} does not take these: {reason}; take torch") from None
+            raise DeviceError(f"{name} does not support this: {reason}; take torch") from None
 
     return make
 
@@ -151,7 +151,9 @@ def _tensors(
     if device.backend not in place:
         raise DeviceError(f"torch does not compute on {device.id}")
     if device.backend != "cpu" and not torch.cuda.is_available():
-        raise DeviceError(f"torch sees no {device.id}; install its build for this GPU")
+        raise DeviceError(
+            f"torch does not see {device.id}; install the build of torch for this GPU"
+        )
     if other := [p.dtype for p in entry.inputs if p.dtype not in TYPES]:
         raise DeviceError(f"torch is not timed on {other[0]}; take numpy")
     where = place[device.backend]
@@ -178,7 +180,7 @@ def _waiting(torch: Any, device: DeviceInfo, compute: Operation) -> Operation:
 def _product(torch: Any, a: Any, b: Any) -> Operation:
     if a.dtype is torch.int8:
         if a.ndim != 2:
-            raise DeviceError("torch multiplies no batches of s8; take numpy")
+            raise DeviceError("torch does not multiply batches of s8; take numpy")
         out = torch._int_mm(a, b)
         return lambda: torch._int_mm(a, b, out=out)
     out = torch.matmul(a, b)

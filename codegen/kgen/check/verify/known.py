@@ -13,6 +13,8 @@ def check_known(entry: KernelEntry) -> None:
         problem = spec.from_json(entry.spec)
         targets.family(entry.target.family)
     except (SpecError, TargetError) as error:
-        raise BundleError(f"{entry.name}: {error}; take the kgen that built it") from None
+        raise BundleError(f"{entry.name}: {error}; use the version of kgen that built it") from None
     if problem.parameters != entry.unpacked.parameters:
-        raise BundleError(f"{entry.name}: its parameters are not those of its spec; build it again")
+        raise BundleError(
+            f"{entry.name}: its parameters differ from those of its spec; build it again"
+        )

@@ -95,8 +95,8 @@ def test_kgen_bench_shows_the_spread_and_a_busy_machine(
     assert main(["bench", str(path), "--device", "cpu"]) == 0
     shown = capsys.readouterr().out
     assert "2.50x numpy (1.75x to 46.50x)" in shown
-    assert "busy machine: other processes took 1.25 cores meanwhile (at most 0.05)" in shown
-    assert "of the rounds gave ratios 98% apart (at most 3%)" in shown
+    assert "busy machine: other processes used 1.25 cores during the run (limit 0.05)" in shown
+    assert "of the rounds differ by 98% (limit 3%)" in shown
     assert "not to be relied on" in shown
     assert main(["bench", str(path), "--device", "cpu", "--json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)["kernels"]

@@ -298,6 +298,6 @@ def test_what_cannot_be_tuned_is_refused(tmp_path: Path) -> None:
     key = tune.cache_key(plan())
     for text in ("no json", "[]", '{"x": 1}', json.dumps({key: {"schedule": {"mr": 0}}})):
         (tmp_path / "t").write_text(text)
-        with pytest.raises(TargetError, match=r"is no tuning file.*; remove it") as error:
+        with pytest.raises(TargetError, match=r"is not a tuning file.*; remove it") as error:
             kgen.build(SPEC, targets=["native"], tune=Tuner(path=tmp_path / "t"))
         assert "\n" not in str(error.value)

@@ -73,7 +73,7 @@ def test_overrides_turn_off_what_cannot_be_beside_them() -> None:
     ("fields", "message"),
     [
         ({"num_ctas": 0}, "stream_k=1 shares block tiles among persistent CTAs; try num_ctas="),
-        ({"split_k": 2, "stream_k": 1, "num_ctas": 10}, "shares all of k, and split_k=2 cuts it"),
+        ({"split_k": 2, "stream_k": 1, "num_ctas": 10}, "shares all of K, and split_k=2 cuts it"),
         ({"num_ctas": 300}, "num_ctas=300 are more than the 256 tiles along k"),
         ({"stream_k": 0, "num_ctas": 10}, "num_ctas=10 and group_m=1 are for CTAs that share"),
         ({"stream_k": 0, "group_m": 4}, "num_ctas=0 and group_m=4 are for CTAs that share"),
