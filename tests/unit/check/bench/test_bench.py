@@ -97,7 +97,7 @@ def test_kgen_bench_shows_the_spread_and_a_busy_machine(
     assert "2.50x numpy (1.75x to 46.50x)" in shown
     assert "busy machine: other processes used 1.25 cores during the run (limit 0.05)" in shown
     assert "of the rounds differ by 98% (limit 3%)" in shown
-    assert "not to be relied on" in shown
+    assert "do not rely on these figures" in shown
     assert main(["bench", str(path), "--device", "cpu", "--json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)["kernels"]
     assert result["load"] == 1.25 and "1.25 cores" in result["disturbed"]

@@ -156,7 +156,7 @@ def test_kgen_bench_says_what_a_cache_may_keep(
 ) -> None:
     monkeypatch.setattr(cold, "MOST", 5)
     assert main(["bench", str(bundle), "--device", "cpu", "--rounds", "1", "--cold"]) == 0
-    assert "--cold: 5 copies, the most that are taken, of 768 bytes" in capsys.readouterr().out
+    assert "--cold: 5 copies, the limit, of 768 bytes" in capsys.readouterr().out
     assert main(["bench", str(bundle), "--device", "cpu", "--rounds", "1", "--json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)["kernels"]
     assert result["sets"] == 1 and result["warm"] is None
