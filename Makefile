@@ -56,11 +56,11 @@ drivers: .drivers/tried ## newer Vulkan drivers than the system's, for tests; un
 demo: $(VENV)/demo-installed ## build the 1024x1024x1024 matmul for four targets, verify it, leave demo.kgen
 	$(BIN)/python -m scripts.demo --shape $(SHAPE) --output $(DEMO)
 
-# The packages that kgen itself needs: no Debian package, and none of the extra [dev].
+# The packages that kgen and README's examples need: no Debian package, and none of [dev].
 $(VENV)/demo-installed: pyproject.toml runtime/pyproject.toml
 	@test -x $(BIN)/pip || $(PYTHON) scripts/heartbeat.py "making $(VENV)" $(PYTHON) -m venv $(VENV)
 	@$(PYTHON) scripts/heartbeat.py "installing kgen" \
-	    $(BIN)/python -m pip install --quiet --editable runtime --editable '.[vulkan]'
+	    $(BIN)/python -m pip install --quiet --editable runtime --editable '.[vulkan,onnx]'
 	@touch $@
 
 # Tests get an environment that is the same on every machine. One session runs all of them, because

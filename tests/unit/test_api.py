@@ -17,6 +17,7 @@ from kgen.errors import BundleError, ScheduleError, SpecError, TargetError
 from kgen.schedule import Schedule
 from kgen.spec import Spec
 from kgen.targets.base import Plan, Target
+from kgen_runtime import lazy
 from kgen_runtime.errors import ArgumentError
 from kgen_runtime.memory import dlpack
 from tests.onnx_models import Maker
@@ -30,6 +31,20 @@ def test_one_error_for_both_halves() -> None:
     assert kgen.KgenError is kgen_runtime.KgenError
     with pytest.raises(kgen.KgenError):
         kgen_runtime.load("none.kgen")
+
+
+def test_a_name_that_needs_a_missing_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`kgen.compile_model` without onnx says what to install."""
+    (tmp_path / "needs_absent.py").write_text("import absent\nmodel = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    get, _ = lazy.attributes("kgen", {"model": "needs_absent", "own": "kgen.absent"})
+    with pytest.raises(ModuleNotFoundError) as error:
+        get("model")
+    assert str(error.value) == ("kgen.model needs the Python package absent; pip install absent")
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'kgen\.absent'"):
+        get("own")
 
 
 @pytest.mark.parametrize("module", [kgen, kgen_runtime])
