@@ -62,11 +62,11 @@ def test_setup_installs_locked_packages() -> None:
 
 
 def test_the_demo_installs_little() -> None:
-    """No Debian package, and none of the extra [dev]."""
+    """It installs no Debian package and none of the extra [dev]."""
     found = commands("demo")
     assert not [line for line in found if "system-packages" in line or "requirements-dev" in line]
     (installs,) = (line for line in found if "pip install" in line)
-    assert "--editable '.[vulkan]'" in installs and "heartbeat.py" in installs
+    assert "--editable '.[vulkan,onnx]'" in installs and "heartbeat.py" in installs
 
 
 def test_a_silent_command_gets_lines(tmp_path: Path) -> None:
