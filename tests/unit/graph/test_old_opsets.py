@@ -155,7 +155,7 @@ def test_a_tile_of_a_number_along_an_axis(tmp_path: Path, axis: int, of_node: bo
 @pytest.mark.parametrize(
     ("tiles", "axis", "why"),
     [
-        (None, 0.0, "its tiles t is no constant in the model's own file"),
+        (None, 0.0, "its tiles t is not a constant in the model's own file"),
         (0.0, 0.0, "it makes 0 copies; 1 to 1024 are the limits"),
         (1e9, 0.0, "it makes 1000000000 copies; 1 to 1024 are the limits"),
         (1.5, 0.0, "is not whole"),
@@ -183,7 +183,7 @@ def test_numbers_of_an_old_operator_in_another_file_are_not_read(tmp_path: Path)
     tensor.ClearField("raw_data")
     tensor.data_location = T.EXTERNAL
     tensor.external_data.add(key="location", value="/etc/hostname")
-    with pytest.raises(GraphError, match="its tiles c0 is no constant in the model's own file"):
+    with pytest.raises(GraphError, match="its tiles c0 is not a constant in the model's own file"):
         read_back(tmp_path, model)
 
 
@@ -204,7 +204,9 @@ def test_a_split_by_sizes_that_are_computed_is_refused(tmp_path: Path) -> None:
     m = Maker(opset=1)
     x, sizes = m.input("x", X.shape), m.input("sizes", (2,))
     first, _ = m.add("Split", x, sizes, outputs=2, axis=3)
-    with pytest.raises(GraphError, match="its split sizes is no constant in the model's own file"):
+    with pytest.raises(
+        GraphError, match="its split sizes is not a constant in the model's own file"
+    ):
         read_back(tmp_path, m.model(first))
 
 

@@ -83,7 +83,7 @@ def _numbers(node: onnx.NodeProto, input: int, what: str, known: Constants) -> l
     if not name:
         raise ValueError(f"it has no {what}")
     if name not in known:
-        raise ValueError(f"its {what} {name} is no constant in the model's own file")
+        raise ValueError(f"its {what} {name} is not a constant in the model's own file")
     array = np.asarray(numpy_helper.to_array(known[name])).reshape(-1)
     with np.errstate(all="ignore"):
         numbers = array.astype(np.int64)

@@ -106,7 +106,7 @@ class CpuFamily(Family):
                 planned = plan_interleaved if is_interleaved(spec) else plan_rowwise
                 return planned(spec, target, schedule)
         raise ScheduleError(
-            f"a {schedule.mainloop} schedule does not go with {spec.op} on {target.name}; "
+            f"a {schedule.mainloop} schedule is not supported for {spec.op} on {target.name}; "
             f"use {type(choose(spec, target)).__name__}"
         )
 

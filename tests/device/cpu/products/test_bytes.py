@@ -187,5 +187,5 @@ def test_refusals() -> None:
         pipeline.plan_with(dataclasses.replace(spec, k=100, lda=None, ldb=None), found, {"kc": 32})
     with pytest.raises(ScheduleError, match=r"mr=7 with nr=64 needs 35 vector registers"):
         pipeline.plan_with(product(70, 64, 64), found, {"mr": 7, "mc": 7, "nr": 64, "nc": 64})
-    with pytest.raises(ScheduleError, match="a blis schedule does not go with s8 on x86-64-v4"):
+    with pytest.raises(ScheduleError, match="a blis schedule is not supported for s8 on x86-64-v4"):
         pipeline.plan(spec, found, CpuMatmul(mr=1, nr=16, mc=1, kc=16, nc=16))

@@ -170,7 +170,9 @@ def test_promotion_can_be_left_out() -> None:
 
 @pytest.mark.parametrize("interval", [16, 96, 256])
 def test_intervals_are_whole_steps_of_a_tile(interval: int) -> None:
-    with pytest.raises(ScheduleError, match=f"promote_k={interval} is no multiple of 32 that div"):
+    with pytest.raises(
+        ScheduleError, match=f"promote_k={interval} is not a multiple of 32 that div"
+    ):
         promoted(promote_k=interval)
 
 

@@ -73,7 +73,7 @@ class Variables:
         align = self._number(name, "alignment", found["align"] or str(type_.size))
         if align & (align - 1) or not 0 < align <= _MOST_ALIGN:
             raise EmulationError(
-                f"{self.entry}: the alignment {align} of {name} is no power of two up to "
+                f"{self.entry}: the alignment {align} of {name} is not a power of two up to "
                 f"{_MOST_ALIGN}; align it by less"
             )
         if found["extern"] and found["space"] == "shared":

@@ -182,8 +182,8 @@ def plan(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwiseP
     widest = widest_vector(spec, WIDEST // spec.widest_itemsize)
     if schedule.vector > widest or schedule.vector & (schedule.vector - 1):
         raise ScheduleError(
-            f"vector={schedule.vector} is no power of two up to one access of {WIDEST} B or a row "
-            f"of these shapes; try vector={widest}"
+            f"vector={schedule.vector} is not a power of two up to one access of {WIDEST} B or a "
+            f"row of these shapes; try vector={widest}"
         )
     if schedule.num_threads < schedule.vector:
         raise ScheduleError(

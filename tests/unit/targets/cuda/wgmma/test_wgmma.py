@@ -152,8 +152,12 @@ def test_barriers_do_not_share_memory_with_strips() -> None:
         ({}, {"block_k": 32}, "block_k=32 is not the 64 elements of a row of 128 bytes"),
         ({}, {"consumers": 4}, "consumers=4 leaves them too few registers; try 3"),
         ({}, {"block_m": 96}, "block_m=96 does not give each of 2 consumers multiples of 64 rows"),
-        ({}, {"block_n": 96}, "block_n=96 is no multiple of 64 up to 256; try 64"),
-        ({"layout": "nt"}, {"block_n": 260}, "block_n=260 is no multiple of 8 up to 256; try 256"),
+        ({}, {"block_n": 96}, "block_n=96 is not a multiple of 64 up to 256; try 64"),
+        (
+            {"layout": "nt"},
+            {"block_n": 260},
+            "block_n=260 is not a multiple of 8 up to 256; try 256",
+        ),
         ({}, {"num_stages": 1}, "num_stages=1 leaves no stage to load while one computes; try 2"),
         (
             {},
@@ -166,14 +170,14 @@ def test_barriers_do_not_share_memory_with_strips() -> None:
         ({}, {"pingpong": 1}, "pingpong=1 lets two warpgroups of persistent CTAs take turns"),
         ({}, {"group_m": 2}, "group_m=2 orders the tiles of persistent CTAs; try num_ctas=132"),
         ({}, {"cluster_m": 3}, "cluster_m=3 is none of 1, 2, 4, 8; try 2"),
-        ({}, {"cluster_m": 8}, "block_n=256 is no multiple of 512 up to 256"),
+        ({}, {"cluster_m": 8}, "block_n=256 is not a multiple of 512 up to 256"),
         ({}, {"cluster_m": 2, "num_ctas": 5}, "are no whole clusters of 2; try num_ctas=6"),
         ({"out_dtype": "f32"}, {"tma_store": 1}, "it writes 16-bit outputs, not f32"),
         ({"ldc": 4100}, {"tma_store": 1}, "the output's rows are no multiples of 16 bytes"),
         (
             {"layout": "nt"},
             {"tma_store": 1, "block_n": 120},
-            "it writes 64 columns at once, and block_n=120 is no multiple of them; try tma_store=0",
+            "it writes 64 columns at once, and block_n=120 is not a multiple of them; try",
         ),
         ({"n": 4092}, {}, "b's rows are multiples of 8 bytes, and TMA needs 16"),
         (

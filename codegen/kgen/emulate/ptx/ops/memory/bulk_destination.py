@@ -126,7 +126,7 @@ def check_aligned(issue: Issue, address: Array, nbytes: int, decoder: Decoder) -
     """Raise Violation unless the threads' addresses [C] are multiples of `nbytes`."""
     odd = issue.where(address % nbytes != 0)
     if odd.ctas.any():
-        message = f"bulk copy at an address that is no multiple of {nbytes} bytes"
+        message = f"bulk copy at an address that is not a multiple of {nbytes} bytes"
         lanes = odd.lanes(decoder.machine)
         raise Violation("misaligned", message, lanes, address.reshape(-1, 1, 1))
 

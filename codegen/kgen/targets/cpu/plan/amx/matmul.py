@@ -124,7 +124,7 @@ class AmxPlan(TileScratchPlan):
 
     @property
     def block_rows(self) -> int:
-        """Rows of a register tile; if M is no multiple of them, the last overlap those before."""
+        """Rows of a register tile; if M is not a multiple of them, the last tiles overlap."""
         return min(self.spec.m, self.schedule.mr)
 
     @property

@@ -318,7 +318,7 @@ def plan_blis(
     """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
     if not isinstance(schedule, CpuMatmul) or type(schedule) not in (CpuMatmul, AheadMatmul):
         raise ScheduleError(
-            f"a {schedule.mainloop} schedule does not go with {spec.dtype} on {target.name}; "
+            f"a {schedule.mainloop} schedule is not supported for {spec.dtype} on {target.name}; "
             "use CpuMatmul"
         )
     plan = unchecked_blis(spec, target, schedule, planned)
@@ -360,7 +360,7 @@ def check_packing(plan: BlisPlan) -> None:
     if plan.schedule.ahead % row:
         whole = max(plan.schedule.ahead // row, 1) * row
         raise ScheduleError(
-            f"ahead={plan.schedule.ahead} is no whole rows of B, of {row} bytes; try ahead={whole}"
+            f"ahead={plan.schedule.ahead} is not whole rows of B, of {row} bytes; try ahead={whole}"
         )
 
 

@@ -250,7 +250,7 @@ def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) ->
     """Raises ScheduleError if the schedule does not fit the vectors or the stack."""
     if not isinstance(schedule, DotMatmul):
         raise ScheduleError(
-            f"a {schedule.mainloop} schedule does not go with {spec.dtype} on {target.name}; "
+            f"a {schedule.mainloop} schedule is not supported for {spec.dtype} on {target.name}; "
             "use DotMatmul"
         )
     check_ahead(spec, schedule)

@@ -290,8 +290,8 @@ def has_whole_tasks(spec: Elementwise, target: Target, schedule: CpuStream) -> b
 
 
 def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> ElementwisePlan:
-    """Raises ScheduleError if a task is no multiple of the vectors that it is done in, or steps are
-    no power of two of them."""
+    """Plan the kernel. Raises ScheduleError if a task is not a multiple of its vectors, or steps
+    are not a power of two of them."""
     _check_unroll(schedule)
     stream = StreamPlan(spec=spec, vector=1)
     by_rows = takes_rows(stream)

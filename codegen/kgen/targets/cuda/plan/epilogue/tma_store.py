@@ -211,7 +211,7 @@ def obstacle(spec: Matmul, *, block_m: int, block_n: int, swap: bool = False) ->
     sides = ("block_m", block_m, ROWS, "rows") if swap else ("block_n", block_n, COLS, "columns")
     name, extent, unit, what = sides
     if extent % unit:
-        return f"it writes {unit} {what} at once, and {name}={extent} is no multiple of them"
+        return f"it writes {unit} {what} at once, and {name}={extent} is not a multiple of them"
     left = matrices(spec)[swap]
     if left.k_inner and swap:
         return "a lane's outputs are in different columns where operands are swapped in their place"

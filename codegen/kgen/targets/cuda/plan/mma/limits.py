@@ -40,7 +40,7 @@ def _check_promotion(spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstr
     interval = promotion(spec, schedule)
     if interval and (schedule.block_k % interval or interval % instruction.step):
         raise ScheduleError(
-            f"promote_k={interval} is no multiple of {instruction.step} that divides "
+            f"promote_k={interval} is not a multiple of {instruction.step} that divides "
             f"block_k={schedule.block_k}; try promote_k={min(schedule.block_k, 128)}"
         )
 

@@ -146,8 +146,8 @@ def _check_tile(schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
         most = MAX_N if name == columns else extent
         if extent % unit or extent > most:
             raise ScheduleError(
-                f"{name}={extent} is no multiple of {unit}{f' up to {most}' * (name == columns)}; "
-                f"try {min(most, max(1, extent // unit) * unit)}"
+                f"{name}={extent} is not a multiple of {unit}"
+                f"{f' up to {most}' * (name == columns)}; try {min(most, max(1, extent // unit) * unit)}"
             )
     if not products.takes(schedule.columns):
         unit = products.right.unit * products.right.shares

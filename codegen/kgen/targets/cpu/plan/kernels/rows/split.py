@@ -244,7 +244,7 @@ def plan_split_rows(spec: Rowwise, target: Target, schedule: CpuSplitRows) -> Sp
     check_task(schedule, whole.run.step)
     if schedule.task >= spec.cols:
         raise ScheduleError(
-            f"task={schedule.task} is no part of a row of {spec.cols} columns; "
+            f"task={schedule.task} is not a part of a row of {spec.cols} columns; "
             f"try task={whole.run.step}"
         )
     fields = {f.name: getattr(whole, f.name) for f in dataclasses.fields(whole)}
