@@ -147,7 +147,8 @@ def _check_tile(schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
         if extent % unit or extent > most:
             raise ScheduleError(
                 f"{name}={extent} is not a multiple of {unit}"
-                f"{f' up to {most}' * (name == columns)}; try {min(most, max(1, extent // unit) * unit)}"
+                f"{f' up to {most}' * (name == columns)}; "
+                f"try {min(most, max(1, extent // unit) * unit)}"
             )
     if not products.takes(schedule.columns):
         unit = products.right.unit * products.right.shares
