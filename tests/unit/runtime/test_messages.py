@@ -42,7 +42,7 @@ def test_a_long_value_loses_its_middle(kind: type[KgenError], value: str) -> Non
 
 
 def test_long_words_are_shortened_before_anything_else() -> None:
-    """Of two long names both ends stay, and all words beside them."""
+    """Both ends of long names stay, and all words beside them."""
     names = [letter * 400 for letter in "ab"]
     message = shortened(f"{names[0]} has 3 dimensions, {names[1]} has 4; make them equal")
     assert " has 3 dimensions, b" in message and message.endswith("b has 4; make them equal")

@@ -281,8 +281,8 @@ def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
 
 
 def gather_elements(b: Builder, node: Node, given: list[Value | None]) -> Value:
-    """By the number of an element among all of the table: the index along the axis, the element's
-    own place along the others."""
+    """Gather elements by their number among all of the table: the index along the axis, and the
+    element's own place along the others."""
     x, index = one(given), one(given, 1)
     axis = axis_of(b, node.attribute("axis", 0), x.rank)
     others = [a for a in range(x.rank) if a != axis]
