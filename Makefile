@@ -74,7 +74,7 @@ SELECTED = $(if $(CHANGED),$(or $(shell $(BIN)/python -m scripts.changed_tests $
 
 test: setup drivers format-check lint types $(if $(CHANGED),,gate) ## everything that CI runs; CHANGED=1: only what a change needs
 	$(PYTEST) $(or $(SELECTED),--ignore=tests/scripts)
-	@test -n "$(CHANGED)" || ! grep -qwE 'avx512f|avx_vnni' /proc/cpuinfo || $(MAKE) --no-print-directory test-avx2 ARGS=tests/device/cpu/native
+	@test -n "$(CHANGED)" || ! grep -qwE 'avx512f|avx_vnni' /proc/cpuinfo || $(MAKE) --no-print-directory test-avx2 ARGS=tests/device/cpu
 
 test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"
 	$(PYTEST_AVX2) $(ARGS)
