@@ -25,7 +25,7 @@ GROUPS = (
         "CPU",
         "cpu",
         ("",),
-        "machine code executed, AArch64 under qemu; products of VNNI, BF16 and AMX are also "
+        "machine code executed, AArch64 under qemu; VNNI, BF16 and AMX matmuls are also "
         "emulated from LLVM IR",
     ),
     Group("NVIDIA", "cuda", ("",), "PTX emulated; no GPU has run it"),
@@ -63,7 +63,7 @@ def table() -> str:
             ]
         )
     assert not left, f"no group has {left[0]['target']}"
-    header = ["", "targets", "types of a matmul", "types of other operations", "proven by"]
+    header = ["", "targets", "types of a matmul", "types of other operations", "verified by"]
     return rows(header, cells)
 
 

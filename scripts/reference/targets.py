@@ -10,7 +10,7 @@ def table() -> str:
     """Return the rows of `kgen targets --json`."""
     found = support_table()
     operations = [*found[0]["ops"]]
-    header = ["target", *operations, "`--math`", "`--b-dtype`", "proven by `make test`"]
+    header = ["target", *operations, "`--math`", "`--b-dtype`", "verified by `make test`"]
     cells = []
     for row in found:
         types = [" ".join(row["ops"][op]) or "not yet" for op in operations]
