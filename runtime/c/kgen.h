@@ -71,10 +71,10 @@ typedef enum kgen_dtype {
     KGEN_BOOL
 } kgen_dtype;
 
-/* Name of a dtype in manifests, such as "f32"; NULL for a number that is no dtype. */
+/* Name of a dtype in manifests, such as "f32"; NULL if the number is not a dtype. */
 const char *kgen_dtype_name(kgen_dtype dtype);
 
-/* Bytes of an element; 0 for a number that is no dtype. */
+/* Bytes of an element; 0 if the number is not a dtype. */
 size_t kgen_dtype_size(kgen_dtype dtype);
 
 /* Direction of a tensor. */
@@ -90,7 +90,7 @@ typedef struct kgen_tensor {
     int64_t shape[KGEN_MAX_RANK];   /* sizes of the dimensions, innermost last */
     int64_t strides[KGEN_MAX_RANK]; /* elements between neighbours along each dimension; a kernel
                                        accepts no other strides */
-    size_t nbytes;                  /* from the first to the end of the last element */
+    size_t nbytes;                  /* bytes from the first element to the end of the last */
     int packed;                     /* 1 if kgen_pack makes the tensor, else 0 */
 } kgen_tensor;
 
@@ -110,14 +110,14 @@ typedef struct kgen_options {
 } kgen_options;
 
 /* Open the bundle at a path. The file is mapped, and must not change until kgen_close; weights are
- * read when they are first used. Weights outside of the bundle are looked for beside it. If a
- * kernel or a program has several entries, the entry that uses most of the CPU's features is
+ * read when they are first used. Weights outside of the bundle are searched in its folder. If a
+ * kernel or a program has several entries, the entry that uses the most features of the CPU is
  * loaded. Code that needs more than the CPU has is never mapped. `options` may be NULL. */
 kgen_status kgen_open(const char *path, const kgen_options *options, kgen_bundle **bundle);
 
 /* Open a bundle in the caller's memory, which must not change until kgen_close. Weights that start
- * at a multiple of 64 bytes are used in place; others are copied. Weights beside a bundle are not
- * found. */
+ * at a multiple of 64 bytes are used in place; others are copied. Weights outside of the bundle are
+ * not found. */
 kgen_status kgen_open_memory(const void *data, size_t nbytes, const kgen_options *options,
                              kgen_bundle **bundle);
 
@@ -223,8 +223,8 @@ void kgen_session_destroy(kgen_session *session);
 kgen_status kgen_session_set_input(kgen_session *session, const char *name, const void *data,
                                    size_t nbytes);
 
-/* Run the program once; done on return. A write past the end of a cache is ignored: check the
- * place before the run. */
+/* Run the program once; done on return. A write past the end of a state is ignored: check the
+ * index before the run. */
 kgen_status kgen_session_run(kgen_session *session);
 
 /* Copy all bytes of an output of the last run out. */

@@ -38,8 +38,8 @@ def load(
     """Load a bundle's kernels and programs on the best device, or on a named one.
 
     - `path`: path, the bundle's bytes, or a binary file open for reading, which stays open
-    - `device`: backend such as `cuda`, or a backend with a number, `cuda:1`; a backend alone stands
-      for its device that runs the most of the bundle; default: the best device
+    - `device`: backend such as `cuda`, or a backend with a number, `cuda:1`; a backend without a
+      number means its device that runs the most of the bundle; default: the best device
     - `num_threads`: CPU threads per launch, 1 to 1024, the caller included; 1 makes no threads;
       default: every CPU that the process may use
     - `verify`: `"code"` (default) checks the digests of code and constants before a driver reads

@@ -95,7 +95,7 @@ class Workspace:
     name: str
     #: Size in bytes.
     nbytes: int
-    #: Content before the first call. A kernel that asks for zero leaves zero behind.
+    #: Content before the first call. If it is zero, the kernel zeroes it again before it ends.
     initial: Literal["any", "zero"] = "any"
 
 
@@ -119,7 +119,7 @@ class TensorMap:
     box: tuple[int, ...]
     #: Bytes over which 16-byte chunks of a box are permuted in shared memory; 0 permutes nothing.
     swizzle: Literal[0, 32, 64, 128] = 0
-    #: Whether f32 is rounded to tf32 on its way.
+    #: Whether the copy rounds f32 to tf32.
     tf32: bool = False
 
     @property
@@ -147,8 +147,9 @@ class Walk:
     shared: int = 0
     #: Steps along the depth of a shared piece; 0 without stream-k.
     steps: int = 0
-    #: Whether workgroups draw their numbers, the highest first, and wait for the parts of higher
-    #: numbers only. If not, no workgroup waits: the last-arriving one of a piece writes it.
+    #: Whether workgroups take their numbers from a counter, the highest first, and wait only for
+    #: the partial sums of higher numbers. If not, no workgroup waits: the last-arriving one of a
+    #: piece writes it.
     drawn: bool = True
     #: Dies among which workgroups are distributed in turn: workgroup w is number w // dies of die
     #: w % dies, and the numbers of a die are consecutive.
@@ -160,19 +161,19 @@ class Tile:
     """Box of the output that a workgroup (CPU: a task) writes, so that `kgen verify` can check a
     sample of the output alone. If a kernel has several outputs, the tile is one of the largest."""
 
-    #: Output as the dimensions of the tile see it, packed; a row-wise operation has rows and
-    #: columns.
+    #: Shape of the packed output in the dimensions of the tile; rows and columns for a row-wise
+    #: operation.
     shape: tuple[int, ...]
     #: Elements of each dimension of a box.
     extent: tuple[int, ...]
     #: Coordinate of the workgroup that says which box it writes, for each dimension: 0 = x, 1 = y,
     #: 2 = z, -1 = the box spans the dimension.
     axes: tuple[int, ...]
-    #: Boxes of persistent workgroups; `axes` then say nothing.
+    #: Boxes of persistent workgroups, which replace `axes`.
     walk: Walk | None = None
     #: Workgroups, next to each other along the axis of the first dimension, that compute one box
-    #: together (split-k). The next launch adds their parts; without one, the last-arriving
-    #: workgroup does.
+    #: together (split-k). The next launch adds their partial sums; if there is none, the
+    #: last-arriving workgroup does.
     parts: int = 1
 
 
@@ -214,7 +215,7 @@ class ArtifactEntry:
     sha256: str
     #: Size in bytes.
     nbytes: int
-    #: Requirements on the device, in the words of its backend.
+    #: Features that the device must have, by family (see Artifacts).
     requires: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -255,7 +256,7 @@ class Resources:
     shared_memory: int | None = None
     #: Bytes of machine code.
     code_bytes: int | None = None
-    #: Warnings of the assembler that the code will be slow.
+    #: Warnings of the assembler about slow code.
     findings: tuple[str, ...] | None = None
 
 
@@ -267,13 +268,13 @@ class Tolerance:
 
     #: Type of the accumulator.
     accumulate: DType
-    #: Constant c of the bound.
+    #: Factor of sqrt(K) u_acc in the bound.
     factor: float
     #: Error of the functions of the formula, exp2 and log2 included.
     function_error: float = 0.0
     #: Error of rounding operands to the type of the matrix unit.
     operand_error: float = 0.0
-    #: Whether inputs in f32 below 2^-126 may be taken for zero.
+    #: Whether f32 inputs below 2^-126 may be read as zero.
     subnormals: Literal["flushed"] | None = None
     #: Outputs whose own subnormal values may be zero.
     flushed_outputs: tuple[str, ...] = ()
@@ -297,18 +298,19 @@ class TargetEntry:
 class KernelEntry:
     """Kernel for one target."""
 
-    #: Operation or its functions, shape and type, as in `layer_norm_128x384_f32`. Kernels of a
-    #: target have distinct keys: those of two specs with one name end in a digest of the spec,
-    #: which functions in the machine code do not carry.
+    #: Operation or its functions, shape and type, as in `layer_norm_128x384_f32`. The key is unique
+    #: among the kernels of a target: if two specs would share a key, both keys end in a digest of
+    #: the spec. The names of functions in the machine code never have that digest.
     key: str
     #: Operation: matmul, elementwise, rowwise.
     op: str
-    #: Problem, in enough detail for the reference to compute it; `op` and the formula
-    #: (`expression` or `epilogue`) included.
+    #: Problem, complete enough for the reference to compute it, with `op` and the formula
+    #: (`expression` or `epilogue`).
     spec: Mapping[str, Any]
     #: Target that the kernel is for.
     target: TargetEntry
-    #: Fields of the schedule, its `mainloop` and its origin (model, tuned, user).
+    #: Fields of the schedule, its `mainloop`, and `origin`: who chose it (model = the cost model,
+    #: tuned, user).
     schedule: Mapping[str, Any]
     #: Tensors in calling order: inputs, then outputs.
     parameters: tuple[TensorParam, ...]

@@ -47,13 +47,13 @@ class SharedMatmul(MmaMatmul):
     workgroup of a block tile adds the partial sums."""
 
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_workgroups"})
-    #: [block tiles] Rasterisation: block tiles are numbered column by column in groups of this many
-    #: rows of tiles.
+    #: [block tiles] Rasterisation: height of the groups of block tiles in which workgroups walk the
+    #: output, column by column.
     group_m: int = 1
     #: [dies] Dies (XCDs) among which the hardware distributes workgroups in turn; workgroups of one
     #: die get neighbouring block tiles.
     num_xcds: int = 1
-    #: [slices] Workgroups that share the K-tiles of a block tile.
+    #: [slices] Parts of K (split-k), each multiplied by another workgroup.
     split_k: int = 1
     #: [workgroups] Persistent workgroups that share all K-tiles equally (stream-k); 0 gives each
     #: block tile a workgroup of its own.
@@ -101,7 +101,7 @@ class DirectMatmul(PingPongMatmul):
 class SplitK(GpuMatmul):
     """GPU matmul with split-k."""
 
-    #: [slices] Split-k slices, which different CTAs multiply.
+    #: [slices] Parts of K (split-k), each multiplied by another CTA.
     split_k: int = 1
     #: 1 lets the last-arriving CTA of a block tile add the partial sums; 0 launches a second kernel
     #: for that. 1 needs split_k > 1.
@@ -128,8 +128,8 @@ class SplitMatmul(SplitK, MmaMatmul):
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_ctas"})
     #: [CTAs] Persistent CTAs of stream-k; 0 without stream_k.
     num_ctas: int = 0
-    #: [block tiles] Rasterisation of stream-k: block tiles are numbered column by column in groups
-    #: of this many rows of tiles.
+    #: [block tiles] Rasterisation of stream-k: height of the groups of block tiles in which CTAs
+    #: walk the output, column by column.
     group_m: int = 1
     #: 1 lets num_ctas CTAs share the K-tiles of all block tiles (stream-k).
     stream_k: bool = False
@@ -148,7 +148,7 @@ class PromotedMatmul(SplitMatmul):
     """Matrix instructions whose accumulators have less precision than f32 (fp8)."""
 
     #: [elements of K] Interval at which the accumulators are added to sums in f32 and start again
-    #: from 0; a value of K or more never does that.
+    #: from 0; K or more: never.
     promote_k: int = 128
 
 
@@ -161,22 +161,24 @@ class WgmmaMatmul(GpuMatmul):
     #: [warpgroups] Warpgroups that multiply. Without pingpong they share the rows of the block tile
     #: (its columns if swap=1), so this divides block_m (block_n).
     consumers: int = 2
-    #: 1 computes the transpose, B^T A^T: the operands change places.
+    #: 1 computes the transposed product, B^T A^T.
     swap: bool = False
     #: 1 gives each consumer a block tile of its own: one stores while the other multiplies.
     pingpong: bool = False
-    #: [CTAs] CTAs of a cluster, one above another, that load each tile of B together.
+    #: [CTAs] Height of a cluster: CTAs that compute block tiles of one column and share each tile
+    #: of B (multicast).
     cluster_m: int = 1
-    #: [CTAs] CTAs of a cluster, side by side, that load each tile of A together.
+    #: [CTAs] Width of a cluster: CTAs that compute block tiles of one row and share each tile of A
+    #: (multicast).
     cluster_n: int = 1
     #: [CTAs] Persistent CTAs that share all block tiles; 0 gives each block tile a CTA.
     num_ctas: int = 0
-    #: [block tiles] Rasterisation of persistent CTAs: block tiles are numbered column by column in
-    #: groups of this many rows of tiles.
+    #: [block tiles] Rasterisation of persistent CTAs: height of the groups of block tiles in which
+    #: they walk the output, column by column.
     group_m: int = 1
     #: 1 stores outputs through shared memory by TMA; 0 stores them from registers.
     tma_store: bool = False
-    #: [slices] Split-k slices, which different CTAs multiply.
+    #: [slices] Parts of K (split-k), each multiplied by another CTA.
     split_k: int = 1
     #: 1 lets persistent CTAs share the K-tiles of the last block tiles (stream-k).
     stream_k: bool = False
@@ -221,7 +223,7 @@ class PromotedWgmmaMatmul(WgmmaMatmul):
     """Warpgroups of Hopper with accumulators that have less precision than f32 (fp8)."""
 
     #: [elements of K] Interval at which the accumulators are added to sums in f32 and start again
-    #: from 0: block_k, or a value of K or more, which never does that.
+    #: from 0: block_k, or K or more for never.
     promote_k: int = 128
 
 
@@ -251,8 +253,8 @@ class UnstagedMatmul(FmaMatmul):
     """Scalar multiply-adds of operands read straight from global memory, without shared memory."""
 
     mainloop: ClassVar[str] = "unstaged"
-    #: [slices] Groups of threads of a block that take K-tiles in turn and add their partial sums at
-    #: the end.
+    #: [slices] Groups of threads of a workgroup that take K-tiles in turn and add their partial
+    #: sums at the end.
     slices: int = 1
 
     @property
@@ -299,15 +301,15 @@ class CpuMatmul(BlockedMatmul):
     """BLIS blocking: vectors multiply and add, register tile by register tile."""
 
     mainloop: ClassVar[str] = "blis"
-    #: 1 keeps the sums of all blocks of K but the last in the output, 0 in scratch. 1 needs kc < K,
+    #: 1 keeps partial sums between blocks of K in the output, 0 in scratch memory. 1 needs kc < K,
     #: an output of the type of the sums, and an epilogue that reads no tensor of the output's
     #: shape.
     sums_in_out: bool = False
-    #: [tasks] Most tasks of one thread, side by side, that are computed in one pass over A, along
-    #: longer rows of B. More than 1 needs sums_in_out=1 (`blis`, `ahead`).
+    #: [tasks] Most neighbouring tasks that a thread computes in one pass over A, which makes the
+    #: rows of B that it reads longer. More than 1 needs sums_in_out=1 (`blis`, `ahead`).
     tasks_per_pass: int = 1
-    #: 1 lets the register tiles of a panel of B prefetch the next panel, each its share. 0 lets
-    #: them prefetch the next block of K of an unpacked B (`amx`: nothing).
+    #: 1: the register tiles of a panel of B prefetch the next panel, each a part of it. 0: they
+    #: prefetch the next block of K of an unpacked B (`amx`: nothing).
     prefetch_panel: bool = False
 
 
@@ -328,12 +330,12 @@ class AheadMatmul(CpuMatmul):
     mainloop: ClassVar[str] = "ahead"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch_a"})
     most: ClassVar[Mapping[str, int]] = {"level": 2}
-    #: [bytes] Prefetch distance; in an unpacked B a whole number of rows of B.
+    #: [bytes] Prefetch distance in B; a whole number of rows if B is unpacked.
     ahead: int = PANELS_AHEAD
     #: [cache level] Cache that the prefetch fills.
     level: int = 2
     #: [rows] Prefetch distance in the rows (layout tn: columns) of A that the kernel packs, if it
-    #: packs B as well; 0 prefetches none.
+    #: packs B as well; 0 prefetches nothing.
     prefetch_a: int = A_AHEAD
 
 
@@ -343,7 +345,7 @@ class CpuSplitMatmul(CpuMatmul):
     task, and a second launch adds the partial sums."""
 
     mainloop: ClassVar[str] = "split-k"
-    #: [slices] Split-k slices.
+    #: [slices] Parts of K (split-k), each a task.
     split_k: int = 2
 
 
@@ -352,8 +354,8 @@ class AmxMatmul(BlockedMatmul):
     """BLIS blocking whose register tile consists of AMX tiles of 16 rows of 64 bytes."""
 
     mainloop: ClassVar[str] = "amx"
-    #: 1 lets the register tiles of a panel of B prefetch the next panel, each its share. 0 lets
-    #: them prefetch the next block of K of an unpacked B (`amx`: nothing).
+    #: 1: the register tiles of a panel of B prefetch the next panel, each a part of it. 0: they
+    #: prefetch the next block of K of an unpacked B (`amx`: nothing).
     prefetch_panel: bool = False
 
 
@@ -387,10 +389,10 @@ class InnerMatmul(BlockedMatmul):
     mainloop: ClassVar[str] = "inner"
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
     most: ClassVar[Mapping[str, int]] = {"level": 2}
-    #: [vectors] Vectors of K of a step, each with accumulators of its own.
+    #: [vectors] Vectors along K per iteration of the loop, each with its own accumulators.
     unroll: int = 1
-    #: [tiles] Prefetch distance: columns of B of the next tiles if K is blocked; else rows of A, if
-    #: the output has more rows than columns or B is transposed. 0 prefetches nothing.
+    #: [tiles] Prefetch distance. The kernel prefetches columns of B if K is blocked, else rows of A
+    #: if the output has more rows than columns or B is transposed. 0 prefetches nothing.
     prefetch: int = 2
     #: [cache level] Cache that the prefetch fills.
     level: int = 2
@@ -405,18 +407,18 @@ class OuterMatmul(BlockedMatmul):
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
     most: ClassVar[Mapping[str, int]] = {"level": 2}
     divides: ClassVar[Mapping[str, str]] = {**BlockedMatmul.divides, "parts": "kc"}
-    #: [streams] Rows of B that are read at once, kc / parts rows apart.
+    #: [streams] Rows of B that are read at the same time, each kc / parts rows from the next.
     parts: int = 4
     #: [rows] Rows of B that each stream prefetches; 0 prefetches nothing.
     prefetch: int = 2
-    #: [rows] Distance from one prefetched row to the next.
+    #: [rows] Distance from one prefetched row of B to the next.
     apart: int = 1
     #: [cache level] Cache that the prefetch fills.
     level: int = 2
-    #: [tasks] Most tasks of one thread, side by side, that are computed in one pass over A, along
-    #: longer rows of B. More than 1 needs sums_in_out=1 (`blis`, `ahead`).
+    #: [tasks] Most neighbouring tasks that a thread computes in one pass over A, which makes the
+    #: rows of B that it reads longer. More than 1 needs sums_in_out=1 (`blis`, `ahead`).
     tasks_per_pass: int = 1
-    #: 1 uses vectors of half a cache line if the target's vectors are a whole one.
+    #: 1 uses vectors of half a cache line on targets whose vectors have a whole line.
     halves: bool = False
-    #: 1 widens bf16 to f32 if the target has instructions that multiply pairs of bf16.
+    #: 1 widens bf16 to f32 on targets that could multiply pairs of bf16 instead.
     words: bool = False

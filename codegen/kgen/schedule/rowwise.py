@@ -21,11 +21,11 @@ class GpuStream(Schedule):
 
     mainloop: ClassVar[str] = "stream"
     most: ClassVar[Mapping[str, int]] = {"unroll": MOST_UNROLLED}
-    #: [threads] Threads of a block.
+    #: [threads] Threads of a CTA (workgroup).
     num_threads: int
-    #: [elements] Width of an access.
+    #: [elements] Elements per load or store.
     vector: int
-    #: [accesses] Accesses of a thread.
+    #: [accesses] Accesses that each thread makes.
     unroll: int = 1
 
     @property
@@ -41,11 +41,11 @@ class GpuRows(Schedule):
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"resident"})
     most: ClassVar[Mapping[str, int]] = {"resident": 1}
     divides: ClassVar[Mapping[str, str]] = {"rows_per_block": "num_threads"}
-    #: [threads] Threads of a block.
+    #: [threads] Threads of a CTA (workgroup).
     num_threads: int
-    #: [rows] Rows of a block.
+    #: [rows] Rows that one CTA (workgroup) computes.
     rows_per_block: int = 1
-    #: [elements] Width of an access.
+    #: [elements] Elements per load or store.
     vector: int = 1
     #: 1 keeps the row in registers between passes; 0 reads it from memory in each pass.
     resident: int = 1
@@ -59,7 +59,7 @@ class GpuRows(Schedule):
 class ClusterRows(GpuRows):
     """Row-wise kernel in which a cluster of CTAs shares a row: each keeps a part of it."""
 
-    #: [CTAs] CTAs of a row; more than 1 needs rows_per_block=1 and resident=1.
+    #: [CTAs] CTAs that share a row; more than 1 needs rows_per_block=1 and resident=1.
     cluster: int = 1
 
     def __post_init__(self) -> None:
@@ -83,9 +83,9 @@ class CpuStream(Schedule):
     #: [elements or rows] Size of a task. It counts rows for a row-wise expression, and for an
     #: element-wise one in which an input broadcasts.
     task: int
-    #: [vectors] Vectors of a step.
+    #: [vectors] Vectors per iteration of the loop.
     unroll: int = 1
-    #: 1 writes the output past the caches (non-temporal stores), which then need not read it first.
+    #: 1 uses non-temporal stores, which bypass the caches and do not read the output's lines first.
     nontemporal: bool = False
 
 
@@ -94,18 +94,18 @@ class CpuRows(CpuStream):
     """Row-wise kernel: a task is a number of rows, each of which is read once or several times."""
 
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
-    #: 1 adds up exponentials while the maximum that they are relative to is searched (online
-    #: softmax), which saves a reading of the row. 1 needs rows computed in f32.
+    #: 1 adds up exponentials in the pass that finds the row's maximum (online softmax), which saves
+    #: a pass. 1 needs rows computed in f32.
     online: bool = False
-    #: 1 computes a variance in one reading of the row, relative to the mean of its first columns;
-    #: 0 takes a reading for the mean and one for the variance. 1 needs long rows computed in f32.
+    #: 1 computes a variance in one pass, relative to the mean of the row's first columns; 0 takes
+    #: one pass for the mean and one for the variance. 1 needs long rows computed in f32.
     one_pass_variance: bool = False
-    #: 1 keeps values between two readings in the output's row before it uses buffers on the stack;
-    #: 0 uses the buffers first.
+    #: 1 keeps values between two passes in the output's row, and in buffers on the stack if that is
+    #: not enough; 0 uses the buffers first.
     keep_in_output: bool = False
-    #: [bytes] Prefetch distance in the rows of a reduction; 0 prefetches nothing.
+    #: [bytes] Prefetch distance along the row in a pass that reduces; 0 prefetches nothing.
     prefetch: int = 0
-    #: 1 prefetches the next row during the last reading of a row.
+    #: 1 prefetches the next row during the last pass over a row.
     prefetch_next_row: bool = False
 
 
@@ -118,5 +118,5 @@ class CpuSplitRows(CpuStream):
     may_be_zero: ClassVar[frozenset[str]] = frozenset({"prefetch"})
     #: [columns] Columns of a task.
     task: int
-    #: [bytes] Prefetch distance in the rows of a reduction; 0 prefetches nothing.
+    #: [bytes] Prefetch distance along the row in a pass that reduces; 0 prefetches nothing.
     prefetch: int = 0

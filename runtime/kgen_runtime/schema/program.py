@@ -75,8 +75,8 @@ class Value:
 
 @frozen
 class Weight:
-    """Constant tensor of a program. Its bytes have the order that the target's kernels read, packed
-    if these pack."""
+    """Constant tensor of a program, in the order that the target's kernels read: prepacked if they
+    take a prepacked B."""
 
     #: Name that places refer to.
     name: str
@@ -114,7 +114,7 @@ class Step:
     #: ONNX nodes that the step computes.
     nodes: tuple[str, ...] = ()
     #: Numbers of earlier steps that this step waits for: those that write what it reads, or that
-    #: read or write what it writes. A step that another of them waits for may be left out.
+    #: read or write what it writes. Steps that a listed step waits for need not be listed.
     after: tuple[int, ...] = ()
 
 

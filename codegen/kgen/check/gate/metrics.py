@@ -72,7 +72,7 @@ _OCCUPANCY, _SEARCH = "occupancy rules", "schedule search"
 STATIC: tuple[Metric, ...] = (
     _static("registers", _REPORT, "registers", "vector registers per thread", headline=True),
     _static(
-        "accumulator_registers", _REPORT, "registers", "accumulator registers among them (AMD)"
+        "accumulator_registers", _REPORT, "registers", "accumulator registers per thread (AMD)"
     ),
     _static("scalar_registers", _REPORT, "registers", "scalar registers per wave (AMD)"),
     _static("spills", _REPORT, "bytes", "bytes of registers spilled to memory, in all of the code"),
@@ -101,15 +101,15 @@ STATIC: tuple[Metric, ...] = (
     ),
     _static(
         "instructions_per_matrix_cycle", _CODE, "instructions", "instructions of the hot loop per "
-        "clock in which its matrix instructions keep a SIMD busy (AMD)",
+        "matrix cycle: a clock in which its matrix instructions keep a SIMD busy (AMD)",
     ),
     _static(
         "lds_cycles_per_matrix_cycle", _CODE, "fraction", "clocks in which the hot loop keeps LDS "
-        "busy, without bank conflicts, per such clock (AMD)",
+        "busy, without bank conflicts, per matrix cycle (AMD)",
     ),
     _static(
         "l1_cycles_per_matrix_cycle", _CODE, "fraction", "clocks in which the hot loop keeps L1 "
-        "busy, per such clock (AMD)",
+        "busy, per matrix cycle (AMD)",
     ),
     _static(
         "loads_per_matrix", _CODE, "loads", "loads of the hot loop per matrix instruction "
@@ -120,7 +120,7 @@ STATIC: tuple[Metric, ...] = (
         "schedules_predicted", _SEARCH, "schedules", "schedules whose time the cost model "
         "predicted to choose one (NVIDIA matmuls whose entry sets no schedule)",
     ),
-    _static("schedules_planned", _SEARCH, "schedules", "schedules among them planned in full"),
+    _static("schedules_planned", _SEARCH, "schedules", "schedules that were then planned in full"),
 )  # fmt: skip
 
 
@@ -217,7 +217,7 @@ OUTSIDE_SHARE = Metric(
     name="prefetches_outside_share",
     tier=Tier.EMULATED,
     unit="per cent",
-    meaning="prefetches_outside in all prefetches",
+    meaning="prefetches_outside as a share of all prefetches",
     source="emulator",
 )
 RATIO = Metric(
