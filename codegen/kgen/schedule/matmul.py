@@ -53,7 +53,7 @@ class SharedMatmul(MmaMatmul):
     #: [dies] Dies (XCDs) among which the hardware distributes workgroups in turn; workgroups of one
     #: die get neighbouring block tiles.
     num_xcds: int = 1
-    #: [slices] Parts of K (split-k), each multiplied by another workgroup.
+    #: [slices] Split-k slices of K, each multiplied by another workgroup.
     split_k: int = 1
     #: [workgroups] Persistent workgroups that share all K-tiles equally (stream-k); 0 gives each
     #: block tile a workgroup of its own.
@@ -101,7 +101,7 @@ class DirectMatmul(PingPongMatmul):
 class SplitK(GpuMatmul):
     """GPU matmul with split-k."""
 
-    #: [slices] Parts of K (split-k), each multiplied by another CTA.
+    #: [slices] Split-k slices of K, each multiplied by another CTA.
     split_k: int = 1
     #: 1 lets the last-arriving CTA of a block tile add the partial sums; 0 launches a second kernel
     #: for that. 1 needs split_k > 1.
@@ -178,7 +178,7 @@ class WgmmaMatmul(GpuMatmul):
     group_m: int = 1
     #: 1 stores outputs through shared memory by TMA; 0 stores them from registers.
     tma_store: bool = False
-    #: [slices] Parts of K (split-k), each multiplied by another CTA.
+    #: [slices] Split-k slices of K, each multiplied by another CTA.
     split_k: int = 1
     #: 1 lets persistent CTAs share the K-tiles of the last block tiles (stream-k).
     stream_k: bool = False
@@ -345,7 +345,7 @@ class CpuSplitMatmul(CpuMatmul):
     task, and a second launch adds the partial sums."""
 
     mainloop: ClassVar[str] = "split-k"
-    #: [slices] Parts of K (split-k), each a task.
+    #: [slices] Split-k slices of K, each a task.
     split_k: int = 2
 
 
