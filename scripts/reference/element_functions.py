@@ -7,7 +7,7 @@ from scripts.reference.markdown import rows
 
 RELATIVE_TO = {
     "result": "the result",
-    "argument": "the largest argument",
+    "argument": "the largest |argument|",
     "one": "the result, or 1 if that is larger",
 }
 

@@ -90,8 +90,8 @@ def parser(configured: Collection[str]) -> Parser:
     """The parser of `kgen`; only these commands have their arguments, the others their names."""
     top = Parser(
         prog="kgen",
-        description="Build and verify fixed-shape kernels for NVIDIA, AMD, Vulkan and CPUs, "
-        "without a GPU.",
+        description="Compile ONNX models, and build and verify fixed-shape kernels, for NVIDIA, "
+        "AMD, Vulkan, Metal and CPU targets, without a GPU.",
         epilog=EXIT_CODES,
     )
     top.add_argument("--version", action="version", version=f"kgen {__version__}")

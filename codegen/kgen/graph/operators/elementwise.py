@@ -308,7 +308,7 @@ OPERATORS: tuple[Operator, ...] = (
         unsupported="integers",
     ),
     Operator(
-        name="Mod", family="element-wise", becomes="mod", lower=formula(modulo)
+        name="Mod", family="element-wise", becomes="mod, fmod", lower=formula(modulo)
     ),
     Operator(
         name="LeakyRelu", family="element-wise", becomes="leaky_relu",

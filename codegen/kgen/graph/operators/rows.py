@@ -222,13 +222,20 @@ _OF_ONE: dict[str, Reduction] = {
     "ReduceSumSquare": lambda b, x, _: b.call("mul", x, x),
     "ReduceLogSum": in_floats(of("log")),
 }
+#: Formulas of the reductions that no function is named after.
+_FORMULAS = {
+    "ReduceMax": "amax",
+    "ReduceMin": "amin",
+    "ReduceSumSquare": "sum of squares",
+    "ReduceLogSum": "log of the sum",
+}
 
 OPERATORS: tuple[Operator, ...] = (
     *(
         Operator(
             name=name,
             family="row-wise",
-            becomes=name.removeprefix("Reduce").lower(),
+            becomes=_FORMULAS.get(name, name.removeprefix("Reduce").lower()),
             lower=of_a_row(reduction(make, _OF_ONE.get(name))),
         )
         for name, make in _REDUCTIONS.items()

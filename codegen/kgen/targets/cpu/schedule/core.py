@@ -131,28 +131,30 @@ GOLDEN_COVE_GRID = Grid(
 
 @frozen
 class Core:
-    """`multiply_adds` and `loads`: vectors per cycle, by the bytes of one; `latency`: cycles from a
-    multiply-add to the next that needs its result; `clock`: cycles per second; `cycles`: what else
-    takes time, as it was measured; `grid`: what is compared; `pairs`: products of pairs of
-    bf16 (VDPBF16PS) on vectors of 64 bytes, where a target has them; `finds_rows`: the hardware
-    follows several rows of a matrix at once, and loses by what is fetched besides (4 x 2304 x 768
-    in f32 takes 282 us without it and 345 with it, on AVX2 304 and 430; Golden Cove, where alone
-    that was measured). `walks_rows`: the same of outer products and of panels of few rows alone (1
-    x 4096 x 4096 in f32 takes 1.1 ms without it and 1.8 with it, on AVX2 1.2 and 1.9; Zen 5).
-    `reads_whole`: inner products are best along all of K, whatever the first-level cache holds
-    (layout nt: 16 x 2048 x 2048 in f32 takes 2.9 ms so, 3.4 in halves), and lose by rows of A that
-    are fetched but have no room there (Zen 3)."""
+    """CPU core of the cost model: its rates, measured costs and traits of its prefetchers."""
 
     name: str
+    #: Vectors multiplied and added per cycle, by bytes of a vector.
     multiply_adds: Mapping[int, float]
+    #: Vectors loaded from the first-level cache per cycle, by bytes of a vector.
     loads: Mapping[int, float]
+    #: Cycles from a multiply-add to the next that needs its result.
     latency: float
+    #: Cycles per second.
     clock: float
+    #: Measured costs of the other terms of the cost model, by bytes of a vector.
     cycles: Mapping[int, Cycles] = field(default_factory=lambda: ZEN)
+    #: Block sizes that are compared.
     grid: Grid = ZEN_GRID
+    #: Products of pairs of bf16 (VDPBF16PS) per cycle, in vectors of 64 bytes.
     pairs: float = 1
+    #: Whether the hardware prefetcher tracks several rows of a matrix, so that software prefetch of
+    #: these rows slows the kernel down.
     finds_rows: bool = False
+    #: The trait `finds_rows`, for outer products and panels of skinny GEMMs only.
     walks_rows: bool = False
+    #: Whether inner products are fastest along all of K, whatever the first-level cache holds, and
+    #: without prefetching rows of A that do not fit in it.
     reads_whole: bool = False
 
     @property
