@@ -72,7 +72,8 @@ def test_a_file_of_many_kernels_is_read_hashed_and_mapped_once(
     plain_library = Library.__init__
 
     def counted_library(self: Library, objects: Any, name: str) -> None:
-        mapped.append(len(objects))
+        if not name.startswith("workers"):  # loaded by the first test of a process
+            mapped.append(len(objects))
         plain_library(self, objects, name)
 
     monkeypatch.setattr(Archive, "read", counted_read)

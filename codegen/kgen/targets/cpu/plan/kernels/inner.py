@@ -330,7 +330,7 @@ def inner_plan(
     if spec.accumulate.is_integer and dot_for(spec.dtype, target) is None:
         raise ScheduleError(
             f"inner products of {spec.dtype} need an instruction that {target.name} lacks; "
-            "use BlockedMatmul"
+            "use a blocked main loop (blis or dot)"
         )
     cut = spec.k % schedule.kc == 0 and schedule.kc % step == 0
     cut &= not (spec.has_blocks or schedule.pack_b)

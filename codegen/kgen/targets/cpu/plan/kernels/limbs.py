@@ -427,8 +427,9 @@ def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan
     dot = limb_dot(spec, target)
     if dot is None:
         raise ScheduleError(
-            f"a limbs schedule takes a prepacked B of s8 or s4 and an A whose k lies side by side, "
-            f"with an instruction for bytes, not {spec.key} on {target.name}; use BlockedMatmul"
+            "mainloop=limbs requires a prepacked B of s8 or s4, an A in layout nn or nt, and dot "
+            f"products of bytes; {spec.key} on {target.name} lacks one of them; use a blocked main "
+            "loop (blis or dot)"
         )
     kc = shared_k(spec)
     if not schedule.pack_a or schedule.pack_b or schedule.kc != kc:
