@@ -396,7 +396,7 @@ def test_rows_of_s64_on_a_gpu(tmp_path: Path) -> None:
     onnx.save(m.model(m.add("ReduceSum", mask, one), dtype=T.INT64), tmp_path / "m.onnx")
     kgen.compile_model(tmp_path / "m.onnx", ["sm_80", "gfx942", "vulkan1.3"])
     onnx.save(m.model(m.add("ReduceSum", x, one), dtype=T.INT64), tmp_path / "m.onnx")
-    with pytest.raises(TargetError, match="computed in s64, and sm_80 folds f32, s32"):
+    with pytest.raises(TargetError, match="computed in s64, and sm_80 reduces rows in f32, s32"):
         kgen.compile_model(tmp_path / "m.onnx", ["sm_80"])
 
 
@@ -477,7 +477,7 @@ def whole_products(m: Maker) -> str:
 @pytest.mark.parametrize(
     ("make", "dtype", "why"),
     [
-        (whole_products, T.INT32, r"dtype=s32 has no products.* \(node /MatMul0\)$"),
+        (whole_products, T.INT32, r"dtype=s32 is not supported by matmul.* \(node /MatMul0\)$"),
     ],
 )
 def test_what_no_kernel_computes_is_refused_with_its_nodes(
