@@ -55,8 +55,9 @@ class SharedMatmul(MmaMatmul):
     num_xcds: int = 1
     #: [slices] Split-k slices of K, each multiplied by another workgroup.
     split_k: int = 1
-    #: [workgroups] Persistent workgroups that share all K-tiles equally (stream-k); 0 gives each
-    #: block tile a workgroup of its own.
+    #: [workgroups] Persistent workgroups that share the K-tiles of the first block tiles equally
+    #: (stream-k): those that fill no round of workgroups, and one round more; 0 gives each block
+    #: tile a workgroup of its own.
     num_workgroups: int = 0
 
     def __post_init__(self) -> None:
@@ -131,7 +132,8 @@ class SplitMatmul(SplitK, MmaMatmul):
     #: [block tiles] Rasterisation of stream-k: height of the groups of block tiles in which CTAs
     #: walk the output, column by column.
     group_m: int = 1
-    #: 1 lets num_ctas CTAs share the K-tiles of all block tiles (stream-k).
+    #: 1 lets num_ctas CTAs share the K-tiles of the first block tiles (stream-k): those that fill
+    #: no wave of CTAs, and one wave more. Each other block tile has one CTA.
     stream_k: bool = False
 
     def override(self, **fields: int) -> Self:
@@ -180,7 +182,8 @@ class WgmmaMatmul(GpuMatmul):
     tma_store: bool = False
     #: [slices] Split-k slices of K, each multiplied by another CTA.
     split_k: int = 1
-    #: 1 lets persistent CTAs share the K-tiles of the last block tiles (stream-k).
+    #: 1 lets num_ctas CTAs share the K-tiles of the first block tiles (stream-k): those that fill
+    #: no wave of CTAs, and one wave more. Each other block tile has one CTA.
     stream_k: bool = False
 
     def __post_init__(self) -> None:
