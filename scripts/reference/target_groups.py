@@ -63,7 +63,7 @@ def table() -> str:
             ]
         )
     assert not left, f"no group has {left[0]['target']}"
-    header = ["", "targets", "types of a matmul", "types of other operations", "verified by"]
+    header = ["devices", "targets", "types of a matmul", "types of other operations", "verified by"]
     return rows(header, cells)
 
 
