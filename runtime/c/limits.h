@@ -7,7 +7,7 @@
 #define KGEN_MOST_MANIFEST_BYTES 16777216
 /* lists and objects inside one another */
 #define KGEN_MOST_NESTING 32
-/* JSON values: 1, and each [, { and , outside of texts */
+/* JSON values: 1 + the count of [, { and , outside texts */
 #define KGEN_MOST_JSON_VALUES 1048576
 /* kernels of a bundle */
 #define KGEN_MOST_KERNELS 16384
@@ -29,7 +29,7 @@
 #define KGEN_MOST_ARTIFACTS 64
 /* dimensions of a tensor, of a tile, or of a shape in a spec */
 #define KGEN_MOST_RANK 8
-/* runs of a packing */
+/* runs of a packed panel */
 #define KGEN_MOST_RUNS 64
 /* bytes that a tensor, a workspace or a memory spans */
 #define KGEN_MOST_TENSOR_BYTES 9223372036854775807LL

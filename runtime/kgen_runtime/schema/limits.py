@@ -24,7 +24,7 @@ class Limit(NamedTuple):
 LIMITS: dict[str, Limit] = {
     "manifest_bytes": Limit(16 << 20, "bytes of `manifest.json`"),
     "nesting": Limit(32, "lists and objects inside one another"),
-    "json_values": Limit(1 << 20, "JSON values: 1, and each `[`, `{` and `,` outside of texts"),
+    "json_values": Limit(1 << 20, "JSON values: 1 + the count of `[`, `{` and `,` outside texts"),
     "kernels": Limit(16384, "kernels of a bundle"),
     "programs": Limit(1024, "programs of a bundle"),
     "tensors": Limit(256, "tensors of a kernel: its `parameters`, and the `bindings` of a step"),
@@ -35,7 +35,7 @@ LIMITS: dict[str, Limit] = {
     "arguments": Limit(256, "arguments of a launch"),
     "artifacts": Limit(64, "artifacts of a kernel"),
     "rank": Limit(8, "dimensions of a tensor, of a tile, or of a shape in a spec"),
-    "runs": Limit(64, "runs of a packing"),
+    "runs": Limit(64, "runs of a packed panel"),
     "tensor_bytes": Limit(2**63 - 1, "bytes that a tensor, a workspace or a memory spans"),
     "inputs": Limit(4096, "inputs of a program"),
     "outputs": Limit(4096, "outputs of a program"),
