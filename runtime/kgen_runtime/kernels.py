@@ -231,8 +231,8 @@ class Kernels(Uncopied, Operations, Mapping[str, Kernel]):
         self.backend.synchronize(stream)
 
     def close(self) -> None:
-        """Release code and memory, after the calls that other threads are in; also at the end of
-        `with`. Later calls raise DeviceError."""
+        """Release code and memory when the running calls of other threads end. The end of `with`
+        closes too. Later calls raise DeviceError."""
         with suppress(DeviceError):  # what a lost device had is gone
             self.backend.synchronize()
         loaded = [kernel.close() for kernel in self._kernels.values()]

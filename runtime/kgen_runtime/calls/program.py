@@ -162,8 +162,9 @@ class LoadedProgram(Uncopied):
             self._idle.append(session)
 
     def session(self) -> ProgramSession:
-        """Make an arena and states for one thread: `run`, `run_dict`, `reset` and `set_states`.
-        Sessions share the weights, and run at once."""
+        """Return a session for one thread, with its own states and its own arena (memory of
+        intermediate values). It has `run`, `run_dict`, `reset` and `set_states`. Sessions share
+        the weights and may run at once."""
         inputs, outputs = (
             {value.name: Memory(self.backend, value.nbytes) for value in values}
             for values in (self.entry.inputs, self.entry.outputs)

@@ -73,12 +73,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     schedules = parser.add_mutually_exclusive_group()
     schedules.add_argument(
         "--seeds", metavar="N",
-        help="run under the schedules of seeds 0 to N-1 (default: 3; 1 with --no-checks); seed 0 "
+        help="run once for each of the seeds 0 to N-1 (default: 3; 1 with --no-checks); seed 0 "
         "writes the files and the profile",
     )  # fmt: skip
     schedules.add_argument(
         "--seed", metavar="S",
-        help="run under the schedule of this seed only: an order of workgroups, warps and copies",
+        help="run for this seed only; a seed selects an order of workgroups, warps and copies",
     )  # fmt: skip
     parser.add_argument(
         "--profile", action="store_true",
