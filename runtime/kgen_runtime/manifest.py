@@ -161,8 +161,8 @@ class Tile:
     """Box of the output that a workgroup (CPU: a task) writes, so that `kgen verify` can check a
     sample of the output alone. If a kernel has several outputs, the tile is one of the largest."""
 
-    #: Shape of the packed output in the dimensions of the tile; rows and columns for a row-wise
-    #: operation.
+    #: Shape of the output, without gaps, in the dimensions of the tile; rows and columns for a
+    #: row-wise operation.
     shape: tuple[int, ...]
     #: Elements of each dimension of a box.
     extent: tuple[int, ...]

@@ -88,7 +88,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name, matrix in (("lda", "A"), ("ldb", "B"), ("ldc", "C and the output")):
         problem.add_argument(
             f"--{name}", metavar="N",
-            help=f"leading dimension of {matrix} in elements (default: packed)",
+            help=f"leading dimension of {matrix} in elements (default: no gaps)",
         )  # fmt: skip
     problem.add_argument(
         "--batch", metavar="B", help="batch size, or batch dimensions such as 8x12 (default: 1)"

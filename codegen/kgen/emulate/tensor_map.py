@@ -50,7 +50,7 @@ class TensorMap:
     shape: Sequence[int]
     #: elements that one copy moves, per dimension
     box: Sequence[int]
-    #: bytes from one index to the next, for all dimensions but the innermost; default: packed
+    #: bytes from one index to the next, for all dimensions but the innermost; default: no gaps
     strides: Sequence[int] | None = None
     #: step between elements, per dimension; default: 1
     element_strides: Sequence[int] | None = None

@@ -126,9 +126,9 @@ class Program:
     name: str
     #: Name of the target.
     target: str
-    #: Packed tensors that the caller passes, each in memory of its own.
+    #: Tensors that the caller passes, without gaps, each in memory of its own.
     inputs: tuple[Value, ...]
-    #: Packed tensors that the program returns, each in memory of its own.
+    #: Tensors that the program returns, without gaps, each in memory of its own.
     outputs: tuple[Value, ...]
     #: Memory that is kept between runs.
     states: tuple[State, ...] = ()
