@@ -46,7 +46,7 @@ def k_tiles_note(count: int, depth: int, remainder: int = 0) -> str:
 
 
 def row_note(workers: str, passes: int, *, is_resident: bool) -> str:
-    """Who computes a row, and whether the row is read again in each of several passes."""
+    """Return the note that names the threads of a row, and says whether passes read it again."""
     kept = "the row stays in registers" if is_resident else f"the row is read {passes} times"
     return f"{workers} per row; {kept}"
 

@@ -20,14 +20,12 @@ from kgen.targets.cpu.plan.kernels.blis_pairs import PairsPlan, has_pairs
 from kgen.targets.cpu.plan.tiles.tiled import PACKING_AHEAD
 from kgen.targets.cpu.schedule.row_choices import row_choices
 
-#: K of a block from which tiles fetch the next panel of a B in place, not the next block: 64 x 2304
-#: x 768 takes 1.46 ms instead of 1.59 (Golden Cove).
+#: K of a block from which tiles prefetch the next panel of an unpacked B, not the next block.
 NEXT_PANEL_K = 96
-#: K of a block from which its sums go to out at once: scratch is cleared before and copied after.
+#: K of a block from which partial sums stay in out, which saves clearing and copying scratch.
 IN_OUT_K = 128
-#: Part of the last-level cache beyond which a B in pairs is prefetched PANELS_AHEAD bytes ahead in
-#: each panel: 1 x 4096 x 4096 takes 1.13 ms with none, 1.30 with 1024, 0.97 with 2048, 0.75 to 1.2
-#: with 4096, 1.13 with 16384 (Zen 4).
+#: Part of the last-level cache beyond which each panel of a B in pairs is prefetched PANELS_AHEAD
+#: bytes ahead.
 FAR_PART = 1 / 4
 
 
@@ -75,13 +73,11 @@ def with_prefetch(plan: BlisPlan) -> CpuMatmul:
 
 
 def wants_panels(plan: BlisPlan) -> bool:
-    """Panels of a narrow B that comes packed are fetched ahead of a single tile of rows where the
-    hardware does not keep up: a step takes less than a vector of each, or they are short (of s8, 1
-    x 4096 x 4096 takes 710 us instead of 850, 1 x 49152 x 576 1.1 ms instead of 2.8, Zen 4).
+    """Whether a single row of tiles prefetches the panels of a prepacked B.
 
-    In pairs, of a B that is no small part of the last-level cache as well, in vectors of half a
-    line, which the hardware is slow to follow (4 x 4096 x 4096 takes 2.7 ms without it, 1.4 with
-    it, 1 x 3072 x 2560 550 us and 320, but of 4 MB 1 x 1024 x 2048 54 and 64; Zen 4).
+    The hardware prefetcher does not keep up with a B of fewer bits than A where a step reads less
+    than a vector of each panel, or where panels are short. It does not keep up with pairs either
+    where vectors are half a cache line and B takes a large part of the last-level cache.
     """
     spec = plan.spec
     size = spec.k * spec.n * spec.b_type.itemsize
@@ -95,7 +91,7 @@ def wants_panels(plan: BlisPlan) -> bool:
 
 
 def panels_are_short(plan: BlisPlan) -> bool:
-    """A panel fits in the first-level cache."""
+    """Whether a panel fits in the first-level cache."""
     return plan.b_width * plan.b_strides[2] <= plan.target.limits["l1_bytes"]
 
 
@@ -113,16 +109,17 @@ def distance(plan: BlisPlan) -> int:
 
 
 def fetches_rows(plan: BlisPlan) -> bool:
-    """Of a large B in place that a single tile of rows takes along all of K: short parts of its
-    rows, which the hardware does not follow (4 x 2304 x 768 in f32 takes 141 us instead of 175, on
-    AVX2 156 instead of 181; Zen 4)."""
+    """Whether rows of a large unpacked B are prefetched, where one row of tiles reads all of K.
+
+    Such a tile reads short parts of rows, which the hardware prefetcher does not follow."""
     is_large = plan.spec.k * plan.b_strides[1] > plan.target.limits["l2_bytes"]
     return plan.takes_rows_once and is_large
 
 
 def fetches_next_panel(plan: BlisPlan) -> bool:
-    """Tiles of a panel of B fetch the next one, each some of its lines: of a B in place whose
-    blocks of K are long, and of a large one that comes packed."""
+    """Whether the tiles of a panel of B prefetch the next panel, each some of its lines.
+
+    They do for a large prepacked B, and for an unpacked B with long blocks of K."""
     spec = plan.spec
     if not plan.may_fetch_next_panel:
         return False
@@ -132,7 +129,7 @@ def fetches_next_panel(plan: BlisPlan) -> bool:
 
 
 def fetches_tiles(spec: Matmul, target: Target, schedule: AmxMatmul) -> bool:
-    """The next panel is fetched while one is multiplied: B leaves the second-level cache."""
+    """Whether AMX tiles prefetch the next panel: B takes over half of the second-level cache."""
     from kgen.targets.cpu.plan.amx.matmul import unchecked_amx
 
     product = tile_product(spec.dtype, target)
@@ -155,7 +152,7 @@ def passes(plan: BlisPlan, given: Collection[str]) -> dict[str, int]:
 
 
 def sums_in_out(plan: BlisPlan) -> bool:
-    """Blocks too wide for scratch, or so long in K that out is passed over a few times."""
+    """Whether partial sums stay in out: blocks are too wide for scratch, or long along K."""
     if isinstance(plan.schedule, CpuSplitMatmul) or plan.is_direct or not may_sum_in_out(plan.spec):
         return False
     if plan.schedule.kc >= IN_OUT_K:
@@ -166,9 +163,9 @@ def sums_in_out(plan: BlisPlan) -> bool:
 
 
 def tasks_together(spec: Matmul, target: Target, schedule: CpuMatmul) -> int:
-    """Tasks side by side that are one pass in a thread that takes them all, which reads A once: 128
-    x 768 x 768 and 128 x 768 x 3072 gain 2 to 4 % so (Golden Cove). Of sums in out; they have room
-    in half of the second-level cache, and so has a block of B, beside which the next is fetched.
+    """Return how many neighbouring tasks one thread computes in a single pass over A.
+
+    Partial sums stay in out. They fit in half of the second-level cache, and so does a block of B.
     """
     if not (IN_OUT_K <= schedule.kc < spec.k and may_sum_in_out(spec)):
         return 1

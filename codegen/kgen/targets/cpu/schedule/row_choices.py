@@ -18,28 +18,28 @@ READINGS = ("online", "one_pass_variance")
 
 
 def leaves_caches(spec: Spec, target: Target, caches: int = 1) -> bool:
-    """More bytes go by than so many last-level caches have."""
+    """Whether a kernel moves more bytes than `caches` last-level caches hold."""
     return spec.bytes_moved > caches * target.limits["l3_bytes"]
 
 
 def fills_caches(spec: Spec, target: Target) -> bool:
-    """So many bytes go by that the last-level cache, which other cores use too, may lose some."""
+    """Whether a kernel moves over half of the last-level cache, which other cores use too."""
     return 2 * spec.bytes_moved > target.limits["l3_bytes"]
 
 
 def row_stays(plan: RowwisePlan) -> bool:
-    """A row is still in the second-level cache when the next phase reads it, or the next row is
-    there already: exponentials are not worth computing twice for one reading less."""
+    """Whether a row, or the next row, is in the second-level cache when the next phase reads it.
+
+    Computing exponentials twice costs more than reading such a row again."""
     return 2 * plan.row_bytes_read <= plan.target.limits["l2_bytes"]
 
 
 def row_choices(spec: Rowwise, target: Target, schedule: CpuStream) -> dict[str, int]:
     """Return the fields that follow from the length of a row, from the expression and the caches.
 
-    Rows from memory: a reduction fetches a little ahead (8192 x 4096 of f32: sums gain 3 %, l2 and
-    var 18 %; from the last-level cache it loses 20 %), or the next row, if the row's last reading
-    takes longer than memory does. Where an output is written with exponentials there is time
-    enough. All on Zen 4.
+    A reduction of rows from memory prefetches a few lines ahead. It prefetches the next row
+    instead if the last reading of a row takes longer than memory does. A kernel that writes an
+    output with exponentials needs no prefetch.
     """
     is_far = leaves_caches(spec, target)
     if isinstance(schedule, CpuSplitRows):
@@ -65,8 +65,10 @@ def row_choices(spec: Rowwise, target: Target, schedule: CpuStream) -> dict[str,
 
 
 def _in_fewest_readings(plan: RowwisePlan, *, is_far: bool) -> RowwisePlan:
-    """Variances in two passes where a row stays in a cache or is short, else in one; and a fold
-    with its extreme where the row does not stay. Fields that make no difference are 0."""
+    """Return the plan that reads each row as few times as is worth it.
+
+    Variances take two passes where a row stays in a cache or is short, else one. A fold is computed
+    together with its extreme where the row does not stay. Fields that make no difference are 0."""
     if plan.spec.compute is not DType.F32:
         return _with(plan, **dict.fromkeys(READINGS, False))
     read_once = not row_stays(plan) or (is_far and all(plan.spec.reduced.values()))
@@ -82,9 +84,9 @@ def _in_fewest_readings(plan: RowwisePlan, *, is_far: bool) -> RowwisePlan:
 
 
 def _suits_output(plan: RowwisePlan) -> bool:
-    """The output's row comes first where it is in memory, for which what is stored does not wait.
-    In a cache, or if its vectors straddle lines of it, it is better written once (1.2x to 1.3x of
-    softmax, Zen 4)."""
+    """Whether kept values go to the output's row, which comes from memory: stores do not wait.
+
+    A row in a cache, or one whose vectors straddle cache lines, is better written once."""
     straddles = plan.spec.cols * plan.spec.compute.itemsize % plan.compute.bytes
     return bool(plan.row_as_place and not plan.schedule.nontemporal and not straddles)
 

@@ -332,13 +332,11 @@ class RowwisePlan(FormulaPlan):
 
     @cached_property
     def fetches(self) -> tuple[Fetch, ...]:
-        """Lines that are fetched before they are needed: those of rows that come from memory, whose
-        first lines the hardware foresees no more than it does those of any page.
+        """Lines that are prefetched: the first lines of rows that come from memory.
 
-        A reduction prefetches a little ahead, or the next row. Else the last phase prefetches the
-        next row of 32-bit elements, those of 16 bits are there by then (layer_norm of 4096 x 4096
-        in bf16 loses 10 %); and the phase before it the output's row, unless the output is written
-        past the caches (layer_norm of 4096 x 1024: 1.5 times as fast by both). All on Zen 4.
+        A reduction prefetches a few lines ahead, or the next row. Otherwise the last phase
+        prefetches the next row, if its elements have 32 bits. The phase before the last prefetches
+        the output's row, unless nontemporal stores write it.
         """
         if not self.may_prefetch:
             return ()
