@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target", metavar="T,...", help="comma list of targets; each gets an entry"
     )
-    parser.add_argument("--why", metavar="TEXT", required=True, help="why these numbers matter")
+    parser.add_argument("--why", metavar="TEXT", required=True, help="what the kernel is for")
     parser.add_argument("--schedule", metavar="F=N,...", help="schedule fields to set")
     launch = parser.add_argument_group("launch of a file's kernel, as for kgen emulate")
     launch.add_argument("--entry", metavar="NAME", help="name of the kernel in the file")
