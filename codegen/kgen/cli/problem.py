@@ -78,8 +78,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     problem.add_argument(
         "--b-dtype", metavar="D",
-        help=f"dtype of a narrow B with --dtype f32: {_names(NARROW[DType.F32])}; the output "
-        "stays f32",
+        help=f"dtype of a narrow B with --dtype f32: {_names(NARROW[DType.F32])}; --out-dtype "
+        "stays f32 by default",
     )  # fmt: skip
     problem.add_argument(
         "--layout", metavar="L",
