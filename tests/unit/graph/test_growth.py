@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -126,7 +127,9 @@ SHAPES = (
 
 def counted(work: Callable[[], object]) -> Counter[str]:
     """Calls of kgen's and numpy's functions by their names; a generator counts each time it goes
-    on."""
+    on.
+
+    Expressions that garbage still refers to are not built anew, so garbage goes first."""
     found: Counter[str] = Counter()
 
     def count(frame: FrameType, event: str, argument: object) -> None:
@@ -134,11 +137,14 @@ def counted(work: Callable[[], object]) -> Counter[str]:
         if event == "call" and ("kgen" in name or name.startswith("numpy")):
             found[f"{frame.f_code.co_filename}:{frame.f_code.co_qualname}"] += 1
 
+    gc.collect()
+    gc.disable()
     sys.setprofile(count)
     try:
         work()
     finally:
         sys.setprofile(None)
+        gc.enable()
     return found
 
 
