@@ -8,31 +8,50 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 PREFIX, LOCK = "kgen-", "lock"
+#: Name that a lock has until it is held.
+NEW_LOCK = "lock-new"
+_NAME = re.compile(PREFIX + "[a-z0-9_]{8}")
 
 
 @contextmanager
 def folder() -> Iterator[Path]:
     """A new, empty folder that ends with the block. Raises OSError."""
     _remove_abandoned(Path(tempfile.gettempdir()))
-    outer = Path(tempfile.mkdtemp(prefix=PREFIX))
+    outer, lock = _locked_folder()
     try:
-        # Nobody looks at the lock before it is held and has its name.
-        with (outer / f"{LOCK}-new").open("wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            Path(lock.name).rename(outer / LOCK)
+        with lock:
             inner = outer / "files"
             inner.mkdir()
             yield inner
     finally:
         shutil.rmtree(outer, ignore_errors=True)
+
+
+def _locked_folder() -> tuple[Path, BinaryIO]:
+    """Return a new folder, and the lock in it that this process holds while the file is open.
+
+    A process that cleans up may take the folder for abandoned until then; another one is made.
+    """
+    while True:
+        outer = Path(tempfile.mkdtemp(prefix=PREFIX))
+        with suppress(FileNotFoundError), ExitStack() as opened:
+            lock = opened.enter_context((outer / NEW_LOCK).open("wb"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            Path(lock.name).rename(outer / LOCK)
+            opened.pop_all()
+            return outer, lock
+        with suppress(OSError):
+            outer.rmdir()
 
 
 @cache
@@ -46,8 +65,13 @@ def _remove_abandoned(place: Path) -> None:
 
 
 def _remove_if_abandoned(path: Path) -> None:
-    """Raises OSError for a folder without a lock, or with one that is held."""
+    """Raises OSError for a folder whose lock is held, or that is not a temporary folder of kgen."""
     if path.stat(follow_symlinks=False).st_uid != os.geteuid():
+        return
+    if _NAME.fullmatch(path.name) and not (path / LOCK).exists():
+        # Its process ended before it held the lock, or holds it soon: then a step here fails.
+        (path / NEW_LOCK).unlink(missing_ok=True)
+        path.rmdir()
         return
     handle = os.open(path / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -68,6 +69,36 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(place: Path) ->
             assert kept.is_dir() and (place / "kgen-notes").is_dir() and (place / "other").is_dir()
     finally:
         killed(living)
+
+
+def test_a_folder_without_a_held_lock_is_removed(place: Path) -> None:
+    """Its process was killed before it held the lock. A folder with other files stays."""
+    for name, file in (
+        ("kgen-empty_01", ""),
+        ("kgen-locking1", "lock-new"),
+        ("kgen-others12", "x"),
+    ):
+        (place / name).mkdir()
+        if file:
+            (place / name / file).touch()
+    with temporary.folder() as made:
+        assert {path.name for path in place.iterdir()} == {made.parent.name, "kgen-others12"}
+
+
+def test_a_folder_that_is_taken_for_abandoned_is_made_again(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, names = tempfile.mkdtemp, list[str]()
+
+    def make_and_remove(*, prefix: str) -> str:
+        names.append(make(prefix=prefix))
+        if len(names) == 1:
+            Path(names[0]).rmdir()
+        return names[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make_and_remove)
+    with temporary.folder() as made:
+        assert made.parent == Path(names[1]) and len(names) == 2
 
 
 def test_a_link_is_not_followed(place: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
