@@ -333,6 +333,26 @@ class Family(ABC):
         """Choose the fields that follow from others again, but for those that are `given`."""
         return schedule
 
+    def core(self, target: Target) -> str:
+        """Name the CPU core or GPU whose tuning file applies to the target."""
+        return target.device or target.name
+
+    def instructions(self, spec: Spec, target: Target) -> str:
+        """Name the instruction set of the kernel's main loop, for its class of measurements."""
+        return target.name
+
+    def schedule_type(self, spec: Spec, target: Target, mainloop: str) -> type[Schedule]:
+        """Return the type of schedules of a main loop. Raises KeyError for an unknown one."""
+        known = (self.choose(spec, target), *self.alternatives(spec, target))
+        return {type(each).mainloop: type(each) for each in reversed(known)}[mainloop]
+
+    def adapted(
+        self, spec: Spec, target: Target, schedule: Schedule, sizes: tuple[int, ...]
+    ) -> Schedule:
+        """Return the schedule, which was measured for other `sizes`, with fields that fit the spec
+        (:func:`kgen.targets.choose.sizes_of`)."""
+        return schedule
+
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         """Candidates that `choose` ranked, best first; empty where no model ranks."""
         return ()

@@ -1,0 +1,189 @@
+"""Tuning files: which schedule was the fastest for which sizes of an operation on one core.
+
+A file is TOML. `[sources.ID]` says who measured: `kind` is "measured", or "exported" for the
+choices of the rules that an older version of kgen had. `[classes]` maps a class of kernels
+(:func:`kgen.targets.choose.class_of`) to its rows, one per line::
+
+    M N K  mainloop=blis,mr=6,nr=16,...  gain  source
+
+The sizes are those of :func:`kgen.targets.choose.sizes_of`, the schedule is an argument of `kgen
+build --schedule` with all fields, and `gain` is the time of the cost model's choice over that of
+the schedule ("-" if it was not measured).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from kgen.errors import TargetError
+from kgen_runtime.values import frozen
+
+SCHEMA = 1
+NOT_MEASURED = "-"
+REMEDY = "repair the line, remove it, or measure again with kgen tune"
+
+
+@frozen
+class TuningSource:
+    """Who chose the schedules of some rows: machine, day and commit of kgen."""
+
+    kind: str
+    machine: str
+    day: str
+    commit: str
+    #: Caches and threads of the measurement.
+    conditions: str = ""
+
+
+@frozen
+class TunedRow:
+    """A schedule for the sizes of one kernel; `line` counts from 1 in the rows of the class."""
+
+    sizes: tuple[int, ...]
+    fields: Mapping[str, int | str]
+    gain: float | None
+    source: str
+    line: int = 0
+
+    @property
+    def text(self) -> str:
+        schedule = ",".join(f"{name}={value}" for name, value in self.fields.items())
+        gain = NOT_MEASURED if self.gain is None else f"{self.gain:.3g}"
+        return f"{' '.join(map(str, self.sizes))} {schedule} {gain} {self.source}"
+
+
+@dataclasses.dataclass(kw_only=True)
+class Tuning:
+    """Contents of a tuning file. `rows` of a class are read when they are first asked for."""
+
+    name: str
+    core: str
+    sources: Mapping[str, TuningSource]
+    texts: Mapping[str, str]
+    #: Leave out a row that cannot be used instead of raising TargetError.
+    is_lenient: bool = False
+    _rows: dict[str, tuple[TunedRow, ...]] = dataclasses.field(default_factory=dict)
+
+    def rows(self, class_name: str) -> tuple[TunedRow, ...]:
+        """Return the rows of a class of kernels. Raises TargetError."""
+        if class_name not in self._rows:
+            self._rows[class_name] = tuple(self._parsed(class_name))
+        return self._rows[class_name]
+
+    def _parsed(self, class_name: str) -> Iterable[TunedRow]:
+        for line, text in enumerate(self.texts.get(class_name, "").splitlines(), 1):
+            if not text.strip():
+                continue
+            try:
+                yield self._row(text, line)
+            except ValueError as error:
+                self.refuse(class_name, line, str(error))
+
+    def _row(self, text: str, line: int) -> TunedRow:
+        *sizes, schedule, gain, source = text.split()
+        if source not in self.sources:
+            raise ValueError(f"source {source} is not in [sources]")
+        return TunedRow(
+            sizes=tuple(map(int, sizes)),
+            fields=fields_of(schedule),
+            gain=None if gain == NOT_MEASURED else float(gain),
+            source=source,
+            line=line,
+        )
+
+    def refuse(self, class_name: str, line: int, why: str) -> None:
+        """Raise TargetError for a row, unless the file is read leniently."""
+        if not self.is_lenient:
+            raise TargetError(f"{self.name}: row {line} of class {class_name!r}: {why}; {REMEDY}")
+
+
+def fields_of(schedule: str) -> dict[str, int | str]:
+    """Return the fields of a schedule's text. Raises ValueError."""
+    fields: dict[str, int | str] = {}
+    for part in schedule.split(","):
+        name, equals, value = part.partition("=")
+        if not equals or name in fields:
+            raise ValueError(f"{part!r} is not field=value, or occurs twice")
+        fields[name] = value if name == "mainloop" else int(value)
+    return fields
+
+
+def parse(text: str, name: str, *, is_lenient: bool = False) -> Tuning:
+    """Read a tuning file's text; `name` stands in messages. Raises TargetError."""
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TargetError(f"{name} is not a tuning file: {error}; {REMEDY}") from None
+    if (schema := found.get("schema")) != SCHEMA:
+        raise TargetError(
+            f"{name} has schema {schema!r}; this version of kgen reads schema {SCHEMA}; measure "
+            "again with kgen tune"
+        )
+    sources = {key: _source(key, value, name) for key, value in _table(found, "sources", name)}
+    texts = dict(_table(found, "classes", name))
+    if not isinstance(core := found.get("core"), str) or not all(
+        isinstance(rows, str) for rows in texts.values()
+    ):
+        raise TargetError(f"{name}: core and all classes must be text; {REMEDY}")
+    return Tuning(name=name, core=core, sources=sources, texts=texts, is_lenient=is_lenient)
+
+
+def _table(found: Mapping[str, Any], key: str, name: str) -> Iterable[tuple[str, Any]]:
+    table = found.get(key, {})
+    if not isinstance(table, dict):
+        raise TargetError(f"{name}: {key} is not a table; {REMEDY}")
+    return table.items()
+
+
+def _source(key: str, value: Any, name: str) -> TuningSource:
+    try:
+        return TuningSource(**{field: str(text) for field, text in value.items()})
+    except (AttributeError, TypeError) as error:
+        raise TargetError(f"{name}: sources.{key}: {error}; {REMEDY}") from None
+
+
+def read(path: Path, *, is_lenient: bool = False) -> Tuning:
+    """Read a tuning file. Raises TargetError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TargetError(f"{path} cannot be read: {error}; name a file of kgen tune") from None
+    return parse(text, str(path), is_lenient=is_lenient)
+
+
+def written(
+    core: str, sources: Mapping[str, TuningSource], classes: Mapping[str, Iterable[TunedRow]]
+) -> str:
+    """Return the text of a tuning file, the same for the same contents."""
+    parts = [
+        f"# Schedules for {core}: written by kgen tune, read by every build; not edited by hand.",
+        f"schema = {SCHEMA}",
+        f'core = "{core}"',
+    ]
+    for key, source in sorted(sources.items()):
+        lines = [f'{f.name} = "{getattr(source, f.name)}"' for f in dataclasses.fields(source)]
+        parts += ["", f"[sources.{key}]", *lines]
+    parts += ["", "[classes]"]
+    for name, rows in sorted(classes.items()):
+        lines = [row.text for row in sorted(rows, key=lambda row: row.sizes)]
+        parts += [f'"{name}" = """', *lines, '"""']
+    return "\n".join(parts) + "\n"
+
+
+def file_name(core: str) -> str:
+    """Return the name of a core's file: its name in small letters, with hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", core.lower()) + ".toml"
+
+
+@cache
+def shipped(core: str) -> Tuning | None:
+    """Return the tuning file of a core that kgen ships with, or None."""
+    path = resources.files("kgen.targets.tuning") / file_name(core)
+    return parse(path.read_text(encoding="utf-8"), file_name(core)) if path.is_file() else None
