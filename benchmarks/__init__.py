@@ -1,0 +1,1 @@
+"""Benchmark programs, and their results as data: see benchmarks/README.md."""
