@@ -13,7 +13,7 @@ MODEL_LIBRARIES := onnx onnxscript onnxruntime openvino gguf safetensors
 TRITON := 3.9.0
 SHAPE := 1024x1024x1024
 DEMO := demo.kgen
-PYTHON_FILES := codegen runtime tests scripts examples
+PYTHON_FILES := codegen runtime tests benchmarks scripts examples
 
 # Both distributions, so that a change of the code needs no new installation.
 CHECKOUT := --editable runtime --editable .

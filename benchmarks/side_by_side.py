@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import kgen_runtime
-from benchmarks.machine import ROOT, commit, this_machine, today
+from benchmarks.machine import ROOT, commit, git, this_machine, today
 from benchmarks.results import Peer, Results, Row, Timing, geometric_mean
 from kgen.check.bench import cold, timing
 from kgen.check.bench import run as bench
@@ -260,6 +260,8 @@ def report(results: Results, equal: Mapping[tuple[str, str], int]) -> bool:
             variant = row.variant
             key = (row.table, str(variant["target"]), str(variant["caches"]))
             groups[*key, str(variant["threads"])].append(ratio)
+    if not groups:
+        return False
     print("\nsuite     target               caches threads  timed equal  mean   of timed  minimum")
     missed = False
     for (suite, target, caches, threads), ratios in sorted(groups.items()):
@@ -298,7 +300,7 @@ def main() -> int:
         date=today(),
         commit=commit(),
         command=f"python -m benchmarks.side_by_side --before {args.before}",
-        versions={"before": args.before},
+        versions={"before": git("rev-parse", "--short=8", args.before) or args.before},
     )
     path = args.output or results.path
     with worktree(args.before) as old, tempfile.TemporaryDirectory() as folder:
