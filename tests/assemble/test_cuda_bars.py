@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from kgen import emulate, pipeline, targets
-from kgen.emulate import Report
+from kgen.emulate import LaunchReport
 from kgen.spec import DType, Layout, Matmul
 from kgen.spec.text import parse
 from kgen.targets.base import Kernel
@@ -61,7 +61,7 @@ def test_every_copy_has_16_bytes(bar: str, layout: Layout) -> None:
     assert stores and set(stores) == {"v4.b32"}
 
 
-def profile(kernel: Kernel) -> Report:
+def profile(kernel: Kernel) -> LaunchReport:
     """Counters of the whole grid; what the data are does not change them."""
     launch = kernel.plan.launches[0]
     arguments = [

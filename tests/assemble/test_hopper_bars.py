@@ -19,7 +19,7 @@ import pytest
 
 from kgen import bundle, pipeline, targets
 from kgen.check.execute.places import EmulatorExecutor
-from kgen.emulate import Report
+from kgen.emulate import LaunchReport
 from kgen.schedule import PromotedWgmmaMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Math, Matmul
 from kgen.targets.base import Kernel
@@ -137,7 +137,7 @@ def test_a_stage_expects_the_bytes_of_its_boxes(tile: str, layout: Layout) -> No
     assert [int(n) for n in expected] == [sum(boxes[name] * shares[name] for name in copies)]
 
 
-def profile(kernel: Kernel) -> Report:
+def profile(kernel: Kernel) -> LaunchReport:
     """Counters of the whole grid; what the data are does not change them."""
     (entry,) = bundle.pack([kernel]).manifest.kernels
     buffers = {p.name: np.zeros(p.nbytes, np.uint8) for p in entry.parameters}

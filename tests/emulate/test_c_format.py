@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kgen.emulate.c_format import Conversion, convert, parse
+from kgen.emulate.c_format import FormatConversion, convert, parse
 from kgen.emulate.printed import MOST_CHARACTERS, MOST_LINES, PrintLog
 from kgen.errors import EmulationError
 
@@ -28,7 +28,7 @@ def ours(form: str, values: Sequence[int], strings: Sequence[bytes] = ()) -> byt
     left = list(values)
     text = b""
     for part in parse(form.encode()):
-        if isinstance(part, Conversion):
+        if isinstance(part, FormatConversion):
             taken = [left.pop(0) for _ in part.sizes]
             part = convert(part, taken, lambda address: strings[address - 1])
         text += part

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen.emulate import EmulationFault, Report
+from kgen.emulate import EmulationFault, LaunchReport
 from kgen.emulate.llvm.frontend import decode
 from kgen.emulate.ptx.exec.launching import prepared
-from kgen.emulate.ptx.exec.operations import Step
+from kgen.emulate.ptx.exec.operations import DecodedInstruction
 from kgen.emulate.ptx.frontend.decode import Decoder
-from kgen.emulate.ptx.frontend.syntax import Instruction
+from kgen.emulate.ptx.frontend.syntax import PtxInstruction
 from tests.emulate.llvm.llvm_kernels import run as run_llvm
 from tests.emulate.ptx.ptx_programs import Array, program, run
 
@@ -51,7 +51,7 @@ attributes #0 = { "target-cpu"="gfx942" }
 """
 
 
-def run_amd(source: str, data: Array, **options: Any) -> Report:
+def run_amd(source: str, data: Array, **options: Any) -> LaunchReport:
     return run_llvm(
         source, entry="f", grid=(1, 1, 1), block=(64, 1, 1), arguments=[data], **options
     )
@@ -61,7 +61,7 @@ def test_ptx_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[int] = []
     plain = prepared._step
 
-    def step(decoder: Decoder, one: Instruction) -> Step:
+    def step(decoder: Decoder, one: PtxInstruction) -> DecodedInstruction:
         decoded.append(one.line)
         return plain(decoder, one)
 

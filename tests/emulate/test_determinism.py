@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kgen.emulate import EmulationFault, Fault, Report
+from kgen.emulate import EmulationFault, Fault, LaunchReport
 from tests.emulate.mutations.amdgpu import products as amdgpu_products
 from tests.emulate.mutations.amdgpu import rows as amdgpu_rows
 from tests.emulate.mutations.hopper import gemm, ring
@@ -36,7 +36,7 @@ RACES = [
 ][::4]
 
 
-def report(program: Program, seed: int) -> Report:
+def report(program: Program, seed: int) -> LaunchReport:
     found, right = program.execute(program.source, seed)
     assert right
     return dataclasses.replace(found, seconds=0)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from kgen.emulate.numerics import Numerics
-from kgen.emulate.report import EmulationFault, Fault, Index3, Report, UnknownInstruction
+from kgen.emulate.report import EmulationFault, Fault, Index3, LaunchReport, UnknownInstruction
 from kgen.emulate.request import Request
 from kgen.emulate.tensor_map import TensorMap
 from kgen.errors import EmulationError
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = [
     "EmulationFault",
     "Fault",
+    "LaunchReport",
     "Numerics",
-    "Report",
     "TensorMap",
     "UnknownInstruction",
     "run",
@@ -52,7 +52,7 @@ def run(
     arch: str | None = None,
     strict: bool = False,
     most_faults: int = 1,
-) -> Report:
+) -> LaunchReport:
     """Run one launch of the entry point.
 
     An ndarray argument is a pointer to a global buffer of exactly its bytes (C-contiguous, written

@@ -65,17 +65,19 @@ _MAP_FIELDS = ("dtype", "shape", "box", "strides", "element_strides", "swizzle",
 
 
 @frozen
-class Argument:
-    """A kernel argument, its array if it has one, and the file that is written afterwards."""
+class EmulatedArgument:
+    """Kernel argument of `kgen emulate`, its array if it has one, and the file written after the
+    run.
+    """
 
     value: Array | np.generic | TensorMap
     array: Array | None = None
     output: Path | None = None
 
 
-def parse(texts: Sequence[str]) -> list[Argument]:
+def parse(texts: Sequence[str]) -> list[EmulatedArgument]:
     """Parse all `--arg`s, in order. Raises SpecError."""
-    found: list[Argument] = []
+    found: list[EmulatedArgument] = []
     for text in texts:
         kind, _, rest = text.partition(":")
         if kind == "tensormap":
@@ -83,11 +85,11 @@ def parse(texts: Sequence[str]) -> list[Argument]:
         elif kind in ("in", "inout", "out"):
             found.append(_tensor(text))
         else:
-            found.append(Argument(value=_scalar(kind, rest, text)))
+            found.append(EmulatedArgument(value=_scalar(kind, rest, text)))
     return found
 
 
-def _tensor(text: str) -> Argument:
+def _tensor(text: str) -> EmulatedArgument:
     """in:a.npy, inout:a.npy:b.npy or out:f32:64x64:c.npy."""
     kind, _, rest = text.partition(":")
     output = None
@@ -103,7 +105,7 @@ def _tensor(text: str) -> Argument:
         array = _unwritten(shape, dtype, text)
     else:
         raise _unknown(text)
-    return Argument(value=array, array=array, output=output)
+    return EmulatedArgument(value=array, array=array, output=output)
 
 
 def _unwritten(shape: list[int], dtype: np.dtype[Any], text: str) -> Array:
@@ -141,7 +143,7 @@ def _scalar(kind: str, rest: str, text: str) -> np.generic:
     return value
 
 
-def _tensor_map(rest: str, text: str, before: Sequence[Argument]) -> Argument:
+def _tensor_map(rest: str, text: str, before: Sequence[EmulatedArgument]) -> EmulatedArgument:
     """tensormap:{"tensor": "in:a.npy", "box": [64, 128], ...}, innermost dimension first.
 
     `tensor` may also be the number of an earlier argument, from 0, whose array it is.
@@ -179,7 +181,7 @@ def _tensor_map(rest: str, text: str, before: Sequence[Argument]) -> Argument:
         value = TensorMap(buffer=array, **fields)
     except (EmulationError, TypeError) as error:
         raise SpecError(f"--arg {_shown(text)}: {error}") from None
-    return Argument(value=value, array=array, output=output)
+    return EmulatedArgument(value=value, array=array, output=output)
 
 
 def _dtype(name: str, text: str) -> np.dtype[Any]:

@@ -26,8 +26,8 @@ _MOST_DIGITS = 1024
 
 
 @frozen
-class Conversion:
-    """Conversion of a format. `width` and `precision` are "" if absent, "*" if arguments."""
+class FormatConversion:
+    """Conversion of a format. `width`, `precision`: "" if absent, "*" if they are arguments."""
 
     flags: str
     width: str
@@ -44,20 +44,20 @@ class Conversion:
 
 
 @lru_cache(maxsize=64)
-def parse(given: bytes) -> tuple[bytes | Conversion, ...]:
+def parse(given: bytes) -> tuple[bytes | FormatConversion, ...]:
     """The literal text and the conversions of a format string.
 
     Raises EmulationError for a conversion that is not supported.
     """
     # Latin-1 has a character for each byte.
     text, position = given.decode("latin-1"), 0
-    found: list[bytes | Conversion] = []
+    found: list[bytes | FormatConversion] = []
     while (start := text.find("%", position)) >= 0:
         found.append(given[position:start])
         match = _CONVERSION.match(text, start)
         if match is None:
             raise _not_supported(text[start : start + 12])
-        conversion = Conversion(**match.groupdict())
+        conversion = FormatConversion(**match.groupdict())
         if conversion.kind in "csp" and conversion.length:
             raise _not_supported(match[0])
         found.append(b"%" if conversion.kind == "%" else conversion)
@@ -66,7 +66,9 @@ def parse(given: bytes) -> tuple[bytes | Conversion, ...]:
     return tuple(part for part in found if part)
 
 
-def convert(conversion: Conversion, values: Sequence[int], string: Callable[[int], bytes]) -> bytes:
+def convert(
+    conversion: FormatConversion, values: Sequence[int], string: Callable[[int], bytes]
+) -> bytes:
     """The text of one conversion. `values` are the bits of its arguments; `string` reads a string
     at an address."""
     *stars, value = values
@@ -105,7 +107,7 @@ def convert(conversion: Conversion, values: Sequence[int], string: Callable[[int
     return b" " * missing + prefix + body
 
 
-def _integer(conversion: Conversion, value: int, digits: int | None) -> tuple[bytes, bytes]:
+def _integer(conversion: FormatConversion, value: int, digits: int | None) -> tuple[bytes, bytes]:
     """(sign or base, digits) of an integer or a pointer."""
     kind = conversion.kind
     size = 64 if kind == "p" else _BITS[conversion.length]
@@ -126,7 +128,7 @@ def _integer(conversion: Conversion, value: int, digits: int | None) -> tuple[by
     return prefix.encode(), text.encode()
 
 
-def _float(conversion: Conversion, value: int, digits: int) -> tuple[bytes, bytes, bool]:
+def _float(conversion: FormatConversion, value: int, digits: int) -> tuple[bytes, bytes, bool]:
     """(sign, digits, whether zeros may fill it) of the bits of a double."""
     (number,) = struct.unpack("<d", struct.pack("<Q", value))
     sign = _sign(conversion, negative=math.copysign(1, number) < 0)
@@ -135,7 +137,7 @@ def _float(conversion: Conversion, value: int, digits: int) -> tuple[bytes, byte
     return sign.encode(), format(abs(number), form if finite else conversion.kind).encode(), finite
 
 
-def _sign(conversion: Conversion, *, negative: bool) -> str:
+def _sign(conversion: FormatConversion, *, negative: bool) -> str:
     if negative:
         return "-"
     return "+" if "+" in conversion.flags else " " if " " in conversion.flags else ""

@@ -12,7 +12,7 @@ from typing import Any
 
 from kgen.emulate.counters import MEANING
 from kgen.emulate.counting.traffic import TRAFFIC
-from kgen.emulate.report import LineCounts, Report
+from kgen.emulate.report import LaunchReport, LineCounts
 from kgen_runtime.values import frozen
 
 #: Counters that are not classes of instructions.
@@ -41,8 +41,8 @@ class Total:
 
 
 @frozen
-class Words:
-    """Words of a family, and the bytes of its sectors of global memory."""
+class FamilyWords:
+    """Terms of a family, and the bytes of a sector of its global memory."""
 
     warp: str
     workgroup: str
@@ -52,8 +52,10 @@ class Words:
 
 
 WORDS = {
-    "ptx": Words(warp="warp", workgroup="CTA", shared="shared memory", sector=32, code="PTX"),
-    "llvm": Words(warp="wave", workgroup="workgroup", shared="LDS", sector=64, code="LLVM IR"),
+    "ptx": FamilyWords(warp="warp", workgroup="CTA", shared="shared memory", sector=32, code="PTX"),
+    "llvm": FamilyWords(
+        warp="wave", workgroup="workgroup", shared="LDS", sector=64, code="LLVM IR"
+    ),
 }
 
 
@@ -68,10 +70,10 @@ class Profile:
     language: str
     source: str
     threads: int
-    report: Report
+    report: LaunchReport
 
     @property
-    def words(self) -> Words:
+    def words(self) -> FamilyWords:
         return WORDS[self.language]
 
     def totals(self) -> list[Total]:

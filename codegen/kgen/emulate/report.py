@@ -150,15 +150,16 @@ class LineCounts:
 
 
 @frozen
-class Report:
-    """A launch that ran to its end.
+class LaunchReport:
+    """Report of a launch that ran to its end.
 
     `instructions` counts dynamic instructions per warp or wave (a warp that is partly active counts
     as one). `counters` has the names that :mod:`kgen.emulate.counters` lists; `lines` holds the
     counts beside the source's lines, numbered from 1. Without profiling, traffic is not counted.
-    `subgroup_width` is how many lanes a warp or wave has.
-    `warnings` are what no rule forbids but a reader of foreign code should know. `printed` are the
-    lines that the threads printed, in order of execution.
+    `subgroup_width` is the number of lanes of a warp or wave.
+
+    `warnings` are legal but suspicious operations in foreign code. `printed` are the lines that the
+    threads printed, in order of execution.
     """
 
     workgroups_run: int

@@ -7,15 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kgen.emulate.report import Fault, Report
+from kgen.emulate.report import Fault, LaunchReport
 
 #: How many schedules a kernel is run under where nobody says: seeds 0, 1 and 2.
 SCHEDULES = 3
 
 
 def run_all(
-    launch: Callable[[Sequence[Any], int], Report], arguments: Sequence[Any], seeds: Sequence[int]
-) -> Report:
+    launch: Callable[[Sequence[Any], int], LaunchReport],
+    arguments: Sequence[Any],
+    seeds: Sequence[int],
+) -> LaunchReport:
     """Launch with each seed, on the same data: the arguments hold what the first one wrote.
 
     The report is that of the first, with the warnings of all. Raises EmulationFault for the first

@@ -64,8 +64,8 @@ class Pool(ProcessPoolExecutor):
         return super().submit(_called, partial(fn, *args, **kwargs))
 
 
-class _State:
-    """State of a process of the pool."""
+class _WorkerState:
+    """State of a worker process of the pool."""
 
     works = ends = False
 
@@ -93,19 +93,19 @@ def _lost(lost: sys.UnraisableHookArgs) -> None:
 
 def _end(*_: object) -> None:
     """Leave the running task by an exception, which ends the assembler that it started."""
-    _State.ends = True
-    if _State.works:
+    _WorkerState.ends = True
+    if _WorkerState.works:
         raise SystemExit
 
 
 def _called(call: Callable[[], T]) -> T:
-    _State.works = True
+    _WorkerState.works = True
     try:
-        if _State.ends:
+        if _WorkerState.ends:
             raise SystemExit
         return call()
     finally:
-        _State.works = False
+        _WorkerState.works = False
 
 
 @contextmanager

@@ -12,10 +12,10 @@ import pytest
 
 from kgen import bundle, emulate, pipeline, targets
 from kgen.cli.main import main
-from kgen.emulate import EmulationFault, Fault, Report
+from kgen.emulate import EmulationFault, Fault, LaunchReport
 from kgen.spec.text import parse
 
-Launch = Callable[..., Report]
+Launch = Callable[..., LaunchReport]
 
 
 def saved(folder: Path, spec: str, target: str = "sm_80") -> str:
@@ -30,7 +30,7 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     seen: list[dict[str, Any]] = []
     run: Launch = emulate.run
 
-    def noted(*arguments: Any, **options: Any) -> Report:
+    def noted(*arguments: Any, **options: Any) -> LaunchReport:
         seen.append(options)
         return run(*arguments, **options)
 
@@ -77,7 +77,7 @@ def test_a_fault_of_the_second_schedule_fails_the_kernel(
 ) -> None:
     run: Launch = emulate.run
 
-    def faulty(*arguments: Any, **options: Any) -> Report:
+    def faulty(*arguments: Any, **options: Any) -> LaunchReport:
         if options["seed"] == 1:
             raise EmulationFault(WARNING)
         return run(*arguments, **options)
@@ -100,7 +100,7 @@ def test_warnings_are_shown_and_fail_nothing_unless_strict(
 ) -> None:
     run: Launch = emulate.run
 
-    def warns(*arguments: Any, strict: bool, **options: Any) -> Report:
+    def warns(*arguments: Any, strict: bool, **options: Any) -> LaunchReport:
         if strict:
             raise EmulationFault(replace(WARNING, kind="race"))
         return replace(run(*arguments, **options), warnings=(WARNING,))

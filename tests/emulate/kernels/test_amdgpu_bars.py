@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgen import emulate, pipeline, targets
-from kgen.emulate import Report
+from kgen.emulate import LaunchReport
 from kgen.spec import DType, Layout, Matmul
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.plan.matmul.base import MatmulPlan
@@ -26,7 +26,7 @@ def plan(name: str, size: int, schedule: dict[str, int] | None = None, **fields:
     return pipeline.plan(spec, target, pipeline.schedule_for(spec, target, schedule or {}))
 
 
-def profile(made: Plan) -> Report:
+def profile(made: Plan) -> LaunchReport:
     """Counters of the whole grid; what the data are does not change them."""
     launch = made.launches[0]
     return emulate.run(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen import emulate
-from kgen.emulate.report import Report
+from kgen.emulate.report import LaunchReport
 
 Array = npt.NDArray[Any]
 run = partial(emulate.run, language="llvm")
@@ -76,7 +76,7 @@ def lanewise(
     *,
     cpu: str = "gfx942",
     declarations: str = "",
-) -> Report:
+) -> LaunchReport:
     """Run ``body`` in one lane per element: it has the inputs' elements in %a, %b, ... and leaves
     the result, of the type of ``out``'s elements, in %r. The body may have blocks of its own, of
     which the last is open."""
@@ -138,7 +138,7 @@ def native(source: str, entry: str, arguments: Sequence[Array]) -> None:
     function(*[array.ctypes.data for array in arguments])
 
 
-def on_cpu(source: str, entry: str, arguments: Sequence[Array | np.generic]) -> Report:
+def on_cpu(source: str, entry: str, arguments: Sequence[Array | np.generic]) -> LaunchReport:
     return run(verified(source), entry=entry, grid=(1, 1, 1), block=(1, 1, 1), arguments=arguments)
 
 

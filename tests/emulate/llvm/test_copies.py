@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kgen.emulate.report import EmulationFault, Fault, Report
+from kgen.emulate.report import EmulationFault, Fault, LaunchReport
 from tests.emulate.llvm.llvm_kernels import kernel, run
 
 LANES = 128
@@ -45,7 +45,7 @@ OUT = """  %g = getelementptr i32, ptr addrspace(1) %out, i32 %t
 
 def launch(
     body: str, *, cpu: str = "gfx942", seed: int = 0, checks: bool = True
-) -> tuple[np.ndarray, Report]:
+) -> tuple[np.ndarray, LaunchReport]:
     data = np.arange(1000, 1000 + 4 * LANES, dtype=np.uint32)
     out = np.zeros(LANES, np.uint32)
     parameters = "ptr addrspace(1) %in, ptr addrspace(1) %out"

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from kgen import emulate
-from kgen.emulate import EmulationFault, Fault, Report
+from kgen.emulate import EmulationFault, Fault, LaunchReport
 
 Array = npt.NDArray[Any]
 
@@ -35,7 +35,7 @@ class Problem:
         self.grid = (*grid, 1)
         self.arguments = arguments
 
-    def run(self, source: str, **options: Any) -> Report:
+    def run(self, source: str, **options: Any) -> LaunchReport:
         return emulate.run(
             source,
             language="llvm",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kgen import emulate
-from kgen.emulate import EmulationFault, Report
+from kgen.emulate import EmulationFault, LaunchReport
 from tests.emulate.llvm.llvm_kernels import Array
 
 DATA = Path(__file__).parents[1] / "data" / "amd"
@@ -28,7 +28,7 @@ def text(level: str) -> str:
 
 def launch(
     source: str, entry: str, *arguments: Array, groups: int = GROUPS, **options: Any
-) -> Report:
+) -> LaunchReport:
     return emulate.run(
         source,
         language="llvm",

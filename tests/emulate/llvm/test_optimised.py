@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kgen import emulate, pipeline
-from kgen.emulate import Report
+from kgen.emulate import LaunchReport
 from kgen.spec import DType, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.base import Kernel
@@ -44,7 +44,7 @@ def after_passes(source: str, cpu: str, level: int) -> str:
     return str(module)
 
 
-def execute(kernel: Kernel, text: str, seed: int = 0) -> tuple[list[Array], Report]:
+def execute(kernel: Kernel, text: str, seed: int = 0) -> tuple[list[Array], LaunchReport]:
     """Return all buffers after a run on the same data, and the report."""
     random = np.random.default_rng(1)
     buffers: dict[str, Array] = {}

@@ -9,7 +9,17 @@ import pytest
 from kgen.emulate.llvm import parse
 from kgen.emulate.llvm.frontend.literals import constant_value
 from kgen.emulate.llvm.frontend.module import Constant
-from kgen.emulate.llvm.types import I8, I16, I32, I64, ArrayType, Integer, Pointer, Struct, Vector
+from kgen.emulate.llvm.types import (
+    I8,
+    I16,
+    I32,
+    I64,
+    ArrayType,
+    LlvmInteger,
+    LlvmVector,
+    Pointer,
+    Struct,
+)
 from kgen.errors import EmulationError
 from tests.emulate.llvm.llvm_kernels import on_cpu
 
@@ -115,10 +125,10 @@ def test_constants(text: str, expected: object) -> None:
 def test_sizes_and_offsets() -> None:
     pair = Struct((I8, Struct((I16, I64))))
     assert (pair.size, pair.align, pair.offset(1)) == (24, 8, 8)
-    packed = Struct((I8, I64, Vector(3, I32)), packed=True)
+    packed = Struct((I8, I64, LlvmVector(3, I32)), packed=True)
     assert (packed.size, packed.align, packed.offset(2)) == (21, 1, 9)
-    assert ArrayType(2, Vector(3, I32)).size == 32
-    assert Struct((I8, Integer(24))).offset(1) == 4
+    assert ArrayType(2, LlvmVector(3, I32)).size == 32
+    assert Struct((I8, LlvmInteger(24))).offset(1) == 4
     assert (Pointer(3, 32).size, Pointer(8).size) == (4, 16)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kgen.emulate.counters import MEANING
-from kgen.emulate.report import Report
+from kgen.emulate.report import LaunchReport
 from tests.emulate.llvm.llvm_kernels import kernel, run
 
 DECLARATIONS = """
@@ -18,7 +18,7 @@ declare float @llvm.exp2.f32(float)
 declare float @llvm.fma.f32(float, float, float)"""
 
 
-def profiled(body: str, *, cpu: str = "gfx942", lanes: int = 64, seed: int = 0) -> Report:
+def profiled(body: str, *, cpu: str = "gfx942", lanes: int = 64, seed: int = 0) -> LaunchReport:
     data = np.zeros(1 << 16, np.uint32)
     source = kernel(body, "ptr addrspace(1) %p", cpu=cpu, declarations=DECLARATIONS)
     return run(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen.emulate.report import Report
+from kgen.emulate.report import LaunchReport
 from kgen.errors import EmulationError
 from tests.emulate.llvm.llvm_kernels import Array, run
 
@@ -31,7 +31,7 @@ define amdgpu_kernel void @k(ptr addrspace(1) inreg captures(none) %out) {{
 """
 
 
-def launched(source: str, out: Array, **options: Any) -> Report:
+def launched(source: str, out: Array, **options: Any) -> LaunchReport:
     return run(
         source, entry="k", grid=(1, 1, 1), block=(len(out), 1, 1), arguments=[out], **options
     )

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from kgen.emulate import EmulationFault, Report
+from kgen.emulate import EmulationFault, LaunchReport
 
 CLEAN = "clean"
 WRONG_RESULT = "wrong-result"
@@ -30,7 +30,7 @@ class Program:
     language: Literal["ptx", "llvm"]
     arch: str
     source: str
-    execute: Callable[[str, int], tuple[Report, bool]]
+    execute: Callable[[str, int], tuple[LaunchReport, bool]]
 
     def outcome(self, source: str, seed: int = 0) -> str:
         try:

@@ -9,7 +9,7 @@ from kgen.check.execute.places import EmulatorExecutor
 from kgen.check.tensors import Bytes
 from kgen.check.verify import inputs
 from kgen.check.verify import run as verify
-from kgen.emulate import Report
+from kgen.emulate import LaunchReport
 from kgen.errors import VerificationError
 from kgen.schedule import Schedule
 from kgen.spec.text import parse
@@ -23,7 +23,7 @@ class Seeded(EmulatorExecutor):
     def __init__(self, entry: KernelEntry, form: str, source: str, seed: int) -> None:
         super().__init__(entry, form, source)
         self._seed = seed
-        self.report: Report | None = None
+        self.report: LaunchReport | None = None
 
     def run(
         self, buffers: Mapping[str, Bytes], workgroups: Sequence[Sequence[Extent3]] | None
@@ -40,7 +40,7 @@ def rendered(spec: str, target: str, schedule: Schedule | None = None) -> Progra
     data = next(data for data in inputs.data_sets(entry, seed=0) if data.whole == exact)
     expected = tuple(verify.expectation(entry, data, None, 0))
 
-    def execute(source: str, seed: int) -> tuple[Report, bool]:
+    def execute(source: str, seed: int) -> tuple[LaunchReport, bool]:
         executor = Seeded(entry, form, source, seed)
         try:
             right = verify.run(executor, entry, data, None, seed, expected).passed

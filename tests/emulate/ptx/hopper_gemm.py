@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen.emulate import Report, TensorMap, run
+from kgen.emulate import LaunchReport, TensorMap, run
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +44,7 @@ def multiply(
     source: str | None = None,
     ctas: int = 2,
     **options: Any,
-) -> tuple[Array, Report]:
+) -> tuple[Array, LaunchReport]:
     """(A B^T by the program, what it reports); `ctas` share the tiles."""
     (m, k), n = a.shape, len(b)
     clustered = name == "gemm_cluster"

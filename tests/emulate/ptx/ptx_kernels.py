@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen.emulate import EmulationFault, Fault, Report, run
+from kgen.emulate import EmulationFault, Fault, LaunchReport, run
 
 Array = npt.NDArray[Any]
 
@@ -59,7 +59,7 @@ def launch(
     grid: tuple[int, int, int] = (1, 1, 1),
     block: tuple[int, int, int] = (32, 1, 1),
     **options: Any,
-) -> Report:
+) -> LaunchReport:
     return run(
         source, language="ptx", entry="k", grid=grid, block=block, arguments=arguments, **options
     )

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 import kgen.emulate
-from kgen.emulate import Report
+from kgen.emulate import LaunchReport
 
 Array = npt.NDArray[Any]
 
@@ -45,7 +45,7 @@ def run(
     ctas: int = 1,
     dynamic: int = 0,
     **options: Any,
-) -> Report:
+) -> LaunchReport:
     return kgen.emulate.run(
         source,
         language="ptx",

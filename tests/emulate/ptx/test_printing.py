@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgen.cli.main import main
-from kgen.emulate import EmulationFault, Report
+from kgen.emulate import EmulationFault, LaunchReport
 from kgen.errors import EmulationError
 from tests.emulate.ptx.ptx_kernels import kernel, launch
 from tests.emulate.ptx.ptxas import assemble
@@ -61,7 +61,7 @@ def module(body: str, *strings: str) -> str:
     return head + DECLARATION + "".join(strings) + ".visible .entry" + rest
 
 
-def printed(body: str, *strings: str, threads: int = 2, ctas: int = 1) -> Report:
+def printed(body: str, *strings: str, threads: int = 2, ctas: int = 1) -> LaunchReport:
     source = module(body, *strings)
     assemble(source)
     return launch(source, np.zeros(threads, np.uint32), grid=(ctas, 1, 1), block=(threads, 1, 1))

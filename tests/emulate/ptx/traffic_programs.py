@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate import Report
+from kgen.emulate import LaunchReport
 from tests.emulate.ptx.ptx_programs import program, run
 
 SHARED = ".shared .align 16 .b8 s[8192];"
@@ -25,7 +25,7 @@ def shared_access(access: str, shift: str, *, threads: int = 32) -> tuple[int, i
     return counters["shared_wavefronts"], counters["shared_wavefronts_ideal"]
 
 
-def global_access(access: str, offset: str, *, threads: int = 32, ctas: int = 1) -> Report:
+def global_access(access: str, offset: str, *, threads: int = 32, ctas: int = 1) -> LaunchReport:
     """Run one access at p0 + the offset in %r0."""
     body = f"{offset}\n mad.wide.u32 %a0, %r0, 1, %p0;\n {access}"
     data = np.zeros(1 << 16, np.uint8)

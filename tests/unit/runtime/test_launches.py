@@ -190,7 +190,7 @@ def test_verify_refuses_it(understated: tuple[Kernel, kgen.Bundle]) -> None:
     assert result.status == "failed" and BEYOND in str(result.reason)
 
 
-def run(kernel: Kernel, **options: Any) -> emulate.Report:
+def run(kernel: Kernel, **options: Any) -> emulate.LaunchReport:
     launch = kernel.plan.launches[0]
     tensors = {p.name: np.zeros(p.extent, p.dtype.storage) for p in kernel.plan.parameters}
     tensors |= {w.name: np.zeros(w.nbytes, np.uint8) for w in kernel.plan.workspaces}
@@ -231,7 +231,7 @@ attributes #0 = {{ "target-cpu"="{cpu}" }}
 """
 
 
-def lds(words: int, cpu: str, **launch: Any) -> emulate.Report:
+def lds(words: int, cpu: str, **launch: Any) -> emulate.LaunchReport:
     options: dict[str, Any] = {"grid": (1, 1, 1), "block": (64, 1, 1), **launch}
     text = LDS.format(words=words, cpu=cpu)
     arguments = [np.zeros(1, np.int32)]

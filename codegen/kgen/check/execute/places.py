@@ -19,7 +19,7 @@ from kgen_runtime.manifest import ArtifactEntry, Extent3, KernelEntry, Manifest
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
-    from kgen.emulate import Report
+    from kgen.emulate import LaunchReport
 
 On = Literal["auto", "device", "emulator"]
 
@@ -159,7 +159,7 @@ class EmulatorExecutor(Executor):
         buffers: Mapping[str, Bytes],
         workgroups: Sequence[Sequence[Extent3]] | None,
         **options: Any,
-    ) -> list[Report]:
+    ) -> list[LaunchReport]:
         """Run the kernel with options of the emulator; one report for each launch, on a CPU for
         each range of tasks."""
         from kgen import emulate

@@ -17,7 +17,7 @@ from kgen.emulate.profile import Profile
 from kgen.errors import SpecError
 
 if TYPE_CHECKING:
-    from kgen.emulate import EmulationFault, Report
+    from kgen.emulate import EmulationFault, LaunchReport
 
 #: Distinct faults that one run reports.
 MOST_FAULTS = 20
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     values: list[Any] = [argument.value for argument in given]
     seeds = _seeds(args)
 
-    def launch(values: Sequence[Any], seed: int) -> Report:
+    def launch(values: Sequence[Any], seed: int) -> LaunchReport:
         return kgen.emulate.run(
             source,
             language=language,
@@ -174,7 +174,7 @@ def _cluster(args: argparse.Namespace, path: Path) -> dict[str, Any]:
     return {"cluster": cluster}
 
 
-def _print(report: Report, source: str, args: argparse.Namespace, seeds: range) -> None:
+def _print(report: LaunchReport, source: str, args: argparse.Namespace, seeds: range) -> None:
     if args.json:
         print_json(_json(report, lines=args.source) | {"seeds": list(seeds)})
         return
@@ -199,7 +199,7 @@ def _print(report: Report, source: str, args: argparse.Namespace, seeds: range) 
         print_launch(profile, source=args.source)
 
 
-def _json(report: Report, *, lines: bool) -> dict[str, Any]:
+def _json(report: LaunchReport, *, lines: bool) -> dict[str, Any]:
     fields = vars(report) | {"warnings": [vars(fault) for fault in report.warnings]}
     fields["lines"] = {number: vars(counts) for number, counts in report.lines.items()}
     return {"fault": None} | {k: v for k, v in fields.items() if k != "lines" or lines}

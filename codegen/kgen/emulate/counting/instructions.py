@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from kgen.emulate.counters import MEANING
-from kgen.emulate.counting.traffic import TRAFFIC, Traffic
-from kgen.emulate.report import Fault, Index3, LineCounts, Report
+from kgen.emulate.counting.traffic import TRAFFIC, LineTraffic
+from kgen.emulate.report import Fault, Index3, LaunchReport, LineCounts
 
 
 class Executed(NamedTuple):
@@ -41,7 +41,7 @@ class Events:
 def report(
     executed: Sequence[Executed],
     events: Events,
-    traffic: Traffic[Any] | None,
+    traffic: LineTraffic[Any] | None,
     *,
     workgroups: int,
     grid: Index3,
@@ -49,10 +49,10 @@ def report(
     subgroup_width: int = 32,
     warnings: Sequence[Fault] = (),
     printed: Sequence[str] = (),
-) -> Report:
+) -> LaunchReport:
     """The report of a launch that began at `start` of the clock and ran so many workgroups."""
     counters = {**_counters(executed), **vars(events)}
-    return Report(
+    return LaunchReport(
         workgroups_run=workgroups,
         workgroups_total=math.prod(grid),
         instructions=counters["instructions"],
@@ -77,7 +77,7 @@ def _counters(executed: Sequence[Executed]) -> dict[str, int]:
     return dict(found)
 
 
-def _lines(executed: Sequence[Executed], traffic: Traffic[Any]) -> dict[int, LineCounts]:
+def _lines(executed: Sequence[Executed], traffic: LineTraffic[Any]) -> dict[int, LineCounts]:
     """The counts of every source line that was executed, in the order of the lines."""
     found: dict[int, LineCounts] = {}
     for one in executed:

@@ -115,8 +115,8 @@ class Moved:
 Line = TypeVar("Line", bound=Moved)
 
 
-class Traffic(Generic[Line]):
-    """The counts of a launch by source line, and which bytes of global memory were touched."""
+class LineTraffic(Generic[Line]):
+    """Counts of a launch by source line, and the bytes of global memory that it touched."""
 
     def __init__(self, sector: int, line: Callable[[], Line]) -> None:
         """`sector` is the bytes of one; `line` makes the counts of a line that has none yet."""

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from kgen.emulate.faults import FaultLog, fault_at
-from kgen.emulate.llvm.frontend.module import Instruction, Module
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, Module
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.report import EmulationFault, Fault
 
@@ -32,14 +32,14 @@ class MemoryTraffic(Protocol):
     """Counter of memory traffic for a profile."""
 
     def shared(
-        self, m: Chunk, ins: Instruction, offsets: Array, size: int, align: int, kind: str
+        self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int, align: int, kind: str
     ) -> None:
         """The active lanes access LDS."""
 
-    def loaded(self, m: Chunk, ins: Instruction, pointer: Array, size: int) -> None:
+    def loaded(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> None:
         """The active lanes load from global memory."""
 
-    def stored(self, m: Chunk, ins: Instruction, pointer: Array, size: int) -> None:
+    def stored(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> None:
         """The active lanes store to global memory."""
 
 
@@ -91,7 +91,7 @@ def fault(
     m: Chunk,
     kind: str,
     message: str,
-    instruction: Instruction,
+    instruction: LlvmInstruction,
     where: Array,
     address: int | None = None,
     array: str = "",

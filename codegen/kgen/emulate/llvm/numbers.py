@@ -15,27 +15,27 @@ from kgen.emulate.llvm.types import (
     HALF,
     Array,
     Floating,
-    Integer,
-    Type,
+    LlvmInteger,
+    LlvmType,
 )
 
 
-def integer(type_: Type) -> Integer:
+def integer(type_: LlvmType) -> LlvmInteger:
     """The element type of an integer or vector of integers."""
     element = type_.element
-    if not isinstance(element, Integer):
+    if not isinstance(element, LlvmInteger):
         raise TypeError(f"{type_} is not an integer type")
     return element
 
 
-def floating(type_: Type) -> Floating:
+def floating(type_: LlvmType) -> Floating:
     element = type_.element
     if not isinstance(element, Floating):
         raise TypeError(f"{type_} is not a floating-point type")
     return element
 
 
-def signed(value: Array, type_: Integer) -> Array:
+def signed(value: Array, type_: LlvmInteger) -> Array:
     """The two's complement value, in the signed type of the storage's width."""
     if type_.width == 1:
         return -value.astype(np.int8)
@@ -46,7 +46,7 @@ def signed(value: Array, type_: Integer) -> Array:
     return (storage << spare) >> spare
 
 
-def wrap(value: Array, type_: Integer) -> Array:
+def wrap(value: Array, type_: LlvmInteger) -> Array:
     """An integer array of any type, modulo ``2**width``, in the storage of ``type_``."""
     if type_.width == 1:
         return (value & 1).astype(np.bool_)

@@ -25,8 +25,8 @@ BUFFER_RESOURCE = 8
 RESOURCE_WORDS = 4
 
 
-class Type:
-    """Base of all types. ``size`` and ``align`` are bytes in memory, after the data layout."""
+class LlvmType:
+    """Base of all LLVM types. `size` and `align` are bytes in memory, after the data layout."""
 
     @property
     def size(self) -> int:
@@ -42,7 +42,7 @@ class Type:
         raise TypeError(f"{self} has no values")
 
     @property
-    def element(self) -> Type:
+    def element(self) -> LlvmType:
         """The element of a vector; a scalar is its own."""
         return self
 
@@ -61,7 +61,7 @@ def _round_up_to_power_of_two(value: int) -> int:
 
 
 @dataclass(frozen=True)
-class Void(Type):
+class Void(LlvmType):
     """``void``, and the types that carry no data here: label, token, metadata."""
 
     name: str = "void"
@@ -71,7 +71,7 @@ class Void(Type):
 
 
 @dataclass(frozen=True)
-class Integer(Type):
+class LlvmInteger(LlvmType):
     width: int
 
     def __str__(self) -> str:
@@ -108,7 +108,7 @@ class Integer(Type):
 
 
 @dataclass(frozen=True)
-class Floating(Type):
+class Floating(LlvmType):
     name: str
 
     def __str__(self) -> str:
@@ -136,7 +136,7 @@ _FLOATING: dict[str, np.dtype[Any]] = {
 
 
 @dataclass(frozen=True)
-class Pointer(Type):
+class Pointer(LlvmType):
     """A pointer. Its value is an int64 address; see :mod:`kgen.emulate.llvm.memory.spaces`."""
 
     space: int = FLAT
@@ -159,9 +159,9 @@ class Pointer(Type):
 
 
 @dataclass(frozen=True)
-class Vector(Type):
+class LlvmVector(LlvmType):
     count: int
-    of: Type
+    of: LlvmType
 
     def __str__(self) -> str:
         return f"<{self.count} x {self.of}>"
@@ -183,7 +183,7 @@ class Vector(Type):
         return self.of.dtype
 
     @property
-    def element(self) -> Type:
+    def element(self) -> LlvmType:
         return self.of
 
     @property
@@ -192,10 +192,10 @@ class Vector(Type):
 
 
 @dataclass(frozen=True)
-class Aggregate(Type):
+class Aggregate(LlvmType):
     """A struct, or an array as a struct of equal fields."""
 
-    def field(self, index: int) -> Type:
+    def field(self, index: int) -> LlvmType:
         raise NotImplementedError
 
     def offset(self, index: int) -> int:
@@ -209,7 +209,7 @@ class Aggregate(Type):
 @dataclass(frozen=True)
 class ArrayType(Aggregate):
     length: int
-    of: Type
+    of: LlvmType
 
     def __str__(self) -> str:
         return f"[{self.length} x {self.of}]"
@@ -226,7 +226,7 @@ class ArrayType(Aggregate):
     def count(self) -> int:
         return self.length
 
-    def field(self, index: int) -> Type:
+    def field(self, index: int) -> LlvmType:
         return self.of
 
     def offset(self, index: int) -> int:
@@ -235,7 +235,7 @@ class ArrayType(Aggregate):
 
 @dataclass(frozen=True)
 class Struct(Aggregate):
-    fields: tuple[Type, ...]
+    fields: tuple[LlvmType, ...]
     packed: bool = False
 
     def __str__(self) -> str:
@@ -264,26 +264,26 @@ class Struct(Aggregate):
     def count(self) -> int:
         return len(self.fields)
 
-    def field(self, index: int) -> Type:
+    def field(self, index: int) -> LlvmType:
         return self.fields[index]
 
     def offset(self, index: int) -> int:
         return self._offsets[index]
 
 
-def stride(type_: Type) -> int:
+def stride(type_: LlvmType) -> int:
     """Bytes from one element to the next in an array, and per step of a ``getelementptr``."""
     return -(-type_.size // type_.align) * type_.align
 
 
 VOID = Void()
-I1, I8, I16, I32, I64 = (Integer(width) for width in (1, 8, 16, 32, 64))
+I1, I8, I16, I32, I64 = (LlvmInteger(width) for width in (1, 8, 16, 32, 64))
 HALF, BFLOAT, FLOAT, DOUBLE = (Floating(name) for name in _FLOATING)
 
 
-def value_shape(type_: Type) -> tuple[int, ...]:
+def value_shape(type_: LlvmType) -> tuple[int, ...]:
     """The trailing shape of a value of this type, after ``[workgroup, lane]``."""
-    if isinstance(type_, Vector):
+    if isinstance(type_, LlvmVector):
         return (type_.count,)
     if isinstance(type_, Pointer) and type_.space == BUFFER_RESOURCE:
         return (RESOURCE_WORDS,)

@@ -15,15 +15,15 @@ import numpy as np
 
 from kgen.emulate.counting.instructions import report
 from kgen.emulate.limits import check_launch
-from kgen.emulate.ptx.chunk import Launch
+from kgen.emulate.ptx.chunk import PtxLaunch
 from kgen.emulate.ptx.exec.launching.arguments import copies, place, restore
 from kgen.emulate.ptx.exec.launching.dispatch import ctas_at_once
 from kgen.emulate.ptx.exec.launching.prepared import keep, prepared
 from kgen.emulate.ptx.exec.scheduler import Scheduler, is_exchange
 from kgen.emulate.ptx.frontend.parser import parse
-from kgen.emulate.ptx.frontend.syntax import Kernel
+from kgen.emulate.ptx.frontend.syntax import PtxKernel
 from kgen.emulate.ptx.memory.spaces import GlobalMemory
-from kgen.emulate.report import EmulationFault, Index3, Report
+from kgen.emulate.report import EmulationFault, Index3, LaunchReport
 from kgen.emulate.request import Request
 from kgen.errors import EmulationError
 from kgen_runtime.launch_limits import Usage, cuda_limits
@@ -32,18 +32,18 @@ from kgen_runtime.launch_limits import Usage, cuda_limits
 _FREE_TURNS = 50_000
 
 
-def run(source: str, request: Request) -> Report:
+def run(source: str, request: Request) -> LaunchReport:
     """Run one launch of a PTX entry point; see :func:`kgen.emulate.run`.
 
     Bounds and alignment are always checked; `checks` adds races and uninitialised shared memory.
     """
     kernel = parse(source, request.entry)
 
-    def once(*, collectives_order: bool = False) -> Report:
+    def once(*, collectives_order: bool = False) -> LaunchReport:
         start = time.perf_counter()
         memory = GlobalMemory()
         placed = place(kernel, memory, request.arguments)
-        launch = Launch(
+        launch = PtxLaunch(
             **{**vars(request), "cluster": _cluster(kernel, request.cluster)},
             parameters=placed.parameters,
             mapped_elements=placed.mapped_elements,
@@ -65,7 +65,7 @@ def run(source: str, request: Request) -> Report:
         return _excused(found, lambda: once(collectives_order=True))
 
 
-def _excused(found: EmulationFault, again: Callable[[], Report]) -> Report:
+def _excused(found: EmulationFault, again: Callable[[], LaunchReport]) -> LaunchReport:
     """A report with warnings in place of races, if there are none where collectives order memory.
 
     Raises EmulationFault for what is wrong all the same.
@@ -91,7 +91,7 @@ def _excused(found: EmulationFault, again: Callable[[], Report]) -> Report:
     return replace(report, warnings=(*warnings, *report.warnings))
 
 
-def _run(kernel: Kernel, launch: Launch, memory: GlobalMemory, start: float) -> Report:
+def _run(kernel: PtxKernel, launch: PtxLaunch, memory: GlobalMemory, start: float) -> LaunchReport:
     ready = prepared(kernel, launch, memory)
     machine, ctas = ready.machine, launch.in_order()
     scheduler = Scheduler(machine, ready.steps, most_turns(memory))
@@ -123,7 +123,7 @@ def most_turns(memory: GlobalMemory) -> int:
     return _FREE_TURNS + sum(len(buffer) for buffer in memory.buffers) // 4
 
 
-def _check_launch(kernel: Kernel, launch: Launch) -> None:
+def _check_launch(kernel: PtxKernel, launch: PtxLaunch) -> None:
     usage = Usage(
         static_shared_memory=kernel.static_shared,
         parameters=max((p.offset + p.size for p in kernel.parameters), default=0),
@@ -142,7 +142,7 @@ def _check_launch(kernel: Kernel, launch: Launch) -> None:
         )
 
 
-def _cluster(kernel: Kernel, given: Index3) -> Index3:
+def _cluster(kernel: PtxKernel, given: Index3) -> Index3:
     """The CTAs of a cluster, which a kernel may require."""
     if kernel.required_cluster is None:
         return given

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.memory.semantics import Semantics
-from kgen.emulate.ptx.memory.stored import Stored
+from kgen.emulate.ptx.memory.stored import StoredBytes
 from kgen.emulate.ptx.order.clocks import Clocks
 from kgen.emulate.ptx.types import Array
 from kgen.emulate.request import Request
@@ -63,8 +63,8 @@ class Violation(Exception):
 
 
 @frozen
-class Launch(Request):
-    """Launch, as all of its CTAs see it. `parameters` are the bytes of parameter space."""
+class PtxLaunch(Request):
+    """Launch as every CTA sees it; `parameters` are the bytes of parameter space."""
 
     parameters: bytes
     shared_bytes: int
@@ -101,7 +101,7 @@ class GlobalAccess:
     how: Semantics
     reads: bool = False
     writes: bool = False
-    stored: Callable[[], Stored] | None = None
+    stored: Callable[[], StoredBytes] | None = None
     later: bool = False
 
 
@@ -152,7 +152,7 @@ class Chunk(Protocol):
     met: Array
 
     @property
-    def launch(self) -> Launch: ...
+    def launch(self) -> PtxLaunch: ...
 
     @property
     def clocks(self) -> Clocks: ...

@@ -18,7 +18,7 @@ SIGNED: dict[int, np.dtype[Any]] = {n: np.dtype(f"i{n}") for n in (1, 2, 4, 8)}
 
 
 @frozen
-class Type:
+class PtxType:
     """PTX type: its name, the bytes of one value, and the dtype that registers of it hold.
 
     16-bit floats and packed pairs are held as bits; :func:`widen` and :func:`narrow` convert.
@@ -36,27 +36,27 @@ class Type:
         return 8 * self.size
 
     @property
-    def element(self) -> Type:
+    def element(self) -> PtxType:
         """The type of one half of a packed pair; itself otherwise."""
         return TYPES[self.name.removesuffix("x2")] if self.lanes == 2 else self
 
 
-def _types() -> dict[str, Type]:
-    found = [Type(name="pred", size=1, kind="pred", dtype=np.dtype(bool))]
+def _types() -> dict[str, PtxType]:
+    found = [PtxType(name="pred", size=1, kind="pred", dtype=np.dtype(bool))]
     for n in (1, 2, 4, 8):
-        found.append(Type(name=f"b{8 * n}", size=n, kind="bits", dtype=UNSIGNED[n]))
-        found.append(Type(name=f"u{8 * n}", size=n, kind="unsigned", dtype=UNSIGNED[n]))
-        found.append(Type(name=f"s{8 * n}", size=n, kind="signed", dtype=SIGNED[n]))
+        found.append(PtxType(name=f"b{8 * n}", size=n, kind="bits", dtype=UNSIGNED[n]))
+        found.append(PtxType(name=f"u{8 * n}", size=n, kind="unsigned", dtype=UNSIGNED[n]))
+        found.append(PtxType(name=f"s{8 * n}", size=n, kind="signed", dtype=SIGNED[n]))
     found += [
-        Type(name="f16", size=2, kind="float", dtype=UNSIGNED[2]),
-        Type(name="bf16", size=2, kind="bfloat", dtype=UNSIGNED[2]),
-        Type(name="f16x2", size=4, kind="float", dtype=UNSIGNED[4], lanes=2),
-        Type(name="bf16x2", size=4, kind="bfloat", dtype=UNSIGNED[4], lanes=2),
-        Type(name="u16x2", size=4, kind="unsigned", dtype=UNSIGNED[4], lanes=2),
-        Type(name="s16x2", size=4, kind="signed", dtype=UNSIGNED[4], lanes=2),
-        Type(name="tf32", size=4, kind="bits", dtype=UNSIGNED[4]),
-        Type(name="f32", size=4, kind="float", dtype=np.dtype(np.float32)),
-        Type(name="f64", size=8, kind="float", dtype=np.dtype(np.float64)),
+        PtxType(name="f16", size=2, kind="float", dtype=UNSIGNED[2]),
+        PtxType(name="bf16", size=2, kind="bfloat", dtype=UNSIGNED[2]),
+        PtxType(name="f16x2", size=4, kind="float", dtype=UNSIGNED[4], lanes=2),
+        PtxType(name="bf16x2", size=4, kind="bfloat", dtype=UNSIGNED[4], lanes=2),
+        PtxType(name="u16x2", size=4, kind="unsigned", dtype=UNSIGNED[4], lanes=2),
+        PtxType(name="s16x2", size=4, kind="signed", dtype=UNSIGNED[4], lanes=2),
+        PtxType(name="tf32", size=4, kind="bits", dtype=UNSIGNED[4]),
+        PtxType(name="f32", size=4, kind="float", dtype=np.dtype(np.float32)),
+        PtxType(name="f64", size=8, kind="float", dtype=np.dtype(np.float64)),
     ]
     return {t.name: t for t in found}
 
@@ -76,12 +76,12 @@ def all_of(value: Array, axes: int | tuple[int, ...], *, keepdims: bool = False)
     return found
 
 
-def bits_of(type_: Type) -> Type:
+def bits_of(type_: PtxType) -> PtxType:
     """The untyped bits of the same size."""
     return TYPES[f"b{type_.bits}"]
 
 
-def double_width(type_: Type) -> Type:
+def double_width(type_: PtxType) -> PtxType:
     """The integer type of twice the size, the result of mul.wide."""
     return TYPES[f"{type_.name[0]}{2 * type_.bits}"]
 
@@ -99,7 +99,7 @@ def canonical(value: Array) -> Array:
     return value
 
 
-def widen(type_: Type, bits: Array) -> Array:
+def widen(type_: PtxType, bits: Array) -> Array:
     """16-bit floats, given as bits, as f32 (exact); f32 and f64 unchanged."""
     if type_.size != 2:
         return bits
@@ -108,7 +108,7 @@ def widen(type_: Type, bits: Array) -> Array:
     return F16_TO_F32.take(bits)
 
 
-def narrow(type_: Type, value: Array, rounding: str = "rn") -> Array:
+def narrow(type_: PtxType, value: Array, rounding: str = "rn") -> Array:
     """An f32 or f64 value, rounded once, as a register of a floating-point type."""
     if type_.kind == "bfloat":
         bits = to_bf16(value) if rounding == "rn" else _truncate_bf16(value, rounding)

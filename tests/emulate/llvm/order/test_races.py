@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen.emulate.report import EmulationFault, Fault, Report
+from kgen.emulate.report import EmulationFault, Fault, LaunchReport
 from tests.emulate.llvm.llvm_kernels import kernel, run
 
 LANES = 128
@@ -45,7 +45,9 @@ OUT = """
   ret void"""
 
 
-def launch(body: str, *, cpu: str = "gfx942", checks: bool = True) -> tuple[np.ndarray, Report]:
+def launch(
+    body: str, *, cpu: str = "gfx942", checks: bool = True
+) -> tuple[np.ndarray, LaunchReport]:
     out = np.zeros(3 * LANES, np.uint32)
     source = kernel(body, "ptr addrspace(1) %out", cpu=cpu, declarations=DECLARATIONS)
     report = run(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kgen.emulate.report import EmulationFault, Report
+from kgen.emulate.report import EmulationFault, LaunchReport
 from tests.emulate.llvm.llvm_kernels import kernel, run
 from tests.emulate.llvm.order.test_global_races import LANES, NUMBER, load, store, zeros
 from tests.emulate.llvm.order.test_races import BARRIER, EXCHANGE
@@ -50,7 +50,7 @@ def test_luck_does_not_hide_a_dropped_barrier() -> None:
         assert error.value.fault.kind in ("race", "uninitialised-read")
 
 
-def matmul(path: Path, seed: int) -> Report:
+def matmul(path: Path, seed: int) -> LaunchReport:
     """64x64x128, as the header of a committed example says that it is launched."""
     source = path.read_text()
     found = re.search(r"launch: +(\d+) x (\d+) x (\d+) workgroups of (\d+) threads", source)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kgen.emulate import Report, run
+from kgen.emulate import LaunchReport, run
 from tests.emulate.mutations.amdgpu.products import ACQUIRE, BARRIER, RELEASE
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 
@@ -20,7 +20,7 @@ def copy_ring() -> Program:
     rounds = np.random.default_rng(4).integers(0, 1000, (5, 128), np.uint32)
     wanted = rounds[:, ::-1].sum(axis=0, dtype=np.uint32)
 
-    def execute(source: str, seed: int) -> tuple[Report, bool]:
+    def execute(source: str, seed: int) -> tuple[LaunchReport, bool]:
         out = np.zeros(128, np.uint32)
         report = run(
             source,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from kgen.emulate import Report, run
+from kgen.emulate import LaunchReport, run
 from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
 from tests.emulate.ptx.hopper_gemm import FOLDER
 
@@ -24,7 +24,7 @@ def program(
 ) -> Program:
     """`arrange` gives the launch's arguments around a fresh output."""
 
-    def execute(source: str, seed: int) -> tuple[Report, bool]:
+    def execute(source: str, seed: int) -> tuple[LaunchReport, bool]:
         out = np.zeros_like(wanted)
         report = run(
             source, language="ptx", entry=name, arguments=arrange(out), seed=seed, **launch

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kgen.emulate.ptx.frontend.parser import parse
-from kgen.emulate.ptx.frontend.syntax import Kernel
+from kgen.emulate.ptx.frontend.syntax import PtxKernel
 from kgen.errors import EmulationError
 from tests.emulate.ptx.ptx_programs import program, run
 from tests.emulate.ptx.ptxas import assemble
@@ -51,7 +51,7 @@ def spread(text: str) -> str:
     return "\n\t/* ; { */ ".join(found)
 
 
-def of_one_shape(kernel: Kernel) -> Kernel:
+def of_one_shape(kernel: PtxKernel) -> PtxKernel:
     """Without lines and the text as it was written."""
     instructions = tuple(replace(i, line=0, text="") for i in kernel.instructions)
     return replace(kernel, instructions=instructions)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from kgen.emulate import EmulationFault, Report, run
+from kgen.emulate import EmulationFault, LaunchReport, run
 from tests.emulate.ptx.ptxas import assemble
 
 Array = npt.NDArray[Any]
@@ -27,7 +27,7 @@ def text(level: str) -> str:
 
 def launch(
     source: str, entry: str, ctas: int, threads: int, *arguments: Any, seed: int = 0
-) -> Report:
+) -> LaunchReport:
     return run(
         source,
         language="ptx",

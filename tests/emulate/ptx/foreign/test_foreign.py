@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kgen.emulate import EmulationFault, Report, run
+from kgen.emulate import EmulationFault, LaunchReport, run
 
 SOURCE = (Path(__file__).parents[2] / "data" / "kernels.ptx").read_text()
 
 
-def launch(entry: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: Any) -> Report:
+def launch(
+    entry: str, grid: tuple[int, ...], block: tuple[int, ...], *arguments: Any
+) -> LaunchReport:
     grid_3, block_3 = (tuple([*size, 1, 1][:3]) for size in (grid, block))
     dynamic = 33 * 32 if entry == "transpose" else 0
     return run(

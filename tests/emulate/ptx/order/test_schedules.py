@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kgen.emulate
-from kgen.emulate import EmulationFault, Report
+from kgen.emulate import EmulationFault, LaunchReport
 from tests.emulate.ptx.ptx_programs import program, run
 
 SEEDS = range(20)
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 
 def same_for_all_seeds(
-    launch: Callable[[int], tuple[Report, Array]], seeds: Iterable[int] = SEEDS
+    launch: Callable[[int], tuple[LaunchReport, Array]], seeds: Iterable[int] = SEEDS
 ) -> None:
     """Results, counters, and the counts of every line; and the same again for the same seed."""
     first, wanted = launch(0)
@@ -73,7 +73,7 @@ def pipeline(
     return program(text, shared=".shared .align 16 .b8 tile[4096];")
 
 
-def run_pipeline(source: str, seed: int, **options: Any) -> tuple[Report, Array]:
+def run_pipeline(source: str, seed: int, **options: Any) -> tuple[LaunchReport, Array]:
     data, out = np.arange(4096, dtype=np.uint32), np.zeros(3 * 128, np.uint32)
     return run(source, data, out, threads=128, ctas=3, seed=seed, **options), out
 
@@ -185,7 +185,7 @@ KERNELS: dict[str, tuple[tuple[int, int, int], int, list[Any]]] = {
 def test_kernels_of_a_compiler_under_all_seeds(entry: str) -> None:
     grid, block, arguments = KERNELS[entry]
 
-    def launch(seed: int) -> tuple[Report, Array]:
+    def launch(seed: int) -> tuple[LaunchReport, Array]:
         fresh = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
         report = kgen.emulate.run(
             CUDA, language="ptx", entry=entry, grid=grid, block=(block, 1, 1),
@@ -246,7 +246,7 @@ CONSUME:
     shared = ".shared .align 16 .b8 tile[512];"
     source = program(body.format(**steps), params=1, shared=shared)
 
-    def launch(seed: int) -> tuple[Report, Array]:
+    def launch(seed: int) -> tuple[LaunchReport, Array]:
         out = np.zeros(256, np.uint32)
         return run(source, out, threads=128, ctas=2, seed=seed, profile=True), out
 

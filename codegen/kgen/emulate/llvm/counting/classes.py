@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from kgen.emulate.llvm.frontend.module import Constant, Instruction
+from kgen.emulate.llvm.frontend.module import Constant, LlvmInstruction
 from kgen.emulate.llvm.types import CONSTANT, LDS, PRIVATE, Pointer
 
 _BY_OPCODE = {
@@ -66,7 +66,7 @@ _FAMILIES = re.compile(r"llvm\.(amdgcn\.)?")
 _OVERLOADS = re.compile(r"(\.v\d+\w+)+$|\.internal$")
 
 
-def class_of(ins: Instruction) -> str | None:
+def class_of(ins: LlvmInstruction) -> str | None:
     """The class of an instruction; None for one that does nothing when it is executed."""
     if ins.opcode in ("load", "store"):
         pointer = ins.operands[-1].type.element
@@ -84,13 +84,13 @@ def class_of(ins: Instruction) -> str | None:
     return next((class_ for pattern, class_ in _BY_CALLEE if pattern.match(name)), "other")
 
 
-def _names_registers(ins: Instruction) -> bool:
+def _names_registers(ins: LlvmInstruction) -> bool:
     """An element of a vector in registers, at a constant index: it is a register of its own."""
     vector, index = ins.operands[0].type, ins.operands[-1]
     return vector.element.bits >= _REGISTER_BITS and isinstance(index, Constant)
 
 
-def matrix_name(ins: Instruction) -> str | None:
+def matrix_name(ins: LlvmInstruction) -> str | None:
     """NAME of the counter ``matrix.NAME``, as in mfma.f32.32x32x8f16."""
     if ins.opcode != "call" or class_of(ins) != "matrix":
         return None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kgen.emulate.counting.instructions import Executed
-from kgen.emulate.llvm.frontend.program import Program
+from kgen.emulate.llvm.frontend.program import CompiledFunction
 
 
 def executed(
-    programs: Iterable[Program], waves: Mapping[object, int], lanes: Mapping[object, int]
+    programs: Iterable[CompiledFunction], waves: Mapping[object, int], lanes: Mapping[object, int]
 ) -> list[Executed]:
     """The counts of every instruction that does something, from those of segments."""
     return [

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgen.emulate.counting.traffic import NOWHERE, Moved, Traffic, bank_cycles
+from kgen.emulate.counting.traffic import NOWHERE, LineTraffic, Moved, bank_cycles
 from kgen.emulate.llvm.chunk import Chunk
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.types import Array
 
 _WORD = 4
@@ -35,7 +35,7 @@ _READ_128_GFX950 = (0, 3, 5, 6, 1, 2, 4, 7)
 _REMEMBERED = 4096
 
 
-class WaveTraffic(Traffic[Moved]):
+class WaveTraffic(LineTraffic[Moved]):
     """The traffic of waves on ``processor``, gfx90a or the like."""
 
     def __init__(self, processor: str) -> None:
@@ -48,7 +48,7 @@ class WaveTraffic(Traffic[Moved]):
     # -- LDS ------------------------------------------------------------------------------------
 
     def shared(
-        self, m: Chunk, ins: Instruction, offsets: Array, size: int, align: int, kind: str
+        self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int, align: int, kind: str
     ) -> None:
         """The active lanes access ``size`` bytes of LDS each; ``kind`` is load, store or atomic."""
         waves, times = _by_wave(m, offsets)
@@ -81,15 +81,15 @@ class WaveTraffic(Traffic[Moved]):
 
     # -- global memory --------------------------------------------------------------------------
 
-    def loaded(self, m: Chunk, ins: Instruction, pointer: Array, size: int) -> None:
+    def loaded(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> None:
         """The active lanes load ``size`` bytes of global memory each."""
         self.add_global(self.by_line[ins.line], *_by_wave(m, pointer), size, store=False)
 
-    def stored(self, m: Chunk, ins: Instruction, pointer: Array, size: int) -> None:
+    def stored(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> None:
         """The active lanes store, or change atomically, ``size`` bytes of global memory each."""
         self.add_global(self.by_line[ins.line], *_by_wave(m, pointer), size, store=True)
 
-    def prefetched(self, m: Chunk, ins: Instruction, pointer: Array, inside: Array) -> None:
+    def prefetched(self, m: Chunk, ins: LlvmInstruction, pointer: Array, inside: Array) -> None:
         """The active lanes prefetch the lines of these addresses, some ``inside`` a buffer."""
         moved = self.by_line[ins.line]
         waves, times = _by_wave(m, pointer)

@@ -13,8 +13,15 @@ import numpy as np
 
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine, merge
-from kgen.emulate.llvm.exec.turns import Turns
-from kgen.emulate.llvm.frontend.program import DONE, WAITING, Edge, Program, Registers, Segment
+from kgen.emulate.llvm.exec.turns import WaveTurns
+from kgen.emulate.llvm.frontend.program import (
+    DONE,
+    WAITING,
+    CodeSegment,
+    CompiledFunction,
+    Edge,
+    Registers,
+)
 from kgen.emulate.llvm.types import Array
 from kgen.errors import EmulationError
 
@@ -22,7 +29,7 @@ Position = int | Array
 """One position, or one per lane: broadcastable to [workgroup, lane]."""
 
 
-def execute(machine: Machine, program: Program, arguments: list[Any]) -> Any:
+def execute(machine: Machine, program: CompiledFunction, arguments: list[Any]) -> Any:
     """Run ``program`` for the lanes of ``machine.mask``; returns the value of its ``ret``."""
     registers = list(program.template)
     for register, argument in zip(program.parameters, arguments, strict=True):
@@ -31,12 +38,12 @@ def execute(machine: Machine, program: Program, arguments: list[Any]) -> Any:
 
 
 class _Flow:
-    def __init__(self, machine: Machine, program: Program, registers: Registers) -> None:
+    def __init__(self, machine: Machine, program: CompiledFunction, registers: Registers) -> None:
         self.machine = machine
         self.program = program
         self.registers = registers
         self.entry_mask = machine.mask
-        self.turns = Turns(machine, machine.random)
+        self.turns = WaveTurns(machine, machine.random)
         self.position: Position = 0
         if self.entry_mask is not None:
             self.position = np.where(self.entry_mask, 0, DONE)
@@ -85,7 +92,7 @@ class _Flow:
             if position.max() == position.min():
                 self.position = int(position.min())
 
-    def _run_together(self, segment: Segment) -> None:
+    def _run_together(self, segment: CodeSegment) -> None:
         machine, registers = self.machine, self.registers
         machine.mask = None
         machine.count(segment)
@@ -101,7 +108,7 @@ class _Flow:
         else:
             self._take(segment.edges[taken])
 
-    def _run_apart(self, segment: Segment, position: Array, mask: Array) -> None:
+    def _run_apart(self, segment: CodeSegment, position: Array, mask: Array) -> None:
         machine, registers = self.machine, self.registers
         others = ~mask & (position != DONE)
         machine.mask = mask
@@ -120,7 +127,7 @@ class _Flow:
             taken = np.full((1, 1), taken)
         self._branch(segment, taken, mask)
 
-    def _branch(self, segment: Segment, taken: Array, mask: Array | None) -> None:
+    def _branch(self, segment: CodeSegment, taken: Array, mask: Array | None) -> None:
         """Each lane of ``mask`` takes the edge that ``taken`` gives for it."""
         self._count_divergence(segment, taken, mask)
         position: Array = np.full((1, 1), DONE) if mask is None else np.asarray(self.position)
@@ -135,7 +142,7 @@ class _Flow:
             position = np.where(going, edge.target, position)
         self.position = position
 
-    def _count_divergence(self, segment: Segment, taken: Array, mask: Array | None) -> None:
+    def _count_divergence(self, segment: CodeSegment, taken: Array, mask: Array | None) -> None:
         """Count the waves whose lanes go to different places."""
         machine = self.machine
         if taken.shape[1] == 1:
@@ -166,7 +173,7 @@ class _Flow:
 
     # -- barriers -------------------------------------------------------------------------------
 
-    def _wait(self, segment: Segment, position: Array, mask: Array) -> None:
+    def _wait(self, segment: CodeSegment, position: Array, mask: Array) -> None:
         """Park the lanes of ``mask`` until no lane of their workgroup can run on."""
         self._check_all_called(segment)
         self._check_waves_whole(segment, position, mask)
@@ -184,7 +191,7 @@ class _Flow:
             self.machine.pass_barrier(None if waiting.all() else waiting)
             self.position = np.where(waiting, self.resume, position)
 
-    def _check_all_called(self, segment: Segment) -> None:
+    def _check_all_called(self, segment: CodeSegment) -> None:
         """Check that all lanes of a workgroup reach a barrier of a called function in one call."""
         machine = self.machine
         if not machine.depth or self.entry_mask is None:
@@ -198,7 +205,7 @@ class _Flow:
                 "function that others have not called; the emulator needs such functions inlined"
             )
 
-    def _check_waves_whole(self, segment: Segment, position: Array, mask: Array) -> None:
+    def _check_waves_whole(self, segment: CodeSegment, position: Array, mask: Array) -> None:
         """A barrier counts waves: a wave must come to it with all lanes that still run."""
         machine = self.machine
         if not machine.checks or mask.shape[1] == 1:

@@ -12,7 +12,7 @@ import struct
 import numpy as np
 
 from kgen.emulate.llvm.frontend.module import Module
-from kgen.emulate.llvm.memory.global_memory import Buffer, GlobalMemory
+from kgen.emulate.llvm.memory.global_memory import GlobalBuffer, GlobalMemory
 from kgen.emulate.report import Index3
 
 #: hidden_block_count, hidden_group_size, hidden_remainder, ..., hidden_grid_dims at byte 64.
@@ -46,5 +46,5 @@ def place_hidden(
 
 def _add(memory: GlobalMemory, name: str, content: bytearray) -> int:
     return memory.add(
-        Buffer(name=name, data=np.frombuffer(bytes(content), np.uint8).copy(), writable=False)
+        GlobalBuffer(name=name, data=np.frombuffer(bytes(content), np.uint8).copy(), writable=False)
     )

@@ -22,19 +22,19 @@ from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.exec.placement import place_globals, static_lds
 from kgen.emulate.llvm.frontend.decode import decode
 from kgen.emulate.llvm.frontend.granules import granule
-from kgen.emulate.llvm.frontend.module import Function, Module
+from kgen.emulate.llvm.frontend.module import LlvmFunction, Module
 from kgen.emulate.llvm.frontend.parser import parse
 from kgen.emulate.llvm.frontend.processor import allowed_numerics, wave_size
-from kgen.emulate.llvm.frontend.program import Program
+from kgen.emulate.llvm.frontend.program import CompiledFunction
 from kgen.emulate.llvm.frontend.provenance import written_by
-from kgen.emulate.llvm.memory.global_memory import Buffer, GlobalMemory
+from kgen.emulate.llvm.memory.global_memory import GlobalBuffer, GlobalMemory
 from kgen.emulate.llvm.memory.lds import Lds
-from kgen.emulate.llvm.memory.spaces import Memory, stack_buffer
+from kgen.emulate.llvm.memory.spaces import ChunkMemory, stack_buffer
 from kgen.emulate.llvm.order.device_clocks import DeviceClocks
 from kgen.emulate.llvm.order.global_races import GlobalShadow
 from kgen.emulate.llvm.order.lds_races import LdsShadow
-from kgen.emulate.llvm.types import CONSTANT, GLOBAL, LDS, Array, Pointer, Type
-from kgen.emulate.report import Fault, Report
+from kgen.emulate.llvm.types import CONSTANT, GLOBAL, LDS, Array, LlvmType, Pointer
+from kgen.emulate.report import Fault, LaunchReport
 from kgen.emulate.request import Request
 from kgen.emulate.wording import listed, shorten
 from kgen.errors import EmulationError
@@ -55,7 +55,7 @@ _CPU_STEPS_PER_BYTE = 8
 _HELD_BACK = 16
 
 
-def run(source: str, request: Request) -> Report:
+def run(source: str, request: Request) -> LaunchReport:
     """Execute a function of a module of textual LLVM IR; see :func:`kgen.emulate.run`.
 
     An AMDGPU kernel runs workgroups of lanes; a function for a CPU runs as one lane, with a grid
@@ -95,7 +95,7 @@ def run(source: str, request: Request) -> Report:
 
 
 class _Launch:
-    def __init__(self, module: Module, function: Function, request: Request) -> None:
+    def __init__(self, module: Module, function: LlvmFunction, request: Request) -> None:
         self.module = module
         self.function = function
         self.checks = request.checks
@@ -126,7 +126,7 @@ class _Launch:
 
     # -- memory ---------------------------------------------------------------------------------
 
-    def _argument(self, name: str, type_: Type, argument: Argument) -> Any:
+    def _argument(self, name: str, type_: LlvmType, argument: Argument) -> Any:
         if isinstance(argument, np.ndarray):
             if not isinstance(type_, Pointer):
                 raise EmulationError(f"argument {name} has type {type_}; it cannot be an array")
@@ -134,7 +134,7 @@ class _Launch:
                 raise EmulationError(f"argument {name} must be C-contiguous")
             data = argument.reshape(-1).view(np.uint8)
             address = self.memory.add(
-                Buffer(
+                GlobalBuffer(
                     name=f"argument {name}",
                     symbol=name,
                     data=data,
@@ -193,7 +193,7 @@ class _Launch:
             wave=self.wave,
             block=self.block,
             coordinates=coordinates,
-            memory=Memory(
+            memory=ChunkMemory(
                 shared=self.memory,
                 lds=Lds(self.placement.lds_size, len(coordinates), shadow),
                 private=np.empty((0, 0), np.uint8),
@@ -233,7 +233,7 @@ class _Launch:
 
 
 def _call(
-    machine: Machine, programs: Mapping[str, Program], name: str, arguments: list[Any]
+    machine: Machine, programs: Mapping[str, CompiledFunction], name: str, arguments: list[Any]
 ) -> Any:
     top = machine.memory.stack_top
     machine.depth += 1
@@ -243,7 +243,9 @@ def _call(
     return result
 
 
-def _paired(function: Function, arguments: Sequence[Argument]) -> Iterable[tuple[Any, Argument]]:
+def _paired(
+    function: LlvmFunction, arguments: Sequence[Argument]
+) -> Iterable[tuple[Any, Argument]]:
     if len(arguments) != len(function.parameters):
         raise EmulationError(
             f"{shorten(function.name)} takes {len(function.parameters)} arguments, "

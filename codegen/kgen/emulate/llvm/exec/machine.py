@@ -15,9 +15,9 @@ from kgen.emulate.counting.instructions import Events
 from kgen.emulate.faults import FaultLog
 from kgen.emulate.llvm.chunk import fault, waves_in
 from kgen.emulate.llvm.counting.traffic import WaveTraffic
-from kgen.emulate.llvm.frontend.module import Instruction, Module
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, Module
 from kgen.emulate.llvm.memory.copies import Copies
-from kgen.emulate.llvm.memory.spaces import Memory
+from kgen.emulate.llvm.memory.spaces import ChunkMemory
 from kgen.emulate.llvm.order.clocks import Clocks
 from kgen.emulate.llvm.order.global_races import GlobalShadow
 from kgen.emulate.llvm.types import Array
@@ -35,7 +35,7 @@ class Machine:
     block: Index3
     coordinates: Array
     """Coordinates of the chunk's workgroups: [workgroup, 3]."""
-    memory: Memory
+    memory: ChunkMemory
     checks: bool
     steps: int
     """Segments that one call may execute before it counts as endless."""
@@ -140,7 +140,7 @@ class Machine:
         """Every workgroup of the chunk is done."""
         self.events.barriers = max(self.events.barriers, int(self.barriers.max()))
 
-    def whole_waves(self, ins: Instruction) -> None:
+    def whole_waves(self, ins: LlvmInstruction) -> None:
         """Fault unless every wave that executes ``ins`` does so with all its lanes."""
         if self.mask is None or not self.checks:
             return
@@ -159,7 +159,7 @@ class Machine:
 
     def fence(
         self,
-        ins: Instruction,
+        ins: LlvmInstruction,
         *,
         release: bool = False,
         acquire: bool = False,
@@ -185,7 +185,7 @@ class Machine:
         if self.races is not None:
             yield "global", self.races.clocks
 
-    def arrive(self, ins: Instruction) -> None:
+    def arrive(self, ins: LlvmInstruction) -> None:
         """The active waves come to a barrier: to the wait of a split one, with a signal."""
         if not ins.callee.endswith(".wait"):
             return

@@ -11,14 +11,14 @@ import numpy as np
 from kgen.emulate.llvm.frontend.literals import constant_value
 from kgen.emulate.llvm.frontend.module import (
     Constant,
-    Function,
     Global,
-    Instruction,
+    LlvmFunction,
+    LlvmInstruction,
     Module,
     Operand,
 )
 from kgen.emulate.llvm.memory.codec import encode
-from kgen.emulate.llvm.memory.global_memory import Buffer, GlobalMemory
+from kgen.emulate.llvm.memory.global_memory import GlobalBuffer, GlobalMemory
 from kgen.emulate.llvm.types import LDS
 
 #: Bytes between two arrays in LDS: an access past the end of one is not one of the next.
@@ -71,7 +71,7 @@ def _initialised(variable: Global, memory: GlobalMemory, placement: Placement) -
     else:
         raw = encode(constant_value(value, placement.symbols), variable.type)
         data = np.ascontiguousarray(raw).reshape(-1).view(np.uint8)
-    return memory.add(Buffer(name=f"@{variable.name}", symbol=variable.name, data=data))
+    return memory.add(GlobalBuffer(name=f"@{variable.name}", symbol=variable.name, data=data))
 
 
 @lru_cache(maxsize=8)
@@ -96,7 +96,7 @@ def static_lds(module: Module, name: str) -> int:
     return end
 
 
-def _instructions(function: Function) -> Iterator[Instruction]:
+def _instructions(function: LlvmFunction) -> Iterator[LlvmInstruction]:
     for block in function.blocks:
         yield from block.instructions
 
@@ -108,7 +108,7 @@ def _globals(operand: Operand) -> Iterator[str]:
     if operand.kind == "global":
         yield str(operand.value)
     inner = operand.value
-    if isinstance(inner, Instruction):
+    if isinstance(inner, LlvmInstruction):
         for part in inner.operands:
             yield from _globals(part)
     elif isinstance(inner, list | tuple):

@@ -27,8 +27,8 @@ _RESPITE = 256
 _LONGEST_TURN = 10
 
 
-class Turns:
-    """The turns of one call of a function."""
+class WaveTurns:
+    """Waves that run next during one call of a function."""
 
     def __init__(self, machine: Machine, random: np.random.Generator | None) -> None:
         self.machine = machine

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.emulate.llvm.frontend.lexer import Tokens, symbol, words
-from kgen.emulate.llvm.frontend.module import Constant, Instruction, Local, Operand
+from kgen.emulate.llvm.frontend.module import Constant, LlvmInstruction, Local, Operand
 from kgen.emulate.llvm.types import (
     BFLOAT,
     DOUBLE,
@@ -20,15 +20,15 @@ from kgen.emulate.llvm.types import (
     VOID,
     ArrayType,
     Floating,
-    Integer,
+    LlvmInteger,
+    LlvmType,
+    LlvmVector,
     Pointer,
     Struct,
-    Type,
-    Vector,
     Void,
 )
 
-_NAMED_TYPES: dict[str, Type] = {
+_NAMED_TYPES: dict[str, LlvmType] = {
     "void": VOID,
     "label": Void("label"),
     "token": Void("token"),
@@ -55,7 +55,7 @@ FLAGS = frozenset(
 
 #: What reads an instruction from its opcode, line and the name of its result, with the cursor
 #: behind the opcode.
-Parse = Callable[[str, int, str], Instruction]
+Parse = Callable[[str, int, str], LlvmInstruction]
 
 
 class OperandParser:
@@ -67,7 +67,7 @@ class OperandParser:
     def __init__(self, tokens: Tokens, *, narrow_pointers: bool) -> None:
         self.tokens = tokens
         self.narrow_pointers = narrow_pointers
-        self.named_types: dict[str, Type] = {}
+        self.named_types: dict[str, LlvmType] = {}
 
     # -- types ----------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ class OperandParser:
             t.kind == "local" and symbol(t.text) in self.named_types
         )
 
-    def type(self) -> Type:
+    def type(self) -> LlvmType:
         t = self.tokens
         text = t.next()
         if text == "ptr":
@@ -87,7 +87,7 @@ class OperandParser:
         if text in _NAMED_TYPES:
             return _NAMED_TYPES[text]
         if _INTEGER_TYPE.match(text):
-            return Integer(int(text[1:]))
+            return LlvmInteger(int(text[1:]))
         if text == "<":
             if t.accept("{"):
                 fields = self._fields()
@@ -95,7 +95,7 @@ class OperandParser:
                 return Struct(fields, packed=True)
             count, of = self._count_and_element()
             t.expect(">")
-            return Vector(count, of)
+            return LlvmVector(count, of)
         if text == "[":
             count, of = self._count_and_element()
             t.expect("]")
@@ -117,13 +117,13 @@ class OperandParser:
         narrow = self.narrow_pointers and space in (REGION, LDS, PRIVATE)
         return Pointer(space, 32 if narrow else 64)
 
-    def _count_and_element(self) -> tuple[int, Type]:
+    def _count_and_element(self) -> tuple[int, LlvmType]:
         count = self.tokens.integer()
         self.tokens.expect("x")
         return count, self.type()
 
-    def _fields(self) -> tuple[Type, ...]:
-        fields: list[Type] = []
+    def _fields(self) -> tuple[LlvmType, ...]:
+        fields: list[LlvmType] = []
         while not self.tokens.accept("}"):
             fields.append(self.type())
             self.tokens.accept(",")
@@ -149,7 +149,7 @@ class OperandParser:
             operands.append(self.typed_operand())
         return operands
 
-    def alignment(self, type_: Type) -> int:
+    def alignment(self, type_: LlvmType) -> int:
         """``, align 16``, or else the ABI alignment of the type."""
         t = self.tokens
         if t.text == "," and t.texts[t.at + 1] == "align":
@@ -184,13 +184,13 @@ class OperandParser:
         else:
             self.typed_operand()
 
-    def operand(self, type_: Type) -> Operand:
+    def operand(self, type_: LlvmType) -> Operand:
         t = self.tokens
         if t.kind == "local":
             return Local(type_, symbol(t.next()))
         return self.constant(type_)
 
-    def constant(self, type_: Type) -> Constant:
+    def constant(self, type_: LlvmType) -> Constant:
         t = self.tokens
         kind, text = t.kind, t.text
         if kind == "number":
@@ -217,7 +217,7 @@ class OperandParser:
             return Constant(type_, "expression", self._expression(type_))
         raise t.error("expected a value")
 
-    def _number(self, type_: Type, text: str) -> Constant:
+    def _number(self, type_: LlvmType, text: str) -> Constant:
         if isinstance(type_, Floating):
             return Constant(type_, "bits", _float_bits(text, type_))
         value = int(text[3:], 16) if text[1:3] == "0x" else int(text)
@@ -235,7 +235,7 @@ class OperandParser:
         t.at += 2 if packed else 1
         return tuple(elements)
 
-    def _expression(self, type_: Type) -> Instruction:
+    def _expression(self, type_: LlvmType) -> LlvmInstruction:
         """A constant expression: ``opcode [flags] (operands)``."""
         t = self.tokens
         line = t.line
@@ -245,7 +245,7 @@ class OperandParser:
         if t.accept("inrange"):
             t.skip_brackets()
         t.expect("(")
-        source: Type = VOID
+        source: LlvmType = VOID
         if opcode == "getelementptr":
             source = self.type()
             t.expect(",")
@@ -255,7 +255,7 @@ class OperandParser:
         if t.accept("to"):
             self.type()
         t.expect(")")
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode, line=line, type=type_, operands=tuple(operands), source_type=source
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgen.emulate.llvm.frontend.constants import OperandParser, Parse
 from kgen.emulate.llvm.frontend.lexer import symbol
-from kgen.emulate.llvm.frontend.module import Instruction, Operand
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, Operand
 from kgen.errors import EmulationError
 
 
@@ -25,18 +25,18 @@ class ControlParser:
         self.tokens.expect("label")
         return symbol(self.tokens.expect_kind("local"))
 
-    def br(self, opcode: str, line: int, result: str) -> Instruction:
+    def br(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         if self.tokens.text == "label":
-            return Instruction(opcode=opcode, line=line, labels=(self._label(),))
+            return LlvmInstruction(opcode=opcode, line=line, labels=(self._label(),))
         condition = self.operands.typed_operand()
         self.tokens.expect(",")
         then = self._label()
         self.tokens.expect(",")
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode, line=line, operands=(condition,), labels=(then, self._label())
         )
 
-    def switch(self, opcode: str, line: int, result: str) -> Instruction:
+    def switch(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         t = self.tokens
         operands = [self.operands.typed_operand()]
         t.expect(",")
@@ -46,9 +46,11 @@ class ControlParser:
             operands.append(self.operands.typed_operand())
             t.expect(",")
             labels.append(self._label())
-        return Instruction(opcode=opcode, line=line, operands=tuple(operands), labels=tuple(labels))
+        return LlvmInstruction(
+            opcode=opcode, line=line, operands=tuple(operands), labels=tuple(labels)
+        )
 
-    def phi(self, opcode: str, line: int, result: str) -> Instruction:
+    def phi(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         t = self.tokens
         type_ = self.operands.type()
         operands, labels = [], []
@@ -61,7 +63,7 @@ class ControlParser:
             if t.text != "," or t.texts[t.at + 1] != "[":
                 break
             t.next()
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             line=line,
             result=result,
@@ -70,16 +72,16 @@ class ControlParser:
             labels=tuple(labels),
         )
 
-    def ret(self, opcode: str, line: int, result: str) -> Instruction:
+    def ret(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         if self.tokens.accept("void"):
-            return Instruction(opcode=opcode, line=line)
+            return LlvmInstruction(opcode=opcode, line=line)
         value = self.operands.typed_operand()
-        return Instruction(opcode=opcode, line=line, type=value.type, operands=(value,))
+        return LlvmInstruction(opcode=opcode, line=line, type=value.type, operands=(value,))
 
-    def unreachable(self, opcode: str, line: int, result: str) -> Instruction:
-        return Instruction(opcode=opcode, line=line)
+    def unreachable(self, opcode: str, line: int, result: str) -> LlvmInstruction:
+        return LlvmInstruction(opcode=opcode, line=line)
 
-    def call(self, opcode: str, line: int, result: str) -> Instruction:
+    def call(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         t = self.tokens
         while not self.operands.at_type():
             if t.kind not in ("word", "number", "string"):
@@ -98,7 +100,7 @@ class ControlParser:
             t.accept(",")
         while (t.kind == "word" and not t.starts_line()) or t.kind == "attribute":
             self._skip_attribute()
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             line=line,
             result=result,

@@ -1,4 +1,4 @@
-"""A parsed function to a :class:`Program`: every instruction becomes a closure, once."""
+"""A parsed function to a :class:`CompiledFunction`: every instruction becomes a closure, once."""
 
 from __future__ import annotations
 
@@ -13,19 +13,26 @@ from kgen.emulate.llvm import intrinsics, ops
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.frontend.literals import constant_value
 from kgen.emulate.llvm.frontend.module import (
-    Block,
+    BasicBlock,
     Constant,
-    Function,
-    Instruction,
+    LlvmFunction,
+    LlvmInstruction,
     Local,
     Module,
     Operand,
     immediate,
 )
 from kgen.emulate.llvm.frontend.pieces import block_of, continuation, split, targets
-from kgen.emulate.llvm.frontend.program import DONE, Edge, Program, Registers, Segment, Step
+from kgen.emulate.llvm.frontend.program import (
+    DONE,
+    CodeSegment,
+    CompiledFunction,
+    Edge,
+    Registers,
+    Step,
+)
 from kgen.emulate.llvm.frontend.topology import weak_topological_order
-from kgen.emulate.llvm.types import Array, Integer, Void
+from kgen.emulate.llvm.types import Array, LlvmInteger, Void
 from kgen.emulate.report import UnknownInstruction
 
 #: Bits of an integer that a value can hold.
@@ -35,14 +42,14 @@ _WIDEST = 64
 @lru_cache(maxsize=8)
 def decode(
     module: Module, name: str, symbols: tuple[tuple[str, int], ...]
-) -> Mapping[str, Program]:
+) -> Mapping[str, CompiledFunction]:
     """The function ``name`` and all that it calls, by name; ``symbols`` are globals' addresses.
     The last few are kept: tests and the verifier run a kernel under several schedules.
 
     Raises :class:`UnknownInstruction` for the first instruction in them that has no meaning here,
     whether or not it would be executed.
     """
-    programs: dict[str, Program] = {}
+    programs: dict[str, CompiledFunction] = {}
     waiting = [name]
     while waiting:
         name = waiting.pop()
@@ -54,7 +61,7 @@ def decode(
 
 
 class _Decoder:
-    def __init__(self, module: Module, function: Function, symbols: Mapping[str, int]) -> None:
+    def __init__(self, module: Module, function: LlvmFunction, symbols: Mapping[str, int]) -> None:
         self.module = module
         self.function = function
         self.symbols = symbols
@@ -63,7 +70,7 @@ class _Decoder:
         self.constants: dict[Constant, int] = {}
         self.callees: list[str] = []
 
-    def decode(self) -> Program:
+    def decode(self) -> CompiledFunction:
         parameters = tuple(self._named(p.name) for p in self.function.parameters)
         result = self._new(None)
         pieces = [piece for block in self.function.blocks for piece in split(block)]
@@ -77,7 +84,7 @@ class _Decoder:
         for node in order:
             piece = pieces[node]
             segments.append(self._segment(piece, position, blocks, escaping[piece.name], result))
-        return Program(
+        return CompiledFunction(
             name=self.function.name,
             segments=tuple(segments),
             template=tuple(self.template),
@@ -108,7 +115,7 @@ class _Decoder:
 
     # -- segments -------------------------------------------------------------------------------
 
-    def _escaping(self, pieces: list[Block]) -> dict[str, set[str]]:
+    def _escaping(self, pieces: list[BasicBlock]) -> dict[str, set[str]]:
         """Return by segment the names that it defines and another segment, or a phi, reads."""
         home = {ins.result: p.name for p in pieces for ins in p.instructions if ins.result}
         escaping: dict[str, set[str]] = defaultdict(set)
@@ -123,12 +130,12 @@ class _Decoder:
 
     def _segment(
         self,
-        piece: Block,
+        piece: BasicBlock,
         position: Mapping[str, int],
-        blocks: Mapping[str, Block],
+        blocks: Mapping[str, BasicBlock],
         escaping: set[str],
         result: int,
-    ) -> Segment:
+    ) -> CodeSegment:
         *body, last = piece.instructions
         body = [ins for ins in body if ins.opcode != "phi"]
         steps: list[Step] = []
@@ -151,7 +158,7 @@ class _Decoder:
                 Edge(target=position[label], moves=self._moves(blocks[label], piece.name))
                 for label in last.labels
             )
-        return Segment(
+        return CodeSegment(
             steps=tuple(steps),
             escaping=tuple(self.names[name] for name in sorted(escaping & written_here)),
             choose=self._guarded(last, self._choose),
@@ -161,7 +168,7 @@ class _Decoder:
             instructions=(*body, last),
         )
 
-    def _moves(self, target: Block, piece: str) -> tuple[tuple[int, int], ...]:
+    def _moves(self, target: BasicBlock, piece: str) -> tuple[tuple[int, int], ...]:
         """Return the register moves of the phis of ``target`` on the edge from a segment."""
         came_from = block_of(piece)
         moves = []
@@ -174,7 +181,7 @@ class _Decoder:
 
     # -- instructions ---------------------------------------------------------------------------
 
-    def _guarded(self, ins: Instruction, build: Callable[[Instruction], Any]) -> Any:
+    def _guarded(self, ins: LlvmInstruction, build: Callable[[LlvmInstruction], Any]) -> Any:
         """Turn what a builder cannot do into the error that names the instruction."""
         try:
             return build(ins)
@@ -182,9 +189,9 @@ class _Decoder:
             text = self.module.text(ins.line)
             raise UnknownInstruction(self.function.name, text, ins.line) from error
 
-    def _step(self, ins: Instruction) -> Step | None:
+    def _step(self, ins: LlvmInstruction) -> Step | None:
         for type_ in (ins.type, *(operand.type for operand in ins.operands)):
-            if isinstance(type_.element, Integer) and type_.element.width > _WIDEST:
+            if isinstance(type_.element, LlvmInteger) and type_.element.width > _WIDEST:
                 raise TypeError(f"{type_} is wider than {_WIDEST} bits")
         if ins.opcode == "call":
             return self._call(ins)
@@ -194,7 +201,7 @@ class _Decoder:
             return self._effect(ins, ops.EFFECTS[ins.opcode](ins))
         raise TypeError(ins.opcode)
 
-    def _call(self, ins: Instruction) -> Step | None:
+    def _call(self, ins: LlvmInstruction) -> Step | None:
         name = ins.callee
         if name in self.module.functions:
             self.callees.append(name)
@@ -207,7 +214,7 @@ class _Decoder:
             return None
         return (self._pure if kind == "pure" else self._effect)(ins, build(ins))
 
-    def _pure(self, ins: Instruction, compute: Callable[..., Any]) -> Step:
+    def _pure(self, ins: LlvmInstruction, compute: Callable[..., Any]) -> Step:
         d = self._named(ins.result)
         operands = [self._register(operand) for operand in ins.operands]
         if len(operands) == 1:
@@ -230,7 +237,7 @@ class _Decoder:
 
         return step
 
-    def _effect(self, ins: Instruction, perform: Callable[..., Any]) -> Step:
+    def _effect(self, ins: LlvmInstruction, perform: Callable[..., Any]) -> Step:
         operands = [self._register(operand) for operand in ins.operands]
         if not ins.result:
 
@@ -247,7 +254,7 @@ class _Decoder:
 
     # -- control --------------------------------------------------------------------------------
 
-    def _choose(self, ins: Instruction) -> Callable[[Registers], int | Array]:
+    def _choose(self, ins: LlvmInstruction) -> Callable[[Registers], int | Array]:
         """Which edge is taken, from the registers."""
         if ins.opcode == "br" and ins.operands:
             return self._choose_branch(ins)
@@ -257,7 +264,7 @@ class _Decoder:
             return lambda r: 0
         raise TypeError(ins.opcode)
 
-    def _choose_branch(self, ins: Instruction) -> Callable[[Registers], int | Array]:
+    def _choose_branch(self, ins: LlvmInstruction) -> Callable[[Registers], int | Array]:
         condition = self._register(ins.operands[0])
 
         def choose(r: Registers) -> int | Array:
@@ -268,7 +275,7 @@ class _Decoder:
 
         return choose
 
-    def _choose_case(self, ins: Instruction) -> Callable[[Registers], int | Array]:
+    def _choose_case(self, ins: LlvmInstruction) -> Callable[[Registers], int | Array]:
         selector = self._register(ins.operands[0])
         cases = [immediate(case) for case in ins.operands[1:]]
 
@@ -282,7 +289,7 @@ class _Decoder:
         return choose
 
 
-def _trap(ins: Instruction) -> Step:
+def _trap(ins: LlvmInstruction) -> Step:
     def trap(m: Any, r: Registers) -> None:
         raise fault(m, "trap", "the kernel reaches an unreachable instruction", ins, m.selected())
 

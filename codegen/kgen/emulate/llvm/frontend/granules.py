@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import lru_cache
 
-from kgen.emulate.llvm.frontend.module import Instruction, Module
-from kgen.emulate.llvm.types import BUFFER_RESOURCE, Pointer, Type
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, Module
+from kgen.emulate.llvm.types import BUFFER_RESOURCE, LlvmType, Pointer
 
 _LARGEST = 16
 #: Buffer resources are checked, and so accessed, in dwords; see :mod:`intrinsics.buffers`.
@@ -25,7 +25,7 @@ def granule(module: Module, spaces: tuple[int, ...]) -> int:
     return smallest
 
 
-def _unit(ins: Instruction, spaces: Collection[int]) -> int:
+def _unit(ins: LlvmInstruction, spaces: Collection[int]) -> int:
     """The largest power of two that divides size and alignment of an access to the spaces."""
     accessed = _accessed(ins)
     if accessed is None or not any(_is_in(operand.type, spaces) for operand in ins.operands):
@@ -35,7 +35,7 @@ def _unit(ins: Instruction, spaces: Collection[int]) -> int:
     return both & -both
 
 
-def _accessed(ins: Instruction) -> tuple[int, int] | None:
+def _accessed(ins: LlvmInstruction) -> tuple[int, int] | None:
     """(bytes, alignment) of an access."""
     if ins.opcode == "store":
         return ins.operands[0].type.size, ins.align
@@ -53,7 +53,7 @@ def _accessed(ins: Instruction) -> tuple[int, int] | None:
     return None
 
 
-def _is_in(type_: Type, spaces: Collection[int]) -> bool:
+def _is_in(type_: LlvmType, spaces: Collection[int]) -> bool:
     element = type_.element
     if not isinstance(element, Pointer):
         return type_.lanes == 4  # a resource as four dwords

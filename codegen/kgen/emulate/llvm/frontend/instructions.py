@@ -1,4 +1,4 @@
-"""Parser of one instruction of LLVM IR text, to an :class:`Instruction`.
+"""Parser of one instruction of LLVM IR text, to an :class:`LlvmInstruction`.
 
 Those that compute a value of their operands are here; :mod:`memory_instructions` and
 :mod:`control_instructions` hold the others.
@@ -12,8 +12,8 @@ from kgen.emulate.llvm.frontend.constants import FLAGS, OperandParser, Parse
 from kgen.emulate.llvm.frontend.control_instructions import ControlParser
 from kgen.emulate.llvm.frontend.lexer import symbol, words
 from kgen.emulate.llvm.frontend.memory_instructions import MemoryParser
-from kgen.emulate.llvm.frontend.module import Constant, Instruction
-from kgen.emulate.llvm.types import I1, Aggregate, Vector, value_shape
+from kgen.emulate.llvm.frontend.module import Constant, LlvmInstruction
+from kgen.emulate.llvm.types import I1, Aggregate, LlvmVector, value_shape
 
 _BINARY = frozenset(
     words("add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem")
@@ -46,7 +46,7 @@ class InstructionParser:
             "shufflevector": self._shufflevector,
         }
 
-    def parse(self) -> Instruction:
+    def parse(self) -> LlvmInstruction:
         """The instruction at the cursor, with whatever trails it (alignment, metadata)."""
         t = self.tokens
         line = t.line
@@ -60,7 +60,7 @@ class InstructionParser:
         parser = self._parsers.get(opcode)
         if parser is None:
             # Decoding names it as unknown; the parser only has to get past it.
-            instruction = Instruction(opcode=opcode, line=line, result=result)
+            instruction = LlvmInstruction(opcode=opcode, line=line, result=result)
             while t.kind != "end" and t.line == line:
                 t.next()
             return instruction
@@ -96,50 +96,54 @@ class InstructionParser:
             else:
                 return mmra
 
-    def _binary(self, opcode: str, line: int, result: str) -> Instruction:
+    def _binary(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         type_ = self.operands.type()
         left = self.operands.operand(type_)
         self.tokens.expect(",")
         operands = (left, self.operands.operand(type_))
-        return Instruction(opcode=opcode, line=line, result=result, type=type_, operands=operands)
+        return LlvmInstruction(
+            opcode=opcode, line=line, result=result, type=type_, operands=operands
+        )
 
-    def _unary(self, opcode: str, line: int, result: str) -> Instruction:
+    def _unary(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         operand = self.operands.typed_operand()
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode, line=line, result=result, type=operand.type, operands=(operand,)
         )
 
-    def _cast(self, opcode: str, line: int, result: str) -> Instruction:
+    def _cast(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         operand = self.operands.typed_operand()
         self.tokens.expect("to")
         type_ = self.operands.type()
-        return Instruction(opcode=opcode, line=line, result=result, type=type_, operands=(operand,))
+        return LlvmInstruction(
+            opcode=opcode, line=line, result=result, type=type_, operands=(operand,)
+        )
 
-    def _compare(self, opcode: str, line: int, result: str) -> Instruction:
+    def _compare(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         predicate = self.tokens.next()
         type_ = self.operands.type()
         left = self.operands.operand(type_)
         self.tokens.expect(",")
         right = self.operands.operand(type_)
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             line=line,
             result=result,
-            type=Vector(type_.lanes, I1) if value_shape(type_) else I1,
+            type=LlvmVector(type_.lanes, I1) if value_shape(type_) else I1,
             operands=(left, right),
             predicate=predicate,
         )
 
-    def _select(self, opcode: str, line: int, result: str) -> Instruction:
+    def _select(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         operands = tuple(self.operands.typed_operands())
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode, line=line, result=result, type=operands[1].type, operands=operands
         )
 
-    def _plain(self, opcode: str, line: int, result: str) -> Instruction:
+    def _plain(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         operands = tuple(self.operands.typed_operands())
         vector = operands[0].type
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             line=line,
             result=result,
@@ -147,17 +151,17 @@ class InstructionParser:
             operands=operands,
         )
 
-    def _shufflevector(self, opcode: str, line: int, result: str) -> Instruction:
+    def _shufflevector(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         first, second, mask = self.operands.typed_operands()
         assert isinstance(mask, Constant)
         elements = mask.value if mask.kind == "list" else ()
         assert isinstance(elements, tuple)
         indices = tuple(e.value if e.kind == "int" else -1 for e in elements)
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             line=line,
             result=result,
-            type=Vector(mask.type.lanes, first.type.element),
+            type=LlvmVector(mask.type.lanes, first.type.element),
             operands=(first, second),
             indices=indices or (0,) * mask.type.lanes,
         )
@@ -170,14 +174,14 @@ class InstructionParser:
             indices.append(t.integer())
         return tuple(indices)
 
-    def _extractvalue(self, opcode: str, line: int, result: str) -> Instruction:
+    def _extractvalue(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         operand = self.operands.typed_operand()
         indices = self._indices()
         type_ = operand.type
         for index in indices:
             assert isinstance(type_, Aggregate)
             type_ = type_.field(index)
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             line=line,
             result=result,
@@ -186,11 +190,11 @@ class InstructionParser:
             indices=indices,
         )
 
-    def _insertvalue(self, opcode: str, line: int, result: str) -> Instruction:
+    def _insertvalue(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         operand = self.operands.typed_operand()
         self.tokens.expect(",")
         value = self.operands.typed_operand()
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             line=line,
             result=result,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.frontend.module import Constant, Instruction
+from kgen.emulate.llvm.frontend.module import Constant, LlvmInstruction
 from kgen.emulate.llvm.ops import PURE
-from kgen.emulate.llvm.types import Aggregate, Array, Floating, Integer, Type, value_shape
+from kgen.emulate.llvm.types import Aggregate, Array, Floating, LlvmInteger, LlvmType, value_shape
 
 
 def constant_value(constant: Constant, symbols: Mapping[str, int]) -> Any:
@@ -30,24 +30,24 @@ def constant_value(constant: Constant, symbols: Mapping[str, int]) -> Any:
             raise TypeError(f"the address of @{value}")
         return np.full((1, 1), symbols[value], np.int64)
     if kind == "expression":
-        assert isinstance(value, Instruction)
+        assert isinstance(value, LlvmInstruction)
         return _evaluate(value, symbols)
     assert isinstance(value, int)
     if isinstance(type_, Floating):
         bits = np.full((1, 1), value, f"u{type_.size}")
         return bits.view(type_.dtype)
-    modulus = 1 << type_.width if isinstance(type_, Integer) else 1 << 64
+    modulus = 1 << type_.width if isinstance(type_, LlvmInteger) else 1 << 64
     return np.full((1, 1), value % modulus, type_.dtype)
 
 
-def _zero(type_: Type) -> Any:
+def _zero(type_: LlvmType) -> Any:
     if isinstance(type_, Aggregate):
         return tuple(_zero(type_.field(i)) for i in range(type_.count))
     zero: Array = np.zeros((1, 1, *value_shape(type_)), type_.dtype)
     return zero
 
 
-def _evaluate(expression: Instruction, symbols: Mapping[str, int]) -> Any:
+def _evaluate(expression: LlvmInstruction, symbols: Mapping[str, int]) -> Any:
     operands = []
     for operand in expression.operands:
         assert isinstance(operand, Constant)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kgen.emulate.llvm.frontend.constants import OperandParser, Parse
 from kgen.emulate.llvm.frontend.lexer import words
-from kgen.emulate.llvm.frontend.module import Instruction, Operand
-from kgen.emulate.llvm.types import I1, Pointer, Struct, Vector
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, Operand
+from kgen.emulate.llvm.types import I1, LlvmVector, Pointer, Struct
 
 _ORDERINGS = tuple(words("unordered monotonic acquire release acq_rel seq_cst"))
 _STRENGTH = ("", *_ORDERINGS).index
@@ -26,7 +26,7 @@ class MemoryParser:
             "store": self.store,
         }
 
-    def getelementptr(self, opcode: str, line: int, result: str) -> Instruction:
+    def getelementptr(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         if self.tokens.accept("inrange"):
             self.tokens.skip_brackets()
         source = self.operands.type()
@@ -34,11 +34,11 @@ class MemoryParser:
         operands = tuple(self.operands.typed_operands())
         lanes = max(operand.type.lanes for operand in operands)
         pointer = operands[0].type.element
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             line=line,
             result=result,
-            type=Vector(lanes, pointer) if lanes else pointer,
+            type=LlvmVector(lanes, pointer) if lanes else pointer,
             operands=operands,
             source_type=source,
         )
@@ -60,13 +60,13 @@ class MemoryParser:
             else:
                 return scope, ordering
 
-    def load(self, opcode: str, line: int, result: str) -> Instruction:
+    def load(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         self._atomic_words()
         type_ = self.operands.type()
         self.tokens.expect(",")
         pointer = self.operands.typed_operand()
         scope, ordering = self._atomic_words()
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             scope=scope,
             ordering=ordering,
@@ -77,11 +77,11 @@ class MemoryParser:
             align=self.operands.alignment(type_),
         )
 
-    def store(self, opcode: str, line: int, result: str) -> Instruction:
+    def store(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         self._atomic_words()
         value, pointer = self.operands.typed_operands()
         scope, ordering = self._atomic_words()
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             scope=scope,
             ordering=ordering,
@@ -90,7 +90,7 @@ class MemoryParser:
             align=self.operands.alignment(value.type),
         )
 
-    def alloca(self, opcode: str, line: int, result: str) -> Instruction:
+    def alloca(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         """``alloca <type> [, <ty> <count>] [, align n] [, addrspace(n)]``"""
         t = self.tokens
         t.accept("inalloca")
@@ -110,7 +110,7 @@ class MemoryParser:
                 pointer = parsed
             else:
                 operands = (self.operands.typed_operand(),)
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             line=line,
             result=result,
@@ -120,16 +120,16 @@ class MemoryParser:
             align=align,
         )
 
-    def fence(self, opcode: str, line: int, result: str) -> Instruction:
+    def fence(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         scope, ordering = self._atomic_words()
-        return Instruction(opcode=opcode, line=line, scope=scope, ordering=ordering)
+        return LlvmInstruction(opcode=opcode, line=line, scope=scope, ordering=ordering)
 
-    def atomicrmw(self, opcode: str, line: int, result: str) -> Instruction:
+    def atomicrmw(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         self._atomic_words()
         predicate = self.tokens.next()
         pointer, value = self.operands.typed_operands()
         scope, ordering = self._atomic_words()
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             scope=scope,
             ordering=ordering,
@@ -141,12 +141,12 @@ class MemoryParser:
             align=self.operands.alignment(value.type),
         )
 
-    def cmpxchg(self, opcode: str, line: int, result: str) -> Instruction:
+    def cmpxchg(self, opcode: str, line: int, result: str) -> LlvmInstruction:
         self._atomic_words()
         operands = tuple(self.operands.typed_operands())
         scope, ordering = self._atomic_words()
         type_ = operands[1].type
-        return Instruction(
+        return LlvmInstruction(
             opcode=opcode,
             scope=scope,
             ordering=ordering,

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kgen.emulate.llvm.types import VOID, Type
+from kgen.emulate.llvm.types import VOID, LlvmType
 from kgen_runtime.values import frozen
 
 _NODE = re.compile(r"(!\d+) = (?:distinct )?(!\{.*)")
@@ -21,11 +21,11 @@ class Constant:
 
     ``int`` and ``bits`` (a float as the integer of its bits) an int; ``zero`` (zeroinitializer,
     null, undef, poison and none) nothing; ``global`` the symbol's name; ``list`` the elements of
-    a vector, array or struct; ``bytes`` the text of ``c"..."``; ``expression`` an Instruction
+    a vector, array or struct; ``bytes`` the text of ``c"..."``; ``expression`` an LlvmInstruction
     whose operands are constants.
     """
 
-    type: Type
+    type: LlvmType
     kind: str
     value: object = None
 
@@ -34,7 +34,7 @@ class Constant:
 class Local:
     """A use of an SSA name."""
 
-    type: Type
+    type: LlvmType
     name: str
 
 
@@ -42,13 +42,12 @@ Operand = Constant | Local
 
 
 @frozen
-class Instruction:
-    """Instruction, or constant expression, of LLVM IR. The fields in use depend on the
-    opcode."""
+class LlvmInstruction:
+    """Instruction or constant expression of LLVM IR; the opcode decides which fields are in use."""
 
     opcode: str
     line: int
-    type: Type = VOID
+    type: LlvmType = VOID
     """Type of the result."""
     result: str = ""
     operands: tuple[Operand, ...] = ()
@@ -62,7 +61,7 @@ class Instruction:
     """Ordering of a fence or an atomic, the stronger one of cmpxchg; empty for other accesses."""
     mmra: str = ""
     """Memory model relaxation annotations: a metadata node, or the number of one."""
-    source_type: Type = VOID
+    source_type: LlvmType = VOID
     """Type that getelementptr steps over, or alloca allocates."""
     indices: tuple[int, ...] = ()
     """Indices of extractvalue and insertvalue; mask of shufflevector (-1 is poison)."""
@@ -75,24 +74,24 @@ class Instruction:
 
 
 @frozen
-class Block:
+class BasicBlock:
     name: str
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[LlvmInstruction, ...]
 
 
 @frozen
-class Parameter:
+class LlvmParameter:
     name: str
-    type: Type
+    type: LlvmType
 
 
 @frozen
-class Function:
+class LlvmFunction:
     name: str
     line: int
-    result: Type
-    parameters: tuple[Parameter, ...]
-    blocks: tuple[Block, ...]
+    result: LlvmType
+    parameters: tuple[LlvmParameter, ...]
+    blocks: tuple[BasicBlock, ...]
     kernel: bool
     """Declared ``amdgpu_kernel``."""
     attributes: dict[str, str] = field(default_factory=dict)
@@ -101,7 +100,7 @@ class Function:
 @frozen
 class Global:
     name: str
-    type: Type
+    type: LlvmType
     space: int
     align: int
     initializer: Constant | None
@@ -113,7 +112,7 @@ class Module:
 
     triple: str
     globals: dict[str, Global]
-    functions: dict[str, Function]
+    functions: dict[str, LlvmFunction]
     lines: tuple[str, ...]
 
     @cached_property
@@ -122,7 +121,7 @@ class Module:
         found = (_NODE.match(line) for line in self.lines if line.startswith("!"))
         return {match[1]: match[2] for match in found if match is not None}
 
-    def synchronizes(self, ins: Instruction, memory: str) -> bool:
+    def synchronizes(self, ins: LlvmInstruction, memory: str) -> bool:
         """Whether a fence is for ``memory``: global, or local (LDS). One that has no annotation is
         for all (LLVM "User Guide for AMDGPU Backend", memory model relaxation annotations)."""
         node = ins.mmra

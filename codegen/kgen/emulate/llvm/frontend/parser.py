@@ -8,16 +8,16 @@ from kgen.emulate.llvm.frontend.constants import OperandParser
 from kgen.emulate.llvm.frontend.instructions import InstructionParser
 from kgen.emulate.llvm.frontend.lexer import Tokens, symbol
 from kgen.emulate.llvm.frontend.module import (
-    Block,
+    BasicBlock,
     Constant,
-    Function,
     Global,
-    Instruction,
+    LlvmFunction,
+    LlvmInstruction,
+    LlvmParameter,
     Module,
-    Parameter,
 )
 from kgen.emulate.llvm.frontend.processor import named_in_triple
-from kgen.emulate.llvm.types import Type
+from kgen.emulate.llvm.types import LlvmType
 
 _TOP_LEVEL = frozenset(("define", "declare", "target", "attributes", "source_filename", "module"))
 _LINKAGE_WITHOUT_VALUE = frozenset(("external", "extern_weak"))
@@ -40,7 +40,7 @@ class _ModuleParser:
         self.lines = tuple(source.splitlines())
         self.triple = ""
         self.globals: dict[str, Global] = {}
-        self.functions: dict[str, Function] = {}
+        self.functions: dict[str, LlvmFunction] = {}
         self.attribute_groups: dict[str, dict[str, str]] = {}
         self.function_groups: dict[str, list[str]] = {}
 
@@ -175,7 +175,7 @@ class _ModuleParser:
                 t.next()
         unnamed = sum(parameter.name.isdigit() for parameter in parameters)
         self.function_groups[name] = groups
-        self.functions[name] = Function(
+        self.functions[name] = LlvmFunction(
             name=name,
             line=line,
             result=result,
@@ -185,32 +185,32 @@ class _ModuleParser:
             attributes=attributes,
         )
 
-    def _parameters(self) -> tuple[Parameter, ...]:
+    def _parameters(self) -> tuple[LlvmParameter, ...]:
         t = self.tokens
         t.expect("(")
-        parameters: list[Parameter] = []
+        parameters: list[LlvmParameter] = []
         unnamed = 0
         while not t.accept(")"):
-            type_: Type = self.operands.type()
+            type_: LlvmType = self.operands.type()
             self.operands.skip_attributes()
             name = symbol(t.next()) if t.kind == "local" else str(unnamed)
             unnamed += name.isdigit()
-            parameters.append(Parameter(name=name, type=type_))
+            parameters.append(LlvmParameter(name=name, type=type_))
             t.accept(",")
         return tuple(parameters)
 
-    def _blocks(self, *, entry: str) -> tuple[Block, ...]:
+    def _blocks(self, *, entry: str) -> tuple[BasicBlock, ...]:
         t = self.tokens
-        blocks: list[Block] = []
+        blocks: list[BasicBlock] = []
         name = entry
-        body: list[Instruction] = []
+        body: list[LlvmInstruction] = []
         if t.kind == "label":
             name = t.next()[:-1].strip('"')
         while not t.accept("}"):
             if t.kind == "label":
-                blocks.append(Block(name=name, instructions=tuple(body)))
+                blocks.append(BasicBlock(name=name, instructions=tuple(body)))
                 name, body = t.next()[:-1].strip('"'), []
             else:
                 body.append(self.instructions.parse())
-        blocks.append(Block(name=name, instructions=tuple(body)))
+        blocks.append(BasicBlock(name=name, instructions=tuple(body)))
         return tuple(blocks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.emulate.llvm.frontend.module import Block, Instruction
+from kgen.emulate.llvm.frontend.module import BasicBlock, LlvmInstruction
 
 _TERMINATORS = frozenset(("br", "switch", "ret", "unreachable"))
 _BARRIERS = frozenset(("llvm.amdgcn.s.barrier", "llvm.amdgcn.s.barrier.wait"))
@@ -12,15 +12,15 @@ _BARRIERS = frozenset(("llvm.amdgcn.s.barrier", "llvm.amdgcn.s.barrier.wait"))
 _SEPARATOR = "\n"
 
 
-def split(block: Block) -> list[Block]:
+def split(block: BasicBlock) -> list[BasicBlock]:
     """The pieces of a block; what follows its terminator is dropped."""
-    pieces: list[Block] = []
-    body: list[Instruction] = []
+    pieces: list[BasicBlock] = []
+    body: list[LlvmInstruction] = []
     name = block.name
     for ins in block.instructions:
         body.append(ins)
         if ins.callee in _BARRIERS or ins.opcode in _TERMINATORS:
-            pieces.append(Block(name=name, instructions=tuple(body)))
+            pieces.append(BasicBlock(name=name, instructions=tuple(body)))
             name, body = continuation(name), []
     return pieces
 
@@ -36,7 +36,7 @@ def block_of(name: str) -> str:
     return name.partition(_SEPARATOR)[0]
 
 
-def targets(piece: Block) -> tuple[str, ...]:
+def targets(piece: BasicBlock) -> tuple[str, ...]:
     """The pieces that may follow."""
     last = piece.instructions[-1]
     return (continuation(piece.name),) if last.opcode == "call" else last.labels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kgen.emulate.llvm.frontend.module import Function
+from kgen.emulate.llvm.frontend.module import LlvmFunction
 from kgen.emulate.numerics import Numerics
 from kgen.errors import EmulationError
 
@@ -17,7 +17,7 @@ def named_in_triple(triple: str) -> str:
     return f"gfx{found[1]}{found[2]}" if found else ""
 
 
-def wave_size(function: Function) -> int:
+def wave_size(function: LlvmFunction) -> int:
     """Return the lanes of a wave, by the features, else by the processor: gfx9 64, later 32."""
     features = function.attributes.get("target-features", "")
     for size in (32, 64):

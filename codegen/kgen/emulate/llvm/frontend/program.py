@@ -13,14 +13,14 @@ from typing import Any
 
 from kgen.emulate.llvm.counting.classes import class_of, matrix_name
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.types import Array
 from kgen_runtime.values import frozen
 
 #: A register holds an array, or a tuple of values for a struct; None before its definition.
 Registers = list[Any]
 #: What a table of instructions or intrinsics holds: see :mod:`kgen.emulate.llvm.ops`.
-Build = Callable[[Instruction], Callable[..., Any]]
+Build = Callable[[LlvmInstruction], Callable[..., Any]]
 Step = Callable[[Machine, Registers], None]
 
 #: Positions of lanes that run nothing: at a barrier, and done. Larger than any segment's index, so
@@ -39,17 +39,19 @@ class Edge:
 
 
 @dataclass(kw_only=True, eq=False)
-class Segment:
+class CodeSegment:
+    """Straight-line run of instructions that ends in a branch, a return or a barrier."""
+
     steps: tuple[Step, ...]
     escaping: tuple[int, ...]
     """Registers written here and read elsewhere: lanes that are not here must keep theirs."""
     choose: Callable[[Registers], int | Array]
     """The index of the edge taken: an int, or one per lane."""
     edges: tuple[Edge, ...]
-    terminator: Instruction
+    terminator: LlvmInstruction
     barrier: bool
     """Lanes wait for their workgroup before they take the (only) edge."""
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[LlvmInstruction, ...]
     """Instructions without phis, the terminator last."""
 
     @cached_property
@@ -63,9 +65,11 @@ class Segment:
 
 
 @frozen
-class Program:
+class CompiledFunction:
+    """Function compiled to segments of Python callables."""
+
     name: str
-    segments: tuple[Segment, ...]
+    segments: tuple[CodeSegment, ...]
     template: tuple[Any, ...]
     """The registers at entry: constants in place, parameters and results None."""
     parameters: tuple[int, ...]

@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from kgen.emulate.llvm.frontend.module import Constant, Function, Instruction, Module, Operand
+from kgen.emulate.llvm.frontend.module import (
+    Constant,
+    LlvmFunction,
+    LlvmInstruction,
+    Module,
+    Operand,
+)
 from kgen.emulate.llvm.types import Pointer
 
 #: Of a pointer that may point anywhere.
@@ -35,9 +41,9 @@ def written_by(module: Module, name: str) -> frozenset[str] | None:
     return None if _ANYWHERE in written else frozenset(written)
 
 
-def _called(module: Module, kernel: Function) -> list[Function]:
+def _called(module: Module, kernel: LlvmFunction) -> list[LlvmFunction]:
     """The module's functions that a kernel calls, and those that these call."""
-    found: dict[str, Function] = {}
+    found: dict[str, LlvmFunction] = {}
     left = [kernel]
     while left:
         callees = {ins.callee for ins in _instructions(left.pop())} & module.functions.keys()
@@ -47,11 +53,11 @@ def _called(module: Module, kernel: Function) -> list[Function]:
     return list(found.values())
 
 
-def _instructions(function: Function) -> list[Instruction]:
+def _instructions(function: LlvmFunction) -> list[LlvmInstruction]:
     return [ins for block in function.blocks for ins in block.instructions]
 
 
-def _written(ins: Instruction) -> tuple[Operand, ...]:
+def _written(ins: LlvmInstruction) -> tuple[Operand, ...]:
     """The operands through which an instruction may write."""
     if ins.opcode == "store":
         return ins.operands[1:]
@@ -70,7 +76,7 @@ def _written(ins: Instruction) -> tuple[Operand, ...]:
     return ins.operands if resources else ()
 
 
-def _origins(kernel: Function) -> dict[str, frozenset[str]]:
+def _origins(kernel: LlvmFunction) -> dict[str, frozenset[str]]:
     """Return the possible origins of each value that holds an address."""
     origins: dict[str, frozenset[str]] = {
         parameter.name: frozenset((parameter.name,))
@@ -90,7 +96,7 @@ def _origins(kernel: Function) -> dict[str, frozenset[str]]:
     return origins
 
 
-def _result(ins: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
+def _result(ins: LlvmInstruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
     if ins.opcode == "alloca":
         return frozenset(("an alloca",))
     if ins.opcode in ("load", "atomicrmw", "cmpxchg", "extractvalue"):
@@ -117,6 +123,6 @@ def _of(
         return frozenset((str(operand.value),))
     if operand.kind == "expression":
         inner = operand.value
-        assert isinstance(inner, Instruction)
+        assert isinstance(inner, LlvmInstruction)
         return _result(inner, origins)
     return frozenset()

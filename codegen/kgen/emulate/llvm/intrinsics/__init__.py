@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from kgen.emulate.llvm.frontend.lexer import words
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics import (
     amx,
@@ -83,5 +83,5 @@ def find(name: str) -> tuple[str, Build] | None:
         name = shorter
 
 
-def _no_build(ins: Instruction) -> Callable[..., Any]:
+def _no_build(ins: LlvmInstruction) -> Callable[..., Any]:
     raise AssertionError(f"{ins.callee} does nothing")

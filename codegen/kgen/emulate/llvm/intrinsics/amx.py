@@ -15,7 +15,7 @@ import numpy as np
 from kgen.emulate.floats import bf16_to_f32
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction, immediate
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import widen
 from kgen.emulate.llvm.types import FLAT, HALF, Array
@@ -36,7 +36,7 @@ class _Tiles:
     """Bytes in a row."""
 
 
-def _configure(ins: Instruction) -> Callable[[Machine, Array], None]:
+def _configure(ins: LlvmInstruction) -> Callable[[Machine, Array], None]:
     """LDTILECFG: byte 0 palette, 16 + 2t bytes per row of tile t, 48 + t its rows."""
 
     def configure(m: Machine, pointer: Array) -> None:
@@ -51,14 +51,14 @@ def _configure(ins: Instruction) -> Callable[[Machine, Array], None]:
     return configure
 
 
-def _release(ins: Instruction) -> Callable[[Machine], None]:
+def _release(ins: LlvmInstruction) -> Callable[[Machine], None]:
     def release(m: Machine) -> None:
         m.state.pop("tiles", None)
 
     return release
 
 
-def _tiles(m: Machine, ins: Instruction, *numbers: int) -> _Tiles:
+def _tiles(m: Machine, ins: LlvmInstruction, *numbers: int) -> _Tiles:
     """The tile registers; a fault if the tiles named are not configured."""
     tiles = m.state.get("tiles")
     if not isinstance(tiles, _Tiles) or any(
@@ -69,7 +69,7 @@ def _tiles(m: Machine, ins: Instruction, *numbers: int) -> _Tiles:
     return tiles
 
 
-def _zero(ins: Instruction) -> Callable[[Machine, Array], None]:
+def _zero(ins: LlvmInstruction) -> Callable[[Machine, Array], None]:
     tile = immediate(ins.operands[0])
 
     def zero(m: Machine, _: Array) -> None:
@@ -85,7 +85,7 @@ def _rows(tiles: _Tiles, tile: int, pointer: Array, stride: Array) -> Array:
     return addresses
 
 
-def _load(ins: Instruction) -> Callable[[Machine, Array, Array, Array], None]:
+def _load(ins: LlvmInstruction) -> Callable[[Machine, Array, Array, Array], None]:
     tile = immediate(ins.operands[0])
 
     def load(m: Machine, _: Array, pointer: Array, stride: Array) -> None:
@@ -99,7 +99,7 @@ def _load(ins: Instruction) -> Callable[[Machine, Array, Array, Array], None]:
     return load
 
 
-def _store(ins: Instruction) -> Callable[[Machine, Array, Array, Array], None]:
+def _store(ins: LlvmInstruction) -> Callable[[Machine, Array, Array, Array], None]:
     tile = immediate(ins.operands[0])
 
     def store(m: Machine, _: Array, pointer: Array, stride: Array) -> None:
@@ -129,10 +129,10 @@ _U8 = _packed(np.uint8, lambda elements: elements.astype(np.float64))
 
 def _multiply(
     of_a: Split, of_b: Split, dtype: type[Any]
-) -> Callable[[Instruction], Callable[..., None]]:
+) -> Callable[[LlvmInstruction], Callable[..., None]]:
     """C[m, n] += the sum over k and over the packed elements p of A[m, k, p] * B[k, n, p]."""
 
-    def build(ins: Instruction) -> Callable[..., None]:
+    def build(ins: LlvmInstruction) -> Callable[..., None]:
         c, a, b = (immediate(operand) for operand in ins.operands)
 
         def multiply(m: Machine, *_: Array) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.bits import leading_zeros, reversed_bits
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import integer, signed, wrap
 from kgen.emulate.llvm.types import Array
 
 
-def _extremum(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _extremum(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     name = ins.callee.split(".")[1]
     pick = np.minimum if name.endswith("min") else np.maximum
     type_ = integer(ins.type)
@@ -23,7 +23,7 @@ def _extremum(ins: Instruction) -> Callable[[Array, Array], Array]:
     return lambda a, b: wrap(pick(signed(a, type_), signed(b, type_)), type_)
 
 
-def _three_way(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _three_way(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """ucmp and scmp: -1, 0 or 1."""
     of, to = integer(ins.operands[0].type), integer(ins.type)
 
@@ -35,21 +35,21 @@ def _three_way(ins: Instruction) -> Callable[[Array, Array], Array]:
     return compare
 
 
-def _absolute(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _absolute(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     type_ = integer(ins.type)
     return lambda a, _: wrap(np.abs(signed(a, type_)), type_)
 
 
-def _count_ones(ins: Instruction) -> Callable[[Array], Array]:
+def _count_ones(ins: LlvmInstruction) -> Callable[[Array], Array]:
     return lambda a: np.bitwise_count(a).astype(a.dtype)
 
 
-def _leading_zeros(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _leading_zeros(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     width = integer(ins.type).width
     return lambda a, _: leading_zeros(a, width).astype(a.dtype)
 
 
-def _trailing_zeros(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _trailing_zeros(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     type_ = integer(ins.type)
 
     def count(a: Array, _: Array) -> Array:
@@ -59,7 +59,7 @@ def _trailing_zeros(ins: Instruction) -> Callable[[Array, Array], Array]:
     return count
 
 
-def _funnel_shift(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+def _funnel_shift(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
     """The high (fshl) or low (fshr) half of ``a:b`` shifted."""
     type_ = integer(ins.type)
     width = type_.width
@@ -76,16 +76,16 @@ def _funnel_shift(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
     return shift
 
 
-def _byte_swap(ins: Instruction) -> Callable[[Array], Array]:
+def _byte_swap(ins: LlvmInstruction) -> Callable[[Array], Array]:
     return lambda a: a.byteswap()
 
 
-def _reverse_bits(ins: Instruction) -> Callable[[Array], Array]:
+def _reverse_bits(ins: LlvmInstruction) -> Callable[[Array], Array]:
     width = integer(ins.type).width
     return lambda a: reversed_bits(a, width)
 
 
-def _with_overflow(ins: Instruction) -> Callable[[Array, Array], tuple[Array, Array]]:
+def _with_overflow(ins: LlvmInstruction) -> Callable[[Array, Array], tuple[Array, Array]]:
     """{result, whether it wrapped}; computed in Python integers, for it is rare."""
     type_ = integer(ins.operands[0].type)
     name = ins.callee.split(".")[1]
@@ -104,7 +104,7 @@ def _with_overflow(ins: Instruction) -> Callable[[Array, Array], tuple[Array, Ar
     return compute
 
 
-def _saturating(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _saturating(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     type_ = integer(ins.type)
     name = ins.callee.split(".")[1]
     if name[0] == "s":
@@ -127,7 +127,7 @@ def _saturating(ins: Instruction) -> Callable[[Array, Array], Array]:
     return lambda a, b: np.where(b > a, 0, a - b).astype(a.dtype)
 
 
-def _permute_bytes(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+def _permute_bytes(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
     """V_PERM_B32: byte i is the one of ``high:low`` that byte i of the selector names (0-7);
     12 is 0x00, 13 and above 0xFF, 8-11 the sign of a 16-bit half."""
 
@@ -148,7 +148,7 @@ def _permute_bytes(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
     return permute
 
 
-def _bit_field(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+def _bit_field(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
     """ubfe and sbfe: ``width`` bits from ``offset`` on, both modulo 32."""
     is_signed = "sbfe" in ins.callee
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction, immediate
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics.buffers import place_of
 from kgen.emulate.llvm.ops.atomics import in_turns, of_active, update_of
@@ -28,10 +28,10 @@ _OPERATIONS = {
 }
 
 
-def _atomic(operation: str) -> Callable[[Instruction], Callable[..., Array]]:
+def _atomic(operation: str) -> Callable[[LlvmInstruction], Callable[..., Array]]:
     """``(operand, resource, voffset, soffset, aux)``"""
 
-    def build(ins: Instruction) -> Callable[..., Array]:
+    def build(ins: LlvmInstruction) -> Callable[..., Array]:
         update = update_of(operation, ins.type)
         immediate(ins.operands[4])
 
@@ -51,7 +51,7 @@ def _atomic(operation: str) -> Callable[[Instruction], Callable[..., Array]]:
     return build
 
 
-def _compare_and_swap(ins: Instruction) -> Callable[..., Array]:
+def _compare_and_swap(ins: LlvmInstruction) -> Callable[..., Array]:
     """``(new, expected, resource, voffset, soffset, aux)``"""
     immediate(ins.operands[5])
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction, immediate
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.memory.codec import decode, encode, raw_dtype
-from kgen.emulate.llvm.types import GLOBAL, Array, Pointer, Type
+from kgen.emulate.llvm.types import GLOBAL, Array, LlvmType, Pointer
 from kgen_runtime.values import frozen
 
 _BASE, _STRIDE, _BYTES, _FLAGS = range(4)
@@ -31,7 +31,7 @@ _PART = 4
 _ALIGNMENT = 1
 
 
-def _make(ins: Instruction) -> Callable[[Machine, Array, Array, Array, Array], Array]:
+def _make(ins: LlvmInstruction) -> Callable[[Machine, Array, Array, Array, Array], Array]:
     def make(m: Machine, base: Array, stride: Array, count: Array, flags: Array) -> Array:
         if stride.any():
             raise fault(m, "trap", "a buffer resource with a stride", ins, m.selected())
@@ -41,7 +41,7 @@ def _make(ins: Instruction) -> Callable[[Machine, Array, Array, Array, Array], A
     return make
 
 
-def resource_of(value: Array, type_: Type) -> Array:
+def resource_of(value: Array, type_: LlvmType) -> Array:
     """A resource as :func:`_make` makes it, from that or from its four dwords."""
     if isinstance(type_, Pointer):
         return value
@@ -52,8 +52,8 @@ def resource_of(value: Array, type_: Type) -> Array:
 
 
 @frozen
-class Place:
-    """Place of a buffer access: its resource, and the offset added to the base."""
+class BufferAddress:
+    """Address of a buffer access: its resource, and the offset added to the base."""
 
     resource: Array
     voffset: Array
@@ -64,7 +64,7 @@ class Place:
     def address(self) -> Array:
         return np.asarray(self.resource[..., _BASE] + self.voffset + self.soffset)
 
-    def inside(self, m: Machine, ins: Instruction, start: int, size: int) -> Array:
+    def inside(self, m: Machine, ins: LlvmInstruction, start: int, size: int) -> Array:
         """The lanes for which these bytes of the access are in range."""
         end, limit = self.voffset + start + size, self.resource[..., _BYTES]
         checked = end <= limit
@@ -75,7 +75,9 @@ class Place:
                 raise fault(m, "out-of-bounds", text, ins, unclear)
         return checked
 
-    def pieces(self, m: Machine, ins: Instruction, size: int) -> Iterator[tuple[int, int, Array]]:
+    def pieces(
+        self, m: Machine, ins: LlvmInstruction, size: int
+    ) -> Iterator[tuple[int, int, Array]]:
         """(start, bytes, lanes): what is in range of an access, of most lanes in one piece."""
         whole = self.inside(m, ins, 0, size)
         yield 0, size, whole
@@ -85,16 +87,18 @@ class Place:
                 yield start, part, ~whole & self.inside(m, ins, start, part)
 
 
-def place_of(value: Array, type_: Type, voffset: Array, soffset: Array, offset: int = 0) -> Place:
+def place_of(
+    value: Array, type_: LlvmType, voffset: Array, soffset: Array, offset: int = 0
+) -> BufferAddress:
     """Return the place that the operands of an intrinsic name."""
-    return Place(
+    return BufferAddress(
         resource=resource_of(value, type_),
         voffset=voffset.astype(np.int64) + offset,
         soffset=soffset.astype(np.int64),
     )
 
 
-def load_in_range(m: Machine, ins: Instruction, place: Place, size: int) -> Array:
+def load_in_range(m: Machine, ins: LlvmInstruction, place: BufferAddress, size: int) -> Array:
     """The bytes there, zeros where it is out of range: [w, lane, byte]."""
     address = place.address
     found: Array = np.zeros((*address.shape, size), np.uint8)
@@ -109,7 +113,7 @@ def load_in_range(m: Machine, ins: Instruction, place: Place, size: int) -> Arra
     return found
 
 
-def _load(ins: Instruction) -> Callable[[Machine, Array, Array, Array, Array], Any]:
+def _load(ins: LlvmInstruction) -> Callable[[Machine, Array, Array, Array, Array], Any]:
     type_ = ins.type
     size, of_resource = type_.size, ins.operands[0].type
     immediate(ins.operands[3])
@@ -121,7 +125,7 @@ def _load(ins: Instruction) -> Callable[[Machine, Array, Array, Array, Array], A
     return load
 
 
-def _store(ins: Instruction) -> Callable[[Machine, Any, Array, Array, Array, Array], None]:
+def _store(ins: LlvmInstruction) -> Callable[[Machine, Any, Array, Array, Array, Array], None]:
     type_ = ins.operands[0].type
     size, of_resource = type_.size, ins.operands[1].type
     immediate(ins.operands[4])

@@ -14,7 +14,7 @@ import numpy as np
 
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction, immediate
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics.buffers import load_in_range, place_of
 from kgen.emulate.llvm.memory.codec import raw_dtype
@@ -26,14 +26,14 @@ _SIZES = (4, 12, 16)
 _ANYWHERE, _WIDE_COPIES = 4, "gfx950"
 
 
-def _size(ins: Instruction) -> int:
+def _size(ins: LlvmInstruction) -> int:
     size = immediate(ins.operands[2])
     if size not in _SIZES:
         raise TypeError(f"a copy of {size} bytes per lane")
     return size
 
 
-def _copy(ins: Instruction) -> Callable[..., None]:
+def _copy(ins: LlvmInstruction) -> Callable[..., None]:
     """``(from, to, size, offset, aux)``"""
     size, offset = _size(ins), immediate(ins.operands[3])
     pointer = ins.operands[0].type
@@ -47,7 +47,7 @@ def _copy(ins: Instruction) -> Callable[..., None]:
     return copy
 
 
-def _copy_buffer(ins: Instruction) -> Callable[..., None]:
+def _copy_buffer(ins: LlvmInstruction) -> Callable[..., None]:
     """``(resource, to, size, voffset, soffset, offset, aux)``"""
     size, offset = _size(ins), immediate(ins.operands[5])
     of_resource = ins.operands[0].type
@@ -62,7 +62,7 @@ def _copy_buffer(ins: Instruction) -> Callable[..., None]:
     return copy
 
 
-def _start(m: Machine, ins: Instruction, base: Array, offset: int, raw: Array) -> None:
+def _start(m: Machine, ins: LlvmInstruction, base: Array, offset: int, raw: Array) -> None:
     if raw.dtype.itemsize > _ANYWHERE and m.processor != _WIDE_COPIES:
         text = f"{m.processor} copies {_ANYWHERE} bytes per lane; only {_WIDE_COPIES} copies more"
         raise fault(m, "trap", text, ins, m.selected())
@@ -88,7 +88,7 @@ def _vmcnt(processor: str, bits: int) -> int:
     return bits & 0xF | bits >> 10 & 0x30
 
 
-def _wait(ins: Instruction) -> Callable[[Machine, Array], None]:
+def _wait(ins: LlvmInstruction) -> Callable[[Machine, Array], None]:
     bits = immediate(ins.operands[0])
 
     def wait(m: Machine, _: Array) -> None:
@@ -98,7 +98,7 @@ def _wait(ins: Instruction) -> Callable[[Machine, Array], None]:
     return wait
 
 
-def _wait_for_loads(ins: Instruction) -> Callable[[Machine, Array], None]:
+def _wait_for_loads(ins: LlvmInstruction) -> Callable[[Machine, Array], None]:
     later = immediate(ins.operands[0])
 
     def wait(m: Machine, _: Array) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 
 from kgen.emulate.bits import parts
 from kgen.emulate.floats import bf16_to_f32, flush
-from kgen.emulate.llvm.frontend.module import Instruction, immediate
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import floating, widen
 from kgen.emulate.llvm.types import Array, Floating
 
 
-def _fdot2(ins: Instruction) -> Callable[..., Array]:
+def _fdot2(ins: LlvmInstruction) -> Callable[..., Array]:
     """c + a0 * b0 + a1 * b1, the products exact, the sum in float64 rounded once."""
     if immediate(ins.operands[3]):
         raise TypeError("fdot2 with clamp")
@@ -32,7 +32,7 @@ def _fdot2(ins: Instruction) -> Callable[..., Array]:
     return dot
 
 
-def _dot4(ins: Instruction) -> Callable[..., Array]:
+def _dot4(ins: LlvmInstruction) -> Callable[..., Array]:
     """c plus the products of four 8-bit integers in each word, modulo 2**32."""
     if immediate(ins.operands[3]):
         raise TypeError("dot4 with clamp")
@@ -45,7 +45,7 @@ def _dot4(ins: Instruction) -> Callable[..., Array]:
     return dot
 
 
-def _dpbf16ps(ins: Instruction) -> Callable[..., Array]:
+def _dpbf16ps(ins: LlvmInstruction) -> Callable[..., Array]:
     """VDPBF16PS (Intel SDM volume 2): to each sum the product of the odd elements, then that of the
     even ones, each rounded to nearest, subnormals taken and given as zero."""
 
@@ -60,7 +60,7 @@ def _dpbf16ps(ins: Instruction) -> Callable[..., Array]:
     return dot
 
 
-def _dpbusd(ins: Instruction) -> Callable[..., Array]:
+def _dpbusd(ins: LlvmInstruction) -> Callable[..., Array]:
     """VPDPBUSD (Intel SDM volume 2): to each sum four products of an unsigned byte of the first and
     a signed one of the second factor, modulo 2**32."""
 
@@ -70,7 +70,7 @@ def _dpbusd(ins: Instruction) -> Callable[..., Array]:
     return dot
 
 
-def _pmaddwd(ins: Instruction) -> Callable[..., Array]:
+def _pmaddwd(ins: LlvmInstruction) -> Callable[..., Array]:
     """VPMADDWD (Intel SDM volume 2): two products of s16 for each s32, modulo 2**32."""
 
     def dot(a: Array, b: Array) -> Array:

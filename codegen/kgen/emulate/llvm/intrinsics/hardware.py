@@ -16,7 +16,7 @@ from kgen.emulate.bits import parts
 from kgen.emulate.floats import fma
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction, immediate
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics.matrix_operands import minifloat_name, minifloats
 from kgen.emulate.llvm.numbers import floating, lifted, widen
@@ -25,7 +25,7 @@ from kgen.emulate.llvm.types import Array
 # -- floating point -----------------------------------------------------------------------------
 
 
-def _of_revolutions(function: Any) -> Callable[[Instruction], Callable[..., Array]]:
+def _of_revolutions(function: Any) -> Callable[[LlvmInstruction], Callable[..., Array]]:
     """V_SIN, V_COS: of 2 pi times the operand."""
 
     def turn(a: Array) -> Array:
@@ -35,12 +35,12 @@ def _of_revolutions(function: Any) -> Callable[[Instruction], Callable[..., Arra
     return lambda ins: lifted(turn, floating(ins.type))
 
 
-def _multiply_legacy(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _multiply_legacy(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """V_MUL_LEGACY: zero times anything is zero."""
     return lambda a, b: np.where((a == 0) | (b == 0), a.dtype.type(0), a * b)
 
 
-def _fused_legacy(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+def _fused_legacy(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
     def compute(a: Array, b: Array, c: Array) -> Array:
         zero = (a == 0) | (b == 0)
         return np.where(zero, c + a.dtype.type(0), fma(a, b, c))
@@ -48,7 +48,7 @@ def _fused_legacy(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
     return compute
 
 
-def _exponent(ins: Instruction) -> Callable[[Array], Array]:
+def _exponent(ins: LlvmInstruction) -> Callable[[Array], Array]:
     """V_FREXP_EXP: of a mantissa in [0.5, 1); 0 for what has none."""
     type_, dtype = floating(ins.operands[0].type), ins.type.dtype
 
@@ -60,11 +60,11 @@ def _exponent(ins: Instruction) -> Callable[[Array], Array]:
     return exponent
 
 
-def _mantissa(ins: Instruction) -> Callable[[Array], Array]:
+def _mantissa(ins: LlvmInstruction) -> Callable[[Array], Array]:
     return lifted(lambda a: np.frexp(a)[0], floating(ins.type))
 
 
-def _from_minifloat(ins: Instruction) -> Callable[..., Array]:
+def _from_minifloat(ins: LlvmInstruction) -> Callable[..., Array]:
     """V_CVT_F32_FP8, V_CVT_PK_F32_FP8: the byte, or the pair of bytes, that the operand names."""
     pair, kind = ".pk." in ins.callee, ins.callee[-3:]
     which = immediate(ins.operands[1])
@@ -77,7 +77,7 @@ def _from_minifloat(ins: Instruction) -> Callable[..., Array]:
     return convert
 
 
-def _to_minifloats(ins: Instruction) -> Callable[..., Array]:
+def _to_minifloats(ins: LlvmInstruction) -> Callable[..., Array]:
     """V_CVT_PK_FP8_F32: two numbers to the low or the high half of the old word. Beyond the largest
     number is infinity or NaN, for kernels leave MODE.FP16_OVFL 0."""
     kind, high = ins.callee.split(".")[4], immediate(ins.operands[3])
@@ -98,7 +98,7 @@ def _to_minifloats(ins: Instruction) -> Callable[..., Array]:
 _XCC_ID, _XCC_PROCESSORS, _XCCS = 20, ("gfx942", "gfx950"), 8
 
 
-def _get_register(ins: Instruction) -> Callable[..., Array]:
+def _get_register(ins: LlvmInstruction) -> Callable[..., Array]:
     """S_GETREG_B32 of the number of the XCD (CDNA3 manual, "Hardware register values").
 
     Neighbouring workgroups are on different ones. On which, a kernel may not rely: here it changes
@@ -122,7 +122,7 @@ def _get_register(ins: Instruction) -> Callable[..., Array]:
 _LOW_24 = 0xFFFFFF
 
 
-def _multiply_24(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _multiply_24(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """V_MUL_U24, V_MUL_I24 and the upper halves: products of the lower 24 bits."""
     is_signed, high = ".i24" in ins.callee, "mulhi" in ins.callee
     dtype = ins.type.dtype
@@ -137,7 +137,7 @@ def _multiply_24(ins: Instruction) -> Callable[[Array, Array], Array]:
     return multiply
 
 
-def _sum_of_differences(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+def _sum_of_differences(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
     """V_SAD_U8: c plus the differences of the four bytes."""
 
     def add(a: Array, b: Array, c: Array) -> Array:
@@ -147,7 +147,7 @@ def _sum_of_differences(ins: Instruction) -> Callable[[Array, Array, Array], Arr
     return add
 
 
-def _align_bytes(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+def _align_bytes(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
     """V_ALIGNBYTE: four bytes of the pair a:b from byte c on."""
 
     def align(a: Array, b: Array, c: Array) -> Array:
@@ -157,7 +157,7 @@ def _align_bytes(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
     return align
 
 
-def _dot_of_signs(ins: Instruction) -> Callable[..., Array]:
+def _dot_of_signs(ins: LlvmInstruction) -> Callable[..., Array]:
     """V_DOT4_I32_IU8: bytes of each operand as signed or not, as the flag before it says."""
     first, second = (np.int8 if immediate(ins.operands[i]) else np.uint8 for i in (0, 2))
     if immediate(ins.operands[5]):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction, immediate
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.types import Array
 
@@ -19,7 +19,7 @@ _ROW = 16
 """Lanes per row, the unit of DPP."""
 
 
-def _read_first_lane(ins: Instruction) -> Callable[[Machine, Array], Array]:
+def _read_first_lane(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
     def read(m: Machine, value: Array) -> Array:
         if value.shape[1] == 1:
             return value
@@ -31,7 +31,7 @@ def _read_first_lane(ins: Instruction) -> Callable[[Machine, Array], Array]:
     return read
 
 
-def _read_lane(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+def _read_lane(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
     def read(m: Machine, value: Array, lane: Array) -> Array:
         if value.shape[1] == 1:
             return value
@@ -40,7 +40,7 @@ def _read_lane(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
     return read
 
 
-def _write_lane(ins: Instruction) -> Callable[[Machine, Array, Array, Array], Array]:
+def _write_lane(ins: LlvmInstruction) -> Callable[[Machine, Array, Array, Array], Array]:
     """``writelane(value, lane, old)``: one lane takes ``value``, the others keep ``old``."""
 
     def write(m: Machine, value: Array, lane: Array, old: Array) -> Array:
@@ -49,7 +49,7 @@ def _write_lane(ins: Instruction) -> Callable[[Machine, Array, Array, Array], Ar
     return write
 
 
-def _bpermute(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+def _bpermute(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
     """The address counts bytes; an inactive source lane gives 0."""
 
     def permute(m: Machine, address: Array, value: Array) -> Array:
@@ -63,7 +63,7 @@ def _bpermute(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
     return permute
 
 
-def _swizzle(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+def _swizzle(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
     """Bit mode: lane ``((i & and) | or) ^ xor`` of the 32; quad mode: a permutation of four."""
     pattern = immediate(ins.operands[1])
 
@@ -135,7 +135,7 @@ def _check_dpp(control: int) -> None:
     _dpp_source(control, np.zeros((1, 1), np.int64), _ROW)
 
 
-def _update_dpp(ins: Instruction) -> Callable[..., Array]:
+def _update_dpp(ins: LlvmInstruction) -> Callable[..., Array]:
     control, row_mask, bank_mask, bound = (immediate(operand) for operand in ins.operands[2:])
     _check_dpp(control)
 
@@ -145,7 +145,7 @@ def _update_dpp(ins: Instruction) -> Callable[..., Array]:
     return update
 
 
-def _move_dpp(ins: Instruction) -> Callable[..., Array]:
+def _move_dpp(ins: LlvmInstruction) -> Callable[..., Array]:
     control, row_mask, bank_mask, bound = (immediate(operand) for operand in ins.operands[1:])
     _check_dpp(control)
 
@@ -156,7 +156,7 @@ def _move_dpp(ins: Instruction) -> Callable[..., Array]:
     return move
 
 
-def _permlane16(ins: Instruction) -> Callable[..., Array]:
+def _permlane16(ins: LlvmInstruction) -> Callable[..., Array]:
     """Each lane reads the lane of its row (x16: of the other row of the pair) that its four bits
     of the selectors name."""
     other_row = _ROW if "permlanex16" in ins.callee else 0
@@ -171,11 +171,11 @@ def _permlane16(ins: Instruction) -> Callable[..., Array]:
     return permute
 
 
-def _swap_halves(span: int) -> Callable[[Instruction], Callable[..., tuple[Array, Array]]]:
+def _swap_halves(span: int) -> Callable[[LlvmInstruction], Callable[..., tuple[Array, Array]]]:
     """Odd groups of ``span`` lanes of the first operand change places with the even ones of the
     second."""
 
-    def build(ins: Instruction) -> Callable[..., tuple[Array, Array]]:
+    def build(ins: LlvmInstruction) -> Callable[..., tuple[Array, Array]]:
         def swap(m: Machine, first: Array, second: Array, *_: Array) -> tuple[Array, Array]:
             lane = m.lane_numbers() % m.wave
             odd = (lane // span) % 2 == 1
@@ -189,7 +189,7 @@ def _swap_halves(span: int) -> Callable[[Instruction], Callable[..., tuple[Array
     return build
 
 
-def _dpp8(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+def _dpp8(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
     """Lane i of each eight reads the one that bits 3i to 3i+2 of the selector name."""
     selector = immediate(ins.operands[1])
 
@@ -200,7 +200,7 @@ def _dpp8(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
     return move
 
 
-def _push(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+def _push(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
     """ds.permute: each lane sends to the lane that its address names; the highest one wins, and a
     lane to which none sends gets 0."""
 
@@ -220,7 +220,7 @@ def _push(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
     return permute
 
 
-def _other_half(ins: Instruction) -> Callable[[Machine, Array], Array]:
+def _other_half(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
     """permlane64: the halves of a wave of 64 change places; one of 32 keeps its values."""
 
     def swap(m: Machine, value: Array) -> Array:
@@ -230,7 +230,7 @@ def _other_half(ins: Instruction) -> Callable[[Machine, Array], Array]:
     return swap
 
 
-def _permlane16_var(ins: Instruction) -> Callable[..., Array]:
+def _permlane16_var(ins: LlvmInstruction) -> Callable[..., Array]:
     """Each lane reads the lane of its row (x16: of the other row) that its own selector names."""
     other_row = _ROW if "permlanex16" in ins.callee else 0
 
@@ -242,7 +242,7 @@ def _permlane16_var(ins: Instruction) -> Callable[..., Array]:
     return permute
 
 
-def _set_inactive(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+def _set_inactive(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
     """The first operand in active lanes, the second in the others."""
     return lambda m, value, other: value if m.mask is None else np.where(m.mask, value, other)
 

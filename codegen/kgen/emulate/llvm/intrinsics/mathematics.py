@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.floats import flush, fma, round_towards
-from kgen.emulate.llvm.frontend.module import Instruction, immediate
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import (
     floating,
@@ -86,7 +86,7 @@ _FUNCTIONS: dict[str, Any] = {
 }
 
 
-def _function(name: str) -> Callable[[Instruction], Callable[..., Array]]:
+def _function(name: str) -> Callable[[LlvmInstruction], Callable[..., Array]]:
     return lambda ins: lifted(_FUNCTIONS[name], floating(ins.type))
 
 
@@ -99,7 +99,7 @@ _IEEE_EXTREMA: dict[str, Any] = {
 }
 
 
-def _ieee_extremum(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _ieee_extremum(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """In all of them -0 is less than +0."""
     name = ins.callee.split(".")[1]
     greater, pick = name.startswith("maximum"), _IEEE_EXTREMA[name]
@@ -112,7 +112,7 @@ def _ieee_extremum(ins: Instruction) -> Callable[[Array, Array], Array]:
     return lifted(compute, floating(ins.type))
 
 
-def _fma_half(ins: Instruction) -> Callable[..., Array]:
+def _fma_half(ins: LlvmInstruction) -> Callable[..., Array]:
     """A half product is exact in float32 and the sum is in float64: rounded once."""
     type_ = floating(ins.type)
     if type_.name not in ("half", "bfloat"):
@@ -125,13 +125,13 @@ def _fma_half(ins: Instruction) -> Callable[..., Array]:
     return compute
 
 
-def _scale(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _scale(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """ldexp: a * 2**n."""
     type_, exponent = floating(ins.type), integer(ins.operands[1].type)
     return lambda a, n: narrow(np.ldexp(widen(a, type_), signed(n, exponent)), type_)
 
 
-def _split_exponent(ins: Instruction) -> Callable[[Array], tuple[Array, Array]]:
+def _split_exponent(ins: LlvmInstruction) -> Callable[[Array], tuple[Array, Array]]:
     """frexp: {mantissa in [0.5, 1), exponent}."""
     type_ = floating(ins.operands[0].type)
 
@@ -173,7 +173,7 @@ def _kinds(a: Array, type_: Floating) -> tuple[Array, ...]:
     )
 
 
-def _class(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _class(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """is.fpclass and amdgcn.class: one bit per kind."""
     type_ = floating(ins.operands[0].type)
 
@@ -186,7 +186,7 @@ def _class(ins: Instruction) -> Callable[[Array, Array], Array]:
     return classify
 
 
-def _x86_class(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _x86_class(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """VFPCLASSPS: the same, with bits of its own; bit 6 is of finite negative numbers but zero."""
     type_, asked = floating(ins.operands[0].type), immediate(ins.operands[1])
     wanted = [kind for bit, kinds in enumerate(_X86_CLASSES) if asked >> bit & 1 for kind in kinds]
@@ -200,7 +200,7 @@ def _x86_class(ins: Instruction) -> Callable[[Array, Array], Array]:
     return classify
 
 
-def _saturating_to_integer(ins: Instruction) -> Callable[[Array], Array]:
+def _saturating_to_integer(ins: LlvmInstruction) -> Callable[[Array], Array]:
     """fptoui.sat and fptosi.sat: clamp to the range, NaN is 0."""
     of, to = floating(ins.operands[0].type), integer(ins.type)
     is_signed = "fptosi" in ins.callee
@@ -217,7 +217,7 @@ def _saturating_to_integer(ins: Instruction) -> Callable[[Array], Array]:
     return convert
 
 
-def _pack_toward_zero(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _pack_toward_zero(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """cvt.pkrtz: two floats to a vector of two halves, rounded toward zero."""
 
     def pack(*values: Array) -> Array:

@@ -30,7 +30,7 @@ import numpy as np
 
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.lexer import words
-from kgen.emulate.llvm.frontend.module import Instruction, immediate
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics.matrix_operands import WIDE, flushed, fragments
 from kgen.emulate.llvm.types import Array
@@ -57,7 +57,7 @@ _B_LANES = {
 }
 
 
-def _mfma(ins: Instruction) -> Callable[..., Array]:
+def _mfma(ins: LlvmInstruction) -> Callable[..., Array]:
     match = _SHAPE.search(ins.callee)
     assert match is not None
     rows, depth, kind = int(match[1]), int(match[2]), match[3]
@@ -93,7 +93,7 @@ _FORMATS = {0: "fp8", 1: "bf8"}
 _RUN = 16
 
 
-def _mfma_f8f6f4(ins: Instruction) -> Callable[..., Array]:
+def _mfma_f8f6f4(ins: LlvmInstruction) -> Callable[..., Array]:
     """``(a, b, c, format of A, format of B, select, scale of A, select, scale of B)``"""
     match = _SHAPE.search(ins.callee)
     assert match is not None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.types import Array
 
 
-def _prefetch(ins: Instruction) -> Callable[..., None]:
+def _prefetch(ins: LlvmInstruction) -> Callable[..., None]:
     """``(pointer, writes, locality, is_data)`` (LLVM Language Reference, "llvm.prefetch")"""
 
     def prefetch(m: Machine, pointer: Array, *_: Array) -> None:

@@ -28,7 +28,7 @@ import numpy as np
 from kgen.emulate.bits import parts
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.memory.codec import decode, raw_dtype
 from kgen.emulate.llvm.types import Array, Pointer
@@ -72,10 +72,10 @@ _TR8_GLOBAL = _Transpose(
 )
 
 
-def _transposed(form: _Transpose) -> Callable[[Instruction], Callable[[Machine, Array], Array]]:
+def _transposed(form: _Transpose) -> Callable[[LlvmInstruction], Callable[[Machine, Array], Array]]:
     sources = form.sources()
 
-    def build(ins: Instruction) -> Callable[[Machine, Array], Array]:
+    def build(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
         type_ = ins.type
         pointer = ins.operands[0].type
         assert isinstance(pointer, Pointer)

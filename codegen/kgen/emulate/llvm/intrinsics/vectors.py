@@ -9,7 +9,7 @@ import numpy as np
 
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction, immediate
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.memory.codec import decode, encode
 from kgen.emulate.llvm.numbers import (
@@ -21,7 +21,7 @@ from kgen.emulate.llvm.numbers import (
     widen,
     wrap,
 )
-from kgen.emulate.llvm.types import Array, Integer, Pointer
+from kgen.emulate.llvm.types import Array, LlvmInteger, Pointer
 
 _INTEGER: dict[str, Any] = {
     "add": np.add,
@@ -42,14 +42,14 @@ _FLOATING: dict[str, Any] = {
 }
 
 
-def _reduce(ins: Instruction) -> Callable[[Array], Array]:
+def _reduce(ins: LlvmInstruction) -> Callable[[Array], Array]:
     name = ins.callee.split(".")[3]
     element = ins.operands[0].type.element
     if name in _FLOATING:
         pick = _FLOATING[name]
         return lifted(lambda a: pick.reduce(a, axis=2), floating(element))
     operation = _INTEGER[name]
-    assert isinstance(element, Integer)
+    assert isinstance(element, LlvmInteger)
     if element.width == 1:
         operation = {np.add: np.bitwise_xor, np.multiply: np.bitwise_and}.get(operation, operation)
     if name[0] == "s":
@@ -58,7 +58,7 @@ def _reduce(ins: Instruction) -> Callable[[Array], Array]:
     return lambda a: wrap(operation.reduce(a, axis=2).astype(dtype), element)
 
 
-def _reduce_in_order(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _reduce_in_order(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """fadd and fmul: one element after the other, beginning with the start value.
 
     ``reassoc`` would allow any order; this one is allowed too.
@@ -77,7 +77,7 @@ def _reduce_in_order(ins: Instruction) -> Callable[[Array, Array], Array]:
     return reduce
 
 
-def _insert_part(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+def _insert_part(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
     at = immediate(ins.operands[2])
 
     def insert(whole: Array, part: Array, _: Array) -> Array:
@@ -90,12 +90,12 @@ def _insert_part(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
     return insert
 
 
-def _extract_part(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _extract_part(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     at, count = immediate(ins.operands[1]), ins.type.lanes
     return lambda whole, _: whole[..., at : at + count]
 
 
-def _active_lane_mask(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _active_lane_mask(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """Element i is whether start + i, without overflow, is below the limit."""
     count = np.arange(ins.type.lanes, dtype=np.uint64)
 
@@ -106,7 +106,7 @@ def _active_lane_mask(ins: Instruction) -> Callable[[Array, Array], Array]:
     return mask
 
 
-def _step_vector(ins: Instruction) -> Callable[[Machine], Array]:
+def _step_vector(ins: LlvmInstruction) -> Callable[[Machine], Array]:
     values = np.arange(ins.type.lanes).astype(ins.type.dtype)[None, None]
     return lambda m: values
 
@@ -114,20 +114,20 @@ def _step_vector(ins: Instruction) -> Callable[[Machine], Array]:
 # -- memory -------------------------------------------------------------------------------------
 
 
-def _of_one_lane(m: Machine, ins: Instruction, pointer: Array, mask: Array, size: int) -> Array:
+def _of_one_lane(m: Machine, ins: LlvmInstruction, pointer: Array, mask: Array, size: int) -> Array:
     """[1, enabled element] addresses. Masked access is the CPU's, which runs one lane."""
     if m.workgroups * m.lanes != 1:
         raise fault(m, "trap", "masked access by more than one lane", ins, m.selected())
     return pointer + np.flatnonzero(mask)[None, :] * size
 
 
-def _masked(ins: Instruction, position: int) -> tuple[int, int]:
+def _masked(ins: LlvmInstruction, position: int) -> tuple[int, int]:
     """Alignment of one element and index of the mask operand; LLVM 22 has no alignment operand."""
     has_align = not ins.operands[position].type.lanes
     return (immediate(ins.operands[position]), position + 1) if has_align else (1, position)
 
 
-def _masked_load(ins: Instruction) -> Callable[..., Array]:
+def _masked_load(ins: LlvmInstruction) -> Callable[..., Array]:
     """``(pointer[, align], mask, passthru)``"""
     align, at = _masked(ins, 1)
     element = ins.type.element
@@ -147,7 +147,7 @@ def _masked_load(ins: Instruction) -> Callable[..., Array]:
     return load
 
 
-def _masked_store(ins: Instruction) -> Callable[..., None]:
+def _masked_store(ins: LlvmInstruction) -> Callable[..., None]:
     """``(value, pointer[, align], mask)``"""
     align, at = _masked(ins, 2)
     element = ins.operands[0].type.element
@@ -165,7 +165,7 @@ def _masked_store(ins: Instruction) -> Callable[..., None]:
     return store
 
 
-def _copy(ins: Instruction) -> Callable[..., None]:
+def _copy(ins: LlvmInstruction) -> Callable[..., None]:
     """memcpy and memmove of a constant number of bytes."""
     to, of = ins.operands[0].type, ins.operands[1].type
     size = immediate(ins.operands[2])
@@ -179,7 +179,7 @@ def _copy(ins: Instruction) -> Callable[..., None]:
     return copy
 
 
-def _fill(ins: Instruction) -> Callable[..., None]:
+def _fill(ins: LlvmInstruction) -> Callable[..., None]:
     """memset of a constant number of bytes."""
     to = ins.operands[0].type
     size = immediate(ins.operands[2])
@@ -202,16 +202,16 @@ def _flushed_to_bfloat(value: Array) -> Array:
     return float_to_bfloat(np.where(subnormal, np.copysign(np.float32(0), value), value))
 
 
-def _to_bfloat(ins: Instruction) -> Callable[[Array], Array]:
+def _to_bfloat(ins: LlvmInstruction) -> Callable[[Array], Array]:
     return _flushed_to_bfloat
 
 
-def _two_to_bfloat(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _two_to_bfloat(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """VCVTNE2PS2BF16: the second operand fills the lower half."""
     return lambda high, low: _flushed_to_bfloat(np.concatenate([low, high], axis=2))
 
 
-def _scalef(ins: Instruction) -> Callable[..., Array]:
+def _scalef(ins: LlvmInstruction) -> Callable[..., Array]:
     """VSCALEFPS: a * 2**floor(b) where the mask has a bit, else what the third operand has."""
 
     def scale(a: Array, b: Array, otherwise: Array, mask: Array, *_: Array) -> Array:
@@ -223,7 +223,7 @@ def _scalef(ins: Instruction) -> Callable[..., Array]:
     return scale
 
 
-def _reduced_argument(ins: Instruction) -> Callable[..., Array]:
+def _reduced_argument(ins: LlvmInstruction) -> Callable[..., Array]:
     """VREDUCEPS with a mask: what rounding to whole numbers takes away; 0 of infinity."""
     if immediate(ins.operands[3]) not in (-1, 0xFFFF) or immediate(ins.operands[1]) != 0:
         raise TypeError("reduce under a mask, or to other than the nearest whole number")
@@ -236,7 +236,7 @@ def _reduced_argument(ins: Instruction) -> Callable[..., Array]:
     return left
 
 
-def _look_up(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _look_up(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """VPERMPS: each element by its index, of which the low bits count."""
 
     def look_up(table: Array, index: Array) -> Array:

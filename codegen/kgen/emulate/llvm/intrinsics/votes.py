@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction, immediate
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import floating, signed, widen, wrap
-from kgen.emulate.llvm.types import Array, Integer
+from kgen.emulate.llvm.types import Array, LlvmInteger
 
 
 def _bits(m: Machine, condition: Array, dtype: np.dtype[Any]) -> Array:
@@ -26,7 +26,7 @@ def _bits(m: Machine, condition: Array, dtype: np.dtype[Any]) -> Array:
     return m.of_wave((waves * weights).sum(axis=2).astype(dtype))
 
 
-def _ballot(ins: Instruction) -> Callable[[Machine, Array], Array]:
+def _ballot(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
     return lambda m, condition: _bits(m, condition, ins.type.dtype)
 
 
@@ -37,10 +37,10 @@ _RELATIONS: tuple[Any, ...] = (
 _FIRST_INTEGER, _FIRST_SIGNED = 32, 38
 
 
-def _compare_integers(ins: Instruction) -> Callable[..., Array]:
+def _compare_integers(ins: LlvmInstruction) -> Callable[..., Array]:
     predicate = immediate(ins.operands[2])
     element = ins.operands[0].type
-    if not isinstance(element, Integer):
+    if not isinstance(element, LlvmInteger):
         raise TypeError(f"a comparison of {element}")
     is_signed = predicate >= _FIRST_SIGNED
     relation = _RELATIONS[predicate - (36 if is_signed else _FIRST_INTEGER)]
@@ -53,7 +53,7 @@ def _compare_integers(ins: Instruction) -> Callable[..., Array]:
     return compare
 
 
-def _compare_floats(ins: Instruction) -> Callable[..., Array]:
+def _compare_floats(ins: LlvmInstruction) -> Callable[..., Array]:
     """Bits of the predicate: 1 equal, 2 greater, 4 less, 8 unordered."""
     predicate = immediate(ins.operands[2])
     type_ = floating(ins.operands[0].type)
@@ -70,7 +70,7 @@ def _compare_floats(ins: Instruction) -> Callable[..., Array]:
     return compare
 
 
-def _inverse_ballot(ins: Instruction) -> Callable[[Machine, Array], Array]:
+def _inverse_ballot(ins: LlvmInstruction) -> Callable[[Machine, Array], Array]:
     """The bit of each lane in a number that is the same for the whole wave."""
 
     def test(m: Machine, bits: Array) -> Array:
@@ -93,12 +93,12 @@ _REDUCTIONS: dict[str, tuple[Any, Callable[[int], int]]] = {
 }
 
 
-def _reduce(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+def _reduce(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
     """wave.reduce: over the active lanes, the same in all of them."""
     name = ins.callee.split(".")[4]
     operation, neutral = _REDUCTIONS[name]
     type_ = ins.type
-    if not isinstance(type_, Integer):
+    if not isinstance(type_, LlvmInteger):
         raise TypeError(f"a reduction of {type_}")
 
     def reduce(m: Machine, value: Array, _: Array) -> Array:
@@ -112,7 +112,7 @@ def _reduce(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
     return reduce
 
 
-def _count_below(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+def _count_below(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
     """mbcnt: bits of the mask that belong to lower lanes, in the low or the high half."""
     base = 32 if ins.callee.endswith("hi") else 0
 

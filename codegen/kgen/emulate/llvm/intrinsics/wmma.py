@@ -26,7 +26,7 @@ import numpy as np
 from kgen.emulate.llvm.chunk import fault
 from kgen.emulate.llvm.exec.machine import Machine
 from kgen.emulate.llvm.frontend.lexer import words
-from kgen.emulate.llvm.frontend.module import Instruction, immediate
+from kgen.emulate.llvm.frontend.module import LlvmInstruction, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.intrinsics.matrix import accumulate
 from kgen.emulate.llvm.intrinsics.matrix_operands import fragments
@@ -46,10 +46,10 @@ _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
 
 
 @frozen
-class _Form:
+class _WmmaForm:
     """Form of a WMMA, by its name, types and immediates."""
 
-    ins: Instruction
+    ins: LlvmInstruction
     result: str
     depth: int
     kinds: tuple[str, str]
@@ -61,7 +61,7 @@ class _Form:
     is_gfx11: bool
 
 
-def _form(ins: Instruction) -> _Form:
+def _form(ins: LlvmInstruction) -> _WmmaForm:
     match = _SHAPE.search(ins.callee)
     assert match is not None
     result, depth, kind = match[1], int(match[2]), match[3]
@@ -73,7 +73,7 @@ def _form(ins: Instruction) -> _Form:
     if ins.type.lanes != registers or (2 * elements != depth and not is_gfx11):
         raise TypeError("a WMMA form of a wave of 64")
     last = immediate(ins.operands[-1]) if len(ins.operands) > c + 1 else 0
-    return _Form(
+    return _WmmaForm(
         ins=ins,
         result=result,
         depth=depth,
@@ -86,11 +86,11 @@ def _form(ins: Instruction) -> _Form:
     )
 
 
-def _flag(ins: Instruction, at: int, has_flags: bool) -> bool:
+def _flag(ins: LlvmInstruction, at: int, has_flags: bool) -> bool:
     return has_flags and bool(immediate(ins.operands[at]))
 
 
-def _wmma(ins: Instruction) -> Callable[..., Array]:
+def _wmma(ins: LlvmInstruction) -> Callable[..., Array]:
     form = _form(ins)
     a, b, c = form.operands
 
@@ -113,7 +113,7 @@ def _wmma(ins: Instruction) -> Callable[..., Array]:
     return multiply
 
 
-def _matrix(m: Machine, form: _Form, value: Array, which: int) -> Array:
+def _matrix(m: Machine, form: _WmmaForm, value: Array, which: int) -> Array:
     """An operand as [wave, row, k]."""
     fragment = fragments(m, value, form.kinds[which], is_signed=form.is_signed[which])
     count = len(fragment)
@@ -130,7 +130,7 @@ def _matrix(m: Machine, form: _Form, value: Array, which: int) -> Array:
     return low
 
 
-def _add_halves(m: Machine, form: _Form, c: Array, product: Array) -> Array:
+def _add_halves(m: Machine, form: _WmmaForm, c: Array, product: Array) -> Array:
     """A 16-bit C plus the product [wave, lane, register]."""
     type_ = HALF if form.result == "f16" else BFLOAT
     by_lane = product.reshape(-1, m.lanes, 8)

@@ -11,14 +11,14 @@ import numpy as np
 
 from kgen.emulate.llvm.exec.hidden import ASKS
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.types import Array
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
-def _workitem_id(ins: Instruction) -> Callable[[Machine], Array]:
+def _workitem_id(ins: LlvmInstruction) -> Callable[[Machine], Array]:
     axis = _AXES[ins.callee[-1]]
 
     def workitem_id(m: Machine) -> Array:
@@ -30,29 +30,29 @@ def _workitem_id(ins: Instruction) -> Callable[[Machine], Array]:
     return workitem_id
 
 
-def _workgroup_id(ins: Instruction) -> Callable[[Machine], Array]:
+def _workgroup_id(ins: LlvmInstruction) -> Callable[[Machine], Array]:
     axis = _AXES[ins.callee[-1]]
     return lambda m: m.coordinates[:, axis : axis + 1].astype(np.uint32)
 
 
-def _wave_size(ins: Instruction) -> Callable[[Machine], Array]:
+def _wave_size(ins: LlvmInstruction) -> Callable[[Machine], Array]:
     return lambda m: np.full((1, 1), m.wave, np.uint32)
 
 
-def _wave_id(ins: Instruction) -> Callable[[Machine], Array]:
+def _wave_id(ins: LlvmInstruction) -> Callable[[Machine], Array]:
     """The wave's number in its workgroup."""
     return lambda m: (m.lane_numbers() // m.wave).astype(np.uint32)
 
 
-def _wave_fence(ins: Instruction) -> Callable[[Machine], None]:
+def _wave_fence(ins: LlvmInstruction) -> Callable[[Machine], None]:
     return lambda m: m.fence(ins)
 
 
-def _signal(ins: Instruction) -> Callable[..., None]:
+def _signal(ins: LlvmInstruction) -> Callable[..., None]:
     return lambda m, _: m.signal()
 
 
-def _hidden(ins: Instruction) -> Callable[[Machine], Array]:
+def _hidden(ins: LlvmInstruction) -> Callable[[Machine], Array]:
     """implicitarg.ptr and dispatch.ptr: see :mod:`hidden`."""
     which = ASKS[ins.callee]
     return lambda m: np.full((1, 1), m.memory.hidden[which], np.int64)
@@ -70,7 +70,7 @@ EFFECTS: dict[str, Build] = {
 }
 
 
-def _first_operand(ins: Instruction) -> Callable[..., Array]:
+def _first_operand(ins: LlvmInstruction) -> Callable[..., Array]:
     return lambda value, *_: value
 
 

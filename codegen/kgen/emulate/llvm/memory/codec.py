@@ -13,10 +13,10 @@ from kgen.emulate.llvm.types import (
     BUFFER_RESOURCE,
     Aggregate,
     Array,
-    Integer,
+    LlvmInteger,
+    LlvmType,
+    LlvmVector,
     Pointer,
-    Type,
-    Vector,
 )
 
 #: Uninitialised memory reads as NaN in every floating type.
@@ -69,7 +69,7 @@ def _at_every_byte(data: Array, size: int) -> Array:
     return as_strided(data[:size].view(dtype), shape=(count,), strides=(1,))
 
 
-def decode(raw: Array, type_: Type) -> Any:
+def decode(raw: Array, type_: LlvmType) -> Any:
     """The value of ``type_`` in raw bytes of its size: [w, l] -> [w, l] or [w, l, element]."""
     if isinstance(type_, Aggregate):
         whole = parts(raw, np.uint8)
@@ -78,10 +78,10 @@ def decode(raw: Array, type_: Type) -> Any:
             for i in range(type_.count)
         )
     element = type_.element
-    if isinstance(element, Integer) and element.width % 8 and isinstance(type_, Vector):
+    if isinstance(element, LlvmInteger) and element.width % 8 and isinstance(type_, LlvmVector):
         return _decode_bits(raw, type_, element)
     storage = memory_dtype(element)
-    if isinstance(type_, Vector):
+    if isinstance(type_, LlvmVector):
         elements = parts(raw, np.uint8).view(storage).reshape(*raw.shape, type_.count)
     elif raw.dtype.itemsize < storage.itemsize:  # i24, i48, ...
         widened = np.zeros((*raw.shape, storage.itemsize), np.uint8)
@@ -89,29 +89,29 @@ def decode(raw: Array, type_: Type) -> Any:
         elements = widened.view(storage)[..., 0]
     else:
         elements = np.ascontiguousarray(raw).view(storage)
-    if isinstance(element, Integer) and element.width % 8 != 0:
+    if isinstance(element, LlvmInteger) and element.width % 8 != 0:
         elements = elements & storage.type((1 << element.width) - 1)
     return elements if elements.dtype == element.dtype else elements.astype(element.dtype)
 
 
-def encode(value: Any, type_: Type) -> Array:
+def encode(value: Any, type_: LlvmType) -> Array:
     """The inverse of :func:`decode`, with padding bytes zero."""
     if isinstance(type_, Aggregate):
         return _encode_aggregate(value, type_)
     element = type_.element
-    if isinstance(element, Integer) and element.width % 8 and isinstance(type_, Vector):
+    if isinstance(element, LlvmInteger) and element.width % 8 and isinstance(type_, LlvmVector):
         packed = np.packbits(_bits(value, element.width), axis=-1, bitorder="little")
         return _as_raw(packed, type_.size)
     storage = memory_dtype(element)
     stored = np.ascontiguousarray(value, dtype=storage)
-    if isinstance(type_, Vector):
+    if isinstance(type_, LlvmVector):
         return _as_raw(stored.view(np.uint8).reshape(*stored.shape[:-1], -1), type_.size)
     if type_.size == storage.itemsize:
         return stored.view(raw_dtype(type_.size))
     return _as_raw(stored[..., None].view(np.uint8)[..., : type_.size], type_.size)
 
 
-def memory_dtype(element: Type) -> np.dtype[Any]:
+def memory_dtype(element: LlvmType) -> np.dtype[Any]:
     """How one scalar is stored: narrow pointers have 4 bytes, i1 has one."""
     if isinstance(element, Pointer):
         if element.space == BUFFER_RESOURCE:
@@ -139,7 +139,7 @@ def _bits(value: Array, width: int) -> Array:
     return bits.astype(np.uint8).reshape(*wide.shape[:-1], -1)
 
 
-def _decode_bits(raw: Array, type_: Vector, element: Integer) -> Array:
+def _decode_bits(raw: Array, type_: LlvmVector, element: LlvmInteger) -> Array:
     """Vectors of odd integers are packed without gaps, as <8 x i1> in one byte."""
     bits = np.unpackbits(parts(raw, np.uint8), axis=-1, count=type_.bits, bitorder="little")
     grouped = bits.reshape(*raw.shape, type_.count, element.width).astype(np.uint64)

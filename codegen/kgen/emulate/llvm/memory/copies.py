@@ -19,14 +19,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgen.emulate.llvm.chunk import Chunk, waves_in
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.memory.lds import Lds
 from kgen.emulate.llvm.types import Array
 
 
 @dataclass(kw_only=True, eq=False)
-class Copy:
-    ins: Instruction
+class LdsCopy:
+    """Asynchronous copy from global memory to LDS."""
+
+    ins: LlvmInstruction
     offsets: Array
     """Offsets in LDS: [workgroup, lane]."""
     raw: Array
@@ -41,19 +43,19 @@ class Copies:
 
     def __init__(self, m: Chunk, lds: Lds) -> None:
         self._lds = lds
-        self.under_way: list[Copy] = []
+        self.under_way: list[LdsCopy] = []
         self.begun = np.zeros((m.workgroups, m.lanes // m.wave, 1), np.int64)
 
     def count(self, m: Chunk) -> None:
         """The active waves begin an access to global memory."""
         self.begun += waves_in(m, m.mask)
 
-    def start(self, m: Chunk, ins: Instruction, offsets: Array, raw: Array) -> None:
+    def start(self, m: Chunk, ins: LlvmInstruction, offsets: Array, raw: Array) -> None:
         """The active lanes copy ``raw`` to ``offsets`` of LDS."""
         self._lds.begin_copy(m, ins, offsets, raw)
         shape = (m.workgroups, m.lanes)
         self.under_way.append(
-            Copy(
+            LdsCopy(
                 ins=ins,
                 offsets=np.broadcast_to(offsets, shape),
                 raw=np.broadcast_to(raw, shape),
@@ -77,7 +79,7 @@ class Copies:
             apart = (high + size <= start) | (end + copy.raw.dtype.itemsize <= low)
             self._end(m, copy, waves & ~apart)
 
-    def _end(self, m: Chunk, copy: Copy, waves: Array) -> None:
+    def _end(self, m: Chunk, copy: LdsCopy, waves: Array) -> None:
         lanes = copy.lanes & m.of_wave(waves[..., 0])
         if lanes.any():
             self._lds.end_copy(m, copy.ins, copy.offsets, copy.raw, lanes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kgen.emulate.llvm.chunk import Chunk, fault
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.report import EmulationFault
 from kgen.emulate.windows import WINDOW_BITS, window_start
@@ -17,7 +17,7 @@ _HALF = 1 << (WINDOW_BITS - 1)
 
 
 @frozen
-class Buffer:
+class GlobalBuffer:
     name: str
     data: Array
     """Flat uint8."""
@@ -30,13 +30,13 @@ class Buffer:
 class GlobalMemory:
     """Global memory of a launch: arguments and initialised globals."""
 
-    buffers: list[Buffer] = field(default_factory=list)
+    buffers: list[GlobalBuffer] = field(default_factory=list)
 
     @property
     def bytes(self) -> int:
         return sum(len(buffer.data) for buffer in self.buffers)
 
-    def add(self, buffer: Buffer) -> int:
+    def add(self, buffer: GlobalBuffer) -> int:
         """The address of the first byte."""
         self.buffers.append(buffer)
         return window_start(len(self.buffers) - 1)
@@ -52,13 +52,13 @@ class GlobalMemory:
     def locate(
         self,
         m: Chunk,
-        ins: Instruction,
+        ins: LlvmInstruction,
         pointer: Array,
         size: int,
         align: int,
         *,
         writing: bool = False,
-    ) -> tuple[Buffer | None, Array]:
+    ) -> tuple[GlobalBuffer | None, Array]:
         """The buffer that holds every address, and the offsets into it; None for several buffers.
 
         Raises the fault of an address that is in none.
@@ -98,7 +98,7 @@ class GlobalMemory:
         return buffer, offsets
 
     def _outside(
-        self, m: Chunk, ins: Instruction, pointer: Array, size: int, buffer: Buffer | None
+        self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int, buffer: GlobalBuffer | None
     ) -> EmulationFault:
         if buffer is None:
             address = int(pointer.flat[0])

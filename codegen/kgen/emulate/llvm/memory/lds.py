@@ -8,7 +8,7 @@ import numpy as np
 
 from kgen.emulate.lanes import settle
 from kgen.emulate.llvm.chunk import Chunk, fault
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.memory.codec import POISON, gather, raw_dtype, scatter
 from kgen.emulate.llvm.order.lds_races import LdsShadow
 from kgen.emulate.llvm.types import Array
@@ -28,7 +28,7 @@ class Lds:
         self.data = np.full((workgroups, self.row), POISON, np.uint8)
         self.shadow = shadow
 
-    def load(self, m: Chunk, ins: Instruction, offsets: Array, size: int, align: int) -> Array:
+    def load(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int, align: int) -> Array:
         """``size`` raw bytes: [workgroup, lane], the lane axis as in ``offsets``."""
         if m.copies is not None:
             m.copies.land_what_is_read(m, offsets, size)
@@ -41,7 +41,7 @@ class Lds:
             return np.asarray(np.take(view, offsets[0] >> shift, axis=1))
         return gather(self.data.reshape(-1), offsets + self._rows(), size)
 
-    def store(self, m: Chunk, ins: Instruction, offsets: Array, raw: Array, align: int) -> None:
+    def store(self, m: Chunk, ins: LlvmInstruction, offsets: Array, raw: Array, align: int) -> None:
         size = raw.dtype.itemsize
         settled = self._accessed(m, ins, offsets, size, align, "store")
         if self.shadow is not None:
@@ -57,7 +57,7 @@ class Lds:
             flat = np.broadcast_to(flat, shape)
         scatter(self.data.reshape(-1), flat, raw)
 
-    def begin_copy(self, m: Chunk, ins: Instruction, offsets: Array, raw: Array) -> None:
+    def begin_copy(self, m: Chunk, ins: LlvmInstruction, offsets: Array, raw: Array) -> None:
         """Raw bytes are on their way to the active lanes' offsets; poison is there till then."""
         size = raw.dtype.itemsize
         self._check(m, ins, _settled(m, offsets), size, _COPY_ALIGN)
@@ -69,7 +69,7 @@ class Lds:
         self._put(m.selected(), offsets, poison)
 
     def end_copy(
-        self, m: Chunk, ins: Instruction, offsets: Array, raw: Array, lanes: Array
+        self, m: Chunk, ins: LlvmInstruction, offsets: Array, raw: Array, lanes: Array
     ) -> None:
         """A copy lands for these lanes."""
         if self.shadow is not None:
@@ -81,7 +81,7 @@ class Lds:
         scatter(self.data.reshape(-1), flat, np.broadcast_to(raw, lanes.shape)[lanes])
 
     def atomic_place(
-        self, m: Chunk, ins: Instruction, offsets: Array, size: int
+        self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int
     ) -> tuple[Array, Array]:
         """Return the place of an atomic in LDS; see :meth:`Memory.atomic_place`."""
         self._accessed(m, ins, offsets, size, size, "atomic")
@@ -91,7 +91,7 @@ class Lds:
         return self.data.reshape(-1), flat[m.selected()]
 
     def _accessed(
-        self, m: Chunk, ins: Instruction, offsets: Array, size: int, align: int, kind: str
+        self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int, align: int, kind: str
     ) -> Array:
         """Check and count an access; its offsets, those of inactive lanes within bounds."""
         settled = _settled(m, offsets)
@@ -103,7 +103,7 @@ class Lds:
     def _rows(self) -> Array:
         return np.arange(len(self.data), dtype=np.int64)[:, None] * self.row
 
-    def _check(self, m: Chunk, ins: Instruction, offsets: Array, size: int, align: int) -> None:
+    def _check(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int, align: int) -> None:
         low, high = int(offsets.min()), int(offsets.max())
         if low < 0 or high > self.size - size:
             bad = (offsets < 0) | (offsets > self.size - size)

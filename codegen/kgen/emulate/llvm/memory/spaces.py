@@ -14,10 +14,10 @@ import numpy as np
 
 from kgen.emulate.lanes import settle
 from kgen.emulate.llvm.chunk import Chunk, fault
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.memory import flat
 from kgen.emulate.llvm.memory.codec import POISON, gather, raw_dtype, scatter
-from kgen.emulate.llvm.memory.global_memory import Buffer, GlobalMemory, regions_of
+from kgen.emulate.llvm.memory.global_memory import GlobalBuffer, GlobalMemory, regions_of
 from kgen.emulate.llvm.memory.lds import Lds
 from kgen.emulate.llvm.order.global_races import GlobalShadow
 from kgen.emulate.llvm.types import FLAT, LDS, PRIVATE, Array
@@ -39,8 +39,8 @@ class Accessing(Chunk, Protocol):
 
 
 @dataclass(kw_only=True)
-class Memory:
-    """The memory that a chunk of workgroups sees."""
+class ChunkMemory:
+    """Memory that a chunk of workgroups sees: global memory, LDS and private memory."""
 
     shared: GlobalMemory
     lds: Lds
@@ -55,7 +55,7 @@ class Memory:
     # -- loads and stores -----------------------------------------------------------------------
 
     def load(
-        self, m: Accessing, ins: Instruction, pointer: Array, size: int, align: int, space: int
+        self, m: Accessing, ins: LlvmInstruction, pointer: Array, size: int, align: int, space: int
     ) -> Array:
         """``size`` raw bytes for each lane, at the shape of ``pointer`` (LDS: per workgroup).
 
@@ -96,7 +96,7 @@ class Memory:
         return raw
 
     def store(
-        self, m: Accessing, ins: Instruction, pointer: Array, raw: Array, align: int, space: int
+        self, m: Accessing, ins: LlvmInstruction, pointer: Array, raw: Array, align: int, space: int
     ) -> None:
         """Store raw bytes of the active lanes; of lanes at the same address the last one wins."""
         size = raw.dtype.itemsize
@@ -145,7 +145,7 @@ class Memory:
             m.races.write(m, ins, whole, whole_raw)
 
     def atomic_place(
-        self, m: Accessing, ins: Instruction, pointer: Array, size: int, space: int
+        self, m: Accessing, ins: LlvmInstruction, pointer: Array, size: int, space: int
     ) -> tuple[Array, Array]:
         """The flat bytes that hold the one buffer all active lanes point into, and their offsets
         in it: [active lane]."""
@@ -172,7 +172,7 @@ class Memory:
         return [] if self.stack else flat.parts(m, pointer)  # a CPU has one space
 
     def _private(
-        self, m: Accessing, ins: Instruction, pointer: Array, size: int
+        self, m: Accessing, ins: LlvmInstruction, pointer: Array, size: int
     ) -> tuple[Array, Array]:
         """Return the private bytes of all lanes, flat, and the place of each lane's pointer."""
         outside = ((pointer < 0) | (pointer > self.stack_top - size)) & m.selected()
@@ -207,5 +207,5 @@ class Memory:
         return self.stack + start
 
 
-def stack_buffer() -> Buffer:
-    return Buffer(name="the stack", data=np.full(_STACK_BYTES, POISON, np.uint8))
+def stack_buffer() -> GlobalBuffer:
+    return GlobalBuffer(name="the stack", data=np.full(_STACK_BYTES, POISON, np.uint8))

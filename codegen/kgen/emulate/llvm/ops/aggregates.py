@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.frontend.program import Build
 
 
-def _extract(ins: Instruction) -> Callable[[Any], Any]:
+def _extract(ins: LlvmInstruction) -> Callable[[Any], Any]:
     def extract(value: Any) -> Any:
         for index in ins.indices:
             value = value[index]
@@ -18,7 +18,7 @@ def _extract(ins: Instruction) -> Callable[[Any], Any]:
     return extract
 
 
-def _insert(ins: Instruction) -> Callable[[Any, Any], Any]:
+def _insert(ins: LlvmInstruction) -> Callable[[Any, Any], Any]:
     return lambda whole, part: _replaced(whole, part, ins.indices)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import floating, integer, lifted, signed, wrap
-from kgen.emulate.llvm.types import Array, Integer
+from kgen.emulate.llvm.types import Array, LlvmInteger
 
 Binary = Callable[[Array, Array], Array]
 
@@ -58,7 +58,7 @@ def _signed_divide(a: Array, b: Array) -> Array:
 _SIGNED: dict[str, Any] = {"sdiv": _signed_divide, "srem": np.fmod, "ashr": np.right_shift}
 
 
-def build_integer(opcode: str, type_: Integer) -> Binary:
+def build_integer(opcode: str, type_: LlvmInteger) -> Binary:
     """The function of a binary integer opcode on values of ``type_``."""
     if type_.width == 1:
         return _OF_BOOL[opcode]
@@ -72,7 +72,7 @@ def build_integer(opcode: str, type_: Integer) -> Binary:
     return wrapping if type_.fills_storage else lambda a, b: wrap(wrapping(a, b), type_)
 
 
-def _integer(ins: Instruction) -> Binary:
+def _integer(ins: LlvmInstruction) -> Binary:
     return build_integer(ins.opcode, integer(ins.type))
 
 
@@ -85,11 +85,11 @@ _FLOATING: dict[str, Any] = {
 }
 
 
-def _floating(ins: Instruction) -> Callable[..., Array]:
+def _floating(ins: LlvmInstruction) -> Callable[..., Array]:
     return lifted(_FLOATING[ins.opcode], floating(ins.type))
 
 
-def negate(ins: Instruction) -> Callable[[Array], Array]:
+def negate(ins: LlvmInstruction) -> Callable[[Array], Array]:
     """Flip the sign bit, of a NaN too."""
     dtype = floating(ins.type).dtype
     bits = np.dtype(f"u{dtype.itemsize}")
@@ -97,7 +97,7 @@ def negate(ins: Instruction) -> Callable[[Array], Array]:
     return lambda a: (a.view(bits) ^ sign).view(dtype)
 
 
-def _freeze(ins: Instruction) -> Callable[[Any], Any]:
+def _freeze(ins: LlvmInstruction) -> Callable[[Any], Any]:
     return lambda a: a
 
 

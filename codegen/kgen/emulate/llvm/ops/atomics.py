@@ -13,13 +13,13 @@ import numpy as np
 
 from kgen.emulate.lanes import in_order, turns
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.memory.codec import decode, encode, gather, raw_dtype, scatter
 from kgen.emulate.llvm.numbers import lifted, signed
 from kgen.emulate.llvm.ops.arithmetic import build_integer
 from kgen.emulate.llvm.order import scopes
-from kgen.emulate.llvm.types import Array, Floating, Integer, Pointer, Type, value_shape
+from kgen.emulate.llvm.types import Array, Floating, LlvmInteger, LlvmType, Pointer, value_shape
 
 Update = Callable[[Array, Array], Array]
 
@@ -33,13 +33,13 @@ _FLOATING: dict[str, Any] = {
 }
 
 
-def update_of(operation: str, type_: Type) -> Update:
+def update_of(operation: str, type_: LlvmType) -> Update:
     """The new value in memory from the old one and the operand."""
     if operation == "xchg":
         return lambda old, operand: operand
     if isinstance(type_.element, Floating):
         return lifted(_FLOATING[operation], type_.element)
-    if not isinstance(type_, Integer):
+    if not isinstance(type_, LlvmInteger):
         raise TypeError(f"atomicrmw {operation} of {type_}")
     if operation in ("max", "min"):
         greater = operation == "max"
@@ -62,10 +62,10 @@ def update_of(operation: str, type_: Type) -> Update:
     raise TypeError(f"atomicrmw {operation}")
 
 
-def _atomicrmw(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
+def _atomicrmw(ins: LlvmInstruction) -> Callable[[Machine, Array, Array], Array]:
     type_, space = ins.type, _space(ins)
     update = update_of(ins.predicate, type_)
-    adds = ins.predicate == "add" and isinstance(type_, Integer) and type_.fills_storage
+    adds = ins.predicate == "add" and isinstance(type_, LlvmInteger) and type_.fills_storage
 
     def atomic(m: Machine, pointer: Array, operand: Array) -> Array:
         operands = of_active(m, operand)
@@ -80,7 +80,7 @@ def _atomicrmw(ins: Instruction) -> Callable[[Machine, Array, Array], Array]:
     return scopes.ordered(ins, atomic)
 
 
-def _cmpxchg(ins: Instruction) -> Callable[[Machine, Array, Array, Array], tuple[Array, Array]]:
+def _cmpxchg(ins: LlvmInstruction) -> Callable[[Machine, Array, Array, Array], tuple[Array, Array]]:
     type_, space = ins.operands[1].type, _space(ins)
 
     def exchange(m: Machine, pointer: Array, expected: Array, new: Array) -> tuple[Array, Array]:
@@ -95,7 +95,7 @@ def _cmpxchg(ins: Instruction) -> Callable[[Machine, Array, Array, Array], tuple
     return scopes.ordered(ins, exchange)
 
 
-def _space(ins: Instruction) -> int:
+def _space(ins: LlvmInstruction) -> int:
     pointer = ins.operands[0].type
     assert isinstance(pointer, Pointer)
     return pointer.space
@@ -110,9 +110,9 @@ def of_active(m: Machine, value: Array) -> Array:
 
 def in_turns(
     m: Machine,
-    ins: Instruction,
+    ins: LlvmInstruction,
     pointer: Array,
-    type_: Type,
+    type_: LlvmType,
     space: int,
     turn: Callable[[Array, Array], Array],
 ) -> Array:
@@ -126,7 +126,7 @@ def in_turns(
     return _to_lanes(m, seen[0])
 
 
-def _add_up(m: Machine, ins: Instruction, pointer: Array, operands: Array) -> Array:
+def _add_up(m: Machine, ins: LlvmInstruction, pointer: Array, operands: Array) -> Array:
     """The turns of integer additions all at once: what a lane finds is the sum before it."""
     data, offsets = m.memory.atomic_place(m, ins, pointer, ins.type.size, _space(ins))
     order, start = in_order(offsets)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.llvm.exec.machine import merge
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.numbers import floating, signed, widen
-from kgen.emulate.llvm.types import Array, Integer
+from kgen.emulate.llvm.types import Array, LlvmInteger
 
 _RELATIONS: dict[str, Any] = {
     "eq": np.equal,
@@ -23,16 +23,16 @@ _RELATIONS: dict[str, Any] = {
 }
 
 
-def _icmp(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _icmp(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     predicate = ins.predicate
     relation: Callable[[Array, Array], Array] = _RELATIONS[predicate[-2:]]
     element = ins.operands[0].type.element
-    if predicate[0] == "s" and isinstance(element, Integer):
+    if predicate[0] == "s" and isinstance(element, LlvmInteger):
         return lambda a, b: relation(signed(a, element), signed(b, element))
     return relation  # addresses are never negative, so that they compare as unsigned
 
 
-def _fcmp(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _fcmp(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """``o..`` is false and ``u..`` is true where an operand is NaN."""
     predicate = ins.predicate
     type_ = floating(ins.operands[0].type)
@@ -52,7 +52,7 @@ def _fcmp(ins: Instruction) -> Callable[[Array, Array], Array]:
     return compare
 
 
-def _select(ins: Instruction) -> Callable[[Array, Any, Any], Any]:
+def _select(ins: LlvmInstruction) -> Callable[[Array, Any, Any], Any]:
     return merge
 
 

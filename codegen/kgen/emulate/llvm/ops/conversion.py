@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.memory.codec import decode, encode
 from kgen.emulate.llvm.memory.flat import APERTURES
@@ -16,34 +16,34 @@ from kgen.emulate.llvm.types import FLAT, Array, Pointer
 Convert = Callable[[Array], Array]
 
 
-def _trunc(ins: Instruction) -> Convert:
+def _trunc(ins: LlvmInstruction) -> Convert:
     to = integer(ins.type)
     return lambda a: wrap(a, to)
 
 
-def _zext(ins: Instruction) -> Convert:
+def _zext(ins: LlvmInstruction) -> Convert:
     to = integer(ins.type)
     return lambda a: a.astype(to.dtype)
 
 
-def _sext(ins: Instruction) -> Convert:
+def _sext(ins: LlvmInstruction) -> Convert:
     of, to = integer(ins.operands[0].type), integer(ins.type)
     return lambda a: wrap(signed(a, of).astype(to.signed_dtype), to)
 
 
-def _float_to_float(ins: Instruction) -> Convert:
+def _float_to_float(ins: LlvmInstruction) -> Convert:
     of, to = floating(ins.operands[0].type), floating(ins.type)
     return lambda a: narrow(widen(a, of), to)
 
 
-def _float_to_integer(ins: Instruction) -> Convert:
+def _float_to_integer(ins: LlvmInstruction) -> Convert:
     """Toward zero; out of range is poison."""
     of, to = floating(ins.operands[0].type), integer(ins.type)
     through = np.int64 if ins.opcode == "fptosi" or to.width < 64 else np.uint64
     return lambda a: wrap(widen(a, of).astype(through), to)
 
 
-def _integer_to_float(ins: Instruction) -> Convert:
+def _integer_to_float(ins: LlvmInstruction) -> Convert:
     of, to = integer(ins.operands[0].type), floating(ins.type)
     # Through float64, which holds all but wide integers, for the types rounded by ``narrow``.
     through = to.dtype if to.name in ("float", "double") else np.dtype(np.float64)
@@ -52,7 +52,7 @@ def _integer_to_float(ins: Instruction) -> Convert:
     return lambda a: narrow(a.astype(through), to)
 
 
-def _bitcast(ins: Instruction) -> Convert:
+def _bitcast(ins: LlvmInstruction) -> Convert:
     of, to = ins.operands[0].type, ins.type
     if of == to or isinstance(of.element, Pointer):
         return lambda a: a
@@ -64,16 +64,16 @@ def _bitcast(ins: Instruction) -> Convert:
     return cast
 
 
-def _pointer_to_integer(ins: Instruction) -> Convert:
+def _pointer_to_integer(ins: LlvmInstruction) -> Convert:
     to = integer(ins.type)
     return lambda a: wrap(a, to)
 
 
-def _integer_to_pointer(ins: Instruction) -> Convert:
+def _integer_to_pointer(ins: LlvmInstruction) -> Convert:
     return lambda a: a.astype(np.int64)
 
 
-def _cast_address_space(ins: Instruction) -> Convert:
+def _cast_address_space(ins: LlvmInstruction) -> Convert:
     """Local spaces meet flat pointers in their apertures; the rest is one global space."""
     of, to = ins.operands[0].type.element, ins.type.element
     assert isinstance(of, Pointer) and isinstance(to, Pointer)

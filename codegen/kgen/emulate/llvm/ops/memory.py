@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.llvm.exec.machine import Machine
-from kgen.emulate.llvm.frontend.module import Constant, Instruction, Operand
+from kgen.emulate.llvm.frontend.module import Constant, LlvmInstruction, Operand
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.memory.codec import decode, encode
 from kgen.emulate.llvm.numbers import integer, signed
 from kgen.emulate.llvm.order import scopes
-from kgen.emulate.llvm.types import Aggregate, Array, Pointer, Type, Vector, stride
+from kgen.emulate.llvm.types import Aggregate, Array, LlvmType, LlvmVector, Pointer, stride
 
 
-def _getelementptr(ins: Instruction) -> Callable[..., Array]:
+def _getelementptr(ins: LlvmInstruction) -> Callable[..., Array]:
     """The pointer plus a constant and, for each index that is not one, index times stride."""
     constant, terms = _steps(ins)
     index_types = [integer(index.type) for index in ins.operands[1:]]
@@ -35,7 +35,7 @@ def _getelementptr(ins: Instruction) -> Callable[..., Array]:
     return address
 
 
-def _steps(ins: Instruction) -> tuple[int, list[tuple[int, int]]]:
+def _steps(ins: LlvmInstruction) -> tuple[int, list[tuple[int, int]]]:
     """Bytes to add, and (position among the indices, bytes per step) for those that vary."""
     constant = 0
     terms: list[tuple[int, int]] = []
@@ -67,16 +67,16 @@ def _fixed(index: Operand) -> int | None:
     return None
 
 
-def _element_of(type_: Type) -> tuple[Type, int]:
+def _element_of(type_: LlvmType) -> tuple[LlvmType, int]:
     """Return the element type of an array or vector, and its stride."""
-    if isinstance(type_, Vector):
+    if isinstance(type_, LlvmVector):
         return type_.of, type_.of.size
     if isinstance(type_, Aggregate):
         return type_.field(0), stride(type_.field(0))
     raise TypeError(f"{type_} has no elements to step over")
 
 
-def _load(ins: Instruction) -> Callable[[Machine, Array], Any]:
+def _load(ins: LlvmInstruction) -> Callable[[Machine, Array], Any]:
     type_ = ins.type
     size = type_.size
     space = _space(ins.operands[0].type)
@@ -87,7 +87,7 @@ def _load(ins: Instruction) -> Callable[[Machine, Array], Any]:
     return scopes.ordered(ins, load)
 
 
-def _store(ins: Instruction) -> Callable[[Machine, Any, Array], None]:
+def _store(ins: LlvmInstruction) -> Callable[[Machine, Any, Array], None]:
     type_ = ins.operands[0].type
     space = _space(ins.operands[1].type)
 
@@ -97,12 +97,12 @@ def _store(ins: Instruction) -> Callable[[Machine, Any, Array], None]:
     return scopes.ordered(ins, store)
 
 
-def _space(type_: Type) -> int:
+def _space(type_: LlvmType) -> int:
     assert isinstance(type_, Pointer)
     return type_.space
 
 
-def _alloca(ins: Instruction) -> Callable[..., Array]:
+def _alloca(ins: LlvmInstruction) -> Callable[..., Array]:
     size = stride(ins.source_type)
 
     def allocate(m: Machine, count: Array | None = None) -> Array:
@@ -112,7 +112,7 @@ def _alloca(ins: Instruction) -> Callable[..., Array]:
     return allocate
 
 
-def _fence(ins: Instruction) -> Callable[[Machine], None]:
+def _fence(ins: LlvmInstruction) -> Callable[[Machine], None]:
     return lambda m: scopes.fence(m, ins)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kgen.emulate.llvm.frontend.module import Constant, Instruction, Operand, immediate
+from kgen.emulate.llvm.frontend.module import Constant, LlvmInstruction, Operand, immediate
 from kgen.emulate.llvm.frontend.program import Build
 from kgen.emulate.llvm.types import Array
 
@@ -25,7 +25,7 @@ def _fixed(index: Operand) -> int | None:
     return None
 
 
-def _extract(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _extract(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     at, count = _fixed(ins.operands[1]), ins.operands[0].type.lanes
     if at is not None and at < count:
         return lambda vector, _: np.ascontiguousarray(vector[..., at])
@@ -41,7 +41,7 @@ def _extract(ins: Instruction) -> Callable[[Array, Array], Array]:
     return extract
 
 
-def _insert(ins: Instruction) -> Callable[[Array, Array, Array], Array]:
+def _insert(ins: LlvmInstruction) -> Callable[[Array, Array, Array], Array]:
     at, count = _fixed(ins.operands[2]), ins.type.lanes
     if at is not None and at < count:
 
@@ -71,7 +71,7 @@ def _writable(vector: Array, shape: tuple[int, ...]) -> Array:
     return result
 
 
-def _shuffle(ins: Instruction) -> Callable[[Array, Array], Array]:
+def _shuffle(ins: LlvmInstruction) -> Callable[[Array, Array], Array]:
     """Poison elements of the mask (-1) take element 0."""
     count = ins.operands[0].type.lanes
     mask = [max(index, 0) for index in ins.indices]

@@ -7,7 +7,7 @@ from enum import IntEnum
 import numpy as np
 
 from kgen.emulate.bits import parts
-from kgen.emulate.llvm.types import Array, Floating, Type
+from kgen.emulate.llvm.types import Array, Floating, LlvmType
 
 #: Units in the last place by which the lanes of a butterfly may differ: each of its steps rounds
 #: once, and a workgroup has 1024 lanes.
@@ -20,7 +20,7 @@ class Likeness(IntEnum):
     SAME = 2
 
 
-def likeness(one: Array, other: Array, type_: Type | None) -> Array:
+def likeness(one: Array, other: Array, type_: LlvmType | None) -> Array:
     """The `Likeness` of raw values of a type, None for mere bytes: one for each of the arrays."""
     mine, theirs = parts(one, np.uint8), parts(other, np.uint8)
     same = (mine == theirs).all(axis=-1)

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kgen.emulate.llvm.chunk import Chunk, waves_in
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.types import Array
 
 NO_BARRIER = "no barrier with fences around it orders the two"
@@ -57,7 +57,7 @@ class Clocks:
         self.arrived = np.zeros((1, waves, waves), np.int32)
         self.has_arrived = np.zeros((1, waves, 1), np.bool_)
 
-    def tick(self, ins: Instruction) -> None:
+    def tick(self, ins: LlvmInstruction) -> None:
         """An access takes place now."""
         self.time += 1
         self.history.append(ins.line)

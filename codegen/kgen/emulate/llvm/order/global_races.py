@@ -13,8 +13,8 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from kgen.emulate.llvm.chunk import Chunk, fault
-from kgen.emulate.llvm.frontend.module import Instruction
-from kgen.emulate.llvm.memory.global_memory import Buffer, regions_of
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
+from kgen.emulate.llvm.memory.global_memory import GlobalBuffer, regions_of
 from kgen.emulate.llvm.order import scopes
 from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE
 from kgen.emulate.llvm.order.device_clocks import DeviceClocks
@@ -30,7 +30,7 @@ class GlobalShadow:
 
     def __init__(
         self,
-        buffers: list[Buffer],
+        buffers: list[GlobalBuffer],
         written: Collection[int],
         *,
         granule: int,
@@ -57,7 +57,7 @@ class GlobalShadow:
 
     # -- accesses -------------------------------------------------------------------------------
 
-    def read(self, m: Chunk, ins: Instruction, pointer: Array, size: int) -> None:
+    def read(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> None:
         a = self._access(m, ins, pointer, size)
         self._check_writer(m, ins, a, "reads")
         self._check_updates(m, ins, a, "reads")
@@ -67,7 +67,7 @@ class GlobalShadow:
         else:
             self.reads.note(a)
 
-    def write(self, m: Chunk, ins: Instruction, pointer: Array, raw: Array) -> None:
+    def write(self, m: Chunk, ins: LlvmInstruction, pointer: Array, raw: Array) -> None:
         a = self._access(m, ins, pointer, raw.dtype.itemsize)
         if ins.is_atomic:
             self._update(m, ins, a, "writes", replaces=True)
@@ -79,11 +79,11 @@ class GlobalShadow:
         self.written_at[a.granules] = self.clocks.time
         self._check_collisions(m, ins, a, raw)
 
-    def atomic(self, m: Chunk, ins: Instruction, pointer: Array, size: int) -> None:
+    def atomic(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> None:
         self._update(m, ins, self._access(m, ins, pointer, size), "updates")
 
     def _update(
-        self, m: Chunk, ins: Instruction, a: GlobalAccess, verb: str, *, replaces: bool = False
+        self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess, verb: str, *, replaces: bool = False
     ) -> None:
         self._check_writer(m, ins, a, verb)
         self._check_readers(m, ins, a, verb)
@@ -92,7 +92,7 @@ class GlobalShadow:
         self.updates.note(a)
         self._meet(a, leaves=True, replaces=replaces)
 
-    def _access(self, m: Chunk, ins: Instruction, pointer: Array, size: int) -> GlobalAccess:
+    def _access(self, m: Chunk, ins: LlvmInstruction, pointer: Array, size: int) -> GlobalAccess:
         self.clocks.tick(ins)
         shape = (m.workgroups, m.lanes)
         full = np.broadcast_to(pointer, shape).reshape(-1)
@@ -113,7 +113,7 @@ class GlobalShadow:
 
     # -- checks ---------------------------------------------------------------------------------
 
-    def _check_writer(self, m: Chunk, ins: Instruction, a: GlobalAccess, verb: str) -> None:
+    def _check_writer(self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess, verb: str) -> None:
         code = self.writer[a.granules]
         foreign = (code != 0) & (code - 1 != a.lane)
         if not foreign.any():
@@ -126,19 +126,19 @@ class GlobalShadow:
             granule, *pair = (int(v[race][0]) for v in (granules, lane, other, time))
             self._fault(m, ins, pair, granule, f"{verb} bytes that ", "wrote", lane[race])
 
-    def _check_readers(self, m: Chunk, ins: Instruction, a: GlobalAccess, verb: str) -> None:
+    def _check_readers(self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess, verb: str) -> None:
         for record, how in ((self.reads, ""), (self.atomic_reads, "an atomic of ")):
             atomic = record is self.atomic_reads and _is_atomic(ins)
             self._check_record(m, ins, a, record, f"{verb} bytes that {how}", "read", atomic)
 
-    def _check_updates(self, m: Chunk, ins: Instruction, a: GlobalAccess, verb: str) -> None:
+    def _check_updates(self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess, verb: str) -> None:
         does = f"{verb} bytes that an atomic of "
         self._check_record(m, ins, a, self.updates, does, "wrote", _is_atomic(ins))
 
     def _check_record(
         self,
         m: Chunk,
-        ins: Instruction,
+        ins: LlvmInstruction,
         a: GlobalAccess,
         record: LaneRecord,
         does: str,
@@ -152,7 +152,9 @@ class GlobalShadow:
             )
             self._fault(m, ins, pair, granule, does, did, found.lane)
 
-    def _check_collisions(self, m: Chunk, ins: Instruction, a: GlobalAccess, raw: Array) -> None:
+    def _check_collisions(
+        self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess, raw: Array
+    ) -> None:
         """Lanes of one wave may store the same value to the same place, as hardware does."""
         winner = self.writer[a.granules] - 1
         lost = winner != a.lane
@@ -169,7 +171,7 @@ class GlobalShadow:
             granule = int(a.granules[lost][at])
             self._fault(m, ins, pair, granule, "writes bytes that ", "also writes", mine[race])
 
-    def _check_turns(self, m: Chunk, ins: Instruction, a: GlobalAccess) -> None:
+    def _check_turns(self, m: Chunk, ins: LlvmInstruction, a: GlobalAccess) -> None:
         """Lanes of several workgroups take turns only if the scope of the atomic holds them."""
         if not a.narrow:
             return
@@ -205,7 +207,7 @@ class GlobalShadow:
     def _fault(
         self,
         m: Chunk,
-        ins: Instruction,
+        ins: LlvmInstruction,
         pair: Sequence[int],
         granule: int,
         does: str,
@@ -234,7 +236,7 @@ class GlobalShadow:
         m.faults.add(fault(m, "race", message, ins, where, address).fault)
 
 
-def _is_atomic(ins: Instruction) -> bool:
+def _is_atomic(ins: LlvmInstruction) -> bool:
     """Loads and stores are if they say so; the rest always."""
     return ins.is_atomic or ins.opcode in ("atomicrmw", "cmpxchg") or "atomic" in ins.callee
 
@@ -243,7 +245,9 @@ def _is_atomic(ins: Instruction) -> bool:
 _ALIGN = 64
 
 
-def layout(buffers: list[Buffer], written: Collection[int], granule: int) -> tuple[Array, int, int]:
+def layout(
+    buffers: list[GlobalBuffer], written: Collection[int], granule: int
+) -> tuple[Array, int, int]:
     """(start of each buffer in bytes of the tables or -1, granule, bytes of the tables).
 
     Arrays that share memory share their part of the tables.

@@ -32,8 +32,11 @@ class GlobalAccess:
 
 
 @frozen
-class Unordered:
-    """Pairs of an access of now and one before that it is not ordered after: arrays [pair]."""
+class UnorderedGlobal:
+    """Pairs of accesses to global memory without an order: the current one and an earlier one.
+
+    All arrays are [pair].
+    """
 
     granule: Array
     lane: Array
@@ -61,7 +64,7 @@ class LaneRecord:
             lambda which, last: self.clocks.before(lane[which], _lanes(last), last >> _TIME),
         )
 
-    def unordered(self, a: GlobalAccess, *, atomic: bool) -> Unordered | None:
+    def unordered(self, a: GlobalAccess, *, atomic: bool) -> UnorderedGlobal | None:
         """Find recorded accesses that are not ordered before this one; if this one is as
         ``atomic`` as what is recorded, only where a scope is too narrow for both."""
         if atomic and not (a.narrow or self.has_narrow):
@@ -85,7 +88,7 @@ class LaneRecord:
             late &= narrow & (mine // size != other // size)
         if not late.any():
             return None
-        return Unordered(
+        return UnorderedGlobal(
             granule=granules[index[late]],
             lane=mine[late],
             other=other[late],

@@ -12,11 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from kgen.emulate.llvm.chunk import Chunk, fault
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 from kgen.emulate.llvm.order.alike import Likeness
 from kgen.emulate.llvm.order.clocks import NO_BARRIER, NO_FENCE, Clocks
 from kgen.emulate.llvm.order.lds_record import NONE, LdsAccess, WaveRecord
-from kgen.emulate.llvm.order.lds_stored import Stored
+from kgen.emulate.llvm.order.lds_stored import StoredToLds
 from kgen.emulate.llvm.types import Array
 from kgen.emulate.report import Fault
 
@@ -63,7 +63,7 @@ class LdsShadow(Clocks):
 
     # -- accesses -------------------------------------------------------------------------------
 
-    def read(self, m: Chunk, ins: Instruction, offsets: Array, size: int) -> None:
+    def read(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int) -> None:
         a = self._access(m, ins, offsets, size)
         self._check_written(m, ins, a, "reads")
         self._check_writer(m, ins, a, "reads")
@@ -78,7 +78,7 @@ class LdsShadow(Clocks):
     def write(
         self,
         m: Chunk,
-        ins: Instruction,
+        ins: LlvmInstruction,
         offsets: Array,
         raw: Array,
         there: Callable[[], Array],
@@ -92,7 +92,7 @@ class LdsShadow(Clocks):
             self._update(m, ins, a, "writes")
             return
         shape, type_ = (m.workgroups, m.lanes), ins.operands[0].type
-        stored = Stored(
+        stored = StoredToLds(
             raw,
             there,
             a,
@@ -105,26 +105,28 @@ class LdsShadow(Clocks):
         if (self.writer.reshape(-1)[a.granules] != a.lane).any():
             self._check_collisions(m, ins, a, stored)
 
-    def atomic(self, m: Chunk, ins: Instruction, offsets: Array, size: int) -> None:
+    def atomic(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int) -> None:
         a = self._access(m, ins, offsets, size)
         self._check_written(m, ins, a, "updates")
         self._update(m, ins, a, "updates")
 
-    def _update(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _update(self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, verb: str) -> None:
         self._check_writer(m, ins, a, verb)
         self._check_record(m, ins, a, self.twins, verb, "written")
         self._check_record(m, ins, a, self.reads, verb, "read")
         self.updates.note(a)
         self._meet(a, leaves=True)
 
-    def begin_copy(self, m: Chunk, ins: Instruction, offsets: Array, size: int) -> None:
+    def begin_copy(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int) -> None:
         """A copy may write from now on, until it has landed."""
         a = self._access(m, ins, offsets, size)
         self._check_plain_write(m, ins, a, "copies to")
         self._wrote(a)
         self.written_at.reshape(-1)[a.granules] = _PENDING
 
-    def end_copy(self, m: Chunk, ins: Instruction, offsets: Array, size: int, lanes: Array) -> None:
+    def end_copy(
+        self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int, lanes: Array
+    ) -> None:
         """End a copy that has landed for these lanes: they wrote it now."""
         before = m.mask
         m.mask = lanes
@@ -136,7 +138,7 @@ class LdsShadow(Clocks):
         self.writer.reshape(-1)[a.granules] = a.lane
         self.written_at.reshape(-1)[a.granules] = self.time
 
-    def _access(self, m: Chunk, ins: Instruction, offsets: Array, size: int) -> LdsAccess:
+    def _access(self, m: Chunk, ins: LlvmInstruction, offsets: Array, size: int) -> LdsAccess:
         self.tick(ins)
         self.spread(m, m.mask)
         self.spread(m, offsets)
@@ -164,12 +166,12 @@ class LdsShadow(Clocks):
         before = [(name, start) for name, start in self.arrays.items() if start <= address]
         return f"byte {address - before[-1][1]} of @{before[-1][0]}" if before else ""
 
-    def _check_gaps(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _check_gaps(self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, verb: str) -> None:
         gap = self.written_at.reshape(-1)[a.granules] == _GAP
         if gap.any():
             m.faults.add(self._found(m, ins, a, gap, "out-of-bounds", verb, "between two arrays"))
 
-    def _check_pending(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _check_pending(self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, verb: str) -> None:
         pending = self.written_at.reshape(-1)[a.granules] == _PENDING
         if pending.any():
             other = int(self.writer.reshape(-1)[a.granules][pending][0])
@@ -179,7 +181,7 @@ class LdsShadow(Clocks):
             why = f"which {who} may still write: the wave has not waited for the copy"
             m.faults.add(self._found(m, ins, a, pending, "pending-copy", verb, why))
 
-    def _check_written(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _check_written(self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, verb: str) -> None:
         bad = self.written_at.reshape(-1)[a.granules] < 0
         if bad.any():
             self._check_place(m, ins, a, verb)
@@ -189,7 +191,7 @@ class LdsShadow(Clocks):
                 self._found(m, ins, a, bad, "uninitialised-read", verb, "which no lane has written")
             )
 
-    def _check_place(self, m: Chunk, ins: Instruction, a: LdsAccess, verb: str) -> None:
+    def _check_place(self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, verb: str) -> None:
         """Nothing stands against writing there."""
         self._check_pending(m, ins, a, verb)
         self._check_gaps(m, ins, a, verb)
@@ -197,10 +199,10 @@ class LdsShadow(Clocks):
     def _check_plain_write(
         self,
         m: Chunk,
-        ins: Instruction,
+        ins: LlvmInstruction,
         a: LdsAccess,
         verb: str,
-        stored: Stored | None = None,
+        stored: StoredToLds | None = None,
     ) -> None:
         self._check_place(m, ins, a, verb)
         self._check_writer(m, ins, a, verb, stored)
@@ -212,10 +214,10 @@ class LdsShadow(Clocks):
     def _check_writer(
         self,
         m: Chunk,
-        ins: Instruction,
+        ins: LlvmInstruction,
         a: LdsAccess,
         verb: str,
-        stored: Stored | None = None,
+        stored: StoredToLds | None = None,
     ) -> None:
         """The last plain write to each granule is the lane's own or ordered before this access.
 
@@ -245,12 +247,12 @@ class LdsShadow(Clocks):
     def _check_record(
         self,
         m: Chunk,
-        ins: Instruction,
+        ins: LlvmInstruction,
         a: LdsAccess,
         record: WaveRecord,
         verb: str,
         did: str,
-        stored: Stored | None = None,
+        stored: StoredToLds | None = None,
     ) -> None:
         """Report a race with a recorded access that another lane made and nothing orders, unless
         its value is like what is ``stored``."""
@@ -262,7 +264,9 @@ class LdsShadow(Clocks):
             why = f"{did} by {found.who} at {self.line_at(found.time)}; {found.why}"
             m.faults.add(self._found(m, ins, a, found.where, "race", verb, why))
 
-    def _check_collisions(self, m: Chunk, ins: Instruction, a: LdsAccess, stored: Stored) -> None:
+    def _check_collisions(
+        self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, stored: StoredToLds
+    ) -> None:
         """Lanes of one wave may store the same value to the same place, as hardware does."""
         winner = self.writer.reshape(-1)[a.granules]
         lost = winner != a.lane
@@ -287,7 +291,7 @@ class LdsShadow(Clocks):
             )
 
     def _warn(
-        self, m: Chunk, ins: Instruction, a: LdsAccess, where: Array, alike: Array, other: int
+        self, m: Chunk, ins: LlvmInstruction, a: LdsAccess, where: Array, alike: Array, other: int
     ) -> None:
         """Stores of what another lane stores too, or nearly so; ``alike`` is of each lane."""
         nearly = where.any(axis=1) & (alike == Likeness.IN_ALL_BUT_LAST_BITS)
@@ -318,7 +322,7 @@ class LdsShadow(Clocks):
     def _found(
         self,
         m: Chunk,
-        ins: Instruction,
+        ins: LlvmInstruction,
         a: LdsAccess,
         bad: Array,
         kind: str,

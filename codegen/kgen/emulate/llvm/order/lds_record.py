@@ -26,8 +26,8 @@ class LdsAccess:
 
 
 @frozen
-class Unordered:
-    """Accesses that something recorded did not happen before."""
+class UnorderedLds:
+    """Accesses to LDS that a recorded access did not happen before."""
 
     where: Array
     """[lane, granule]"""
@@ -69,7 +69,7 @@ class WaveRecord:
         later = times >= at[index]
         lane[index[later]], at[index[later]] = lanes[later], times[later]
 
-    def unordered(self, a: LdsAccess) -> Unordered | None:
+    def unordered(self, a: LdsAccess) -> UnorderedLds | None:
         """Find recorded accesses that are not ordered before this one."""
         if not len(self.at):
             return None
@@ -83,7 +83,9 @@ class WaveRecord:
         if late.any():
             at, granule, wave = (int(index[0]) for index in np.nonzero(late))
             time = int(times[at, granule, wave])
-            return Unordered(where=late.any(axis=2), who=f"wave {wave}", time=time, why=NO_BARRIER)
+            return UnorderedLds(
+                where=late.any(axis=2), who=f"wave {wave}", time=time, why=NO_BARRIER
+            )
         index = a.granules * clocks.waves + a.wave
         lane, at_ = self.lane.reshape(-1)[index], self.at.reshape(-1)[index]
         late = (lane != a.lane) & (at_ > clocks.fenced[a.row, a.lane])
@@ -91,7 +93,9 @@ class WaveRecord:
             return None
         other = int(lane[late][0])
         who = "several lanes" if other == _SEVERAL else f"lane {other}"
-        return Unordered(where=late, who=f"{who} of its wave", time=int(at_[late][0]), why=NO_FENCE)
+        return UnorderedLds(
+            where=late, who=f"{who} of its wave", time=int(at_[late][0]), why=NO_FENCE
+        )
 
     def _spread(self) -> None:
         """Give the tables as many rows as the clocks have; see :meth:`Clocks.spread`."""

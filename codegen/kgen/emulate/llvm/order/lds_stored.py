@@ -8,11 +8,14 @@ import numpy as np
 
 from kgen.emulate.llvm.order.alike import likeness
 from kgen.emulate.llvm.order.lds_record import LdsAccess
-from kgen.emulate.llvm.types import Array, Type
+from kgen.emulate.llvm.types import Array, LlvmType
 
 
-class Stored:
-    """Raw values at any broadcast shape of [workgroup, lane]; the accesses are [lane, granule]."""
+class StoredToLds:
+    """Raw values of a store at any broadcast shape of [workgroup, lane].
+
+    The accesses are [lane, granule].
+    """
 
     def __init__(
         self,
@@ -20,7 +23,7 @@ class Stored:
         there: Callable[[], Array],
         accesses: LdsAccess,
         shape: tuple[int, int],
-        type_: Type | None,
+        type_: LlvmType | None,
         *,
         apart: bool,
     ) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from kgen.emulate.llvm.frontend.module import Instruction
+from kgen.emulate.llvm.frontend.module import LlvmInstruction
 
 
 class Fencing(Protocol):
     """A chunk whose accesses fences put in order."""
 
-    def fence(self, ins: Instruction, *, release: bool, acquire: bool, device: bool) -> None:
+    def fence(self, ins: LlvmInstruction, *, release: bool, acquire: bool, device: bool) -> None:
         """Order the active lanes' accesses."""
 
 
@@ -26,12 +26,12 @@ _RELEASES = frozenset(("release", "acq_rel", "seq_cst"))
 _ACQUIRES = frozenset(("acquire", "acq_rel", "seq_cst"))
 
 
-def reach(ins: Instruction) -> int:
+def reach(ins: LlvmInstruction) -> int:
     """The scope of a fence or an atomic; that of the whole system is one of the device here."""
     return _REACH.get(ins.scope.removesuffix("one-as").removesuffix("-"), DEVICE)
 
 
-def fence(m: Fencing, ins: Instruction, *, before: bool = True, after: bool = True) -> None:
+def fence(m: Fencing, ins: LlvmInstruction, *, before: bool = True, after: bool = True) -> None:
     """Apply a fence, or the order of an atomic ``before`` it takes place or ``after``."""
     scope = reach(ins)
     if scope == LANE:
@@ -44,7 +44,7 @@ def fence(m: Fencing, ins: Instruction, *, before: bool = True, after: bool = Tr
     )
 
 
-def ordered(ins: Instruction, access: Callable[..., Any]) -> Callable[..., Any]:
+def ordered(ins: LlvmInstruction, access: Callable[..., Any]) -> Callable[..., Any]:
     """An access with the fences around it that its ordering stands for."""
     if ins.ordering not in _RELEASES | _ACQUIRES:
         return access

@@ -26,12 +26,13 @@ _WORD = 4
 
 
 @frozen
-class Copy:
-    """`nbytes` to shared address `to`; `given` of them come from `source`, the rest are zero.
+class AsyncCopy:
+    """Copy of `nbytes` to shared address `to`: `given` of them come from `source`, the rest are
+    zero.
 
-    The bytes of one that has `landed` are there already, which nobody can rely on. `number` counts
-    copies in the order of their issue; `counted` is the time of each actor, [row, actor], at which
-    an mbarrier first counted it.
+    The bytes of a copy that has `landed` are in shared memory already, but no thread may rely on
+    them. `number` counts copies in the order of their issue; `counted` is the time of each actor,
+    [row, actor], at which an mbarrier first counted it.
     """
 
     to: Array
@@ -48,7 +49,7 @@ class Copy:
 class _Group:
     """Copies that one commit closed, and its number among each thread's groups."""
 
-    copies: list[Copy]
+    copies: list[AsyncCopy]
     number: Array
 
 
@@ -69,7 +70,7 @@ class CopyQueue:
         self.machine = machine
         #: How many copies have been issued.
         self.issued = 0
-        self.open: list[Copy] = []
+        self.open: list[AsyncCopy] = []
         self.groups: list[_Group] = []
         #: How many groups each thread has committed.
         self.committed: Array = np.zeros((1, 1, 1), np.int64)
@@ -79,7 +80,7 @@ class CopyQueue:
         #: How likely a group lands as soon as it is committed: never, at times, always.
         self._early = float(self._rng.choice([0.0, 0.5, 1.0])) if seed else 0.0
 
-    def issue(self, copy: Copy) -> None:
+    def issue(self, copy: AsyncCopy) -> None:
         """Start a copy; its addresses are checked now."""
         machine = self.machine
         machine.shared.begin_copy(copy.to, copy.nbytes, copy.mask)
@@ -118,7 +119,7 @@ class CopyQueue:
         """An mbarrier counts all copies of these lanes until now: those below the number given."""
         now = self.machine.clocks.own
 
-        def counted(copies: list[Copy]) -> list[Copy]:
+        def counted(copies: list[AsyncCopy]) -> list[AsyncCopy]:
             mine, others = _divide(copies, mask)
             return [
                 *(c if c.counted is not None else replace(c, counted=now) for c in mine),
@@ -133,7 +134,7 @@ class CopyQueue:
     def finish(self, mask: Mask, end: int) -> None:
         """Finish the copies of these lanes that an mbarrier counts: those below a number."""
 
-        def left(copies: list[Copy]) -> list[Copy]:
+        def left(copies: list[AsyncCopy]) -> list[AsyncCopy]:
             mine, others = _divide([copy for copy in copies if copy.number < end], mask)
             for copy in mine:
                 self._finish(copy)
@@ -154,16 +155,16 @@ class CopyQueue:
         self._most_in_flight = np.maximum(self._most_in_flight, now)
         return self._most_in_flight
 
-    def _land(self, copy: Copy) -> Copy:
+    def _land(self, copy: AsyncCopy) -> AsyncCopy:
         if not copy.landed:
             self.machine.shared.land(copy.to, list(self._fetch(copy)), _WORD, copy.mask)
         return replace(copy, landed=True)
 
-    def _finish(self, copy: Copy) -> None:
+    def _finish(self, copy: AsyncCopy) -> None:
         self._land(copy)
         self.machine.shared.finish_copy(copy.to, copy.nbytes, copy.mask, copy.counted)
 
-    def _fetch(self, copy: Copy) -> Iterator[Array]:
+    def _fetch(self, copy: AsyncCopy) -> Iterator[Array]:
         """The words of a copy: whole, cut off within, or all zero."""
         memory, count = self.machine.memory, copy.nbytes // _WORD
         words: list[Array] = [np.zeros((1, 1, 1), np.uint32)] * count
@@ -192,7 +193,7 @@ def _lanes(mask: Mask, condition: Array) -> tuple[Mask] | None:
     return (chosen,) if chosen.any() else None
 
 
-def _divide(copies: list[Copy], mask: Mask) -> tuple[list[Copy], list[Copy]]:
+def _divide(copies: list[AsyncCopy], mask: Mask) -> tuple[list[AsyncCopy], list[AsyncCopy]]:
     """Copies as (those of the mask's lanes, those of other lanes)."""
     if mask is None:
         return copies, []

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from kgen.emulate.ptx.asynchronous.warpgroups import Warpgroups
 from kgen.emulate.ptx.chunk import Mask
-from kgen.emulate.ptx.exec.operations import Action, Collective, Step
+from kgen.emulate.ptx.exec.operations import Action, Collective, DecodedInstruction
 from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.syntax import names_in
 
 
-def protected(decoder: Decoder, steps: Sequence[Step]) -> list[Step]:
+def protected(decoder: Decoder, steps: Sequence[DecodedInstruction]) -> list[DecodedInstruction]:
     """Steps that refuse to touch registers of products under way."""
     products = decoder.found(Warpgroups)
     if products is None or not decoder.machine.checks:
@@ -20,7 +20,7 @@ def protected(decoder: Decoder, steps: Sequence[Step]) -> list[Step]:
     return [_protected(products, step) for step in steps]
 
 
-def _protected(products: Warpgroups, step: Step) -> Step:
+def _protected(products: Warpgroups, step: DecodedInstruction) -> DecodedInstruction:
     names = names_in(step.instruction.operands)
     known = products.machine.slots
     slots = [known[name] for name in names if known.get(name) in products.slots]

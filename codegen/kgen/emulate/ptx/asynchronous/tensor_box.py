@@ -46,8 +46,8 @@ class MappedTensor:
 
 
 @frozen
-class Box:
-    """The box of a tensor at coordinates, innermost first; any part of it may lie outside."""
+class TensorBox:
+    """Box of a tensor at coordinates, innermost first; parts may lie outside the tensor."""
 
     tensor: MappedTensor
     coordinates: tuple[int, ...]

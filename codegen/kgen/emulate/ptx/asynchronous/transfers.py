@@ -72,8 +72,8 @@ def region(machine: Machine, address: Array, unit: int, issue: Issue) -> Region:
 
 
 @frozen
-class Load:
-    """A copy into shared memory. `fetch` gives its bytes [C or 1, n, unit] when it completes.
+class BulkLoad:
+    """Bulk copy into shared memory. `fetch` returns its bytes [C or 1, n, unit] when it completes.
 
     `nbytes` complete on the mbarrier at `offset` of the CTAs `destination` [C], all of `rank`.
     """
@@ -90,8 +90,9 @@ class Load:
 
 
 @dataclass(kw_only=True)
-class Store:
-    """A copy out of shared memory. `write` takes its bytes [C, n, unit] and the CTAs [C] written.
+class BulkStore:
+    """Bulk copy out of shared memory. `write` takes its bytes [C, n, unit] and the CTAs [C]
+    written.
 
     `group` [C] is its group's number among those of its thread; `reading` and `writing` [C] say
     where it has not done so yet.
@@ -110,8 +111,8 @@ class Store:
     writings: list[Writing]
 
 
-class Transfers:
-    """The bulk copies of a chunk."""
+class BulkTransfers:
+    """Bulk copies of a chunk that are in flight."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
@@ -122,15 +123,15 @@ class Transfers:
 
     def _reset(self) -> None:
         machine = self.machine
-        self.loads: list[Load] = []
-        self.stores: list[Store] = []
+        self.loads: list[BulkLoad] = []
+        self.stores: list[BulkStore] = []
         #: Groups that each thread [C, thread] has closed.
         self.closed = np.zeros((machine.ctas, machine.warps * 32), np.int64)
         self._order = np.random.default_rng(machine.launch.seed)
 
     # ------------------------------------------------------------------ into shared memory
 
-    def load(self, mbarriers: Mbarriers, who: Lanes, load: Load) -> None:
+    def load(self, mbarriers: Mbarriers, who: Lanes, load: BulkLoad) -> None:
         """Start a copy that completes on the objects of `who`."""
         self.machine.shared.begin_write(load.region)
         if self.machine.checks:
@@ -139,7 +140,7 @@ class Transfers:
         self._mbarriers = mbarriers
         self.loads.append(load)
 
-    def _check_initialised(self, load: Load) -> None:
+    def _check_initialised(self, load: BulkLoad) -> None:
         """The copy meets the object through the async proxy, its initialisation was generic.
 
         A fence between (fence.mbarrier_init or fence.proxy.async) is what the documents ask for and
@@ -167,7 +168,7 @@ class Transfers:
         self._finish(self.loads.pop(chosen))
         return True
 
-    def _finish(self, load: Load) -> None:
+    def _finish(self, load: BulkLoad) -> None:
         machine, known, actor = self.machine, None, 0
         machine.pc = load.pc
         if machine.checks:
@@ -194,7 +195,7 @@ class Transfers:
         source = region(machine, address, unit, issue)
         machine.shared.begin_read(source)
         self.stores.append(
-            Store(
+            BulkStore(
                 pc=machine.pc,
                 address=address,
                 unit=unit,
@@ -232,14 +233,14 @@ class Transfers:
                 self._finish_writing(store, written)
         self.stores = [store for store in self.stores if store.writing.any()]
 
-    def _finish_reading(self, store: Store, ctas: Array) -> None:
+    def _finish_reading(self, store: BulkStore, ctas: Array) -> None:
         if ctas.any():
             issue = store.issue.where(ctas)
             source = region(self.machine, store.address, store.unit, issue)
             self.machine.shared.finish_read(source, source.issuer)
             store.reading = store.reading & ~ctas
 
-    def _finish_writing(self, store: Store, ctas: Array) -> None:
+    def _finish_writing(self, store: BulkStore, ctas: Array) -> None:
         if ctas.any():
             store.write(store.data, ctas)
             store.writing = store.writing & ~ctas

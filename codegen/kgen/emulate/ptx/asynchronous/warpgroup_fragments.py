@@ -15,7 +15,7 @@ from kgen.emulate.floats import F16_TO_F32
 from kgen.emulate.ptx.types import (
     TYPES,
     Array,
-    Type,
+    PtxType,
     canonical,
     narrow,
     pack,
@@ -28,10 +28,10 @@ _F16 = TYPES["f16"]
 
 
 @frozen
-class Layout:
-    """Elements of a type in registers of another; `packed` are two to a register."""
+class FragmentLayout:
+    """Elements of a type in the registers of a fragment; `packed`: two to a register."""
 
-    type: Type
+    type: PtxType
     packed: bool = False
 
     def registers(self, columns: int) -> int:
@@ -67,7 +67,7 @@ class Layout:
 
 
 LAYOUTS = {
-    "f32": Layout(type=TYPES["f32"]),
-    "s32": Layout(type=TYPES["s32"]),
-    "f16": Layout(type=TYPES["b32"], packed=True),
+    "f32": FragmentLayout(type=TYPES["f32"]),
+    "s32": FragmentLayout(type=TYPES["s32"]),
+    "f16": FragmentLayout(type=TYPES["b32"], packed=True),
 }

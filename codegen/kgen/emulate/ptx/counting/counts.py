@@ -7,13 +7,13 @@ from functools import cache
 
 from kgen.emulate.counting.instructions import Events, Executed
 from kgen.emulate.ptx.counting.classes import class_of, matrix_name
-from kgen.emulate.ptx.frontend.syntax import Instruction
+from kgen.emulate.ptx.frontend.syntax import PtxInstruction
 
 
 class Counts:
     """Sums over all chunks, for each instruction by its index."""
 
-    def __init__(self, instructions: Sequence[Instruction]) -> None:
+    def __init__(self, instructions: Sequence[PtxInstruction]) -> None:
         self.instructions = instructions
         #: Warps that issued it.
         self.issued = [0] * len(instructions)

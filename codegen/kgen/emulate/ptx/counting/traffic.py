@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgen.emulate.counting.traffic import NOWHERE, Moved, Traffic, bank_cycles
+from kgen.emulate.counting.traffic import NOWHERE, LineTraffic, Moved, bank_cycles
 from kgen.emulate.ptx.chunk import Chunk, Mask
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.types import Array, all_of
@@ -96,7 +96,7 @@ class Requests(Moved):
         return whole, (machine.ctas // shape[0]) * (machine.warps // shape[1])
 
 
-class CtaTraffic(Traffic[Requests]):
+class CtaTraffic(LineTraffic[Requests]):
     """Besides, how much each CTA has under way."""
 
     def __init__(self, machine: Chunk) -> None:

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Protocol
 
 from kgen.emulate.faults import fault_at
-from kgen.emulate.ptx.chunk import Launch, Violation
-from kgen.emulate.ptx.frontend.syntax import Kernel
+from kgen.emulate.ptx.chunk import PtxLaunch, Violation
+from kgen.emulate.ptx.frontend.syntax import PtxKernel
 from kgen.emulate.ptx.memory.spaces import GlobalMemory
 from kgen.emulate.ptx.types import Array
 from kgen.emulate.report import Fault, Index3
@@ -17,8 +17,8 @@ from kgen.emulate.windows import WINDOW_BITS
 class Faulty(Protocol):
     """State of the machine that the report of a fault needs."""
 
-    kernel: Kernel
-    launch: Launch
+    kernel: PtxKernel
+    launch: PtxLaunch
     memory: GlobalMemory
     coordinates: list[Index3]
 

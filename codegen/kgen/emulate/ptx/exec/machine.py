@@ -18,16 +18,16 @@ import numpy as np
 from kgen.emulate.faults import FaultLog
 from kgen.emulate.printed import PrintLog
 from kgen.emulate.ptx.asynchronous.copies import CopyQueue
-from kgen.emulate.ptx.chunk import Launch, Mask, StallRank, Violation, uniform
+from kgen.emulate.ptx.chunk import Mask, PtxLaunch, StallRank, Violation, uniform
 from kgen.emulate.ptx.counting.traffic import CtaTraffic
 from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.faults import fault_of
-from kgen.emulate.ptx.frontend.syntax import Kernel
+from kgen.emulate.ptx.frontend.syntax import PtxKernel
 from kgen.emulate.ptx.memory.shared import SharedMemory
 from kgen.emulate.ptx.memory.spaces import GlobalMemory, LocalMemory, ParameterMemory
 from kgen.emulate.ptx.order.clocks import Clocks
 from kgen.emulate.ptx.order.memory_order import MemoryOrder
-from kgen.emulate.ptx.types import Array, Type, any_of
+from kgen.emulate.ptx.types import Array, PtxType, any_of
 from kgen.emulate.report import Index3
 
 #: What a machine is reset to while it runs nothing.
@@ -38,7 +38,9 @@ class Machine:
     """Registers and memories of one chunk; :meth:`reset` starts the next, :meth:`begin` the next
     launch of the kernel."""
 
-    def __init__(self, kernel: Kernel, launch: Launch, memory: GlobalMemory, granule: int) -> None:
+    def __init__(
+        self, kernel: PtxKernel, launch: PtxLaunch, memory: GlobalMemory, granule: int
+    ) -> None:
         self.kernel = kernel
         self.warps, self.checks, self.granule = launch.warps, launch.checks, granule
         #: CTAs of a cluster. Those of one cluster are next to each other, in the order of ranks.
@@ -69,7 +71,7 @@ class Machine:
         self.begin(launch, memory)
         self.reset(NO_CTAS)
 
-    def begin(self, launch: Launch, memory: GlobalMemory) -> None:
+    def begin(self, launch: PtxLaunch, memory: GlobalMemory) -> None:
         """Another launch on other buffers, that has all else that instructions hold."""
         self.launch, self.memory = launch, memory
         #: What the registers that count time hold, see :mod:`timers`.
@@ -223,7 +225,7 @@ class Machine:
 
 
 @cache
-def _garbage(type_: Type) -> Array:
+def _garbage(type_: PtxType) -> Array:
     """Return the value of a register that is not written yet."""
     if type_.kind == "pred":
         return uniform(True, bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kgen.emulate.ptx.chunk import Mask
-from kgen.emulate.ptx.frontend.syntax import Instruction
+from kgen.emulate.ptx.frontend.syntax import PtxInstruction
 from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen
 
@@ -72,9 +72,9 @@ Operation = Action | Branch | Exit | Barrier | Collective | Wait
 
 
 @frozen
-class Step:
-    """A decoded instruction; `guard` is its predicate."""
+class DecodedInstruction:
+    """Decoded instruction; `guard` is its predicate."""
 
-    instruction: Instruction
+    instruction: PtxInstruction
     guard: Source | None
     operation: Operation

@@ -21,16 +21,16 @@ from kgen.emulate.ptx.exec.operations import (
     Barrier,
     Branch,
     Collective,
+    DecodedInstruction,
     Exit,
     Operation,
-    Step,
     Wait,
 )
 from kgen.emulate.ptx.exec.timers import DELAY, delays
 from kgen.emulate.ptx.exec.waiting.barriers import Barriers
 from kgen.emulate.ptx.exec.waiting.gathering import Gathering
 from kgen.emulate.ptx.exec.waiting.parked import Parked
-from kgen.emulate.ptx.frontend.syntax import Instruction
+from kgen.emulate.ptx.frontend.syntax import PtxInstruction
 from kgen.emulate.report import EmulationFault, Fault
 
 #: The instructions in which lanes of a warp tell each other something, but not through memory.
@@ -43,7 +43,7 @@ _TURNS_AFTER_FAULT = 10_000
 _VAIN_ROUNDS = 1000
 
 
-def is_exchange(instruction: Instruction) -> bool:
+def is_exchange(instruction: PtxInstruction) -> bool:
     """Whether it is a warp collective that orders no memory."""
     return instruction.words[0] in _EXCHANGES
 
@@ -51,7 +51,9 @@ def is_exchange(instruction: Instruction) -> bool:
 class Scheduler:
     """Runs the CTAs of a machine from the first step to their last exit."""
 
-    def __init__(self, machine: Machine, steps: Sequence[Step], max_turns: int) -> None:
+    def __init__(
+        self, machine: Machine, steps: Sequence[DecodedInstruction], max_turns: int
+    ) -> None:
         self.machine, self.steps = machine, steps
         #: Jumps backwards after which the CTAs of a chunk are taken to run for ever.
         self.max_turns = max_turns

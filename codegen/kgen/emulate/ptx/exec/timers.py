@@ -11,7 +11,7 @@ turn of one that does nothing but arithmetic counts `DELAY` more.
 
 from __future__ import annotations
 
-from kgen.emulate.ptx.frontend.syntax import Kernel, Register, names_in
+from kgen.emulate.ptx.frontend.syntax import PtxKernel, Register, names_in
 
 #: Registers, by how far the count is shifted to the right. The type that is read cuts it off.
 TIMERS = {
@@ -32,7 +32,7 @@ _ARITHMETIC = frozenset(
 )
 
 
-def delays(kernel: Kernel) -> frozenset[int]:
+def delays(kernel: PtxKernel) -> frozenset[int]:
     """The branches that close a loop of arithmetic which reads a timer, by their index."""
     reads = [
         index

@@ -13,23 +13,23 @@ from kgen.emulate.ptx.frontend.calls import (
     ASSERTION,
     PRINT,
     VPRINTF,
-    Call,
-    Function,
+    DirectCall,
     OpenCall,
+    PtxFunction,
     parse_call,
 )
 from kgen.emulate.ptx.frontend.lexer import end_of_statement, tokens
 from kgen.emulate.ptx.frontend.syntax import (
     Address,
-    Instruction,
-    Integer,
+    IntegerLiteral,
     Not,
     Operand,
+    PtxInstruction,
     Register,
     names_in,
 )
 from kgen.emulate.ptx.frontend.variables import Variables
-from kgen.emulate.ptx.types import TYPES, Type
+from kgen.emulate.ptx.types import TYPES, PtxType
 from kgen.emulate.report import UnknownInstruction
 from kgen.emulate.wording import shorten
 from kgen.errors import EmulationError
@@ -55,16 +55,16 @@ _OPERANDS_OF_VPRINTF = 3
 
 
 @dataclass(kw_only=True)
-class Body:
-    """The statements of one entry point, read from `position` to its closing brace."""
+class EntryBody:
+    """Statements of one entry point, read from `position` to its closing brace."""
 
     text: str
     position: int
     entry: str
-    functions: Mapping[str, Function]
-    registers: dict[str, Type] = field(default_factory=dict)
+    functions: Mapping[str, PtxFunction]
+    registers: dict[str, PtxType] = field(default_factory=dict)
     variables: Variables = field(init=False)
-    instructions: list[Instruction] = field(default_factory=list)
+    instructions: list[PtxInstruction] = field(default_factory=list)
     labels: dict[str, int] = field(default_factory=dict)
     scopes: list[dict[str, str]] = field(default_factory=lambda: [{}])
     #: What makes the names of each open scope unique.
@@ -241,7 +241,7 @@ class Body:
                 "emulator's limit (a called function counts at every call); make it smaller"
             )
         self.instructions.append(
-            Instruction(words=words, operands=parsed, guard=guard, line=line, text=text)
+            PtxInstruction(words=words, operands=parsed, guard=guard, line=line, text=text)
         )
 
     def _branch_targets(self, targets: list[str]) -> None:
@@ -264,7 +264,7 @@ class Body:
         self.registers[chosen.name] = TYPES["pred"]
         source = operands.operand(index, self._resolve)
         for number, target in enumerate(targets):
-            against = Integer(value=number)
+            against = IntegerLiteral(value=number)
             self._emit(("setp", "eq", "u32"), (chosen, source, against), None, line, statement)
             self._emit(("bra",), (Register(name=target),), chosen, line, statement)
 
@@ -305,7 +305,9 @@ class Body:
         self.position, self.line, self.counted, self.scopes, self.suffixes = before
         self.labels[end] = len(self.instructions)
 
-    def _print(self, call: Call, guard: Register | Not | None, line: int, statement: str) -> None:
+    def _print(
+        self, call: DirectCall, guard: Register | Not | None, line: int, statement: str
+    ) -> None:
         """vprintf, as an instruction on registers: its operands may be parameters of the call."""
         if len(call.actuals) != _OPERANDS_OF_VPRINTF:
             raise UnknownInstruction(self.entry, statement, line)

@@ -27,16 +27,16 @@ VPRINTF, PRINT = "vprintf", "call#vprintf"
 
 
 @frozen
-class Function:
-    """A function with a body, whose opening brace is at `position`; `formals`: results first."""
+class PtxFunction:
+    """Function with a body, whose opening brace is at `position`; `formals`: results first."""
 
     formals: tuple[str, ...]
     position: int
 
 
 @frozen
-class Call:
-    """A direct call; `actuals` are the results and then the arguments."""
+class DirectCall:
+    """Direct call; `actuals` are the results and then the arguments."""
 
     name: str
     actuals: tuple[str, ...]
@@ -50,10 +50,10 @@ class OpenCall:
     end: str
 
 
-def functions(text: str) -> dict[str, Function]:
+def functions(text: str) -> dict[str, PtxFunction]:
     """The functions of a module that have a body."""
     return {
-        found["name"]: Function(
+        found["name"]: PtxFunction(
             formals=(*_names(found["results"]), *_names(found["parameters"])),
             position=found.end() - 1,
         )
@@ -61,13 +61,13 @@ def functions(text: str) -> dict[str, Function]:
     }
 
 
-def parse_call(text: str) -> Call | None:
+def parse_call(text: str) -> DirectCall | None:
     """The operands of a call instruction; None if it is not a direct call by names."""
     found = _CALL.match(text.strip())
     if found is None:
         return None
     actuals = (*_names(found["results"]), *_names(found["arguments"]))
-    return Call(name=found["name"], actuals=actuals)
+    return DirectCall(name=found["name"], actuals=actuals)
 
 
 def _names(text: str | None) -> tuple[str, ...]:

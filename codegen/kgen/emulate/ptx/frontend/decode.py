@@ -17,24 +17,24 @@ from kgen.emulate.ptx.exec.timers import TIMERS
 from kgen.emulate.ptx.frontend.implicit import REGISTERS
 from kgen.emulate.ptx.frontend.syntax import (
     Address,
-    Float,
-    Integer,
+    DestinationPair,
+    FloatLiteral,
+    IntegerLiteral,
     Not,
     Operand,
-    Pair,
     Register,
-    Symbol,
-    Vector,
+    SymbolAddress,
+    VectorOperand,
     names_in,
 )
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.spaces import ParameterMemory
 from kgen.emulate.ptx.types import (
     SIGNED,
     TYPES,
     UNSIGNED,
     Array,
-    Type,
+    PtxType,
     narrow,
 )
 
@@ -48,7 +48,7 @@ Shared = TypeVar("Shared")
 
 
 #: Makes an instruction's operation from its words (without the first) and its operands.
-Builder = Callable[["Decoder", Words, Sequence[Operand]], Operation]
+Builder = Callable[["Decoder", OpcodeWords, Sequence[Operand]], Operation]
 
 
 class Decoder:
@@ -65,17 +65,17 @@ class Decoder:
 
     # ------------------------------------------------------------------ sources
 
-    def source(self, operand: Operand, type_: Type) -> Source:
+    def source(self, operand: Operand, type_: PtxType) -> Source:
         """An operand's value as the type's dtype."""
         if isinstance(operand, Not):
             inner = self.source(operand.register, type_)
             return lambda: ~inner()
-        if isinstance(operand, Integer | Float):
+        if isinstance(operand, IntegerLiteral | FloatLiteral):
             constant = self._constant(operand, type_)
             return lambda: constant
-        if isinstance(operand, Symbol):
+        if isinstance(operand, SymbolAddress):
             place = self.symbol(operand.base.name) + operand.offset
-            return self.source(Integer(value=place), type_)
+            return self.source(IntegerLiteral(value=place), type_)
         if not isinstance(operand, Register):
             raise Unsupported
         if operand.name in self.machine.slots:
@@ -88,11 +88,11 @@ class Decoder:
             derived = REGISTERS[operand.name]
             start = self.symbol(derived.of.name) if derived.of else 0
             bits = start + derived.add >> derived.shift & 0xFFFFFFFF
-            return self.source(Integer(value=bits), type_)
+            return self.source(IntegerLiteral(value=bits), type_)
         address = uniform(self.symbol(operand.name), np.int64).astype(type_.dtype)
         return lambda: address
 
-    def sources(self, operands: Sequence[Operand], type_: Type) -> list[Source]:
+    def sources(self, operands: Sequence[Operand], type_: PtxType) -> list[Source]:
         return [self.source(operand, type_) for operand in operands]
 
     def predicate(self, operand: Operand) -> Source:
@@ -111,21 +111,21 @@ class Decoder:
         bits, low = UNSIGNED[held.itemsize], UNSIGNED[wanted.itemsize]
         return lambda: registers[slot].view(bits).astype(low).view(wanted)
 
-    def _special(self, name: str, type_: Type) -> Source:
+    def _special(self, name: str, type_: PtxType) -> Source:
         special = self.machine.special
         dtype = type_.dtype
         return lambda: special[name].astype(dtype, copy=False)
 
-    def _timer(self, shift: int, type_: Type) -> Source:
+    def _timer(self, shift: int, type_: PtxType) -> Source:
         machine, dtype = self.machine, type_.dtype
         return lambda: uniform(machine.time >> shift, np.int64).astype(dtype)
 
-    def _constant(self, operand: Integer | Float, type_: Type) -> Array:
+    def _constant(self, operand: IntegerLiteral | FloatLiteral, type_: PtxType) -> Array:
         if type_.kind == "pred":
             return uniform(bool(operand.value), bool)
-        if isinstance(operand, Float) and type_.dtype.kind == "f":
+        if isinstance(operand, FloatLiteral) and type_.dtype.kind == "f":
             return np.full((1, 1, 1), operand.value, type_.dtype)
-        if isinstance(operand, Float):
+        if isinstance(operand, FloatLiteral):
             return self._float_bits(operand.value, type_)
         if type_.dtype.kind == "f":
             # An integer in a floating-point instruction is its bits.
@@ -134,7 +134,7 @@ class Decoder:
         return np.full((1, 1, 1), value, UNSIGNED[type_.size]).view(type_.dtype)
 
     @staticmethod
-    def _float_bits(value: float, type_: Type) -> Array:
+    def _float_bits(value: float, type_: PtxType) -> Array:
         """A floating-point constant in an untyped or 16-bit instruction, as bits."""
         if type_.kind in ("float", "bfloat") and type_.lanes == 1:
             return narrow(type_, np.full((1, 1, 1), value))
@@ -145,7 +145,7 @@ class Decoder:
 
     def constant(self, operand: Operand) -> int:
         """An operand that must be an immediate integer."""
-        if not isinstance(operand, Integer):
+        if not isinstance(operand, IntegerLiteral):
             raise Unsupported
         return operand.value
 
@@ -160,7 +160,7 @@ class Decoder:
 
     # ------------------------------------------------------------------ targets
 
-    def target(self, operand: Operand, type_: Type) -> Target:
+    def target(self, operand: Operand, type_: PtxType) -> Target:
         """A writer of values of the type's dtype; a wider register is filled by extension."""
         if not isinstance(operand, Register):
             raise Unsupported
@@ -195,7 +195,7 @@ class Decoder:
 
     def elements(self, operand: Operand) -> tuple[Operand, ...]:
         """The elements of a vector operand; the operand itself if it is none."""
-        return operand.elements if isinstance(operand, Vector) else (operand,)
+        return operand.elements if isinstance(operand, VectorOperand) else (operand,)
 
     def is_used(self, operand: Operand) -> bool:
         """Whether another instruction than the one that is being decoded names a register."""
@@ -212,7 +212,7 @@ class Decoder:
 
     def pair(self, operand: Operand) -> tuple[Operand, Operand | None]:
         """`a|b` as (a, b), `a` as (a, None)."""
-        if isinstance(operand, Pair):
+        if isinstance(operand, DestinationPair):
             return operand.first, operand.second
         return operand, None
 
@@ -224,7 +224,7 @@ class Decoder:
             raise Unsupported
         offset = operand.offset
         base = operand.base
-        if isinstance(base, Integer):
+        if isinstance(base, IntegerLiteral):
             fixed = uniform(base.value + offset, np.int64)
             return lambda: fixed
         if base.name not in self.machine.slots:
@@ -276,8 +276,8 @@ def apply(
     decoder: Decoder,
     operands: Sequence[Operand],
     function: Callable[..., Array],
-    inputs: Sequence[Type],
-    output: Type,
+    inputs: Sequence[PtxType],
+    output: PtxType,
 ) -> Action:
     """operands[0] = function(operands[1], ...), with these types."""
     if len(operands) != len(inputs) + 1:

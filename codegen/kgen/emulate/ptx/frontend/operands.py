@@ -10,16 +10,16 @@ import numpy as np
 
 from kgen.emulate.ptx.frontend.syntax import (
     Address,
-    Float,
-    Integer,
+    DestinationPair,
+    FloatLiteral,
+    IntegerLiteral,
     Not,
     Operand,
-    Pair,
     Register,
-    Symbol,
-    Vector,
+    SymbolAddress,
+    VectorOperand,
 )
-from kgen.emulate.ptx.types import Type
+from kgen.emulate.ptx.types import PtxType
 from kgen.emulate.wording import shorten
 
 #: Gives a name of the source its unique name in the current scope.
@@ -63,12 +63,12 @@ def integer(text: str) -> int:
     return sign * int(digits, base)
 
 
-def initial_bytes(text: str, type_: Type) -> bytes:
+def initial_bytes(text: str, type_: PtxType) -> bytes:
     """A constant as the bytes of a variable's element. Raises ValueError if it is none."""
     value = _scalar(text, lambda name: name)
     if isinstance(value, Register):
         raise ValueError(f"`{shorten(text)}` is not a number")
-    if isinstance(value, Integer):
+    if isinstance(value, IntegerLiteral):
         if type_.dtype.kind == "f":
             raise ValueError(f"`{shorten(text)}` is an integer in a variable of .{type_.name}")
         return (value.value & ((1 << type_.bits) - 1)).to_bytes(type_.size, "little")
@@ -83,33 +83,33 @@ def operand(text: str, resolve: Resolve) -> Operand:
         items = split(text[1:-1])
         if any(item.startswith("{") for item in items):
             raise ValueError("a vector in a vector is not an operand")
-        return Vector(elements=tuple(operand(item, resolve) for item in items))
+        return VectorOperand(elements=tuple(operand(item, resolve) for item in items))
     if text.startswith("[") and text.endswith("]"):
         return _address(text[1:-1].strip(), resolve)
     if text.startswith("!"):
         return Not(register=_register(text[1:].strip(), resolve))
     if "|" in text:
         first, second = text.split("|")
-        return Pair(
+        return DestinationPair(
             first=_register(first.strip(), resolve), second=_register(second.strip(), resolve)
         )
     if (moved := _SYMBOL.match(text)) is not None:
-        return Symbol(base=_register(moved[1], resolve), offset=integer(moved[2]))
+        return SymbolAddress(base=_register(moved[1], resolve), offset=integer(moved[2]))
     return _scalar(text, resolve)
 
 
-def _scalar(text: str, resolve: Resolve) -> Register | Integer | Float:
+def _scalar(text: str, resolve: Resolve) -> Register | IntegerLiteral | FloatLiteral:
     if text in _PREDEFINED:
-        return Integer(value=_PREDEFINED[text])
+        return IntegerLiteral(value=_PREDEFINED[text])
     if _INTEGER.match(text):
-        return Integer(value=integer(text))
+        return IntegerLiteral(value=integer(text))
     exact = _HEX_FLOAT.match(text)
     if exact:
         code, digits = (">f", exact[2]) if exact[2] else (">d", exact[3])
         value: float = struct.unpack(code, bytes.fromhex(digits))[0]
-        return Float(value=-value if exact[1] else value)
+        return FloatLiteral(value=-value if exact[1] else value)
     if _DECIMAL.match(text):
-        return Float(value=float(text))
+        return FloatLiteral(value=float(text))
     return _register(text, resolve)
 
 
@@ -123,7 +123,7 @@ def _address(text: str, resolve: Resolve) -> Address:
     parts = split(text)
     if len(parts) == 2:
         tensor, coordinates = _address(parts[0], resolve), operand(parts[1], resolve)
-        if not isinstance(coordinates, Vector):
+        if not isinstance(coordinates, VectorOperand):
             raise ValueError(f"`{shorten(text)}` is not an address")
         return Address(base=tensor.base, offset=tensor.offset, coordinates=coordinates.elements)
     offset = 0
@@ -132,6 +132,6 @@ def _address(text: str, resolve: Resolve) -> Address:
         text, offset = moved[1], integer(moved[3])
         offset = -offset if moved[2] == "-" else offset
     base = _scalar(text.strip(), resolve)
-    if isinstance(base, Float):
+    if isinstance(base, FloatLiteral):
         raise ValueError(f"`{shorten(text)}` is not an address")
     return Address(base=base, offset=offset)

@@ -1,4 +1,4 @@
-"""PTX text to a :class:`Kernel` (PTX ISA 4, 5.4, 11)."""
+"""PTX text to a :class:`PtxKernel` (PTX ISA 4, 5.4, 11)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from kgen.emulate.ptx.frontend.body import LINE_DIRECTIVE, Body
+from kgen.emulate.ptx.frontend.body import LINE_DIRECTIVE, EntryBody
 from kgen.emulate.ptx.frontend.calls import functions
 from kgen.emulate.ptx.frontend.lexer import spaced, without_comments
-from kgen.emulate.ptx.frontend.syntax import Kernel, Parameter
+from kgen.emulate.ptx.frontend.syntax import PtxKernel, PtxParameter
 from kgen.emulate.ptx.frontend.written import written
 from kgen.emulate.ptx.types import TYPES
 from kgen.emulate.wording import listed, shorten
@@ -31,7 +31,7 @@ _MOST_PARAMETERS = 32764
 
 
 @lru_cache(maxsize=8)
-def parse(source: str, entry: str) -> Kernel:
+def parse(source: str, entry: str) -> PtxKernel:
     """The entry point of a module. Raises EmulationError if there is none or it is malformed.
 
     The last few are kept: a kernel is run on several data sets, under several schedules.
@@ -42,7 +42,7 @@ def parse(source: str, entry: str) -> Kernel:
         known = listed(entries, entry)
         raise EmulationError(f"no entry point {shorten(entry)} in the PTX text; it has {known}")
     found = entries[entry]
-    body = Body(text=text, position=found.end(), entry=entry, functions=functions(text))
+    body = EntryBody(text=text, position=found.end(), entry=entry, functions=functions(text))
     for statement in _module_statements(text):
         body.declare_variable(statement)
     body.parse()
@@ -51,7 +51,7 @@ def parse(source: str, entry: str) -> Kernel:
     required, cluster = dimensions.get("reqntid"), dimensions.get("reqnctapercluster")
     most = dimensions.get("maxntid")
     target = _TARGET.search(text)
-    kernel = Kernel(
+    kernel = PtxKernel(
         name=entry,
         target=target[1] if target else "",
         parameters=tuple(_parameters(found[2] or "")),
@@ -93,7 +93,7 @@ def _module_statements(text: str) -> Iterator[str]:
             statement, start = "", found.end()
 
 
-def _parameters(text: str) -> Iterator[Parameter]:
+def _parameters(text: str) -> Iterator[PtxParameter]:
     """Parameters at their offsets; each is aligned as its type or its .align says."""
     end = 0
     for declaration in filter(None, (part.strip() for part in spaced(text).split(","))):
@@ -113,7 +113,7 @@ def _parameters(text: str) -> Iterator[Parameter]:
                 f"the parameters up to {name} take more than {_MOST_PARAMETERS} bytes, the limit "
                 "of PTX; pass a pointer to the data"
             )
-        yield Parameter(name=name, offset=offset, size=end - offset)
+        yield PtxParameter(name=name, offset=offset, size=end - offset)
 
 
 def _small(digits: str) -> int:

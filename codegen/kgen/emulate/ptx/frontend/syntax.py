@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from kgen.emulate.ptx.types import Type
+from kgen.emulate.ptx.types import PtxType
 from kgen_runtime.values import frozen
 
 
@@ -23,7 +23,7 @@ class Not:
 
 
 @frozen
-class Pair:
+class DestinationPair:
     """Two destinations, `%p|%q`."""
 
     first: Register
@@ -31,18 +31,18 @@ class Pair:
 
 
 @frozen
-class Integer:
+class IntegerLiteral:
     value: int
 
 
 @frozen
-class Float:
+class FloatLiteral:
     value: float
 
 
 @frozen
-class Vector:
-    """`{a, b, ...}`."""
+class VectorOperand:
+    """Vector of operands, `{a, b, ...}`."""
 
     elements: tuple[Operand, ...]
 
@@ -51,20 +51,29 @@ class Vector:
 class Address:
     """`[base+offset]` in bytes; `[base, {c0, c1, ...}]` also has coordinates of a tensor."""
 
-    base: Register | Integer
+    base: Register | IntegerLiteral
     offset: int
     coordinates: tuple[Operand, ...] = ()
 
 
 @frozen
-class Symbol:
+class SymbolAddress:
     """Address of a variable plus a constant in bytes, `tile+16`."""
 
     base: Register
     offset: int
 
 
-Operand = Register | Not | Pair | Integer | Float | Vector | Address | Symbol
+Operand = (
+    Register
+    | Not
+    | DestinationPair
+    | IntegerLiteral
+    | FloatLiteral
+    | VectorOperand
+    | Address
+    | SymbolAddress
+)
 
 
 def names_in(operands: Iterable[Operand]) -> list[str]:
@@ -75,11 +84,11 @@ def names_in(operands: Iterable[Operand]) -> list[str]:
             found.append(operand.name)
         elif isinstance(operand, Not):
             found.append(operand.register.name)
-        elif isinstance(operand, Pair):
+        elif isinstance(operand, DestinationPair):
             found += [operand.first.name, operand.second.name]
-        elif isinstance(operand, Vector):
+        elif isinstance(operand, VectorOperand):
             found += names_in(operand.elements)
-        elif isinstance(operand, Symbol):
+        elif isinstance(operand, SymbolAddress):
             found.append(operand.base.name)
         elif isinstance(operand, Address):
             found += names_in([operand.base, *operand.coordinates])
@@ -87,8 +96,8 @@ def names_in(operands: Iterable[Operand]) -> list[str]:
 
 
 @frozen
-class Instruction:
-    """Instruction; `words` are its opcode split at the dots, `line` counts from 1."""
+class PtxInstruction:
+    """PTX instruction; `words` are its opcode split at the dots, `line` counts from 1."""
 
     words: tuple[str, ...]
     operands: tuple[Operand, ...]
@@ -98,8 +107,8 @@ class Instruction:
 
 
 @frozen
-class Parameter:
-    """A kernel parameter at a byte offset of parameter space."""
+class PtxParameter:
+    """Kernel parameter at a byte offset of parameter space."""
 
     name: str
     offset: int
@@ -117,7 +126,7 @@ class Variable:
 
 
 @frozen
-class Kernel:
+class PtxKernel:
     """Entry point of a PTX text.
 
     `registers` gives each declared register its type, `labels` the index of an instruction,
@@ -130,12 +139,12 @@ class Kernel:
 
     name: str
     target: str = ""
-    parameters: tuple[Parameter, ...]
-    registers: Mapping[str, Type]
+    parameters: tuple[PtxParameter, ...]
+    registers: Mapping[str, PtxType]
     variables: Mapping[str, Variable]
     spaces: Mapping[str, int]
     dynamic_shared: int
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[PtxInstruction, ...]
     labels: Mapping[str, int]
     required_block: tuple[int, ...] | None = None
     max_threads: int | None = None

@@ -15,7 +15,7 @@ from kgen.emulate.ptx.frontend import operands
 from kgen.emulate.ptx.frontend.implicit import implied
 from kgen.emulate.ptx.frontend.lexer import spaced
 from kgen.emulate.ptx.frontend.syntax import Variable
-from kgen.emulate.ptx.types import TYPES, Type
+from kgen.emulate.ptx.types import TYPES, PtxType
 from kgen.errors import EmulationError
 from kgen_runtime.values import frozen
 
@@ -40,14 +40,13 @@ class _Declaration:
     space: str
     size: int
     align: int
-    type_: Type
+    type_: PtxType
     value: str
 
 
 @frozen
-class Layout:
-    """Variables at their offsets, the bytes of each state space, the start of dynamic shared
-    memory."""
+class VariableLayout:
+    """Variables at their offsets, bytes of each state space, and start of dynamic shared memory."""
 
     variables: Mapping[str, Variable]
     spaces: Mapping[str, int]
@@ -92,7 +91,7 @@ class Variables:
         )
         return name, name + suffix
 
-    def lay_out(self, named: Collection[str]) -> Layout:
+    def lay_out(self, named: Collection[str]) -> VariableLayout:
         """Place the variables that are named, in the order of their declarations, and behind them
         those that special registers imply."""
         for one_more in implied(named):
@@ -122,7 +121,7 @@ class Variables:
         start = -(-spaces.get("shared", 0) // align) * align
         for name in self.dynamic:
             variables[name] = Variable(space="shared", offset=start, size=0)
-        return Layout(variables=variables, spaces=spaces, dynamic_shared=start)
+        return VariableLayout(variables=variables, spaces=spaces, dynamic_shared=start)
 
     def _initial(self, name: str, one: _Declaration) -> bytes:
         if not one.value:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kgen.emulate.ptx.types import TYPES, Type
+from kgen.emulate.ptx.types import TYPES, PtxType
 
 
 class Unsupported(Exception):
     """The instruction, or one of its modifiers or operands, is not known."""
 
 
-class Words:
-    """The words after an opcode's first, each of which must be taken by someone."""
+class OpcodeWords:
+    """Words after an opcode's first; an instruction is refused if one of them is never read."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._left = list(words)
@@ -42,7 +42,7 @@ class Words:
         """Take all of these; they change nothing here."""
         self._left = [word for word in self._left if word not in words]
 
-    def type(self) -> Type:
+    def type(self) -> PtxType:
         """The last word, which must be a type."""
         if not self._left or self._left[-1] not in TYPES:
             raise Unsupported

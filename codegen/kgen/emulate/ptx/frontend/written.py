@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kgen.emulate.ptx.frontend.implicit import REGISTERS
-from kgen.emulate.ptx.frontend.syntax import Address, Instruction, Kernel, names_in
+from kgen.emulate.ptx.frontend.syntax import Address, PtxInstruction, PtxKernel, names_in
 
 #: In place of a name: any buffer.
 ANYWHERE = "*"
@@ -19,7 +19,7 @@ _NOTHING: frozenset[str] = frozenset()
 _WRITERS = {"st": 0, "red": 0, "atom": 1}
 
 
-def written(kernel: Kernel) -> frozenset[str]:
+def written(kernel: PtxKernel) -> frozenset[str]:
     """Names of parameters and variables that may be written through; `ANYWHERE` for all."""
     origins: dict[str, frozenset[str]] = {p.name: frozenset([p.name]) for p in kernel.parameters}
     origins.update({name: frozenset([name]) for name in (*kernel.variables, ANYWHERE)})
@@ -44,7 +44,7 @@ def written(kernel: Kernel) -> frozenset[str]:
     return frozenset().union(*stored)
 
 
-def _sources(kernel: Kernel, instruction: Instruction) -> list[str]:
+def _sources(kernel: PtxKernel, instruction: PtxInstruction) -> list[str]:
     """The names of what the first operand may point into after the instruction, or of registers
     that may."""
     if instruction.words[0] in ("ld", "ldu") and "param" not in instruction.words:
@@ -54,7 +54,7 @@ def _sources(kernel: Kernel, instruction: Instruction) -> list[str]:
     return names_in(instruction.operands[1:])
 
 
-def _stored(instruction: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
+def _stored(instruction: PtxInstruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
     """Return the origins that an instruction may write to."""
     words = instruction.words
     if words[0] == "tensormap" or "tensormap::generic" in words:
@@ -70,7 +70,7 @@ def _stored(instruction: Instruction, origins: dict[str, frozenset[str]]) -> fro
     return frozenset().union(*found)
 
 
-def _copied_to(instruction: Instruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
+def _copied_to(instruction: PtxInstruction, origins: dict[str, frozenset[str]]) -> frozenset[str]:
     """Return the origins that a bulk copy may write to; its first space is the destination."""
     spaces = [word for word in instruction.words if word == "global" or word.startswith("shared")]
     if spaces[:1] != ["global"] or "prefetch" in instruction.words:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.emulate.ptx.frontend.words import Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords
 from kgen.emulate.ptx.order.tags import Strength
 from kgen_runtime.values import frozen
 
@@ -31,13 +31,13 @@ class Semantics:
 WEAK = Semantics()
 
 
-def scope_of(words: Words, default: Strength = Strength.GPU) -> Strength:
+def scope_of(words: OpcodeWords, default: Strength = Strength.GPU) -> Strength:
     """The scope that is named; .sys is taken as the scope of the only GPU there is."""
     name = words.choice(*_SCOPES)
     return default if name is None else _SCOPES[name]
 
 
-def semantics_of(words: Words, default: str = "weak") -> Semantics:
+def semantics_of(words: OpcodeWords, default: str = "weak") -> Semantics:
     """The semantics of ld, st, atom or red. `default` holds where the opcode names none."""
     if words.flag("nc"):
         return Semantics(constant=True)

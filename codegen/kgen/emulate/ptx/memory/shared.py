@@ -13,7 +13,7 @@ from kgen.emulate.ptx.exec.ctas import over_ctas
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT, Region
 from kgen.emulate.ptx.memory.semantics import WEAK, Semantics
 from kgen.emulate.ptx.memory.spaces import check, columns, elements, scatter
-from kgen.emulate.ptx.memory.stored import Stored
+from kgen.emulate.ptx.memory.stored import StoredBytes
 from kgen.emulate.ptx.races.proxy import AsyncProxy
 from kgen.emulate.ptx.races.remote import check_started
 from kgen.emulate.ptx.races.shadow import Shadow
@@ -90,9 +90,9 @@ class SharedMemory:
         if overlapping and not how.strength:
             self._check_same(address, settled, values, size, mask)
 
-    def _stored(self, address: Array, values: Sequence[Array], size: int) -> Stored:
+    def _stored(self, address: Array, values: Sequence[Array], size: int) -> StoredBytes:
         there = self.peek(address, size, len(values))
-        return Stored(values, there, self.machine.shape, self.machine.granule)
+        return StoredBytes(values, there, self.machine.shape, self.machine.granule)
 
     def cells(
         self, address: Array, size: int, mask: Mask, how: Semantics, *, reads: bool = True

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from kgen.emulate.lanes import settle
 from kgen.emulate.ptx.chunk import Chunk, GlobalAccess, Mask, Order, Violation
 from kgen.emulate.ptx.memory.semantics import WEAK, Semantics
-from kgen.emulate.ptx.memory.stored import Stored
+from kgen.emulate.ptx.memory.stored import StoredBytes
 from kgen.emulate.ptx.types import UNSIGNED, Array
 from kgen.emulate.windows import WINDOW_BITS, window_start
 from kgen.errors import EmulationError
@@ -161,11 +161,11 @@ class GlobalMemory:
         """The active lanes, parted by the buffer that they access."""
         return self._by_buffer(settle(address, mask), mask)
 
-    def _stored(self, number: int, index: Array, values: Sequence[Array], size: int) -> Stored:
+    def _stored(self, number: int, index: Array, values: Sequence[Array], size: int) -> StoredBytes:
         assert self.order is not None
         there = elements(self.buffers[number], size, len(values)).take(index, axis=0, mode="clip")
         machine = self.order.machine
-        return Stored(values, columns(there), machine.shape, machine.global_unit)
+        return StoredBytes(values, columns(there), machine.shape, machine.global_unit)
 
     def cells(
         self, address: Array, size: int, mask: Mask, how: Semantics, *, reads: bool = True

@@ -10,8 +10,10 @@ import numpy as np
 from kgen.emulate.ptx.types import Array
 
 
-class Stored:
-    """Bytes [lane of the chunk, unit, byte] that a store is about to write, and those there now."""
+class StoredBytes:
+    """Bytes [lane of the chunk, unit, byte] that a store is about to write, and those in memory
+    now.
+    """
 
     def __init__(
         self, values: Sequence[Array], there: Sequence[Array], shape: tuple[int, ...], unit: int

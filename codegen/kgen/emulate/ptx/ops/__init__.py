@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kgen.emulate.ptx.exec.operations import Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops import hints, printing
 from kgen.emulate.ptx.ops.arithmetic import (
     bits,
@@ -30,7 +30,7 @@ from kgen.emulate.ptx.types import TYPES
 def _by_type(integers: Builder, floats: Builder) -> Builder:
     """An opcode that integers and floating-point numbers share; its last word decides."""
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         if words.last not in TYPES:
             raise Unsupported
         floating_point = TYPES[words.last].kind in ("float", "bfloat")

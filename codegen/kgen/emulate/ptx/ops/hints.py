@@ -10,21 +10,21 @@ from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords
 from kgen.emulate.ptx.types import TYPES
 
 
-def _no_effect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _no_effect(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     return lambda mask: None
 
 
-def _create_policy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _create_policy(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """createpolicy: a hint to caches, opaque; its register holds zero."""
     target = decoder.target(operands[0], TYPES["b64"])
     return lambda mask: target(np.zeros((1, 1, 1), np.uint64), mask)
 
 
-def _sleep(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _sleep(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """nanosleep: only the registers that count time tell of it."""
     nanoseconds, machine = decoder.source(operands[0], U32), decoder.machine
 

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from kgen.emulate.c_format import Conversion, convert, parse
+from kgen.emulate.c_format import FormatConversion, convert, parse
 from kgen.emulate.ptx.chunk import (
     GENERIC_WINDOW_BITS,
     LOCAL_WINDOW,
@@ -24,7 +24,7 @@ from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.calls import PRINT
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
 from kgen.emulate.ptx.ops.memory.loadstore import Load, loader
 from kgen.emulate.ptx.types import TYPES, Array
@@ -41,7 +41,7 @@ _NO_FORMAT = 0xFFFFFFFF
 Lane = tuple[int, int, int]
 
 
-def _vprintf(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _vprintf(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     words.finish()
     target = decoder.target(operands[0], _B32)
     formats, buffers = decoder.sources(operands[1:], _B64)
@@ -57,7 +57,7 @@ def _vprintf(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Act
             for text, lanes in _formats(machine, int(address), active & (at == address)):
                 parts = parse(text)
                 _print(machine, parts, buffers().astype(np.int64), lanes, loads, pieces)
-                result[lanes] = sum(len(p.sizes) for p in parts if isinstance(p, Conversion))
+                result[lanes] = sum(len(p.sizes) for p in parts if isinstance(p, FormatConversion))
         for lane in sorted(pieces):
             machine.printed.add(b"".join(pieces[lane]))
         target(result, mask)
@@ -80,7 +80,7 @@ def _formats(machine: Machine, address: int, lanes: Array) -> list[tuple[bytes, 
 
 def _print(
     machine: Machine,
-    parts: Sequence[bytes | Conversion],
+    parts: Sequence[bytes | FormatConversion],
     buffer: Array,
     lanes: Array,
     loads: dict[int, Load],

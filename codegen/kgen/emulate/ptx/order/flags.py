@@ -42,7 +42,7 @@ class Flags:
 
 
 @frozen
-class Turns:
+class UnitOrder:
     """The order in which the lanes of one instruction access units: by unit, then by lane.
 
     Lanes of one warp that access a unit do so at once, as a group: none of them sees another.
@@ -59,14 +59,14 @@ class Turns:
     last: Array
 
 
-def turns(unit: Array, lane: Array) -> Turns:
+def turns(unit: Array, lane: Array) -> UnitOrder:
     """The turns of lanes, given in ascending order, with a unit each."""
     order = np.argsort(unit, kind="stable")
     unit, warp = unit[order], lane[order] >> 5
     start = np.diff(unit, prepend=-1) != 0
     begins = start | (np.diff(warp, prepend=-1) != 0)
     group = np.maximum.accumulate(np.where(begins, np.arange(len(unit)), 0))
-    return Turns(
+    return UnitOrder(
         order=order,
         unit=unit,
         group=group,

@@ -7,17 +7,17 @@ from typing import Protocol
 import numpy as np
 
 from kgen.emulate.ptx.chunk import Chunk, GlobalAccess, Mask
-from kgen.emulate.ptx.frontend.syntax import Kernel
+from kgen.emulate.ptx.frontend.syntax import PtxKernel
 from kgen.emulate.ptx.frontend.written import ANYWHERE
 from kgen.emulate.ptx.memory.semantics import Semantics
 from kgen.emulate.ptx.memory.spaces import GlobalMemory
 from kgen.emulate.ptx.order.clocks import Clocks
-from kgen.emulate.ptx.order.flags import Flags, Turns, turns
+from kgen.emulate.ptx.order.flags import Flags, UnitOrder, turns
 from kgen.emulate.ptx.order.known import Fence
 from kgen.emulate.ptx.order.sync_graph import SyncGraph
 from kgen.emulate.ptx.order.tags import Strength
 from kgen.emulate.ptx.order.vector_clocks import Releases
-from kgen.emulate.ptx.races.global_access import Access
+from kgen.emulate.ptx.races.global_access import BufferAccess
 from kgen.emulate.ptx.races.global_shadow import GlobalShadow
 from kgen.emulate.ptx.types import Array, any_of
 from kgen.emulate.report import Index3
@@ -35,7 +35,7 @@ class Launched(Chunk, Protocol):
     coordinates: list[Index3]
 
     @property
-    def kernel(self) -> Kernel: ...
+    def kernel(self) -> PtxKernel: ...
 
     @property
     def memory(self) -> GlobalMemory: ...
@@ -91,7 +91,7 @@ class MemoryOrder:
         shadow = self.shadow(buffer)
         if shadow is None:
             return
-        units = Access(
+        units = BufferAccess(
             offset=access.index * access.nbytes,
             nbytes=access.nbytes,
             mask=access.mask,
@@ -203,7 +203,7 @@ class MemoryOrder:
         return [[scope] for scope in scopes]
 
     def _record(
-        self, turn: Turns, last: Array, cta: Array, how: Semantics, keeps: bool, *, alike: bool
+        self, turn: UnitOrder, last: Array, cta: Array, how: Semantics, keeps: bool, *, alike: bool
     ) -> Array:
         """Records of strong writes in their turns, `last` being those that are there.
 

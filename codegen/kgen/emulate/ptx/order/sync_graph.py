@@ -28,8 +28,8 @@ _MIXED = 5
 _FEW = 32
 
 
-class Columns:
-    """Rows of integers that are only appended; row 0 is there from the start, all zeros."""
+class AppendOnlyTable:
+    """Rows of integers that are only appended; row 0 exists from the start and is zero."""
 
     def __init__(self, width: int) -> None:
         self.columns = tuple(array("q", [0]) for _ in range(width))
@@ -66,8 +66,8 @@ class SyncGraph:
     def __init__(self, cluster: int) -> None:
         """`cluster` is how many CTAs one has."""
         self.cluster = cluster
-        self.nodes = Columns(4)
-        self.records = Columns(6)
+        self.nodes = AppendOnlyTable(4)
+        self.records = AppendOnlyTable(6)
         self._releases: list[Releases] = []
         self._views: dict[tuple[int, ...], int] = {}
         self._joins: dict[tuple[int, int], int] = {}

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgen.emulate.ptx.chunk import Chunk
 from kgen.emulate.ptx.memory.accesses import Accesses, Granules
-from kgen.emulate.ptx.memory.stored import Stored, last_of
+from kgen.emulate.ptx.memory.stored import StoredBytes, last_of
 from kgen.emulate.ptx.order.tags import THREAD, TIME, labels_of
 from kgen.emulate.ptx.races.reads import remember
 from kgen.emulate.ptx.races.shadow_tables import Tables
@@ -37,11 +37,11 @@ class Noted(Protocol):
 class Excuses:
     """Excuses of one store; `which` are indices of its accesses."""
 
-    def __init__(self, shadow: Noted, at: Accesses, stored: Callable[[], Stored]) -> None:
+    def __init__(self, shadow: Noted, at: Accesses, stored: Callable[[], StoredBytes]) -> None:
         self._shadow, self._at, self._make = shadow, at, stored
 
     @cached_property
-    def _stored(self) -> Stored:
+    def _stored(self) -> StoredBytes:
         return self._make()
 
     def unchanged(self, which: Array) -> Array:

@@ -8,22 +8,22 @@ from dataclasses import replace
 import numpy as np
 
 from kgen.emulate.ptx.chunk import Chunk, Mask
-from kgen.emulate.ptx.memory.stored import Stored
+from kgen.emulate.ptx.memory.stored import StoredBytes
 from kgen.emulate.ptx.order.tags import Strength
 from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen
 
 
 @frozen
-class Access:
-    """Accesses of one instruction: byte offsets in the buffer at any broadcast shape."""
+class BufferAccess:
+    """Accesses of one instruction to a buffer: byte offsets, at any broadcast shape."""
 
     offset: Array
     nbytes: int
     mask: Mask
     strength: int = Strength.WEAK
     #: The values of a store, where one of the same value may be excused.
-    stored: Callable[[], Stored] | None = None
+    stored: Callable[[], StoredBytes] | None = None
     #: Nobody writes the bytes while the kernel runs, or so the program says.
     constant: bool = False
 

@@ -25,7 +25,7 @@ from kgen.emulate.ptx.order.tags import (
     tag,
     warps_of,
 )
-from kgen.emulate.ptx.races.global_access import Access, Transfer
+from kgen.emulate.ptx.races.global_access import BufferAccess, Transfer
 from kgen.emulate.ptx.races.global_units import (
     Units,
     both_strong,
@@ -63,7 +63,9 @@ class GlobalShadow:
         #: Who wrote the value that another thread wrote too, with nothing that orders them.
         self.twins = AccessLog(owners_of, warps_of)
 
-    def read(self, machine: Chunk, access: Access | Transfer, *, remember: bool = True) -> None:
+    def read(
+        self, machine: Chunk, access: BufferAccess | Transfer, *, remember: bool = True
+    ) -> None:
         """Check a read, and note it."""
         at = units_of(machine, access, self.unit)
         if access.constant:
@@ -75,7 +77,7 @@ class GlobalShadow:
             accessors = self.strong_reads if access.strength else self.reads
             self._note(machine, at, accessors)
 
-    def write(self, machine: Chunk, access: Access | Transfer) -> None:
+    def write(self, machine: Chunk, access: BufferAccess | Transfer) -> None:
         """Check a write, and note it."""
         self._write(machine, access, units_of(machine, access, self.unit))
 
@@ -123,7 +125,7 @@ class GlobalShadow:
         now = machine.clocks.now(row, thread >> 5)
         self.writer[at.unit] = (now << TIME) | (at.mark & ((1 << TIME) - 1))
 
-    def _write(self, machine: Chunk, access: Access | Transfer, at: Units) -> None:
+    def _write(self, machine: Chunk, access: BufferAccess | Transfer, at: Units) -> None:
         what = f"{_WRITE} another thread wrote"
         self._check_writers(machine, at, access, what)
         index, tags, lines = self.twins.about(at.unit)
@@ -144,7 +146,7 @@ class GlobalShadow:
         apart = warps_of(owners_of(there) ^ owners_of(at.mark)) != 0
         if apart.any():
             apart &= ~both_strong(machine, at, there, access.strength)
-        if apart.any() and isinstance(access, Access) and access.stored is not None:
+        if apart.any() and isinstance(access, BufferAccess) and access.stored is not None:
             which, last = np.flatnonzero(apart), last_of(at.unit)[apart]
             part = access.unit_of(machine, at.place, at.unit, self.unit)
             place, other = at.place[which], at.place[last]
@@ -167,7 +169,7 @@ class GlobalShadow:
         self,
         machine: Chunk,
         at: Units,
-        access: Access | Transfer,
+        access: BufferAccess | Transfer,
         accessors: Accessors,
         what: str,
         did: str,
@@ -191,7 +193,7 @@ class GlobalShadow:
             self._refuse(machine, at.some(bad), writers[bad], what, self.lines[at.unit[bad]])
 
     def _check_writers(
-        self, machine: Chunk, at: Units, access: Access | Transfer, what: str
+        self, machine: Chunk, at: Units, access: BufferAccess | Transfer, what: str
     ) -> None:
         writers, lines = self.writer[at.unit], self.lines[at.unit]
         self._check(machine, at, writers, access, what, lines, excuse=True)
@@ -203,7 +205,7 @@ class GlobalShadow:
             self._check(machine, at, before, access, what, lines)
 
     def _unordered(
-        self, machine: Chunk, at: Units, others: Array, access: Access | Transfer
+        self, machine: Chunk, at: Units, others: Array, access: BufferAccess | Transfer
     ) -> Array:
         """Whether accesses are not ordered after those of other threads, given as tags."""
         late: Array = (others > 0) & (owners_of(others) != owners_of(at.mark))
@@ -223,7 +225,7 @@ class GlobalShadow:
         machine: Chunk,
         at: Units,
         others: Array,
-        access: Access | Transfer,
+        access: BufferAccess | Transfer,
         what: str,
         lines: Array,
         *,
@@ -235,7 +237,7 @@ class GlobalShadow:
         With `excuse` the others wrote what is there, and a store may leave it as it is.
         """
         late = self._unordered(machine, at, others, access)
-        if excuse and isinstance(access, Access) and access.stored is not None and late.any():
+        if excuse and isinstance(access, BufferAccess) and access.stored is not None and late.any():
             which = np.flatnonzero(late & plain(others))
             part = access.unit_of(machine, at.place, at.unit, self.unit)[which]
             which = which[access.stored().unchanged(at.place[which], part)]

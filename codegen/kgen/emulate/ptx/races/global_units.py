@@ -15,7 +15,7 @@ from kgen.emulate.ptx.order.tags import (
     strength_of,
     tag,
 )
-from kgen.emulate.ptx.races.global_access import Access, Transfer
+from kgen.emulate.ptx.races.global_access import BufferAccess, Transfer
 from kgen.emulate.ptx.types import Array
 from kgen_runtime.values import frozen
 
@@ -42,7 +42,7 @@ def _threads(machine: Chunk, place: Array) -> tuple[Array, Array]:
 
 
 def units_of(
-    machine: Chunk, access: Access | Transfer, nbytes: int, time: int | None = None
+    machine: Chunk, access: BufferAccess | Transfer, nbytes: int, time: int | None = None
 ) -> Units:
     """The units of `nbytes` of an access, at the present time of its threads or at another."""
     place, offset = access.places(machine)

@@ -14,7 +14,7 @@ import numpy as np
 from kgen.emulate.ptx.chunk import Chunk, Mask, Violation
 from kgen.emulate.ptx.exec.ctas import narrow
 from kgen.emulate.ptx.memory.accesses import Accesses, Granules, Region
-from kgen.emulate.ptx.memory.stored import Stored
+from kgen.emulate.ptx.memory.stored import StoredBytes
 from kgen.emulate.ptx.order.tags import THREAD, TIME, Strength, label_of, plain, strength_of, tag
 from kgen.emulate.ptx.races.excuses import Excuses
 from kgen.emulate.ptx.races.reads import READ_TIME, by_whom, once, remember, unvouched
@@ -56,7 +56,7 @@ class Shadow:
         *,
         strength: int = 0,
         reads: bool = False,
-        stored: Callable[[], Stored] | None = None,
+        stored: Callable[[], StoredBytes] | None = None,
     ) -> bool:
         """Check and note a write; whether several lanes wrote the same granule.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kgen.emulate.ptx.asynchronous.descriptor import encode
-from kgen.emulate.ptx.frontend.syntax import Kernel, Parameter
+from kgen.emulate.ptx.frontend.syntax import PtxKernel, PtxParameter
 from kgen.emulate.ptx.memory.spaces import GlobalMemory
 from kgen.emulate.tensor_map import TensorMap
 from kgen.errors import EmulationError
@@ -25,7 +25,7 @@ class Arguments:
     mapped_elements: frozenset[int]
 
 
-def place(kernel: Kernel, memory: GlobalMemory, arguments: Sequence[Any]) -> Arguments:
+def place(kernel: PtxKernel, memory: GlobalMemory, arguments: Sequence[Any]) -> Arguments:
     """Each scalar's bytes, the address at which each buffer is mapped, each tensor map.
 
     A tensor map stands where the kernel has a parameter of 128 bytes, or a pointer to them.
@@ -54,7 +54,7 @@ def place(kernel: Kernel, memory: GlobalMemory, arguments: Sequence[Any]) -> Arg
     return Arguments(parameters=bytes(space), mapped_elements=elements)
 
 
-def _place_map(parameter: Parameter, memory: GlobalMemory, map_: TensorMap) -> bytes:
+def _place_map(parameter: PtxParameter, memory: GlobalMemory, map_: TensorMap) -> bytes:
     value = encode(map_, memory.add(parameter.name, map_.buffer))
     if parameter.size == _POINTER_BYTES:
         opaque = np.frombuffer(bytearray(value), np.uint8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.emulate.ptx.exec.machine import Machine
-from kgen.emulate.ptx.frontend.syntax import Kernel, Register
+from kgen.emulate.ptx.frontend.syntax import PtxKernel, Register
 
 #: Threads that run in lockstep: enough to hide the interpreter, few enough for the host's cache.
 _THREADS = 1 << 15
@@ -29,7 +29,7 @@ def ctas_at_once(machine: Machine) -> int:
     return max(1, most // cluster) * cluster
 
 
-def _waits_for_others(kernel: Kernel) -> bool:
+def _waits_for_others(kernel: PtxKernel) -> bool:
     """Whether a loop looks at global memory for what another CTA may write.
 
     All CTAs then run together, as far as there is room, and in the order of their numbers; one that

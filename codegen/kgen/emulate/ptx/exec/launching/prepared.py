@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.emulate.ptx.asynchronous.pending_registers import protected
-from kgen.emulate.ptx.chunk import Launch
+from kgen.emulate.ptx.chunk import PtxLaunch
 from kgen.emulate.ptx.exec.machine import NO_CTAS, Machine
-from kgen.emulate.ptx.exec.operations import Step
+from kgen.emulate.ptx.exec.operations import DecodedInstruction
 from kgen.emulate.ptx.frontend.decode import Decoder
-from kgen.emulate.ptx.frontend.syntax import Instruction, Kernel
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.syntax import PtxInstruction, PtxKernel
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.spaces import GlobalMemory
 from kgen.emulate.ptx.ops import BUILDERS
 from kgen.emulate.ptx.races.remote import check_remote_accesses
@@ -36,13 +36,13 @@ class Prepared:
     """`machine` holds no CTAs; `steps` are its kernel's instructions."""
 
     machine: Machine
-    steps: list[Step]
+    steps: list[DecodedInstruction]
 
 
 _kept: OrderedDict[object, Prepared] = OrderedDict()
 
 
-def prepared(kernel: Kernel, launch: Launch, memory: GlobalMemory) -> Prepared:
+def prepared(kernel: PtxKernel, launch: PtxLaunch, memory: GlobalMemory) -> Prepared:
     """The kernel made ready for a launch on these buffers, to which its variables are added.
 
     Nobody else has it until it is given to :func:`keep`.
@@ -74,7 +74,7 @@ def keep(used: Prepared) -> None:
         _kept.popitem(last=False)
 
 
-def _key(kernel: Kernel, launch: Launch, memory: GlobalMemory) -> object:
+def _key(kernel: PtxKernel, launch: PtxLaunch, memory: GlobalMemory) -> object:
     """Return what decoded instructions depend on. Kernels are compared by identity:
     the parser keeps the last few, and what is kept here keeps its own alive."""
     return (
@@ -84,14 +84,14 @@ def _key(kernel: Kernel, launch: Launch, memory: GlobalMemory) -> object:
     )  # fmt: skip
 
 
-def _decode(machine: Machine, spaces: Mapping[str, int]) -> list[Step]:
+def _decode(machine: Machine, spaces: Mapping[str, int]) -> list[DecodedInstruction]:
     decoder = Decoder(machine)
     decoder.module_spaces.update(spaces)
     steps = [_step(decoder, instruction) for instruction in machine.kernel.instructions]
     return protected(decoder, steps)
 
 
-def _module_data(kernel: Kernel, space: str) -> npt.NDArray[np.uint8]:
+def _module_data(kernel: PtxKernel, space: str) -> npt.NDArray[np.uint8]:
     """The initial bytes of a state space's module variables."""
     data = np.zeros(kernel.spaces.get(space, 0), np.uint8)
     for variable in kernel.variables.values():
@@ -101,12 +101,12 @@ def _module_data(kernel: Kernel, space: str) -> npt.NDArray[np.uint8]:
     return data
 
 
-def _step(decoder: Decoder, instruction: Instruction) -> Step:
+def _step(decoder: Decoder, instruction: PtxInstruction) -> DecodedInstruction:
     decoder.line = instruction.line
     try:
         guard = None if instruction.guard is None else decoder.predicate(instruction.guard)
         build = BUILDERS[instruction.words[0]]
-        operation = build(decoder, Words(instruction.words[1:]), instruction.operands)
+        operation = build(decoder, OpcodeWords(instruction.words[1:]), instruction.operands)
     except (Unsupported, KeyError, IndexError, ValueError):
         raise UnknownInstruction(decoder.kernel.name, instruction.text, instruction.line) from None
-    return Step(instruction=instruction, guard=guard, operation=operation)
+    return DecodedInstruction(instruction=instruction, guard=guard, operation=operation)

@@ -21,10 +21,10 @@ _NUMBER_OF_BARRIERS = 16
 
 
 @dataclass(kw_only=True)
-class _State:
-    """State of one barrier: lanes [C, W, 32] that arrived, and where lanes wait.
+class _BarrierState:
+    """Barrier: lanes [C, W, 32] that arrived, and positions at which lanes wait.
 
-    `released` is what those that arrived knew then.
+    `released` is the knowledge of the lanes that arrived, at the time of their arrival.
     """
 
     arrived: Array
@@ -38,7 +38,7 @@ class Barriers:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.states: dict[int, _State] = {}
+        self.states: dict[int, _BarrierState] = {}
         #: Barriers of all its threads that each CTA has passed.
         self.passed: Array = np.zeros(machine.ctas, np.int64)
 
@@ -70,7 +70,7 @@ class Barriers:
         machine = self.machine
         state = self.states.get(number)
         if state is None:
-            state = _State(
+            state = _BarrierState(
                 arrived=np.zeros(machine.shape, bool),
                 expected=np.zeros(machine.ctas, np.int64),
                 released=Known(seen=np.zeros((1, 1), np.int64)),
@@ -92,7 +92,7 @@ class Barriers:
             state.waiting[pc] = state.waiting.get(pc, False) | lanes
 
     @staticmethod
-    def _check_aligned(state: _State, pc: int, lanes: Array) -> None:
+    def _check_aligned(state: _BarrierState, pc: int, lanes: Array) -> None:
         """Lanes of one warp must not wait at different instructions (.aligned)."""
         for other, waiting in state.waiting.items():
             warps = any_of(waiting, 2, keepdims=True) & any_of(lanes, 2, keepdims=True)
@@ -136,13 +136,13 @@ class Barriers:
         return released
 
     @staticmethod
-    def _progress(state: _State, exited: Array) -> tuple[Array, Array]:
+    def _progress(state: _BarrierState, exited: Array) -> tuple[Array, Array]:
         """(warps that arrived, warps that must) of each CTA."""
         whole = state.arrived.any(axis=2) & (state.arrived | exited).all(axis=2)
         alive = (~exited).any(axis=2).sum(axis=1)
         return whole.sum(axis=1), np.where(state.expected > 0, state.expected, alive)
 
-    def _acquire(self, state: _State, where: Array) -> None:
+    def _acquire(self, state: _BarrierState, where: Array) -> None:
         """Give the released lanes what all lanes knew when they arrived."""
         if not self.machine.checks:
             return

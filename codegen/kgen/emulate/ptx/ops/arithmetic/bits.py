@@ -10,7 +10,7 @@ from kgen.emulate.bits import leading_zeros, reversed_bits
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import TYPES, Array
 
 _U32 = TYPES["u32"]
@@ -29,7 +29,7 @@ _MODES = {
 
 
 def _logic(function: Callable[..., Array], inputs: int) -> Builder:
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
         words.finish()
         return apply(decoder, operands, function, [type_] * inputs, type_)
@@ -37,7 +37,7 @@ def _logic(function: Callable[..., Array], inputs: int) -> Builder:
     return build
 
 
-def _shift_left(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _shift_left(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     type_ = words.type()
     words.finish()
     bits = type_.bits
@@ -49,7 +49,7 @@ def _shift_left(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> 
     return apply(decoder, operands, shift, [type_, _U32], type_)
 
 
-def _shift_right(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _shift_right(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     type_ = words.type()
     words.finish()
     bits = type_.bits
@@ -63,7 +63,7 @@ def _shift_right(decoder: Decoder, words: Words, operands: Sequence[Operand]) ->
     return apply(decoder, operands, shift, [type_, _U32], type_)
 
 
-def _funnel(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _funnel(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """shf: a window of 32 bits in the 64 bits {b, a}."""
     direction = words.choice("l", "r")
     mode = words.choice("wrap", "clamp")
@@ -81,7 +81,7 @@ def _funnel(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Acti
     return apply(decoder, operands, shift, [type_, type_, _U32], type_)
 
 
-def _extract(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _extract(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """bfe: a field of `length` bits from `start`, extended by its sign for signed types."""
     type_ = words.type()
     words.finish()
@@ -101,7 +101,7 @@ def _extract(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Act
     return apply(decoder, operands, extract, [type_, _U32, _U32], type_)
 
 
-def _insert(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _insert(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """bfi: the low `length` bits of a, put into b at `start`."""
     type_ = words.type()
     words.finish()
@@ -120,7 +120,7 @@ def _insert(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Acti
     return apply(decoder, operands, insert, [type_, type_, _U32, _U32], type_)
 
 
-def _logic3(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _logic3(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """lop3: any function of three bits, given as its truth table."""
     type_ = words.type()
     words.finish()
@@ -137,7 +137,7 @@ def _logic3(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Acti
     return apply(decoder, operands[:4], combine, [type_] * 3, type_)
 
 
-def _permute(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _permute(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """prmt: each result byte is any of the eight bytes of {b, a}, or by a mode's table."""
     mode = words.choice(*_MODES)
     type_ = words.type()
@@ -162,7 +162,7 @@ def _permute(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Act
 def _count(function: Callable[[Array, int], Array]) -> Builder:
     """popc, clz: a number of bits, as u32."""
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
         words.finish()
         return apply(
@@ -172,7 +172,7 @@ def _count(function: Callable[[Array, int], Array]) -> Builder:
     return build
 
 
-def _find_leading(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _find_leading(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """bfind: the highest set bit (for negative numbers the highest clear one); -1 if none.
 
     With .shiftamt, how far to shift left to bring it to the top.
@@ -189,7 +189,7 @@ def _find_leading(decoder: Decoder, words: Words, operands: Sequence[Operand]) -
     return apply(decoder, operands, find, [type_], _U32)
 
 
-def _reverse(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _reverse(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     type_ = words.type()
     words.finish()
 

@@ -11,7 +11,7 @@ from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.spaces import choose
 from kgen.emulate.ptx.ops.arithmetic import integer
 from kgen.emulate.ptx.types import TYPES, Array
@@ -31,7 +31,7 @@ class _Carry:
 def _extended(opcode: str, *, reads: bool) -> Builder:
     """`opcode` is add, sub or mad; it sets the carry where it says .cc."""
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         writes = words.flag("cc")
         part = words.choice("lo", "hi") if opcode == "mad" else None
         type_ = words.type()
@@ -82,7 +82,7 @@ def either(plain: Builder, opcode: str) -> Builder:
     """add, sub and mad, with or without .cc."""
     extended = _extended(opcode, reads=False)
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         return (extended if words.has("cc") else plain)(decoder, words, operands)
 
     return build

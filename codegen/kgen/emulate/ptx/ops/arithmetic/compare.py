@@ -11,8 +11,8 @@ from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
-from kgen.emulate.ptx.types import TYPES, Array, Type, unpack, widen
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.types import TYPES, Array, PtxType, unpack, widen
 
 Comparison = Callable[[Array, Array], Array]
 
@@ -55,7 +55,7 @@ _COMBINE: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
-def _comparison(words: Words, type_: Type) -> Comparison:
+def _comparison(words: OpcodeWords, type_: PtxType) -> Comparison:
     """The comparison that the words name, of values in the type's registers."""
     floating = type_.kind in ("float", "bfloat")
     table = _FLOAT if floating else _INTEGER
@@ -70,7 +70,7 @@ def _comparison(words: Words, type_: Type) -> Comparison:
     return compare
 
 
-def _set_predicate(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _set_predicate(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """setp: p = (a cmp b) op c and q = !(a cmp b) op c."""
     type_ = words.type()
     if type_.lanes == 2:
@@ -98,7 +98,7 @@ def _set_predicate(decoder: Decoder, words: Words, operands: Sequence[Operand]) 
 
 
 def _combination(
-    words: Words, operands: Sequence[Operand]
+    words: OpcodeWords, operands: Sequence[Operand]
 ) -> Callable[[Array, Array], Array] | None:
     name = words.choice(*_COMBINE)
     if (name is None) != (len(operands) == 3):
@@ -107,7 +107,7 @@ def _combination(
 
 
 def _set_predicate_packed(
-    decoder: Decoder, words: Words, operands: Sequence[Operand], type_: Type
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], type_: PtxType
 ) -> Action:
     """setp on pairs: p for the low halves, q for the high ones."""
     compare = _comparison(words, type_.element)
@@ -126,7 +126,7 @@ def _set_predicate_packed(
     return run
 
 
-def _set(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _set(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """set: all ones or 1.0 where the comparison holds."""
     type_ = words.type()
     output = words.type()
@@ -146,7 +146,7 @@ def _set(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
     )
 
 
-def _select(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _select(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     type_ = words.type()
     words.finish()
 
@@ -156,7 +156,7 @@ def _select(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Acti
     return apply(decoder, operands, select, [type_, type_, PRED], type_)
 
 
-def _select_by_sign(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _select_by_sign(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """slct: a where c >= 0, else b."""
     condition = words.type()
     type_ = words.type()
@@ -172,7 +172,7 @@ def _select_by_sign(decoder: Decoder, words: Words, operands: Sequence[Operand])
     return apply(decoder, operands, select, [type_, type_, condition], type_)
 
 
-def _test(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _test(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """testp: properties of floating-point numbers (PTX ISA 9.7.3.2)."""
     type_ = words.type()
     kind = words.choice(*_PROPERTIES)

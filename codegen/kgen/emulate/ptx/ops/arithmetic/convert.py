@@ -10,13 +10,13 @@ from kgen.emulate.floats import flush, integer_odd, round_towards
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.arithmetic import convert_fp8
 from kgen.emulate.ptx.types import (
     CANONICAL_NAN_32,
     TYPES,
     Array,
-    Type,
+    PtxType,
     canonical,
     narrow,
     pack,
@@ -34,7 +34,7 @@ _TO_INTEGER: dict[str, Function] = {
 _F32, _B32 = TYPES["f32"], TYPES["b32"]
 
 
-def _convert(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _convert(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     fp8 = words.choice(*convert_fp8.PAIRS)
     if fp8 is not None:
         return convert_fp8.build(decoder, words, operands, fp8)
@@ -55,7 +55,7 @@ def _convert(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Act
     return apply(decoder, operands, function, [source], target)
 
 
-def _from_float(words: Words, source: Type, target: Type) -> Function:
+def _from_float(words: OpcodeWords, source: PtxType, target: PtxType) -> Function:
     whole = words.choice(*_TO_INTEGER)
     rounding = words.choice("rn", "rz", "rm", "rp") or "rn"
     ftz, saturate, relu = words.flag("ftz"), words.flag("sat"), words.flag("relu")
@@ -84,7 +84,7 @@ def _from_float(words: Words, source: Type, target: Type) -> Function:
     return convert
 
 
-def _clamp_to_integer(number: Array, target: Type, nan: int) -> Array:
+def _clamp_to_integer(number: Array, target: PtxType, nan: int) -> Array:
     """Out of range gives the nearest end of the range. NaN gives 0, but from f64 and to 64 bits the
     highest bit alone (PTX ISA, "cvt")."""
     limits = np.iinfo(target.dtype)
@@ -97,7 +97,7 @@ def _clamp_to_integer(number: Array, target: Type, nan: int) -> Array:
     return np.where(np.isnan(exact), bits, result)
 
 
-def _integer_to_float(words: Words, target: Type) -> Function:
+def _integer_to_float(words: OpcodeWords, target: PtxType) -> Function:
     rounding = words.choice("rn", "rz", "rm", "rp")
     if rounding is None:
         raise Unsupported
@@ -112,7 +112,7 @@ def _integer_to_float(words: Words, target: Type) -> Function:
     return convert
 
 
-def _between_integers(words: Words, source: Type, target: Type) -> Function:
+def _between_integers(words: OpcodeWords, source: PtxType, target: PtxType) -> Function:
     if not words.flag("sat"):
         return lambda number: number.astype(target.dtype)
     low = max(np.iinfo(source.dtype).min, np.iinfo(target.dtype).min)
@@ -122,7 +122,7 @@ def _between_integers(words: Words, source: Type, target: Type) -> Function:
 
 
 def _convert_pair(
-    decoder: Decoder, words: Words, operands: Sequence[Operand], target: Type
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], target: PtxType
 ) -> Action:
     """cvt.f16x2.f32 d, a, b: a becomes the upper half."""
     rounding = words.choice("rn", "rz")
@@ -139,7 +139,7 @@ def _convert_pair(
     return apply(decoder, operands, lambda a, b: pack(half(b), half(a)), [_F32, _F32], target)
 
 
-def _convert_pack(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _convert_pack(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """cvt.pack.sat.T.s32 d, a, b: saturated a above b; with .b32 c, that one's low half above both
     (PTX ISA, "cvt.pack")."""
     rest = [_B32] if words.last == "b32" else []
@@ -165,7 +165,7 @@ def _convert_pack(decoder: Decoder, words: Words, operands: Sequence[Operand]) -
 
 
 def _convert_tf32(
-    decoder: Decoder, words: Words, operands: Sequence[Operand], source: Type
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], source: PtxType
 ) -> Action:
     """cvt.rna.tf32.f32: 10 bits of mantissa, ties away from zero; cvt.rn: ties to even."""
     rounding = words.choice("rna", "rn")

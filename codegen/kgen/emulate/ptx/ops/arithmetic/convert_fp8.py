@@ -11,14 +11,14 @@ from kgen.emulate.floats import F16_TO_F32
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import TYPES, Array, narrow, pack, unpack
 
 PAIRS = {f"{name}x2": name for name in ("e4m3", "e5m2")}
 _B16, _F16, _F32, _F16X2 = TYPES["b16"], TYPES["f16"], TYPES["f32"], TYPES["f16x2"]
 
 
-def build(decoder: Decoder, words: Words, operands: Sequence[Operand], pair: str) -> Action:
+def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], pair: str) -> Action:
     """A conversion one of whose types is a pair of 8-bit floats, which is taken."""
     name, other = PAIRS[pair], words.type()
     narrows, relu = words.flag("satfinite"), words.flag("relu")

@@ -17,11 +17,11 @@ from kgen.emulate.floats import add_odd, flush, fma, round_towards
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import (
     TYPES,
     Array,
-    Type,
+    PtxType,
     canonical,
     narrow,
     pack,
@@ -37,7 +37,7 @@ Function = Callable[..., Array]
 class Style:
     """Modifiers of an instruction besides its operation."""
 
-    type: Type
+    type: PtxType
     rounding: str = "rn"
     ftz: bool = False
     saturate: bool = False
@@ -47,7 +47,7 @@ class Style:
 def _arithmetic(function: Function, inputs: int, *, rounds: bool = True) -> Builder:
     """An instruction that computes `function` of operands of one type."""
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
         style = Style(
             type=type_,
@@ -121,7 +121,7 @@ def _finish(value: Array, style: Style) -> Array:
     return result
 
 
-def _fma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+def _fma(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
     """fma on 16 bits stays in double, rounded to odd, until its one rounding."""
     if words.last in ("f32", "f64"):
         return _arithmetic(fma, 3)(decoder, words, operands)
@@ -135,7 +135,7 @@ def _fma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operati
 def _extremum(quiet: Function, propagating: Function) -> Builder:
     """min and max: a NaN loses against a number unless .NaN is given."""
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         chosen = propagating if words.flag("NaN") else quiet
         sign = words.flag("xorsign")
         if sign != words.flag("abs"):
@@ -175,7 +175,7 @@ def _maximum_nan(a: Array, b: Array) -> Array:
     return np.where(np.isnan(a) | np.isnan(b), np.nan, _maximum(a, b)).astype(a.dtype)
 
 
-def _copysign(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _copysign(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """copysign d, a, b: the magnitude of b with the sign of a."""
     type_ = words.type()
     words.finish()
@@ -185,7 +185,7 @@ def _copysign(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Ac
 def _sign(operation: str) -> Builder:
     """neg and abs change one bit, also of a NaN."""
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
         ftz = words.flag("ftz") and type_.name == "f32"
         words.finish()
@@ -205,7 +205,7 @@ def _sign(operation: str) -> Builder:
 # ---------------------------------------------------------------------- division and functions
 
 
-def _divide(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+def _divide(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
     """div: exact rounding, .approx or .full, which are computed exactly here."""
     words.choice("approx", "full")
     return _arithmetic(np.divide, 2)(decoder, words, operands)
@@ -218,7 +218,7 @@ def _by_double(function: Function) -> Function:
 def _unary(function: Function) -> Builder:
     """A function of one number, .approx or with a rounding."""
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         words.flag("approx")
         return _arithmetic(function, 1)(decoder, words, operands)
 

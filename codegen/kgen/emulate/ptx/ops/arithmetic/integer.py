@@ -10,8 +10,8 @@ from kgen.emulate.bits import parts
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
-from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, Type, double_width, pack, unpack
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
+from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, PtxType, double_width, pack, unpack
 
 Binary = Callable[[Array, Array], Array]
 
@@ -19,7 +19,7 @@ Binary = Callable[[Array, Array], Array]
 def _function(function: Callable[..., Array], inputs: int) -> Builder:
     """An instruction without modifiers that applies a numpy function to operands of one type."""
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         type_ = words.type()
         words.finish()
         if type_.lanes == 2:
@@ -29,7 +29,7 @@ def _function(function: Callable[..., Array], inputs: int) -> Builder:
     return build
 
 
-def _packed(function: Callable[..., Array], type_: Type) -> Callable[..., Array]:
+def _packed(function: Callable[..., Array], type_: PtxType) -> Callable[..., Array]:
     """A function of 16-bit integers on both halves of packed pairs."""
     dtype = type_.element.dtype
 
@@ -44,7 +44,7 @@ def _packed(function: Callable[..., Array], type_: Type) -> Callable[..., Array]
 def _add_or_subtract(function: Binary) -> Builder:
     plain = _function(function, 2)
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         if not words.flag("sat"):
             return plain(decoder, words, operands)
         type_ = words.type()
@@ -65,7 +65,7 @@ def _extreme(function: Binary) -> Builder:
     """min and max; with .relu not below zero."""
     plain, clipped = _function(function, 2), _function(_not_below_zero(function), 2)
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         if not words.flag("relu"):
             return plain(decoder, words, operands)
         if words.last not in ("s32", "s16x2"):
@@ -107,15 +107,17 @@ def high_product(a: Array, b: Array) -> Array:
     return result
 
 
-def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     return _product(decoder, words, operands, add=False)
 
 
-def _multiply_add(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _multiply_add(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     return _product(decoder, words, operands, add=True)
 
 
-def _product(decoder: Decoder, words: Words, operands: Sequence[Operand], *, add: bool) -> Action:
+def _product(
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], *, add: bool
+) -> Action:
     """mul and mad with .lo, .hi or .wide."""
     part = words.choice("lo", "hi", "wide")
     type_ = words.type()
@@ -148,7 +150,7 @@ def _remainder(a: Array, b: Array) -> Array:
     return np.where(b == 0, a, np.fmod(a, divisor)).astype(a.dtype)
 
 
-def _dot4(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _dot4(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """dp4a: d = a . b + c over four bytes (PTX ISA 9.7.1.23)."""
     second, first = words.type(), words.type()
     words.finish()

@@ -10,7 +10,7 @@ from kgen.emulate.bits import parts
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import TYPES, Array
 
 _B32 = TYPES["b32"]
@@ -19,7 +19,7 @@ _B32 = TYPES["b32"]
 def _times_24(add: bool) -> Builder:
     """mul24 and mad24: the low or high 32 bits of the 48 of a product of 24-bit numbers."""
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         part, type_ = words.choice("lo", "hi"), words.type()
         words.finish()
         if part is None or type_.name not in ("u32", "s32"):
@@ -39,7 +39,9 @@ def _times_24(add: bool) -> Builder:
     return build
 
 
-def _absolute_difference(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _absolute_difference(
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]
+) -> Action:
     """sad: c + |a - b|."""
     type_ = words.type()
     words.finish()
@@ -57,7 +59,7 @@ def _in_range(position: Array, mode: str) -> tuple[Array, Array]:
     return np.minimum(position, np.uint32(32)), position < 32
 
 
-def _bit_mask(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _bit_mask(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """bmsk: b ones from bit a on."""
     mode, type_ = words.choice("clamp", "wrap"), words.type()
     words.finish()
@@ -73,7 +75,7 @@ def _bit_mask(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Ac
     return apply(decoder, operands, function, [U32, U32], _B32)
 
 
-def _extend(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _extend(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """szext: the low b bits of a, with zeros or the sign above them."""
     mode, type_ = words.choice("clamp", "wrap"), words.type()
     words.finish()
@@ -93,7 +95,7 @@ def _extend(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Acti
     return apply(decoder, operands, function, [_B32, U32], type_)
 
 
-def _dot2(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _dot2(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """dp2a: two 16-bit numbers of a times the low or high two bytes of b, plus c."""
     second, first = words.type(), words.type()
     half = words.choice("lo", "hi")

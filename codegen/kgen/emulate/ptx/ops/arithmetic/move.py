@@ -9,25 +9,25 @@ import numpy as np
 from kgen.emulate.ptx.chunk import GENERIC_WINDOW_BITS, Mask
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, Builder, Decoder, apply, window
-from kgen.emulate.ptx.frontend.syntax import Operand, Vector
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.syntax import Operand, VectorOperand
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array
 
 _B64 = TYPES["b64"]
 
 
-def _move(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _move(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     type_ = words.type()
     words.finish()
     target, source = operands
-    if isinstance(target, Vector):
+    if isinstance(target, VectorOperand):
         return _unpack(decoder, target, source, type_.size)
-    if isinstance(source, Vector):
+    if isinstance(source, VectorOperand):
         return _pack(decoder, target, source, type_.size)
     return apply(decoder, operands, lambda a: a, [type_], type_)
 
 
-def _unpack(decoder: Decoder, target: Vector, source: Operand, size: int) -> Action:
+def _unpack(decoder: Decoder, target: VectorOperand, source: Operand, size: int) -> Action:
     part = TYPES[f"b{8 * size // len(target.elements)}"]
     read = decoder.source(source, TYPES[f"b{8 * size}"])
     writes = [decoder.target(element, part) for element in target.elements]
@@ -40,7 +40,7 @@ def _unpack(decoder: Decoder, target: Vector, source: Operand, size: int) -> Act
     return run
 
 
-def _pack(decoder: Decoder, target: Operand, source: Vector, size: int) -> Action:
+def _pack(decoder: Decoder, target: Operand, source: VectorOperand, size: int) -> Action:
     part = TYPES[f"b{8 * size // len(source.elements)}"]
     whole = TYPES[f"b{8 * size}"]
     reads = decoder.sources(source.elements, part)
@@ -55,7 +55,7 @@ def _pack(decoder: Decoder, target: Operand, source: Vector, size: int) -> Actio
     return run
 
 
-def _convert_address(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _convert_address(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """cvta: between a state space's address and the generic one."""
     to_space = words.flag("to")
     space = words.choice("global", "shared", "shared::cta", "local", "const", "param")
@@ -68,7 +68,7 @@ def _convert_address(decoder: Decoder, words: Words, operands: Sequence[Operand]
     return apply(decoder, operands, move, [_B64], _B64)
 
 
-def _is_space(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _is_space(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """isspacep: whether a generic address lies in a state space's window."""
     space = words.choice("global", "shared", "shared::cta", "local", "param", "param::entry")
     words.finish()

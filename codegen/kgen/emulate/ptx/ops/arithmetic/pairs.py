@@ -11,7 +11,7 @@ from kgen.emulate.floats import fma
 from kgen.emulate.ptx.exec.operations import Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords
 from kgen.emulate.ptx.ops.arithmetic.floating import Function, Style, styled
 from kgen.emulate.ptx.types import TYPES, Array
 
@@ -30,7 +30,7 @@ def either(plain: Builder, opcode: str) -> Builder:
     function, inputs = FUNCTIONS[opcode]
     registers = TYPES["b64"]
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         if words.last != _WORD:
             return plain(decoder, words, operands)
         words.ending(_WORD)

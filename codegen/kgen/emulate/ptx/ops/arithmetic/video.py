@@ -13,7 +13,7 @@ from kgen.emulate.bits import parts
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import TYPES, Array
 
 _B32 = TYPES["b32"]
@@ -31,7 +31,7 @@ def _simd(function: Callable[[Array, Array], Array], lanes: int) -> Builder:
     """v<op><lanes>.dtype.atype.btype{.sat} merges the results; with .add it adds all to c."""
     size = 4 // lanes
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         accumulates, saturates = words.flag("add"), words.flag("sat")
         signs = [_SIGNED.get(words.type().name) for _ in range(3)]
         words.finish()

@@ -15,7 +15,7 @@ from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.operations import Collective
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import TYPES, Array, pack, unpack
 
 _B32 = TYPES["b32"]
@@ -25,7 +25,7 @@ _LANE = np.arange(WARP)
 _GROUP, _IN_GROUP = _LANE // 4, _LANE % 4
 
 
-def _form(words: Words) -> tuple[int, bool]:
+def _form(words: OpcodeWords) -> tuple[int, bool]:
     """(number of matrices, whether they are transposed)."""
     count = _COUNTS.get(words.choice(*_COUNTS) or "")
     transposed = words.flag("trans")
@@ -51,7 +51,7 @@ def _pieces(rows: Array, matrix: int, transposed: bool) -> list[Array]:
     return [rows[..., 8 * matrix + 2 * _IN_GROUP + half] + 2 * _GROUP for half in (0, 1)]
 
 
-def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _load(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     count, transposed = _form(words)
     targets = [decoder.target(element, _B32) for element in decoder.elements(operands[0])]
     if len(targets) != count:
@@ -77,7 +77,7 @@ def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collec
     return Collective(action=run)
 
 
-def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _store(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     count, transposed = _form(words)
     sources = [decoder.source(element, _B32) for element in decoder.elements(operands[1])]
     if len(sources) != count:

@@ -11,7 +11,7 @@ from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Collective
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.matrix.fragments import ELEMENTS, FragmentCache, accumulate, accumulate_by
 from kgen.emulate.ptx.types import TYPES
 from kgen_runtime.values import frozen
@@ -53,7 +53,7 @@ _ACCUMULATORS = {
 }
 
 
-def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     if not (words.flag("sync") and words.flag("aligned")):
         raise Unsupported
     shape = _SHAPES.get(words.choice(*_SHAPES) or "")

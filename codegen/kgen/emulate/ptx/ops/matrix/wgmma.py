@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgen.emulate.ptx.asynchronous.tensor_core import MultiplyAdd, multiply_add
-from kgen.emulate.ptx.asynchronous.warpgroup_fragments import LAYOUTS, Layout
+from kgen.emulate.ptx.asynchronous.warpgroup_fragments import LAYOUTS, FragmentLayout
 from kgen.emulate.ptx.asynchronous.warpgroups import WARPS, Warpgroups
 from kgen.emulate.ptx.asynchronous.wgmma_descriptor import Operands, SharedMatrix
 from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Collective, Operation, Source
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
-from kgen.emulate.ptx.frontend.syntax import Operand, Register, Vector
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.syntax import Operand, Register, VectorOperand
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.matrix import fragments
 from kgen.emulate.ptx.types import TYPES, Array
 from kgen.errors import EmulationError
@@ -45,7 +45,7 @@ _REGISTERS_OF_A = 4
 _ONE_THREAD = 1 << 18
 
 
-def _wgmma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+def _wgmma(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
     step = words.choice("fence", "mma_async", "commit_group", "wait_group")
     if not (words.flag("sync") and words.flag("aligned")):
         raise Unsupported
@@ -67,7 +67,7 @@ def _wgmma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Opera
 
 
 @frozen
-class _Form:
+class _WgmmaForm:
     """Form of a wgmma, by its opcode; `scale_a` and `scale_b` are 1 or -1."""
 
     columns: int
@@ -80,7 +80,7 @@ class _Form:
     saturate: bool
 
 
-def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     if decoder.machine.warps < WARPS:
         raise EmulationError(f"{decoder.kernel.name}: wgmma needs a warpgroup, 128 threads")
     shape = _SHAPES.get(words.choice(*_SHAPES) or "")
@@ -94,7 +94,7 @@ def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Co
     if d_type == "s32" and shape[0] not in _INTEGER_COLUMNS:
         raise Unsupported
     scales, majors = _immediates(decoder, operands, a_type)
-    form = _Form(
+    form = _WgmmaForm(
         columns=shape[0],
         depth=shape[1],
         d_type=d_type,
@@ -138,7 +138,7 @@ def _immediates(
         return (1, 1), (False, False)
     trans = 0
     if a_type in ("f16", "bf16"):
-        trans = 1 if isinstance(operands[1], Vector) else 2
+        trans = 1 if isinstance(operands[1], VectorOperand) else 2
     if len(values) != 2 + trans or not {*values[:2]} <= {1, -1} or not {*values[2:]} <= {0, 1}:
         raise Unsupported
     majors = [False] * (2 - trans) + [value == 1 for value in values[2:]]
@@ -193,9 +193,9 @@ class _RegisterMatrix:
 
 
 def _operand_a(
-    decoder: Decoder, operand: Operand, form: _Form, mn_major: bool
+    decoder: Decoder, operand: Operand, form: _WgmmaForm, mn_major: bool
 ) -> SharedMatrix | _RegisterMatrix:
-    if not isinstance(operand, Vector):
+    if not isinstance(operand, VectorOperand):
         return _shared(decoder, operand, ROWS, form.a_type, mn_major, by_rows=True)
     if len(operand.elements) != _REGISTERS_OF_A:
         raise Unsupported
@@ -212,8 +212,8 @@ class _Product:
 
     machine: Machine
     products: Warpgroups
-    form: _Form
-    layout: Layout
+    form: _WgmmaForm
+    layout: FragmentLayout
     slots: tuple[int, ...]
     c: Sequence[Source]
     scale_d: Source

@@ -18,10 +18,10 @@ from kgen.emulate.ptx.exec.ctas import WARP
 from kgen.emulate.ptx.exec.operations import Action, Collective, Source
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.matrix.fragments import DECODERS, ELEMENTS
 from kgen.emulate.ptx.ops.memory.loadstore import Note, access_note, by_window, loader, space_of
-from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, Type, any_of, narrow, pack
+from kgen.emulate.ptx.types import TYPES, UNSIGNED, Array, PtxType, any_of, narrow, pack
 from kgen_runtime.values import frozen
 
 _SHAPES = {"m16n16k16": (16, 16, 16), "m32n8k16": (32, 8, 16), "m8n32k16": (8, 32, 16)}
@@ -42,7 +42,7 @@ class _Fragment:
 
     rows: int
     columns: int
-    type: Type
+    type: PtxType
     count: int
 
     @property
@@ -85,7 +85,7 @@ class _Fragment:
         return [pack(low, high) for low, high in zip(bits[::2], bits[1::2], strict=True)]
 
 
-def _fragment(which: str, shape: tuple[int, int, int], type_: Type) -> _Fragment:
+def _fragment(which: str, shape: tuple[int, int, int], type_: PtxType) -> _Fragment:
     """The ISA's table of registers: f16 operands have 16 elements in a lane whatever the shape."""
     m, n, k = shape
     rows, columns = {"a": (m, k), "b": (k, n)}.get(which, (m, n))
@@ -98,7 +98,7 @@ def _fragment(which: str, shape: tuple[int, int, int], type_: Type) -> _Fragment
     return _Fragment(rows=rows, columns=columns, type=type_, count=count)
 
 
-def _wmma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _wmma(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     step = words.choice("load", "mma", "store")
     if step == "mma":
         return _multiply(decoder, words, operands)
@@ -127,7 +127,7 @@ def _wmma(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collec
     return Collective(action=_store(decoder, elements, fragment, addresses, space))
 
 
-def _shape(words: Words) -> tuple[int, int, int]:
+def _shape(words: OpcodeWords) -> tuple[int, int, int]:
     if not (words.flag("sync") and words.flag("aligned")):
         raise Unsupported
     shapes = _SHAPES | _SHAPES_TF32
@@ -236,11 +236,11 @@ def _store(
     return run
 
 
-def _multiply(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _multiply(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """wmma.mma: D = A B + C; .row and .col say how A and B were loaded, which we need not know."""
     shape = _shape(words)
     saturates = words.flag("satfinite")
-    types: list[Type] = []
+    types: list[PtxType] = []
     while words.last in TYPES:
         types.insert(0, words.type())
     for _ in range(2):

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.emulate.ptx.asynchronous.copies import Copy
+from kgen.emulate.ptx.asynchronous.copies import AsyncCopy
 from kgen.emulate.ptx.chunk import Mask, uniform
 from kgen.emulate.ptx.counting.traffic import Requests
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand, Register
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.memory.loadstore import HINTS
 
 _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 
 
-def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """The instructions that begin with cp.async, after those words."""
     machine = decoder.machine
     step = words.choice("commit_group", "wait_group", "wait_all")
@@ -39,7 +39,7 @@ def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     return wait
 
 
-def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _copy(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     cache = words.choice("ca", "cg")
     if cache is None or not (words.flag("shared") or words.flag("shared::cta")):
         raise Unsupported
@@ -71,7 +71,7 @@ def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
             amount = given().astype(np.int64)
         elif ignored is not None:
             amount = np.where(ignored(), 0, all_of_it)
-        copy = Copy(to=to(), source=source(), nbytes=nbytes, given=amount, mask=mask)
+        copy = AsyncCopy(to=to(), source=source(), nbytes=nbytes, given=amount, mask=mask)
         machine.copies.issue(copy)
         if requests is not None:
             _count(requests, copy)
@@ -79,7 +79,7 @@ def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     return run
 
 
-def _count(requests: Requests, copy: Copy) -> None:
+def _count(requests: Requests, copy: AsyncCopy) -> None:
     """Count the bytes written to shared memory, and those of them read from global memory."""
     requests.shared(copy.to, copy.nbytes, copy.mask)
     for nbytes in np.unique(copy.given):

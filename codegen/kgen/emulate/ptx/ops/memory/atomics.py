@@ -15,10 +15,10 @@ from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.semantics import semantics_of
 from kgen.emulate.ptx.ops.memory.loadstore import by_window, space_of
-from kgen.emulate.ptx.types import Array, Type, narrow, pack, unpack, widen
+from kgen.emulate.ptx.types import Array, PtxType, narrow, pack, unpack, widen
 
 #: What vectors of floating-point numbers in global memory may do.
 _VECTOR_FUNCTIONS = frozenset(["add", "min", "max"])
@@ -45,15 +45,17 @@ _FUNCTIONS: dict[str, Callable[..., Array]] = {
 }
 
 
-def _atomic(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _atomic(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     return _build(decoder, words, operands, returns=True)
 
 
-def _reduction(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _reduction(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     return _build(decoder, words, operands, returns=False)
 
 
-def _build(decoder: Decoder, words: Words, operands: Sequence[Operand], *, returns: bool) -> Action:
+def _build(
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], *, returns: bool
+) -> Action:
     if words.has("L2::cache_hint"):
         operands = operands[:-1]
     words.drop(_HINTS)
@@ -132,7 +134,9 @@ def _parts(
     ]
 
 
-def _on_registers(function: Callable[..., Array], name: str, type_: Type) -> Callable[..., Array]:
+def _on_registers(
+    function: Callable[..., Array], name: str, type_: PtxType
+) -> Callable[..., Array]:
     """The function on values as registers hold them; 16-bit floats are rounded after it."""
     if type_.kind not in ("float", "bfloat") or type_.dtype.kind == "f" or name in ("exch", "cas"):
         return function

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kgen.emulate.ptx.asynchronous.tensor_box import CHUNK, REDUCTIONS, Combine, reduction
-from kgen.emulate.ptx.asynchronous.transfers import Issue, Transfers, issues, region
+from kgen.emulate.ptx.asynchronous.transfers import BulkTransfers, Issue, issues, region
 from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.counting.traffic import Requests
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import U32, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.memory.bulk_destination import check_aligned, destination
 from kgen.emulate.ptx.races.bulk_order import Rows
 from kgen.emulate.ptx.types import Array
@@ -24,12 +24,14 @@ _SPACES = (*SHARED_SPACES, "global")
 HINTS = frozenset(["L2::cache_hint"])
 
 
-def bulk(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces: bool) -> Action:
+def bulk(
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], reduces: bool
+) -> Action:
     """The instructions that begin with cp.async.bulk, after those words."""
     step = words.choice("commit_group", "wait_group", "prefetch")
     if step == "prefetch":
         return lambda mask: None
-    transfers = decoder.engine(Transfers)
+    transfers = decoder.engine(BulkTransfers)
     if step == "commit_group":
         words.finish()
         return transfers.commit
@@ -53,7 +55,7 @@ def bulk(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces: b
 # ---------------------------------------------------------------------- into shared memory
 
 
-def _load(decoder: Decoder, words: Words, operands: Sequence[Operand], space: str) -> Action:
+def _load(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], space: str) -> Action:
     if len(operands) not in (4, 5):
         raise Unsupported
     to = destination(decoder, words, operands[0], operands[3], (*operands, None)[4])
@@ -158,7 +160,9 @@ def _from_shared(decoder: Decoder, issue: Issue, start: Array, nbytes: int) -> C
 # ---------------------------------------------------------------------- out of shared memory
 
 
-def _store(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces: bool) -> Action:
+def _store(
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], reduces: bool
+) -> Action:
     if not words.flag("bulk_group") or len(operands) != 3:
         raise Unsupported
     combine = _reduction_of(words) if reduces else None
@@ -166,7 +170,7 @@ def _store(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces:
     decoder.shared_access(CHUNK)
     to, source = decoder.address(operands[0]), decoder.address(operands[1])
     size = decoder.source(operands[2], U32)
-    machine, transfers, requests = decoder.machine, decoder.engine(Transfers), decoder.watch()
+    machine, transfers, requests = decoder.machine, decoder.engine(BulkTransfers), decoder.watch()
 
     def run(mask: Mask) -> None:
         for every in issues(machine, mask):
@@ -206,7 +210,7 @@ def _to_global(
     return write
 
 
-def _reduction_of(words: Words) -> tuple[int, Combine]:
+def _reduction_of(words: OpcodeWords) -> tuple[int, Combine]:
     """(bytes of an element, how two are combined) of .redOp and .type."""
     words.flag("noftz")
     type_ = words.type()

@@ -9,12 +9,12 @@ import numpy as np
 
 from kgen.emulate.ptx.asynchronous.mbarriers import Lanes, Mbarriers
 from kgen.emulate.ptx.asynchronous.tensor_box import CHUNK
-from kgen.emulate.ptx.asynchronous.transfers import Issue, Load, Transfers, region
+from kgen.emulate.ptx.asynchronous.transfers import BulkLoad, BulkTransfers, Issue, region
 from kgen.emulate.ptx.chunk import Mask, Violation
 from kgen.emulate.ptx.exec.operations import Source
 from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
 from kgen.emulate.ptx.ops.synchronisation.mbarrier_objects import objects_at
 from kgen.emulate.ptx.races.bulk_order import Rows, begin_read, chosen
@@ -59,7 +59,7 @@ class Destination:
     def start(self, issue: Issue, addresses: Array, fetch: Callable[[], Array], rows: Rows) -> None:
         """Start copies to chunks at these offsets [C, n], from rows of global memory."""
         machine = self.decoder.machine
-        mbarriers, transfers = self.decoder.engine(Mbarriers), self.decoder.engine(Transfers)
+        mbarriers, transfers = self.decoder.engine(Mbarriers), self.decoder.engine(BulkTransfers)
         to = issue.of(machine, self.address())
         for who in self.objects(issue.lanes(machine)):
             here = issue.where(any_of(who.lanes, (1, 2)))
@@ -67,7 +67,7 @@ class Destination:
             for part, rank in self._by_rank(here, to):
                 named = 0 if machine.cluster == 1 else (rank + 1) << RANK_SHIFT
                 place = region(machine, addresses | named, CHUNK, part)
-                load = Load(
+                load = BulkLoad(
                     pc=machine.pc,
                     region=place,
                     fetch=fetch,
@@ -132,7 +132,7 @@ def check_aligned(issue: Issue, address: Array, nbytes: int, decoder: Decoder) -
 
 
 def destination(
-    decoder: Decoder, words: Words, to: Operand, mbarrier: Operand, ranks: Operand | None
+    decoder: Decoder, words: OpcodeWords, to: Operand, mbarrier: Operand, ranks: Operand | None
 ) -> Destination:
     """Parse the end of a load's words: .mbarrier::complete_tx::bytes, .multicast::cluster."""
     if not words.flag("mbarrier::complete_tx::bytes"):
@@ -140,7 +140,7 @@ def destination(
     if words.flag("multicast::cluster") != (ranks is not None):
         raise Unsupported
     decoder.shared_access(CHUNK)
-    no_words = Words(["shared::cta"])
+    no_words = OpcodeWords(["shared::cta"])
     return Destination(
         decoder=decoder,
         address=decoder.address(to),

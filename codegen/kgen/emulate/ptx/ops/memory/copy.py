@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from kgen.emulate.ptx.exec.operations import Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.memory import async_copy, bulk_copy, tensor_copy
 from kgen.emulate.ptx.ops.synchronisation import mbarrier
 
 
-def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+def _copy(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
     reduces = words.flag("reduce")
     if not words.flag("async"):
         raise Unsupported

@@ -12,10 +12,10 @@ from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder, window
 from kgen.emulate.ptx.frontend.syntax import Address, Operand, Register
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.semantics import WEAK, Semantics, semantics_of
 from kgen.emulate.ptx.memory.spaces import ParameterMemory, choose
-from kgen.emulate.ptx.types import UNSIGNED, Array, Type, bits_of
+from kgen.emulate.ptx.types import UNSIGNED, Array, PtxType, bits_of
 
 #: Words that choose caches and priorities.
 HINTS = frozenset(
@@ -36,12 +36,12 @@ Store = Callable[[Array, Sequence[Array], int, Mask], None]
 Note = Callable[[Array, Mask], None]
 
 
-def space_of(words: Words) -> str:
+def space_of(words: OpcodeWords) -> str:
     """The state space that is named; empty for generic addresses."""
     return (words.choice(*SPACES) or "").removesuffix("::cta").removesuffix("::cluster")
 
 
-def _access(words: Words) -> tuple[str, int, Type, Semantics]:
+def _access(words: OpcodeWords) -> tuple[str, int, PtxType, Semantics]:
     """(state space, elements, type, order) of a load or store."""
     type_ = words.type()
     space = space_of(words)
@@ -52,7 +52,7 @@ def _access(words: Words) -> tuple[str, int, Type, Semantics]:
     return space, count, type_, how
 
 
-def _load(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _load(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     space, count, type_, how = _access(words)
     elements = decoder.elements(operands[0])
     if len(elements) != count:
@@ -90,7 +90,7 @@ def _load_parameter(
     decoder: Decoder,
     operand: Operand,
     targets: Sequence[Callable[[Array, Mask], None]],
-    type_: Type,
+    type_: PtxType,
 ) -> Action:
     """Parameters are the same for all lanes and known by now."""
     if not isinstance(operand, Address) or not isinstance(operand.base, Register):
@@ -108,7 +108,7 @@ def _load_parameter(
     return run
 
 
-def _store(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _store(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     space, count, type_, how = _access(words)
     if space == "const" or (space == "param" and _is_name(operands[0], decoder.parameters)):
         raise Unsupported

@@ -15,20 +15,20 @@ from kgen.emulate.ptx.asynchronous.descriptor import MAP_BYTES, decode
 from kgen.emulate.ptx.asynchronous.tensor_box import (
     CHUNK,
     REDUCTIONS,
-    Box,
     Combine,
     MappedTensor,
+    TensorBox,
     chunks,
     reduction,
 )
-from kgen.emulate.ptx.asynchronous.transfers import Issue, Transfers, issues
+from kgen.emulate.ptx.asynchronous.transfers import BulkTransfers, Issue, issues
 from kgen.emulate.ptx.chunk import PARAMETER_WINDOW, Mask, Violation
 from kgen.emulate.ptx.counting.traffic import Requests
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Source
 from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.syntax import Address, Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.spaces import ParameterMemory
 from kgen.emulate.ptx.ops.memory.bulk_copy import SHARED_SPACES
 from kgen.emulate.ptx.ops.memory.bulk_destination import check_aligned, destination
@@ -45,10 +45,12 @@ _DIMENSIONS = {f"{n}d": n for n in range(1, 6)}
 _BOX_ALIGNMENT = 128
 
 #: The box of each CTA that has one.
-Boxes = dict[int, Box]
+Boxes = dict[int, TensorBox]
 
 
-def tensor(decoder: Decoder, words: Words, operands: Sequence[Operand], reduces: bool) -> Action:
+def tensor(
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], reduces: bool
+) -> Action:
     """The instructions that begin with cp.async.bulk.tensor, after those words."""
     words.flag("tile")
     prefetches = words.flag("prefetch")
@@ -119,7 +121,7 @@ class _Place:
             part = issue.where(address == value)
             tensor = self._tensor(int(value), part)
             boxes = {
-                int(cta): Box(tensor=tensor, coordinates=tuple(int(c[cta]) for c in at))
+                int(cta): TensorBox(tensor=tensor, coordinates=tuple(int(c[cta]) for c in at))
                 for cta in np.flatnonzero(part.ctas)
             }
             found.append((part, tensor.map, boxes))
@@ -153,7 +155,9 @@ def _place(decoder: Decoder, operand: Operand, dimensions: int) -> _Place:
     )
 
 
-def _load(decoder: Decoder, words: Words, operands: Sequence[Operand], dimensions: int) -> Action:
+def _load(
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], dimensions: int
+) -> Action:
     if len(operands) not in (3, 4):
         raise Unsupported
     to = destination(decoder, words, operands[0], operands[2], (*operands, None)[3])
@@ -195,7 +199,7 @@ def _fetch(ctas: int, boxes: Boxes) -> Array:
 
 def _store(
     decoder: Decoder,
-    words: Words,
+    words: OpcodeWords,
     operands: Sequence[Operand],
     dimensions: int,
     reduces: bool,
@@ -206,7 +210,7 @@ def _store(
     words.finish()
     decoder.shared_access(CHUNK)
     place, source = _place(decoder, operands[0], dimensions), decoder.address(operands[1])
-    machine, transfers, requests = decoder.machine, decoder.engine(Transfers), decoder.watch()
+    machine, transfers, requests = decoder.machine, decoder.engine(BulkTransfers), decoder.watch()
 
     def run(mask: Mask) -> None:
         for every in issues(machine, mask):

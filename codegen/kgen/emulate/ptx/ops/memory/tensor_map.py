@@ -24,7 +24,7 @@ from kgen.emulate.ptx.chunk import Mask
 from kgen.emulate.ptx.exec.operations import Action, Collective, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.memory.loadstore import Load, loader, storer
 from kgen.emulate.ptx.ops.synchronisation import control
 from kgen.emulate.ptx.types import TYPES, Array
@@ -46,7 +46,7 @@ _LONG = ("global_address", "global_stride")
 _WORD, _VECTOR = 4, 16
 
 
-def _tensormap(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+def _tensormap(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
     if words.flag("cp_fenceproxy"):
         return _copy(decoder, words, operands)
     if words.flag("replace"):
@@ -54,7 +54,7 @@ def _tensormap(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> O
     raise Unsupported
 
 
-def _replace(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _replace(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     tile, opaque = words.flag("tile"), words.flag("b1024")
     name = words.choice("global_address", "rank", *_INDEXED, *_CHOICES)
     space = (words.choice("global", "shared::cta") or "").removesuffix("::cta")
@@ -121,7 +121,7 @@ def _put(held: list[Array], field: Field, number: int, value: Array) -> None:
         held[place + 1] = (value >> np.uint64(32)).astype(np.uint32)
 
 
-def _copy(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _copy(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """cp_fenceproxy: a warp copies one map from shared to global memory, and releases it."""
     known = ("global", "shared::cta", "tensormap::generic", "release", "sync", "aligned")
     if [words.choice(word) for word in known] != [*known] or len(operands) != 3:

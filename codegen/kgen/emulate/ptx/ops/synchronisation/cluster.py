@@ -12,7 +12,7 @@ from kgen.emulate.ptx.exec.operations import Action, Operation, Wait
 from kgen.emulate.ptx.exec.waiting.clusters import ClusterBarrier
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder, apply
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.accesses import RANK_SHIFT
 from kgen.emulate.ptx.ops.synchronisation import control
 from kgen.emulate.ptx.types import TYPES, Array
@@ -21,7 +21,7 @@ _OFFSET = (1 << RANK_SHIFT) - 1
 _WINDOW = SHARED_WINDOW - 1
 
 
-def _barrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+def _barrier(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
     """barrier.cluster; other barriers are of a CTA."""
     if not words.flag("cluster"):
         return control.BUILDERS["barrier"](decoder, words, operands)
@@ -43,7 +43,7 @@ def _barrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Ope
     )
 
 
-def _map_address(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _map_address(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """mapa: the address of the same variable in the CTA of another rank."""
     words.flag("shared::cluster")
     type_ = words.type()
@@ -69,7 +69,7 @@ def _check_rank(machine: Machine, rank: Array, mask: Mask) -> None:
         raise Violation("out-of-bounds", message, outside)
 
 
-def _get_rank(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _get_rank(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """getctarank: the rank of the CTA in which a shared address lies."""
     words.flag("shared::cluster")
     type_ = words.type()

@@ -11,14 +11,14 @@ from kgen.emulate.ptx.exec.operations import Action, Barrier, Branch, Collective
 from kgen.emulate.ptx.exec.waiting.members import groups
 from kgen.emulate.ptx.frontend.decode import U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand, Register
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.memory.semantics import scope_of
 from kgen.emulate.ptx.types import all_of, any_of
 
 _FENCE_WORDS = frozenset(["sc", "acq_rel", "acquire", "release"])
 
 
-def _branch(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Branch:
+def _branch(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Branch:
     words.flag("uni")
     words.finish()
     (label,) = operands
@@ -27,13 +27,13 @@ def _branch(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Bran
     return Branch(target=decoder.kernel.labels[label.name])
 
 
-def _exit(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Exit:
+def _exit(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Exit:
     words.flag("uni")
     words.finish()
     return Exit()
 
 
-def _trap(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _trap(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     words.finish()
     machine = decoder.machine
 
@@ -43,7 +43,7 @@ def _trap(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
     return run
 
 
-def fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def fence(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """Memory fences; all are at least acquire and release of what their scope has to see."""
     words.drop(_FENCE_WORDS)
     scope = scope_of(words)
@@ -57,14 +57,14 @@ def fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action
 def _barrier(opcode: str) -> Builder:
     """bar, whose lanes are always aligned, and barrier."""
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
         return _any_barrier(decoder, words, operands, opcode == "bar")
 
     return build
 
 
 def _any_barrier(
-    decoder: Decoder, words: Words, operands: Sequence[Operand], aligned: bool
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], aligned: bool
 ) -> Operation:
     words.flag("cta")
     aligned = words.flag("aligned") or aligned
@@ -85,7 +85,7 @@ def _any_barrier(
 
 
 def _barrier_reduction(
-    decoder: Decoder, words: Words, operands: Sequence[Operand], aligned: bool
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand], aligned: bool
 ) -> Barrier:
     """bar.red: a predicate over all threads that take part."""
     name = words.choice("popc", "and", "or")
@@ -118,7 +118,7 @@ def _barrier_reduction(
     )
 
 
-def _warp_barrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _warp_barrier(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """bar.warp.sync: memory of the lanes of a warp is ordered."""
     if not words.flag("sync"):
         raise Unsupported

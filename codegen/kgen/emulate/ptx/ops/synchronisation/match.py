@@ -12,12 +12,12 @@ from kgen.emulate.ptx.exec.operations import Collective
 from kgen.emulate.ptx.exec.waiting.members import bits_of
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 
 _BIT = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
 
 
-def _match(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _match(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """.any: the members with the lane's own value; .all: all members, if they agree."""
     mode = words.choice("any", "all")
     type_ = words.type()

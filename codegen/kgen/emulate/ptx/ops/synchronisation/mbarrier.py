@@ -13,7 +13,7 @@ from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Operation
 from kgen.emulate.ptx.frontend.decode import SINK, U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand, Register
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.synchronisation.mbarrier_objects import (
     objects_at,
     shared_address,
@@ -26,7 +26,7 @@ _B64 = TYPES["b64"]
 _COUNT_SHIFT = 32
 
 
-def _mbarrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+def _mbarrier(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
     step = words.choice(*_STEPS)
     if step is None:
         raise Unsupported
@@ -38,7 +38,7 @@ def _mbarrier(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Op
 # ---------------------------------------------------------------------- life of an object
 
 
-def _initialise(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _initialise(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     address = shared_address(decoder, words, operands[0])
     words.finish()
     count = decoder.source(operands[1], U32)
@@ -55,7 +55,7 @@ def _initialise(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> 
     return run
 
 
-def _invalidate(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _invalidate(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     address = shared_address(decoder, words, operands[0])
     words.finish()
     machine, mbarriers = decoder.machine, decoder.engine(Mbarriers)
@@ -77,8 +77,8 @@ def _overwrite(machine: Machine, address: Array, mask: Mask) -> None:
 # ---------------------------------------------------------------------- arrivals
 
 
-def _arrive(drop: bool) -> Callable[[Decoder, Words, Sequence[Operand]], Action]:
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _arrive(drop: bool) -> Callable[[Decoder, OpcodeWords, Sequence[Operand]], Action]:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         expects, no_complete = words.flag("expect_tx"), words.flag("noComplete")
         releases = synchronises(words, release=True)
         place = 1 if len(operands) > 1 and not _is_address(operands[0]) else 0
@@ -117,10 +117,10 @@ def _is_address(operand: Operand) -> bool:
 
 def _transaction(
     method: Callable[[Mbarriers, Lanes, Array], None],
-) -> Callable[[Decoder, Words, Sequence[Operand]], Action]:
+) -> Callable[[Decoder, OpcodeWords, Sequence[Operand]], Action]:
     """expect_tx and complete_tx, of so many bytes."""
 
-    def build(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+    def build(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
         synchronises(words, release=False)
         find = objects_at(decoder, words, operands[0])
         words.finish()
@@ -136,7 +136,7 @@ def _transaction(
     return build
 
 
-def _pending_count(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _pending_count(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     words.finish()
     target, state = decoder.target(operands[0], U32), decoder.source(operands[1], _B64)
     return lambda mask: target((state() >> np.uint64(_COUNT_SHIFT)).astype(np.uint32), mask)
@@ -145,7 +145,9 @@ def _pending_count(decoder: Decoder, words: Words, operands: Sequence[Operand]) 
 # ---------------------------------------------------------------------- cp.async
 
 
-def arrive_after_copies(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def arrive_after_copies(
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]
+) -> Action:
     """cp.async.mbarrier.arrive: when all earlier cp.async of the thread are complete."""
     counted = not words.flag("noinc")
     if not (words.flag("arrive") and words.flag("b64")):
@@ -163,7 +165,7 @@ def arrive_after_copies(decoder: Decoder, words: Words, operands: Sequence[Opera
     return run
 
 
-_STEPS: dict[str, Callable[[Decoder, Words, Sequence[Operand]], Operation]] = {
+_STEPS: dict[str, Callable[[Decoder, OpcodeWords, Sequence[Operand]], Operation]] = {
     "init": _initialise,
     "inval": _invalidate,
     "arrive": _arrive(drop=False),

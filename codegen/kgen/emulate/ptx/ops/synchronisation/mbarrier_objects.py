@@ -9,7 +9,7 @@ from kgen.emulate.ptx.chunk import SHARED_WINDOW, Mask, Violation
 from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.frontend.decode import Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords
 from kgen.emulate.ptx.ops.memory.loadstore import by_window
 from kgen.emulate.ptx.order.tags import Strength
 from kgen.emulate.ptx.types import Array
@@ -18,7 +18,9 @@ _SPACES = ("shared", "shared::cta", "shared::cluster")
 _SCOPES = ("cta", "cluster")
 
 
-def objects_at(decoder: Decoder, words: Words, operand: Operand) -> Callable[[Mask], list[Lanes]]:
+def objects_at(
+    decoder: Decoder, words: OpcodeWords, operand: Operand
+) -> Callable[[Mask], list[Lanes]]:
     """The objects that lanes address: memory that is accessed strongly, and checked so."""
     address, machine = shared_address(decoder, words, operand), decoder.machine
     mbarriers = decoder.engine(Mbarriers)
@@ -31,7 +33,9 @@ def objects_at(decoder: Decoder, words: Words, operand: Operand) -> Callable[[Ma
     return find
 
 
-def shared_address(decoder: Decoder, words: Words, operand: Operand) -> Callable[[Mask], Array]:
+def shared_address(
+    decoder: Decoder, words: OpcodeWords, operand: Operand
+) -> Callable[[Mask], Array]:
     """An address in shared memory, given as such or as a generic one."""
     named = words.choice(*_SPACES) is not None
     address, machine = decoder.address(operand), decoder.machine
@@ -50,7 +54,7 @@ def _in_shared(machine: Machine, address: Array, mask: Mask) -> Array:
     return address - SHARED_WINDOW
 
 
-def synchronises(words: Words, release: bool) -> bool:
+def synchronises(words: OpcodeWords, release: bool) -> bool:
     """Whether the instruction releases (or acquires), from its words; the scope changes nothing."""
     weak = words.choice("relaxed", "release", "acquire") == "relaxed"
     words.choice(*_SCOPES)

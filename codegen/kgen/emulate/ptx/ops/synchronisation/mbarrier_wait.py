@@ -19,7 +19,7 @@ from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Source, Target, Wait
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.synchronisation.mbarrier_objects import objects_at, synchronises
 from kgen.emulate.ptx.types import TYPES, Array
 
@@ -114,7 +114,7 @@ class _TimeLimits:
             wait.since = -1
 
 
-def wait(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Wait:
+def wait(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Wait:
     by_parity = words.flag("parity")
     acquires = synchronises(words, release=True)
     find = objects_at(decoder, words, operands[1])

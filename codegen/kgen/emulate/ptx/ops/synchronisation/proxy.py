@@ -15,7 +15,7 @@ from kgen.emulate.ptx.exec.machine import Machine
 from kgen.emulate.ptx.exec.operations import Action, Collective, Operation
 from kgen.emulate.ptx.frontend.decode import Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.ops.synchronisation import control
 from kgen.emulate.ptx.order.known import Fence
 from kgen.emulate.ptx.types import Array
@@ -26,7 +26,7 @@ _LEAST, _MOST, _STEP = 24, 256, 8
 _REGISTER_FILE = 1 << 16
 
 
-def _fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+def _fence(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Operation:
     """fence.proxy.async and fence.mbarrier_init; other fences are of memory."""
     if words.flag("mbarrier_init"):
         # Releases mbarrier.init to the cluster, and so to the copies that complete there.
@@ -52,7 +52,9 @@ def _fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Opera
     return _proxy_fence(decoder, "async.global" if space == "global" else "async.shared")
 
 
-def _tensor_map_fence(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Operation:
+def _tensor_map_fence(
+    decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]
+) -> Operation:
     """A fence of memory in its scope: changes of tensor maps are generic writes here."""
     if words.has("acquire") != (len(operands) == 2):
         raise Unsupported
@@ -72,7 +74,7 @@ def _proxy_fence(decoder: Decoder, *fences: Fence) -> Action:
     return run
 
 
-def _dependent_grids(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _dependent_grids(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     """griddepcontrol: one launch is run, so that no grid is before it and none waits for it."""
     if words.choice("wait", "launch_dependents") is None:
         raise Unsupported
@@ -118,7 +120,7 @@ class _RegisterCounts:
             raise Violation("deadlock", message, lanes & over[:, None, None])
 
 
-def _set_registers(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _set_registers(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """setmaxnreg.inc/.dec.sync.aligned.u32, by a warpgroup."""
     change = words.choice("inc", "dec")
     if change is None or not (words.flag("sync") and words.flag("aligned")):

@@ -12,7 +12,7 @@ from kgen.emulate.ptx.exec.operations import Action, Collective
 from kgen.emulate.ptx.exec.waiting.members import bits_of, groups
 from kgen.emulate.ptx.frontend.decode import PRED, U32, Builder, Decoder
 from kgen.emulate.ptx.frontend.syntax import Operand
-from kgen.emulate.ptx.frontend.words import Unsupported, Words
+from kgen.emulate.ptx.frontend.words import OpcodeWords, Unsupported
 from kgen.emulate.ptx.types import TYPES, Array
 
 _LANE = np.arange(WARP, dtype=np.int64).reshape(1, 1, WARP)
@@ -26,7 +26,7 @@ def _whole_rows(value: Array) -> Array:
     return np.broadcast_to(value, (*value.shape[:2], WARP))
 
 
-def _shuffle(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _shuffle(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """shfl.sync d|p, a, b, c, membermask."""
     if not words.flag("sync"):
         raise Unsupported
@@ -86,7 +86,7 @@ def _gather(value: Array, lane: Array) -> Array:
     return np.take_along_axis(np.broadcast_to(value, shape), np.broadcast_to(lane, shape), axis=2)
 
 
-def _vote(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _vote(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """vote.sync: all, any, uni as a predicate, ballot as bits."""
     if not words.flag("sync"):
         raise Unsupported
@@ -117,7 +117,7 @@ _VOTES: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
-def _active_mask(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Action:
+def _active_mask(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Action:
     words.type()
     words.finish()
     target = decoder.target(operands[0], _B32)
@@ -129,7 +129,7 @@ def _active_mask(decoder: Decoder, words: Words, operands: Sequence[Operand]) ->
     return run
 
 
-def _reduce(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _reduce(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """redux.sync: a reduction over the members of a warp."""
     if not words.flag("sync"):
         raise Unsupported
@@ -163,7 +163,7 @@ def _reduce(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Coll
     return Collective(action=run, members=members, spares_exited=True)
 
 
-def _elect(decoder: Decoder, words: Words, operands: Sequence[Operand]) -> Collective:
+def _elect(decoder: Decoder, words: OpcodeWords, operands: Sequence[Operand]) -> Collective:
     """elect.sync d|p, membermask: the same member for the same mask, which one the seed decides."""
     if not words.flag("sync"):
         raise Unsupported
