@@ -177,15 +177,15 @@ def test_streams_that_are_packed(name: str, m: int) -> None:
 
 def test_refusals() -> None:
     spec, found = product(16, 16, 18), target("x86-64-v4+vnni")
-    with pytest.raises(ScheduleError, match=r"pack_a=0 is for .* groups of 4 .* with k=18; try pa"):
+    with pytest.raises(ScheduleError, match=r"pack_a=0 requires .* multiple of 4, .* k=18; try pa"):
         pipeline.plan_with(spec, found, {"pack_a": 0})
     with pytest.raises(
-        ScheduleError, match=r"pack_b=0 is for .* groups of 4, not nn with k=18; try"
+        ScheduleError, match=r"pack_b=0 requires .* multiple of 4; layout=nn, k=18; try"
     ):
         pipeline.plan_with(spec, found, {"pack_b": 0})
-    with pytest.raises(ScheduleError, match="kc=32 is not a multiple of 64, as runs of several"):
+    with pytest.raises(ScheduleError, match="kc=32 is not a multiple of 64, the elements of"):
         pipeline.plan_with(dataclasses.replace(spec, k=100, lda=None, ldb=None), found, {"kc": 32})
     with pytest.raises(ScheduleError, match=r"mr=7 with nr=64 needs 35 vector registers"):
         pipeline.plan_with(product(70, 64, 64), found, {"mr": 7, "mc": 7, "nr": 64, "nc": 64})
-    with pytest.raises(ScheduleError, match="a blis schedule is not supported for s8 on x86-64-v4"):
+    with pytest.raises(ScheduleError, match="mainloop=blis is not supported for s8 on x86-64-v4"):
         pipeline.plan(spec, found, CpuMatmul(mr=1, nr=16, mc=1, kc=16, nc=16))

@@ -141,10 +141,10 @@ def test_outer_products_in_vectors_of_half_a_line(name: str, dtype: DType, words
             DType.F32,
             64,
             {"halves": 1},
-            "halves=1 takes vectors of 64 bytes; ",
+            "halves=1 requires vectors of 64 bytes; ",
         ),
-        ("x86-64-v4", DType.F32, 8, {"halves": 1}, "halves=1 takes vectors of 64 bytes; "),
-        ("x86-64-v4", DType.F32, 64, {"words": 1}, "words=1 is for products of bf16, not"),
+        ("x86-64-v4", DType.F32, 8, {"halves": 1}, "halves=1 requires vectors of 64 bytes; "),
+        ("x86-64-v4", DType.F32, 64, {"words": 1}, "words=1 requires bf16 operands, not"),
     ],
 )
 def test_vectors_that_have_no_half_and_types_that_have_no_words(

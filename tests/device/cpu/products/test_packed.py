@@ -109,5 +109,5 @@ def test_wrong_weights_are_found() -> None:
 
 def test_refusals() -> None:
     for name, dtype in (("x86-64-v3", DType.F32), ("x86-64-amx", DType.BF16)):
-        with pytest.raises(ScheduleError, match="pack_b=1 is not for a prepacked B"):
+        with pytest.raises(ScheduleError, match="pack_b=1 is not supported for a prepacked B"):
             pipeline.plan_with(ahead(16, 16, 16, dtype), target(name), {"pack_b": 1})

@@ -139,7 +139,7 @@ def test_groups_that_came_packed_are_fetched_ahead(name: str, dtype: DType) -> N
             fetched = "i32 0, i32 3, i32 1)" in pipeline.source(planned).text
             assert fetched == (ahead > 0)
         check(spec, here(name), schedule.override(ahead=some))
-    with pytest.raises(ScheduleError, match="ahead=64 is for a prepacked B"):
+    with pytest.raises(ScheduleError, match="ahead=64 requires a prepacked B"):
         pipeline.plan_with(product(dtype, 3, 47, 33), target(name), {"ahead": 64})
 
 

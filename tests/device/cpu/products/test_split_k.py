@@ -78,9 +78,9 @@ def test_more_threads_give_the_same(tmp_path: Path) -> None:
     [
         ({}, {"mc": 3}, "mc=3 is less than 5"),
         ({}, {"nc": 32}, "nc=32 is less than 40"),
-        ({"batch": 2}, {}, "split-k is for one product"),
-        ({"constant": ("b",)}, {}, "split-k is for one product"),
-        ({"layout": Layout.NT}, {}, "split-k is for one product"),
+        ({"batch": 2}, {}, "requires batch=1"),
+        ({"constant": ("b",)}, {}, "requires batch=1"),
+        ({"layout": Layout.NT}, {}, "requires batch=1"),
         ({}, {"kc": 48, "split_k": 1}, "leaves one slice of k=75"),
     ],
 )

@@ -209,10 +209,13 @@ def test_panels_fetch_rows_far_ahead_where_they_are_walked(
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"ahead": 1000}, "ahead=1000 is not whole rows of B, of 256 bytes; try ahead=768"),
+        (
+            {"ahead": 1000},
+            "ahead=1000 is not a multiple of 256, the bytes of a row of B; try ahead=768",
+        ),
         ({"ahead": 100}, "try ahead=256"),
-        ({"kc": 32}, "by one tile of rows, mr=6 and kc=64; try mainloop=blis"),
-        ({"mr": 3}, "by one tile of rows, mr=6 and kc=64; try mainloop=blis"),
+        ({"kc": 32}, "(mr=6, kc=64); try mainloop=blis"),
+        ({"mr": 3}, "(mr=6, kc=64); try mainloop=blis"),
     ],
 )
 def test_what_cannot_be_fetched_ahead_is_refused(fields: dict[str, int], message: str) -> None:

@@ -225,6 +225,6 @@ def access(
 def check_task(schedule: CpuStream, unit: int) -> None:
     if schedule.task % unit:
         raise ScheduleError(
-            f"task={schedule.task} is not a multiple of {unit}, the elements of {schedule.unroll} "
-            f"vectors; try task={-(-schedule.task // unit) * unit}"
+            f"task={schedule.task} is not a multiple of {unit}, the elements of "
+            f"unroll={schedule.unroll} vectors; try task={-(-schedule.task // unit) * unit}"
         )

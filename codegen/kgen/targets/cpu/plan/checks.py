@@ -20,14 +20,14 @@ def check_multiple(schedule: BlockedMatmul, field: str, unit: int, reason: str) 
 def check_ahead(spec: Matmul, schedule: BlockedMatmul) -> None:
     """What comes packed is not packed again."""
     if spec.constant and schedule.pack_b:
-        raise ScheduleError("pack_b=1 is not for a prepacked B; try pack_b=0")
+        raise ScheduleError("pack_b=1 is not supported for a prepacked B; try pack_b=0")
 
 
-def check_stack(target: Target, nbytes: int) -> None:
+def check_stack(target: Target, schedule: BlockedMatmul, nbytes: int) -> None:
     """The packing buffers of a task must fit a thread's stack."""
     limit = target.limits["stack_bytes"]
     if nbytes > limit:
         raise ScheduleError(
-            f"mc, kc and nc need {nbytes} bytes of scratch; {target.name} allows {limit}; "
-            "try a smaller kc, mc or nc"
+            f"mc={schedule.mc}, kc={schedule.kc} and nc={schedule.nc} need {nbytes} bytes of "
+            f"scratch; {target.name} allows {limit}; try a smaller kc, mc or nc"
         )

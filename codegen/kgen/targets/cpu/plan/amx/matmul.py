@@ -247,10 +247,11 @@ def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TilePro
     check_operands(plan)
     if schedule.prefetch_panel and not plan.may_fetch_b:
         raise ScheduleError(
-            "prefetch_panel=1 is for several register tiles below each other (mc > mr), and for a "
-            "B that is not packed beside the products; try prefetch_panel=0"
+            f"prefetch_panel=1 requires several register tiles per panel (m={spec.m} and "
+            f"mc={schedule.mc} above mr={schedule.mr}) and a B that is not packed between the "
+            "products; try prefetch_panel=0"
         )
-    check_stack(target, plan.scratch_bytes)
+    check_stack(target, schedule, plan.scratch_bytes)
     return with_workspaces(plan)
 
 
@@ -259,15 +260,15 @@ def check_operands(plan: AmxPlan) -> None:
     spec, schedule = plan.spec, plan.schedule
     if plan.must_pack_a and not schedule.pack_a:
         raise ScheduleError(
-            f"pack_a=0 is for an A that is not transposed and a k of whole tiles of {plan.run_k}, "
-            f"not {spec.layout} with k={spec.k}; try pack_a=1"
+            f"pack_a=0 requires an A stored row-major and k a multiple of {plan.run_k}; "
+            f"layout={spec.layout}, k={spec.k}; try pack_a=1"
         )
     if plan.packs_b and not schedule.pack_b:
-        raise ScheduleError("pack_b=0 is for a prepacked B; try pack_b=1")
+        raise ScheduleError("pack_b=0 requires a prepacked B; try pack_b=1")
     last = spec.m - (plan.blocks_m - 1) * schedule.mc
     if last < plan.block_rows:
         raise ScheduleError(
-            f"mc={schedule.mc} leaves {last} rows of m={spec.m} to the last block, less than "
+            f"mc={schedule.mc} leaves {last} rows of m={spec.m} to the last block, fewer than "
             f"mr={schedule.mr}; try mc={rounded(spec.m, schedule.mr)}"
         )
 

@@ -318,8 +318,8 @@ def plan_blis(
     """Raises ScheduleError if the schedule does not fit the target's vectors or the stack."""
     if not isinstance(schedule, CpuMatmul) or type(schedule) not in (CpuMatmul, AheadMatmul):
         raise ScheduleError(
-            f"a {schedule.mainloop} schedule is not supported for {spec.dtype} on {target.name}; "
-            "use CpuMatmul"
+            f"mainloop={schedule.mainloop} is not supported for {spec.dtype} on {target.name}; "
+            "use mainloop=blis"
         )
     plan = unchecked_blis(spec, target, schedule, planned)
     compute = plan.compute
@@ -328,11 +328,11 @@ def plan_blis(
     check_packing(plan)
     check_passes(plan)
     if plan.packs_a and plan.a_by_columns and plan.blocks_m > 1:
-        check_multiple(schedule, "mc", compute.count, "as a transposed A needs in several blocks")
+        check_multiple(schedule, "mc", compute.count, "as a transposed A with mc < m requires")
     if plan.packs_a and not plan.a_by_columns and plan.k_blocked:
-        check_multiple(schedule, "kc", compute.count, "as several blocks of K need")
+        check_multiple(schedule, "kc", compute.count, "as a packed A with kc < k requires")
     check_registers(target, schedule, compute)
-    check_stack(target, plan.scratch_bytes)
+    check_stack(target, schedule, plan.scratch_bytes)
     return plan
 
 
@@ -341,10 +341,12 @@ def check_packing(plan: BlisPlan) -> None:
     spec = plan.spec
     if not plan.packs_a and not plan.a.is_wide:
         raise ScheduleError(
-            f"pack_a=0 is for {spec.accumulate} only, not {spec.dtype}; try pack_a=1"
+            f"pack_a=0 requires an A of {spec.accumulate}, not {spec.dtype}; try pack_a=1"
         )
     if not plan.packs_b and plan.b_gathered:
-        raise ScheduleError("pack_b=0 is for a B that is not transposed; try pack_b=1")
+        raise ScheduleError(
+            f"pack_b=0 requires a B stored row-major, not layout={spec.layout}; try pack_b=1"
+        )
     packs_rows = plan.packs_b and plan.b_rows_are_whole
     if not isinstance(plan.schedule, AheadMatmul) or plan.b_is_packed:
         return
@@ -352,15 +354,15 @@ def check_packing(plan: BlisPlan) -> None:
         return check_fetches_panels(plan.schedule)
     if not plan.takes_rows_once:
         raise ScheduleError(
-            "mainloop=ahead is for a B that is packed, in layout nn or tn, comes packed, or is "
-            f"taken along all of K by one tile of rows, mr={spec.m} and kc={spec.k}; try "
-            "mainloop=blis"
+            "mainloop=ahead requires a prepacked B, pack_b=1 with layout nn or tn, or one register "
+            f"tile for all of m and k (mr={spec.m}, kc={spec.k}); try mainloop=blis"
         )
     row = plan.b_strides[1]
     if plan.schedule.ahead % row:
         whole = max(plan.schedule.ahead // row, 1) * row
         raise ScheduleError(
-            f"ahead={plan.schedule.ahead} is not whole rows of B, of {row} bytes; try ahead={whole}"
+            f"ahead={plan.schedule.ahead} is not a multiple of {row}, the bytes of a row of B; "
+            f"try ahead={whole}"
         )
 
 
@@ -370,19 +372,18 @@ def check_passes(plan: BlisPlan) -> None:
     spec, schedule = plan.spec, plan.schedule
     if schedule.prefetch_panel and not plan.may_fetch_next_panel:
         raise ScheduleError(
-            "prefetch_panel=1 is for several register tiles below each other (mc > mr), and for "
-            f"a B of {spec.accumulate} that is prepacked, or unpacked in blocks of K "
-            f"(kc < {spec.k}); try prefetch_panel=0"
+            f"prefetch_panel=1 requires several register tiles per panel (m={spec.m} and "
+            f"mc={schedule.mc} above mr={schedule.mr}) and a B of {spec.accumulate} that is "
+            f"prepacked, or unpacked with kc below {spec.k}; try prefetch_panel=0"
         )
     if schedule.sums_in_out and not (plan.k_blocked and may_sum_in_out(spec)):
         raise ScheduleError(
-            f"sums_in_out=1 is for several blocks of K (kc < {spec.k}), an output of "
-            f"{spec.accumulate}, and an epilogue without a tensor of the output's shape; "
-            "try sums_in_out=0"
+            f"sums_in_out=1 requires kc below {spec.k}, an output of {spec.accumulate}, and an "
+            "epilogue without a tensor of the output's shape; try sums_in_out=0"
         )
     if schedule.tasks_per_pass > 1 and not schedule.sums_in_out:
         raise ScheduleError(
-            f"tasks_per_pass={schedule.tasks_per_pass} needs sums_in_out=1; try tasks_per_pass=1"
+            f"tasks_per_pass={schedule.tasks_per_pass} requires sums_in_out=1; try tasks_per_pass=1"
         )
 
 
@@ -391,4 +392,4 @@ def check_fetches_panels(schedule: AheadMatmul) -> None:
     for name in ("ahead", "level"):
         value, only = getattr(schedule, name), getattr(AheadMatmul, name)
         if value != only:
-            raise ScheduleError(f"{name}={value} is for a prepacked B; try {name}={only}")
+            raise ScheduleError(f"{name}={value} requires a prepacked B; try {name}={only}")

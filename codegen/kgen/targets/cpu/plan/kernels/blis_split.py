@@ -81,18 +81,20 @@ def plan_split(spec: Matmul, target: Target, schedule: CpuSplitMatmul) -> SplitP
     for field, extent in block.items():
         if getattr(schedule, field) < extent:
             raise ScheduleError(
-                f"{field}={getattr(schedule, field)} is less than {extent}; split-k is of a single "
-                f"block of out; try mainloop=blis"
+                f"{field}={getattr(schedule, field)} is less than {extent}; mainloop=split-k "
+                f"computes a single block of the output; try {field}={extent}"
             )
     if spec.batch > 1 or spec.constant or spec.layout.b_transposed or schedule.pack_b:
         raise ScheduleError(
-            "split-k is for one product whose B is read where it lies, in layout nn or tn; "
+            "mainloop=split-k requires batch=1 and an unpacked row-major B (pack_b=0, no "
+            f"constant); batch={spec.batch}, layout={spec.layout}, pack_b={schedule.pack_b:d}; "
             "try mainloop=blis"
         )
     if schedule.sums_in_out or schedule.tasks_per_pass > 1:
         raise ScheduleError(
             f"sums_in_out={schedule.sums_in_out:d}, tasks_per_pass={schedule.tasks_per_pass}: "
-            "split-k keeps partial sums in a workspace; try sums_in_out=0, tasks_per_pass=1"
+            "mainloop=split-k keeps partial sums in a workspace; "
+            "try sums_in_out=0, tasks_per_pass=1"
         )
     same = {field.name: getattr(schedule, field.name) for field in dataclasses.fields(CpuMatmul)}
     plain = plan_blis(spec, target, CpuMatmul(**same))

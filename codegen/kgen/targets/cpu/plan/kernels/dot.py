@@ -250,27 +250,27 @@ def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) ->
     """Raises ScheduleError if the schedule does not fit the vectors or the stack."""
     if not isinstance(schedule, DotMatmul):
         raise ScheduleError(
-            f"a {schedule.mainloop} schedule is not supported for {spec.dtype} on {target.name}; "
-            "use DotMatmul"
+            f"mainloop={schedule.mainloop} is not supported for {spec.dtype} on {target.name}; "
+            "use mainloop=dot"
         )
     check_ahead(spec, schedule)
     if schedule.ahead and not b_is_packed(spec):
         raise ScheduleError(
-            f"ahead={schedule.ahead} is for a prepacked B; try ahead=0, or constant=b"
+            f"ahead={schedule.ahead} requires a prepacked B; try ahead=0, or constant=b"
         )
     if not schedule.pack_b and not spec.constant and must_pack_b(spec, dot):
         raise ScheduleError(
-            f"pack_b=0 is for a B that is not transposed and a k of whole groups of {dot.group}, "
-            f"not {spec.layout} with k={spec.k}; try pack_b=1"
+            f"pack_b=0 requires a B stored row-major and k a multiple of {dot.group}; "
+            f"layout={spec.layout}, k={spec.k}; try pack_b=1"
         )
     if not schedule.pack_a and must_pack_a(spec, dot):
         raise ScheduleError(
-            f"pack_a=0 is for an A that is not transposed and a k of whole groups of {dot.group} "
-            f"that {dot.mnemonic} takes as they are, not {spec.layout} with k={spec.k}; "
-            "try pack_a=1"
+            f"pack_a=0 requires an A stored row-major, k a multiple of {dot.group}, and elements "
+            f"that {dot.mnemonic} reads without widening; dtype={spec.dtype}, "
+            f"layout={spec.layout}, k={spec.k}; try pack_a=1"
         )
     sums = vector_for(target, DType.F32, COLUMNS)
-    check_multiple(schedule, "nr", sums.count, "the groups of a vector")
+    check_multiple(schedule, "nr", sums.count, "the columns of a vector")
     compute = vector_for(target, finishing_type(spec), COLUMNS)
     run_k = sums.bytes // GROUP_BYTES * dot.group
     plan = DotPlan(
@@ -287,9 +287,11 @@ def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) ->
         run=Access(dtype=spec.dtype, compute=Vector(count=run_k, scalar="float")),
     )
     if plan.k_blocked and (plan.packs_a or (plan.has_starts and plan.depth_varies)):
-        check_multiple(schedule, "kc", run_k, "as runs of several blocks need")
+        check_multiple(schedule, "kc", run_k, "the elements of a vector of A, as kc < k requires")
     if plan.k_blocked:
-        check_multiple(schedule, "kc", dot.group, "as groups of several blocks need")
+        check_multiple(
+            schedule, "kc", dot.group, f"the k of one {dot.mnemonic}, as kc < k requires"
+        )
     check_registers(target, schedule, compute, dot.extra_registers)
-    check_stack(target, plan.scratch_bytes)
+    check_stack(target, schedule, plan.scratch_bytes)
     return plan

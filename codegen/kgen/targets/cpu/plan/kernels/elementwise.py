@@ -303,11 +303,14 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: CpuStream) -> 
     if tasks > 1 and not by_rows:
         check_task(schedule, run.step)
     if schedule.nontemporal and len(spec.outputs) > 1:
-        raise ScheduleError("nontemporal=1 aligns to one output; with several try nontemporal=0")
+        raise ScheduleError(
+            f"nontemporal=1 supports one output, not {len(spec.outputs)}; try nontemporal=0"
+        )
     if schedule.nontemporal and (by_rows or not has_whole_tasks(spec, target, schedule)):
         raise ScheduleError(
-            f"nontemporal=1 needs inputs that do not broadcast, and {compute.count} elements in "
-            f"every task, not {spec.elements} in tasks of {schedule.task}; try nontemporal=0"
+            f"nontemporal=1 requires inputs that do not broadcast and at least {compute.count} "
+            f"elements in each task; {spec.elements} elements, task={schedule.task}; "
+            "try nontemporal=0"
         )
     extent = schedule.task * (cols if by_rows else 1)
     launch = Launch(
@@ -332,6 +335,6 @@ def _check_unroll(schedule: CpuStream) -> None:
     """The elements of whole steps are counted by a mask."""
     if schedule.unroll.bit_count() > 1:
         raise ScheduleError(
-            f"unroll={schedule.unroll} is not a power of two of vectors; "
+            f"unroll={schedule.unroll} is not a power of two; "
             f"try unroll={1 << schedule.unroll.bit_length() - 1}"
         )

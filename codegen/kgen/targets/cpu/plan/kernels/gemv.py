@@ -306,22 +306,22 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
     rows = rows_of_b(spec, target, words=schedule.words)
     if rows is None:
         raise ScheduleError(
-            f"an outer schedule takes a B whose columns lie side by side, of a type that "
-            f"{target.name} multiplies as it is, not {spec.key}; take layout nn and no constant"
+            f"mainloop=outer requires an unpacked row-major B of a type that {target.name} "
+            f"multiplies without conversion, not {spec.key}; use layout=nn without constant"
         )
     if schedule.pack_a or schedule.pack_b or not schedule.mr == schedule.mc == spec.m:
         raise ScheduleError(
             f"mr={schedule.mr}, mc={schedule.mc}, pack_a={schedule.pack_a:d}, "
-            f"pack_b={schedule.pack_b:d}: outer products pack nothing and take all rows of A; "
-            f"try mr={spec.m}, mc={spec.m}, pack_a=0, pack_b=0"
+            f"pack_b={schedule.pack_b:d}: mainloop=outer packs neither operand and multiplies all "
+            f"{spec.m} rows of A at once; try mr={spec.m}, mc={spec.m}, pack_a=0, pack_b=0"
         )
     if schedule.words and rows.taken is not Taken.WORDS:
-        raise ScheduleError(f"words=1 is for products of bf16, not {spec.key}; try words=0")
+        raise ScheduleError(f"words=1 requires bf16 operands, not {spec.key}; try words=0")
     if schedule.halves:
         if rows.sums.bytes < LINE_BYTES:
             raise ScheduleError(
-                f"halves=1 takes vectors of {LINE_BYTES} bytes; {spec.key} on {target.name} has "
-                f"{rows.sums.bytes}; try halves=0"
+                f"halves=1 requires vectors of {LINE_BYTES} bytes; {spec.key} on {target.name} "
+                f"uses {rows.sums.bytes}; try halves=0"
             )
         rows = rows.halved
     rounded = rows.dot is not None and rounds_bf16(spec, rows.dot)
@@ -346,5 +346,5 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
             f"parts={schedule.parts} with mr={schedule.mr} and nr={schedule.nr} needs {needed} "
             f"vector registers; {target.name} has {limit}; try nr={width}, parts={plan.group}"
         )
-    check_stack(target, plan.scratch_bytes)
+    check_stack(target, schedule, plan.scratch_bytes)
     return plan

@@ -315,8 +315,8 @@ def plan_inner(
     """Raises ScheduleError if the schedule does not fit operands, registers or stack."""
     if not is_inner(spec):
         raise ScheduleError(
-            f"an inner schedule takes A and B whose k lies side by side, not {spec.key}; "
-            "take layout nt and no constant, or pack_b=1"
+            f"mainloop=inner with pack_b=0 requires A and B contiguous along k, not {spec.key}; "
+            "use layout=nt without constant, or pack_b=1"
         )
     return inner_plan(spec, target, schedule, planned)
 
@@ -329,16 +329,16 @@ def inner_plan(
     step = k_of_step(spec, target) * schedule.unroll
     if spec.accumulate.is_integer and dot_for(spec.dtype, target) is None:
         raise ScheduleError(
-            f"inner products of {spec.dtype} need an instruction that {target.name} lacks; "
-            "use a blocked main loop (blis or dot)"
+            f"mainloop=inner with dtype={spec.dtype} requires a dot-product instruction, which "
+            f"{target.name} lacks; use a blocked main loop (blis or dot)"
         )
     cut = spec.k % schedule.kc == 0 and schedule.kc % step == 0
     cut &= not (spec.has_blocks or schedule.pack_b)
     if schedule.pack_a or not (schedule.kc == spec.k or cut):
         raise ScheduleError(
-            f"pack_a={schedule.pack_a:d}, kc={schedule.kc}: inner products pack no A and take all "
-            f"of k, or equal blocks of whole steps of {step} where B is not packed either; try "
-            f"pack_a=0, kc={spec.k}"
+            f"pack_a={schedule.pack_a:d}, kc={schedule.kc}: mainloop=inner requires pack_a=0 and "
+            f"kc={spec.k}, or with pack_b=0 and unscaled weights a kc that divides k={spec.k} and "
+            f"is a multiple of {step}; try pack_a=0, kc={spec.k}"
         )
     compute = vector_for(target, finishing_type(spec), spec.n)
     plan = planned(
@@ -363,5 +363,5 @@ def inner_plan(
             f"mr={schedule.mr} with nr={schedule.nr} and unroll={schedule.unroll} needs {needed} "
             f"vector registers; {target.name} has {limit}; try mr=1, nr=2, unroll=4"
         )
-    check_stack(target, plan.scratch_bytes)
+    check_stack(target, schedule, plan.scratch_bytes)
     return plan

@@ -163,12 +163,12 @@ def plan_inner_transposed(spec: Matmul, target: Target, schedule: InnerMatmul) -
     """Raises ScheduleError as plan_inner does."""
     if not may_transpose_b(spec, target):
         raise ScheduleError(
-            f"an inner schedule with pack_b=1 transposes rows of B, and k lies side by side in A, "
-            f"which is not so of {spec.key}; take pack_b=0"
+            "mainloop=inner with pack_b=1 requires a row-major B and an A contiguous along k, not "
+            f"{spec.key}; use pack_b=0"
         )
     if schedule.nc < spec.n:
         raise ScheduleError(
-            f"nc={schedule.nc} is less than n={spec.n}: an inner schedule with pack_b=1 transposes "
-            f"all columns; try nc={spec.n}"
+            f"nc={schedule.nc} is less than n={spec.n}; mainloop=inner with pack_b=1 transposes "
+            f"all columns at once; try nc={spec.n}"
         )
     return inner_plan(spec, target, schedule, InnerTransposedPlan)

@@ -434,8 +434,9 @@ def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan
     kc = shared_k(spec)
     if not schedule.pack_a or schedule.pack_b or schedule.kc != kc:
         raise ScheduleError(
-            f"kc={schedule.kc}, pack_a={schedule.pack_a:d}, pack_b={schedule.pack_b:d}: limbs of A "
-            f"are made for blocks of {kc}, and B comes packed; try kc={kc}, pack_a=1, pack_b=0"
+            f"kc={schedule.kc}, pack_a={schedule.pack_a:d}, pack_b={schedule.pack_b:d}: "
+            f"mainloop=limbs converts A to limbs in blocks of kc={kc} and requires a prepacked B; "
+            f"try kc={kc}, pack_a=1, pack_b=0"
         )
     lanes = target.limits["vector_bytes"] // 4
     check_multiple(schedule, "nr", lanes, "the columns of a vector")
@@ -457,5 +458,5 @@ def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan
         out=access(target, spec.out, compute),
         dot=dot,
     )
-    check_stack(target, plan.scratch_bytes)
+    check_stack(target, schedule, plan.scratch_bytes)
     return plan

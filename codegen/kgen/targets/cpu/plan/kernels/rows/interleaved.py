@@ -188,9 +188,7 @@ class InterleavedPlan(RowwisePlan):
 
 def plan_interleaved(spec: Rowwise, target: Target, schedule: CpuRows) -> InterleavedPlan:
     if schedule.nontemporal:
-        raise ScheduleError(
-            "nontemporal=1 is for rows that lie in one piece each; try nontemporal=0"
-        )
+        raise ScheduleError("nontemporal=1 requires contiguous rows; try nontemporal=0")
     plan = unchecked_interleaved(spec, target, schedule)
     check_choices(plan)
     return plan

@@ -438,24 +438,25 @@ def check_choices(plan: RowwisePlan) -> None:
     """Raise ScheduleError for readings, places and prefetches that the rows do not allow."""
     spec, schedule = plan.spec, plan.choices
     if schedule.online and spec.compute is not DType.F32:
-        raise ScheduleError(f"online=1 is for rows in f32, not {spec.compute}; try online=0")
+        raise ScheduleError(f"online=1 requires rows in f32, not {spec.compute}; try online=0")
     if schedule.one_pass_variance and not plan.may_shift:
         raise ScheduleError(
-            f"one_pass_variance=1 is for rows in f32 of {4 * plan.head} columns or more, in which "
-            "no input broadcasts along a part of the axes; try one_pass_variance=0"
+            f"one_pass_variance=1 requires rows in f32 of at least {4 * plan.head} columns, and "
+            "inputs that broadcast along all of the reduced axes or none; try one_pass_variance=0"
         )
     if schedule.keep_in_output and (not plan.row_as_place or schedule.nontemporal):
         raise ScheduleError(
-            f"keep_in_output=1 is for rows of {spec.compute} as the output, with nontemporal=0; "
-            "try keep_in_output=0"
+            f"keep_in_output=1 requires an output of whole rows in {spec.compute}, and "
+            "nontemporal=0; try keep_in_output=0"
         )
     if schedule.prefetch and (not plan.may_prefetch or plan.row.whole_outputs):
         raise ScheduleError(
-            f"prefetch={schedule.prefetch} is for reductions of long rows; try prefetch=0"
+            f"prefetch={schedule.prefetch} requires long contiguous rows and outputs of one "
+            "element per row; try prefetch=0"
         )
     if schedule.prefetch_next_row and not plan.may_prefetch:
         raise ScheduleError(
-            "prefetch_next_row=1 is for long rows that lie in one piece each, and one output; "
+            "prefetch_next_row=1 requires long contiguous rows and one output; "
             "try prefetch_next_row=0"
         )
 
@@ -464,12 +465,12 @@ def check_nontemporal(plan: RowwisePlan) -> None:
     spec, target, schedule, compute = plan.spec, plan.target, plan.schedule, plan.compute
     if schedule.nontemporal and not may_pass_caches(spec, target):
         raise ScheduleError(
-            f"nontemporal=1 needs rows as the output, of {compute.count} elements or more, in "
-            "which no input broadcasts along a part of the axes; try nontemporal=0"
+            f"nontemporal=1 requires an output of whole rows of at least {compute.count} elements, "
+            "and inputs that broadcast along all of the reduced axes or none; try nontemporal=0"
         )
     if schedule.nontemporal and schedule.unroll.bit_count() > 1:
         raise ScheduleError(
-            f"nontemporal=1 needs a power of two of vectors, not unroll={schedule.unroll}; "
+            f"unroll={schedule.unroll} is not a power of two, which nontemporal=1 requires; "
             f"try unroll={1 << schedule.unroll.bit_length() - 1}"
         )
 

@@ -235,16 +235,16 @@ def may_be_split(spec: Rowwise) -> bool:
 def plan_split_rows(spec: Rowwise, target: Target, schedule: CpuSplitRows) -> SplitRowsPlan:
     if not may_be_split(spec):
         raise ScheduleError(
-            "mainloop=split is for rows that lie in one piece each, in which no input broadcasts "
-            "along a part of the axes; use CpuRows"
+            "mainloop=split requires contiguous rows, and inputs that broadcast along all of the "
+            "reduced axes or none; use mainloop=stream"
         )
     if schedule.nontemporal:
-        raise ScheduleError("nontemporal=1 is for rows that are not split; try nontemporal=0")
+        raise ScheduleError("nontemporal=1 requires mainloop=stream; try nontemporal=0")
     whole = unchecked_rows(spec, target, schedule)
     check_task(schedule, whole.run.step)
     if schedule.task >= spec.cols:
         raise ScheduleError(
-            f"task={schedule.task} is not a part of a row of {spec.cols} columns; "
+            f"task={schedule.task} does not split a row of {spec.cols} columns; "
             f"try task={whole.run.step}"
         )
     fields = {f.name: getattr(whole, f.name) for f in dataclasses.fields(whole)}
