@@ -177,3 +177,13 @@ def test_stream_tasks() -> None:
             CpuMatmul(mr=1, nr=1, mc=1, kc=1, nc=1),
         )
     assert plan(relu_of((70, 1000), dtype=DType.F32), "x86-64-v4").launches[0].grid == (2, 1, 1)
+
+
+def test_a_b_of_blocks_is_not_transposed() -> None:
+    spec = Matmul(m=2, n=64, k=128, dtype=DType.F32, b_dtype="s4", layout=Layout.NT)
+    good = InnerMatmul(mr=2, nr=2, mc=2, kc=128, nc=64, pack_a=False, pack_b=False)
+    assert plan(spec, "x86-64-v4", good)
+    with pytest.raises(
+        ScheduleError, match="pack_b=1 is not supported for a B of s4; try pack_b=0"
+    ):
+        plan(spec, "x86-64-v4", good.override(pack_b=1))

@@ -6,6 +6,7 @@ its products are added up before they are scaled, once for all of them.
 
 from __future__ import annotations
 
+from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
@@ -98,4 +99,6 @@ class InnerBlocksPlan(InnerPlan):
 
 def plan_inner_blocks(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan:
     """Raises ScheduleError as plan_inner does."""
+    if schedule.pack_b:
+        raise ScheduleError("pack_b=1 is not supported for a B of s4; try pack_b=0")
     return plan_inner(spec, target, schedule, InnerBlocksPlan)
