@@ -20,6 +20,8 @@ from kgen.spec import Spec
 from kgen.spec.choices import Operand
 from kgen.spec.keys import unique_keys
 from kgen.targets.base import Assembled, Kernel, Plan, Source, Target
+from kgen.targets.choose import GivenTuning, own_tuning
+from kgen.targets.tuning.file import Tuning
 
 if TYPE_CHECKING:
     from kgen.constants import Array
@@ -41,6 +43,7 @@ def build(
     *,
     schedule: Overrides | None = None,
     constants: Mapping[str, Array] | None = None,
+    tuning: GivenTuning | None = None,
     tune: Tune | None = None,
     progress: Progress = lambda _: None,
     executor: Executor | None = None,
@@ -49,8 +52,9 @@ def build(
     """Build every spec for every target.
 
     `targets` are names (``sm_80``, ``gfx942``, ``vulkan1.3``, ``native``, ...) or Target values.
-    `schedule` overrides fields of the heuristic's schedule, or its `mainloop`. `constants`: values
-    of the specs' constant operands by name, which go into the bundle; calls then leave them out.
+    `schedule` overrides fields of the chosen schedule, or its `mainloop`. `constants`: values of
+    the specs' constant operands by name, which go into the bundle; calls then leave them out.
+    `tuning`: a file of schedules that `kgen tune` measured, which counts before the shipped ones.
     `progress` is called with what is being built and how much is left. `executor` builds kernels in
     its workers, in this process without one. `cache`: whether kernels may come from those that were
     kept, and are kept (:mod:`kgen.cache.kernel_cache`); the bundle is the same either way.
@@ -82,6 +86,7 @@ def build(
             f"constants: {unknown[0]} is not a constant operand of {keys}; use "
             f'Matmul(constant=("{unknown[0]}",))'
         )
+    own = own_tuning(tuning, found)
     names = unique_keys(wanted)
     bundle.check_names([f"{target.name}/{names[spec]}" for target in found for spec in wanted])
     # Everything is planned before anything is assembled, so that a bad request fails fast.
@@ -90,7 +95,7 @@ def build(
         for target in found
         for spec in dict.fromkeys(pipeline.for_target(s, target, constants or {}) for s in wanted)
     ]
-    plans: Sequence[Plan] = [_plan_of_several(s, t, schedule or {}, found) for t, s in pairs]
+    plans: Sequence[Plan] = [_plan_of_several(s, t, schedule or {}, found, own) for t, s in pairs]
     if tune is not None:
         plans = tune.tuned(plans)
     made = kernels(
@@ -209,11 +214,15 @@ def _several(given: Any, kind: type) -> tuple[Any, ...]:
 
 
 def _plan_of_several(
-    spec: Spec, target: Target, overrides: Overrides, targets: Sequence[Target]
+    spec: Spec,
+    target: Target,
+    overrides: Overrides,
+    targets: Sequence[Target],
+    tuning: Tuning | None,
 ) -> Plan:
     """Plan by :func:`plan_with`; with several targets an error names its target."""
     try:
-        return pipeline.plan_with(spec, target, overrides)
+        return pipeline.plan_with(spec, target, overrides, tuning)
     except ScheduleError as error:
         if len(targets) == 1:
             raise

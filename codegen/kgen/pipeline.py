@@ -16,6 +16,8 @@ from kgen.schedule import Origin, Overrides, Schedule
 from kgen.schedule.base import FORMER_NAMES
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Kernel, Plan, Source, Target
+from kgen.targets.choose import choose, measured
+from kgen.targets.tuning.file import Tuning
 
 if TYPE_CHECKING:
     from kgen.constants import Array
@@ -24,26 +26,38 @@ if TYPE_CHECKING:
 MAINLOOP = "mainloop"
 
 
-def schedule_for(spec: Spec, target: Target, overrides: Overrides) -> Schedule:
-    """The heuristic's schedule, with the user's fields put in. Raises TargetError for what the
-    target cannot do."""
-    return _with(spec, target, _schedule_with(spec, target, overrides), overrides)
+def schedule_for(
+    spec: Spec, target: Target, overrides: Overrides, tuning: Tuning | None = None
+) -> Schedule:
+    """Return the chosen schedule with the user's fields. Raises TargetError for what the target
+    does not support."""
+    return _with(spec, target, _schedule_with(spec, target, overrides, tuning), overrides)
 
 
 def _with(spec: Spec, target: Target, schedule: Schedule, overrides: Overrides) -> Schedule:
-    """The schedule with the user's fields, and those that follow from them."""
+    """Return the schedule with the user's fields, and those that follow from them."""
+    if schedule.origin is Origin.TUNED and not overrides:
+        return schedule
     family, set_by_user = targets.family(target.family), schedule.override(**_fields(overrides))
     given = {*_fields(overrides), *overrides}
     return family.complete(spec, target, set_by_user, given)
 
 
-def _schedule_with(spec: Spec, target: Target, overrides: Overrides) -> Schedule:
-    """The heuristic's schedule. A `mainloop`, or fields that it does not have, ask for another: the
-    best that has them."""
+def _schedule_with(
+    spec: Spec, target: Target, overrides: Overrides, tuning: Tuning | None
+) -> Schedule:
+    """Return the measured schedule, else the model's. If it lacks the user's fields or has another
+    `mainloop`, return the model's best that has them."""
     family = targets.family(target.family)
     family.check_support(spec, target)
-    draft = family.draft(spec, target)
     names = set(_fields(overrides))
+    if (found := measured(spec, target, tuning)) is not None:
+        schedule = found.schedule
+        if overrides.get(MAINLOOP, schedule.mainloop) == schedule.mainloop and names <= set(
+            schedule.names
+        ):
+            return schedule
+    draft = family.draft(spec, target)
     if MAINLOOP not in overrides and names <= set(draft.names):
         return draft
     ranked = [draft, family.choose(spec, target), *family.alternatives(spec, target)]
@@ -54,8 +68,8 @@ def _schedule_with(spec: Spec, target: Target, overrides: Overrides) -> Schedule
             f"mainloop={overrides[MAINLOOP]} is not supported by {target.name} for {spec.key}; it "
             f"supports {known}"
         )
-    found = next((s for s in wanted if names <= set(s.names)), wanted[0])
-    return dataclasses.replace(found, origin=Origin.USER)
+    best = next((s for s in wanted if names <= set(s.names)), wanted[0])
+    return dataclasses.replace(best, origin=Origin.USER)
 
 
 def _fields(overrides: Overrides) -> dict[str, int]:
@@ -70,16 +84,20 @@ def _fields(overrides: Overrides) -> dict[str, int]:
     return fields
 
 
-def plan(spec: Spec, target: Target, schedule: Schedule | None = None) -> Plan:
+def plan(
+    spec: Spec, target: Target, schedule: Schedule | None = None, tuning: Tuning | None = None
+) -> Plan:
     """Compute all integers of one kernel. Raises TargetError or ScheduleError."""
     family = targets.family(target.family)
     family.check_support(spec, target)
-    return family.plan(spec, target, schedule or family.choose(spec, target))
+    return family.plan(spec, target, schedule or choose(spec, target, tuning).schedule)
 
 
-def plan_with(spec: Spec, target: Target, overrides: Overrides) -> Plan:
-    """The plan with the user's fields; if they do not fit, the error names a value that does."""
-    schedule, given = _schedule_with(spec, target, overrides), _fields(overrides)
+def plan_with(
+    spec: Spec, target: Target, overrides: Overrides, tuning: Tuning | None = None
+) -> Plan:
+    """Plan with the user's fields; if they do not fit, the error names a value that does."""
+    schedule, given = _schedule_with(spec, target, overrides, tuning), _fields(overrides)
     named = {name: overrides[name] for name in (MAINLOOP,) if name in overrides}
 
     def attempt(fields: Mapping[str, int]) -> Plan:

@@ -6,8 +6,13 @@ import argparse
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from kgen.errors import SpecError
+from kgen.errors import SpecError, TargetError
+
+if TYPE_CHECKING:
+    from kgen.targets.tuning.file import Tuning
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -17,6 +22,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="build every kernel again, and store none in the cache (see kgen cache)",
     )
+
+
+def configure_tuning(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tuning", metavar="FILE",
+        help="take schedules from this file of kgen tune before those that kgen ships",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tuning-lenient",
+        action="store_true",
+        help="with --tuning: leave out rows that cannot be used",
+    )
+
+
+def tuning_of(args: argparse.Namespace) -> Tuning | None:
+    """Return the file that --tuning names. Raises TargetError."""
+    if args.tuning is None:
+        if args.tuning_lenient:
+            raise TargetError("--tuning-lenient needs --tuning FILE; add it")
+        return None
+    from kgen.targets.tuning.file import read
+
+    return read(Path(args.tuning), is_lenient=args.tuning_lenient)
 
 
 def configure_executor(parser: argparse.ArgumentParser, work: str, jobs: int | None) -> None:

@@ -39,6 +39,8 @@ from kgen.spec.keys import unique_keys
 from kgen.spec.members import member
 from kgen.targets import family
 from kgen.targets.base import Plan, Target
+from kgen.targets.choose import GivenTuning, own_tuning
+from kgen.targets.tuning.file import Tuning
 from kgen_runtime.dtypes import DType, DTypeLike
 from kgen_runtime.values import frozen
 
@@ -137,6 +139,7 @@ def compile_model(
     states: Mapping[str, str] | None = None,
     weights: BTypeName | None = None,
     products: DTypeLike | None = None,
+    tuning: GivenTuning | None = None,
     progress: Callable[[str], None] = lambda _: None,
     executor: Executor | None = None,
     cache: bool = True,
@@ -148,7 +151,7 @@ def compile_model(
     outputs that they are in the next run; those stay in the program. Constant `weights` of products
     are rounded to bf16, to s8 with a scale for each column, or to s4 with one for each 32. With
     `products` (bf16 or f16) products round both of their operands to that type, and add in f32.
-    `executor` and `cache` are as :func:`kgen.build` has them.
+    `tuning`, `executor` and `cache` are those of :func:`kgen.build`.
 
     Raises GraphError for a model that cannot be read or computed, and TargetError or ScheduleError
     where a target cannot, with the node that it is about.
@@ -172,6 +175,7 @@ def compile_model(
     found = building.targets_of(targets)
     if wanted is not None:
         _check_weights(wanted, found)
+    own = own_tuning(tuning, found)
     progress(f"reading {path}")
     fused = load(path, _shapes_of(shapes or {}), wanted, multiplied, states)
     kept = states_of(fused.graph, states or {})
@@ -180,9 +184,9 @@ def compile_model(
     # All is planned before anything is assembled, so that what cannot be done fails at once.
     plans = {}
     for target in found:
-        own = planned(lowered[target.name], target)
-        lowered[target.name] = with_states(lowered[target.name], kept, own)
-        plans[target.name] = planned(lowered[target.name], target) if kept else own
+        first = planned(lowered[target.name], target, own)
+        lowered[target.name] = with_states(lowered[target.name], kept, first)
+        plans[target.name] = planned(lowered[target.name], target, own) if kept else first
     distinct = {
         (target.name, plan.spec): plan for target in found for plan in plans[target.name].values()
     }
@@ -239,7 +243,7 @@ def _shapes_of(given: Mapping[str, Shape | int]) -> dict[str, Shape]:
     return found
 
 
-def planned(lowered: Lowered, target: Target) -> dict[int, Plan]:
+def planned(lowered: Lowered, target: Target, tuning: Tuning | None = None) -> dict[int, Plan]:
     """The kernels' plans by the numbers of their calls; one for all calls of one spec."""
     known: dict[Spec, Plan] = {}
     found = {}
@@ -247,7 +251,7 @@ def planned(lowered: Lowered, target: Target) -> dict[int, Plan]:
         spec = pipeline.for_target(call.spec, target, {})
         if spec not in known:
             try:
-                known[spec] = pipeline.plan(spec, target)
+                known[spec] = pipeline.plan(spec, target, tuning=tuning)
             except KgenError as error:
                 raise type(error)(
                     f"target={target.name}: {error}{nodes_shown(call.nodes)}"

@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
 
-from kgen import targets
-from kgen.errors import ScheduleError
+from kgen import suggest, targets
+from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Origin, Schedule
+from kgen.schedule.base import FORMER_NAMES
 from kgen.spec import Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
-from kgen.targets.tuning.file import TunedRow, Tuning, TuningSource, shipped
+from kgen.targets.tuning.file import TunedRow, Tuning, TuningSource, read, shipped
 from kgen_runtime.values import frozen
+
+#: A user's tuning file, read or by its path.
+GivenTuning = Tuning | str | os.PathLike[str]
 
 #: Neighbours that are tried, and that `kgen build --explain` prints.
 NEIGHBOURS = 3
@@ -26,7 +32,7 @@ REACH = 3.0
 
 
 class How(StrEnum):
-    """Where a schedule comes from."""
+    """Kinds of choices: a row of the same sizes, a row of other sizes, the cost model."""
 
     MEASURED = "measured"
     NEIGHBOUR = "neighbour"
@@ -61,42 +67,87 @@ def choose(spec: Spec, target: Target, own: Tuning | None = None) -> Choice:
 
     Raises TargetError for a row that cannot be used, unless its file is read leniently.
     """
-    family = targets.family(target.family)
-    found = nearest(spec, target, [own, shipped(family.core(target))])
+    if (found := measured(spec, target, own)) is not None:
+        return found
+    near = nearest(spec, target, tunings_of(target, own))
+    schedule = targets.family(target.family).choose(spec, target)
+    return Choice(schedule=schedule, how=How.MODEL, neighbours=near)
+
+
+def measured(spec: Spec, target: Target, own: Tuning | None = None) -> Choice | None:
+    """Choose a schedule from tuning files; None if no row applies. Raises TargetError."""
+    return measured_in(spec, target, tunings_of(target, own))
+
+
+def measured_in(spec: Spec, target: Target, tunings: Sequence[Tuning]) -> Choice | None:
+    """Choose a schedule from these files, the first of which counts most. Raises TargetError."""
+    found = nearest(spec, target, tunings)
     for neighbour in found:
         if (schedule := adapted(spec, target, neighbour)) is not None:
             how = How.NEIGHBOUR if neighbour.distance else How.MEASURED
             return Choice(schedule=schedule, how=how, neighbours=found, taken=neighbour)
-    return Choice(schedule=family.choose(spec, target), how=How.MODEL, neighbours=found)
+    return None
 
 
-def nearest(spec: Spec, target: Target, tunings: Sequence[Tuning | None]) -> list[Neighbour]:
+def tunings_of(target: Target, own: Tuning | None = None) -> tuple[Tuning, ...]:
+    """Return the tuning files of the target's core: the user's, then the one that kgen ships."""
+    core = targets.family(target.family).core(target)
+    given = own if own is not None and own.core == core else None
+    return tuple(each for each in (given, shipped(core)) if each is not None)
+
+
+def own_tuning(
+    given: GivenTuning | None, of: Iterable[Target], *, is_lenient: bool = False
+) -> Tuning | None:
+    """Return a user's tuning file. Raises TargetError if it is for the core of none of the targets.
+
+    A damaged file is refused even if it is read leniently: only rows can be left out.
+    """
+    if given is None:
+        return None
+    own = given if isinstance(given, Tuning) else read(Path(given), is_lenient=is_lenient)
+    cores = dict.fromkeys(targets.family(target.family).core(target) for target in of)
+    if own.core not in cores:
+        raise TargetError(
+            f"{own.name} has schedules for {own.core!r}; this build is for "
+            f"{', '.join(map(repr, cores))}; name a file or a target of the same core"
+        )
+    return own
+
+
+def nearest(spec: Spec, target: Target, tunings: Sequence[Tuning]) -> tuple[Neighbour, ...]:
     """Return the nearest rows of the kernel's class, the nearest first, one per size."""
+    if not tunings:
+        return ()
     name, sizes = class_of(spec, target), sizes_of(spec)
     found: dict[tuple[int, ...], Neighbour] = {}
     for tuning in tunings:
-        for row in tuning.rows(name) if tuning else ():
-            if tuning and len(row.sizes) == len(sizes) and row.sizes not in found:
-                away = math.dist(
-                    *([math.log2(size) for size in each] for each in (row.sizes, sizes))
-                )
+        for row in tuning.rows(name):
+            if len(row.sizes) != len(sizes):
+                tuning.refuse(name, row.line, f"it has {len(row.sizes)} sizes, not {len(sizes)}")
+            elif row.sizes not in found:
+                away = distance(row.sizes, sizes)
                 found[row.sizes] = Neighbour(row=row, distance=away, tuning=tuning)
     ranked = sorted(found.values(), key=lambda each: each.distance)
-    return [each for each in ranked[:NEIGHBOURS] if each.distance <= REACH]
+    return tuple(each for each in ranked[:NEIGHBOURS] if each.distance <= REACH)
+
+
+def distance(one: Sequence[int], other: Sequence[int]) -> float:
+    """Return the Euclidean norm of log2 of the ratios of two kernels' sizes."""
+    return math.dist(*([math.log2(size) for size in each] for each in (one, other)))
 
 
 def adapted(spec: Spec, target: Target, neighbour: Neighbour) -> Schedule | None:
     """Return the schedule of a row, made legal for other sizes; None if it cannot be."""
     family, row = targets.family(target.family), neighbour.row
     try:
-        measured = schedule_of(spec, target, row.fields)
-    except (KeyError, TypeError, ScheduleError) as error:
+        found = schedule_of(spec, target, row.fields)
+    except ScheduleError as error:
         neighbour.tuning.refuse(class_of(spec, target), row.line, str(error))
         return None
-    found = (
-        measured if not neighbour.distance else family.adapted(spec, target, measured, row.sizes)
-    )
     try:
+        if neighbour.distance:
+            found = family.adapted(spec, target, found, row.sizes)
         family.plan(spec, target, found)
     except ScheduleError:
         return None
@@ -106,12 +157,28 @@ def adapted(spec: Spec, target: Target, neighbour: Neighbour) -> Schedule | None
 def schedule_of(spec: Spec, target: Target, fields: Mapping[str, int | str]) -> Schedule:
     """Return the schedule with these fields, of which `mainloop` names its type.
 
-    Raises KeyError, TypeError or ScheduleError for fields that do not exist or do not fit.
+    Raises ScheduleError for fields that do not exist, are missing, or are out of range.
     """
-    family, values = targets.family(target.family), dict(fields)
-    kind = family.schedule_type(spec, target, str(values.pop("mainloop")))
-    types = {field.name: field.type for field in dataclasses.fields(kind)}
-    typed = {name: bool(v) if types[name] == "bool" else v for name, v in values.items()}
+    family = targets.family(target.family)
+    values = {FORMER_NAMES.get(name, name): value for name, value in fields.items()}
+    mainloop = str(values.pop("mainloop", ""))
+    try:
+        kind = family.schedule_type(spec, target, mainloop)
+    except KeyError:
+        raise ScheduleError(
+            f"mainloop={mainloop} is not supported by {target.name} for {spec.key}"
+        ) from None
+    known = {field.name: field for field in dataclasses.fields(kind) if field.name != "origin"}
+    if unknown := sorted(values.keys() - known.keys()):
+        question = suggest.meant(unknown[0], known, after=" ")
+        raise ScheduleError(
+            f"{unknown[0]} is not a field of the {mainloop} schedule; {question}its fields are "
+            f"{', '.join(known)}"
+        )
+    needed = (n for n, f in known.items() if f.default is f.default_factory is dataclasses.MISSING)
+    if missing := [name for name in needed if name not in values]:
+        raise ScheduleError(f"the {mainloop} schedule lacks the field {missing[0]}")
+    typed = {name: bool(v) if known[name].type == "bool" else v for name, v in values.items()}
     return kind(**typed, origin=Origin.TUNED)
 
 

@@ -72,6 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show the schedules that were compared, their predicted times and the choice",
     )
+    workers.configure_tuning(parser)
     workers.configure(parser)
     problem.configure(parser)
 
@@ -93,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
             targets=comma_list(args.target),
             schedule=problem.schedule_fields(args.schedule),
             constants=constants,
+            tuning=workers.tuning_of(args),
             tune=tuner,
             progress=progress,
             executor=executor,

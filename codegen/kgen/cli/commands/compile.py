@@ -61,6 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="first run each step and the whole program and compare them with the model in f64; "
         "write nothing if one is wrong",
     )
+    workers.configure_tuning(parser)
     workers.configure(parser)
 
 
@@ -82,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
             states=pairs_of(args.state),
             weights=args.weights,
             products=args.products,
+            tuning=workers.tuning_of(args),
             progress=progress,
             executor=executor,
             cache=not args.no_cache,

@@ -14,11 +14,10 @@ the schedule ("-" if it was not measured).
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -87,13 +86,20 @@ class Tuning:
                 self.refuse(class_name, line, str(error))
 
     def _row(self, text: str, line: int) -> TunedRow:
-        *sizes, schedule, gain, source = text.split()
+        words = text.split()
+        if len(words) < 4:
+            raise ValueError(f"{text!r} is not sizes, schedule, gain and source")
+        *sizes, schedule, gain, source = words
         if source not in self.sources:
             raise ValueError(f"source {source} is not in [sources]")
+        if wrong := [size for size in sizes if not size.isascii() or not size.isdigit()]:
+            raise ValueError(f"size {wrong[0]!r} is not a whole number")
+        if 0 in (found := tuple(map(int, sizes))):
+            raise ValueError("a size is 0")
         return TunedRow(
-            sizes=tuple(map(int, sizes)),
+            sizes=found,
             fields=fields_of(schedule),
-            gain=None if gain == NOT_MEASURED else float(gain),
+            gain=_gain(gain),
             source=source,
             line=line,
         )
@@ -111,12 +117,31 @@ def fields_of(schedule: str) -> dict[str, int | str]:
         name, equals, value = part.partition("=")
         if not equals or name in fields:
             raise ValueError(f"{part!r} is not field=value, or occurs twice")
-        fields[name] = value if name == "mainloop" else int(value)
+        if name == "mainloop":
+            fields[name] = value
+        elif value.isascii() and value.isdigit():
+            fields[name] = int(value)
+        else:
+            raise ValueError(f"{name}={value} is not a whole number")
     return fields
+
+
+def _gain(text: str) -> float | None:
+    if text == NOT_MEASURED:
+        return None
+    try:
+        gain = float(text)
+    except ValueError:
+        gain = math.nan
+    if not 0 < gain < math.inf:
+        raise ValueError(f"gain {text!r} is not a number above 0, or {NOT_MEASURED}")
+    return gain
 
 
 def parse(text: str, name: str, *, is_lenient: bool = False) -> Tuning:
     """Read a tuning file's text; `name` stands in messages. Raises TargetError."""
+    import tomllib
+
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -185,5 +210,5 @@ def file_name(core: str) -> str:
 @cache
 def shipped(core: str) -> Tuning | None:
     """Return the tuning file of a core that kgen ships with, or None."""
-    path = resources.files("kgen.targets.tuning") / file_name(core)
+    path = Path(__file__).with_name(file_name(core))
     return parse(path.read_text(encoding="utf-8"), file_name(core)) if path.is_file() else None
