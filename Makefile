@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 KGEN := $(BIN)/kgen
 BENCH := .venv-bench
-AVX2_TABLES := models-f32,models-f32-packed,models-f32-cold,models-f32-packed-cold,f32,gemv,bf16,s8,threads
-AVX512_TABLES := models-f32,models-f32-packed,models-f32-cold,models-f32-packed-cold,f32,gemv,threads
-LIBRARIES := torch iree-base-compiler iree-base-runtime
-VULKAN_LIBRARIES := ncnn iree-base-compiler iree-base-runtime
-MODEL_LIBRARIES := onnx onnxscript onnxruntime openvino gguf safetensors
+# Suite of `make bench`, and the packages that each compares with or needs.
+SUITE := cpu
+LIBRARIES_cpu := torch iree-base-compiler iree-base-runtime
+LIBRARIES_models := torch onnx onnxscript onnxruntime openvino gguf safetensors
+LIBRARIES_vulkan := kgen-kernels[vulkan,webgpu] ncnn iree-base-compiler iree-base-runtime
+LIBRARIES_gpu := torch kgen-kernels[all]
 # The version that docs/performance.md and the tests' bars speak of.
 TRITON := 3.9.0
 SHAPE := 1024x1024x1024
@@ -18,7 +19,7 @@ PYTHON_FILES := codegen runtime tests benchmarks scripts examples
 # Both distributions, so that a change of the code needs no new installation.
 CHECKOUT := --editable runtime --editable .
 
-.PHONY: help setup lock drivers demo test test-avx2 test-scripts unit check format lint types fast generated reference gate bench bench-cpu-avx512 bench-cpu-avx2 bench-vulkan bench-models bench-tool bench-triton wheels runtime-wheel c-runtime fuzz fuzz-bundles flagships figures gpu clean
+.PHONY: help setup lock drivers demo test test-avx2 unit check format lint types fast generated reference gate bench wheels runtime-wheel c-runtime fuzz fuzz-bundles figures clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -73,7 +74,7 @@ BASE ?=
 SELECTED = $(if $(CHANGED),$(or $(shell $(BIN)/python -m scripts.changed_tests $(if $(BASE),--base $(BASE))),$(error scripts.changed_tests failed)))
 
 test: setup drivers format-check lint types $(if $(CHANGED),,gate) ## everything that CI runs; CHANGED=1: only what a change needs
-	$(PYTEST) $(or $(SELECTED),--ignore=tests/scripts)
+	$(PYTEST) $(SELECTED)
 	@test -n "$(CHANGED)" || ! grep -qwE 'avx512f|avx_vnni' /proc/cpuinfo || $(MAKE) --no-print-directory test-avx2 ARGS=tests/device/cpu
 
 test-avx2: setup ## every test as on an x86-64 CPU without AVX-512 and AMX; ARGS="tests/device -x"
@@ -83,9 +84,6 @@ check: setup drivers format-check lint types fast ## format, lint, strict types,
 
 unit: $(VENV)/installed ## the inner loop: no assembler, emulator, driver or process
 	$(PYTEST) tests/unit tests/style -m "not integration and not slow"
-
-test-scripts: setup ## tests of the benchmark programs and of the documents' generated figures
-	$(PYTEST) tests/scripts
 
 format: setup ## rewrite the layout of the Python files
 	$(BIN)/ruff format $(PYTHON_FILES)
@@ -115,56 +113,31 @@ reference: setup ## rewrite the tables of README and docs/ that are generated fr
 gate: setup drivers ## hold kgen's own kernels against perf_budgets.toml
 	$(KGEN) perf check
 
-bench: setup ## time the demo's kernels that run here against numpy
-	$(KGEN) build --shape $(SHAPE) --dtype f32 --target native -o bench.kgen
-	$(KGEN) bench bench.kgen
-
-bench-cpu: $(BENCH)/installed ## time the CPU kernels against libraries, write docs/performance.md
-	$(BENCH)/bin/python -m scripts.bench_cpu --write $(ARGS)
-	@test -n "$(ARGS)" || ! grep -qw amx_tile /proc/cpuinfo || $(MAKE) bench-cpu-avx512
-	@test -n "$(ARGS)" || ! grep -qw avx512f /proc/cpuinfo || $(MAKE) bench-cpu-avx2
-
-bench-cpu-avx512: $(BENCH)/installed ## the same, products of f32 alone, as on a CPU with AVX-512 and no AMX
-	scripts/as-avx512.sh $(BENCH)/bin/python -m scripts.bench_cpu --write --only $(AVX512_TABLES) $(ARGS)
-
-bench-cpu-avx2: $(BENCH)/installed ## the same, products alone, as on a CPU with AVX2 and no more
-	scripts/as-avx2.sh $(BENCH)/bin/python -m scripts.bench_cpu --write --only $(AVX2_TABLES) $(ARGS)
+bench: $(BENCH)/$(SUITE) ## measure SUITE=cpu|models|vulkan|triton|tool|flagships|gpu (benchmarks/README.md); ARGS="--only f32"
+	$(BENCH)/bin/python -m benchmarks.$(SUITE) $(ARGS)
+	$(BENCH)/bin/python -m benchmarks.page --write
 
 # An environment of its own: the libraries take gigabytes, and no test needs them.
-$(BENCH)/installed: pyproject.toml scripts/system-packages.sh
+$(BENCH)/%: pyproject.toml scripts/system-packages.sh
 	@scripts/system-packages.sh
 	@test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
 	@$(BENCH)/bin/python -m pip install --quiet --editable runtime --editable '.[bench]'
-	@for library in $(LIBRARIES); do \
+	@for library in $(LIBRARIES_$*); do \
 	    $(BENCH)/bin/python -m pip install --quiet $$library || \
 	    echo "$$library cannot be installed here; going on without"; \
 	done
 	@touch $@
 
-bench-vulkan: $(BENCH)/vulkan-installed ## time Vulkan kernels beside ncnn, IREE and WGSL on the first device, write docs/performance.md
-	$(BENCH)/bin/python -m scripts.bench_vulkan --write $(ARGS)
-
-$(BENCH)/vulkan-installed: $(BENCH)/installed
-	@$(BENCH)/bin/python -m pip install --quiet --editable runtime --editable '.[vulkan,webgpu]' $(VULKAN_LIBRARIES)
+# PyTorch brings a Triton of its own.
+$(BENCH)/triton: .venv-triton/bin/python $(BENCH)/tool
 	@touch $@
 
-bench-models: $(BENCH)/models-installed ## time whole models beside ONNX Runtime and OpenVINO, write docs/performance.md and README
-	$(BENCH)/bin/python -m scripts.bench_models --write $(ARGS)
-
-$(BENCH)/models-installed: $(BENCH)/installed
-	@$(BENCH)/bin/python -m pip install --quiet $(MODEL_LIBRARIES)
-	@touch $@
-
-bench-tool: setup ## time the tool itself: build, help, import; write docs/performance.md
-	$(BIN)/python -m scripts.bench_tool --write
-
-bench-triton: setup .venv-triton/installed ## count instructions beside Triton's; docs/performance.md
-	$(BIN)/python -m scripts.bench_triton --triton .venv-triton/bin/python --write
-
-.venv-triton/installed:
+.venv-triton/bin/python:
 	$(PYTHON) -m venv .venv-triton
 	.venv-triton/bin/python -m pip install --quiet triton==$(TRITON)
-	@touch $@
+
+figures: setup ## write docs/performance.md and README's table from benchmarks/results
+	$(BIN)/python -m benchmarks.page --write
 
 wheels: setup runtime-wheel ## both distributions as wheels in dist/
 	$(BIN)/python -m hatchling build -t wheel -d dist
@@ -184,19 +157,5 @@ fuzz: setup ## random specs and schedules on every target for a minute; FUZZ="--
 fuzz-bundles: setup ## mutated bundles to both runtimes, which have to agree, for an hour; FUZZ="--seconds 600"
 	$(BIN)/python -m tests.device.cpu.c_runtime.differential --seconds 3600 $(FUZZ)
 
-flagships: setup ## verify every flagship shape and type for NVIDIA, write docs/flagships.md; hours
-	$(BIN)/python -m scripts.flagships --write
-
-figures: test-scripts ## renew every figure in the documents, with day and commit; hours, on a quiet machine
-	$(MAKE) bench-tool bench-triton
-	$(MAKE) bench-cpu
-	mkdir -p build
-	$(BENCH)/bin/python -m scripts.bench_cpu --tune-gap build/tune-gap.json --write
-	@! grep -qw avx512f /proc/cpuinfo || scripts/as-avx2.sh $(BENCH)/bin/python -m scripts.bench_cpu --tune-gap build/tune-gap.json --write
-	$(MAKE) flagships reference
-
-gpu: setup ## on a machine with an NVIDIA GPU: verify and bench everything on it
-	$(BIN)/python -m scripts.gpu
-
 clean:
-	rm -rf $(VENV) $(BENCH) .venv-lock .venv-triton .drivers bench-cpu-*.json bench-models-*.json dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) .venv-lock .venv-triton .drivers dist build *.kgen .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -59,7 +59,7 @@ class Peer:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One kernel, model or command. `values` holds other figures by name with their unit."""
+    """Kernel, model or command that was measured. `values` holds other figures by name."""
 
     table: str
     work: str
@@ -67,7 +67,6 @@ class Row:
     time: Timing | None = None
     peers: Mapping[str, Peer] = field(default_factory=dict)
     values: Mapping[str, float | str] = field(default_factory=dict)
-    measured: str | None = None
 
     def ratio(self, *peers: str) -> float | None:
         """Lowest ratio to these peers: to the fastest of them. None if none was timed."""
@@ -77,7 +76,11 @@ class Row:
 
 @dataclass(kw_only=True)
 class Results:
-    """Rows of a suite on one machine. `source` is the document that exported figures are from."""
+    """Rows of a suite on one machine.
+
+    `date` and `commit` are those of the last row. `also` lists other days and commits if the rows
+    are from several. `source` is the document that exported figures are from.
+    """
 
     suite: str
     machine: Machine
@@ -85,6 +88,7 @@ class Results:
     commit: str | None
     command: str
     versions: Mapping[str, str] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
     source: str | None = None
     rows: list[Row] = field(default_factory=list)
 
@@ -125,7 +129,9 @@ def read(path: Path) -> Results:
     except OSError as error:
         raise ResultError(f"{path.name} cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise ResultError(f"{path.name} is not JSON ({error}); measure again") from None
+        raise ResultError(
+            f"{path.name} is not JSON ({error}): restore it or measure again"
+        ) from None
     try:
         return _results(found)
     except ResultError as error:
@@ -133,8 +139,14 @@ def read(path: Path) -> Results:
 
 
 def read_all(folder: Path = FOLDER) -> list[Results]:
-    """All result files, by name. Raises ResultError."""
+    """Read every result file. Raises ResultError."""
     return [read(path) for path in sorted(folder.glob("*.json"))]
+
+
+def newest(suite: str, machine: str, folder: Path = FOLDER) -> Results | None:
+    """Newest file of a suite on a machine of this name. Raises ResultError."""
+    found = [r for r in read_all(folder) if (r.suite, r.machine.name) == (suite, machine)]
+    return max(found, key=lambda results: results.date, default=None)
 
 
 def _plain(value: Any) -> dict[str, Any]:
@@ -158,6 +170,7 @@ def _results(found: Any) -> Results:
         commit=fields.take("commit", _is_text, None),
         command=fields.take("command", _is_text),
         versions=fields.take("versions", _is_texts, {}),
+        also=tuple(fields.take("also", _is_words, ())),
         source=fields.take("source", _is_text, None),
         rows=[
             _row(row, f"row {number}")
@@ -174,7 +187,7 @@ def _machine(found: Any) -> Machine:
         cpu=fields.take("cpu", _is_text, None),
         architecture=fields.take("architecture", _is_text, None),
         cores=fields.take("cores", _is_count, None),
-        features=tuple(fields.take("features", _is_list, ())),
+        features=tuple(fields.take("features", _is_words, ())),
         memory_bytes=fields.take("memory_bytes", _is_count, None),
         gpu=fields.take("gpu", _is_text, None),
     )
@@ -186,15 +199,20 @@ def _row(found: Any, place: str) -> Row:
         Row,
         table=fields.take("table", _is_text),
         work=fields.take("work", _is_text),
-        variant=fields.take("variant", _is_object, {}),
+        variant=_named(fields, "variant", lambda value: _is_text(value) or _is_count(value)),
         time=_timing(fields.take("time", _is_object, None), f"{place}, time"),
         peers={
             name: _peer(peer, f"{place}, peer {name}")
             for name, peer in fields.take("peers", _is_object, {}).items()
         },
-        values=fields.take("values", _is_object, {}),
-        measured=fields.take("measured", _is_text, None),
+        values=_named(fields, "values", lambda value: _is_text(value) or _is_number(value)),
     )
+
+
+def _named(fields: _Fields, name: str, check: Check) -> dict[str, Any]:
+    found: dict[str, Any] = fields.take(name, _is_object, {})
+    inner = _Fields(found, f"{fields.place}, {name}")
+    return {key: inner.take(key, check) for key in found}
 
 
 def _peer(found: Any, place: str) -> Peer:
@@ -261,6 +279,10 @@ def _is_object(value: Any) -> bool:
 
 def _is_texts(value: Any) -> bool:
     return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
 
 
 def _is_list(value: Any) -> bool:

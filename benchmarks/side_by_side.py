@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import kgen_runtime
+from benchmarks.cpu.tables import Table, tables
 from benchmarks.machine import ROOT, commit, git, this_machine, today
 from benchmarks.results import Peer, Results, Row, Timing, geometric_mean
 from kgen.check.bench import cold, timing
@@ -35,7 +36,6 @@ from kgen.check.bench import run as bench
 from kgen.check.verify import inputs
 from kgen.spec import text
 from kgen_runtime.cpu_features import cpu_features
-from scripts.bench_cpu.tables import Table, tables
 
 #: Tables of benchmarks.cpu in each suite.
 SUITES = {
@@ -48,6 +48,7 @@ SUITES = {
     "rows": ("rows-f32", "rows-bf16", "reductions-f32", "reductions-bf16"),
     "streams": ("functions-f32", "functions-bf16"),
 }
+CACHES = ("warm", "cold")
 #: Bars of a table's geometric mean and of a pair.
 MEAN, LEAST = 0.98, 0.85
 ROUNDS, ATTEMPTS = 15, 3
@@ -224,7 +225,7 @@ def measure(
     pairs: Sequence[Pair], threads: Sequence[int], minutes: float, results: Results, path: Path
 ) -> int:
     """Time the pairs in random order; return how many were left when the time was over."""
-    cases = list(itertools.product(pairs, ("warm", "cold"), threads))
+    cases = list(itertools.product(pairs, CACHES, threads))
     random.Random(0).shuffle(cases)
     end = time.monotonic() + 60 * minutes
     for done, (pair, caches, count) in enumerate(cases):

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parents[1]
 ALL = ("tests",)
 STYLE = ("tests/style",)
-DOCUMENTS = ("tests/packaging", "tests/scripts")
+DOCUMENTS = ("tests/packaging", "tests/benchmarks")
 RENDERED = ("tests/golden", "tests/acceptance")
 NVIDIA = (
     "tests/unit/targets/cuda",
@@ -78,7 +78,7 @@ TESTS = {
     "runtime": C_RUNTIME,
     "runtime/c": C_RUNTIME,
     "runtime/kgen_runtime": (*C_RUNTIME, "tests/unit", "tests/device"),
-    "scripts": ("tests/packaging", "tests/scripts"),
+    "scripts": ("tests/packaging",),
     "templates": RENDERED,
     "templates/amdgpu": AMD,
     "templates/cpu": CPU,

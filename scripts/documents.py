@@ -1,32 +1,19 @@
-"""Documents: their code blocks, and figures between markers with the date and commit of the
-measurement."""
+"""Documents and their code blocks."""
 
 from __future__ import annotations
 
-import datetime
 import re
-import subprocess
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PERFORMANCE = ROOT / "docs" / "performance.md"
-#: What is measured of a kind of CPU, in sections of a page of its own.
-SECTIONS = {
-    "make bench-cpu": "Products",
-    "make bench-cpu, rows": "Functions and rows",
-    "tune gap": "Tuned schedules",
-}
-#: First line of such a page.
-PAGE = "Figures measured on this kind of CPU ([method](../performance.md#cpu-kernels))."
-#: What figures depend on: a change there that is not committed is said.
-SOURCES = ("codegen", "runtime", "templates", "scripts", "pyproject.toml")
-
 
 #: Documents whose code blocks the tests run.
 DOCUMENTS = (
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "templates/README.md")),
+    *(
+        ROOT / name
+        for name in ("README.md", "CONTRIBUTING.md", "templates/README.md", "benchmarks/README.md")
+    ),
     *sorted((ROOT / "docs").rglob("*.md")),
 )
 _BLOCK = re.compile(
@@ -93,79 +80,3 @@ def blocks(path: Path) -> list[Block]:
         )
         for found in _BLOCK.finditer(text)
     ]
-
-
-def put(path: Path, name: str, lines: Sequence[str]) -> None:
-    """Put lines between a document's markers."""
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    text = path.read_text()
-    if begin not in text or end not in text:
-        raise SystemExit(f"{path.name} has no markers {begin} ... {end}")
-    before, rest = text.split(begin, 1)
-    after = rest.split(end, 1)[1]
-    path.write_text("\n".join([before + begin, *lines, end + after]))
-
-
-def put_kind(path: Path, family: str, kind: str, lines: Sequence[str]) -> None:
-    """Put lines in the section of a kind of machine, a new one after the family's last if there is
-    none."""
-    found = kinds(path, family)
-    if kind not in found:
-        last = f"<!-- {family}, {[*found][-1]}: end -->"
-        name = f"{family}, {kind}"
-        new = f"{last}\n\n<!-- {name}: begin -->\n<!-- {name}: end -->"
-        path.write_text(path.read_text().replace(last, new))
-    put(path, f"{family}, {kind}", lines)
-
-
-def page_of(kind: str) -> Path:
-    """The page of a kind of CPU, in the folder beside PERFORMANCE that is called like it."""
-    return PERFORMANCE.with_suffix("") / f"{slug(kind)}.md"
-
-
-def slug(kind: str) -> str:
-    """A kind of machine as a part of a file's name: avx-512-zen-5."""
-    return kind.lower().replace(", ", "-").replace(" ", "-")
-
-
-def put_in_page(kind: str, family: str, lines: Sequence[str]) -> None:
-    """Put lines in a section of a kind of CPU's page, new ones if there is none."""
-    page = page_of(kind)
-    page.parent.mkdir(exist_ok=True)
-    text = page.read_text() if page.exists() else f"# {kind}\n\n{PAGE}\n"
-    name = f"{family}, {kind}"
-    if f"<!-- {name}: begin -->" not in text:
-        title, markers = SECTIONS[family], f"<!-- {name}: begin -->\n<!-- {name}: end -->"
-        page.write_text(f"{text}\n## {title}\n\n{markers}\n")
-    put(page, name, lines)
-
-
-def kinds(path: Path, family: str) -> dict[str, str]:
-    """The text of each section of a family, by the kind of machine: an instruction set and a
-    core."""
-    begin, end = rf"<!-- {re.escape(family)}, ([^,:]+, [^,:]+): begin -->", ": end -->"
-    section = rf"{begin}(.*?)<!-- {re.escape(family)}, \1{end}"
-    return dict(re.findall(section, path.read_text(), re.DOTALL))
-
-
-def moment() -> str:
-    """Today and the commit: `2026-11-22 at commit 03ed839`."""
-    today = datetime.datetime.now(datetime.UTC).date()
-    commit = _git("rev-parse", "--short=7", "HEAD")
-    if commit is None:
-        return f"{today} outside of a checkout"
-    changed = " with changes" if _git("status", "--porcelain", "--", *SOURCES) else ""
-    return f"{today} at commit {commit}{changed}"
-
-
-def measured(moments: Iterable[str]) -> str:
-    """The line under which figures stand; of several moments, each once."""
-    return f"Measured on {'; '.join(dict.fromkeys(moments))}."
-
-
-def _git(*arguments: str) -> str | None:
-    try:
-        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True)
-    except FileNotFoundError:
-        return None
-    return None if done.returncode else done.stdout.strip()

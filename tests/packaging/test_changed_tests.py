@@ -45,7 +45,7 @@ def test_every_row_names_tests_that_exist(row: str) -> None:
         ("tests/unit/cli/support.py", "tests/style tests/unit/cli"),
         ("tests/conftest.py", "tests"),
         ("tests/unit/test_deleted.py", "tests/style"),
-        ("README.md", "tests/packaging tests/scripts tests/style"),
+        ("README.md", "tests/benchmarks tests/packaging tests/style"),
         ("generated/sm_80/x.ptx", "tests/golden tests/style"),
         ("codegen/kgen/emulate/ptx/memory/spaces.py", "tests/emulate tests/style tests/unit/cli"),
     ],

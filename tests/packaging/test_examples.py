@@ -16,7 +16,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example(example: Path, tmp_path: Path) -> None:
     if "import torch" in example.read_text():
-        pytest.skip("takes PyTorch and a model's package; make bench-models runs it")
+        pytest.skip("takes PyTorch and a model's package; make bench SUITE=models runs it")
     for model in example.parent.glob("*.onnx"):
         shutil.copy(model, tmp_path)
     done = subprocess.run([sys.executable, example], cwd=tmp_path, capture_output=True, text=True)

@@ -48,7 +48,7 @@ def test_a_module_of_pytorch_runs(tmp_path: Path) -> None:
     has_torch = importlib.util.find_spec("torch") is not None
     python = Path(sys.executable) if has_torch else ROOT / ".venv-bench/bin/python"
     if not python.exists():
-        pytest.skip("takes PyTorch, which make bench-models installs")
+        pytest.skip("takes PyTorch, which make bench SUITE=models installs")
     code = module_code()
     paths = {"PYTHONPATH": f"{ROOT / 'codegen'}:{ROOT / 'runtime'}"}
     done = subprocess.run(
@@ -56,5 +56,5 @@ def test_a_module_of_pytorch_runs(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **paths},
     )  # fmt: skip
     if "No module named 'onnx" in done.stderr or "No module named 'torch" in done.stderr:
-        pytest.skip("takes PyTorch and onnxscript, which make bench-models installs")
+        pytest.skip("takes PyTorch and onnxscript, which make bench SUITE=models installs")
     assert done.returncode == 0, done.stderr

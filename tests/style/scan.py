@@ -20,7 +20,7 @@ LOGIC = "comparisons and arithmetic in templates"
 CLASS = "classes with more than 60 properties"
 MAX_PROPERTIES = 60
 
-PYTHON = ("codegen", "runtime", "scripts", "tests", "examples")
+PYTHON = ("codegen", "runtime", "benchmarks", "scripts", "tests", "examples")
 SUFFIXES = frozenset({".py", ".c", ".h", ".j2", ".md"})
 
 

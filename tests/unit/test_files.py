@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import kgen
+from benchmarks.machine import Machine
+from benchmarks.results import Results
 from kgen.check.bench.tune import Tuner
 from kgen.check.gate import tighten
 from kgen.check.gate.judge import Report
@@ -22,7 +24,6 @@ from kgen.cli.commands import emulate
 from kgen.cli.commands.perf import check
 from kgen.errors import BundleError, KgenError
 from kgen_runtime.files import replacing
-from scripts.bench_cpu.results import Results
 from tests.programs import mlp_bundle
 from tests.specs import relu_of
 
@@ -52,6 +53,9 @@ OTHER_WRITERS = {
 BUNDLE = kgen.build(relu_of((8,)), "vulkan1.3")
 REPORT = Report(path="", entries=(), seconds=0.0)
 MLP = mlp_bundle("vulkan1.3")
+RESULTS = Results(
+    suite="cpu", machine=Machine(name="a CPU"), date="2026-01-02", commit=None, command="none"
+)
 
 WRITERS: dict[str, Callable[[Path], object]] = {
     "a bundle": BUNDLE.save,
@@ -60,7 +64,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "a summary": lambda path: check._write_summary(str(path), REPORT),
     "a bundle and its weights": lambda path: MLP.save(path, external_weights=True),
     "an emulated kernel's output": lambda path: emulate._save(path, np.ones(9)),
-    "figures": Results(machine="this one").write,
+    "figures": RESULTS.write,
 }
 
 

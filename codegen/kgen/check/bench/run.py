@@ -51,7 +51,7 @@ class PeerResult:
 
 @frozen
 class BenchResult:
-    """Median `seconds` per call of a kernel, and the `quartiles` of the rounds.
+    """Median `seconds` per call of a kernel over so many `rounds`, and their `quartiles`.
 
     `load` is the cores that other processes took meanwhile, `noise` how far apart two measurements
     of a ratio were. Rates count the arithmetic and the bytes that the operation needs, not what the
@@ -65,6 +65,7 @@ class BenchResult:
     device: str
     seconds: float
     quartiles: tuple[float, float]
+    rounds: int
     load: float
     noise: float
     gflops: float
@@ -181,6 +182,7 @@ def _bench_kernel(
         device=kernels.device.name,
         seconds=seconds,
         quartiles=timing.quartiles(times),
+        rounds=len(times),
         load=taken.load,
         noise=taken.noise,
         gflops=problem.flops / seconds / 1e9,

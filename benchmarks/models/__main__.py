@@ -1,0 +1,116 @@
+"""Time whole models side by side with ONNX Runtime and OpenVINO.
+
+    python -m benchmarks.models [--only MODEL,...] [--resume]
+
+All three run in turn in one process, on the same inputs, in as many threads. Ratios are of first
+deciles, which a busy machine disturbs less than medians. Models are fetched by pip, once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import statistics
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import suite
+from benchmarks.models import cost, engines
+from benchmarks.models.ceiling import least_seconds
+from benchmarks.models.models import MODELS, Model
+from benchmarks.results import Peer, Row, Timing
+from kgen.check.bench import timing
+
+#: Rounds of a model, and the seconds after which no more are begun.
+ROUNDS, LIMIT = 21, 8.0
+
+
+def first_decile(seconds: list[float]) -> float:
+    return statistics.quantiles(seconds, n=10, method="inclusive")[0]
+
+
+def measured(model: Model, folder: Path, rounds: int, limit: float) -> Iterator[Row]:
+    """Rows of one model: its time in each number of threads, and what it costs besides."""
+    onnx, bundle = model.path(), folder / f"{model.name}.kgen"
+    made, manifest = cost.compiled(model, onnx, bundle)
+    for threads in model.threads:
+        least = least_seconds(manifest, threads)
+        yield timed(model, onnx, bundle, threads, rounds, limit, least)
+        gc.collect()
+    values = {name: value for name, value in vars(made).items() if value is not None}
+    # Processes start with a program without states.
+    if not model.states:
+        for name, kind, path, verify in (
+            ("", "kgen", bundle, "code"),
+            ("all_digests_", "kgen", bundle, "all"),
+            ("onnxruntime_", "onnxruntime", onnx, "code"),
+        ):
+            started = dataclasses.asdict(cost.started(model, kind, path, verify))
+            values |= {f"{name}{field}": value for field, value in started.items()}
+    bundle.unlink()
+    yield Row(table="cost", work=model.name, values=values)
+
+
+def timed(
+    model: Model, onnx: Path, bundle: Path, threads: int, rounds: int, limit: float, ceiling: float
+) -> Row:
+    """Time kgen and the peers that are installed, in turn."""
+    found, peers = [engines.kgen(model, bundle, threads)], dict[str, Peer]()
+    for name in model.peers:
+        try:
+            found.append(engines.PEERS[name](model, onnx, threads))
+        except Exception as error:  # whatever a peer says of a model
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            peers[name] = Peer(missing=reason)
+    ours = found[0].outputs()
+    errors = [apart(ours, peer.outputs()) for peer in found[1:]]
+    rest = timing.rest_of(threads)
+    taken = timing.quiet_samples([one.call for one in found], rounds, limit, rest=rest, attempts=2)
+    mine, *others = taken.times
+    best = first_decile(mine)
+    for one, times in zip(found[1:], others, strict=True):
+        peers[one.name] = Peer(
+            time=Timing.of(times),
+            ratio=first_decile(times) / best,
+            noise=timing.ratio_noise(mine, times),
+        )
+    peers["ceiling"] = Peer(ratio=ceiling / best)
+    return Row(
+        table="models",
+        work=model.name,
+        variant={"threads": threads},
+        time=Timing.of(mine),
+        peers=peers,
+        values={"first_decile": best, "load": found[0].load, "others": taken.load}
+        | ({"furthest_apart": max(errors)} if errors else {}),
+    )
+
+
+def apart(ours: engines.Outputs, theirs: engines.Outputs) -> float:
+    """Largest difference of results, as a fraction of the largest one."""
+    return max(
+        float(np.abs(array - theirs[name]).max() / max(np.abs(theirs[name]).max(), 1e-30))
+        for name, array in ours.items()
+    )
+
+
+def main() -> None:
+    parser = suite.options(__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of a model's rounds")
+    args = parser.parse_args()
+    todo = suite.chosen(parser, args.only, {model.name: model for model in MODELS})
+    run = suite.Run("models", args, versions=suite.versions(*engines.PEERS))
+    with tempfile.TemporaryDirectory() as folder:
+        for model in todo:
+            if not run.has("cost", model.name):
+                for row in measured(model, Path(folder), args.rounds, args.limit):
+                    run.add(row)
+    print(f"written: {run.path}")
+
+
+if __name__ == "__main__":
+    main()

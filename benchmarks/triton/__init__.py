@@ -1,0 +1,1 @@
+"""Instructions of GPU kernels beside those of Triton's."""

@@ -1,0 +1,160 @@
+"""Count the instructions of GPU kernels beside those of Triton's; no GPU is needed.
+
+    python -m benchmarks.triton [--triton PYTHON]
+
+Formulas: those that a thread executes. GEMMs of AMD targets: those of the main loop
+(main_loops.py). A ratio is Triton's count over kgen's.
+
+Both compilers' kernels are assembled and taken apart again. Every instruction counts but NOP;
+kernels with loops are left out, so the count times the threads is what is executed. `triton` is the
+block and the number of warps of Triton's tutorials; `triton-fewest` is the block with the fewest
+instructions among those that keep all registers.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import kgen
+from benchmarks import suite
+from benchmarks.machine import Machine
+from benchmarks.results import Peer, Row
+from benchmarks.triton import main_loops
+from kgen.check.static.machine_code import Instruction, instructions, parse_assembly, parse_cubin
+from kgen.check.verify.run import opened
+from kgen.spec import Formula, text
+
+KERNELS, MATMULS = (Path(__file__).with_name(f"{name}.py") for name in ("kernels", "matmuls"))
+TARGETS = ("sm_80", "gfx942")
+#: Triton's kernels, and the same formulas in kgen's words: as budgets name them.
+FORMULAS = {
+    "gelu": "gelu 4096x4096 f16",
+    "silu_mul": "silu(gate)*up 4096x4096 f16",
+    "layer_norm": "layer_norm(x,scale,shift) x=4096x4096,scale=4096,shift=4096 f16",
+    "add_rms_norm": "rms_norm(x+residual,scale) x=4096x8192,residual=4096x8192,scale=8192 f16",
+    "causal_softmax": "softmax(where(column<=row,x*0.125,-inf)) 4096x4096 f16",
+}
+#: What ends a program.
+ENDS = {"EXIT", "s_endpgm"}
+#: What only fills space.
+FILLS = {"NOP", "s_nop"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Count:
+    """The instructions of all of a block's threads for each of its elements."""
+
+    element: float
+    block: str
+
+
+def executed(code: Sequence[Instruction]) -> int | None:
+    """Number of instructions that a thread executes; None if the kernel has loops."""
+    last = max(i for i, instruction in enumerate(code) if instruction.opcode in ENDS)
+    first = 0
+    for i, instruction in enumerate(code[: last + 1]):
+        if instruction.goes_to is None:
+            continue
+        if instruction.goes_to <= i:
+            return None
+        if instruction.opcode == "s_branch" and instruction.goes_to == i + 1:
+            # Before it arguments are loaded, for firmware that does not preload them.
+            first = i + 1
+    return sum(instruction.opcode not in FILLS for instruction in code[first : last + 1])
+
+
+def of_kgen(formula: str, target: str) -> Count:
+    spec = text.parse(formula)
+    assert isinstance(spec, Formula)
+    with opened(kgen.build(spec, target)) as reader:
+        (entry,) = reader.manifest.kernels
+        (launch,) = entry.launches
+        thread = executed(instructions(reader, entry))
+    if thread is None:
+        raise SystemExit(f"{formula} for {target} has a loop; count it with kgen perf check")
+    return count(thread, math.prod(launch.block), spec.elements // math.prod(launch.grid))
+
+
+def count(instructions: int, threads: int, elements: int) -> Count:
+    return Count(element=instructions * threads / elements, block=f"{threads} / {elements}")
+
+
+def of_triton(made: Mapping[str, Any]) -> Count | None:
+    """None if registers were spilled, or there is a loop."""
+    if made["target"].startswith("sm_"):
+        code = parse_cubin(base64.b64decode(made["code"]), made["kernel"])
+    else:
+        code = parse_assembly(made["code"])
+    if any(i.spill or i.opcode.startswith("scratch_") for i in code):
+        return None
+    thread = executed(code)
+    return None if thread is None else count(thread, made["warps"] * made["lanes"], made["size"])
+
+
+def is_tutorials(made: Mapping[str, Any]) -> bool:
+    """The block and the warps that Triton's tutorials take: 1024 elements and 4 warps, or a row and
+    a warp for each 256 of its elements, 8 at most."""
+    if made["kernel"] in ("gelu", "silu_mul"):
+        return (made["size"], made["warps"]) == (1024, 4)
+    return bool(made["warps"] == min(made["size"] // 256, 8))
+
+
+def rows(found: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """Rows of the fused formulas: instructions that a block's threads execute per element."""
+    for name, formula in FORMULAS.items():
+        for target in TARGETS:
+            alike = [m for m in found if (m["kernel"], m["target"]) == (name, target)]
+            theirs = next(filter(None, map(of_triton, filter(is_tutorials, alike))))
+            fewest = min(filter(None, map(of_triton, alike)), key=lambda count: count.element)
+            ours = of_kgen(formula, target)
+            yield Row(
+                table="formulas",
+                work=formula,
+                variant={"target": target},
+                peers={
+                    "triton": Peer(ratio=theirs.element / ours.element),
+                    "triton-fewest": Peer(ratio=fewest.element / ours.element),
+                },
+                values={
+                    "instructions": ours.element,
+                    "threads_per_elements": ours.block,
+                    "triton_instructions": theirs.element,
+                    "triton_threads_per_elements": theirs.block,
+                    "triton_fewest_instructions": fewest.element,
+                    "triton_fewest_threads_per_elements": fewest.block,
+                },
+            )
+
+
+def made_by(triton: str, program: Path) -> Any:
+    """Run a program with Triton's interpreter; return what it writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "kernels.json")
+        subprocess.run([triton, str(program), str(output)], check=True)
+        return json.loads(output.read_text())
+
+
+def main() -> None:
+    parser = suite.options(__doc__)
+    parser.add_argument(
+        "--triton", default=".venv-triton/bin/python", help="Python with Triton (%(default)s)"
+    )
+    args = parser.parse_args()
+    formulas, matmuls = (made_by(args.triton, program) for program in (KERNELS, MATMULS))
+    versions = {"triton": formulas[0]["triton"], "kgen": kgen.__version__}
+    run = suite.Run("triton", args, versions=versions, machine=Machine(name="no GPU"))
+    for row in (*rows(formulas), *main_loops.rows(matmuls)):
+        run.add(row)
+    print(f"written: {run.path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Vulkan kernels beside other libraries."""
