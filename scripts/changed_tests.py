@@ -71,6 +71,7 @@ TESTS = {
     "codegen/kgen/targets/cpu": CPU,
     "codegen/kgen/targets/cuda": NVIDIA,
     "codegen/kgen/targets/rows": KERNELS,
+    "codegen/kgen/targets/tuning": KERNELS,
     "codegen/kgen/targets/vulkan": VULKAN,
     "docs": DOCUMENTS,
     "examples": DOCUMENTS,
