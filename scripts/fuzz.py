@@ -22,13 +22,13 @@ from kgen.bundle import pack
 from kgen.check.verify.run import verify
 from kgen.errors import KgenError
 from kgen.spec import (
+    ConstantOperand,
     DType,
     Elementwise,
     Epilogue,
     Layout,
     Math,
     Matmul,
-    Operand,
     Rowwise,
     Scale,
     Spec,
@@ -73,7 +73,7 @@ def matmul(rng: random.Random, dtype: DType, target: Target) -> Matmul:
     if dtype is DType.F32:
         fields["math"] = rng.choice((Math.EXACT, Math.EXACT, *family.maths(target)))
     if family.packs_ahead and rng.random() < 0.3:
-        fields["constant"] = (Operand.B,)
+        fields["constant"] = (ConstantOperand.B,)
     if rng.random() < 0.3:
         stored = {
             "lda": m if layout.a_transposed else k,

@@ -15,7 +15,7 @@ import kgen
 from kgen import bundle, pipeline, targets
 from kgen.constants import stored
 from kgen.program import weight
-from kgen.spec import Operand, Spec
+from kgen.spec import ConstantOperand, Spec
 from kgen.targets.base import Kernel
 from kgen_runtime.dtypes import DType
 from kgen_runtime.memory.strides import packed_strides
@@ -60,7 +60,7 @@ def answer(x: Array, given: Mapping[str, Array]) -> Array:
 
 def specs(packs: bool) -> dict[str, Spec]:
     """The MLP's kernels by what they do; with `packs` they take packed weights."""
-    constant = (Operand.B,) if packs else ()
+    constant = (ConstantOperand.B,) if packs else ()
     return {
         "up": kgen.Matmul(
             m=ROWS, n=INNER, k=WIDE, dtype="f32", epilogue=("bias", "gelu"), constant=constant

@@ -11,7 +11,7 @@ from itertools import count, cycle, islice, product
 from typing import Any, TypeVar
 
 from kgen.errors import SpecError
-from kgen.ops import VIEWS, Function, functions
+from kgen.ops import VIEWS, ScalarFunction, functions
 from kgen.ops.parse import MOST_OUTPUTS
 from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen.spec.choices import steps_known
@@ -161,7 +161,7 @@ def _element(expression: str, dtype: DType, shapes: Shapes) -> Elementwise:
     return Elementwise(expression=expression, shapes=shapes, dtype=dtype)
 
 
-def _alike(found: Iterable[Function], dtype: DType) -> Iterator[Sequence[str]]:
+def _alike(found: Iterable[ScalarFunction], dtype: DType) -> Iterator[Sequence[str]]:
     """Calls that make one kernel: those that have the same inputs, give truths or numbers, and are
     exact or not, so that they are computed as each alone."""
     alike: dict[object, list[str]] = {}

@@ -12,7 +12,7 @@ from benchmarks.cpu.model_shapes import PRODUCTS
 from kgen import targets
 from kgen.ops.expression import inputs
 from kgen.ops.parse import parse
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Spec, text
+from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul, Spec, text
 from kgen.spec.choices import BType
 from kgen.targets.cpu.plan.amx.tiles import tile_product
 
@@ -147,7 +147,7 @@ def _products() -> Iterator[Table]:
         DType.S8: ("onednn-packed",),
     }
     for is_cold, (constant, beside) in itertools.product(
-        (False, True), (((), MODELS), ((Operand.B,), MODELS_PACKED))
+        (False, True), (((), MODELS), ((ConstantOperand.B,), MODELS_PACKED))
     ):
         yield Table(
             name=f"models-f32{'-packed' if constant else ''}{'-cold' if is_cold else ''}",
@@ -177,7 +177,7 @@ def _products() -> Iterator[Table]:
             yield Table(
                 name=f"{dtype}-packed",
                 title=f"matmul {dtype}, prepacked B",
-                specs=_matmuls(SHAPES, dtype=dtype, constant=(Operand.B,)),
+                specs=_matmuls(SHAPES, dtype=dtype, constant=(ConstantOperand.B,)),
                 peers=libraries,
                 ceilings=roof(dtype),
             )
@@ -203,10 +203,10 @@ def _gemv() -> Table:
         specs=[
             *_matmuls(shapes, dtype=DType.F32),
             *_matmuls(ends, dtype=DType.F32, layout=Layout.NT),
-            *_matmuls(ends, dtype=DType.F32, constant=(Operand.B,)),
+            *_matmuls(ends, dtype=DType.F32, constant=(ConstantOperand.B,)),
             *_matmuls(shapes, dtype=DType.BF16),
             *_matmuls(ends, dtype=DType.BF16, layout=Layout.NT),
-            *_matmuls(ends, dtype=DType.BF16, constant=(Operand.B,)),
+            *_matmuls(ends, dtype=DType.BF16, constant=(ConstantOperand.B,)),
         ],
         peers=("torch",),
         ceilings=ROOF,
@@ -220,7 +220,7 @@ def _columns() -> Table:
         specs=[
             *_matmuls(COLUMNS, dtype=DType.F32),
             *_matmuls(COLUMNS[:2], dtype=DType.F32, layout=Layout.NT),
-            *_matmuls(COLUMNS[:2], dtype=DType.F32, constant=(Operand.B,)),
+            *_matmuls(COLUMNS[:2], dtype=DType.F32, constant=(ConstantOperand.B,)),
         ],
         peers=("numpy", "torch", "onednn"),
         ceilings=ROOF,
@@ -230,7 +230,7 @@ def _columns() -> Table:
 def _narrow() -> Table:
     """A of f32 by weights of each type, as a model has them: prepacked, or in blocks; those of s8
     have a scale for each column."""
-    packed = {"constant": (Operand.B,)}
+    packed = {"constant": (ConstantOperand.B,)}
     types: dict[BType | None, dict[str, Any]] = {
         None: packed,
         BType.BF16: packed,

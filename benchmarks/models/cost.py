@@ -85,7 +85,9 @@ class Start:
 def compiled(model: Model, onnx: Path, bundle: Path) -> tuple[Compiled, Manifest]:
     """Compiles a model for this CPU into a bundle; its manifest too."""
 
-    def make(*, cache: bool = False, names: Sequence[str] = EVERYWHERE[:1]) -> compiling.Compiled:
+    def make(
+        *, cache: bool = False, names: Sequence[str] = EVERYWHERE[:1]
+    ) -> compiling.CompiledModel:
         return kgen.compile_model(
             onnx,
             names,

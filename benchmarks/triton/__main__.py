@@ -28,7 +28,12 @@ from benchmarks import suite
 from benchmarks.machine import Machine
 from benchmarks.results import Peer, Row
 from benchmarks.triton import main_loops
-from kgen.check.static.machine_code import Instruction, instructions, parse_assembly, parse_cubin
+from kgen.check.static.machine_code import (
+    MachineInstruction,
+    instructions,
+    parse_assembly,
+    parse_cubin,
+)
 from kgen.check.verify.run import opened
 from kgen.spec import Formula, text
 
@@ -56,7 +61,7 @@ class Count:
     block: str
 
 
-def executed(code: Sequence[Instruction]) -> int | None:
+def executed(code: Sequence[MachineInstruction]) -> int | None:
     """Number of instructions that a thread executes; None if the kernel has loops."""
     last = max(i for i, instruction in enumerate(code) if instruction.opcode in ENDS)
     first = 0

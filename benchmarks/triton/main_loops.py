@@ -12,7 +12,7 @@ from benchmarks.results import Peer, Row
 from kgen import targets
 from kgen.check.static import hot_loop
 from kgen.check.static.facts import facts
-from kgen.check.static.machine_code import Instruction, parse_assembly
+from kgen.check.static.machine_code import MachineInstruction, parse_assembly
 from kgen.check.verify.run import opened
 from kgen.spec import DType, Layout, Matmul
 
@@ -47,13 +47,13 @@ def of_triton(made: Mapping[str, Any]) -> Count | None:
         return None
     code = parse_assembly(made["code"])
     loop = hot_loop.find(code, hot_loop.WORDS["amdgpu"])
-    if loop is None or loop.kind is not hot_loop.Work.MATRIX or loop.unrolled:
+    if loop is None or loop.kind is not hot_loop.WorkKind.MATRIX or loop.unrolled:
         return None
     busy = matrix_clocks(made["target"], [code[i] for i in loop.body])
     return Count(instructions=CLOCKS * loop.instructions / busy, tile=made["tile"])
 
 
-def matrix_clocks(name: str, body: Sequence[Instruction]) -> float:
+def matrix_clocks(name: str, body: Sequence[MachineInstruction]) -> float:
     target = targets.find(name)
     family = targets.family(target.family)
     return sum(family.matrix_cycles(target, each.opcode) or 0.0 for each in body)

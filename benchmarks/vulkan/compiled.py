@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.results import Row
 from benchmarks.vulkan.problems import Problem
 from kgen.bundle import pack
-from kgen.check.static.vulkan.compiled import Compiled, compiled, compiled_module
+from kgen.check.static.vulkan.compiled import DriverCompilation, compiled, compiled_module
 from kgen.check.verify.run import opened
 from kgen.pipeline import kernel
 from kgen.spec.text import parse
@@ -35,12 +35,12 @@ METRICS = (
 TARGETS = {"radv": "rdna3", "nvk": "ampere"}
 
 
-def ours(problem: Problem, target: str) -> tuple[Compiled, ...]:
+def ours(problem: Problem, target: str) -> tuple[DriverCompilation, ...]:
     with opened(pack([kernel(parse(problem.kernel), find(target))])) as reader:
         return compiled(reader, reader.manifest.kernels[0])
 
 
-def irees(problem: Problem) -> Iterator[Compiled]:
+def irees(problem: Problem) -> Iterator[DriverCompilation]:
     """Compile the module that IREE makes for each driver's GPU."""
     import iree.compiler
 
@@ -60,7 +60,7 @@ def irees(problem: Problem) -> Iterator[Compiled]:
         yield compiled_module(name, module, launch)
 
 
-def row(problem: str, whose: str, each: Compiled) -> Row:
+def row(problem: str, whose: str, each: DriverCompilation) -> Row:
     """Row of a kernel and a compiler: registers, occupancy, and counts of the hot loop."""
     variant = {"kernel": whose, "compiler": each.compiler}
     if each.reason is not None:

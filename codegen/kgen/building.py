@@ -17,7 +17,7 @@ from kgen.errors import AssembleError, KgenError, ScheduleError, SpecError, Targ
 from kgen.parallel import work
 from kgen.schedule import Overrides, Schedule
 from kgen.spec import Spec
-from kgen.spec.choices import Operand
+from kgen.spec.choices import ConstantOperand
 from kgen.spec.keys import unique_keys
 from kgen.targets.base import Assembled, Kernel, Plan, Source, Target
 from kgen.targets.choose import GivenTuning, own_tuning
@@ -79,8 +79,10 @@ def build(
         )
     known = {name for spec in wanted for name in spec.constants}
     if unknown := sorted((constants or {}).keys() - known):
-        if unknown[0] not in tuple(Operand):
-            raise SpecError(suggest.unknown(f"constants: {unknown[0]}", unknown[0], Operand))
+        if unknown[0] not in tuple(ConstantOperand):
+            raise SpecError(
+                suggest.unknown(f"constants: {unknown[0]}", unknown[0], ConstantOperand)
+            )
         keys = ", ".join(spec.key for spec in wanted) or "no spec"
         raise SpecError(
             f"constants: {unknown[0]} is not a constant operand of {keys}; use "

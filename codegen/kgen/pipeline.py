@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kgen import remedy, render, targets
 from kgen.errors import ScheduleError
-from kgen.schedule import Origin, Overrides, Schedule
+from kgen.schedule import Overrides, Schedule, ScheduleOrigin
 from kgen.schedule.base import FORMER_NAMES
 from kgen.spec import Matmul, Spec
 from kgen.targets.base import Kernel, Plan, Source, Target
@@ -36,7 +36,7 @@ def schedule_for(
 
 def _with(spec: Spec, target: Target, schedule: Schedule, overrides: Overrides) -> Schedule:
     """Return the schedule with the user's fields, and those that follow from them."""
-    if schedule.origin is Origin.TUNED and not overrides:
+    if schedule.origin is ScheduleOrigin.TUNED and not overrides:
         return schedule
     family, set_by_user = targets.family(target.family), schedule.override(**_fields(overrides))
     given = {*_fields(overrides), *overrides}
@@ -69,7 +69,7 @@ def _schedule_with(
             f"supports {known}"
         )
     best = next((s for s in wanted if names <= set(s.names)), wanted[0])
-    return dataclasses.replace(best, origin=Origin.USER)
+    return dataclasses.replace(best, origin=ScheduleOrigin.USER)
 
 
 def _fields(overrides: Overrides) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.ops import Function, functions
+from kgen.ops import ScalarFunction, functions
 from scripts.reference.markdown import rows
 
 RELATIVE_TO = {
@@ -19,7 +19,7 @@ def table() -> str:
     return rows(header, [(call(f), *error(f), *error_f64(f)) for f in found])
 
 
-def error(f: Function) -> tuple[str, str]:
+def error(f: ScalarFunction) -> tuple[str, str]:
     """Return the bound on the error of a function, and the value that it is relative to."""
     a = f.accuracy
     if not a.roundings:
@@ -33,7 +33,7 @@ def error(f: Function) -> tuple[str, str]:
     return " + ".join(terms), RELATIVE_TO[a.scale]
 
 
-def error_f64(f: Function) -> tuple[str, str]:
+def error_f64(f: ScalarFunction) -> tuple[str, str]:
     """Return the bound in f64, and the value that it is relative to; empty if there is none."""
     a = f.accuracy
     if not a.ulps:
@@ -42,7 +42,7 @@ def error_f64(f: Function) -> tuple[str, str]:
     return f"{a.ulps} ulp", text if a.holds is None else f"{text}, for |x| up to 40"
 
 
-def call(f: Function) -> str:
+def call(f: ScalarFunction) -> str:
     """Return a function's call with required parameters, then the defaults of optional ones."""
     optional = zip(f.parameters[f.fewest :], f.defaults, strict=True)
     shown = [f"`{parameter}={default:.4g}`" for parameter, default in optional]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.check.gate.metrics import METRICS, Bound, Metric
+from kgen.check.gate.metrics import METRICS, BudgetSide, Metric
 from scripts.reference.markdown import rows
 
 
@@ -13,6 +13,6 @@ def table() -> str:
 
 
 def _cells(metric: Metric) -> tuple[str, ...]:
-    bound = "at most" if metric.bound is Bound.MAXIMUM else "at least"
+    bound = "at most" if metric.bound is BudgetSide.MAXIMUM else "at least"
     source = f"{metric.tier}: {metric.source}"
     return f"`{metric.name}`", metric.unit, bound, metric.meaning, source

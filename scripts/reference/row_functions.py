@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.ops import Function, functions
+from kgen.ops import ScalarFunction, functions
 from scripts.reference.comments import summary
 from scripts.reference.element_functions import call
 from scripts.reference.markdown import rows
@@ -17,6 +17,6 @@ def table() -> str:
     )
 
 
-def shape(f: Function) -> str:
+def shape(f: ScalarFunction) -> str:
     """Return the shape of a function's result."""
     return "one number per row" if f.reduces else "the shape of x"

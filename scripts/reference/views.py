@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.ops.views import STRIDED, VIEWS, View
+from kgen.ops.views import STRIDED, VIEWS, ViewFunction
 from scripts.reference.markdown import rows
 
 
@@ -12,7 +12,7 @@ def table() -> str:
     return rows(("view", "in numpy", "in row-wise formulas"), cells)
 
 
-def call(name: str, view: View) -> str:
+def call(name: str, view: ViewFunction) -> str:
     """Return a view's call with required parameters, then the defaults of optional ones."""
     required = view.parameters[: len(view.parameters) - len(view.defaults)]
     optional = view.numbers[len(view.numbers) - len(view.defaults) :]
@@ -20,7 +20,7 @@ def call(name: str, view: View) -> str:
     return ", ".join([f"`{name}({', '.join(required)})`", *defaults])
 
 
-def in_rows(name: str, view: View) -> str:
+def in_rows(name: str, view: ViewFunction) -> str:
     """Return whether row-wise formulas accept a view."""
     if name not in STRIDED:
         return "no"

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 import kgen
-from kgen.ops import Expression, Row, functions, row_function
+from kgen.ops import Expression, RowFacts, functions, row_function
 from kgen.ops.registry import _FUNCTIONS
 from kgen.spec import DType, Rowwise
 from kgen_runtime.expressions.definitions import REDUCTIONS
@@ -209,7 +209,7 @@ def test_a_new_function_runs_on_all_families() -> None:
     """An entry of a few lines and its definition are all that it takes."""
 
     @row_function(reduces=True)
-    def contrast(row: Row, x: Expression) -> Expression:
+    def contrast(row: RowFacts, x: Expression) -> Expression:
         return (row.max(x) - row.min(x)) / (row.max(x) + row.min(x))
 
     REDUCTIONS["contrast"] = lambda m, x: (

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from kgen.bundle import Bundle
 from kgen.check.execute.places import Emulation, On
-from kgen.check.verify.run import Report
+from kgen.check.verify.run import VerificationReport
 from tests import open_devices
 
 
-def verify(bundle: Path | Bundle, *, on: On = "auto") -> Report:
+def verify(bundle: Path | Bundle, *, on: On = "auto") -> VerificationReport:
     return open_devices.verify(bundle, on=on, emulation=Emulation(schedules=1))

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from kgen import pipeline, targets
 from kgen.spec import (
+    ConstantOperand,
     DType,
     Elementwise,
     Epilogue,
     Layout,
     Math,
     Matmul,
-    Operand,
     Rowwise,
     Scale,
     Spec,
@@ -276,7 +276,7 @@ def _as(spec: Matmul, dtype: DType) -> Matmul:
 
 
 def _ahead(spec: Matmul) -> Matmul:
-    return replace(spec, constant=(Operand.B,))
+    return replace(spec, constant=(ConstantOperand.B,))
 
 
 def native(arch: str) -> Path:

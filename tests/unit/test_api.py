@@ -94,7 +94,7 @@ def test_a_bundles_bytes_are_those_of_its_file(tmp_path: Path) -> None:
     model = tmp_path / "m.onnx"
     model.write_bytes(m.model(m.linear(m.input("x", (2, 8)), 8, 4)).SerializeToString())
     compiled = kgen.compile_model(model, targets=["x86-64-v3"])
-    assert repr(compiled) == "<Compiled: x86-64-v3/main>" and compiled.bundle.weights
+    assert repr(compiled) == "<CompiledModel: x86-64-v3/main>" and compiled.bundle.weights
     path = compiled.save(tmp_path / "m.kgen")
     assert compiled.to_bytes() == compiled.bundle.to_bytes() == path.read_bytes()
 

@@ -19,7 +19,7 @@ from benchmarks.machine import Machine
 from benchmarks.results import Results
 from kgen.check.bench.tune import Tuner
 from kgen.check.gate import tighten
-from kgen.check.gate.judge import Report
+from kgen.check.gate.judge import GateReport
 from kgen.cli.commands import emulate
 from kgen.cli.commands.perf import check
 from kgen.errors import BundleError, KgenError
@@ -51,7 +51,7 @@ OTHER_WRITERS = {
     "runtime/kgen_runtime/files.py",
 }
 BUNDLE = kgen.build(relu_of((8,)), "vulkan1.3")
-REPORT = Report(path="", entries=(), seconds=0.0)
+REPORT = GateReport(path="", entries=(), seconds=0.0)
 MLP = mlp_bundle("vulkan1.3")
 RESULTS = Results(
     suite="cpu", machine=Machine(name="a CPU"), date="2026-01-02", commit=None, command="none"

@@ -19,7 +19,7 @@ from kgen.cache import kernel_cache
 from kgen.cache.kernel_cache import KernelCache
 from kgen.cli.main import main
 from kgen.errors import AssembleError, KgenError
-from kgen.schedule import Origin
+from kgen.schedule import ScheduleOrigin
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets import find
 from kgen_runtime.file_cache import FileCache
@@ -95,7 +95,7 @@ def test_a_key_is_of_all_that_a_kernel_is_made_from(monkeypatch: pytest.MonkeyPa
         # native is what the CPU has.
         (SPEC, dataclasses.replace(target, features=features), schedule),
         (SPEC, dataclasses.replace(target, limits=caches), schedule),
-        (SPEC, target, dataclasses.replace(schedule, origin=Origin.TUNED)),
+        (SPEC, target, dataclasses.replace(schedule, origin=ScheduleOrigin.TUNED)),
         (SPEC, target, schedule.override(**{schedule.names[0]: 1})),
     ]
     keys = [kernel_cache.key(*parts) for parts in made_from]

@@ -42,7 +42,7 @@ RUNTIME_ROOMS = ("expressions", "memory", "schema")
 
 
 @frozen
-class Usage:
+class CacheUsage:
     """Entries and bytes of the cache."""
 
     path: Path
@@ -88,7 +88,7 @@ class KernelCache:
                 path.unlink()
             nbytes -= size
 
-    def clear(self) -> Usage:
+    def clear(self) -> CacheUsage:
         """Remove all kernels; what there was."""
         found = self.usage()
         for path, _, _ in self._entries():
@@ -96,9 +96,9 @@ class KernelCache:
                 path.unlink()
         return found
 
-    def usage(self) -> Usage:
+    def usage(self) -> CacheUsage:
         sizes = [size for _, size, _ in self._entries()]
-        return Usage(path=self.folder, entries=len(sizes), nbytes=sum(sizes), limit=self.limit)
+        return CacheUsage(path=self.folder, entries=len(sizes), nbytes=sum(sizes), limit=self.limit)
 
     @property
     def limit(self) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kgen.check.static.facts import Facts, Outlook, facts, outlook
-from kgen.check.static.hot_loop import Loop, Work, mix
-from kgen.check.static.roofline import Prediction, Roofline
-from kgen.check.static.vulkan.compiled import Compiled
+from kgen.check.static.facts import Outlook, StaticFacts, facts, outlook
+from kgen.check.static.hot_loop import Loop, WorkKind, mix
+from kgen.check.static.roofline import Roofline, RooflinePrediction
+from kgen.check.static.vulkan.compiled import DriverCompilation
 from kgen.cli.output import end_progress, print_json, progress
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
@@ -36,7 +36,7 @@ def run(bundle: BundleFile, *, as_json: bool) -> int:
     return 0
 
 
-def lines(entry: KernelEntry, known: Facts, ahead: Outlook) -> Iterator[tuple[str, str]]:
+def lines(entry: KernelEntry, known: StaticFacts, ahead: Outlook) -> Iterator[tuple[str, str]]:
     """Titles and texts; a line that goes on has no title."""
     yield from _resources(entry)
     size, count = entry.resources.code_bytes, known.opcodes.total()
@@ -83,12 +83,12 @@ def _loop(loop: Loop | None) -> Iterator[tuple[str, str]]:
         yield "hot loop", "none: the compiler unrolled it; the figures are of the whole function"
     else:
         yield "hot loop", f"{loop.instructions} instructions: {loop.mix()}"
-    if loop.kind is not Work.LOAD:
+    if loop.kind is not WorkKind.LOAD:
         share, loads = 100 * loop.share, loop.loads / loop.work
         yield "", f"{loop.work} {loop.kind} are {share:.0f} % of them; {loads:.2f} loads for each"
 
 
-def _compiled(found: Compiled) -> Iterator[tuple[str, str]]:
+def _compiled(found: DriverCompilation) -> Iterator[tuple[str, str]]:
     """What a driver's compiler makes of SPIR-V, for a GPU that need not be here."""
     title = found.compiler.upper()
     if found.reason is not None:
@@ -128,7 +128,7 @@ def _roofline(line: Roofline) -> Iterator[tuple[str, str]]:
     yield "floor", f"{_microseconds(line.floor)} us"
 
 
-def _prediction(found: Prediction) -> Iterator[tuple[str, str]]:
+def _prediction(found: RooflinePrediction) -> Iterator[tuple[str, str]]:
     yield (
         "prediction",
         f"{_microseconds(found.seconds)} us at best, {100 * found.fraction:.0f} % of the roofline; "

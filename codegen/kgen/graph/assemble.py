@@ -10,8 +10,8 @@ import numpy as np
 
 from kgen.constants import stored
 from kgen.graph.ir import Graph
-from kgen.graph.lowering.calls import Call, Lowered
-from kgen.graph.memory import ALIGNMENT, Life, Plan, plan
+from kgen.graph.lowering.calls import KernelCall, Lowered
+from kgen.graph.memory import ALIGNMENT, Life, MemoryPlan, plan
 from kgen.graph.reading.model import Array
 from kgen.graph.upon import together
 from kgen.program import weight
@@ -32,12 +32,12 @@ SMALL_NAME = "small"
 
 
 @frozen
-class Assembled:
-    """A program, the files of its weights, and its memory plan."""
+class AssembledProgram:
+    """Program, the files of its weights, and its memory plan."""
 
     program: Program
     weights: Mapping[str, Array]
-    memory: Plan
+    memory: MemoryPlan
 
 
 def lives(lowered: Lowered) -> dict[str, Life]:
@@ -63,7 +63,7 @@ def assembled(
     lowered: Lowered,
     plans: Mapping[int, KernelPlan],
     keys: Mapping[Spec, str],
-) -> Assembled:
+) -> AssembledProgram:
     """Program of calls: each call's plan by its number, each kernel's key in the bundle by spec."""
     return _Assembly(name, target, graph, lowered, plans, keys).all()
 
@@ -103,7 +103,7 @@ class _Assembly:
         #: Where a constant lies in the order in which a kernel takes it.
         self.by_order = self.placed_weights()
 
-    def all(self) -> Assembled:
+    def all(self) -> AssembledProgram:
         inputs = {name: self.interface(name, buf) for name, buf in self.lowered.inputs.items()}
         outputs = {name: self.interface(name, buf) for name, buf in self.lowered.outputs.items()}
         states = tuple(
@@ -123,7 +123,7 @@ class _Assembly:
             arena_bytes=self.memory.nbytes,
             steps=steps,
         )
-        return Assembled(program=program, weights=self.files, memory=self.memory)
+        return AssembledProgram(program=program, weights=self.files, memory=self.memory)
 
     def interface(self, name: str, buffer: str) -> Value:
         """An input or an output as the model has it."""
@@ -141,7 +141,7 @@ class _Assembly:
             strides=packed(shape),
         )
 
-    def step(self, number: int, call: Call) -> Step:
+    def step(self, number: int, call: KernelCall) -> Step:
         bindings = {}
         for param in self.plans[number].parameters:
             binding = call.bindings[param.name]

@@ -20,7 +20,7 @@ from kgen.graph.fusing.outputs import with_further_outputs
 from kgen.graph.ir import Graph
 from kgen.graph.lowering.calls import Lowered, nodes_shown
 from kgen.graph.lowering.lower import lower
-from kgen.graph.memory import Plan as MemoryPlan
+from kgen.graph.memory import MemoryPlan
 from kgen.graph.operators import MOST_ELEMENTS, OPERATORS, graph_of
 from kgen.graph.reading.importer import MISFITS, imported
 from kgen.graph.reading.model import Array, Model, Shape
@@ -49,8 +49,8 @@ NAME = "main"
 
 
 @frozen
-class Compiled:
-    """A model's bundle with one program for each target; calls and memory plans by target."""
+class CompiledModel:
+    """Bundle of a model with one program per target; calls and memory plans by target."""
 
     bundle: bundle.Bundle
     graph: Graph
@@ -59,7 +59,7 @@ class Compiled:
 
     def __repr__(self) -> str:
         programs = self.bundle.manifest.programs
-        return f"<Compiled: {', '.join(program.qualified_name for program in programs)}>"
+        return f"<CompiledModel: {', '.join(program.qualified_name for program in programs)}>"
 
     def save(self, path: str | os.PathLike[str], *, external_weights: bool = False) -> Path:
         """Write the bundle, as :meth:`Bundle.save`."""
@@ -143,7 +143,7 @@ def compile_model(
     progress: Callable[[str], None] = lambda _: None,
     executor: Executor | None = None,
     cache: bool = True,
-) -> Compiled:
+) -> CompiledModel:
     """Compile an ONNX file for `targets`, which are names or Target values.
 
     `shapes` fixes the shapes of inputs that the model leaves open, `{"x": (8, 16)}`, or named
@@ -210,7 +210,7 @@ def compile_model(
         files.update(made.weights)
         memory[target.name] = made.memory
     packed = bundle.pack(kernels, programs=programs, weights=files)
-    return Compiled(bundle=packed, graph=fused.graph, lowered=lowered, memory=memory)
+    return CompiledModel(bundle=packed, graph=fused.graph, lowered=lowered, memory=memory)
 
 
 def _check_weights(wanted: BType, found: Iterable[Target]) -> None:

@@ -2,14 +2,13 @@
 
 ::
 
-    Value.operation = Source                    a model's input, or a constant
-                    | Formula                   an expression of the scalar language, views and
-                                                row-wise functions in it; inputs broadcast
-                    | View                      another value, looked at otherwise
-                    | Product                   numpy's matmul of two values
+    GraphValue.operation = SourceNode    an input or a constant of the model
+                         | FormulaNode   an expression of the scalar language, which may hold views
+                                         and row-wise functions; inputs broadcast
+                         | ViewNode      a view of another value
+                         | ProductNode   numpy's matmul of two values
 
-Values are numbered in an order in which each stands behind those that it is made of. What is
-computed twice in the same way is one value.
+Values are numbered in a topological order. Equal operations on equal operands are one value.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ import numpy as np
 
 from kgen.errors import GraphError, SpecError
 from kgen.graph.layout import ViewStep
-from kgen.graph.reading.model import Array, Node, Shape, Tensor
-from kgen.graph.rewrites.orders import Operand, common_order, inverse, reordered, squeezed
+from kgen.graph.reading.model import Array, Node, Shape, TensorType
+from kgen.graph.rewrites.orders import PermutedOperand, common_order, inverse, reordered, squeezed
 from kgen.ops.expand import reduces
 from kgen.ops.expression import Expression, Number, constant, inputs, substituted, variable, view
 from kgen.ops.registry import call_of
@@ -49,17 +48,20 @@ def broadcasts_to(shape: Sequence[int], other: Sequence[int]) -> bool:
 
 
 @frozen
-class Source:
-    """An input or a constant of the model, by its name there."""
+class SourceNode:
+    """Input or constant of the model, by its name in the model."""
 
     kind: Literal["input", "constant"]
     name: str
 
 
 @frozen
-class Formula:
-    """`expression` of the values that its variables name. `axes` of its domain are those that its
-    row-wise functions go along; it has none of them where there are none."""
+class FormulaNode:
+    """Expression of the values that its variables name.
+
+    `axes` are the axes of its domain that its row-wise functions reduce; empty if it has no
+    row-wise function.
+    """
 
     expression: Expression
     axes: tuple[int, ...] = ()
@@ -70,7 +72,9 @@ class Formula:
 
 
 @frozen
-class View:
+class ViewNode:
+    """View of the value `of`."""
+
     of: str
     step: ViewStep
 
@@ -80,7 +84,9 @@ class View:
 
 
 @frozen
-class Product:
+class ProductNode:
+    """Matrix product of the values `a` and `b`."""
+
     a: str
     b: str
 
@@ -89,12 +95,13 @@ class Product:
         return (self.a, self.b)
 
 
-Operation = Source | Formula | View | Product
+Operation = SourceNode | FormulaNode | ViewNode | ProductNode
 
 
 @frozen
-class Value:
-    """`name` is the model's, if it has it; `nodes` are those that computed it."""
+class GraphValue:
+    """Value of a graph. `name` is the model's name, if any; `nodes` are the ONNX nodes that
+    computed it."""
 
     id: str
     dtype: DType
@@ -104,7 +111,7 @@ class Value:
 
     @property
     def operands(self) -> tuple[str, ...]:
-        return () if isinstance(self.operation, Source) else self.operation.operands
+        return () if isinstance(self.operation, SourceNode) else self.operation.operands
 
     @property
     def rank(self) -> int:
@@ -118,7 +125,7 @@ class Graph:
     name: str
     inputs: tuple[str, ...]
     outputs: Mapping[str, str]
-    values: Mapping[str, Value]
+    values: Mapping[str, GraphValue]
     constants: Mapping[str, Array]
     names: Mapping[str, str]
 
@@ -126,10 +133,10 @@ class Graph:
 class Builder:
     """Adds values; what is there already is not added again."""
 
-    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+    def __init__(self, tensors: Mapping[str, TensorType]) -> None:
         #: What is known of the model's values, by their names there.
         self.tensors = tensors
-        self.values: dict[str, Value] = {}
+        self.values: dict[str, GraphValue] = {}
         self.constants: dict[str, Array] = {}
         self.known: dict[tuple[object, ...], str] = {}
         #: Names of the constants that nodes needed beside the model's, by their contents; and the
@@ -147,7 +154,7 @@ class Builder:
         shape: Sequence[int],
         dtype: DType,
         nodes: tuple[str, ...] | None = None,
-    ) -> Value:
+    ) -> GraphValue:
         """A value of the node that is being lowered, or of those that are named."""
         shape = tuple(map(int, shape))
         if nodes is None:
@@ -159,10 +166,10 @@ class Builder:
             )
         key = (operation, shape, dtype)
         if key not in self.known:
-            if isinstance(operation, Formula):
+            if isinstance(operation, FormulaNode):
                 self._check_broadcasts(operation, shape, nodes)
             name = f"v{len(self.values)}"
-            self.values[name] = Value(
+            self.values[name] = GraphValue(
                 id=name,
                 dtype=dtype,
                 shape=shape,
@@ -172,7 +179,7 @@ class Builder:
             self.known[key] = name
         return self.values[self.known[key]]
 
-    def _check_broadcasts(self, formula: Formula, shape: Shape, nodes: tuple[str, ...]) -> None:
+    def _check_broadcasts(self, formula: FormulaNode, shape: Shape, nodes: tuple[str, ...]) -> None:
         """Raise GraphError unless all operands of a formula broadcast to its result's shape."""
         shapes = {name: self.values[name].shape for name in formula.operands}
         try:
@@ -197,7 +204,7 @@ class Builder:
         raise self.refusal(why, CHANGE_MODEL)
 
     @property
-    def result(self) -> Tensor:
+    def result(self) -> TensorType:
         """Type and shape of the node's first result."""
         assert self.node is not None
         return self.tensors[self.node.outputs[0]]
@@ -208,12 +215,12 @@ class Builder:
         more = f"; {self.node.unfolded}" if self.node.unfolded else ""
         return GraphError(f"node {self.node.shown} {why}; {remedy}{more}")
 
-    def input(self, name: str, shape: Shape, dtype: DType) -> Value:
-        return self.add(Source(kind="input", name=name), shape, dtype)
+    def input(self, name: str, shape: Shape, dtype: DType) -> GraphValue:
+        return self.add(SourceNode(kind="input", name=name), shape, dtype)
 
-    def constant(self, name: str, array: Array, dtype: DType) -> Value:
+    def constant(self, name: str, array: Array, dtype: DType) -> GraphValue:
         self.constants.setdefault(name, array)
-        return self.add(Source(kind="constant", name=name), array.shape, dtype)
+        return self.add(SourceNode(kind="constant", name=name), array.shape, dtype)
 
     def check_table(self, elements: int) -> None:
         """Raises GraphError for a table of so many elements that a node would need beside the
@@ -224,7 +231,7 @@ class Builder:
                 "use smaller shapes",
             )
 
-    def made(self, what: str, array: Array, dtype: DType) -> Value:
+    def made(self, what: str, array: Array, dtype: DType) -> GraphValue:
         """A constant that a node needs beside the model's."""
         assert self.node is not None
         array = np.ascontiguousarray(array)
@@ -240,34 +247,34 @@ class Builder:
             self.made_here[key] = name
         return self.constant(self.made_here[key], array, dtype)
 
-    def array(self, value: Value | None) -> Array | None:
+    def array(self, value: GraphValue | None) -> Array | None:
         """A constant's elements; None for any other value."""
-        if value is None or not isinstance(value.operation, Source):
+        if value is None or not isinstance(value.operation, SourceNode):
             return None
         return (
             self.constants.get(value.operation.name) if value.operation.kind == "constant" else None
         )
 
-    def elements(self, value: Value) -> Array | None:
+    def elements(self, value: GraphValue) -> Array | None:
         """Elements of a constant or of a view of one; None for any other value."""
         operation = value.operation
-        if not isinstance(operation, View):
+        if not isinstance(operation, ViewNode):
             return self.array(value)
         array = self.elements(self.values[operation.of])
         if array is not None and operation.step.kind == "expand":
             self.check_table(math.prod(value.shape))
         return None if array is None else operation.step.of_array(array)
 
-    def folded(self, value: Value) -> Value:
+    def folded(self, value: GraphValue) -> GraphValue:
         """A view of a constant as a constant of its own; any other value as it is."""
-        array = self.elements(value) if isinstance(value.operation, View) else None
+        array = self.elements(value) if isinstance(value.operation, ViewNode) else None
         if array is None:
             return value
         return self.made("folded", array, value.dtype)
 
-    def term(self, value: Value | Number) -> Expression:
+    def term(self, value: GraphValue | Number) -> Expression:
         """A value in a formula: a number, if all its elements are that one."""
-        if not isinstance(value, Value):
+        if not isinstance(value, GraphValue):
             return value if isinstance(value, Expression) else constant(value)
         array = self.array(value)
         if array is not None and value.dtype not in (DType.BF16, DType.BOOL) and array.size:
@@ -278,18 +285,20 @@ class Builder:
                 return constant(float(first))
         return variable(value.id)
 
-    def tensor(self, value: Value) -> Expression:
+    def tensor(self, value: GraphValue) -> Expression:
         """A value in a view, which a number cannot be."""
         return variable(value.id)
 
-    def scatter(self, table: Value, index: Value, rows: Value, axis: int) -> Expression:
+    def scatter(
+        self, table: GraphValue, index: GraphValue, rows: GraphValue, axis: int
+    ) -> Expression:
         """Rows, which may be computed in another order than the table's, in places of a table."""
         term = self.tensor(rows)
-        if isinstance(rows.operation, View) and (order := self.order_of(rows)):
+        if isinstance(rows.operation, ViewNode) and (order := self.order_of(rows)):
             term = view("permute", (variable(rows.operation.of), *order))
         return view("scatter", (self.tensor(table), self.tensor(index), term, axis))
 
-    def call(self, name: str, *terms: Value | Number) -> Expression:
+    def call(self, name: str, *terms: GraphValue | Number) -> Expression:
         return call_of(name, *map(self.term, terms))
 
     def formula(
@@ -298,27 +307,27 @@ class Builder:
         shape: Sequence[int],
         dtype: DType,
         axes: tuple[int, ...] = (),
-    ) -> Value:
+    ) -> GraphValue:
         if not inputs(expression):
             raise self.refusal(
                 "is a constant that could not be folded", "make its result an initializer"
             )
         if not axes and (wide := self.squeezed_rows(expression)):
             sources = {name: self.values[name].operation for name in inputs(expression)}
-            wider = {n: variable(at.of) for n, at in sources.items() if isinstance(at, View)}
+            wider = {n: variable(at.of) for n, at in sources.items() if isinstance(at, ViewNode)}
             made = self.formula(substituted(expression, wider), wide, dtype)
             self.rows.add(made.id)
             return self.reshape(made, shape)
         order = common_order(expression, shape, self._operands(expression))
         if not order:
-            found = self.add(Formula(expression=expression, axes=axes), shape, dtype)
+            found = self.add(FormulaNode(expression=expression, axes=axes), shape, dtype)
             if axes and all(shape[axis] == 1 for axis in axes):
                 self.rows.add(found.id)
             return found
         back = inverse(order)
         names = {name: self._before(self.values[name], back).id for name in inputs(expression)}
         made = self.add(
-            Formula(
+            FormulaNode(
                 expression=reordered(expression, order, names),
                 axes=tuple(sorted(order[axis] for axis in axes)),
             ),
@@ -334,28 +343,32 @@ class Builder:
         found = set()
         for name in inputs(expression):
             at = self.values[name].operation
-            if not isinstance(at, View) or at.step.kind != "reshape" or at.of not in self.rows:
+            if not isinstance(at, ViewNode) or at.step.kind != "reshape" or at.of not in self.rows:
                 return ()
             found.add(self.values[at.of].shape)
         return found.pop() if len(found) == 1 and not has_views(expression) else ()
 
-    def order_of(self, value: Value) -> tuple[int, ...]:
+    def order_of(self, value: GraphValue) -> tuple[int, ...]:
         """The order that a value is another's in; () if it is none in another order."""
         at = value.operation
-        return at.step.numbers if isinstance(at, View) and at.step.kind == "permute" else ()
+        return at.step.numbers if isinstance(at, ViewNode) and at.step.kind == "permute" else ()
 
-    def _operands(self, expression: Expression) -> dict[str, Operand]:
+    def _operands(self, expression: Expression) -> dict[str, PermutedOperand]:
         return {
-            name: Operand(shape=self.values[name].shape, order=self.order_of(self.values[name]))
+            name: PermutedOperand(
+                shape=self.values[name].shape, order=self.order_of(self.values[name])
+            )
             for name in inputs(expression)
         }
 
-    def _before(self, value: Value, back: tuple[int, ...]) -> Value:
+    def _before(self, value: GraphValue, back: tuple[int, ...]) -> GraphValue:
         """A value before the permutation that an order undoes."""
         wide = self.reshape(value, (1,) * (len(back) - value.rank) + value.shape)
         return self.permute(wide, back)
 
-    def view(self, value: Value, kind: str, numbers: Sequence[int], shape: Sequence[int]) -> Value:
+    def view(
+        self, value: GraphValue, kind: str, numbers: Sequence[int], shape: Sequence[int]
+    ) -> GraphValue:
         """A view of a value; itself, if it looks the same."""
         numbers = tuple(map(int, numbers))
         same = tuple(shape) == value.shape and (
@@ -364,10 +377,10 @@ class Builder:
         if same:
             return value
         return self.add(
-            View(of=value.id, step=ViewStep(kind=kind, numbers=numbers)), shape, value.dtype
+            ViewNode(of=value.id, step=ViewStep(kind=kind, numbers=numbers)), shape, value.dtype
         )
 
-    def reshape(self, value: Value, shape: Sequence[int]) -> Value:
+    def reshape(self, value: GraphValue, shape: Sequence[int]) -> GraphValue:
         """Reshape a value. Axes of one element are inserted and removed before a permutation."""
         if math.prod(value.shape) != math.prod(shape):
             raise self.refusal(
@@ -382,18 +395,20 @@ class Builder:
             return self.permute(self.reshape(before, inner), behind)
         return self.view(value, "reshape", shape, shape)
 
-    def permute(self, value: Value, axes: Sequence[int]) -> Value:
+    def permute(self, value: GraphValue, axes: Sequence[int]) -> GraphValue:
         """With its axes in this order; of what is permuted already, that in another order."""
         if sorted(axes) != list(range(value.rank)):
             raise self.refusal(
                 f"orders {value.rank} axes by {list(axes)}", "name each axis once in the model"
             )
         at = value.operation
-        if isinstance(at, View) and at.step.kind == "permute":
+        if isinstance(at, ViewNode) and at.step.kind == "permute":
             value, axes = self.values[at.of], [at.step.numbers[axis] for axis in axes]
         return self.view(value, "permute", axes, [value.shape[axis] for axis in axes])
 
-    def slice(self, value: Value, axis: int, start: int, count: int, step: int = 1) -> Value:
+    def slice(
+        self, value: GraphValue, axis: int, start: int, count: int, step: int = 1
+    ) -> GraphValue:
         """`count` elements along an axis, `step` apart. Raises GraphError if one is outside."""
         n = value.shape[axis]
         if start < 0 or count < 1 or start + (count - 1) * step >= n:
@@ -406,12 +421,12 @@ class Builder:
             return self.permute(self.slice(inner, order[axis], start, count, step), order)
         shape = (*value.shape[:axis], count, *value.shape[axis + 1 :])
         at = value.operation
-        if isinstance(at, View) and at.step.kind == "slice" and at.step.numbers[0] == axis:
+        if isinstance(at, ViewNode) and at.step.kind == "slice" and at.step.numbers[0] == axis:
             _, first, _, by = at.step.numbers
             return self.slice(self.values[at.of], axis, first + start * by, count, step * by)
         return self.view(value, "slice", (axis, start, count, step), shape)
 
-    def expand(self, value: Value, shape: Sequence[int]) -> Value:
+    def expand(self, value: GraphValue, shape: Sequence[int]) -> GraphValue:
         """The value broadcast to a shape. Raises GraphError if it does not broadcast."""
         if not broadcasts_to(value.shape, shape):
             raise self.refusal(
@@ -421,7 +436,7 @@ class Builder:
             )
         return self.view(value, "expand", shape, shape)
 
-    def product(self, a: Value, b: Value) -> Value:
+    def product(self, a: GraphValue, b: GraphValue) -> GraphValue:
         """numpy's matmul of operands of two or more axes. Where an axis of the batch was made of
         several, as of groups of heads that share a matrix, the product has these: each may have a
         stride of its own."""
@@ -439,9 +454,9 @@ class Builder:
                 rank = len(parts)
                 parts = [*((n,) for n in batch[: len(batch) - rank]), *parts]
                 return self.reshape(self.product(*(self.cut(o, parts) for o in (a, b))), shape)
-        return self.add(Product(a=a.id, b=b.id), shape, a.dtype)
+        return self.add(ProductNode(a=a.id, b=b.id), shape, a.dtype)
 
-    def batch_parts(self, value: Value) -> list[Shape] | None:
+    def batch_parts(self, value: GraphValue) -> list[Shape] | None:
         """The axes that each axis of a batch of matrices was made of by a reshape; None if each was
         made of one."""
         source, _ = self.before_reshape(value)
@@ -457,21 +472,21 @@ class Builder:
             parts.append(tuple(part) or (1,))
         return parts if any(len(part) > 1 for part in parts) else None
 
-    def before_reshape(self, value: Value) -> tuple[Value | None, bool]:
+    def before_reshape(self, value: GraphValue) -> tuple[GraphValue | None, bool]:
         """Matrices before a reshape of their batch, and whether they were transposed since."""
         rank, is_transposed = value.rank, False
         at = value.operation
         swap = (*range(rank - 2), rank - 1, rank - 2)
-        if isinstance(at, View) and at.step.kind == "permute" and at.step.numbers == swap:
+        if isinstance(at, ViewNode) and at.step.kind == "permute" and at.step.numbers == swap:
             value, is_transposed = self.values[at.of], True
             at = value.operation
-        if not isinstance(at, View) or at.step.kind != "reshape":
+        if not isinstance(at, ViewNode) or at.step.kind != "reshape":
             return None, False
         source = self.values[at.of]
         fits = source.rank >= 2 and source.shape[-2:] == value.shape[-2:]
         return (source, is_transposed) if fits else (None, False)
 
-    def cut(self, value: Value, parts: Sequence[Shape]) -> Value:
+    def cut(self, value: GraphValue, parts: Sequence[Shape]) -> GraphValue:
         """Matrices whose batch has the axes `parts` instead of one for each."""
         sizes = (1,) * (len(parts) + 2 - value.rank) + value.shape[:-2]
         fine = [

@@ -21,18 +21,21 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class Layout:
-    """Element (i, j, ...) lies `offset + i strides[0] + j strides[1] + ...` elements behind the
-    first one of memory."""
+class StridedLayout:
+    """Strided layout of a tensor in memory.
+
+    Element (i, j, ...) is `offset + i strides[0] + j strides[1] + ...` elements after the first
+    element of the memory.
+    """
 
     shape: Shape
     strides: Shape
     offset: int = 0
 
     @staticmethod
-    def of(shape: Shape) -> Layout:
+    def of(shape: Shape) -> StridedLayout:
         """A packed tensor's."""
-        return Layout(shape=shape, strides=packed(shape))
+        return StridedLayout(shape=shape, strides=packed(shape))
 
     @property
     def size(self) -> int:
@@ -46,7 +49,7 @@ class Layout:
         return self.offset == 0 and tuple(s for _, s in walked) == wanted
 
     @property
-    def coalesced(self) -> Layout:
+    def coalesced(self) -> StridedLayout:
         """Merge axes: as few as reach the same elements in the same order."""
         walked: list[tuple[int, int]] = []
         for n, stride in zip(self.shape, self.strides, strict=True):
@@ -55,22 +58,22 @@ class Layout:
             elif n > 1:
                 walked.append((n, stride))
         shape, strides = zip(*walked, strict=True) if walked else ((), ())
-        return Layout(shape=shape, strides=strides, offset=self.offset)
+        return StridedLayout(shape=shape, strides=strides, offset=self.offset)
 
-    def permuted(self, axes: Sequence[int]) -> Layout:
+    def permuted(self, axes: Sequence[int]) -> StridedLayout:
         return dataclasses.replace(
             self,
             shape=tuple(self.shape[axis] for axis in axes),
             strides=tuple(self.strides[axis] for axis in axes),
         )
 
-    def sliced(self, axis: int, start: int, count: int, step: int) -> Layout:
+    def sliced(self, axis: int, start: int, count: int, step: int) -> StridedLayout:
         shape, strides = list(self.shape), list(self.strides)
         offset = self.offset + start * strides[axis]
         shape[axis], strides[axis] = count, strides[axis] * step
-        return Layout(shape=tuple(shape), strides=tuple(strides), offset=offset)
+        return StridedLayout(shape=tuple(shape), strides=tuple(strides), offset=offset)
 
-    def expanded(self, shape: Shape) -> Layout:
+    def expanded(self, shape: Shape) -> StridedLayout:
         """Layout of the tensor broadcast to `shape`."""
         new = len(shape) - len(self.shape)
         strides = tuple(
@@ -79,7 +82,7 @@ class Layout:
         )
         return dataclasses.replace(self, shape=shape, strides=(0,) * new + strides)
 
-    def reshaped(self, shape: Shape) -> Layout | None:
+    def reshaped(self, shape: Shape) -> StridedLayout | None:
         """Layout of the tensor in another shape; None if strides cannot express it.
 
         Both shapes are cut where their products of leading sizes agree; each part must be walked
@@ -105,9 +108,9 @@ class Layout:
             inner = taken // n
             strides.append(run[-1][1] * inner)
             old[first:stop] = [(inner, run[-1][1])] if inner > 1 else []
-        return Layout(shape=shape, strides=tuple(strides), offset=self.offset)
+        return StridedLayout(shape=shape, strides=tuple(strides), offset=self.offset)
 
-    def applied(self, step: ViewStep) -> Layout | None:
+    def applied(self, step: ViewStep) -> StridedLayout | None:
         """With a view upon it; None if that is no layout."""
         match step.kind:
             case "permute":
@@ -148,10 +151,10 @@ class ViewStep:
         return self.kind == "reshape"
 
 
-def replayed(layout: Layout, steps: Sequence[ViewStep]) -> Layout | None:
+def replayed(layout: StridedLayout, steps: Sequence[ViewStep]) -> StridedLayout | None:
     """A layout with views upon it, the first one first; None if no layout says that, or no formula
     of a kernel."""
-    found: Layout | None = layout
+    found: StridedLayout | None = layout
     for step in steps:
         if found is None:
             return None
@@ -167,14 +170,14 @@ class Seen:
     formula: Expression
 
 
-def is_seen(layout: Layout, size: int) -> bool:
+def is_seen(layout: StridedLayout, size: int) -> bool:
     """Whether a formula can see a layout, by itself; one of many axes without those that are
     walked as one."""
     shown = layout.coalesced if len(layout.shape) > MAX_RANK else layout
     return seen(shown, size, "x") is not None
 
 
-def seen(layout: Layout, size: int, name: str) -> Seen | None:
+def seen(layout: StridedLayout, size: int, name: str) -> Seen | None:
     """How a formula of kgen sees a layout in `size` elements of packed memory; None if it cannot.
 
     Memory is cut into axes at the layout's strides, or at what they are multiples of. Axes of

@@ -33,15 +33,16 @@ class Life:
 
 
 @frozen
-class Plan:
-    """Offsets by buffer; the arena's bytes, and how many no plan can do without."""
+class MemoryPlan:
+    """Offset of each buffer in the arena, the arena's bytes, and a lower bound of any
+    plan's bytes."""
 
     offsets: Mapping[str, int]
     nbytes: int
     least: int
 
 
-def plan(lives: Mapping[str, Life]) -> Plan:
+def plan(lives: Mapping[str, Life]) -> MemoryPlan:
     offsets: dict[str, int] = {}
     placed = _Placed(1 + max((life.last for life in lives.values()), default=0))
     # Of one size, the longer one first; by name, so that a plan depends on nothing else.
@@ -58,7 +59,7 @@ def plan(lives: Mapping[str, Life]) -> Plan:
         offsets[name] = at
         placed.add(life, at)
     nbytes = max((offsets[name] + lives[name].taken for name in lives), default=0)
-    return Plan(offsets=offsets, nbytes=nbytes, least=least(lives))
+    return MemoryPlan(offsets=offsets, nbytes=nbytes, least=least(lives))
 
 
 class _Placed:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from kgen import suggest
 from kgen.errors import GraphError
-from kgen.graph.ir import Graph, Source
-from kgen.graph.lowering.calls import Call, Lowered
+from kgen.graph.ir import Graph, SourceNode
+from kgen.graph.lowering.calls import KernelCall, Lowered
 from kgen.graph.tables import copy_of
 from kgen.graph.upon import may_lie_upon
 
@@ -27,7 +27,7 @@ def states_of(graph: Graph, pairs: Mapping[str, str]) -> dict[str, str]:
     """Outputs by the inputs that they are in the next run. A `*` in a pair stands for any text,
     the same in both names. Raises GraphError."""
     sources = [graph.values[name] for name in graph.inputs]
-    inputs = {v.operation.name: v for v in sources if isinstance(v.operation, Source)}
+    inputs = {v.operation.name: v for v in sources if isinstance(v.operation, SourceNode)}
     found: dict[str, str] = {}
     for past, present in pairs.items():
         shown = f"--state {past}={present}"
@@ -79,7 +79,7 @@ def with_states(lowered: Lowered, states: Mapping[str, str], plans: Mapping[int,
     )
 
 
-def _writer(calls: Sequence[Call], buffer: str) -> int:
+def _writer(calls: Sequence[KernelCall], buffer: str) -> int:
     return next(n for n, call in enumerate(calls) if buffer in call.writes)
 
 

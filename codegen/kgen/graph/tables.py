@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from kgen.graph.lowering.calls import Binding, Buffer, Call, Lowered
+from kgen.graph.lowering.calls import Binding, CallBuffer, KernelCall, Lowered
 from kgen.graph.lowering.lower import elementwise
 from kgen.ops.expression import variable
 from kgen.ops.registry import call_of
@@ -16,7 +16,7 @@ def with_tables(lowered: Lowered, states: Mapping[str, str]) -> Lowered:
     """The calls, with a copy of each table that has to stay as it is: one that is read later or
     for the rows, and inputs, constants and outputs but for a state that the result is in the next
     run."""
-    calls: list[Call] = []
+    calls: list[KernelCall] = []
     buffers, within = dict(lowered.buffers), dict(lowered.within)
     last = {b.buffer: n for n, c in enumerate(lowered.calls) for b in c.bindings.values()}
     named = {*lowered.inputs.values(), *lowered.constants, *lowered.outputs.values()}
@@ -43,9 +43,9 @@ def with_tables(lowered: Lowered, states: Mapping[str, str]) -> Lowered:
     return dataclasses.replace(lowered, calls=tuple(calls), buffers=buffers, within=within)
 
 
-def copy_of(of: Buffer, into: str, nodes: tuple[str, ...]) -> Call:
+def copy_of(of: CallBuffer, into: str, nodes: tuple[str, ...]) -> KernelCall:
     """A call that copies a buffer into another."""
-    return Call(
+    return KernelCall(
         spec=elementwise(call_of("cast", variable("x0")), ((of.elements,),), (of.dtype,), of.dtype),
         bindings={"x0": Binding(buffer=of.id), "out": Binding(buffer=into)},
         writes=(into,),

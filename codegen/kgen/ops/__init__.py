@@ -9,8 +9,8 @@ from __future__ import annotations
 from kgen.ops.expand import beyond, expand, instructions_of, is_rowwise, reduces
 from kgen.ops.expression import Expression, Primitive, steps
 from kgen.ops.parse import OUT, canonical, formulas, parse
-from kgen.ops.registry import Accuracy, Function, function, functions, register
-from kgen.ops.rows import COORDINATES, REDUCTIONS, Reduction, Row, row_function
+from kgen.ops.registry import Accuracy, ScalarFunction, function, functions, register
+from kgen.ops.rows import COORDINATES, REDUCTIONS, Reduction, RowFacts, row_function
 from kgen.ops.storage import is_exact
 from kgen.ops.views import VIEWS
 
@@ -21,10 +21,10 @@ __all__ = [
     "VIEWS",
     "Accuracy",
     "Expression",
-    "Function",
     "Primitive",
     "Reduction",
-    "Row",
+    "RowFacts",
+    "ScalarFunction",
     "beyond",
     "canonical",
     "expand",

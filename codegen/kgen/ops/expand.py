@@ -17,14 +17,14 @@ from kgen.ops.expression import (
     variable,
 )
 from kgen.ops.registry import functions
-from kgen.ops.rows import Row
+from kgen.ops.rows import RowFacts
 from kgen_runtime.dtypes import DType
 
 
 def expand(
     expression: Expression,
     native: Container[str] = (),
-    row: Row | None = None,
+    row: RowFacts | None = None,
     *,
     compute: DType = DType.F32,
 ) -> Expression:
@@ -48,7 +48,7 @@ def expand(
     return select(result, constant(1.0), constant(0.0)) if result.truth else result
 
 
-def beyond(expression: Expression, compute: DType, row: Row | None = None) -> str | None:
+def beyond(expression: Expression, compute: DType, row: RowFacts | None = None) -> str | None:
     """Return the first function or constant of an expression in calls that a type lacks; None if it
     lacks nothing, as floats do."""
     if not compute.is_integer:

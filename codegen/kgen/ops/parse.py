@@ -97,7 +97,7 @@ def formulas(text: str, field: str = "expression") -> Mapping[str, Expression]:
         ) from None
     if _levels(statements) > DEEPEST:
         refuse_depth(text, field)
-    return _Reader(text, field).outputs(statements)
+    return _ExpressionReader(text, field).outputs(statements)
 
 
 def _levels(statements: Sequence[ast.AST]) -> int:
@@ -133,7 +133,7 @@ def refuse_name(text: str, field: str, name: str, why: str) -> NoReturn:
     tree = ast.parse(text.strip())
     found = (at for at in ast.walk(tree) if isinstance(at, ast.expr) and _is_word(at, name))
     first = min(found, key=lambda at: (at.lineno, at.col_offset), default=tree)
-    _Reader(text, field).refuse(first, why)
+    _ExpressionReader(text, field).refuse(first, why)
 
 
 def _is_word(at: ast.expr, word: str) -> bool:
@@ -164,7 +164,7 @@ def canonical(formulas: Mapping[str, Expression]) -> str:
     return "; ".join(lines)
 
 
-class _Reader:
+class _ExpressionReader:
     """Reader of one text, whose messages name columns."""
 
     def __init__(self, text: str, field: str) -> None:

@@ -50,14 +50,14 @@ EXACT = Accuracy()
 
 
 @frozen
-class Function:
-    """A function by name.
+class ScalarFunction:
+    """Function of the scalar language, by name.
 
-    `parameters` are its arguments' names, of which the last ones may have `defaults`; `truths` are
-    those that take truth values, and `truth` says that the result is one. `rowwise`: it depends on
-    whole rows, and its expansion takes a :class:`kgen.ops.rows.Row` first; `reduces` says that the
-    result is one number for a row. `whole` and `double` are the expansions in integers and in f64,
-    where they are others.
+    `parameters` are its arguments' names; the last ones may have `defaults`. `truths` names the
+    arguments that are truth values; `truth`: the result is a truth value. `rowwise`: the function
+    depends on whole rows, and its expansion takes :class:`kgen.ops.rows.RowFacts` first; `reduces`:
+    the result is one number per row. `whole` and `double` are the expansions in integers and in
+    f64 if they differ from `expand`.
     """
 
     name: str
@@ -94,12 +94,12 @@ class Function:
         return (*arguments, *map(constant, defaults))
 
 
-_FUNCTIONS: dict[str, Function] = {}
+_FUNCTIONS: dict[str, ScalarFunction] = {}
 #: Other names of functions, which specs and manifests never hold.
 ALIASES = {"swish": "silu"}
 
 
-def functions() -> Mapping[str, Function]:
+def functions() -> Mapping[str, ScalarFunction]:
     """Registered functions by name."""
     return _FUNCTIONS
 
@@ -115,7 +115,7 @@ def call_of(name: str, *arguments: Expression) -> Expression:
     return call(name, function.complete(arguments), function.truth)
 
 
-def register(function: Function) -> None:
+def register(function: ScalarFunction) -> None:
     """Add a function; its definition goes to `kgen_runtime.expressions.definitions`. SpecError if
     it exists."""
     if function.name in _FUNCTIONS:
@@ -143,7 +143,7 @@ def function(
         parameters = inspect.signature(expand).parameters
         given = [p.default for p in parameters.values() if p.default is not p.empty]
         register(
-            Function(
+            ScalarFunction(
                 name=name,
                 expand=expand,
                 accuracy=accuracy,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from kgen.ops.expression import Expression, Number, node, reduce, select, variable
 from kgen.ops.expression import Primitive as P
 from kgen.ops.functions.exponentials import exp, log
-from kgen.ops.registry import EXACT, Function, register
+from kgen.ops.registry import EXACT, ScalarFunction, register
 from kgen_runtime.dtypes import DType
 from kgen_runtime.values import frozen
 
@@ -52,8 +52,8 @@ REDUCTIONS: Mapping[str, Reduction] = {
 
 
 @frozen
-class Row:
-    """Facts on rows of `count` columns, for expansions."""
+class RowFacts:
+    """Facts on rows of `count` columns, for expansions of row-wise functions."""
 
     count: int
 
@@ -89,7 +89,7 @@ def row_function(*, reduces: bool = False) -> Callable[[Callable[..., Expression
         _, *parameters = inspect.signature(expand).parameters.values()
         given = [p.default for p in parameters if p.default is not p.empty]
         register(
-            Function(
+            ScalarFunction(
                 name=expand.__name__.rstrip("_"),
                 expand=expand,
                 accuracy=EXACT,
@@ -107,50 +107,50 @@ def row_function(*, reduces: bool = False) -> Callable[[Callable[..., Expression
 
 
 @row_function(reduces=True)
-def sum_(row: Row, x: Expression) -> Expression:
+def sum_(row: RowFacts, x: Expression) -> Expression:
     """Sum of the row."""
     return row.sum(x)
 
 
 @row_function(reduces=True)
-def mean(row: Row, x: Expression) -> Expression:
+def mean(row: RowFacts, x: Expression) -> Expression:
     """Mean of the row."""
     return row.mean(x)
 
 
 @row_function(reduces=True)
-def amax(row: Row, x: Expression) -> Expression:
+def amax(row: RowFacts, x: Expression) -> Expression:
     """Largest element; NaN in a row that holds NaN."""
     return row.max(x)
 
 
 @row_function(reduces=True)
-def amin(row: Row, x: Expression) -> Expression:
+def amin(row: RowFacts, x: Expression) -> Expression:
     """Smallest element; NaN in a row that holds NaN."""
     return row.min(x)
 
 
 @row_function(reduces=True)
-def prod(row: Row, x: Expression) -> Expression:
+def prod(row: RowFacts, x: Expression) -> Expression:
     """Product of the row. Its error has no bound if products of some of the row overflow or
     underflow."""
     return row.prod(x)
 
 
 @row_function(reduces=True)
-def l1(row: Row, x: Expression) -> Expression:
+def l1(row: RowFacts, x: Expression) -> Expression:
     """Sum of magnitudes."""
     return row.sum(node(P.ABS, x))
 
 
 @row_function(reduces=True)
-def l2(row: Row, x: Expression) -> Expression:
+def l2(row: RowFacts, x: Expression) -> Expression:
     """Square root of the sum of squares."""
     return node(P.SQRT, row.sum(x * x))
 
 
 @row_function(reduces=True)
-def logsumexp(row: Row, x: Expression) -> Expression:
+def logsumexp(row: RowFacts, x: Expression) -> Expression:
     """Logarithm of the sum of exponentials.
 
     From the maximum m: m + log(sum(exp(x - m))). An infinite m is not subtracted, and is the
@@ -161,7 +161,7 @@ def logsumexp(row: Row, x: Expression) -> Expression:
 
 
 @row_function(reduces=True)
-def var(row: Row, x: Expression) -> Expression:
+def var(row: RowFacts, x: Expression) -> Expression:
     """Variance `mean(square(x - mean(x)))`; divided by n - 1 it is
     `sum(square(x - mean(x))) / (n - 1)`.
 
@@ -171,18 +171,18 @@ def var(row: Row, x: Expression) -> Expression:
 
 
 @row_function(reduces=True)
-def argmax(row: Row, x: Expression) -> Expression:
+def argmax(row: RowFacts, x: Expression) -> Expression:
     """First column with the largest element; the first NaN in a row that holds NaN."""
     return _first(row, x, row.max(x))
 
 
 @row_function(reduces=True)
-def argmin(row: Row, x: Expression) -> Expression:
+def argmin(row: RowFacts, x: Expression) -> Expression:
     """First column with the smallest element; the first NaN in a row that holds NaN."""
     return _first(row, x, row.min(x))
 
 
-def _first(row: Row, x: Expression, value: Expression) -> Expression:
+def _first(row: RowFacts, x: Expression, value: Expression) -> Expression:
     """Index of the first column with this value; NaN matches NaN."""
     found = x.equals(value) | ~x.equals(x)
     return row.min(select(found, row.column, float(row.count)))
@@ -192,7 +192,7 @@ def _first(row: Row, x: Expression, value: Expression) -> Expression:
 
 
 @row_function()
-def softmax(row: Row, x: Expression) -> Expression:
+def softmax(row: RowFacts, x: Expression) -> Expression:
     """`exp(x) / sum(exp(x))`; NaN in a row that holds NaN, +inf, or -inf only.
 
     From the maximum m: exp(x - m) / sum(exp(x - m))."""
@@ -201,7 +201,7 @@ def softmax(row: Row, x: Expression) -> Expression:
 
 
 @row_function()
-def log_softmax(row: Row, x: Expression) -> Expression:
+def log_softmax(row: RowFacts, x: Expression) -> Expression:
     """`log(softmax(x))`; NaN in a row that holds NaN, +inf, or -inf only."""
     below = x - row.maxnum(x)
     return below - log(row.sum(exp(below)))
@@ -209,7 +209,7 @@ def log_softmax(row: Row, x: Expression) -> Expression:
 
 @row_function()
 def layer_norm(
-    row: Row, x: Expression, scale: Number = 1.0, shift: Number = 0.0, epsilon: Number = 1e-5
+    row: RowFacts, x: Expression, scale: Number = 1.0, shift: Number = 0.0, epsilon: Number = 1e-5
 ) -> Expression:
     """`(x - mean(x)) * rsqrt(var(x) + epsilon) * scale + shift`. Rows over the places of a channel
     give instance normalization; rows over a group's axes (`x=8x4x8x28x28,w=4x8x1x1,b=4x8x1x1 --axes
@@ -222,7 +222,9 @@ def layer_norm(
 
 
 @row_function()
-def rms_norm(row: Row, x: Expression, scale: Number = 1.0, epsilon: Number = 1e-5) -> Expression:
+def rms_norm(
+    row: RowFacts, x: Expression, scale: Number = 1.0, epsilon: Number = 1e-5
+) -> Expression:
     """`x * rsqrt(mean(square(x)) + epsilon) * scale`.
 
     B. Zhang and R. Sennrich, "Root Mean Square Layer Normalization", 2019, equation 4."""

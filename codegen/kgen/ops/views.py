@@ -15,10 +15,13 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class View:
-    """View: the number of its `tensors`, 0 for two or more; the names of its numbers, the last of
-    which may have `defaults`; and `more`, the name of any number of further numbers. `meaning` says
-    in numpy's words what it reads or writes."""
+class ViewFunction:
+    """View of tensors, such as `slice`.
+
+    `tensors` is the number of tensor arguments, 0 for two or more. `numbers` are the names of the
+    number arguments; the last ones may have `defaults`. `more` is the name of the number arguments
+    that may follow in any number. `meaning` is the view in numpy's words.
+    """
 
     example: str
     meaning: str
@@ -36,37 +39,39 @@ class View:
         return (*(("x",) if self.tensors == 1 else tensors), *self.numbers, *more)
 
 
-VIEWS: Mapping[str, View] = {
-    "permute": View(example="permute(x, 1, 0)", meaning="`x.transpose(axes)`", more="axes"),
-    "transpose": View(example="transpose(x)", meaning="the last two axes swapped"),
-    "expand": View(example="expand(x, 8, 64)", meaning="`broadcast_to(x, sizes)`", more="sizes"),
-    "slice": View(
+VIEWS: Mapping[str, ViewFunction] = {
+    "permute": ViewFunction(example="permute(x, 1, 0)", meaning="`x.transpose(axes)`", more="axes"),
+    "transpose": ViewFunction(example="transpose(x)", meaning="the last two axes swapped"),
+    "expand": ViewFunction(
+        example="expand(x, 8, 64)", meaning="`broadcast_to(x, sizes)`", more="sizes"
+    ),
+    "slice": ViewFunction(
         example="slice(x, 0, 2, 10)",
         meaning="`x[start:stop:step]` along an axis; `inf` and `-inf` stand for an end left out: "
         "`slice(x, 0, inf, -inf, -1)` is reversed",
         numbers=("axis", "start", "stop", "step"),
         defaults=(1.0,),
     ),
-    "pad": View(
+    "pad": ViewFunction(
         example="pad(x, 0, 1, 1)",
         meaning="`pad` along an axis with a constant",
         numbers=("axis", "before", "after", "value"),
         defaults=(0.0,),
     ),
-    "concat": View(
+    "concat": ViewFunction(
         example="concat(x, y, axis=0)",
         meaning="`concatenate((x, y, ...), axis)`",
         tensors=0,
         numbers=("axis",),
     ),
-    "gather": View(
+    "gather": ViewFunction(
         example="gather(table, index)",
         meaning="`table.take(index, axis)`; zeros for an index out of range",
         tensors=2,
         numbers=("axis",),
         defaults=(0.0,),
     ),
-    "scatter": View(
+    "scatter": ViewFunction(
         example="scatter(table, index, rows)",
         meaning="`table[index] = rows` along an axis, in place; nothing for an index out of range",
         tensors=3,

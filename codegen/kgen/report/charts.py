@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from kgen.report.figures import Ceilings, Work
+from kgen.report.figures import Ceilings, KernelWork
 from kgen.report.flow import Flow
 from kgen.report.markup import Markup, tag
 from kgen.report.picture import FAINT, HOT, INK, KINDS, kind_of
@@ -32,7 +32,7 @@ def _chart(name: str, *parts: object) -> Markup:
     )
 
 
-def roofline(works: Sequence[Work], ceilings: Ceilings) -> Markup:
+def roofline(works: Sequence[KernelWork], ceilings: Ceilings) -> Markup:
     """Flops per second over flops per byte, both logarithmic; a circle is a kernel, as large as its
     part of the time."""
     shown = [work for work in works if work.rate and work.intensity > 0]

@@ -51,8 +51,8 @@ class Ceilings:
 
 
 @frozen
-class Work:
-    """A kernel of the program: the least that a call computes and moves, and the time of a call.
+class KernelWork:
+    """Kernel of a program: the minimum that a call computes and moves, and the time of a call.
 
     `steps` is the number of calls in a run. `weight_bytes` of `nbytes` are weights, which a run
     reads once: a cache keeps them for the next run only if it holds all `program_weights` bytes.
@@ -129,7 +129,7 @@ class Check:
 
 def works(
     program: Program, kernels: Mapping[str, KernelEntry], times: Times | None
-) -> tuple[Work, ...]:
+) -> tuple[KernelWork, ...]:
     """The distinct kernels of a program, those that take longest in all first."""
     from kgen.spec import from_json
 
@@ -141,7 +141,7 @@ def works(
         numbers = [n for n, step in enumerate(program.steps) if step.kernel == entry.key]
         known = [s for n in numbers if times and (s := times.seconds[n]) is not None]
         found.append(
-            Work(
+            KernelWork(
                 entry=entry,
                 steps=len(numbers),
                 flops=spec.flops,

@@ -21,9 +21,11 @@ MOST_STEPS, MOST_PLACES = 5000, 2**29
 
 
 @frozen
-class Block:
-    """A value's bytes in the arena, from `start` to `end`, and the steps from the first that writes
-    them to the last that reads them."""
+class ArenaBlock:
+    """Bytes of a value in the arena, from `start` to `end`, and the steps that it lives for.
+
+    `first` is the first step that writes the bytes, `last` the last step that reads them.
+    """
 
     value: str
     start: int
@@ -40,7 +42,7 @@ class Flow:
     reads: tuple[tuple[int, int], ...]
     inputs: tuple[tuple[int, str], ...]
     outputs: tuple[tuple[int, str], ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[ArenaBlock, ...]
 
     def occupied(self, step: int) -> int:
         """Bytes of the arena that live at a step."""
@@ -89,7 +91,9 @@ def flow(program: Program, kernels: Mapping[str, KernelEntry]) -> Flow:
         inputs=tuple(inputs),
         outputs=tuple(outputs),
         blocks=tuple(
-            Block(value=value.name, start=value.place.offset, end=value.end, first=first, last=last)
+            ArenaBlock(
+                value=value.name, start=value.place.offset, end=value.end, first=first, last=last
+            )
             for value, first, last in writes
             if value.place.kind == "arena"
         ),

@@ -22,9 +22,12 @@ STRAIGHT = (1.0, 2.0, 8.0)
 
 
 @frozen
-class Layout:
-    """`boxes` are the upper left corners; `edges` the bends from the middle of the lower side of
-    the source to that of the upper side of the sink."""
+class DrawnLayers:
+    """Layered drawing of a graph.
+
+    `boxes` are upper left corners; `edges` are the bends from the middle of the source's lower side
+    to the middle of the sink's upper side.
+    """
 
     boxes: tuple[Point, ...]
     edges: Mapping[tuple[int, int], tuple[Point, ...]]
@@ -32,7 +35,7 @@ class Layout:
     height: float
 
 
-def layout(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Layout:
+def layout(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> DrawnLayers:
     """The layout of boxes of these widths and heights; edges go to boxes of higher numbers."""
     edges = sorted(set(edges))
     layer = _layers(len(sizes), edges)
@@ -49,7 +52,7 @@ def layout(sizes: Sequence[Point], edges: Sequence[tuple[int, int]]) -> Layout:
         height = sizes[n][1] if n < len(sizes) else heights[graph.layer[n]] * lower
         return centres[n] - left, tops[graph.layer[n]] + height * lower
 
-    return Layout(
+    return DrawnLayers(
         boxes=tuple(
             (centres[n] - left - w / 2, tops[graph.layer[n]]) for n, (w, _) in enumerate(sizes)
         ),

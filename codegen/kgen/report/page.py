@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from kgen.errors import BundleError
 from kgen.report import charts
 from kgen.report.charts import bytes_, rate
-from kgen.report.figures import Ceilings, Check, Sizes, Times, Work
+from kgen.report.figures import Ceilings, Check, KernelWork, Sizes, Times
 from kgen.report.flow import flow
 from kgen.report.markup import Content, Markup, tag
 from kgen.report.picture import picture, title_of
@@ -42,7 +42,7 @@ svg{max-width:100%;height:auto}.graph svg{max-width:none}
 
 
 @frozen
-class Facts:
+class PageContent:
     """Content of a page."""
 
     bundle: str
@@ -52,12 +52,12 @@ class Facts:
     provenance: Mapping[str, str]
     times: Times | None
     ceilings: Ceilings | None
-    works: tuple[Work, ...]
+    works: tuple[KernelWork, ...]
     sizes: Sizes
     checks: tuple[Check, ...]
 
 
-def page(facts: Facts) -> str:
+def page(facts: PageContent) -> str:
     sections = {
         "time": ("Time per step", _times(facts)),
         "graph": ("Graph", _graph(facts)),
@@ -109,7 +109,7 @@ def _value(name: str, dtype: object, shape: Sequence[int]) -> str:
     return f"{name} {dtype} {'×'.join(map(str, shape)) or 'scalar'}"
 
 
-def _cards(facts: Facts) -> Markup:
+def _cards(facts: PageContent) -> Markup:
     cards = {"steps": str(len(facts.program.steps)), "kernels": str(len(facts.program.kernels))}
     if facts.times is not None:
         kind = "time per run" if facts.times.measured else "time per run, estimated"
@@ -129,7 +129,7 @@ def _cards(facts: Facts) -> Markup:
     )
 
 
-def _times(facts: Facts) -> Content:
+def _times(facts: PageContent) -> Content:
     times = facts.times
     if times is None:
         return tag(
@@ -181,7 +181,7 @@ def _by_time(steps: Sequence[Step], shares: Sequence[float]) -> list[int]:
     )
 
 
-def _graph(facts: Facts) -> Content:
+def _graph(facts: PageContent) -> Content:
     shares = facts.times.shares if facts.times is not None else ()
     try:
         drawn = picture(facts.program, facts.kernels, shares)
@@ -193,7 +193,7 @@ def _graph(facts: Facts) -> Content:
     ]
 
 
-def _kernels(facts: Facts) -> Content:
+def _kernels(facts: PageContent) -> Content:
     ceilings = facts.ceilings
     parts: list[Content] = []
     if ceilings is not None and ceilings.flops and any(work.rate for work in facts.works):
@@ -234,7 +234,7 @@ def _kernels(facts: Facts) -> Content:
     return parts
 
 
-def _memory(facts: Facts) -> Content:
+def _memory(facts: PageContent) -> Content:
     try:
         found = flow(facts.program, facts.kernels)
     except BundleError as error:
@@ -253,7 +253,7 @@ def _memory(facts: Facts) -> Content:
     ]
 
 
-def _sizes(facts: Facts) -> Content:
+def _sizes(facts: PageContent) -> Content:
     sizes = facts.sizes
     rows = [
         ("weights, mapped from the file", sizes.weights),

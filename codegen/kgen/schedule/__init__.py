@@ -1,6 +1,6 @@
 """How to tile: one file per kind of operation, one class per operation and programming model."""
 
-from kgen.schedule.base import Origin, Overrides, Schedule
+from kgen.schedule.base import Overrides, Schedule, ScheduleOrigin
 from kgen.schedule.gemv import GemvMatmul
 from kgen.schedule.matmul import (
     AheadMatmul,
@@ -50,13 +50,13 @@ __all__ = [
     "InnerMatmul",
     "LimbsMatmul",
     "MmaMatmul",
-    "Origin",
     "OuterMatmul",
     "Overrides",
     "PingPongMatmul",
     "PromotedMatmul",
     "PromotedWgmmaMatmul",
     "Schedule",
+    "ScheduleOrigin",
     "SharedMatmul",
     "SplitFmaMatmul",
     "SplitK",

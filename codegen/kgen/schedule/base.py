@@ -23,8 +23,8 @@ Overrides = Mapping[str, int | str]
 FORMER_NAMES: Mapping[str, str] = {"together": "tasks_per_pass"}
 
 
-class Origin(StrEnum):
-    """Who chose the schedule."""
+class ScheduleOrigin(StrEnum):
+    """Origin of a schedule: the cost model, the tuner or the user."""
 
     MODEL = "model"
     TUNED = "tuned"
@@ -42,7 +42,7 @@ class Schedule:
     most: ClassVar[Mapping[str, int]] = {}
     #: Fields that must divide another field.
     divides: ClassVar[Mapping[str, str]] = {}
-    origin: Origin = Origin.MODEL
+    origin: ScheduleOrigin = ScheduleOrigin.MODEL
 
     def __post_init__(self) -> None:
         """Raise ScheduleError for a value that the type does not accept."""
@@ -70,7 +70,7 @@ class Schedule:
                     f"its fields are {', '.join(self.names)}"
                 )
         given = {name: self._typed(name, value) for name, value in fields.items()}
-        return dataclasses.replace(self, **given, origin=Origin.USER) if fields else self
+        return dataclasses.replace(self, **given, origin=ScheduleOrigin.USER) if fields else self
 
     def _typed(self, name: str, value: int) -> int:
         """Convert the value of a Boolean field, 0 or 1, to bool."""

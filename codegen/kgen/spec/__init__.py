@@ -14,7 +14,7 @@ from kgen import suggest
 from kgen.errors import SpecError
 from kgen.ops import VIEWS, formulas, functions, is_rowwise
 from kgen.spec.base import Spec
-from kgen.spec.choices import Epilogue, Layout, Math, Operand, Scale
+from kgen.spec.choices import ConstantOperand, Epilogue, Layout, Math, Scale
 from kgen.spec.elementwise import Elementwise
 from kgen.spec.epilogue import EpilogueOperand, Extent
 from kgen.spec.formula import Formula
@@ -24,6 +24,7 @@ from kgen_runtime.dtypes import DType
 
 __all__ = [
     "OPS",
+    "ConstantOperand",
     "DType",
     "Elementwise",
     "Epilogue",
@@ -33,7 +34,6 @@ __all__ = [
     "Layout",
     "Math",
     "Matmul",
-    "Operand",
     "Rowwise",
     "Scale",
     "Spec",

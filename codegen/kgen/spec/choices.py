@@ -78,8 +78,8 @@ class Scale(StrEnum):
     OUT = "out"
 
 
-class Operand(StrEnum):
-    """An input that may be constant: the same in many calls, and put in order ahead of them."""
+class ConstantOperand(StrEnum):
+    """Operand that is constant over many calls, so that it is prepacked once."""
 
     B = "b"
 

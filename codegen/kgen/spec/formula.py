@@ -14,7 +14,7 @@ from kgen.ops import (
     COORDINATES,
     OUT,
     Expression,
-    Row,
+    RowFacts,
     beyond,
     canonical,
     expand,
@@ -171,7 +171,7 @@ class Formula(Spec):
         check_numbers(compute, *self.primitives())
 
     @property
-    def row(self) -> Row | None:
+    def row(self) -> RowFacts | None:
         """Facts on the row for row-wise functions; None for element-wise operations."""
         return None
 

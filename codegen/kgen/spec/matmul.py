@@ -18,12 +18,12 @@ from kgen.spec.choices import (
     OUTPUTS,
     BType,
     BTypeName,
+    ConstantOperand,
     Epilogue,
     Layout,
     LayoutName,
     Math,
     MathName,
-    Operand,
     OperandName,
     Scale,
     ScaleName,
@@ -103,7 +103,7 @@ class Matmul(Spec):
     epilogue_dtypes: EpilogueDtypes = EpilogueDtypes()
     math: Member[Math, MathName] = Member(Math, Math.EXACT)
     scales: Members[Scale, ScaleName] = Members(Scale)
-    constant: Members[Operand, OperandName] = Members(Operand)
+    constant: Members[ConstantOperand, OperandName] = Members(ConstantOperand)
     b_dtype: OptionalMember[BType, BTypeName | DTypeLike] = OptionalMember(BType)
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from kgen.errors import SpecError
-from kgen.ops import COORDINATES, Expression, Row, reduces
+from kgen.ops import COORDINATES, Expression, RowFacts, reduces
 from kgen.ops.views import has_views, refuse_others
 from kgen.spec.base import whole
 from kgen.spec.members import Member, Members, OptionalMember
@@ -146,5 +146,5 @@ class Rowwise(Viewed):
         return tuple(steps.get(axis, 0) for axis in range(len(self.domain)))
 
     @property
-    def row(self) -> Row:
-        return Row(count=self.cols)
+    def row(self) -> RowFacts:
+        return RowFacts(count=self.cols)

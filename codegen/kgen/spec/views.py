@@ -52,9 +52,12 @@ class Read:
 
 
 @frozen
-class Condition:
-    """A truth value of the expression: the output's coordinate `axis` is in [low, high); or the
-    `index` that is read, of which negative ones count from the end, is a place below `high`."""
+class ReadCondition:
+    """Condition on coordinates, a truth value of the expression.
+
+    Either the output's coordinate `axis` lies in [low, high), or the value of the tensor `index`,
+    whose negative values count from the end, is a valid position below `high`.
+    """
 
     name: str
     axis: int = -1
@@ -71,7 +74,7 @@ class Reads:
 
     expressions: tuple[Expression, ...]
     reads: tuple[Read, ...]
-    conditions: tuple[Condition, ...]
+    conditions: tuple[ReadCondition, ...]
     write: Read | None = None
 
     def read(self, name: str) -> Read:
@@ -104,10 +107,10 @@ def reads_of(
 ) -> Reads:
     """The outputs' expressions without views, for outputs of a shape; of names that are
     `coordinates` nothing is read. Raises SpecError for what cannot be read so."""
-    return _Reader(inputs, out, formulas, coordinates).all()
+    return _ViewPusher(inputs, out, formulas, coordinates).all()
 
 
-class _Reader:
+class _ViewPusher:
     """Pushes views down to the inputs."""
 
     def __init__(
@@ -122,7 +125,7 @@ class _Reader:
         self.index_inputs = input_uses(*formulas.values())[1]
         self.shapes = Shapes(inputs, coordinates)
         self.reads: dict[Read, Read] = {}
-        self.conditions: dict[Condition, Condition] = {}
+        self.conditions: dict[ReadCondition, ReadCondition] = {}
         self.done: dict[tuple[Expression, At, tuple[str, ...]], Expression] = {}
         self.names = {*inputs, *formulas, *coordinates}
 
@@ -225,7 +228,7 @@ class _Reader:
             return False
         if (low, high) == (least, most):
             return True
-        return self.condition(Condition(name="", axis=c.axis, low=low, high=high))
+        return self.condition(ReadCondition(name="", axis=c.axis, low=low, high=high))
 
     def scattered(self, name: str, node: Expression, at: At) -> Reads:
         """The rows of a scatter at their own coordinates; and where its index says that they are
@@ -233,7 +236,7 @@ class _Reader:
         (table, index, rows), numbers = parts(node)
         axis, rank = self.shapes.axis(node, self.shapes[table], numbers[0]), len(self.shapes[index])
         place = self.place(node, index, at[axis : axis + rank], ())
-        held = self.condition(Condition(name="", index=place, high=self.shapes[table][axis]))
+        held = self.condition(ReadCondition(name="", index=place, high=self.shapes[table][axis]))
         inner = (*at[:axis], Coordinate(step=1, index=held), *at[axis + rank :])
         found = self.expression(rows, self.shared(rows, at), ())
         return Reads(
@@ -248,7 +251,7 @@ class _Reader:
         shape, rank = self.shapes[table], len(self.shapes[index])
         axis = self.shapes.axis(node, shape, numbers[0])
         place = self.place(node, index, at[axis : axis + rank], guards)
-        held = self.condition(Condition(name="", index=place, high=shape[axis]))
+        held = self.condition(ReadCondition(name="", index=place, high=shape[axis]))
         inner = (*at[:axis], Coordinate(step=1, index=held), *at[axis + rank :])
         found = self.expression(table, inner, (*guards, held))
         return select(variable(held, truth=True), found, constant(0.0))
@@ -299,7 +302,7 @@ class _Reader:
             self.reads[read] = dataclasses.replace(read, name=name)
         return self.reads[read]
 
-    def condition(self, condition: Condition) -> str:
+    def condition(self, condition: ReadCondition) -> str:
         if condition not in self.conditions:
             named = dataclasses.replace(condition, name=self.unused("within"))
             self.conditions[condition] = named

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kgen import suggest, targets
 from kgen.errors import ScheduleError, TargetError
-from kgen.schedule import Origin, Schedule
+from kgen.schedule import Schedule, ScheduleOrigin
 from kgen.schedule.base import FORMER_NAMES
 from kgen.spec import Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
@@ -179,7 +179,7 @@ def schedule_of(spec: Spec, target: Target, fields: Mapping[str, int | str]) -> 
     if missing := [name for name in needed if name not in values]:
         raise ScheduleError(f"the {mainloop} schedule lacks the field {missing[0]}")
     typed = {name: bool(v) if known[name].type == "bool" else v for name, v in values.items()}
-    return kind(**typed, origin=Origin.TUNED)
+    return kind(**typed, origin=ScheduleOrigin.TUNED)
 
 
 def class_of(spec: Spec, target: Target) -> str:

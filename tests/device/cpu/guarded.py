@@ -21,7 +21,17 @@ from kgen.bundle import pack
 from kgen.check.execute.qemu import run_aarch64
 from kgen.errors import ScheduleError
 from kgen.schedule import BlockedMatmul, Schedule
-from kgen.spec import DType, Elementwise, Epilogue, Layout, Matmul, Operand, Rowwise, Scale, Spec
+from kgen.spec import (
+    ConstantOperand,
+    DType,
+    Elementwise,
+    Epilogue,
+    Layout,
+    Matmul,
+    Rowwise,
+    Scale,
+    Spec,
+)
 from kgen.spec.choices import OUTPUTS
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -94,7 +104,7 @@ def product(target: Target, random: Random) -> Matmul:
         ldc=n + padding[2],
         batch=random.choice((1, 1, 1, 3)),
         batch_stride_b=random.choice((None, 0)),
-        constant=random.choice(((), (), (), (Operand.B,))),
+        constant=random.choice(((), (), (), (ConstantOperand.B,))),
         beta=random.choice((0.0, 0.5)) if finishes else 0.0,
         epilogue=random.choice(EPILOGUES) if finishes else (),
         scales=tuple(Scale) if finishes and dtype is DType.S8 else (),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from kgen import pipeline
-from kgen.spec import DType, Epilogue, Matmul, Operand, Scale
+from kgen.spec import ConstantOperand, DType, Epilogue, Matmul, Scale
 from kgen.targets.cpu.assemble import assembly
 from tests.device.cpu.cpu_support import addresses, check, here, load, target
 from tests.device.cpu.guarded import cases
@@ -75,7 +75,7 @@ def test_f16_is_rounded_to_nearest_even() -> None:
 
 SPECS = [
     Matmul(m=33, n=70, k=37, dtype=DType.F32, batch=2, batch_stride_b=0),
-    Matmul(m=9, n=700, k=700, dtype=DType.F16, constant=(Operand.B,)),
+    Matmul(m=9, n=700, k=700, dtype=DType.F16, constant=(ConstantOperand.B,)),
     Matmul(m=17, n=40, k=20, dtype=DType.BF16, epilogue=tuple(Epilogue)),
     Matmul(m=17, n=40, k=20, dtype=DType.F64, epilogue=(Epilogue.GELU, Epilogue.SILU)),
     Matmul(m=31, n=37, k=130, dtype=DType.S8, out_dtype=DType.S8, scales=(Scale.A, Scale.OUT)),

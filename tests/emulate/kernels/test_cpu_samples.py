@@ -18,7 +18,7 @@ from kgen.check.execute.places import EmulatorExecutor
 from kgen.check.oracle import operations as oracle
 from kgen.check.verify import cost, inputs, sampling, walk
 from kgen.check.verify.run import KernelResult, verify
-from kgen.schedule import Origin, OuterMatmul
+from kgen.schedule import OuterMatmul, ScheduleOrigin
 from kgen.spec import DType, Layout, Matmul
 from kgen_runtime.manifest import KernelEntry
 
@@ -48,7 +48,15 @@ CASES: dict[str, tuple[str, Matmul, dict[str, Any] | OuterMatmul]] = {
         "x86-64-v4",
         Matmul(m=3, n=372, k=64, dtype=DType.F32),
         OuterMatmul(
-            mr=3, nr=32, mc=3, kc=64, nc=64, pack_a=False, pack_b=False, origin=Origin.USER, parts=4
+            mr=3,
+            nr=32,
+            mc=3,
+            kc=64,
+            nc=64,
+            pack_a=False,
+            pack_b=False,
+            origin=ScheduleOrigin.USER,
+            parts=4,
         ),
     ),
     # One block of all rows packs B beside its products, several have it packed before.

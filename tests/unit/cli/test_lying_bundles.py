@@ -14,7 +14,7 @@ import pytest
 import kgen
 from kgen.check.execute import places
 from kgen.check.execute.executor import Unavailable
-from kgen.check.execute.isolate import Devices
+from kgen.check.execute.isolate import IsolatedDevices
 from kgen.check.profile import profile_kernel
 from kgen.check.static import machine_code, source_lines
 from kgen.cli.main import main
@@ -67,7 +67,7 @@ READERS: dict[str, Callable[[BundleFile], Any]] = {
     "instructions": lambda b: machine_code.instructions(b, b.manifest.kernels[0]),
     "lines": lambda b: source_lines.locate(b, b.manifest.kernels[0]),
     "emulator": lambda b: places._emulator(
-        b, b.manifest.kernels[0], cast(Devices, None), places.Emulation()
+        b, b.manifest.kernels[0], cast(IsolatedDevices, None), places.Emulation()
     ),
     "profile": lambda b: profile_kernel(b, b.manifest.kernels[0]),
     "source": lambda b: b.source(b.manifest.kernels[0]),

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("onnx")
 
 from kgen.errors import GraphError
-from kgen.graph.ir import Builder, Formula
+from kgen.graph.ir import Builder, FormulaNode
 from kgen.graph.operators import OPERATORS, graph_of
 from kgen.graph.reading.importer import imported
 from kgen.graph.reading.model import Node
@@ -235,7 +235,7 @@ def test_a_formula_whose_operand_does_not_fit_is_refused_in_one_place() -> None:
         with pytest.raises(GraphError, match=r"node n \(Made\) has inputs"):
             b.formula(expression, (3, 5), DType.F32)
     with pytest.raises(GraphError, match=r"node n \(Made\) has inputs"):
-        b.add(Formula(expression=b.call("sum", x), axes=(1,)), (1, 1), DType.F32)
+        b.add(FormulaNode(expression=b.call("sum", x), axes=(1,)), (1, 1), DType.F32)
     with pytest.raises(GraphError, match="does not broadcast to 3x5"):
         b.expand(y, (3, 5))
     for start, count, step in ((-1, 2, 1), (3, 2, 1), (0, 3, 2), (0, 0, 1)):

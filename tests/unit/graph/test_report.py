@@ -23,7 +23,7 @@ from kgen.cli.main import main
 from kgen.report import figures, page
 from kgen.report.figures import Ceilings, Times
 from kgen.report.flow import Flow, flow
-from kgen.report.layers import Layout, layout
+from kgen.report.layers import DrawnLayers, layout
 from kgen.report.markup import shortened, tag
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
@@ -116,7 +116,7 @@ def test_boxes_are_apart_and_edges_go_down(count: int, edges: list[tuple[int, in
                 assert not (left < x < left + w and top <= y <= top + h)
 
 
-def overlap(placed: Layout, sizes: list[tuple[float, float]], a: int, b: int) -> bool:
+def overlap(placed: DrawnLayers, sizes: list[tuple[float, float]], a: int, b: int) -> bool:
     (ax, ay), (bx, by) = placed.boxes[a], placed.boxes[b]
     (aw, ah), (bw, bh) = sizes[a], sizes[b]
     return ax < bx + bw and bx < ax + aw and ay < by + bh and by < ay + ah
@@ -339,7 +339,7 @@ def test_arithmetic_is_that_of_the_type_that_is_multiplied(
     assert re.search(instruction, text)
     found = figures.multiplied_by(entry)
     assert (found.operands, found.products) == (operands, products)
-    work = figures.Work(
+    work = figures.KernelWork(
         entry=entry, steps=1, flops=1000, nbytes=1, seconds=1.0, multiplied=found
     )  # fmt: skip
     rates = {"f64": 1e4, "f32": 2e4, "tf32": 4e4, "bf16": 8e4, "f16": 9e4, "s8": 3e5}

@@ -52,7 +52,7 @@ def broken(body: str) -> Bundle:
 @pytest.mark.integration
 def test_devices_that_are_given_stay_open() -> None:
     good = bundle.pack([pipeline.kernel(GOOD, targets.find("x86-64-v3"))])
-    with isolate.Devices() as devices:
+    with isolate.IsolatedDevices() as devices:
         processes = []
         for _ in range(2):
             assert verify(good, devices=devices).passed
@@ -89,7 +89,7 @@ def test_a_kernel_that_does_not_come_back_fails(
 @pytest.mark.integration
 def test_a_device_that_is_not_here_or_refuses_says_why() -> None:
     entry = kgen.build(GOOD, ["x86-64-v3"]).manifest.kernels[0]
-    with isolate.Devices() as devices, pytest.raises(Unavailable, match=r"hip|HIP"):
+    with isolate.IsolatedDevices() as devices, pytest.raises(Unavailable, match=r"hip|HIP"):
         devices.executor("hip", entry, {})
 
 

@@ -14,7 +14,7 @@ from kgen.schedule import (
     GpuRows,
     GpuStream,
     MmaMatmul,
-    Origin,
+    ScheduleOrigin,
 )
 
 MMA = MmaMatmul(block_m=64, block_n=64, block_k=32, num_stages=2, warp_m=32, warp_n=32)
@@ -29,7 +29,7 @@ def test_derived_counts() -> None:
 def test_override_marks_the_origin() -> None:
     assert MMA.override() is MMA
     changed = MMA.override(num_stages=3)
-    assert (changed.num_stages, changed.origin) == (3, Origin.USER)
+    assert (changed.num_stages, changed.origin) == (3, ScheduleOrigin.USER)
     assert changed.to_json()["origin"] == "user"
 
 

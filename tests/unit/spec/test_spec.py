@@ -80,7 +80,7 @@ def specs(draw: st.DrawFn) -> Spec:
         (choices.MathName, Math),
         (choices.LayoutName, Layout),
         (choices.ScaleName, choices.Scale),
-        (choices.OperandName, choices.Operand),
+        (choices.OperandName, choices.ConstantOperand),
     ],
 )
 def test_a_type_checker_knows_the_names_of_all_members(names: Any, enum: type[StrEnum]) -> None:

@@ -21,7 +21,7 @@ import kgen_runtime
 from kgen import spec, suggest, targets
 from kgen.check import peers
 from kgen.check.bench import cold, timing
-from kgen.check.bench.timing import ROUNDS, Run, Taken
+from kgen.check.bench.timing import ROUNDS, Run, TimingSample
 from kgen.check.static.roofline import roofline
 from kgen.check.tensors import Bytes, strided_bits
 from kgen.check.verify import cost, inputs
@@ -157,7 +157,7 @@ def _bench_kernel(
     kernel: Kernel,
     sets: Sequence[dict[str, Bytes]],
     against: Sequence[str],
-    take: Callable[[Sequence[Run]], Taken],
+    take: Callable[[Sequence[Run]], TimingSample],
 ) -> BenchResult:
     entry = kernel.entry
     ours = [caller(kernels, kernel, data) for data in sets]

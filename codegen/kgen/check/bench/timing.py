@@ -43,9 +43,12 @@ STAT = Path("/proc/stat")
 
 
 @frozen
-class Taken:
-    """Times, and what disturbed them: `load` is the cores that others took on average, `noise` how
-    far apart two measurements of a ratio to the first run are, relatively."""
+class TimingSample:
+    """Times, and the disturbance they were taken under.
+
+    `load` is the mean number of cores that other processes used. `noise` is the relative difference
+    of two measurements of a ratio to the first run.
+    """
 
     times: Times
     load: float
@@ -69,7 +72,7 @@ def quiet_samples(
     rest: float = 0.0,
     attempts: int = ATTEMPTS,
     unrest: Callable[[Times], float] = lambda _: 0.0,
-) -> Taken:
+) -> TimingSample:
     """Take `samples` again until the machine is quiet."""
     take = partial(samples, runs, rounds, limit, rest=rest)
     return quiet(take, attempts=attempts, unrest=unrest)
@@ -80,7 +83,7 @@ def quiet(
     *,
     attempts: int = ATTEMPTS,
     unrest: Callable[[Times], float] = lambda _: 0.0,
-) -> Taken:
+) -> TimingSample:
     """The first times that are calm, or the calmest of the attempts.
 
     `unrest` is another measure of it: above 1 the times are taken again.
@@ -91,7 +94,7 @@ def quiet(
         times = take()
         load = max(0.0, others_seconds() - others) / (time.perf_counter() - start)
         noise = max((ratio_noise(times[0], other) for other in times[1:]), default=0.0)
-        taken = Taken(times=times, load=load, noise=noise)
+        taken = TimingSample(times=times, load=load, noise=noise)
         found.append((max(load / LOAD, noise / NOISE, unrest(times)), taken))
         if found[-1][0] <= 1:
             break

@@ -28,7 +28,7 @@ from kgen.check.bench.timing import in_turn
 from kgen.errors import KgenError, ScheduleError, TargetError
 from kgen.parallel import work
 from kgen.pipeline import MAINLOOP
-from kgen.schedule import Origin, Schedule
+from kgen.schedule import Schedule, ScheduleOrigin
 from kgen.schedule.base import FORMER_NAMES
 from kgen.spec import Spec
 from kgen.targets.base import Plan, Target
@@ -137,7 +137,7 @@ class Tuner:
     def _better(self, plan: Plan, key: str, record: Record) -> Plan:
         self.found.append(Found(kernel=plan.spec.key, steps=record["steps"], gain=record["gain"]))
         best = resumed(plan, record, str(self.path))
-        return with_schedule(best, dataclasses.replace(best.schedule, origin=Origin.TUNED))
+        return with_schedule(best, dataclasses.replace(best.schedule, origin=ScheduleOrigin.TUNED))
 
     def _show(self, kernel: str, step: int, part: float) -> None:
         bar = ("#" * round(BAR * part)).ljust(BAR, "-")
@@ -292,7 +292,7 @@ def seconds_of_each(
 
 
 def neighbours_that_differ(plan: Plan) -> list[Schedule]:
-    here = dataclasses.replace(plan.schedule, origin=Origin.TUNED)
+    here = dataclasses.replace(plan.schedule, origin=ScheduleOrigin.TUNED)
     return [s for s in dict.fromkeys(neighbours(plan)) if s != here]
 
 

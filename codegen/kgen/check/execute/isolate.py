@@ -30,14 +30,17 @@ START_SECONDS = 60.0
 LOOK_SECONDS, WAITING = 1.0, 0.03
 
 
-class Devices:
-    """The first device of every backend, opened when asked for. Use it as a context manager."""
+class IsolatedDevices:
+    """First device of every backend, each opened on demand in a process of its own.
+
+    Use it as a context manager.
+    """
 
     def __init__(self) -> None:
         #: Their processes, by backend.
         self.open: dict[str, Worker] = {}
 
-    def __enter__(self) -> Devices:
+    def __enter__(self) -> IsolatedDevices:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgen import targets
 from kgen.check.execute.executor import Executor, Unavailable, workspaces
-from kgen.check.execute.isolate import Devices
+from kgen.check.execute.isolate import IsolatedDevices
 from kgen.check.tensors import Bytes
 from kgen.emulate.schedules import SCHEDULES, once
 from kgen.errors import IntegrityError
@@ -49,7 +49,7 @@ def executor(
     reader: Reader,
     entry: KernelEntry,
     on: On,
-    devices: Devices,
+    devices: IsolatedDevices,
     emulation: Emulation | None = None,
 ) -> Executor:
     """The best way to execute a kernel here; Unavailable, with every reason, if there is none."""
@@ -71,13 +71,15 @@ def text_of(reader: Reader, artifact: ArtifactEntry) -> str:
         raise IntegrityError(f"{artifact.file} is not UTF-8 text; build the bundle again") from None
 
 
-def _device(reader: Reader, entry: KernelEntry, devices: Devices, emulation: Emulation) -> Executor:
+def _device(
+    reader: Reader, entry: KernelEntry, devices: IsolatedDevices, emulation: Emulation
+) -> Executor:
     files = {a.file: reader.read(a) for a in entry.artifacts if a.role != "source"}
     return devices.executor(targets.family(entry.target.family).backend, entry, files)
 
 
 def _emulator(
-    reader: Reader, entry: KernelEntry, devices: Devices, emulation: Emulation
+    reader: Reader, entry: KernelEntry, devices: IsolatedDevices, emulation: Emulation
 ) -> Executor:
     for artifact in entry.artifacts:
         if artifact.format in LANGUAGES:
@@ -86,7 +88,9 @@ def _emulator(
     raise Unavailable(f"{entry.target.name} code has no emulator; it takes a device or driver")
 
 
-def _qemu(reader: Reader, entry: KernelEntry, devices: Devices, emulation: Emulation) -> Executor:
+def _qemu(
+    reader: Reader, entry: KernelEntry, devices: IsolatedDevices, emulation: Emulation
+) -> Executor:
     for artifact in entry.artifacts:
         if artifact.format == "elf-aarch64":
             if shutil.which("qemu-aarch64") is None:
@@ -238,6 +242,6 @@ class QemuExecutor(Executor):
             )
 
 
-Way = Callable[[Reader, KernelEntry, Devices, Emulation], Executor]
+Way = Callable[[Reader, KernelEntry, IsolatedDevices, Emulation], Executor]
 #: Every way, best first.
 WAYS: tuple[Way, ...] = (_device, _qemu, _emulator)

@@ -49,8 +49,11 @@ def available() -> bool:
 
 
 @frozen
-class Segment:
-    """Bytes at an address, with the rights `flags`; congruent to its file offset per page."""
+class ElfSegment:
+    """ELF segment: bytes at an address with the rights `flags`.
+
+    The address is congruent to the file offset modulo the page size.
+    """
 
     address: int
     flags: int
@@ -87,10 +90,10 @@ def run_aarch64(
         address = at - (len(data) if at_end else room)
         values.append(address)
         buffers.append((argument, address))
-        segments.append(Segment(address=address, flags=elf.PF_R | elf.PF_W, data=data))
+        segments.append(ElfSegment(address=address, flags=elf.PF_R | elf.PF_W, data=data))
     values += [0, tasks]
     start = start_code(function, values, [(where, array.nbytes) for array, where in buffers])
-    segments.append(Segment(address=START, flags=elf.PF_R | elf.PF_X, data=start))
+    segments.append(ElfSegment(address=START, flags=elf.PF_R | elf.PF_X, data=start))
     cpu = WITH_DOTPROD if "asimddp" in features else BASELINE
     output = execute(executable(segments), entry, cpu)
     expected = sum(array.nbytes for array, _ in buffers)
@@ -103,7 +106,7 @@ def run_aarch64(
         at += array.nbytes
 
 
-def load(code: bytes, entry: str) -> tuple[list[Segment], int]:
+def load(code: bytes, entry: str) -> tuple[list[ElfSegment], int]:
     """The shared object's segments as a loader would place them, and the entry point's address."""
     header = elf.HEADER.unpack_from(code)
     program_headers, count, machine = header[5], header[10], header[2]
@@ -116,7 +119,7 @@ def load(code: bytes, entry: str) -> tuple[list[Segment], int]:
         )
         if kind == elf.PT_LOAD:
             data = code[offset : offset + size]
-            segments.append(Segment(address=CODE_BASE + address, flags=flags, data=data))
+            segments.append(ElfSegment(address=CODE_BASE + address, flags=flags, data=data))
         elif kind == elf.PT_DYNAMIC:
             dynamic = dict(elf.DYNAMIC.iter_unpack(code[offset : offset + size]))
     # The tables that the dynamic section names lie in the first segment, which begins the file.
@@ -163,7 +166,7 @@ def branch(condition: int, words: int) -> int:
     return 0x54000000 | (words & 0x7FFFF) << 5 | condition
 
 
-def executable(segments: Sequence[Segment]) -> bytes:
+def executable(segments: Sequence[ElfSegment]) -> bytes:
     """A static executable of these segments, which starts at START."""
     headers, body = [], bytearray(elf.HEADER.size + elf.SEGMENT.size * len(segments))
     for segment in segments:

@@ -28,10 +28,10 @@ from typing import Any, NoReturn
 
 from kgen import pipeline, targets
 from kgen.check.gate import foreign, metrics
-from kgen.check.gate.foreign import ForeignEntry, Launch
-from kgen.check.gate.limits import Limit
+from kgen.check.gate.foreign import ForeignEntry, ForeignLaunch
+from kgen.check.gate.limits import BudgetLimit
 from kgen.check.gate.metrics import Tier
-from kgen.check.gate.places import Place, places
+from kgen.check.gate.places import TextSpan, places
 from kgen.check.peers import PEERS
 from kgen.check.profile import COUNTED, FAMILIES
 from kgen.errors import BudgetError, KgenError
@@ -66,7 +66,7 @@ INTEGERS = 2**63
 
 
 @frozen
-class Entry:
+class BudgetEntry:
     """Kernel with its budgets. `against` names the library of its measured ratio."""
 
     kernel: str
@@ -74,7 +74,7 @@ class Entry:
     target: Target
     schedule: Overrides
     why: str
-    limits: tuple[Limit, ...]
+    limits: tuple[BudgetLimit, ...]
     against: str | None
     line: int
 
@@ -103,12 +103,12 @@ class Entry:
     def plan(self) -> Plan:
         return pipeline.plan_with(self.spec, self.target, self.schedule)
 
-    def on(self, core: str) -> Entry:
+    def on(self, core: str) -> BudgetEntry:
         """The entry with the limits that hold on this CPU core."""
         return replace(self, limits=tuple(limit.on(core) for limit in self.limits))
 
 
-AnyEntry = Entry | ForeignEntry
+AnyEntry = BudgetEntry | ForeignEntry
 
 
 @frozen
@@ -148,10 +148,10 @@ def parse_text(text: str, path: Path) -> Budgets:
         raise BudgetError(
             f"{path}:{at}: not TOML: a number has more than a thousand digits"
         ) from None
-    return _Reader(path=path, text=text, data=data).budgets()
+    return _BudgetReader(path=path, text=text, data=data).budgets()
 
 
-class _Reader:
+class _BudgetReader:
     """Turns parsed TOML into values; every method raises BudgetError with a line."""
 
     def __init__(self, *, path: Path, text: str, data: dict[str, Any]) -> None:
@@ -199,7 +199,7 @@ class _Reader:
             )
         schedule = self._schedule(row.get("schedule", {}), *at)
         self._read("kernel", lambda: pipeline.plan_with(spec, target, schedule), *at)
-        return Entry(
+        return BudgetEntry(
             kernel=" ".join(kernel.split()),
             spec=spec,
             target=target,
@@ -229,7 +229,7 @@ class _Reader:
         fields["dynamic_shared"] = shared
         limits = self._limits(row, None, *at)
         return ForeignEntry(
-            launch=self._read("file", lambda: Launch(**fields), *at),
+            launch=self._read("file", lambda: ForeignLaunch(**fields), *at),
             folder=self._path.parent,
             why=" ".join(self._string(row, "why", *at).split()),
             limits=tuple(limit for limit in limits if limit.metric.tier is Tier.EMULATED),
@@ -251,7 +251,7 @@ class _Reader:
 
     def _limits(
         self, row: dict[str, Any], target: Target | None, *at: str | int
-    ) -> tuple[Limit, ...]:
+    ) -> tuple[BudgetLimit, ...]:
         """The entry's own limits, then the defaults that it does not replace; `target` is None for
         a foreign kernel."""
         own = []
@@ -277,7 +277,7 @@ class _Reader:
 
     def _by_core(
         self, measured: Mapping[str, Any], target: Target, *at: str | int
-    ) -> dict[str, Limit]:
+    ) -> dict[str, BudgetLimit]:
         """The ratios that hold on named CPU cores."""
         table = self._table(measured.get(BY_CORE, {}), *at, BY_CORE)
         if table and target.family != "cpu":
@@ -298,7 +298,7 @@ class _Reader:
             for core, value in table.items()
         }
 
-    def _defaults(self) -> list[Limit]:
+    def _defaults(self) -> list[BudgetLimit]:
         table = self._table(self._data.get("defaults", {}), "defaults")
         found = [self._limit(k, v, "defaults", default=True) for k, v in _numbers(table)]
         for limit in found:
@@ -312,7 +312,7 @@ class _Reader:
 
     def _limit(
         self, keys: tuple[str, ...], value: Any, *table: str | int, default: bool = False
-    ) -> Limit:
+    ) -> BudgetLimit:
         name, at = ".".join(keys), (*table, *keys)
         try:
             metric = metrics.find(name)
@@ -323,7 +323,7 @@ class _Reader:
         if not 0 <= value < INTEGERS:
             reason = f"{name}={str(value)[:24]} is out of range; it must be 0 or more, below 2^63"
             self._refuse(reason, *at)
-        return Limit(metric=metric, value=value, place=self._place(at), default=default)
+        return BudgetLimit(metric=metric, value=value, place=self._place(at), default=default)
 
     def _against(self, table: Any, *at: str | int) -> str | None:
         if table is None:
@@ -357,11 +357,11 @@ class _Reader:
                     i,
                 )
 
-    def _place(self, at: tuple[str | int, ...]) -> Place:
+    def _place(self, at: tuple[str | int, ...]) -> TextSpan:
         """The place of a key, or of the nearest table around it."""
         while at and at not in self._places:
             at = at[:-1]
-        return self._places.get(at, Place(line=1, start=0, stop=0))
+        return self._places.get(at, TextSpan(line=1, start=0, stop=0))
 
     def _refuse(self, reason: str, *at: str | int) -> NoReturn:
         raise BudgetError(f"{self._path}:{self._place(at).line}: {reason}")

@@ -11,7 +11,7 @@ from kgen.check.gate.metrics import METRICS, Metric, Tier
 from kgen.check.gate.values import Values, measure
 from kgen.check.profile import FAMILIES
 from kgen.check.static.disassemble import disassemble
-from kgen.check.static.machine_code import Instruction, instructions
+from kgen.check.static.machine_code import MachineInstruction, instructions
 from kgen.errors import AssembleError, EmulationError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
@@ -110,7 +110,7 @@ def _codes(old: Side, new: Side, notes: list[str]) -> list[str]:
         return ["", ""]
 
 
-def _listing(code: Sequence[Instruction]) -> str:
+def _listing(code: Sequence[MachineInstruction]) -> str:
     return "\n".join(f"{ins.opcode} {ins.operands}" for ins in code)
 
 

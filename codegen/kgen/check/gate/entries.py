@@ -8,8 +8,8 @@ from pathlib import Path
 
 from kgen import targets
 from kgen.check.gate.budgets import AnyEntry, parse_text
-from kgen.check.gate.foreign import ForeignEntry, Launch
-from kgen.check.gate.metrics import METRICS, Bound, Metric, Tier
+from kgen.check.gate.foreign import ForeignEntry, ForeignLaunch
+from kgen.check.gate.metrics import METRICS, BudgetSide, Metric, Tier
 from kgen.check.gate.places import places
 from kgen.check.gate.tighten import format_number
 from kgen.check.gate.values import Values
@@ -38,7 +38,7 @@ def draft(kernel: str, target: str, schedule: Overrides, why: str) -> str:
     return "\n".join([*lines, f"why = {_quoted(why)}", ""])
 
 
-def foreign_draft(launch: Launch, why: str) -> str:
+def foreign_draft(launch: ForeignLaunch, why: str) -> str:
     """An entry of a foreign kernel without numbers."""
     fields = (f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in launch.fields())
     return "\n".join(["[[budget]]", *fields, f"why = {_quoted(why)}", ""])
@@ -83,7 +83,7 @@ def _belongs(metric: Metric, value: float, default: float | None) -> bool:
     if default is not None:
         return not metric.keeps(value, default)
     # A least of nothing limits nothing.
-    return metric.headline and (metric.bound is Bound.MAXIMUM or value > 0)
+    return metric.headline and (metric.bound is BudgetSide.MAXIMUM or value > 0)
 
 
 def appended(text: str, entries: Mapping[str, AnyEntry]) -> str:

@@ -24,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from kgen.check.gate.limits import Limit
+from kgen.check.gate.limits import BudgetLimit
 from kgen.check.gate.metrics import Tier
 from kgen.check.gate.values import Values, counted
 from kgen.emulate.profile import Profile
@@ -92,9 +92,11 @@ def read_text(file: str) -> str:
 
 
 @frozen
-class Launch:
-    """An entry point of a file and how it is called; `arguments` are texts of `kgen emulate --arg`,
-    whose outputs name no file."""
+class ForeignLaunch:
+    """Launch of an entry point of a foreign file.
+
+    `arguments` are texts of `kgen emulate --arg` whose outputs name no file.
+    """
 
     file: str
     entry: str
@@ -113,7 +115,7 @@ class Launch:
     def language(self) -> Literal["ptx", "llvm"]:
         return LANGUAGES[Path(self.file).suffix]
 
-    def moved(self, to: Callable[[str], str]) -> Launch:
+    def moved(self, to: Callable[[str], str]) -> ForeignLaunch:
         """The launch with other names of all files."""
         arguments = tuple(_moved(text, to) for text in self.arguments)
         return replace(self, file=to(self.file), arguments=arguments)
@@ -130,10 +132,10 @@ class Launch:
 class ForeignEntry:
     """A launch with its budgets; `folder` is that of the file of budgets."""
 
-    launch: Launch
+    launch: ForeignLaunch
     folder: Path
     why: str
-    limits: tuple[Limit, ...]
+    limits: tuple[BudgetLimit, ...]
     line: int
     against: None = None
 
@@ -246,7 +248,7 @@ def _changed(text: str, to: Callable[[str], str], *, writes: bool) -> str:
     return text
 
 
-def relative(launch: Launch, folder: Path) -> Launch:
+def relative(launch: ForeignLaunch, folder: Path) -> ForeignLaunch:
     """The launch with its files' names as they are seen from a folder, and outputs without file."""
     arguments = tuple(map(without_outputs, launch.arguments))
     files = replace(launch, arguments=()).moved(lambda name: os.path.relpath(name, folder))

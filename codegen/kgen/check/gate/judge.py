@@ -8,8 +8,8 @@ from typing import Any
 
 from kgen import suggest
 from kgen.check.gate.budgets import AnyEntry
-from kgen.check.gate.limits import Limit
-from kgen.check.gate.metrics import METRICS, Bound, Tier
+from kgen.check.gate.limits import BudgetLimit
+from kgen.check.gate.metrics import METRICS, BudgetSide, Tier
 from kgen.check.gate.ratio import Ratio
 from kgen.check.gate.values import Contribution, Values
 from kgen.errors import BudgetError
@@ -31,7 +31,7 @@ class Result:
     """Verdict of one budget. `note` says why it was skipped, or adds facts to a broken one;
     `sources` are the lines of the kernel's text that contribute most to it."""
 
-    limit: Limit
+    limit: BudgetLimit
     verdict: Verdict
     value: float | None = None
     note: str | None = None
@@ -43,7 +43,7 @@ class Result:
         if self.value is None:
             return None
         room = self.limit.value - self.value
-        if self.limit.metric.bound is Bound.MINIMUM:
+        if self.limit.metric.bound is BudgetSide.MINIMUM:
             room = -room
         return room / self.limit.value if self.limit.value else (0.0 if room == 0 else None)
 
@@ -92,8 +92,8 @@ class EntryReport:
 
 
 @frozen
-class Report:
-    """The verdicts of a file of budgets."""
+class GateReport:
+    """Verdicts on a file of budgets."""
 
     path: str
     entries: tuple[EntryReport, ...]
@@ -152,7 +152,7 @@ def judge(
     return EntryReport(entry=entry, results=tuple(results))
 
 
-def _has(limit: Limit, values: Values) -> str:
+def _has(limit: BudgetLimit, values: Values) -> str:
     """Name the metrics of the limit's tier that the kernel has, the nearest first."""
     tier = limit.metric.tier
     found = [m.name for m in METRICS if m.tier is tier and m.name in values.numbers]
@@ -162,7 +162,7 @@ def _has(limit: Limit, values: Values) -> str:
     return f"its {tier} metrics are {', '.join(named) or 'none'}{more}"
 
 
-def _exact(limit: Limit, values: Values) -> Result:
+def _exact(limit: BudgetLimit, values: Values) -> Result:
     metric, value = limit.metric, values.numbers[limit.metric.name]
     if not metric.keeps(value, limit.value):
         return Result(
@@ -177,7 +177,7 @@ def _exact(limit: Limit, values: Values) -> Result:
     return Result(limit=limit, value=value, verdict=Verdict.BETTER if better else Verdict.OK)
 
 
-def _measured(limit: Limit, ratio: Ratio | str | None) -> Result:
+def _measured(limit: BudgetLimit, ratio: Ratio | str | None) -> Result:
     if not isinstance(ratio, Ratio):
         return Result(limit=limit, verdict=Verdict.SKIPPED, note=ratio)
     least = ratio.least(limit.value)

@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from kgen.check.gate.metrics import Metric
-from kgen.check.gate.places import Place
+from kgen.check.gate.places import TextSpan
 from kgen_runtime.values import frozen
 
 
 @frozen
-class Limit:
-    """A metric's budget; `place` is that of the number, `default` says that it is for all.
+class BudgetLimit:
+    """Budget of a metric; `place` is the span of the number, `default` says that it holds for all.
 
-    `by_core`: those of a measured ratio that hold on a named CPU core instead; `core` is that core
-    in each of them, "" in one that holds everywhere else.
+    `by_core` holds limits of a measured ratio for named CPU cores; `core` is the name of the core
+    in each of them, "" in the limit that holds for all other cores.
     """
 
     metric: Metric
     value: float
-    place: Place
+    place: TextSpan
     default: bool = False
     core: str = ""
-    by_core: Mapping[str, Limit] = field(default_factory=dict)
+    by_core: Mapping[str, BudgetLimit] = field(default_factory=dict)
 
-    def on(self, core: str) -> Limit:
+    def on(self, core: str) -> BudgetLimit:
         """Return the limit that holds on this core."""
         return self.by_core.get(core, self)

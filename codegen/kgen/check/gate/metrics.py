@@ -24,8 +24,8 @@ class Tier(StrEnum):
     MEASURED = "measured"
 
 
-class Bound(StrEnum):
-    """Side of a budget that is allowed."""
+class BudgetSide(StrEnum):
+    """Side of a budget: an upper or a lower limit."""
 
     MAXIMUM = "maximum"
     MINIMUM = "minimum"
@@ -43,22 +43,22 @@ class Metric:
     source: str
     unit: str
     meaning: str
-    bound: Bound = Bound.MAXIMUM
+    bound: BudgetSide = BudgetSide.MAXIMUM
     headline: bool = False
 
     def keeps(self, value: float, budget: float) -> bool:
-        return value <= budget if self.bound is Bound.MAXIMUM else value >= budget
+        return value <= budget if self.bound is BudgetSide.MAXIMUM else value >= budget
 
     def rounded(self, value: float) -> float:
         """A whole number as it is, a fraction to the side that it still keeps."""
         if float(value).is_integer():
             return int(value)
         scale = 10.0**DECIMALS
-        loose = math.ceil if self.bound is Bound.MAXIMUM else math.floor
+        loose = math.ceil if self.bound is BudgetSide.MAXIMUM else math.floor
         return loose(value * scale) / scale
 
     def better(self, value: float, budget: float) -> bool:
-        return value < budget if self.bound is Bound.MAXIMUM else value > budget
+        return value < budget if self.bound is BudgetSide.MAXIMUM else value > budget
 
 
 def _static(name: str, source: str, unit: str, meaning: str, **more: Any) -> Metric:
@@ -83,7 +83,7 @@ STATIC: tuple[Metric, ...] = (
     _static("code_bytes", _REPORT, "bytes", "size of the machine code"),
     _static(
         "occupancy", _OCCUPANCY, "warps", "warps resident on one SM, or waves on one SIMD, as "
-        "limited by registers, shared memory and threads", bound=Bound.MINIMUM, headline=True,
+        "limited by registers, shared memory and threads", bound=BudgetSide.MINIMUM, headline=True,
     ),
     _static(
         "hot_loop_instructions", _CODE, "instructions", "instructions of the hot loop: the "
@@ -97,7 +97,7 @@ STATIC: tuple[Metric, ...] = (
     _static("matrix_instructions", _CODE, "instructions", "matrix instructions of the hot loop"),
     _static(
         "matrix_share", _CODE, "fraction", "share of matrix instructions (multiply-adds if there "
-        "are none) in the hot loop", bound=Bound.MINIMUM, headline=True,
+        "are none) in the hot loop", bound=BudgetSide.MINIMUM, headline=True,
     ),
     _static(
         "instructions_per_matrix_cycle", _CODE, "instructions", "instructions of the hot loop per "
@@ -127,7 +127,7 @@ STATIC: tuple[Metric, ...] = (
 def _by_driver(driver: str, gpu: str, warps: str, holder: str) -> tuple[Metric, ...]:
     """Metrics of the machine code that a driver's compiler makes of a Vulkan kernel for a GPU."""
     source = f"{driver.upper()} for {gpu}"
-    least: dict[str, Any] = {"bound": Bound.MINIMUM}
+    least: dict[str, Any] = {"bound": BudgetSide.MINIMUM}
     headline: dict[str, Any] = {"headline": True}
     return (
         _static(f"{driver}.registers", source, "registers", "registers per thread", **headline),
@@ -164,7 +164,7 @@ COMPILED: tuple[Metric, ...] = (
     _static(
         "radv.matrix_share", "RADV for gfx1100", "fraction", "share of matrix instructions "
         "(multiply-adds if there are none) in the vector instructions of the hot loop; a "
-        "dual-issued pair counts as two", bound=Bound.MINIMUM, headline=True,
+        "dual-issued pair counts as two", bound=BudgetSide.MINIMUM, headline=True,
     ),
     *_by_driver("nvk", "sm_86", "warps", "SM"),
 )  # fmt: skip
@@ -206,7 +206,7 @@ EMULATED: tuple[Metric, ...] = tuple(
         source="emulator",
         unit=_UNITS.get(name, "instructions"),
         meaning=meaning,
-        bound=Bound.MINIMUM if name in _MINIMA else Bound.MAXIMUM,
+        bound=BudgetSide.MINIMUM if name in _MINIMA else BudgetSide.MAXIMUM,
         headline=name in _HEADLINES,
     )
     for name, meaning in counters.MEANING.items()
@@ -226,7 +226,7 @@ RATIO = Metric(
     source="timing",
     unit="times",
     meaning="time of the library divided by the time of the kernel, medians of interleaved runs",
-    bound=Bound.MINIMUM,
+    bound=BudgetSide.MINIMUM,
 )
 
 METRICS: tuple[Metric, ...] = (*STATIC, *COMPILED, *EMULATED, OUTSIDE_SHARE, RATIO)

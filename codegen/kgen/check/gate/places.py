@@ -17,8 +17,9 @@ Path = tuple[str | int, ...]
 
 
 @frozen
-class Place:
-    """A line, counted from 1, and the half-open range of characters of the value."""
+class TextSpan:
+    """Span of a value in a file: its line, counted from 1, and the half-open range of
+    characters."""
 
     line: int
     start: int
@@ -35,9 +36,9 @@ _PAIR = re.compile(rf"({_KEYS})\s*=[ \t]*")
 _VALUE = re.compile(r"[^,}\s]+")
 
 
-def places(text: str) -> Mapping[Path, Place]:
+def places(text: str) -> Mapping[Path, TextSpan]:
     """The place of every table header and key of a valid TOML text."""
-    found: dict[Path, Place] = {}
+    found: dict[Path, TextSpan] = {}
     table: Path = ()
     counts: Counter[Path] = Counter()
     at = 0
@@ -47,10 +48,10 @@ def places(text: str) -> Mapping[Path, Place]:
             if header[1] == "[[":
                 counts[table] += 1
                 table = (*table, counts[table] - 1)
-            found[table] = Place(line=number, start=at, stop=at + len(line.rstrip()))
+            found[table] = TextSpan(line=number, start=at, stop=at + len(line.rstrip()))
         else:
             for path, start, stop in _pairs(text, at, line):
-                found[table + path] = Place(line=number, start=start, stop=stop)
+                found[table + path] = TextSpan(line=number, start=start, stop=stop)
         at += len(line)
     return found
 

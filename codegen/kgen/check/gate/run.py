@@ -13,9 +13,9 @@ from functools import partial
 from kgen import bundle, pipeline, settings, targets
 from kgen.bundle import Bundle
 from kgen.check.gate import metrics, ratio
-from kgen.check.gate.budgets import AnyEntry, Budgets, Entry
+from kgen.check.gate.budgets import AnyEntry, BudgetEntry, Budgets
 from kgen.check.gate.foreign import ForeignEntry
-from kgen.check.gate.judge import EntryReport, Report, Verdict, judge
+from kgen.check.gate.judge import EntryReport, GateReport, Verdict, judge
 from kgen.check.gate.metrics import Tier
 from kgen.check.gate.ratio import Ratio
 from kgen.check.gate.values import Values, measure
@@ -35,7 +35,7 @@ def check(
     *,
     tiers: Collection[Tier] = tuple(Tier),
     progress: Progress = lambda _: None,
-) -> Report:
+) -> GateReport:
     """Judge these entries of a file; kernels are counted in as many processes as there are cores.
 
     Raises BudgetError, naming the line, for a kernel that cannot be built or counted, and for a
@@ -55,7 +55,7 @@ def check(
         _judged(budgets, entry, found, tiers, progress)
         for entry, found in zip(entries, values, strict=True)
     ]
-    return Report(
+    return GateReport(
         path=str(budgets.path), entries=tuple(reports), seconds=time.perf_counter() - start
     )
 
@@ -65,7 +65,7 @@ def located(budgets: Budgets, entry: AnyEntry, reason: object) -> BudgetError:
     return BudgetError(f"{budgets.path}:{entry.line}: {entry.name}: {reason}")
 
 
-def build(entry: Entry) -> Bundle:
+def build(entry: BudgetEntry) -> Bundle:
     """A bundle of the entry's one kernel."""
     plan = entry.plan()
     return bundle.pack([pipeline.kernel(plan.spec, plan.target, plan.schedule)])
@@ -73,7 +73,7 @@ def build(entry: Entry) -> Bundle:
 
 def _check_toolchain(budgets: Budgets, entries: Sequence[AnyEntry]) -> None:
     """Raise BudgetError unless the tools here are those that the static numbers hold for."""
-    own = (entry.target.family for entry in entries if isinstance(entry, Entry))
+    own = (entry.target.family for entry in entries if isinstance(entry, BudgetEntry))
     for family in dict.fromkeys(own):
         for tool in targets.family(family).toolchain():
             recorded = budgets.toolchain.get(tool.name)
@@ -134,7 +134,7 @@ def _judged(
 ) -> EntryReport:
     timed: Ratio | str | None = None
     entry = entry.on(core_name())
-    if isinstance(entry, Entry) and entry.against is not None and Tier.MEASURED in tiers:
+    if isinstance(entry, BudgetEntry) and entry.against is not None and Tier.MEASURED in tiers:
         progress(f"timing {entry.name}")
         timed = _timed(entry, entry.against)
     try:
@@ -142,7 +142,7 @@ def _judged(
         report = judge(entry, values, timed, tiers, all_measured=strict)
         broken = (r for r in report.results if r.verdict is Verdict.BROKEN)
         is_static = any(result.limit.metric.tier is Tier.STATIC for result in broken)
-        if is_static and isinstance(entry, Entry):
+        if is_static and isinstance(entry, BudgetEntry):
             values = _with_lines(entry, values)
             report = judge(entry, values, timed, tiers, all_measured=strict)
         return report
@@ -150,13 +150,13 @@ def _judged(
         raise located(budgets, entry, error) from None
 
 
-def _with_lines(entry: Entry, values: Values) -> Values:
+def _with_lines(entry: BudgetEntry, values: Values) -> Values:
     """The values with the source lines of the machine code. Raises AssembleError."""
     with opened(build(entry)) as reader:
         return replace(values, lines=locate(reader, reader.manifest.kernels[0]))
 
 
-def _timed(entry: Entry, against: str) -> Ratio | str:
+def _timed(entry: BudgetEntry, against: str) -> Ratio | str:
     """The measured ratio, or why it is skipped here."""
     budget = next(limit.value for limit in entry.limits if limit.metric is metrics.RATIO)
     try:

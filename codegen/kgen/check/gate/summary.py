@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kgen.check.gate.judge import EntryReport, Report, Result, Verdict
-from kgen.check.gate.metrics import Bound
+from kgen.check.gate.judge import EntryReport, GateReport, Result, Verdict
+from kgen.check.gate.metrics import BudgetSide
 
 
 def percent(margin: float | None) -> str:
@@ -20,7 +20,7 @@ def number(value: float | None) -> str:
     return str(int(value)) if float(value).is_integer() else f"{value:.4g}"
 
 
-def table(report: Report) -> Iterator[str]:
+def table(report: GateReport) -> Iterator[str]:
     """Every budget beside its value, kernel by kernel."""
     width = max((len(_name(result)) for result in results(report)), default=0)
     for kernel in (k for k in report.entries if k.results):
@@ -35,7 +35,7 @@ def _cells(result: Result) -> tuple[str, ...]:
     metric = result.limit.metric
     return (
         _name(result),
-        "at most" if metric.bound is Bound.MAXIMUM else "at least",
+        "at most" if metric.bound is BudgetSide.MAXIMUM else "at least",
         number(result.limit.value),
         number(result.value),
         percent(result.margin),
@@ -49,7 +49,7 @@ def _name(result: Result) -> str:
     return f"{limit.metric.name} on {limit.core}" if limit.core else limit.metric.name
 
 
-def broken_lines(report: Report) -> Iterator[str]:
+def broken_lines(report: GateReport) -> Iterator[str]:
     """Lines about each kernel that failed: its fault, or for each broken budget the metric, the two
     numbers and the source lines behind them."""
     for kernel in report.entries:
@@ -68,11 +68,11 @@ def broken_lines(report: Report) -> Iterator[str]:
             yield ""
 
 
-def fault_sentence(report: Report, kernel: EntryReport) -> str:
+def fault_sentence(report: GateReport, kernel: EntryReport) -> str:
     return f"fault, {report.path} line {kernel.entry.line}: {kernel.fault}"
 
 
-def sentence(report: Report, result: Result) -> str:
+def sentence(report: GateReport, result: Result) -> str:
     name, bound, budget, value, *_ = _cells(result)
     if result.value is None:
         return f"{name} is not measured, the budget is {bound} {budget}, {_where(report, result)}"
@@ -81,11 +81,11 @@ def sentence(report: Report, result: Result) -> str:
     return f"{name} is {given}, the budget is {bound} {budget}, {_where(report, result)}"
 
 
-def _where(report: Report, result: Result) -> str:
+def _where(report: GateReport, result: Result) -> str:
     return f"{report.path} line {result.limit.place.line}"
 
 
-def conclusion(report: Report) -> Iterator[str]:
+def conclusion(report: GateReport) -> Iterator[str]:
     """Count the budgets by verdict, and say why some were skipped."""
     skipped = {r.note for r in results(report) if r.verdict is Verdict.SKIPPED}
     for note in sorted(filter(None, skipped)):
@@ -106,12 +106,12 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def results(report: Report) -> Iterator[Result]:
+def results(report: GateReport) -> Iterator[Result]:
     for kernel in report.entries:
         yield from kernel.results
 
 
-def markdown(report: Report) -> str:
+def markdown(report: GateReport) -> str:
     """The whole report as Markdown: broken budgets first, then all of them, folded away."""
     state = "passed" if report.passed else "broken"
     lines = [f"## Performance budgets: {state}", "", *conclusion(report)]
@@ -131,7 +131,7 @@ def markdown(report: Report) -> str:
     return "\n".join([*lines, "", "</details>", ""])
 
 
-def _broken_item(report: Report, result: Result) -> list[str]:
+def _broken_item(report: GateReport, result: Result) -> list[str]:
     lines = [f"- **{sentence(report, result)}**"]
     if result.note is not None:
         lines.append(f"  {result.note}")

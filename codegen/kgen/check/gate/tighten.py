@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from kgen.check.gate.budgets import AnyEntry, Budgets, parse_text
-from kgen.check.gate.judge import Report, Result, Verdict
-from kgen.check.gate.limits import Limit
+from kgen.check.gate.judge import GateReport, Result, Verdict
+from kgen.check.gate.limits import BudgetLimit
 from kgen.check.gate.metrics import Tier
 from kgen.errors import BudgetError
 from kgen_runtime.files import check_plain, replacing
@@ -21,7 +21,7 @@ class Proposal:
     """A budget's number as it stands, and the tighter one that the kernel keeps today."""
 
     entry: AnyEntry
-    limit: Limit
+    limit: BudgetLimit
     after: float
 
     def to_json(self) -> dict[str, Any]:
@@ -34,7 +34,7 @@ class Proposal:
         }
 
 
-def proposals(report: Report) -> list[Proposal]:
+def proposals(report: GateReport) -> list[Proposal]:
     """For every exact budget of a kernel's own that has room: the number without the room."""
     found = []
     for kernel in report.entries:

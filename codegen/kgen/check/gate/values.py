@@ -10,7 +10,7 @@ from kgen.check import profile
 from kgen.check.execute.places import Reader
 from kgen.check.gate.metrics import OUTSIDE_SHARE, Metric, Tier
 from kgen.check.static import facts as static
-from kgen.check.static.facts import Facts
+from kgen.check.static.facts import StaticFacts
 from kgen.check.static.source_lines import SourceLines
 from kgen.emulate.profile import Profile
 from kgen.emulate.report import LineCounts
@@ -44,7 +44,7 @@ class Values:
     `fault` has no numbers."""
 
     numbers: Mapping[str, float]
-    facts: Facts | None = None
+    facts: StaticFacts | None = None
     lines: SourceLines | None = None
     launches: tuple[Profile, ...] = field(default=(), repr=False)
     fault: str | None = None

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kgen.check.execute.executor import POISON_BYTE, Executor, Unavailable
-from kgen.check.execute.isolate import Devices
+from kgen.check.execute.isolate import IsolatedDevices
 from kgen.check.execute.places import On, Reader
 from kgen.check.execute.places import executor as executor_of
 from kgen.check.model.narrow import to_bf16
@@ -120,7 +120,7 @@ def verify_program(
     progress: Callable[[str], None] = lambda _: None,
 ) -> ProgramResult:
     """Run a program's steps on a device, or in an emulator, and compare them with the model."""
-    with Devices() as devices:
+    with IsolatedDevices() as devices:
         machine = _Machine(reader, program, truth, on, devices)
         results: tuple[StepResult, ...] = ()
         try:
@@ -140,7 +140,12 @@ class _Machine:
     """A program's memory and kernels."""
 
     def __init__(
-        self, reader: ProgramReader, program: Program, truth: Truth, on: On, devices: Devices
+        self,
+        reader: ProgramReader,
+        program: Program,
+        truth: Truth,
+        on: On,
+        devices: IsolatedDevices,
     ) -> None:
         self.reader, self.program, self.truth = reader, program, truth
         self.on, self.devices = on, devices

@@ -51,9 +51,12 @@ TILES = 4
 TILES_BYTES, SPREAD = 16 * 2048 + 256 * 2048, 30
 
 
-class Walk(NamedTuple):
-    """A way to walk memory: streams side by side, bytes from a load to its prefetch (0: none), and
-    bytes from one stream to the next (0: a share of the memory each), a power of two."""
+class ReadPattern(NamedTuple):
+    """Pattern of reading memory: the number of parallel streams, and prefetch and stream distances.
+
+    `ahead` is the prefetch distance in bytes (0: no prefetch). `apart` is the distance of two
+    streams in bytes, a power of two (0: each stream reads an equal share of the memory).
+    """
 
     streams: int
     ahead: int = 0
@@ -62,11 +65,11 @@ class Walk(NamedTuple):
 
 #: Which is fastest differs by CPU, and by where the memory is.
 WALKS = (
-    *(Walk(streams) for streams in (1, 2, 4, 8)),
-    Walk(1, ahead=2048),
-    Walk(4, ahead=1024),
-    Walk(4, apart=2**18),
-    Walk(4, apart=2**18, ahead=1024),
+    *(ReadPattern(streams) for streams in (1, 2, 4, 8)),
+    ReadPattern(1, ahead=2048),
+    ReadPattern(4, ahead=1024),
+    ReadPattern(4, apart=2**18),
+    ReadPattern(4, apart=2**18, ahead=1024),
 )
 #: Of the memory, what a walk may leave out because it fills no step of all its streams.
 LEFT_OUT = 0.01
@@ -310,13 +313,13 @@ def _chains(
     )
 
 
-def _walks(nbytes: int) -> list[Walk]:
+def _walks(nbytes: int) -> list[ReadPattern]:
     """Those of streams close together only where hardly anything is left out."""
     return [w for w in WALKS if not w.apart or nbytes % (w.streams * w.apart) < LEFT_OUT * nbytes]
 
 
 def _walk(
-    walk: Walk,
+    walk: ReadPattern,
     nbytes: int,
     source: Bytes,
     out: Bytes,
@@ -364,7 +367,7 @@ def _indices(start: int, stop: int) -> str:
     return f"<{', '.join(f'i32 {i}' for i in range(start, stop))}>"
 
 
-def _streams(walk: Walk, unroll: int, width: int) -> tuple[object, ...]:
+def _streams(walk: ReadPattern, unroll: int, width: int) -> tuple[object, ...]:
     """For each stream where it starts if they are close together, and the vectors of a step: their
     numbers, and the bytes to them."""
     return tuple(

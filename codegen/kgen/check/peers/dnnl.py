@@ -29,8 +29,8 @@ DESCRIPTOR_BYTES = 8192
 Descriptor = Any
 
 
-class Argument(ctypes.Structure):
-    """dnnl_exec_arg_t."""
+class DnnlArgument(ctypes.Structure):
+    """Structure `dnnl_exec_arg_t` of oneDNN."""
 
     _fields_ = (("arg", c_int), ("memory", c_void_p))
 
@@ -131,8 +131,8 @@ class Dnnl:
     @staticmethod
     def arguments(by_number: dict[int, c_void_p]) -> Any:
         """Arguments of a primitive's execution."""
-        pairs = [Argument(arg=number, memory=memory) for number, memory in by_number.items()]
-        return (Argument * len(pairs))(*pairs)
+        pairs = [DnnlArgument(arg=number, memory=memory) for number, memory in by_number.items()]
+        return (DnnlArgument * len(pairs))(*pairs)
 
 
 @cache

@@ -9,27 +9,30 @@ from typing import Any
 from kgen import spec, targets
 from kgen.check.execute.places import Reader
 from kgen.check.static import hot_loop
-from kgen.check.static.hot_loop import Loop, Work
-from kgen.check.static.machine_code import Instruction, instructions
-from kgen.check.static.roofline import Prediction, Roofline, count, predict, roofline
-from kgen.check.static.vulkan.compiled import Compiled, compiled
+from kgen.check.static.hot_loop import Loop, WorkKind
+from kgen.check.static.machine_code import MachineInstruction, instructions
+from kgen.check.static.roofline import Roofline, RooflinePrediction, count, predict, roofline
+from kgen.check.static.vulkan.compiled import DriverCompilation, compiled
 from kgen.targets.device import Occupancy
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.values import frozen
 
 
 @frozen
-class Facts:
-    """`metrics` by the names of :mod:`kgen.check.gate.metrics`, `opcodes` of all instructions; the
-    others are None where there is none: no hot loop, no device that is meant. `compiled` is what
-    drivers make of SPIR-V."""
+class StaticFacts:
+    """Facts that static analysis finds in a kernel's machine code.
+
+    `metrics` go by the names of :mod:`kgen.check.gate.metrics`, `opcodes` counts all instructions.
+    `loop` is None without a hot loop, `occupancy` without a device. `compiled` is the code that
+    drivers compile SPIR-V to.
+    """
 
     metrics: Mapping[str, float]
     opcodes: Counter[str]
     loop: Loop | None = None
     occupancy: Occupancy | None = None
     findings: tuple[str, ...] = ()
-    compiled: tuple[Compiled, ...] = ()
+    compiled: tuple[DriverCompilation, ...] = ()
 
     def absent(self, metric: str) -> str | None:
         """Why a metric that a driver's compiler gives is not known here, if that is so."""
@@ -62,7 +65,7 @@ class Outlook:
     """Prediction for a well-known device; `reason` says why there is none."""
 
     roofline: Roofline | None = None
-    prediction: Prediction | None = None
+    prediction: RooflinePrediction | None = None
     reason: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -73,7 +76,7 @@ class Outlook:
         }
 
 
-def facts(reader: Reader, entry: KernelEntry) -> Facts:
+def facts(reader: Reader, entry: KernelEntry) -> StaticFacts:
     """The facts of a kernel in a bundle. Raises AssembleError if a tool is missing."""
     code = instructions(reader, entry)
     loop = hot_loop.find(code, hot_loop.WORDS[entry.target.family])
@@ -91,7 +94,7 @@ def facts(reader: Reader, entry: KernelEntry) -> Facts:
     by_drivers = compiled(reader, entry) if entry.target.family == "vulkan" else ()
     for each in by_drivers:
         metrics |= {f"{each.compiler}.{name}": n for name, n in each.metrics.items()}
-    return Facts(
+    return StaticFacts(
         metrics=metrics,
         opcodes=Counter(ins.opcode for ins in code),
         loop=loop,
@@ -102,7 +105,7 @@ def facts(reader: Reader, entry: KernelEntry) -> Facts:
 
 
 def _per_matrix_cycle(
-    entry: KernelEntry, loop: Loop, body: Sequence[Instruction]
+    entry: KernelEntry, loop: Loop, body: Sequence[MachineInstruction]
 ) -> dict[str, float]:
     """Load of the other units while the loop's matrix instructions keep theirs busy."""
     target, family = targets.find(entry.target.name), targets.family(entry.target.family)
@@ -120,7 +123,7 @@ def _per_matrix_cycle(
     }
 
 
-def outlook(reader: Reader, entry: KernelEntry, facts: Facts) -> Outlook:
+def outlook(reader: Reader, entry: KernelEntry, facts: StaticFacts) -> Outlook:
     """The roofline, and what the emulator's counts make of it; takes seconds for a large kernel."""
     family = targets.family(entry.target.family)
     rates = family.rates(targets.find(entry.target.name))
@@ -147,8 +150,8 @@ def _of_loop(loop: Loop) -> dict[str, float]:
         "hot_loop_instructions": loop.instructions,
         "hot_loop_spills": loop.spills,
     }
-    if loop.kind is not Work.LOAD:
+    if loop.kind is not WorkKind.LOAD:
         found |= {"matrix_share": loop.share, "loads_per_matrix": loop.loads / loop.work}
-    if loop.kind is Work.MATRIX:
+    if loop.kind is WorkKind.MATRIX:
         found["matrix_instructions"] = loop.work
     return found

@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from kgen.check.static.machine_code import Instruction
+from kgen.check.static.machine_code import MachineInstruction
 from kgen_runtime.values import frozen
 
 
-class Work(StrEnum):
+class WorkKind(StrEnum):
     """Kind of work of a hot loop."""
 
     MATRIX = "matrix instructions"
@@ -27,7 +27,7 @@ class Loop:
     `loads` load data, `spills` put registers on the stack or take them back. `unrolled`: there is
     no loop, the compiler has unrolled it; these are all instructions."""
 
-    kind: Work
+    kind: WorkKind
     body: range
     opcodes: Counter[str]
     work: int
@@ -64,31 +64,31 @@ def mix(opcodes: Counter[str], most: int = 8) -> str:
 
 
 @frozen
-class Words:
-    """How a family's instructions are told apart."""
+class InstructionPatterns:
+    """Patterns that classify a family's instructions."""
 
     matrix: re.Pattern[str]
     fma: re.Pattern[str]
-    is_load: Callable[[Instruction], bool]
+    is_load: Callable[[MachineInstruction], bool]
 
-    def does(self, kind: Work, ins: Instruction) -> bool:
-        if kind is Work.LOAD:
+    def does(self, kind: WorkKind, ins: MachineInstruction) -> bool:
+        if kind is WorkKind.LOAD:
             return self.is_load(ins)
-        return bool((self.matrix if kind is Work.MATRIX else self.fma).match(ins.opcode))
+        return bool((self.matrix if kind is WorkKind.MATRIX else self.fma).match(ins.opcode))
 
 
-def find(code: Sequence[Instruction], words: Words) -> Loop | None:
+def find(code: Sequence[MachineInstruction], words: InstructionPatterns) -> Loop | None:
     """The innermost loop with most of the matrix instructions; else, if there are some outside of
     all loops, all code; else the loop with most multiply-adds, or the function that loops call for
     them, whose own loop is unrolled; else the loop with most loads."""
     everything = range(len(code))
     loops = loops_in(code)
     for kind, bodies in (
-        (Work.MATRIX, loops),
-        (Work.MATRIX, {everything}),
-        (Work.FMA, loops),
-        (Work.FMA, functions_in(code)),
-        (Work.LOAD, loops),
+        (WorkKind.MATRIX, loops),
+        (WorkKind.MATRIX, {everything}),
+        (WorkKind.FMA, loops),
+        (WorkKind.FMA, functions_in(code)),
+        (WorkKind.LOAD, loops),
     ):
         counts = {body: sum(words.does(kind, code[i]) for i in body) for body in bodies}
         holding = innermost([body for body, count in counts.items() if count])
@@ -107,7 +107,7 @@ def find(code: Sequence[Instruction], words: Words) -> Loop | None:
     return None
 
 
-def loops_in(code: Sequence[Instruction]) -> set[range]:
+def loops_in(code: Sequence[MachineInstruction]) -> set[range]:
     """A loop is what lies between a branch and an earlier instruction that it goes to."""
     return {
         range(ins.goes_to, i + 1)
@@ -116,7 +116,7 @@ def loops_in(code: Sequence[Instruction]) -> set[range]:
     }
 
 
-def functions_in(code: Sequence[Instruction]) -> set[range]:
+def functions_in(code: Sequence[MachineInstruction]) -> set[range]:
     """Ranges of instructions between returns, on CPUs; a kernel for a GPU has no functions."""
     ends = [i + 1 for i, ins in enumerate(code) if ins.opcode in ("ret", "retq")]
     return {range(start, end) for start, end in itertools.pairwise([0, *ends])}
@@ -131,7 +131,7 @@ def _inside(small: range, large: range) -> bool:
     return small != large and small.start >= large.start and small.stop <= large.stop
 
 
-def _loads_on_cpu(ins: Instruction) -> bool:
+def _loads_on_cpu(ins: MachineInstruction) -> bool:
     """x86 loads with most instructions: the destination comes last, and memory in parentheses."""
     if ins.opcode.startswith(("lea", "prefetch")):
         return False
@@ -147,28 +147,28 @@ _SPIRV_LOAD = re.compile(r"Op(Load|CooperativeMatrixLoadKHR)$")
 _NVK_LOAD = re.compile(r"(ld\.(global|shared|local)|ldsm)")
 
 #: By family; `nvk` is the assembly that NVIDIA's Vulkan driver of Mesa prints.
-WORDS: Mapping[str, Words] = {
-    "cuda": Words(
+WORDS: Mapping[str, InstructionPatterns] = {
+    "cuda": InstructionPatterns(
         matrix=re.compile(r"[A-Z]+MMA$"),
         fma=re.compile(r"[DFH]FMA2?$"),
         is_load=lambda ins: bool(_SASS_LOAD.match(ins.opcode)),
     ),
-    "amdgpu": Words(
+    "amdgpu": InstructionPatterns(
         matrix=re.compile(r"v_s?w?(mfma|mfmac|mma|mmac)"),
         fma=re.compile(r"v_(pk_|dual_)?(fma|fmac|mac|dot)"),
         is_load=lambda ins: bool(_AMD_LOAD.match(ins.opcode)),
     ),
-    "cpu": Words(
+    "cpu": InstructionPatterns(
         matrix=re.compile(r"td[pc]|(s|u|us|bf)mmla"),
         fma=re.compile(r"vfn?m(add|sub)|vp?dp|v?pmadd|mulp[ds]|f?ml[as]|bfdot|[su]dot|[su]mlal"),
         is_load=_loads_on_cpu,
     ),
-    "vulkan": Words(
+    "vulkan": InstructionPatterns(
         matrix=re.compile(r"OpCooperativeMatrixMulAddKHR$"),
         fma=re.compile(r"Fma$|OpSDot|OpUDot"),
         is_load=lambda ins: bool(_SPIRV_LOAD.match(ins.opcode)),
     ),
-    "nvk": Words(
+    "nvk": InstructionPatterns(
         matrix=re.compile(r"[a-z]+mma\."),
         fma=re.compile(r"[dfh]fma2?\b|idp4"),
         is_load=lambda ins: bool(_NVK_LOAD.match(ins.opcode)),

@@ -25,10 +25,13 @@ SASS_BYTES = 16
 
 
 @frozen
-class Instruction:
-    """`goes_to` is the index of the instruction that a branch may go to (of several, the first);
-    `spill` says that it puts a register on the stack or takes it back, `line` from which line of
-    the rendered text it comes, counted from 1, where that was asked for and is known."""
+class MachineInstruction:
+    """Instruction of a disassembly.
+
+    `goes_to` is the index of a branch's target (the first of several). `spill`: the instruction
+    writes a register to the stack or reads it back. `line` is the line of the rendered text that it
+    comes from, counted from 1, if requested and known.
+    """
 
     opcode: str
     operands: str = ""
@@ -37,7 +40,9 @@ class Instruction:
     line: int | None = None
 
 
-def instructions(reader: Reader, entry: KernelEntry, *, lines: bool = False) -> list[Instruction]:
+def instructions(
+    reader: Reader, entry: KernelEntry, *, lines: bool = False
+) -> list[MachineInstruction]:
     """Instructions of a kernel, entry point after entry point.
 
     With `lines` the kernel's text is assembled again with debug information. Raises AssembleError
@@ -52,7 +57,7 @@ def instructions(reader: Reader, entry: KernelEntry, *, lines: bool = False) -> 
 _SASS_SPILLS = ("STL", "LDL")
 
 
-def _sass(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
+def _sass(reader: Reader, entry: KernelEntry, lines: bool) -> list[MachineInstruction]:
     artifact = _artifact(entry, "cubin")
     code = _with_lines(reader, entry) if lines else reader.read(artifact)
     places = _places(run_tool("cubin", ("-c", "-gp"), code, artifact.file)) if lines else {}
@@ -61,10 +66,10 @@ def _sass(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
 
 def parse_cubin(
     code: bytes, name: str, places: Mapping[str, Sequence[int | None]] = MappingProxyType({})
-) -> list[Instruction]:
+) -> list[MachineInstruction]:
     """The instructions of a cubin, whose name is for messages; `places` are the lines that those of
     each function come from. Raises AssembleError if nvdisasm is missing or refuses it."""
-    found: list[Instruction] = []
+    found: list[MachineInstruction] = []
     for function in json.loads(run_tool("cubin", ("-json",), code, name))[1]:
         first = len(found)
         known = places.get(function["function-name"], ())
@@ -72,7 +77,7 @@ def parse_cubin(
             opcode, operands = each["opcode"].partition(".")[0], each.get("operands", "")
             target = re.search(r"0x([0-9a-f]+)\s*$", operands) if opcode == "BRA" else None
             found.append(
-                Instruction(
+                MachineInstruction(
                     opcode=opcode,
                     operands=operands,
                     goes_to=first + int(target[1], 16) // SASS_BYTES if target else None,
@@ -122,13 +127,13 @@ _PLACE = re.compile(r"^\s+\.loc\s+\d+\s+(\d+)")
 _SPILL = re.compile(r"\d+-byte (Folded )?(Spill|Reload)")
 
 
-def _amdgpu(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
+def _amdgpu(reader: Reader, entry: KernelEntry, lines: bool) -> list[MachineInstruction]:
     from kgen.targets.amdgpu.assemble import assembly
 
     return parse_assembly(assembly(_ir(reader, entry, lines), targets.find(entry.target.name)))
 
 
-def _cpu(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
+def _cpu(reader: Reader, entry: KernelEntry, lines: bool) -> list[MachineInstruction]:
     from kgen.targets.cpu.assemble import assembly
 
     code = _artifact(entry, f"elf-{entry.target.arch}")
@@ -153,7 +158,7 @@ def _check_made_here(reader: Reader, entry: KernelEntry) -> None:
             )
 
 
-def parse_assembly(text: str) -> list[Instruction]:
+def parse_assembly(text: str) -> list[MachineInstruction]:
     """The instructions of LLVM's assembly text; directives are left out.
 
     LLVM's comments say which ones spill; without them (no `set_asm_verbosity`) none does.
@@ -172,7 +177,7 @@ def parse_assembly(text: str) -> list[Instruction]:
             spill = comment is not None and bool(_SPILL.search(comment[1] or ""))
             found.append((words[1], (words[2] or "").strip(), spill, at))
     return [
-        Instruction(
+        MachineInstruction(
             opcode=opcode,
             operands=operands,
             # A branch's last operand is its label.
@@ -189,11 +194,11 @@ def parse_assembly(text: str) -> list[Instruction]:
 _RESULT = re.compile(r"^(%\w+) = ")
 
 
-def _spirv(reader: Reader, entry: KernelEntry, lines: bool) -> list[Instruction]:
+def _spirv(reader: Reader, entry: KernelEntry, lines: bool) -> list[MachineInstruction]:
     return parse_spirv(text_of(reader, _artifact(entry, "spirv-asm")))
 
 
-def parse_spirv(text: str) -> list[Instruction]:
+def parse_spirv(text: str) -> list[MachineInstruction]:
     """The instructions of SPIR-V assembly from the first function on, without the declarations
     before; one of an extended set goes by its own name (Fma)."""
     labels: dict[str, int] = {}
@@ -211,7 +216,7 @@ def parse_spirv(text: str) -> list[Instruction]:
             _type, _set, opcode, *operands = operands
         found.append((opcode, operands, number))
     return [
-        Instruction(
+        MachineInstruction(
             opcode=opcode,
             operands=" ".join(operands),
             goes_to=min((labels[name] for name in operands if name in labels), default=None)
@@ -230,7 +235,7 @@ def _artifact(entry: KernelEntry, form: str) -> ArtifactEntry:
     raise AssembleError(f"{entry.name} holds no {form} to read instructions from")
 
 
-_READERS: Mapping[str, Callable[[Reader, KernelEntry, bool], list[Instruction]]] = {
+_READERS: Mapping[str, Callable[[Reader, KernelEntry, bool], list[MachineInstruction]]] = {
     "cuda": _sass,
     "amdgpu": _amdgpu,
     "cpu": _cpu,

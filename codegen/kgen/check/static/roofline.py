@@ -15,7 +15,7 @@ from typing import Any
 
 from kgen.check import profile
 from kgen.check.execute.places import Reader
-from kgen.check.static.hot_loop import Loop, Work
+from kgen.check.static.hot_loop import Loop, WorkKind
 from kgen.check.verify import walk
 from kgen.emulate.counters import MOST_OF_ANY
 from kgen.spec import Spec
@@ -60,17 +60,22 @@ class Roofline:
 
 
 @frozen
-class Traffic:
-    """Counters of all launches, by the names of :mod:`kgen.emulate.counters`. `part` of the
-    workgroups were run; the sums are scaled to all of them."""
+class LaunchCounters:
+    """Counters of all launches, by the names of :mod:`kgen.emulate.counters`.
+
+    `part` is the fraction of the workgroups that ran; the counters are scaled to all of them.
+    """
 
     counters: Mapping[str, float]
     part: float
 
 
 @frozen
-class Prediction:
-    """Seconds of each term; `fraction` is the part of the roofline that the longest leaves."""
+class RooflinePrediction:
+    """Predicted time of each term, in seconds.
+
+    `fraction` is the part of the roofline that the longest term reaches.
+    """
 
     terms: Mapping[str, float]
     fraction: float
@@ -103,7 +108,7 @@ def roofline(spec: Spec, rates: Rates) -> Roofline:
     )
 
 
-def count(reader: Reader, entry: KernelEntry) -> Traffic | str:
+def count(reader: Reader, entry: KernelEntry) -> LaunchCounters | str:
     """Traffic that the emulator counts, of all workgroups or of a sample; or why there is none."""
     sample = profile.sample_of(entry, patience=1)
     found = profile.profile_kernel(reader, entry, patience=1)
@@ -116,21 +121,21 @@ def count(reader: Reader, entry: KernelEntry) -> Traffic | str:
         name: number if name in MOST_OF_ANY else number / part
         for name, number in profile.merged(found.launches).items()
     }
-    return Traffic(counters=counters, part=part)
+    return LaunchCounters(counters=counters, part=part)
 
 
 def predict(
     entry: KernelEntry,
     line: Roofline,
     rates: Rates,
-    traffic: Traffic,
+    traffic: LaunchCounters,
     loop: Loop | None,
     occupancy: Occupancy,
-) -> Prediction:
+) -> RooflinePrediction:
     """The longest of the terms that can be told."""
     busy = busy_units(entry, rates.units)
     terms = dict(_terms(entry, line, rates, traffic, loop, occupancy, busy))
-    return Prediction(
+    return RooflinePrediction(
         terms=terms, fraction=line.floor / max(terms.values()), busy=busy, part=traffic.part
     )
 
@@ -151,7 +156,7 @@ def _terms(
     entry: KernelEntry,
     line: Roofline,
     rates: Rates,
-    traffic: Traffic,
+    traffic: LaunchCounters,
     loop: Loop | None,
     occupancy: Occupancy,
     busy: float,
@@ -163,10 +168,10 @@ def _terms(
     - latency: copies under way in all CTAs that fit, against the time that one takes (Little)
     """
     counters = traffic.counters
-    if loop is not None and loop.kind is not Work.LOAD:
+    if loop is not None and loop.kind is not WorkKind.LOAD:
         reach = min((rates.reach.get(opcode, 1.0) for opcode in loop.opcodes), default=1.0)
         yield "math", line.flops / (line.peak * reach * busy)
-        issued = counters["matrix" if loop.kind is Work.MATRIX else "fma"] / loop.share
+        issued = counters["matrix" if loop.kind is WorkKind.MATRIX else "fma"] / loop.share
         if rates.issues is not None:
             yield "issue", issued / (rates.issues * busy)
     if rates.l2 is not None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from kgen.check.execute.places import Reader, text_of
 from kgen.check.static import hot_loop
-from kgen.check.static.hot_loop import WORDS, Work
-from kgen.check.static.machine_code import Instruction, instructions
+from kgen.check.static.hot_loop import WORDS, WorkKind
+from kgen.check.static.machine_code import MachineInstruction, instructions
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.values import frozen
 
@@ -19,8 +19,8 @@ class SourceLines:
 
     text: str
     family: str
-    code: tuple[Instruction, ...]
-    loop: tuple[Instruction, ...]
+    code: tuple[MachineInstruction, ...]
+    loop: tuple[MachineInstruction, ...]
 
     def of(self, metric: str) -> Counter[int]:
         """How many of the instructions that a metric counts come from each line; empty for metrics
@@ -43,16 +43,18 @@ def locate(reader: Reader, entry: KernelEntry) -> SourceLines:
     )
 
 
-Choice = Callable[[SourceLines], tuple[Instruction, ...]]
+Choice = Callable[[SourceLines], tuple[MachineInstruction, ...]]
 
 
-def _spills(found: SourceLines) -> tuple[Instruction, ...]:
+def _spills(found: SourceLines) -> tuple[MachineInstruction, ...]:
     return tuple(ins for ins in found.code if ins.spill)
 
 
-def _other_than_matrix(found: SourceLines) -> tuple[Instruction, ...]:
+def _other_than_matrix(found: SourceLines) -> tuple[MachineInstruction, ...]:
     words = WORDS[found.family]
-    kind = next((k for k in Work if any(words.does(k, ins) for ins in found.loop)), Work.MATRIX)
+    kind = next(
+        (k for k in WorkKind if any(words.does(k, ins) for ins in found.loop)), WorkKind.MATRIX
+    )
     return tuple(ins for ins in found.loop if not words.does(kind, ins))
 
 

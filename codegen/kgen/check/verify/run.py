@@ -17,7 +17,7 @@ from kgen import emulate
 from kgen.bundle import Bundle
 from kgen.check.execute import places as execute
 from kgen.check.execute.executor import Executor, Unavailable
-from kgen.check.execute.isolate import Devices
+from kgen.check.execute.isolate import IsolatedDevices
 from kgen.check.execute.places import Emulation, On, Reader
 from kgen.check.oracle import operations as oracle
 from kgen.check.oracle.operations import Box
@@ -97,8 +97,8 @@ class KernelResult:
 
 
 @frozen
-class Report:
-    """The results of all kernels, in the bundle's order."""
+class VerificationReport:
+    """Results of all kernels, in the order of the bundle."""
 
     kernels: tuple[KernelResult, ...]
 
@@ -117,9 +117,9 @@ def verify(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
     emulation: Emulation | None = None,
-    devices: Devices | None = None,
+    devices: IsolatedDevices | None = None,
     executor: futures.Executor | None = None,
-) -> Report:
+) -> VerificationReport:
     """Execute every kernel on random, whole-number and special-value data.
 
     `on` chooses devices, emulators (qemu included), or the first that there is. `seed` decides the
@@ -133,11 +133,13 @@ def verify(
     """
     if executor is not None:
         with opened(bundle) as reader:
-            return Report(kernels=_elsewhere(executor, reader, on, seed, progress, emulation))
+            return VerificationReport(
+                kernels=_elsewhere(executor, reader, on, seed, progress, emulation)
+            )
     results = []
     with (
         opened(bundle) as reader,
-        Devices() if devices is None else nullcontext(devices) as devices,
+        IsolatedDevices() if devices is None else nullcontext(devices) as devices,
         Progress(progress, len(reader.manifest.kernels)) as told,
     ):
         for entry in reader.manifest.kernels:
@@ -155,7 +157,7 @@ def verify(
                     **fields,
                 )
             )
-    return Report(kernels=tuple(results))
+    return VerificationReport(kernels=tuple(results))
 
 
 def _elsewhere(
@@ -230,7 +232,7 @@ def _verify_kernel(
     entry: KernelEntry,
     on: On,
     seed: int,
-    devices: Devices,
+    devices: IsolatedDevices,
     told: Progress,
     emulation: Emulation | None = None,
 ) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import argparse
 
 from kgen import settings
 from kgen.cache import kernel_cache
-from kgen.cache.kernel_cache import KernelCache, Usage
+from kgen.cache.kernel_cache import CacheUsage, KernelCache
 from kgen.cli.output import print_json
 from kgen.errors import SpecError
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _json(cache: KernelCache, removed: Usage | None) -> dict[str, object]:
+def _json(cache: KernelCache, removed: CacheUsage | None) -> dict[str, object]:
     found = cache.usage()
     shown: dict[str, object] = {
         "path": str(found.path),
@@ -57,7 +57,7 @@ def _json(cache: KernelCache, removed: Usage | None) -> dict[str, object]:
     return shown
 
 
-def _print(found: Usage, removed: Usage | None) -> None:
+def _print(found: CacheUsage, removed: CacheUsage | None) -> None:
     if removed is not None:
         print(f"removed {removed.entries} kernels of {removed.nbytes} bytes")
     part = found.nbytes / found.limit if found.limit else 0.0

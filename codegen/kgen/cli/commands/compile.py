@@ -15,7 +15,7 @@ from kgen.cli.output import end_progress, print_json, print_table, progress
 from kgen.errors import GraphError, TargetError
 
 if TYPE_CHECKING:
-    from kgen.graph.compile import Compiled
+    from kgen.graph.compile import CompiledModel
 
 #: Meaning of exit status 1.
 FAILED = "with --verify: a step or the whole program is wrong; nothing is written"
@@ -133,7 +133,7 @@ def pairs_of(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def rows_of(compiled: Compiled) -> list[dict[str, object]]:
+def rows_of(compiled: CompiledModel) -> list[dict[str, object]]:
     """What each program is made of; `least` is what no memory plan can do without."""
     return [
         {

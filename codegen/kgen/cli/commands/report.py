@@ -16,7 +16,7 @@ from kgen_runtime.manifest import Manifest
 from kgen_runtime.schema.program import Program
 
 if TYPE_CHECKING:
-    from kgen.report.page import Facts
+    from kgen.report.page import PageContent
 
 #: Meaning of exit status 1.
 FAILED = "with --verify or --model: a check failed"
@@ -69,10 +69,10 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _facts(args: argparse.Namespace, bundle: BundleFile) -> Facts:
+def _facts(args: argparse.Namespace, bundle: BundleFile) -> PageContent:
     import kgen_runtime
     from kgen.report import figures, measure
-    from kgen.report.page import Facts
+    from kgen.report.page import PageContent
 
     manifest = bundle.manifest
     program = programs.program_of(manifest, args.program)
@@ -102,7 +102,7 @@ def _facts(args: argparse.Namespace, bundle: BundleFile) -> Facts:
             "it takes no input; leave --input out"
         )
     times = times or measure.estimated(program, kernels)
-    return Facts(
+    return PageContent(
         bundle=Path(args.file).name,
         program=program,
         kernels=kernels,

@@ -15,7 +15,7 @@ from kgen.cli.output import end_progress, print_json, print_table, progress
 if TYPE_CHECKING:
     from kgen.check.model.steps import ProgramResult
     from kgen.check.profile import KernelProfile
-    from kgen.check.verify.run import Coverage, KernelResult, Report
+    from kgen.check.verify.run import Coverage, KernelResult, VerificationReport
     from kgen_runtime.bundle import BundleFile
     from kgen_runtime.manifest import KernelEntry
 
@@ -155,7 +155,9 @@ def _profiles_json(profiles: Iterable[KernelProfile], args: argparse.Namespace) 
     return {"profiles": [kernel.to_json(lines=args.source) for kernel in profiles]}
 
 
-def print_report(report: Report, built: Iterable[tuple[KernelEntry, float]] | None = None) -> None:
+def print_report(
+    report: VerificationReport, built: Iterable[tuple[KernelEntry, float]] | None = None
+) -> None:
     """The table of results; of kernels that were just built, in so many seconds each, with their
     resources."""
     header = [

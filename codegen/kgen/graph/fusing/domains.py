@@ -6,17 +6,17 @@ import math
 from collections.abc import Iterable, Mapping
 
 from kgen.graph.fusing.formulas import Leaf
-from kgen.graph.layout import Layout
+from kgen.graph.layout import StridedLayout
 from kgen.graph.reading.model import Shape
 
 
-def own_sizes(layout: Layout) -> Shape:
+def own_sizes(layout: StridedLayout) -> Shape:
     """The sizes of what a layout has elements for: 1 where one serves all."""
     return tuple(n if s else 1 for n, s in zip(layout.shape, layout.strides, strict=True))
 
 
 def are_near(
-    layouts: Iterable[Layout], domain: Shape, axes: tuple[int, ...], reduced: bool
+    layouts: Iterable[StridedLayout], domain: Shape, axes: tuple[int, ...], reduced: bool
 ) -> bool:
     """Whether neighbouring columns, or neighbouring rows, are next to one another in all inputs and
     the output, as far as they are not one element."""
@@ -31,7 +31,7 @@ def are_near(
 
 def coalesced(
     domain: Shape, leaves: Mapping[str, Leaf], axes: tuple[int, ...] = ()
-) -> tuple[Shape, dict[str, Layout], tuple[int, ...]]:
+) -> tuple[Shape, dict[str, StridedLayout], tuple[int, ...]]:
     """The domain with axes made one where all leaves walk them as one, and without those of one
     element; the leaves' layouts in it, and the row-wise axes. So kernels of models that differ in
     leading axes only are one."""
@@ -52,7 +52,7 @@ def coalesced(
     reduced = [number for number, group in enumerate(groups) if group[0] in axes]
     shape = tuple(math.prod(domain[axis] for axis in group) for group in groups)
     found = {
-        name: Layout(
+        name: StridedLayout(
             shape=shape,
             strides=tuple(layout.strides[group[-1]] for group in groups),
             offset=layout.offset,
@@ -64,7 +64,7 @@ def coalesced(
         shape = (*shape, 1)
         reduced = [len(shape) - 1] if axes else []
         found = {
-            name: Layout(shape=shape, strides=(*layout.strides, 0), offset=layout.offset)
+            name: StridedLayout(shape=shape, strides=(*layout.strides, 0), offset=layout.offset)
             for name, layout in found.items()
         }
     return shape, found, tuple(reduced)

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from kgen.graph.fusing.limits import MOST_CHARACTERS, MOST_OPERANDS, characters
 from kgen.graph.fusing.paths import joins_of, origin
 from kgen.graph.fusing.products import extent_of, product_extents
-from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
-from kgen.graph.layout import Layout, replayed
+from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
+from kgen.graph.layout import StridedLayout, replayed
 from kgen.ops.expression import Expression, substituted, variable
 from kgen.ops.views import has_views
 
@@ -28,17 +28,17 @@ class Epilogues:
     """
 
     def __init__(
-        self, graph: Graph, order: Sequence[Value], uses: Mapping[str, Sequence[str]]
+        self, graph: Graph, order: Sequence[GraphValue], uses: Mapping[str, Sequence[str]]
     ) -> None:
         self.graph, self.values, self.order, self.uses = graph, graph.values, order, uses
-        self.roots = {v.id for v in order if isinstance(v.operation, Source | Product)}
+        self.roots = {v.id for v in order if isinstance(v.operation, SourceNode | ProductNode)}
         self.root_of: dict[str, str] = {}
         self.products: dict[str, str] = {}
         self.regions: dict[str, frozenset[str]] = {}
         #: The root of the region that a value is in.
         self.region_of: dict[str, str] = {}
         self.outputs = frozenset(graph.outputs.values())
-        self.memory: dict[str, Layout] = {}
+        self.memory: dict[str, StridedLayout] = {}
         self.find()
 
     def find(self) -> None:
@@ -47,17 +47,17 @@ class Epilogues:
         joins = joins_of(self.order, self.uses, self.outputs)
         # Of products that are summed the last one has the others' sum beside it, and so on.
         for value in reversed(self.order):
-            if isinstance(value.operation, Product):
+            if isinstance(value.operation, ProductNode):
                 self._absorb(value, joins)
         for value in self.order:
             root = self.root_of.get(value.id, value.id)
-            if isinstance(value.operation, Product):
+            if isinstance(value.operation, ProductNode):
                 self._reorder(value, root)
 
-    def _absorb(self, product: Value, joins: Mapping[str, str | None]) -> None:
+    def _absorb(self, product: GraphValue, joins: Mapping[str, str | None]) -> None:
         at: str | None = product.id
         while at is not None and (at := joins.get(at)) is not None:
-            if isinstance(self.values[at].operation, View):
+            if isinstance(self.values[at].operation, ViewNode):
                 continue
             region = self.between(product.id, at)
             if at in self.products or (region and self.is_taken(region, product.id)):
@@ -92,11 +92,11 @@ class Epilogues:
             if len(found) > MOST_CHARACTERS:
                 return None
             operation = self.values[name].operation
-            if isinstance(operation, Product) or (
-                isinstance(operation, View) and not operation.step.keeps_order
+            if isinstance(operation, ProductNode) or (
+                isinstance(operation, ViewNode) and not operation.step.keeps_order
             ):
                 return None
-            if isinstance(operation, Formula) and (
+            if isinstance(operation, FormulaNode) and (
                 operation.axes or has_views(operation.expression)
             ):
                 return None
@@ -105,7 +105,7 @@ class Epilogues:
                 left += self.uses.get(name, ())
         return frozenset(found)
 
-    def is_epilogue(self, product: Value, end: str, region: frozenset[str]) -> bool:
+    def is_epilogue(self, product: GraphValue, end: str, region: frozenset[str]) -> bool:
         """Whether all formulas of a region are of the product, and of operands that an epilogue
         takes beside it."""
         last = self.values[end]
@@ -117,7 +117,7 @@ class Epilogues:
         operands = set()
         for name in region:
             value = self.values[name]
-            if not isinstance(value.operation, Formula):
+            if not isinstance(value.operation, FormulaNode):
                 continue
             if math.prod(value.shape) != math.prod(product.shape):
                 return False
@@ -128,7 +128,7 @@ class Epilogues:
                         return False
                     continue
                 operands.add(operand)
-                layout = replayed(Layout.of(self.values[at].shape), views)
+                layout = replayed(StridedLayout.of(self.values[at].shape), views)
                 if layout is None or self.values[at].dtype is not product.dtype:
                     return False
                 extent = extent_of(layout.expanded(value.shape), extents)
@@ -143,14 +143,14 @@ class Epilogues:
         done: dict[str, Expression] = {}
         for name in sorted(region, key=lambda name: int(name[1:])):
             operation = self.values[name].operation
-            if isinstance(operation, View):
+            if isinstance(operation, ViewNode):
                 done[name] = done.get(operation.of, variable(operation.of))
             else:
-                assert isinstance(operation, Formula)
+                assert isinstance(operation, FormulaNode)
                 done[name] = substituted(operation.expression, done)
         return done[end]
 
-    def _reorder(self, product: Value, root: str) -> None:
+    def _reorder(self, product: GraphValue, root: str) -> None:
         """Write the result in permuted order where all uses permute it first."""
         shape = self.values[root].shape
         wanted = self._wanted(root)
@@ -164,25 +164,25 @@ class Epilogues:
         if cut is not None and (cut.strides[-1] == 1 or extents[-1] == 1):
             self.memory[root] = layout
 
-    def _wanted(self, name: str) -> Layout | None:
+    def _wanted(self, name: str) -> StridedLayout | None:
         """The one layout in which all uses of a value see it packed, once they have reshaped and
         permuted it; None if there is none."""
         if name in self.outputs:
             return None
-        found: set[Layout | None] = set()
+        found: set[StridedLayout | None] = set()
         for use in self.uses.get(name, ()):
             value = self.values[use]
-            if not isinstance(value.operation, View):
+            if not isinstance(value.operation, ViewNode):
                 return None
             kind, axes = value.operation.step.kind, value.operation.step.numbers
             if kind == "permute" and axes[-1] == len(axes) - 1:
                 back = [axes.index(axis) for axis in range(len(axes))]
-                found.add(Layout.of(value.shape).permuted(back))
+                found.add(StridedLayout.of(value.shape).permuted(back))
             else:
                 found.add(self._wanted(use) if kind == "reshape" else None)
         return found.pop() if len(found) == 1 else None
 
-    def has_full_operand(self, root: str, product: Value) -> bool:
+    def has_full_operand(self, root: str, product: GraphValue) -> bool:
         extents = product_extents(self.graph, product)
         for name in self.regions.get(root, ()):
             value = self.values[name]
@@ -190,7 +190,7 @@ class Epilogues:
                 at, views = origin(self.values, self.roots, operand)
                 if at in self.regions[root] or at == product.id:
                     continue
-                layout = replayed(Layout.of(self.values[at].shape), views)
+                layout = replayed(StridedLayout.of(self.values[at].shape), views)
                 if layout and extent_of(layout.expanded(value.shape), extents) == "mxn":
                     return True
         return False

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kgen.graph.fusing.limits import size_of
-from kgen.graph.ir import Formula, Graph, Value
-from kgen.graph.layout import Layout
+from kgen.graph.ir import FormulaNode, Graph, GraphValue
+from kgen.graph.layout import StridedLayout
 from kgen.graph.reading.model import Shape
 from kgen.ops.expression import (
     Expression,
@@ -29,7 +29,7 @@ class Leaf:
     formula is two leaves, as a kernel reads both in types of their own."""
 
     root: str
-    layout: Layout
+    layout: StridedLayout
     is_index: bool = False
 
 
@@ -41,7 +41,7 @@ class Lazy:
     `inlined` are the values that are in it.
     """
 
-    value: Value
+    value: GraphValue
     expression: Expression
     domain: Shape
     axes: tuple[int, ...] = ()
@@ -62,14 +62,14 @@ class Fused:
     formulas: Mapping[str, Lazy]
     products: Mapping[str, str]
     leaves: Mapping[str, Leaf]
-    memory: Mapping[str, Layout]
+    memory: Mapping[str, StridedLayout]
     operands: Mapping[str, tuple[Leaf, Leaf]]
     outputs: Mapping[str, str]
 
 
-def is_scattered(value: Value) -> bool:
+def is_scattered(value: GraphValue) -> bool:
     """Whether a kernel of its own writes the value into another one."""
-    return isinstance(value.operation, Formula) and is_scatter(value.operation.expression)
+    return isinstance(value.operation, FormulaNode) and is_scatter(value.operation.expression)
 
 
 def viewed_operands(expression: Expression) -> tuple[frozenset[str], frozenset[str]]:

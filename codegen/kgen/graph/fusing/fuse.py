@@ -39,8 +39,8 @@ from kgen.graph.fusing.paths import (
     uses_of,
 )
 from kgen.graph.fusing.products import matrix
-from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
-from kgen.graph.layout import Layout, ViewStep, is_seen, replayed, seen
+from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
+from kgen.graph.layout import StridedLayout, ViewStep, is_seen, replayed, seen
 from kgen.graph.lowering.calls import nodes_shown
 from kgen.graph.reading.model import Shape
 from kgen.ops import reduces
@@ -83,7 +83,7 @@ class _Fusion:
         be a layout of the last one. Such a layout reaches as far as it can."""
         chain = [name]
         while chain[-1] not in self.roots and isinstance(
-            at := self.values[chain[-1]].operation, View
+            at := self.values[chain[-1]].operation, ViewNode
         ):
             chain.append(at.of)
         if chain[-1] not in self.roots:
@@ -93,7 +93,7 @@ class _Fusion:
         views: list[ViewStep] = []
         for view_of in reversed(chain):
             operation = self.values[view_of].operation
-            assert isinstance(operation, View)
+            assert isinstance(operation, ViewNode)
             views.append(operation.step)
             if len(views) > 1 and not self.is_readable(root, views):
                 found.append(root := before)
@@ -107,8 +107,8 @@ class _Fusion:
     def is_readable(self, root: str, views: Iterable[ViewStep]) -> bool:
         return self.leaf(root, simplified(self.values[root].shape, views)) is not None
 
-    def layout_of(self, root: str) -> Layout:
-        return self.epilogues.memory.get(root, Layout.of(self.values[root].shape))
+    def layout_of(self, root: str) -> StridedLayout:
+        return self.epilogues.memory.get(root, StridedLayout.of(self.values[root].shape))
 
     def leaf(self, root: str, views: Iterable[ViewStep]) -> Leaf | None:
         """A root seen through views; None if kernels cannot read it so."""
@@ -134,26 +134,26 @@ class _Fusion:
         self.counts.clear()
         before = len(self.roots)
         for value in self.order:
-            if isinstance(value.operation, Formula):
+            if isinstance(value.operation, FormulaNode):
                 self.lazies[value.id] = self.formula(value)
-            elif isinstance(value.operation, View) and value.id in self.roots:
+            elif isinstance(value.operation, ViewNode) and value.id in self.roots:
                 self.lazies[value.id] = self.copied(value)
-            elif isinstance(value.operation, Product):
+            elif isinstance(value.operation, ProductNode):
                 self.multiplied(value)
         for name in self.graph.outputs.values():
             self.output(name)
         return len(self.roots) > before
 
-    def copied(self, value: Value) -> Lazy:
+    def copied(self, value: GraphValue) -> Lazy:
         """A view that is written to memory."""
         operation = value.operation
-        assert isinstance(operation, View)
+        assert isinstance(operation, ViewNode)
         found = self.taken(value, operation.of, (operation.step,))
         return dataclasses.replace(found, value=value)
 
-    def formula(self, value: Value) -> Lazy:
+    def formula(self, value: GraphValue) -> Lazy:
         operation = value.operation
-        assert isinstance(operation, Formula)
+        assert isinstance(operation, FormulaNode)
         exact, rooted = viewed_operands(operation.expression)
         for name in rooted:
             self.root_itself(name)
@@ -228,7 +228,7 @@ class _Fusion:
         if leaf is None or not self.is_all(at, leaf.layout):
             self.roots.add(name)
 
-    def read_of_table(self, operation: Formula, taken: Mapping[str, Lazy]) -> set[str]:
+    def read_of_table(self, operation: FormulaNode, taken: Mapping[str, Lazy]) -> set[str]:
         """Operands that a kernel which writes into a table would compute of the whole table, which
         it reads in no other way."""
         table = operation.expression.arguments[0].name
@@ -240,7 +240,7 @@ class _Fusion:
         leaf = self.leaf(root, views)
         return leaf is not None and leaf.layout.is_packed
 
-    def taken(self, into: Value, name: str, more: tuple[ViewStep, ...] = ()) -> Lazy:
+    def taken(self, into: GraphValue, name: str, more: tuple[ViewStep, ...] = ()) -> Lazy:
         """An operand as a formula of leaves, with more views upon it. It is a root behind this if
         it must be one."""
         while True:
@@ -279,7 +279,7 @@ class _Fusion:
             f"view that no kernel supports; {remedy}{nodes_shown(value.nodes)}"
         )
 
-    def is_inlined(self, name: str, into: Value) -> bool:
+    def is_inlined(self, name: str, into: GraphValue) -> bool:
         """Whether a formula may be part of another: what is behind a product goes into its epilogue
         alone."""
         owners = self.epilogues.region_of
@@ -308,7 +308,7 @@ class _Fusion:
         return substituted(lazy.expression, found)
 
     def rows_of(
-        self, value: Value, operation: Formula, rows: list[Lazy], exact: frozenset[str]
+        self, value: GraphValue, operation: FormulaNode, rows: list[Lazy], exact: frozenset[str]
     ) -> tuple[Shape, tuple[int, ...] | None]:
         """The domain and the axes of a formula with row-wise parts; None if they do not agree."""
         if operation.axes:
@@ -390,13 +390,13 @@ class _Fusion:
 
     # -- products ---------------------------------------------------------------------------
 
-    def multiplied(self, product: Value) -> None:
+    def multiplied(self, product: GraphValue) -> None:
         """Make the operands of a product roots: matrices in memory with one stride."""
         for number, name in enumerate(product.operands):
             at, views = self.origin(name)
             if at not in self.roots:
                 # Where a layout of what it is a view of will do, that is written, and not the view.
-                layout = replayed(Layout.of(self.values[at].shape), views)
+                layout = replayed(StridedLayout.of(self.values[at].shape), views)
                 fits = layout is not None and matrix(self.graph, product, number, layout)
                 self.roots.add(at if fits else name)
                 continue
@@ -409,15 +409,15 @@ class _Fusion:
     def output(self, name: str) -> None:
         """A model's output is what a kernel writes, packed."""
         at, views = self.origin(name)
-        if isinstance(self.values[at].operation, Source):
+        if isinstance(self.values[at].operation, SourceNode):
             self.roots.add(name)
         elif at not in self.roots:
-            layout = replayed(Layout.of(self.values[at].shape), views)
+            layout = replayed(StridedLayout.of(self.values[at].shape), views)
             self.roots.add(at if layout is not None and self.is_all(at, layout) else name)
         elif (leaf := self.leaf(at, views)) is None or not self.is_all(at, leaf.layout):
             self.roots.add(name)
 
-    def is_all(self, root: str, layout: Layout) -> bool:
+    def is_all(self, root: str, layout: StridedLayout) -> bool:
         """Whether a layout has a root's memory as it is."""
         return layout.is_packed and layout.size == math.prod(self.values[root].shape)
 
@@ -460,12 +460,12 @@ class _Fusion:
             v.id
             for v in self.order
             if v.id in self.roots
-            and not isinstance(v.operation, Source)
+            and not isinstance(v.operation, SourceNode)
             and v.id not in self.epilogues.root_of
         ]
         operands = {}
         for value in self.order:
-            if isinstance(value.operation, Product):
+            if isinstance(value.operation, ProductNode):
                 pair = [self.leaf(*self.origin(o)) for o in value.operands]
                 assert pair[0] is not None and pair[1] is not None
                 operands[value.id] = (pair[0], pair[1])

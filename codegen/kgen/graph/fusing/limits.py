@@ -29,10 +29,12 @@ CHEAP = 2
 
 
 @frozen
-class Size:
-    """How large a formula is as text, in which what is used twice stands twice: `characters`, those
-    of what is `computed`, which views are not, and the `depth` of calls that stand one in another,
-    with those that make truth values numbers."""
+class FormulaSize:
+    """Size of a formula as text, in which a subexpression that is used twice counts twice.
+
+    `characters` counts all of the text, `computed` all but the views. `depth` is the depth of
+    nested calls, with the calls that turn truth values into numbers.
+    """
 
     characters: int
     computed: int
@@ -41,16 +43,16 @@ class Size:
 
 
 #: Sizes of the formulas that were asked for: those of their parts are not computed again.
-_SIZES: WeakKeyDictionary[Expression, Size] = WeakKeyDictionary()
+_SIZES: WeakKeyDictionary[Expression, FormulaSize] = WeakKeyDictionary()
 
 
-def size_of(expression: Expression) -> Size:
+def size_of(expression: Expression) -> FormulaSize:
     for step in unknown((expression,), _SIZES):
         _SIZES[step] = _size(step, [_SIZES[argument] for argument in step.arguments])
     return _SIZES[expression]
 
 
-def _size(step: Expression, parts: Sequence[Size]) -> Size:
+def _size(step: Expression, parts: Sequence[FormulaSize]) -> FormulaSize:
     """The size of a step whose arguments have these sizes."""
     is_number, is_view = step.primitive is Primitive.CONSTANT, step.primitive is Primitive.VIEW
     own = len(step.name or step.primitive.value) + 2
@@ -63,7 +65,7 @@ def _size(step: Expression, parts: Sequence[Size]) -> Size:
     depths = (1 + p.depth + c for p, c in zip(parts, converted(step), strict=True))
     if is_number:
         own = len(str(step)) + 2
-    return Size(
+    return FormulaSize(
         characters=own + sum(part.characters + 2 for part in parts),
         computed=sum(tensors) if is_view else computed,
         depth=max(depths, default=0),

@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 
 from kgen.graph.fusing.limits import is_too_long
-from kgen.graph.lowering.calls import Binding, Call, Lowered
+from kgen.graph.lowering.calls import Binding, KernelCall, Lowered
 from kgen.ops.expression import Expression, substituted
 from kgen.ops.parse import canonical
 from kgen.ops.views import has_views
@@ -26,7 +26,7 @@ MOST_OUTPUTS = 4
 def with_further_outputs(lowered: Lowered, apart: Collection[str] = ()) -> Lowered:
     """The calls with as few kernels as have all outputs; what writes the buffers `apart` stays as
     it is."""
-    calls: list[Call] = []
+    calls: list[KernelCall] = []
     #: Numbers of the calls by the buffers that they write.
     writers: dict[str, int] = {}
     kept = frozenset(apart)
@@ -41,7 +41,7 @@ def with_further_outputs(lowered: Lowered, apart: Collection[str] = ()) -> Lower
     return dataclasses.replace(lowered, calls=tuple(calls))
 
 
-def _maker(calls: Sequence[Call], writers: Mapping[str, int], call: Call) -> int | None:
+def _maker(calls: Sequence[KernelCall], writers: Mapping[str, int], call: KernelCall) -> int | None:
     """The number of the call whose result is all that a formula takes, as it is computed."""
     spec, bound = call.spec, {b for name, b in call.bindings.items() if name != "out"}
     if not isinstance(spec, Elementwise) or len(bound) > 1 or has_views(*spec.formula_calls):
@@ -66,7 +66,7 @@ def _maker(calls: Sequence[Call], writers: Mapping[str, int], call: Call) -> int
     return number
 
 
-def _formula_of(made: Call, call: Call) -> Expression:
+def _formula_of(made: KernelCall, call: KernelCall) -> Expression:
     """The formula of a call in what the call that makes its operand takes."""
     first, second = made.spec, call.spec
     assert isinstance(first, Elementwise | Rowwise) and isinstance(second, Elementwise)
@@ -75,7 +75,7 @@ def _formula_of(made: Call, call: Call) -> Expression:
     return substituted(second.formula_calls[0], dict.fromkeys(second.inputs, value))
 
 
-def _with_output(made: Call, call: Call) -> Call:
+def _with_output(made: KernelCall, call: KernelCall) -> KernelCall:
     """The call that makes a result, with what another makes of it."""
     first, second = made.spec, call.spec
     assert isinstance(first, Elementwise | Rowwise) and isinstance(second, Elementwise)
@@ -89,7 +89,7 @@ def _with_output(made: Call, call: Call) -> Call:
         out_dtype=None,
         out_dtypes=(*first.output_dtypes, second.output_dtypes[0]),
     )
-    return Call(
+    return KernelCall(
         spec=spec,
         bindings={**made.bindings, name: Binding(buffer=call.writes[0])},
         writes=(*made.writes, *call.writes),

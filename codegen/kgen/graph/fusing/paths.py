@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-from kgen.graph.ir import Graph, Value, View
+from kgen.graph.ir import Graph, GraphValue, ViewNode
 from kgen.graph.layout import ViewStep
 from kgen.graph.reading.model import Shape
 
@@ -13,11 +13,11 @@ MOST_VIEWS = 64
 
 
 def origin(
-    values: Mapping[str, Value], roots: Container[str], name: str
+    values: Mapping[str, GraphValue], roots: Container[str], name: str
 ) -> tuple[str, tuple[ViewStep, ...]]:
     """The root or formula that a value is a view of, and the views."""
     found: list[ViewStep] = []
-    while name not in roots and isinstance(at := values[name].operation, View):
+    while name not in roots and isinstance(at := values[name].operation, ViewNode):
         found.append(at.step)
         name = at.of
     return name, simplified(values[name].shape, reversed(found))
@@ -53,13 +53,13 @@ def shape_behind(shape: Shape, views: Iterable[ViewStep]) -> Shape:
     return shape
 
 
-def ends_of_runs(order: Iterable[Value]) -> set[str]:
+def ends_of_runs(order: Iterable[GraphValue]) -> set[str]:
     """Views that are written to memory, as so many others stand between them and the last value
     that is none or is written."""
     run: dict[str, int] = {}
     for value in order:
         at = value.operation
-        if isinstance(at, View):
+        if isinstance(at, ViewNode):
             run[value.id] = run.get(at.of, 0) + 1
     return {name for name, length in run.items() if length % MOST_VIEWS == 0}
 
@@ -82,7 +82,7 @@ def uses_of(graph: Graph, used: set[str]) -> dict[str, list[str]]:
 
 
 def joins_of(
-    order: Sequence[Value], uses: Mapping[str, Sequence[str]], outputs: Container[str]
+    order: Sequence[GraphValue], uses: Mapping[str, Sequence[str]], outputs: Container[str]
 ) -> dict[str, str | None]:
     """For each value the first one that all its uses lead to: its immediate post-dominator, by the
     algorithm of Cooper, Harvey and Kennedy. None is the end, where outputs lead to."""

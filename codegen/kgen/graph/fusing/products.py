@@ -6,8 +6,8 @@ import dataclasses
 import math
 from typing import Any
 
-from kgen.graph.ir import Graph, Product, Value
-from kgen.graph.layout import Layout
+from kgen.graph.ir import Graph, GraphValue, ProductNode
+from kgen.graph.layout import StridedLayout
 from kgen.graph.memory import ALIGNMENT
 from kgen.graph.reading.model import Shape
 from kgen.spec import DType
@@ -15,9 +15,12 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class Matrix:
-    """How a product reads an operand: rows `ld` elements apart, columns of it if `transposed`, and
-    `batch_strides` elements from one matrix to the next along each axis of the batch."""
+class OperandMatrix:
+    """Matrix that a product reads in a strided operand.
+
+    Rows are `ld` elements apart (columns if `transposed`), matrices `batch_strides` elements along
+    each axis of the batch.
+    """
 
     transposed: bool
     ld: int
@@ -25,7 +28,9 @@ class Matrix:
     offset: int
 
 
-def matrix(graph: Graph, product: Value, number: int, layout: Layout) -> Matrix | None:
+def matrix(
+    graph: Graph, product: GraphValue, number: int, layout: StridedLayout
+) -> OperandMatrix | None:
     """An operand of a product as a matrix, or as many as the batch has; None if it is none, or is
     one that the other operand does not go with: blocks of 4 bits lie along k, and so must A."""
     *batch, m, n = product_extents(graph, product)
@@ -46,21 +51,23 @@ def matrix(graph: Graph, product: Value, number: int, layout: Layout) -> Matrix 
     ld = ld if (cols if transposed else rows) > 1 else least
     if ld < least or min((*between, ld)) < 0:
         return None
-    return Matrix(transposed=transposed, ld=ld, batch_strides=tuple(between), offset=layout.offset)
+    return OperandMatrix(
+        transposed=transposed, ld=ld, batch_strides=tuple(between), offset=layout.offset
+    )
 
 
-def product_extents(graph: Graph, product: Value) -> Shape:
+def product_extents(graph: Graph, product: GraphValue) -> Shape:
     """The axes of the batch, rows and columns of a product. Without axes of a batch all share one
     B, and are rows."""
     operation = product.operation
-    assert isinstance(operation, Product)
+    assert isinstance(operation, ProductNode)
     *batch, m, n = product.shape
     if math.prod(graph.values[operation.b].shape[:-2]) == 1:
         return math.prod(batch) * m, n
     return product.shape
 
 
-def extent_of(layout: Layout, extents: Shape) -> str | None:
+def extent_of(layout: StridedLayout, extents: Shape) -> str | None:
     """Extent of an operand of an epilogue; None for a layout that an operand cannot have.
 
     Such a layout begins within a tensor at an offset that separate memory could not have.
@@ -80,7 +87,7 @@ def extent_of(layout: Layout, extents: Shape) -> str | None:
         return "n"
     if (b, m, n) == (0, 1, 0):
         return "mx1"
-    full = Layout.of(extents)
+    full = StridedLayout.of(extents)
     return (
         "mxn"
         if dataclasses.replace(cut, offset=0).is_packed

@@ -12,8 +12,8 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class Buffer:
-    """Memory of so many elements: a source's, or what a call writes."""
+class CallBuffer:
+    """Memory of `elements` elements: an input, a constant, or the output of a call."""
 
     id: str
     dtype: DType
@@ -29,8 +29,8 @@ class Binding:
 
 
 @frozen
-class Call:
-    """A kernel, and the buffers of its parameters. `writes` are those of its outputs."""
+class KernelCall:
+    """Kernel with the buffers of its parameters; `writes` are the buffers of its outputs."""
 
     spec: Spec
     bindings: Mapping[str, Binding]
@@ -43,8 +43,8 @@ class Lowered:
     """Calls in order, and all buffers. `inputs` and `constants` are the sources among them, with
     constants' elements; `outputs` have the buffers of the model's outputs."""
 
-    calls: tuple[Call, ...]
-    buffers: Mapping[str, Buffer]
+    calls: tuple[KernelCall, ...]
+    buffers: Mapping[str, CallBuffer]
     inputs: Mapping[str, str]
     constants: Mapping[str, Array]
     outputs: Mapping[str, str]

@@ -12,9 +12,9 @@ from kgen.graph.fusing.domains import are_near, coalesced, own_sizes
 from kgen.graph.fusing.formulas import Fused, Lazy, Leaf
 from kgen.graph.fusing.products import Batch, extent_of, matrix, product_extents
 from kgen.graph.fusing.truths import typed
-from kgen.graph.ir import Product, Source, Value
-from kgen.graph.layout import Layout, seen
-from kgen.graph.lowering.calls import Binding, Buffer, Call, Lowered, nodes_shown
+from kgen.graph.ir import GraphValue, ProductNode, SourceNode
+from kgen.graph.layout import StridedLayout, seen
+from kgen.graph.lowering.calls import Binding, CallBuffer, KernelCall, Lowered, nodes_shown
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.norms import normalized
 from kgen.graph.rewrites.recognise import recognised
@@ -48,8 +48,8 @@ class _Lowering:
     def __init__(self, fused: Fused) -> None:
         self.fused, self.graph = fused, fused.graph
         self.values = fused.graph.values
-        self.calls: list[Call] = []
-        self.buffers: dict[str, Buffer] = {}
+        self.calls: list[KernelCall] = []
+        self.buffers: dict[str, CallBuffer] = {}
         self.constants: dict[str, Array] = {}
         #: Roots that formulas read.
         self.looked_at = {
@@ -74,14 +74,14 @@ class _Lowering:
     def all(self) -> Lowered:
         self.check_ranks()
         for name in self.fused.memory:
-            if isinstance(source := self.values[name].operation, Source):
+            if isinstance(source := self.values[name].operation, SourceNode):
                 self.buffer(name)
                 if source.kind == "constant":
                     self.constants[name] = self.graph.constants[source.name]
         for root in self.fused.roots:
             self.buffer(root)
             product = self.fused.products.get(root)
-            if isinstance(self.values[root].operation, Product):
+            if isinstance(self.values[root].operation, ProductNode):
                 product = root
             try:
                 if product is not None:
@@ -104,14 +104,14 @@ class _Lowering:
 
     def name_of(self, name: str) -> str:
         operation = self.values[name].operation
-        return operation.name if isinstance(operation, Source) else self.graph.names[name]
+        return operation.name if isinstance(operation, SourceNode) else self.graph.names[name]
 
-    def buffer(self, name: str) -> Buffer:
+    def buffer(self, name: str) -> CallBuffer:
         value = self.values[name]
         return self.new(name, value.dtype, math.prod(value.shape))
 
-    def new(self, name: str, dtype: DType, elements: int) -> Buffer:
-        return self.buffers.setdefault(name, Buffer(id=name, dtype=dtype, elements=elements))
+    def new(self, name: str, dtype: DType, elements: int) -> CallBuffer:
+        return self.buffers.setdefault(name, CallBuffer(id=name, dtype=dtype, elements=elements))
 
     def outputs(self) -> dict[str, str]:
         """Two outputs of one value are two buffers; what is an input or a constant is copied."""
@@ -119,8 +119,8 @@ class _Lowering:
         taken: set[str] = set()
         for name, root in self.fused.outputs.items():
             value = self.values[root]
-            if root in taken or isinstance(value.operation, Source):
-                leaf = Leaf(root=root, layout=Layout.of((math.prod(value.shape),)))
+            if root in taken or isinstance(value.operation, SourceNode):
+                leaf = Leaf(root=root, layout=StridedLayout.of((math.prod(value.shape),)))
                 root = self.copied(leaf, leaf.layout.shape, value.dtype, fresh=True)
             found[name] = root
             taken.add(root)
@@ -158,7 +158,7 @@ class _Lowering:
 
     def elements(
         self,
-        value: Value,
+        value: GraphValue,
         expression: Expression,
         leaves: Mapping[str, Leaf],
         nodes: tuple[str, ...],
@@ -259,9 +259,9 @@ class _Lowering:
             strides = tuple(
                 s if n > 1 else 0 for n, s in zip(sizes, leaf.layout.strides, strict=True)
             )
-            layout = Layout(shape=sizes, strides=strides, offset=leaf.layout.offset)
-            value = Value(
-                id=name, dtype=dtype, shape=sizes, operation=Source(kind="input", name="")
+            layout = StridedLayout(shape=sizes, strides=strides, offset=leaf.layout.offset)
+            value = GraphValue(
+                id=name, dtype=dtype, shape=sizes, operation=SourceNode(kind="input", name="")
             )
             self.elements(
                 value, variable("x"), {"x": Leaf(root=leaf.root, layout=layout)},
@@ -271,9 +271,9 @@ class _Lowering:
 
     # -- products ---------------------------------------------------------------------------
 
-    def product(self, root: str, product: Value) -> None:
+    def product(self, root: str, product: GraphValue) -> None:
         operation = product.operation
-        assert isinstance(operation, Product)
+        assert isinstance(operation, ProductNode)
         extents = product_extents(self.graph, product)
         *sizes, m, n = extents
         k = self.values[operation.a].shape[-1]
@@ -296,7 +296,7 @@ class _Lowering:
                 least = k if found.transposed else n
                 if found.ld != least or found.offset or math.prod(sizes) > 1:
                     buffer = self.own_constant(leaf)
-                    found = matrix(self.graph, product, number, Layout.of(leaf.layout.shape))
+                    found = matrix(self.graph, product, number, StridedLayout.of(leaf.layout.shape))
                     assert found is not None
             bindings[name] = Binding(buffer=buffer, offset=found.offset)
             fields[f"ld{name}"] = found.ld
@@ -326,7 +326,7 @@ class _Lowering:
         )  # fmt: skip
         self.call(spec, bindings | operands, root, self.all_nodes(root, product.id))
 
-    def has_no_rows(self, root: str, product: Value, extents: Shape) -> bool:
+    def has_no_rows(self, root: str, product: GraphValue, extents: Shape) -> bool:
         """Whether no operand of a product's epilogue has one value for each row."""
         _, shapes, _ = self.epilogue(root, product, extents)
         return "mx1" not in shapes.values()
@@ -348,7 +348,7 @@ class _Lowering:
         return name
 
     def epilogue(
-        self, root: str, product: Value, extents: Shape
+        self, root: str, product: GraphValue, extents: Shape
     ) -> tuple[str, dict[str, str], dict[str, Binding]]:
         """The formula behind a product, the extents of its operands, and what they are bound to."""
         lazy = self.fused.formulas.get(root)
@@ -382,7 +382,7 @@ class _Lowering:
         self, spec: Spec, bindings: Mapping[str, Binding], writes: str, nodes: tuple[str, ...]
     ) -> None:
         bound = {**bindings, "out": Binding(buffer=writes)}
-        self.calls.append(Call(spec=spec, bindings=bound, writes=(writes,), nodes=nodes))
+        self.calls.append(KernelCall(spec=spec, bindings=bound, writes=(writes,), nodes=nodes))
 
 
 def without_cast(expression: Expression) -> Expression:

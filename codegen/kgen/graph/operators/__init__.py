@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 
 from kgen.errors import GraphError
-from kgen.graph.ir import Builder, Graph, Source, Value, View
+from kgen.graph.ir import Builder, Graph, GraphValue, SourceNode, ViewNode
 from kgen.graph.operators import (
     convolutions,
     elementwise,
@@ -113,14 +113,14 @@ def check_attributes(b: Builder, node: Node) -> None:
 def graph_of(model: Model) -> Graph:
     """The model in kgen's words. Raises GraphError for uses of operators that it does not take."""
     b = Builder(model.tensors)
-    found: dict[str, Value] = {}
+    found: dict[str, GraphValue] = {}
     #: Results that no lowering makes, and their nodes.
     lacking: dict[str, Node] = {}
     for name in model.inputs:
         tensor = model.tensors[name]
         found[name] = b.input(name, tensor.shape, tensor.dtype)
 
-    def value(name: str) -> Value | None:
+    def value(name: str) -> GraphValue | None:
         if name not in found and name in model.constants:
             array = model.constants[name]
             if not array.size:
@@ -173,12 +173,12 @@ def graph_of(model: Model) -> Graph:
         names.setdefault(result.id, name)
     # Constants that operators make have names of their own.
     for made_here in b.values.values():
-        if isinstance(made_here.operation, Source):
+        if isinstance(made_here.operation, SourceNode):
             names.setdefault(made_here.id, made_here.operation.name)
     for name, result in found.items():
         # What a permutation is of is in memory, and has a name for it.
         operation, order = result.operation, b.order_of(result)
-        if order and isinstance(operation, View):
+        if order and isinstance(operation, ViewNode):
             names.setdefault(operation.of, in_order(name, inverse(order)))
     return Graph(
         name=model.name,

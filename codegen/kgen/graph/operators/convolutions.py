@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.graph.ir import CHANGE_MODEL, Builder, Value
+from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.memory import ALIGNMENT
 from kgen.graph.operators.places import at_places
 from kgen.graph.operators.registry import Operator, check_shape, one, optional
@@ -40,7 +40,7 @@ MOST_COPIED = 3 << 20
 MOST_SIZE = 4096
 
 
-def conv(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def conv(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, w, bias = one(given), one(given, 1), optional(given, 2)
     check_ranks(b, x, w)
     check_shape(b, bias, w.shape[:1], "a bias")
@@ -48,7 +48,7 @@ def conv(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return convolved(b, node, x, w, bias, windows)
 
 
-def check_ranks(b: Builder, x: Value, w: Value) -> None:
+def check_ranks(b: Builder, x: GraphValue, w: GraphValue) -> None:
     """Raise GraphError unless input and weights have batch, channels, and the same axes behind."""
     if x.rank < 3 or w.rank != x.rank:
         raise b.refusal(
@@ -59,8 +59,8 @@ def check_ranks(b: Builder, x: Value, w: Value) -> None:
 
 
 def convolved(
-    b: Builder, node: Node, x: Value, w: Value, bias: Value | None, windows: Windows
-) -> Value:
+    b: Builder, node: Node, x: GraphValue, w: GraphValue, bias: GraphValue | None, windows: Windows
+) -> GraphValue:
     """Weights are of output channels, input channels of a group, and places."""
     groups, rank = node.attribute("group", 1), len(windows)
     outputs, depth = w.shape[:2]
@@ -96,7 +96,7 @@ def convolved(
     return b.permute(found, (0, rank + 1, *range(1, rank + 1)))
 
 
-def is_tall(x: Value, windows: Windows) -> bool:
+def is_tall(x: GraphValue, windows: Windows) -> bool:
     """Whether what windows see is better copied row by row of the kernel: then the copy is that
     much smaller, and does not leave the caches."""
     first, *others = windows
@@ -107,12 +107,12 @@ def is_tall(x: Value, windows: Windows) -> bool:
     return copied > MOST_COPIED and first.apart * row % ALIGNMENT == 0
 
 
-def by_row(b: Builder, x: Value, w: Value, windows: Windows) -> Value:
+def by_row(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> GraphValue:
     """A product for each row of the kernel, with the sum of those before it as its residual."""
     first, *others = windows
     rows = dataclasses.replace(first, size=1, apart=1, count=first.padded, pads=(first.before, 0))
     seen = rows_of(b, x, (rows, *others))
-    total: Value | None = None
+    total: GraphValue | None = None
     for place in range(first.size):
         part = b.slice(seen, 1, place * first.apart, first.count)
         product = b.product(part, places_first(b, b.slice(w, 2, place, 1)))
@@ -123,7 +123,7 @@ def by_row(b: Builder, x: Value, w: Value, windows: Windows) -> Value:
     return total
 
 
-def rows_of(b: Builder, x: Value, windows: Windows) -> Value:
+def rows_of(b: Builder, x: GraphValue, windows: Windows) -> GraphValue:
     """Windows as rows (im2col): place after place, all channels of each."""
     axes = range(1, len(windows) + 1)
     whole = padded(b.tensor(x), windows, axes, 0.0)
@@ -140,7 +140,7 @@ def rows_of(b: Builder, x: Value, windows: Windows) -> Value:
     return x
 
 
-def gathered(b: Builder, x: Value, windows: Windows) -> Value:
+def gathered(b: Builder, x: GraphValue, windows: Windows) -> GraphValue:
     """Windows as rows for many places, gathered axis by axis.
 
     Windows that overlap by whole steps are a few such steps each.
@@ -174,19 +174,19 @@ def joined(parts: Sequence[Expression], axis: int) -> Expression:
     return view("concat", (*parts, axis))
 
 
-def places_first(b: Builder, w: Value) -> Value:
+def places_first(b: Builder, w: GraphValue) -> GraphValue:
     """Weights as a matrix of output channels, a row for each channel of each place."""
     order = (*range(2, w.rank), 1, 0)
     shape = (math.prod(w.shape[1:]), w.shape[0])
     return as_constant(b, w, order, shape)
 
 
-def as_constant(b: Builder, w: Value, order: Sequence[int], shape: Shape) -> Value:
+def as_constant(b: Builder, w: GraphValue, order: Sequence[int], shape: Shape) -> GraphValue:
     """A tensor with its axes in this order, of this shape: a constant, if it is one."""
     return b.folded(b.reshape(b.permute(w, order), shape))
 
 
-def by_channel(b: Builder, x: Value, w: Value, windows: Windows) -> Value:
+def by_channel(b: Builder, x: GraphValue, w: GraphValue, windows: Windows) -> GraphValue:
     """Each channel with weights of its own, or with several."""
     axes = range(1, len(windows) + 1)
     channels, outputs = x.shape[-1], w.shape[0]
@@ -198,7 +198,7 @@ def by_channel(b: Builder, x: Value, w: Value, windows: Windows) -> Value:
         table = b.reshape(table, (len(places), channels, each))
     shape = (x.shape[0], *counts_of(windows), *table.shape[1:])
     whole = padded(b.tensor(x), windows, axes, 0.0)
-    found: Value | None = None
+    found: GraphValue | None = None
     for first in range(0, len(places), MOST_PLACES):
         total = None
         for number in range(first, min(first + MOST_PLACES, len(places))):
@@ -213,7 +213,7 @@ def by_channel(b: Builder, x: Value, w: Value, windows: Windows) -> Value:
     return b.reshape(found, (*shape[: len(windows) + 1], outputs))
 
 
-def by_group(b: Builder, x: Value, w: Value, windows: Windows, groups: int) -> Value:
+def by_group(b: Builder, x: GraphValue, w: GraphValue, windows: Windows, groups: int) -> GraphValue:
     """A product of each group's channels: a batch of them."""
     rank, outputs = len(windows), w.shape[0]
     depth, places = w.shape[1], math.prod(w.shape[2:])
@@ -229,7 +229,7 @@ def by_group(b: Builder, x: Value, w: Value, windows: Windows, groups: int) -> V
     return b.reshape(found, (*rows.shape[:-1], outputs))
 
 
-def conv_transpose(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def conv_transpose(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Windows that do not overlap are one product, each of whose rows is a window. Others are a
     convolution of the input with zeros between its elements, with the kernel turned round."""
     x, w, bias = one(given), one(given, 1), optional(given, 2)
@@ -262,7 +262,9 @@ def conv_transpose(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return with_zeros(b, node, x, w, bias, windows)
 
 
-def apart_again(b: Builder, x: Value, w: Value, bias: Value | None, windows: Windows) -> Value:
+def apart_again(
+    b: Builder, x: GraphValue, w: GraphValue, bias: GraphValue | None, windows: Windows
+) -> GraphValue:
     rank, outputs = len(windows), w.shape[1]
     x = b.permute(x, (0, *range(2, rank + 2), 1))
     sizes = tuple(window.size for window in windows)
@@ -282,8 +284,8 @@ def apart_again(b: Builder, x: Value, w: Value, bias: Value | None, windows: Win
 
 
 def with_zeros(
-    b: Builder, node: Node, x: Value, w: Value, bias: Value | None, windows: Windows
-) -> Value:
+    b: Builder, node: Node, x: GraphValue, w: GraphValue, bias: GraphValue | None, windows: Windows
+) -> GraphValue:
     groups = node.attribute("group", 1)
     spread = b.tensor(x)
     shape = tuple(x.shape)
@@ -320,7 +322,7 @@ def with_zeros(
     return convolved(b, node, x, turned(b, w, groups), bias, seen)
 
 
-def turned(b: Builder, w: Value, groups: int) -> Value:
+def turned(b: Builder, w: GraphValue, groups: int) -> GraphValue:
     """Weights by input channel, as those by output channel of a convolution, places reversed."""
     array = b.elements(w)
     if array is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kgen.graph.fusing.limits import MOST_OPERANDS
-from kgen.graph.ir import CHANGE_MODEL, Builder, Value
+from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.operators.registry import (
     Lower,
     Operator,
@@ -26,10 +26,10 @@ from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
 
 
-def formula(make: Callable[[Builder, Node, list[Value]], Expression]) -> Lower:
+def formula(make: Callable[[Builder, Node, list[GraphValue]], Expression]) -> Lower:
     """The lowering of an operator that is a formula of its inputs, which broadcast."""
 
-    def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         values = aligned(b, node, [value for value in given if value is not None])
         return b.formula(make(b, node, values), b.result.shape, b.result.dtype)
 
@@ -45,7 +45,7 @@ BY_ATTRIBUTES = frozenset(
 )
 
 
-def aligned(b: Builder, node: Node, values: list[Value]) -> list[Value]:
+def aligned(b: Builder, node: Node, values: list[GraphValue]) -> list[GraphValue]:
     """Operands of shapes that broadcast as numpy's do. Before opset 7 the second operand's axes are
     those of the first from `axis` on; the last ones if the node has no `axis`."""
     if node.opset >= 7 or node.operator not in BY_ATTRIBUTES:
@@ -79,7 +79,7 @@ def function(name: str, **attributes: float) -> Lower:
     """The lowering of an operator that is a function; its attributes are arguments behind inputs,
     here with ONNX's defaults."""
 
-    def make(b: Builder, node: Node, values: list[Value]) -> Expression:
+    def make(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
         numbers = [float(node.attribute(key, default)) for key, default in attributes.items()]
         return b.call(name, *values, *numbers)
 
@@ -100,7 +100,7 @@ def arithmetic(name: str) -> Lower:
     """A function whose results an integer may not hold. Those of 8 bits are computed in more, and
     wrap around as others do by themselves."""
 
-    def make(b: Builder, node: Node, values: list[Value]) -> Expression:
+    def make(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
         found = b.call(name, *values)
         return wrapped(b, found, b.result.dtype) if b.result.dtype in BYTES else found
 
@@ -110,7 +110,7 @@ def arithmetic(name: str) -> Lower:
 def folded(name: str) -> Lower:
     """Fold any number of inputs, as many at once as a kernel accepts."""
 
-    def make(b: Builder, node: Node, values: list[Value]) -> Expression:
+    def make(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
         found, shape = b.term(values[0]), values[0].shape
         for number, value in enumerate(values[1:], start=1):
             if number % (MOST_OPERANDS - 1) == 0 and inputs(found):
@@ -121,7 +121,7 @@ def folded(name: str) -> Lower:
     return formula(make)
 
 
-def division(b: Builder, node: Node, values: list[Value]) -> Expression:
+def division(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
     if values[0].dtype.is_integer:
         raise b.refusal(
             "divides integers, which no kernel rounds toward zero", "cast both to FLOAT first"
@@ -129,7 +129,7 @@ def division(b: Builder, node: Node, values: list[Value]) -> Expression:
     return b.call("div", *values)
 
 
-def gelu(b: Builder, node: Node, values: list[Value]) -> Expression:
+def gelu(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
     approximate = choice_of(b, node, "approximate", "none", ("none", "tanh"))
     return b.call("gelu_tanh" if approximate == "tanh" else "gelu", *values)
 
@@ -140,7 +140,7 @@ BYTES = (DType.S8, DType.U8)
 SELU = {"alpha": SELU_ALPHA, "gamma": SELU_SCALE}
 
 
-def selu(b: Builder, node: Node, values: list[Value]) -> Expression:
+def selu(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
     """An elu times gamma where the node has numbers of its own, and in f64, which tells ONNX's
     defaults, of f32, from those of the function."""
     given = {key: float(node.attribute(key, np.float32(n))) for key, n in SELU.items()}
@@ -151,18 +151,18 @@ def selu(b: Builder, node: Node, values: list[Value]) -> Expression:
     return b.call("mul", b.call("elu", *values, given["alpha"]), given["gamma"])
 
 
-def swish(b: Builder, node: Node, values: list[Value]) -> Expression:
+def swish(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
     alpha = float(node.attribute("alpha", 1.0))
     if alpha == 1:
         return b.call("silu", *values)
     return b.call("mul", values[0], b.call("sigmoid", b.call("mul", values[0], alpha)))
 
 
-def modulo(b: Builder, node: Node, values: list[Value]) -> Expression:
+def modulo(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
     return b.call("fmod" if node.attribute("fmod", 0) else "mod", *values)
 
 
-def prelu(b: Builder, node: Node, values: list[Value]) -> Expression:
+def prelu(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
     """Before opset 7 a slope of one axis is one number for each channel, or for all."""
     x, slope = values
     if node.opset < 7 and math.prod(slope.shape) > 1:
@@ -173,7 +173,7 @@ def prelu(b: Builder, node: Node, values: list[Value]) -> Expression:
     return b.call("where", b.call("less", x, 0.0), b.call("mul", x, slope), x)
 
 
-def where(b: Builder, node: Node, values: list[Value]) -> Expression:
+def where(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
     """Select by a condition; a constant condition selects one operand."""
     array = b.array(values[0])
     if array is not None and array.all() == array.any():
@@ -183,18 +183,18 @@ def where(b: Builder, node: Node, values: list[Value]) -> Expression:
     return b.call("where", *values)
 
 
-def is_infinite(b: Builder, node: Node, values: list[Value]) -> Expression:
+def is_infinite(b: Builder, node: Node, values: list[GraphValue]) -> Expression:
     if not (node.attribute("detect_negative", 1) and node.attribute("detect_positive", 1)):
         raise b.refusal("asks for infinity of one sign", "compare with infinity by Equal instead")
     return b.call("isinf", *values)
 
 
-def clip(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def clip(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Limits are attributes before opset 11, and then inputs of one element."""
     x = one(given)
     found: Expression = b.term(x)
     for number, (what, name) in enumerate((("min", "max"), ("max", "min"))):
-        bound: Value | Number | None = node.attribute(what)
+        bound: GraphValue | Number | None = node.attribute(what)
         if (value := optional(given, 1 + number)) is not None:
             check_shape(b, value, (1,) * value.rank, what)
             bound = b.reshape(value, ())
@@ -203,7 +203,7 @@ def clip(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.formula(found, x.shape, x.dtype)
 
 
-def cast(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def cast(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x = one(given)
     to = DTYPES.get(node.attribute("to", 0)) if node.operator == "Cast" else one(given, 1).dtype
     if to is None:
@@ -233,7 +233,7 @@ def holds(dtype: DType, other: DType) -> bool:
     return bool(dtype.limits[0] <= other.limits[0] and other.limits[1] <= dtype.limits[1])
 
 
-def batch_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def batch_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, scale, shift, mean, variance = (one(given, i) for i in range(5))
     if node.attribute("training_mode", 0):
         raise b.refusal("is in training mode", "export the model for inference")
@@ -258,7 +258,7 @@ def batch_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.formula(b.call("add", normal, shift), x.shape, x.dtype)
 
 
-def dropout(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def dropout(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Return the value; refuse training mode."""
     mode = optional(given, 2)
     array = None if mode is None else b.array(mode)
@@ -267,7 +267,7 @@ def dropout(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return one(given)
 
 
-def same(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def same(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     return one(given)
 
 

@@ -8,14 +8,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kgen.graph.ir import Builder, Value
+from kgen.graph.ir import Builder, GraphValue
 from kgen.graph.reading.model import Array, Shape
 from kgen.graph.rewrites.orders import inverse
 from kgen.ops.expression import Expression, view
 from kgen_runtime.dtypes import DType
 
 
-def at_places(b: Builder, x: Value, axis: int, places: Array) -> Value:
+def at_places(b: Builder, x: GraphValue, axis: int, places: Array) -> GraphValue:
     """x.take(places, axis), of places in [0, n)."""
     count, n = len(places), x.shape[axis]
     steps = set(np.diff(places).tolist()) or {1}
@@ -28,7 +28,7 @@ def at_places(b: Builder, x: Value, axis: int, places: Array) -> Value:
     return b.formula(view("gather", (b.tensor(x), b.tensor(index), axis)), shape, x.dtype)
 
 
-def place(b: Builder, at: Value, n: int, none: int) -> Expression:
+def place(b: Builder, at: GraphValue, n: int, none: int) -> Expression:
     """Place in an axis of n elements that an index names, from the end if it is negative; `none`
     for an index outside of the axis."""
     outside = b.call("logical_or", b.call("less", at, -float(n)), b.call("less", n - 1.0, at))
@@ -36,7 +36,7 @@ def place(b: Builder, at: Value, n: int, none: int) -> Expression:
     return b.call("where", outside, float(none), wrapped)
 
 
-def flat_places(b: Builder, index: Value, sizes: Shape, shape: Shape) -> Value:
+def flat_places(b: Builder, index: GraphValue, sizes: Shape, shape: Shape) -> GraphValue:
     """Places, of this shape, among all elements of axes of these sizes, by indices whose last axis
     holds a number for each axis. A number outside of its axis makes the place one past the end."""
     size = math.prod(sizes)
@@ -58,7 +58,7 @@ def times_of(places: Array, n: int) -> int:
     return times if in_order else 0
 
 
-def repeated(b: Builder, x: Value, times: Mapping[int, int]) -> Value:
+def repeated(b: Builder, x: GraphValue, times: Mapping[int, int]) -> GraphValue:
     """Each element of some axes so many times: one of a new axis behind each, expanded."""
     if order := b.order_of(x):
         inner = b.permute(x, inverse(order))

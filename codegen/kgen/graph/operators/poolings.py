@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kgen.graph.ir import Builder, Value
+from kgen.graph.ir import Builder, GraphValue
 from kgen.graph.operators.registry import Lower, Operator, one
 from kgen.graph.operators.windows import (
     Window,
@@ -27,7 +27,7 @@ MOST_PLACES = 16
 MOST_ALONG = 64
 
 
-def pooled(b: Builder, x: Value, windows: Windows, join: str, around: float) -> Value:
+def pooled(b: Builder, x: GraphValue, windows: Windows, join: str, around: float) -> GraphValue:
     """The places of windows along the last axes of a value, joined by a function; `around` is what
     lies around it."""
     axes = range(x.rank - len(windows), x.rank)
@@ -38,7 +38,9 @@ def pooled(b: Builder, x: Value, windows: Windows, join: str, around: float) -> 
     return x
 
 
-def _along(b: Builder, x: Value, axis: int, window: Window, join: str, around: float) -> Value:
+def _along(
+    b: Builder, x: GraphValue, axis: int, window: Window, join: str, around: float
+) -> GraphValue:
     """The places of a window along one axis, joined. Those of a long window in two stages: parts of
     neighbouring places, then these parts and the places that are left over."""
     if window.size <= MOST_ALONG:
@@ -75,8 +77,8 @@ def _along(b: Builder, x: Value, axis: int, window: Window, join: str, around: f
 
 
 def _joined(
-    b: Builder, x: Value, axes: Sequence[int], windows: Windows, join: str, around: float
-) -> Value:
+    b: Builder, x: GraphValue, axes: Sequence[int], windows: Windows, join: str, around: float
+) -> GraphValue:
     whole = padded(b.tensor(x), windows, axes, around)
     found = None
     for at in places_of(windows):
@@ -89,7 +91,7 @@ def _joined(
     return b.formula(found, shape, x.dtype)
 
 
-def taken(b: Builder, node: Node, x: Value) -> Windows:
+def taken(b: Builder, node: Node, x: GraphValue) -> Windows:
     """A node's windows. Raises GraphError for those that are not taken."""
     if x.dtype.is_integer:
         raise b.refusal(
@@ -107,7 +109,7 @@ def is_whole(windows: Windows) -> bool:
     )
 
 
-def max_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def max_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x = one(given)
     if sum(bool(name) for name in node.outputs) > 1:
         raise b.refusal(
@@ -120,7 +122,7 @@ def max_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return pooled(b, x, windows, "max", -math.inf)
 
 
-def average_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def average_pool(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Sums, times one by how many elements a window has: those of the tensor, or of it with its
     pads."""
     x = one(given)
@@ -145,7 +147,7 @@ def average_pool(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.formula(b.call("mul", total, weights), total.shape, x.dtype)
 
 
-def over_all(b: Builder, x: Value, name: str) -> Value:
+def over_all(b: Builder, x: GraphValue, name: str) -> GraphValue:
     """Reduce each channel to one number; return x where a channel is one number."""
     axes = tuple(range(2, x.rank))
     if not axes:

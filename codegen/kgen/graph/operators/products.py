@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from kgen.graph.ir import CHANGE_MODEL, TRANSPOSED, Builder, Source, Value
+from kgen.graph.ir import CHANGE_MODEL, TRANSPOSED, Builder, GraphValue, SourceNode
 from kgen.graph.operators.registry import (
     Operator,
     check_broadcasts,
@@ -16,7 +16,7 @@ from kgen.graph.operators.registry import (
 from kgen.graph.reading.model import Node
 
 
-def matmul(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def matmul(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     a, c = one(given), one(given, 1)
     left = b.reshape(a, (1, *a.shape)) if a.rank == 1 else a
     right = b.reshape(c, (*c.shape, 1)) if c.rank == 1 else c
@@ -24,7 +24,7 @@ def matmul(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.reshape(found, b.result.shape)
 
 
-def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def gemm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     a, c, added = one(given), one(given, 1), optional(given, 2)
     for what, matrix in (("A", a), ("B", c)):
         if matrix.rank != 2:
@@ -44,17 +44,17 @@ def gemm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return product if found is b.term(product) else b.formula(found, product.shape, product.dtype)
 
 
-def transposed(b: Builder, x: Value) -> Value:
+def transposed(b: Builder, x: GraphValue) -> GraphValue:
     """A matrix's transpose; a constant's is a constant, as it would be of other exporters."""
     array = b.array(x)
     if array is None:
         return b.permute(x, (1, 0))
-    assert isinstance(x.operation, Source)
+    assert isinstance(x.operation, SourceNode)
     name = f"{x.operation.name}{TRANSPOSED}"
     return b.constant(name, np.ascontiguousarray(array.T), x.dtype)
 
 
-def einsum(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def einsum(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Lower Einsum to a batched contraction (two operands) or a reduction (one)."""
     equation = node.attribute("equation", "").replace(" ", "")
     values = [value for value in given if value is not None]
@@ -97,7 +97,7 @@ def einsum(b: Builder, node: Node, given: list[Value | None]) -> Value:
     inner = [c for c in first if c in second and c not in out]
     rows, cols = ([c for c in t if c not in o] for t, o in ((first, second), (second, first)))
 
-    def matrix(value: Value, term: str, *groups: list[str]) -> Value:
+    def matrix(value: GraphValue, term: str, *groups: list[str]) -> GraphValue:
         ordered = b.permute(value, [term.index(c) for group in groups for c in group])
         full = b.expand(ordered, [sizes[c] for group in groups for c in group])
         return b.folded(b.reshape(full, [math.prod(sizes[c] for c in group) for group in groups]))
@@ -110,7 +110,7 @@ def einsum(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.permute(found, [order.index(c) for c in out])
 
 
-def _summed(b: Builder, value: Value, term: str, kept: set[str]) -> tuple[Value, str]:
+def _summed(b: Builder, value: GraphValue, term: str, kept: set[str]) -> tuple[GraphValue, str]:
     """A tensor without the axes that nothing else has."""
     axes = tuple(i for i, c in enumerate(term) if c not in kept)
     if not axes:

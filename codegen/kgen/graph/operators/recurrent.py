@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from kgen.graph.ir import CHANGE_MODEL, Builder, Value
+from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.operators.registry import Lower, Operator, check_shape, choice_of, one, optional
 from kgen.graph.operators.views import joined
 from kgen.graph.reading.model import Node
@@ -24,33 +24,33 @@ class Direction:
     """Direction of a recurrent layer: weights with a row per gate and unit, biases, initial states,
     activation functions, and whether it runs backwards."""
 
-    inputs: Value
-    hidden: Value
-    bias: Value | None
-    hidden_bias: Value | None
-    first: tuple[Value, ...]
-    peepholes: tuple[Value, ...]
+    inputs: GraphValue
+    hidden: GraphValue
+    bias: GraphValue | None
+    hidden_bias: GraphValue | None
+    first: tuple[GraphValue, ...]
+    peepholes: tuple[GraphValue, ...]
     functions: tuple[str, ...]
     is_reverse: bool
 
 
 #: Makes a time step's states of its gates' inputs and the states before it; the first one is the
 #: layer's output.
-Cell = Callable[[Builder, Direction, Value, tuple[Value, ...]], tuple[Value, ...]]
+Cell = Callable[[Builder, Direction, GraphValue, tuple[GraphValue, ...]], tuple[GraphValue, ...]]
 
 
-def parts(b: Builder, value: Value, count: int) -> list[Value]:
+def parts(b: Builder, value: GraphValue, count: int) -> list[GraphValue]:
     """Gates side by side, one by one."""
     size = value.shape[-1] // count
     return [b.slice(value, value.rank - 1, i * size, size) for i in range(count)]
 
 
-def recurred(b: Builder, d: Direction, h: Value) -> Value:
+def recurred(b: Builder, d: Direction, h: GraphValue) -> GraphValue:
     """The product of all gates with the state."""
     return b.product(h, b.permute(d.hidden, (1, 0)))
 
 
-def summed(b: Builder, *terms: Value) -> Value:
+def summed(b: Builder, *terms: GraphValue) -> GraphValue:
     total = b.term(terms[0])
     for term in terms[1:]:
         total = b.call("add", total, term)
@@ -58,14 +58,14 @@ def summed(b: Builder, *terms: Value) -> Value:
 
 
 def lstm_cell(
-    b: Builder, d: Direction, given: Value, states: tuple[Value, ...]
-) -> tuple[Value, ...]:
+    b: Builder, d: Direction, given: GraphValue, states: tuple[GraphValue, ...]
+) -> tuple[GraphValue, ...]:
     h, c = states
     gate, candidate, squash = d.functions
     i, o, f, g = parts(b, summed(b, recurred(b, d, h), given), 4)
     seen = dict(zip("iof", d.peepholes, strict=False))
 
-    def sigmoid(name: str, value: Value, state: Value) -> Expression:
+    def sigmoid(name: str, value: GraphValue, state: GraphValue) -> Expression:
         term = b.term(value)
         if name in seen:
             term = b.call("add", term, b.call("mul", seen[name], state))
@@ -82,8 +82,8 @@ def gru_cell(before: bool) -> Cell:
     """`before`: the state is reset before its product with the candidate's matrix."""
 
     def cell(
-        b: Builder, d: Direction, given: Value, states: tuple[Value, ...]
-    ) -> tuple[Value, ...]:
+        b: Builder, d: Direction, given: GraphValue, states: tuple[GraphValue, ...]
+    ) -> tuple[GraphValue, ...]:
         (h,) = states
         gate, candidate = d.functions
         z, r, n = parts(b, given, 3)
@@ -112,8 +112,8 @@ def gru_cell(before: bool) -> Cell:
 
 
 def rnn_cell(
-    b: Builder, d: Direction, given: Value, states: tuple[Value, ...]
-) -> tuple[Value, ...]:
+    b: Builder, d: Direction, given: GraphValue, states: tuple[GraphValue, ...]
+) -> tuple[GraphValue, ...]:
     (h,) = states
     total = summed(b, recurred(b, d, h), given)
     return (b.formula(b.call(d.functions[0], total), h.shape, h.dtype),)
@@ -124,19 +124,19 @@ def layer(
 ) -> Lower:
     """The lowering of a layer with so many gates and states."""
 
-    def lower(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value, ...]:
+    def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, ...]:
         x, w, r = one(given), one(given, 1), one(given, 2)
         check(b, node, given, x)
         check_shapes(b, node, given, gates, states)
         time, batch, _ = x.shape
         cell, is_linear = cell_of(node), bool(node.attribute("linear_before_reset", 0))
-        outputs: list[list[Value]] = []
-        finals: list[tuple[Value, ...]] = []
+        outputs: list[list[GraphValue]] = []
+        finals: list[tuple[GraphValue, ...]] = []
         for number in range(w.shape[0]):
             d = direction(b, node, given, number, gates, states, defaults, is_linear)
             found = projected(b, x, d)
             now = d.first
-            made: list[Value] = []
+            made: list[GraphValue] = []
             for step in range(time):
                 at = time - 1 - step if d.is_reverse else step
                 part = b.reshape(b.slice(found, 0, at, 1), (batch, found.shape[-1]))
@@ -157,7 +157,7 @@ def layer(
     return lower
 
 
-def check(b: Builder, node: Node, given: list[Value | None], x: Value) -> None:
+def check(b: Builder, node: Node, given: list[GraphValue | None], x: GraphValue) -> None:
     """Raises GraphError for what is not taken."""
     if x.rank != 3:
         raise b.refusal(f"has an input of {x.rank} axes; it must have 3", CHANGE_MODEL)
@@ -190,7 +190,7 @@ def check(b: Builder, node: Node, given: list[Value | None], x: Value) -> None:
 
 
 def check_shapes(
-    b: Builder, node: Node, given: list[Value | None], gates: int, states: int
+    b: Builder, node: Node, given: list[GraphValue | None], gates: int, states: int
 ) -> None:
     """Raise GraphError for weights, biases or states of other shapes than ONNX demands."""
     x, w, r = one(given), one(given, 1), one(given, 2)
@@ -211,7 +211,7 @@ def check_shapes(
 def direction(
     b: Builder,
     node: Node,
-    given: list[Value | None],
+    given: list[GraphValue | None],
     number: int,
     gates: int,
     states: int,
@@ -229,7 +229,7 @@ def direction(
             "export the layer with these",
         )
 
-    def of(index: int) -> Value | None:
+    def of(index: int) -> GraphValue | None:
         """This direction's part of an input."""
         value = optional(given, index)
         if value is None:
@@ -271,7 +271,7 @@ def direction(
     )
 
 
-def added(b: Builder, first: Value, second: Value, name: str) -> Value:
+def added(b: Builder, first: GraphValue, second: GraphValue, name: str) -> GraphValue:
     """The sum of two vectors, a constant if both are."""
     one_array, other = (b.elements(v) for v in (first, second))
     if one_array is None or other is None:
@@ -279,7 +279,7 @@ def added(b: Builder, first: Value, second: Value, name: str) -> Value:
     return b.made(name, one_array + other, first.dtype)
 
 
-def beside(b: Builder, first: Value, second: Value, name: str) -> Value:
+def beside(b: Builder, first: GraphValue, second: GraphValue, name: str) -> GraphValue:
     """Two vectors behind one another, a constant if both are."""
     one_array, other = (b.elements(v) for v in (first, second))
     if one_array is None or other is None:
@@ -287,7 +287,7 @@ def beside(b: Builder, first: Value, second: Value, name: str) -> Value:
     return b.made(name, np.concatenate((one_array, other)), first.dtype)
 
 
-def projected(b: Builder, x: Value, d: Direction) -> Value:
+def projected(b: Builder, x: GraphValue, d: Direction) -> GraphValue:
     """Product of the inputs of all time steps with the weights of all gates."""
     found = b.product(x, b.permute(d.inputs, (1, 0)))
     return found if d.bias is None else summed(b, found, d.bias)

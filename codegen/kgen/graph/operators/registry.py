@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from kgen.graph.ir import CHANGE_MODEL, Builder, Value, broadcasts_to
+from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue, broadcasts_to
 from kgen.graph.reading.model import Node
 from kgen.spec.shapes import by_x
 from kgen_runtime.values import frozen
@@ -14,7 +14,7 @@ from kgen_runtime.values import frozen
 #: be copied, a formula that moves elements, or products.
 Family = Literal["element-wise", "row-wise", "view", "copy", "product"]
 #: Makes the values of a node's results, given those of its inputs; None for one that is left out.
-Lower = Callable[[Builder, Node, list[Value | None]], Value | tuple[Value, ...]]
+Lower = Callable[[Builder, Node, list[GraphValue | None]], GraphValue | tuple[GraphValue, ...]]
 
 
 @frozen
@@ -28,18 +28,18 @@ class Operator:
     unsupported: str = ""
 
 
-def one(inputs: list[Value | None], number: int = 0) -> Value:
+def one(inputs: list[GraphValue | None], number: int = 0) -> GraphValue:
     """An input that is there."""
     found = optional(inputs, number)
     assert found is not None, f"input {number} is left out, or has no elements"
     return found
 
 
-def optional(inputs: list[Value | None], number: int) -> Value | None:
+def optional(inputs: list[GraphValue | None], number: int) -> GraphValue | None:
     return inputs[number] if number < len(inputs) else None
 
 
-def integers(b: Builder, value: Value | None, what: str) -> tuple[int, ...]:
+def integers(b: Builder, value: GraphValue | None, what: str) -> tuple[int, ...]:
     """The numbers of a constant input that is a list. Raises GraphError for any other input."""
     array = b.array(value)
     if array is None:
@@ -51,7 +51,7 @@ def integers(b: Builder, value: Value | None, what: str) -> tuple[int, ...]:
     return tuple(int(n) for n in array.reshape(-1))
 
 
-def check_list(b: Builder, value: Value | None, what: str) -> None:
+def check_list(b: Builder, value: GraphValue | None, what: str) -> None:
     """Raise GraphError for a table in the place of a list of numbers."""
     if value is not None and value.rank > 1:
         raise b.refusal(
@@ -90,7 +90,7 @@ def choice_of(b: Builder, node: Node, name: str, default: str, known: Iterable[s
     return found
 
 
-def check_broadcasts(b: Builder, value: Value | None, shape: Sequence[int], what: str) -> None:
+def check_broadcasts(b: Builder, value: GraphValue | None, shape: Sequence[int], what: str) -> None:
     """Raise GraphError unless an input broadcasts to a shape, which ONNX calls unidirectional."""
     if value is not None and not broadcasts_to(value.shape, shape):
         raise b.refusal(
@@ -100,7 +100,7 @@ def check_broadcasts(b: Builder, value: Value | None, shape: Sequence[int], what
         )
 
 
-def check_shape(b: Builder, value: Value | None, shape: Sequence[int], what: str) -> None:
+def check_shape(b: Builder, value: GraphValue | None, shape: Sequence[int], what: str) -> None:
     """Raise GraphError unless an input has the shape that ONNX demands."""
     if value is not None and value.shape != tuple(shape):
         raise b.refusal(

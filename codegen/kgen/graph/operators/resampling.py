@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgen.graph.ir import Builder, Value
+from kgen.graph.ir import Builder, GraphValue
 from kgen.graph.operators.places import at_places, repeated, times_of
 from kgen.graph.operators.registry import Operator, axes_of, choice_of, one, optional
 from kgen.graph.reading.model import Array, Node
@@ -39,7 +39,7 @@ MODES = ("nearest", "linear", "cubic")
 Taps = list[tuple[Array, Array]]
 
 
-def resize(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def resize(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, mode = one(given), node.attribute("mode", "nearest")
     if mode not in MODES or node.attribute("antialias", 0):
         raise b.refusal(
@@ -106,7 +106,7 @@ def cubic(places: Array, n: int, a: float, excludes: bool) -> Taps:
     return [(at, weights / total) for at, weights in taps]
 
 
-def summed(b: Builder, x: Value, axis: int, taps: Taps) -> Value:
+def summed(b: Builder, x: GraphValue, axis: int, taps: Taps) -> GraphValue:
     """Elements of an axis times their weights, added."""
     dtype = DType.F64 if x.dtype is DType.F64 else DType.F32
     terms, shape = [], x.shape
@@ -121,7 +121,7 @@ def summed(b: Builder, x: Value, axis: int, taps: Taps) -> Value:
     return b.formula(total, shape, x.dtype)
 
 
-def scales_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[float, ...]:
+def scales_of(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[float, ...]:
     """The scales that a node names, of all axes; none where it names sizes."""
     number = 1 if node.operator == "Upsample" or node.opset < 11 else 2
     value = optional(given, number)

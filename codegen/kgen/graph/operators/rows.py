@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from kgen.graph.ir import Builder, Formula, Value
+from kgen.graph.ir import Builder, FormulaNode, GraphValue
 from kgen.graph.operators.registry import (
     Lower,
     Operator,
@@ -22,14 +22,14 @@ from kgen.ops.expression import Expression, view
 from kgen_runtime.dtypes import DType
 
 #: The formula of a reduction of a value's rows of so many elements.
-Reduction = Callable[[Builder, Value, int], Expression]
+Reduction = Callable[[Builder, GraphValue, int], Expression]
 
 
 def reduction(make: Reduction, of_one: Reduction | None) -> Lower:
     """The lowering of a reduction over the axes that a node names, all of them by default, or, if
     it says so, none: `of_one` is the reduction of one element, where that is not the element."""
 
-    def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         x = one(given)
         named = optional(given, 1)
         axes = node.attribute("axes", ()) if named is None else integers(b, named, "axes")
@@ -50,18 +50,18 @@ def of(name: str) -> Reduction:
     return lambda b, x, _: b.call(name, x)
 
 
-def total(b: Builder, x: Value, _: int) -> Expression:
+def total(b: Builder, x: GraphValue, _: int) -> Expression:
     """A sum. Truth values that were made integers are counted in f32, which is exact for as many
     columns as a row may have: GPUs lack rows of s64."""
     at = x.operation
-    if x.dtype.is_integer and isinstance(at, Formula):
+    if x.dtype.is_integer and isinstance(at, FormulaNode):
         truths = [name for name in at.operands if b.values[name].dtype is DType.BOOL]
         if truths and at.expression == b.call("where", b.values[truths[0]], 1.0, 0.0):
             return b.call("sum", at.expression)
     return b.call("sum", x)
 
 
-def mean(b: Builder, x: Value, count: int) -> Expression:
+def mean(b: Builder, x: GraphValue, count: int) -> Expression:
     """Mean of a row; for integers the sum, divided and rounded toward zero."""
     if not x.dtype.is_integer:
         return b.call("mean", x)
@@ -74,7 +74,7 @@ def in_floats(make: Reduction) -> Reduction:
     """A reduction by functions that integers lack: of these it is computed in f32, and rounded
     toward zero."""
 
-    def made(b: Builder, x: Value, count: int) -> Expression:
+    def made(b: Builder, x: GraphValue, count: int) -> Expression:
         if not x.dtype.is_integer:
             return make(b, x, count)
         wide = b.formula(b.call("cast", x), x.shape, DType.F32)
@@ -86,19 +86,21 @@ def in_floats(make: Reduction) -> Reduction:
 def of_a_row(lower: Lower) -> Lower:
     """A lowering to one number of some axes, of a tensor of none as of a row of one."""
 
-    def lowered(b: Builder, node: Node, given: list[Value | None]) -> Value | tuple[Value, ...]:
+    def lowered(
+        b: Builder, node: Node, given: list[GraphValue | None]
+    ) -> GraphValue | tuple[GraphValue, ...]:
         x = one(given)
         if x.rank:
             return lower(b, node, given)
         found = lower(b, node, [b.reshape(x, (1,)), *given[1:]])
-        assert isinstance(found, Value)
+        assert isinstance(found, GraphValue)
         return b.reshape(found, ())
 
     return lowered
 
 
 def softmax(name: str) -> Lower:
-    def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         x = one(given)
         if node.opset >= 13:
             axis = axis_of(b, node.attribute("axis", -1), x.rank)
@@ -110,7 +112,9 @@ def softmax(name: str) -> Lower:
     return lower
 
 
-def last_axes(b: Builder, node: Node, x: Value, *vectors: Value | None) -> tuple[int, ...]:
+def last_axes(
+    b: Builder, node: Node, x: GraphValue, *vectors: GraphValue | None
+) -> tuple[int, ...]:
     """The axes that are normalized. Raises GraphError for a scale or bias that does not fit x."""
     axis = axis_of(b, node.attribute("axis", -1), x.rank)
     for what, vector in zip(("Scale", "B"), vectors, strict=False):
@@ -118,7 +122,7 @@ def last_axes(b: Builder, node: Node, x: Value, *vectors: Value | None) -> tuple
     return tuple(range(axis, x.rank))
 
 
-def layer_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def layer_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, scale, shift = one(given), optional(given, 1), optional(given, 2)
     if sum(bool(name) for name in node.outputs) > 1:
         raise b.refusal(
@@ -133,7 +137,7 @@ def layer_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.formula(found, x.shape, x.dtype, axes)
 
 
-def rms_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def rms_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, scale = one(given), optional(given, 1)
     axes = last_axes(b, node, x, scale)
     epsilon = float(node.attribute("epsilon", 1e-5))
@@ -141,7 +145,7 @@ def rms_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.formula(found, x.shape, x.dtype, axes)
 
 
-def instance_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def instance_norm(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, scale, shift = (one(given, i) for i in range(3))
     for what, vector in (("scale", scale), ("B", shift)):
         check_shape(b, vector, x.shape[1:2], what)
@@ -154,7 +158,7 @@ def instance_norm(b: Builder, node: Node, given: list[Value | None]) -> Value:
 def place_of(name: str) -> Lower:
     """The lowering of the place of a row's greatest or least element."""
 
-    def lower(b: Builder, node: Node, given: list[Value | None]) -> Value:
+    def lower(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
         x = one(given)
         if node.attribute("select_last_index", 0):
             raise b.refusal(
@@ -171,7 +175,7 @@ def place_of(name: str) -> Lower:
     return lower
 
 
-def cumulative_sum(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def cumulative_sum(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Sums of 2, 4, 8, ... elements up to each one (W. D. Hillis and G. L. Steele, "Data parallel
     algorithms", 1986)."""
     x = one(given)
@@ -185,7 +189,7 @@ def cumulative_sum(b: Builder, node: Node, given: list[Value | None]) -> Value:
     axis = axis_of(b, axis, x.rank)
     n, backwards = x.shape[axis], bool(node.attribute("reverse", 0))
 
-    def moved(value: Value, by: int) -> Expression:
+    def moved(value: GraphValue, by: int) -> Expression:
         """Each element `by` places on, zeros where there was none."""
         start, before, after = (by, 0, by) if backwards else (0, by, 0)
         kept = view("slice", (b.tensor(value), axis, start, start + n - by, 1))

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from kgen.graph.ir import CHANGE_MODEL, Builder, Formula, Value
+from kgen.graph.ir import CHANGE_MODEL, Builder, FormulaNode, GraphValue
 from kgen.graph.operators.places import flat_places, place
 from kgen.graph.operators.registry import (
     Operator,
@@ -23,7 +23,9 @@ from kgen.spec.shapes import by_x
 from kgen_runtime.dtypes import DType
 
 
-def scattered(b: Builder, x: Value, index: Value, rows: Value, axis: int) -> Value:
+def scattered(
+    b: Builder, x: GraphValue, index: GraphValue, rows: GraphValue, axis: int
+) -> GraphValue:
     """x with rows in the places of `axis` that an index, of one axis, says. For a permuted x
     the scatter is done before the permutation, so that x is written in place."""
     if order := b.order_of(x):
@@ -32,11 +34,11 @@ def scattered(b: Builder, x: Value, index: Value, rows: Value, axis: int) -> Val
         return b.permute(found, order)
     # A tensor that is written into itself is read as a copy of it.
     index, rows = (copied(b, v) if v is x else v for v in (index, rows))
-    return b.add(Formula(expression=b.scatter(x, index, rows, axis)), x.shape, x.dtype)
+    return b.add(FormulaNode(expression=b.scatter(x, index, rows, axis)), x.shape, x.dtype)
 
 
-def copied(b: Builder, value: Value) -> Value:
-    return b.add(Formula(expression=variable(value.id)), value.shape, value.dtype)
+def copied(b: Builder, value: GraphValue) -> GraphValue:
+    return b.add(FormulaNode(expression=variable(value.id)), value.shape, value.dtype)
 
 
 def constant_place(at: Array, n: int, none: int) -> Array:
@@ -67,7 +69,7 @@ def check_places(b: Builder, index: Array | None, sizes: Shape) -> None:
             )
 
 
-def scatter_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def scatter_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Lower ScatterND to a scatter by the linear number of an element or slice."""
     check_plain(b, node)
     x, index, rows = (one(given, i) for i in range(3))
@@ -95,13 +97,13 @@ def scatter_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.reshape(found, x.shape)
 
 
-def numbered(b: Builder, x: Value, line: Array, rows: Value, shape: Shape) -> Value:
+def numbered(b: Builder, x: GraphValue, line: Array, rows: GraphValue, shape: Shape) -> GraphValue:
     """x with rows in constant places of the first axis that it has in another shape."""
     flat = b.made("places", line, DType.S64)
     return b.reshape(scattered(b, b.reshape(x, shape), flat, rows, 0), x.shape)
 
 
-def scatter_elements(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def scatter_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Lower ScatterElements to a scatter by the linear number of an element."""
     check_plain(b, node)
     x, index, rows = (one(given, i) for i in range(3))
@@ -134,7 +136,7 @@ def scatter_elements(b: Builder, node: Node, given: list[Value | None]) -> Value
     return b.reshape(found, x.shape)
 
 
-def tensor_scatter(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def tensor_scatter(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """A cache's next places, from where an index says on."""
     x, rows, first = one(given), one(given, 1), optional(given, 2)
     axis = axis_of(b, node.attribute("axis", -2), x.rank)

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from kgen.graph.ir import CHANGE_MODEL, Builder, Value
+from kgen.graph.ir import CHANGE_MODEL, Builder, GraphValue
 from kgen.graph.operators.places import at_places, flat_places, place
 from kgen.graph.operators.registry import (
     Operator,
@@ -33,21 +33,21 @@ MODES = ("constant", "reflect", "edge", "wrap")
 BLOCK_MODES = ("DCR", "CRD")
 
 
-def reshape(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def reshape(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     check_list(b, optional(given, 1), "axes" if "queeze" in node.operator else "a shape")
     return b.reshape(one(given), b.result.shape)
 
 
-def transpose(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def transpose(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x = one(given)
     return b.permute(x, node.attribute("perm", tuple(reversed(range(x.rank)))))
 
 
-def expand(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def expand(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     return b.expand(one(given), b.result.shape)
 
 
-def slices(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def slices(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x = one(given)
     if node.opset < 10:
         starts, stops = node.attribute("starts"), node.attribute("ends")
@@ -85,7 +85,7 @@ def slices(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return x
 
 
-def split(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value, ...]:
+def split(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, ...]:
     x = one(given)
     axis = axis_of(b, node.attribute("axis", 0), x.rank)
     sizes = part_sizes(b, node, optional(given, 1), x.shape[axis])
@@ -99,7 +99,7 @@ def split(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value, ...
     return tuple(b.slice(x, axis, a, n) for a, n in zip(starts, sizes, strict=False))
 
 
-def part_sizes(b: Builder, node: Node, named: Value | None, n: int) -> Sequence[int]:
+def part_sizes(b: Builder, node: Node, named: GraphValue | None, n: int) -> Sequence[int]:
     """How many of n places each part of a Split has: as the node says, else equally many, with
     the remainder in the last part. Parts that nothing takes have no shape in the model."""
     if named is not None:
@@ -111,14 +111,14 @@ def part_sizes(b: Builder, node: Node, named: Value | None, n: int) -> Sequence[
     return [min(each, n - i * each) for i in range(count)]
 
 
-def concat(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def concat(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     parts = [value for value in given if value is not None]
     if len(parts) == 1:
         return parts[0]
     return joined(b, parts, axis_of(b, node.attribute("axis", 1), parts[0].rank))
 
 
-def joined(b: Builder, parts: Sequence[Value], axis: int) -> Value:
+def joined(b: Builder, parts: Sequence[GraphValue], axis: int) -> GraphValue:
     """Behind one another along an axis, some at a time."""
     while len(parts) > MOST_JOINED:
         groups = [parts[i : i + MOST_JOINED] for i in range(0, len(parts), MOST_JOINED)]
@@ -132,7 +132,7 @@ def joined(b: Builder, parts: Sequence[Value], axis: int) -> Value:
     )
 
 
-def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def pad(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """With a constant around it, or with elements of its own; less than nothing is a slice."""
     x, mode = one(given), node.attribute("mode", "constant")
     if mode not in MODES:
@@ -174,7 +174,7 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
             places = np.pad(np.arange(x.shape[axis]), (before, after), mode)
             x = at_places(b, x, axis, places)
         return x
-    if isinstance(fill, Value):
+    if isinstance(fill, GraphValue):
         for axis, before, after in around:
             x = between(b, x, axis, fill, (before, after))
         return x
@@ -185,7 +185,7 @@ def pad(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return x if not around else b.formula(found, shape, x.dtype)
 
 
-def fill_of(b: Builder, given: Value | None) -> float | Value:
+def fill_of(b: Builder, given: GraphValue | None) -> float | GraphValue:
     """Fill value of Pad: a number, or the input itself for a whole number that f64 cannot hold."""
     if given is None:
         return 0.0
@@ -203,7 +203,9 @@ def fill_of(b: Builder, given: Value | None) -> float | Value:
     return float(first)
 
 
-def between(b: Builder, x: Value, axis: int, fill: Value, counts: tuple[int, int]) -> Value:
+def between(
+    b: Builder, x: GraphValue, axis: int, fill: GraphValue, counts: tuple[int, int]
+) -> GraphValue:
     """With so many of a constant's element before and behind it, as tensors that it is joined
     with."""
     one_of = b.reshape(fill, (1,) * x.rank)
@@ -213,7 +215,7 @@ def between(b: Builder, x: Value, axis: int, fill: Value, counts: tuple[int, int
     return joined(b, [part for part in (before, x, after) if part is not None], axis)
 
 
-def gather(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def gather(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Lower Gather; constant indices in even steps make a slice."""
     x, index = one(given), one(given, 1)
     axis = axis_of(b, node.attribute("axis", 0), x.rank)
@@ -235,7 +237,7 @@ def gather(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.reshape(rows, shape)
 
 
-def tile(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def tile(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """An axis that is repeated is a new one in front of it, expanded."""
     x = one(given)
     repeats = integers(b, one(given, 1), "repeats")
@@ -247,7 +249,7 @@ def tile(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.reshape(grown, b.result.shape)
 
 
-def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def gather_nd(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Lower GatherND to a gather by the linear number of an element or slice."""
     x, index = one(given), one(given, 1)
     if node.attribute("batch_dims", 0):
@@ -280,7 +282,7 @@ def gather_nd(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.reshape(b.formula(found, (*flat.shape, *left), x.dtype), b.result.shape)
 
 
-def gather_elements(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def gather_elements(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     """Gather elements by their number among all of the table: the index along the axis, and the
     element's own place along the others."""
     x, index = one(given), one(given, 1)
@@ -319,7 +321,7 @@ def gather_elements(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.formula(gathered, index.shape, x.dtype)
 
 
-def blocks_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value, int]:
+def blocks_of(b: Builder, node: Node, given: list[GraphValue | None]) -> tuple[GraphValue, int]:
     """The input, of four axes, and the length of a block's side."""
     x, by = one(given), int(node.attribute("blocksize", 0))
     if x.rank != 4 or by < 1:
@@ -330,7 +332,7 @@ def blocks_of(b: Builder, node: Node, given: list[Value | None]) -> tuple[Value,
     return x, by
 
 
-def depth_to_space(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def depth_to_space(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, by = blocks_of(b, node, given)
     n, c, h, w = x.shape
     if c % by**2:
@@ -342,7 +344,7 @@ def depth_to_space(b: Builder, node: Node, given: list[Value | None]) -> Value:
     return b.reshape(b.permute(b.reshape(x, split), order), b.result.shape)
 
 
-def space_to_depth(b: Builder, node: Node, given: list[Value | None]) -> Value:
+def space_to_depth(b: Builder, node: Node, given: list[GraphValue | None]) -> GraphValue:
     x, by = blocks_of(b, node, given)
     n, c, h, w = x.shape
     if h % by or w % by:

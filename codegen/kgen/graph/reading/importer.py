@@ -37,7 +37,7 @@ from kgen.graph.reading.folding import (
 )
 from kgen.graph.reading.inference import dims_of, inferred
 from kgen.graph.reading.messages import listed, shortened
-from kgen.graph.reading.model import Array, Model, Node, Shape, Tensor
+from kgen.graph.reading.model import Array, Model, Node, Shape, TensorType
 from kgen.graph.reading.order import shown_name, taken_by
 
 #: Bytes that folded constants may take at one time, beside three times what the model brings
@@ -439,7 +439,9 @@ class _Walk:
             kind = self.types[name].tensor_type
             if kind.elem_type not in DTYPES:
                 raise GraphError(f"constant {name} {unsupported(kind.elem_type)}")
-            tensors[name] = Tensor(dtype=DTYPES[kind.elem_type], shape=dims_of(self.types[name]))
+            tensors[name] = TensorType(
+                dtype=DTYPES[kind.elem_type], shape=dims_of(self.types[name])
+            )
         return Model(
             name=self.proto.graph.name or "main",
             inputs=tuple(i.name for i in self.inputs),

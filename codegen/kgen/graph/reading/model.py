@@ -16,8 +16,8 @@ Shape = tuple[int, ...]
 
 
 @frozen
-class Tensor:
-    """Type and shape of a value."""
+class TensorType:
+    """Element type and shape of a model's value."""
 
     dtype: DType
     shape: Shape
@@ -57,6 +57,6 @@ class Model:
     name: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    tensors: Mapping[str, Tensor]
+    tensors: Mapping[str, TensorType]
     constants: Mapping[str, Array]
     nodes: tuple[Node, ...]

@@ -15,7 +15,15 @@ from typing import cast
 import numpy as np
 
 from kgen.errors import GraphError
-from kgen.graph.ir import TRANSPOSED, Formula, Graph, Product, Source, Value, View
+from kgen.graph.ir import (
+    TRANSPOSED,
+    FormulaNode,
+    Graph,
+    GraphValue,
+    ProductNode,
+    SourceNode,
+    ViewNode,
+)
 from kgen.graph.reading.model import Array, Model
 from kgen.graph.rewrites.rewriting import Rewriting
 from kgen.graph.rewrites.siblings import BESIDE
@@ -85,7 +93,7 @@ class _Narrowing(Rewriting):
         super().__init__(graph)
         self.dtype, self.weights, self.convolutions = dtype, weights, convolutions
         #: Numbers, and scales if they have some, of tables that are narrow, by their copies' ids.
-        self.tables: dict[str, tuple[Value, ...]] = {}
+        self.tables: dict[str, tuple[GraphValue, ...]] = {}
         self.has_narrowed = False
         self.tied = frozenset() if dtype is BType.S4 else self.tied_tables()
 
@@ -93,31 +101,31 @@ class _Narrowing(Rewriting):
         """Gathered tables whose transposes products read in a narrow type."""
         tables, found = gathered_tables(self.graph), set()
         for value in self.graph.values.values() if tables else ():
-            if isinstance(value.operation, Product) and value.dtype is DType.F32:
+            if isinstance(value.operation, ProductNode) and value.dtype is DType.F32:
                 _, array = self.matrix(value.operation.b) or ("", None)
                 table = None if array is None else tables.get(array.shape[::-1])
                 if array is not None and table is not None:
-                    rows = self.graph.constants[cast(Source, table.operation).name]
+                    rows = self.graph.constants[cast(SourceNode, table.operation).name]
                     found |= {table.id} if np.array_equal(rows.T, array) else set()
         return frozenset(found)
 
-    def visit(self, value: Value) -> None:
+    def visit(self, value: GraphValue) -> None:
         operation = value.operation
         if value.id in self.tied:
             self.copy(value)
-            return self.narrow_table(value, cast(Source, operation).name)
-        if isinstance(operation, Formula) and self.tables:
-            looked_up = rebuilt(cast(Formula, self.moved(operation)).expression, self.look_up)
-            made = Formula(expression=looked_up, axes=operation.axes)
+            return self.narrow_table(value, cast(SourceNode, operation).name)
+        if isinstance(operation, FormulaNode) and self.tables:
+            looked_up = rebuilt(cast(FormulaNode, self.moved(operation)).expression, self.look_up)
+            made = FormulaNode(expression=looked_up, axes=operation.axes)
             return self.take(value, self.add(made, value))
-        if not isinstance(operation, Product) or value.dtype is not DType.F32:
+        if not isinstance(operation, ProductNode) or value.dtype is not DType.F32:
             return self.copy(value)
         matrix = self.matrix(operation.b)
         if matrix is None:
             return self.copy(value)
         self.multiply(value, operation, *matrix)
 
-    def narrow_table(self, value: Value, name: str) -> None:
+    def narrow_table(self, value: GraphValue, name: str) -> None:
         """A table's rows, as the columns of its transpose are."""
         array, shown = self.graph.constants[name], f"{name}:{self.dtype}"
         if self.dtype is BType.BF16:
@@ -144,10 +152,10 @@ class _Narrowing(Rewriting):
         """The name and the elements, K x N, of a matrix that is to be narrowed."""
         value = self.graph.values[name]
         operation = value.operation
-        if isinstance(operation, View) and operation.step.kind == "permute":
+        if isinstance(operation, ViewNode) and operation.step.kind == "permute":
             found = self.matrix(operation.of)
             return None if found is None else (f"{found[0]}{TRANSPOSED}", found[1].T)
-        if not isinstance(operation, Source) or operation.kind != "constant" or value.rank != 2:
+        if not isinstance(operation, SourceNode) or operation.kind != "constant" or value.rank != 2:
             return None
         known = all(
             part.removesuffix(TRANSPOSED) in self.weights or self.largest(part) is not None
@@ -165,26 +173,28 @@ class _Narrowing(Rewriting):
         node, _, what = name.rpartition(":")
         return self.convolutions.get(node) if what.partition(".")[0] == FOLDED else None
 
-    def multiply(self, value: Value, operation: Product, name: str, array: Array) -> None:
+    def multiply(self, value: GraphValue, operation: ProductNode, name: str, array: Array) -> None:
         b = self.builder
         shown = f"{name}:{self.dtype}"
         a = self.ids[operation.a]
         if self.dtype is BType.BF16:
             weights = self.constant(shown, in_bf16(array), DType.BF16)
-            return self.take(value, self.add(Product(a=a, b=weights.id), value))
+            return self.take(value, self.add(ProductNode(a=a, b=weights.id), value))
         array = self.finite(name, array)
         if self.dtype is BType.S4:
             weights = self.blocks(shown, array)
-            return self.take(value, self.add(Product(a=a, b=weights.id), value))
+            return self.take(value, self.add(ProductNode(a=a, b=weights.id), value))
         columns = [self.largest(part) for part in name.split(BESIDE)]
         found = [column for column in columns if column is not None]
         whole = len(found) == len(columns)
         numbers, scales = in_s8(array, np.concatenate(found) if whole else None)
         weights = self.constant(shown, numbers, DType.S8)
         factors = self.constant(f"{shown}:scale", scales, DType.F32)
-        product = self.add(Product(a=a, b=weights.id), value)
+        product = self.add(ProductNode(a=a, b=weights.id), value)
         scaled = call("mul", (variable(product.id), variable(factors.id)))
-        self.take(value, b.add(Formula(expression=scaled), value.shape, value.dtype, value.nodes))
+        self.take(
+            value, b.add(FormulaNode(expression=scaled), value.shape, value.dtype, value.nodes)
+        )
 
     def finite(self, name: str, array: Array) -> Array:
         if not np.isfinite(array).all():
@@ -194,14 +204,14 @@ class _Narrowing(Rewriting):
             )
         return array
 
-    def blocks(self, name: str, array: Array) -> Value:
+    def blocks(self, name: str, array: Array) -> GraphValue:
         """A matrix whose columns are rows of blocks; its memory is theirs."""
         rows = self.constant(name, blocks.rounded(array.T), DType.U8)
         shown = self.builder.add(rows.operation, array.T.shape, rows.dtype)
         self.names[shown.id] = name
         return self.builder.permute(shown, (1, 0))
 
-    def constant(self, name: str, array: Array, dtype: DType) -> Value:
+    def constant(self, name: str, array: Array, dtype: DType) -> GraphValue:
         self.has_narrowed = True
         found = self.builder.constant(name, np.ascontiguousarray(array), dtype)
         self.names[found.id] = name

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from kgen.graph.reading.model import Array, Model, Node, Tensor
+from kgen.graph.reading.model import Array, Model, Node, TensorType
 
 #: Positions of weights and bias among a convolution's inputs.
 WEIGHTS, BIAS = 1, 2
@@ -38,7 +38,7 @@ def folded(model: Model) -> Model:
                 new[what] += "'"
             constants[new[what]] = array
             dtype = model.tensors[conv.inputs[WEIGHTS]].dtype
-            tensors[new[what]] = Tensor(dtype=dtype, shape=array.shape)
+            tensors[new[what]] = TensorType(dtype=dtype, shape=array.shape)
         nodes[conv.outputs[0]] = None
         nodes[node.outputs[0]] = dataclasses.replace(
             conv,

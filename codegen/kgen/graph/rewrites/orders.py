@@ -37,15 +37,15 @@ def order_in(name: str) -> tuple[str, tuple[int, ...]]:
 
 
 @frozen
-class Operand:
-    """A value of a formula: its shape, and the `order` that it is permuted in, if it is."""
+class PermutedOperand:
+    """Operand of a formula: its shape, and the `order` that it is permuted in, if any."""
 
     shape: Shape
     order: tuple[int, ...] = ()
 
 
 def common_order(
-    expression: Expression, shape: Sequence[int], operands: Mapping[str, Operand]
+    expression: Expression, shape: Sequence[int], operands: Mapping[str, PermutedOperand]
 ) -> tuple[int, ...]:
     """The order that all operands of a formula's rank are in, but those that broadcast; () if
     there is none, or the formula has views that depend on it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kgen.graph.ir import Builder, Formula, Graph, Operation, Product, Value, View
+from kgen.graph.ir import Builder, FormulaNode, Graph, GraphValue, Operation, ProductNode, ViewNode
 from kgen.ops.expression import substituted, variable
 
 
@@ -28,31 +28,31 @@ class Rewriting:
             names=self.names,
         )
 
-    def visit(self, value: Value) -> None:
+    def visit(self, value: GraphValue) -> None:
         self.copy(value)
 
-    def copy(self, value: Value) -> None:
+    def copy(self, value: GraphValue) -> None:
         self.take(value, self.add(self.moved(value.operation), value))
 
-    def take(self, value: Value, copy: Value) -> None:
+    def take(self, value: GraphValue, copy: GraphValue) -> None:
         """The copy stands for the value from here on."""
         if value.id in self.graph.names:
             self.names[copy.id] = self.graph.names[value.id]
         self.ids[value.id] = copy.id
 
-    def add(self, operation: Operation, like: Value) -> Value:
+    def add(self, operation: Operation, like: GraphValue) -> GraphValue:
         return self.builder.add(operation, like.shape, like.dtype, like.nodes)
 
     def moved(self, operation: Operation) -> Operation:
         """Copy of an operation on the copied values."""
         match operation:
-            case Formula():
+            case FormulaNode():
                 new = {name: variable(self.ids[name]) for name in operation.operands}
-                return Formula(
+                return FormulaNode(
                     expression=substituted(operation.expression, new), axes=operation.axes
                 )
-            case View():
-                return View(of=self.ids[operation.of], step=operation.step)
-            case Product():
-                return Product(a=self.ids[operation.a], b=self.ids[operation.b])
+            case ViewNode():
+                return ViewNode(of=self.ids[operation.of], step=operation.step)
+            case ProductNode():
+                return ProductNode(a=self.ids[operation.a], b=self.ids[operation.b])
         return operation

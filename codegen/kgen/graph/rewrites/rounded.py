@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from kgen.errors import GraphError
-from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
+from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
 from kgen.graph.reading.model import Array, Model
 from kgen.graph.rewrites.narrow import PRODUCTS, in_bf16
 from kgen.graph.rewrites.rewriting import Rewriting
@@ -44,32 +44,34 @@ class _Rounding(Rewriting):
         self.dtype, self.nodes = dtype, nodes
         self.has_rounded = False
 
-    def visit(self, value: Value) -> None:
+    def visit(self, value: GraphValue) -> None:
         operation = value.operation
         operands = [self.graph.values[name] for name in value.operands]
         if (
-            not isinstance(operation, Product)
+            not isinstance(operation, ProductNode)
             or any(operand.dtype is not DType.F32 for operand in operands)
             or not any(node in self.nodes for node in value.nodes)
         ):
             return self.copy(value)
         self.has_rounded = True
         a, b = (self.rounded(operand) for operand in operands)
-        self.take(value, self.add(Product(a=a.id, b=b.id), value))
+        self.take(value, self.add(ProductNode(a=a.id, b=b.id), value))
 
-    def rounded(self, value: Value) -> Value:
+    def rounded(self, value: GraphValue) -> GraphValue:
         """An operand in the narrow type."""
         operation, b = value.operation, self.builder
         name = self.graph.names.get(value.id)
-        if isinstance(operation, View):
+        if isinstance(operation, ViewNode):
             of = self.rounded(self.graph.values[operation.of])
-            made = b.add(View(of=of.id, step=operation.step), value.shape, self.dtype, value.nodes)
-        elif isinstance(operation, Source) and operation.kind == "constant":
+            made = b.add(
+                ViewNode(of=of.id, step=operation.step), value.shape, self.dtype, value.nodes
+            )
+        elif isinstance(operation, SourceNode) and operation.kind == "constant":
             name = f"{operation.name}:{self.dtype}"
             made = b.constant(name, self.narrow(self.graph.constants[operation.name]), self.dtype)
         else:
             cast = call("cast", (variable(self.ids[value.id]),))
-            made = b.add(Formula(expression=cast), value.shape, self.dtype, value.nodes)
+            made = b.add(FormulaNode(expression=cast), value.shape, self.dtype, value.nodes)
         if name is not None:
             self.names.setdefault(made.id, name)
         return made

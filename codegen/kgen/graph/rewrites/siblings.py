@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from kgen.graph.ir import Formula, Graph, Product, Source, Value, View
+from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode, ViewNode
 from kgen.graph.layout import ViewStep
 from kgen.graph.memory import ALIGNMENT
 from kgen.graph.reading.model import Array
@@ -27,19 +27,19 @@ BESIDE = "|"
 class Sibling:
     """A product with a constant, and the sum with a constant vector behind it, if there is one."""
 
-    product: Value
-    end: Value
+    product: GraphValue
+    end: GraphValue
     bias: str = ""
 
 
 def merged(graph: Graph) -> Graph:
     """The graph with siblings as slices of one product."""
     groups = [group for group in _groups(graph) if len(group) > 1]
-    return _Rewriting(graph, groups).all() if groups else graph
+    return _MergeSiblings(graph, groups).all() if groups else graph
 
 
 def _groups(graph: Graph) -> Iterable[list[Sibling]]:
-    uses: dict[str, list[Value]] = {}
+    uses: dict[str, list[GraphValue]] = {}
     for value in graph.values.values():
         for operand in dict.fromkeys(value.operands):
             uses.setdefault(operand, []).append(value)
@@ -47,13 +47,15 @@ def _groups(graph: Graph) -> Iterable[list[Sibling]]:
     outputs = frozenset(graph.outputs.values())
     for value in graph.values.values():
         operation = value.operation
-        if not isinstance(operation, Product) or not _is_matrix(graph, operation.b):
+        if not isinstance(operation, ProductNode) or not _is_matrix(graph, operation.b):
             continue
         sibling = _sibling(graph, value, uses.get(value.id, []))
         after = uses.get(sibling.end.id, [])
         if sibling.end.id in outputs or not after:
             continue
-        if all(isinstance(use.operation, View | Product) for use in after) and _is_aligned(value):
+        if all(isinstance(use.operation, ViewNode | ProductNode) for use in after) and _is_aligned(
+            value
+        ):
             key = (operation.a, bool(sibling.bias), value.shape[:-1])
             found.setdefault(key, []).append(sibling)
     return found.values()
@@ -64,18 +66,18 @@ def _is_matrix(graph: Graph, name: str) -> bool:
     return _is_constant(value) and value.rank == 2
 
 
-def _is_constant(value: Value) -> bool:
-    return isinstance(value.operation, Source) and value.operation.kind == "constant"
+def _is_constant(value: GraphValue) -> bool:
+    return isinstance(value.operation, SourceNode) and value.operation.kind == "constant"
 
 
-def _is_aligned(product: Value) -> bool:
+def _is_aligned(product: GraphValue) -> bool:
     return product.shape[-1] * product.dtype.itemsize % ALIGNMENT == 0
 
 
-def _sibling(graph: Graph, product: Value, uses: Sequence[Value]) -> Sibling:
+def _sibling(graph: Graph, product: GraphValue, uses: Sequence[GraphValue]) -> Sibling:
     """With its bias, if all that uses it is a sum with a vector."""
     alone = Sibling(product=product, end=product)
-    if len(uses) != 1 or not isinstance(formula := uses[0].operation, Formula):
+    if len(uses) != 1 or not isinstance(formula := uses[0].operation, FormulaNode):
         return alone
     for name in formula.operands:
         other = graph.values[name]
@@ -88,8 +90,8 @@ def _sibling(graph: Graph, product: Value, uses: Sequence[Value]) -> Sibling:
     return alone
 
 
-class _Rewriting(Rewriting):
-    """Copies a graph with each group as one product."""
+class _MergeSiblings(Rewriting):
+    """Copies a graph with each group of sibling products merged into one product."""
 
     def __init__(self, graph: Graph, groups: Sequence[list[Sibling]]) -> None:
         super().__init__(graph)
@@ -99,7 +101,7 @@ class _Rewriting(Rewriting):
             name for group in groups for s in group for name in (s.product.id, s.end.id)
         }
 
-    def visit(self, value: Value) -> None:
+    def visit(self, value: GraphValue) -> None:
         if value.id in self.first:
             self.group(self.first[value.id])
         elif value.id not in self.members:
@@ -111,12 +113,12 @@ class _Rewriting(Rewriting):
         nodes = tuple(n for s in siblings for n in dict.fromkeys(s.product.nodes + s.end.nodes))
         wide = sum(s.product.shape[-1] for s in siblings)
         shape = (*first.product.shape[:-1], wide)
-        product = Product(a=a.id, b=self.beside([s.product.operands[1] for s in siblings]).id)
+        product = ProductNode(a=a.id, b=self.beside([s.product.operands[1] for s in siblings]).id)
         found = b.add(product, shape, first.product.dtype, nodes)
         if first.bias:
             bias = self.beside([s.bias for s in siblings])
             total = call("add", (variable(found.id), variable(bias.id)))
-            found = b.add(Formula(expression=total), shape, found.dtype, nodes)
+            found = b.add(FormulaNode(expression=total), shape, found.dtype, nodes)
         names = [self.graph.names.get(s.end.id, "") for s in siblings]
         if all(names):
             self.names[found.id] = BESIDE.join(names)
@@ -124,18 +126,18 @@ class _Rewriting(Rewriting):
         for sibling, name in zip(siblings, names, strict=True):
             count = sibling.end.shape[-1]
             step = ViewStep(kind="slice", numbers=(len(shape) - 1, start, count, 1))
-            part = b.add(View(of=found.id, step=step), sibling.end.shape, found.dtype, ())
+            part = b.add(ViewNode(of=found.id, step=step), sibling.end.shape, found.dtype, ())
             self.ids[sibling.end.id] = part.id
             self.names.setdefault(part.id, name or part.id)
             start += count
 
-    def beside(self, names: Sequence[str]) -> Value:
+    def beside(self, names: Sequence[str]) -> GraphValue:
         """Constants with the same rows as one of all their columns."""
         values = [self.graph.values[name] for name in names]
         arrays: list[Array] = [
             self.graph.constants[v.operation.name]
             for v in values
-            if isinstance(v.operation, Source)
+            if isinstance(v.operation, SourceNode)
         ]
         name = BESIDE.join(self.graph.names[name] for name in names)
         found = self.builder.constant(name, np.concatenate(arrays, axis=-1), values[0].dtype)

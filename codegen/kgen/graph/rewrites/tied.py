@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from kgen.graph.ir import Formula, Graph, Product, Source, Value
+from kgen.graph.ir import FormulaNode, Graph, GraphValue, ProductNode, SourceNode
 from kgen.graph.rewrites.rewriting import Rewriting
 from kgen.ops.expression import Expression, Primitive, steps
 
@@ -22,14 +22,14 @@ FEW = 4
 def tied(graph: Graph) -> Graph:
     """Graph in which skinny products by transposes of gathered tables read the tables."""
     tables = gathered_tables(graph)
-    return _Rewriting(graph, tables).all() if tables else graph
+    return _ShareTable(graph, tables).all() if tables else graph
 
 
-def gathered_tables(graph: Graph) -> dict[tuple[int, ...], Value]:
+def gathered_tables(graph: Graph) -> dict[tuple[int, ...], GraphValue]:
     """Constant matrices that rows are gathered of, by their shapes."""
     found = {}
     for value in graph.values.values():
-        if isinstance(value.operation, Formula):
+        if isinstance(value.operation, FormulaNode):
             for name in _gathered(value.operation.expression):
                 table = graph.values[name]
                 if _is_matrix(table):
@@ -46,27 +46,30 @@ def _gathered(expression: Expression) -> list[str]:
     ]
 
 
-def _is_matrix(value: Value) -> bool:
+def _is_matrix(value: GraphValue) -> bool:
     operation = value.operation
-    return isinstance(operation, Source) and operation.kind == "constant" and value.rank == 2
+    return isinstance(operation, SourceNode) and operation.kind == "constant" and value.rank == 2
 
 
-class _Rewriting(Rewriting):
-    def __init__(self, graph: Graph, tables: dict[tuple[int, ...], Value]) -> None:
+class _ShareTable(Rewriting):
+    """Copies a graph with each matrix that is a table's transpose replaced by a view of
+    the table."""
+
+    def __init__(self, graph: Graph, tables: dict[tuple[int, ...], GraphValue]) -> None:
         super().__init__(graph)
         self.tables = tables
 
-    def visit(self, value: Value) -> None:
+    def visit(self, value: GraphValue) -> None:
         operation = value.operation
-        if not isinstance(operation, Product) or math.prod(value.shape[:-1]) > FEW:
+        if not isinstance(operation, ProductNode) or math.prod(value.shape[:-1]) > FEW:
             return self.copy(value)
         table = self.table(self.graph.values[operation.b])
         if table is None:
             return self.copy(value)
         made = self.builder.permute(self.builder.values[self.ids[table.id]], (1, 0))
-        self.take(value, self.add(Product(a=self.ids[operation.a], b=made.id), value))
+        self.take(value, self.add(ProductNode(a=self.ids[operation.a], b=made.id), value))
 
-    def table(self, matrix: Value) -> Value | None:
+    def table(self, matrix: GraphValue) -> GraphValue | None:
         """The table that a matrix is the transpose of."""
         found = self.tables.get(matrix.shape[::-1])
         if found is None or found.dtype is not matrix.dtype or not _is_matrix(matrix):
@@ -74,6 +77,6 @@ class _Rewriting(Rewriting):
         one, other = (
             self.graph.constants[v.operation.name]
             for v in (found, matrix)
-            if isinstance(v.operation, Source)
+            if isinstance(v.operation, SourceNode)
         )
         return found if np.array_equal(one.T, other) else None

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kgen.graph.ir import Formula, Graph, Source, Value, View
+from kgen.graph.ir import FormulaNode, Graph, GraphValue, SourceNode, ViewNode
 from kgen.graph.layout import ViewStep
 from kgen.graph.reading.model import Array
 from kgen.graph.rewrites.rewriting import Rewriting
@@ -27,14 +27,14 @@ def written_rows(graph: Graph, states: Mapping[str, str]) -> Graph:
     the next run."""
     found = {}
     sources = {
-        v.operation.name: v for v in graph.values.values() if isinstance(v.operation, Source)
+        v.operation.name: v for v in graph.values.values() if isinstance(v.operation, SourceNode)
     }
     for past, present in states.items():
         value = graph.values[graph.outputs[present]]
         row = _row_of(graph, value, sources[past])
         if row is not None:
             found[value.id] = row
-    return _Rewriting(graph, found).all() if found else graph
+    return _ScatterRows(graph, found).all() if found else graph
 
 
 @frozen
@@ -47,9 +47,9 @@ class _Row:
     axis: int
 
 
-def _row_of(graph: Graph, value: Value, state: Value) -> _Row | None:
+def _row_of(graph: Graph, value: GraphValue, state: GraphValue) -> _Row | None:
     operation = value.operation
-    if not isinstance(operation, Formula) or operation.expression.name != "where":
+    if not isinstance(operation, FormulaNode) or operation.expression.name != "where":
         return None
     chosen, row, old = operation.expression.arguments
     if old.name != state.id or row.primitive is not Primitive.INPUT:
@@ -65,15 +65,15 @@ def _row_of(graph: Graph, value: Value, state: Value) -> _Row | None:
     return _Row(state=state.id, row=row.name, position=position, axis=axis)
 
 
-def _place_of(graph: Graph, chosen: Expression, value: Value) -> tuple[str, int] | None:
+def _place_of(graph: Graph, chosen: Expression, value: GraphValue) -> tuple[str, int] | None:
     """The position that a truth value compares the places along an axis of a value with."""
     steps: list[ViewStep] = []
     while chosen.primitive is Primitive.INPUT:
         operation = graph.values[chosen.name].operation
-        if isinstance(operation, View):
+        if isinstance(operation, ViewNode):
             steps.insert(0, operation.step)
             chosen = variable(operation.of)
-        elif isinstance(operation, Formula):
+        elif isinstance(operation, FormulaNode):
             chosen, shape = operation.expression, graph.values[chosen.name].shape
         else:
             return None
@@ -95,13 +95,13 @@ def _place_of(graph: Graph, chosen: Expression, value: Value) -> tuple[str, int]
     return None
 
 
-def _elements(graph: Graph, value: Value) -> Array | None:
+def _elements(graph: Graph, value: GraphValue) -> Array | None:
     """A constant's, or those of a view of one."""
     operation = value.operation
-    if isinstance(operation, View):
+    if isinstance(operation, ViewNode):
         known = _elements(graph, graph.values[operation.of])
         return None if known is None else operation.step.of_array(known)
-    if isinstance(operation, Source) and operation.kind == "constant":
+    if isinstance(operation, SourceNode) and operation.kind == "constant":
         return graph.constants[operation.name]
     return None
 
@@ -112,12 +112,14 @@ def no_place(size: int) -> float:
     return float(-size - 1)
 
 
-class _Rewriting(Rewriting):
+class _ScatterRows(Rewriting):
+    """Copies a graph with each write of a row into a state turned into a scatter."""
+
     def __init__(self, graph: Graph, rows: Mapping[str, _Row]) -> None:
         super().__init__(graph)
         self.rows = rows
 
-    def visit(self, value: Value) -> None:
+    def visit(self, value: GraphValue) -> None:
         found = self.rows.get(value.id)
         if found is None:
             return self.copy(value)
@@ -127,7 +129,7 @@ class _Rewriting(Rewriting):
         # Places are compared: a negative one matches none, and does not count from the end.
         at = variable(position.id)
         place = call_of("where", call_of("less", at, constant(0.0)), constant(no_place(size)), at)
-        index = b.add(Formula(expression=place), (1,), position.dtype, value.nodes)
+        index = b.add(FormulaNode(expression=place), (1,), position.dtype, value.nodes)
         state, row = (b.values[self.ids[name]] for name in (found.state, found.row))
-        made = Formula(expression=b.scatter(state, index, row, found.axis))
+        made = FormulaNode(expression=b.scatter(state, index, row, found.axis))
         self.take(value, self.add(made, value))

@@ -15,7 +15,7 @@ import pytest
 import kgen
 import kgen_runtime
 from kgen import targets
-from kgen.spec import DType, Layout, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen_runtime import cpu_features as features
 from kgen_runtime import settings
 from kgen_runtime.backends.cpu import CpuBackend
@@ -27,7 +27,7 @@ X86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="an instructi
 #: A product of each kind that some CPU has instructions for, and both kinds of streams.
 SPECS = (
     *(Matmul(m=33, n=70, k=37, dtype=d) for d in (DType.F32, DType.F16, DType.BF16, DType.S8)),
-    Matmul(m=17, n=41, k=67, dtype=DType.BF16, constant=(Operand.B,)),
+    Matmul(m=17, n=41, k=67, dtype=DType.BF16, constant=(ConstantOperand.B,)),
     Matmul(m=2, n=70, k=129, dtype=DType.S8, layout=Layout.NT),
     Matmul(m=3, n=33, k=64, dtype=DType.F32, b_dtype="s4", layout=Layout.NT, constant=("b",)),
     relu_of((70001,), dtype=DType.F32),

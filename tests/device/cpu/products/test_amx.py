@@ -9,7 +9,7 @@ import pytest
 
 from kgen import emulate, pipeline
 from kgen.schedule import AmxMatmul
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Scale
+from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul, Scale
 from kgen.targets.cpu.plan.amx.matmul import AmxPlan
 from kgen.targets.cpu.plan.amx.tiles import TILE_BYTES
 from kgen_runtime.manifest import Launch
@@ -118,7 +118,7 @@ def test_b_is_not_packed_beside_the_products_where_some_would_be_left_out() -> N
         (bf16(32, 64, 64), {}),
         # Each block of rows would pack all of it.
         (bf16(128, 96, 64), {"nc": 96}),
-        (bf16(64, 64, 64, constant=(Operand.B,)), {"pack_b": 0}),
+        (bf16(64, 64, 64, constant=(ConstantOperand.B,)), {"pack_b": 0}),
     ):
         assert not planned(spec, TILES.override(**fields)).packs_b_between
 
@@ -184,7 +184,7 @@ def test_a_large_b_is_fetched_a_panel_ahead(mc: int) -> None:
 @pytest.mark.parametrize("m", [1, 16, 17, 31])
 def test_few_rows(m: int) -> None:
     """Tile registers of as many rows as there are: nothing is padded."""
-    spec = bf16(m, 80, 100, constant=(Operand.B,), epilogue=(Epilogue.BIAS, Epilogue.SILU))
+    spec = bf16(m, 80, 100, constant=(ConstantOperand.B,), epilogue=(Epilogue.BIAS, Epilogue.SILU))
     check(spec, AMX, TILES.override(mr=16 if m <= 16 else 32, pack_b=0))
 
 
@@ -196,7 +196,7 @@ def test_few_rows_of_a_b_from_memory_are_not_multiplied_on_tiles(dtype: DType) -
         (16, Layout.NN, (), False),
         (16, Layout.NT, (), False),
         (17, Layout.NN, (), True),
-        (1, Layout.NN, (Operand.B,), True),
+        (1, Layout.NN, (ConstantOperand.B,), True),
     ):
         spec = Matmul(m=m, n=4096, k=4096, dtype=dtype, layout=layout, constant=constant)
         plan = pipeline.plan(spec, found)

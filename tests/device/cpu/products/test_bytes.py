@@ -12,7 +12,7 @@ import pytest
 from kgen import emulate, pipeline
 from kgen.errors import ScheduleError
 from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, InnerMatmul, Schedule
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand, Scale
+from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul, Scale
 from kgen.targets.cpu import FAMILY
 from tests.device.cpu.cpu_support import addresses, check, here, load, require_qemu, target
 from tests.needs import LEVELS, WIDE, executed
@@ -104,7 +104,7 @@ def test_packed_ahead(name: str) -> None:
     if name in ARM:
         require_qemu()
     found = target(name)
-    spec = product(6, 37, 75, layout=Layout.NT, constant=(Operand.B,), batch=2)
+    spec = product(6, 37, 75, layout=Layout.NT, constant=(ConstantOperand.B,), batch=2)
     check(spec, found, BLOCKS[name].override(pack_b=0))
 
 

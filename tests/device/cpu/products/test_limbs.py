@@ -16,7 +16,7 @@ from kgen import pipeline
 from kgen.bundle import pack
 from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
-from kgen.spec import DType, Layout, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.spec.choices import BType
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -48,7 +48,7 @@ def weights(b_dtype: BType, **fields: Any) -> Matmul:
     own: dict[str, Any] = {"layout": Layout.NT}
     if b_dtype is BType.S8:
         own = {"layout": Layout.NN, "epilogue": "x * scale"}
-    return Matmul(dtype=DType.F32, b_dtype=b_dtype, constant=(Operand.B,), **own, **fields)
+    return Matmul(dtype=DType.F32, b_dtype=b_dtype, constant=(ConstantOperand.B,), **own, **fields)
 
 
 @pytest.mark.parametrize(("name", "b_dtype"), PAIRS)
@@ -72,7 +72,7 @@ def test_limbs(name: str, b_dtype: BType) -> None:
         assert isinstance(planned, LimbsPlan)
         panels = sum(len(tile.columns) for tile in planned.tiles)
         lines = range(512, 512 + TURN * RUN * lanes, LINE_BYTES)
-        nbytes = next(p.nbytes for p in planned.parameters if p.name == Operand.B)
+        nbytes = next(p.nbytes for p in planned.parameters if p.name == ConstantOperand.B)
         inside = [line for line in lines if line < nbytes]
         assert fetched(spec, on, ahead) == sorted(inside * panels)
         whole += inside == [*lines]

@@ -15,7 +15,7 @@ from kgen import pipeline
 from kgen.bundle import pack
 from kgen.errors import ScheduleError
 from kgen.schedule import CpuMatmul, InnerMatmul, OuterMatmul
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
 from kgen.spec.choices import BType
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
@@ -38,8 +38,8 @@ PAIRS = [
 ]
 #: Rows that stay in place and that do not; K and N that no vector divides, one of both alone.
 CASES: list[dict[str, Any]] = [
-    {"m": 1, "n": 67, "k": 35, "constant": (Operand.B,)},
-    {"m": 5, "n": 33, "k": 31, "constant": (Operand.B,), "layout": Layout.NT},
+    {"m": 1, "n": 67, "k": 35, "constant": (ConstantOperand.B,)},
+    {"m": 5, "n": 33, "k": 31, "constant": (ConstantOperand.B,), "layout": Layout.NT},
     {"m": 4, "n": 41, "k": 67, "layout": Layout.NT, "ldb": 70},
     {"m": 1, "n": 1, "k": 1, "layout": Layout.NT},
     {"m": 3, "n": 29, "k": 33, "ldb": 37, "batch": 2, "batch_stride_b": 0},
@@ -52,7 +52,7 @@ CASES: list[dict[str, Any]] = [
 BLOCKS: list[dict[str, Any]] = [
     {"m": m, "n": n, "k": k, "layout": Layout.NT, **more}
     for m, n, k, more in (
-        (1, 67, 128, {"constant": (Operand.B,)}),
+        (1, 67, 128, {"constant": (ConstantOperand.B,)}),
         (3, 33, 33, {"batch": 2, "batch_stride_b": 0}),
         (2, 5, 95, {"ldb": 60, "lda": 99}),
         (4, 16, 16, {"beta": 0.5}),
@@ -104,7 +104,7 @@ def test_scales_at_the_ends_of_f32(tmp_path: Path) -> None:
     """A scale belongs to its column alone, however large or small it is."""
     spec = Matmul(
         m=2, n=37, k=45, dtype=DType.F32, b_dtype=DType.S8, epilogue="x * scale",
-        constant=(Operand.B,),
+        constant=(ConstantOperand.B,),
     )  # fmt: skip
     rng = np.random.default_rng(0)
     a = rng.integers(-4, 5, (2, 45)).astype(np.float32)
@@ -125,7 +125,7 @@ def test_bf16_by_prepacked_pairs_in_blocks_of_k(name: str, count: int, k: int) -
     for out, layout in ((None, Layout.NN), (DType.F32, Layout.NT)):
         spec = Matmul(
             m=11, n=5 * count - 3, k=k, dtype=DType.BF16, out_dtype=out, layout=layout,
-            constant=(Operand.B,), epilogue=(Epilogue.BIAS,),
+            constant=(ConstantOperand.B,), epilogue=(Epilogue.BIAS,),
         )  # fmt: skip
         check(spec, found, schedule)
     with pytest.raises(ScheduleError, match="kc=33 is not a multiple of 2"):

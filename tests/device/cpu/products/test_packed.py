@@ -11,7 +11,7 @@ from kgen import pipeline
 from kgen.bundle import pack
 from kgen.errors import ScheduleError
 from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
 from tests.device.cpu.cpu_support import check, here, require_qemu, target
 from tests.needs import LEVELS, executed
 from tests.open_devices import verify
@@ -24,7 +24,7 @@ TILES = AmxMatmul(mr=16, nr=32, mc=32, kc=32, nc=32, pack_b=False)
 
 
 def ahead(m: int, n: int, k: int, dtype: DType, layout: Layout = Layout.NN) -> Matmul:
-    return Matmul(m=m, n=n, k=k, dtype=dtype, layout=layout, constant=(Operand.B,))
+    return Matmul(m=m, n=n, k=k, dtype=dtype, layout=layout, constant=(ConstantOperand.B,))
 
 
 @pytest.mark.parametrize("layout", list(Layout))

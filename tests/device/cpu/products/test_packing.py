@@ -10,7 +10,7 @@ import pytest
 from kgen import pipeline
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, DotMatmul, Schedule
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen.targets.cpu.schedule.completion import completed
 from kgen_runtime.backends.cpu import workers as cpu_workers
@@ -118,7 +118,7 @@ def test_what_came_packed_is_fetched_ahead(name: str, dtype: DType) -> None:
     """Panels of the first-level cache and longer ones, the last one cut; blocks of K."""
     pack_a = dtype is DType.F16
     for m, n, k in ((3, 47, 33), (5, 101, 1031), (6, 130, 7), (4, 64, 512)):
-        spec = product(dtype, m, n, k, constant=(Operand.B,), batch=2)
+        spec = product(dtype, m, n, k, constant=(ConstantOperand.B,), batch=2)
         schedule = AheadMatmul(mr=m, nr=16, mc=m, kc=k, nc=48, pack_a=pack_a, pack_b=False)
         check(spec, here(name), schedule)
         check(spec, here(name), schedule.override(kc=64))
@@ -132,7 +132,7 @@ def test_what_came_packed_is_fetched_ahead(name: str, dtype: DType) -> None:
 def test_groups_that_came_packed_are_fetched_ahead(name: str, dtype: DType) -> None:
     # Of the first product B has less than is fetched ahead.
     for m, n, k, some in ((3, 47, 33, 64), (13, 101, 1031, 4096)):
-        spec = product(dtype, m, n, k, constant=(Operand.B,), batch=2)
+        spec = product(dtype, m, n, k, constant=(ConstantOperand.B,), batch=2)
         schedule = pipeline.plan(spec, target(name)).schedule
         for ahead in (0, some):
             planned = pipeline.plan(spec, target(name), schedule.override(ahead=ahead))

@@ -9,7 +9,7 @@ import pytest
 
 from kgen import pipeline
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul, CpuSplitMatmul
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen.targets.cpu.schedule.completion import completed
@@ -27,9 +27,9 @@ def small_l2(found: Target) -> Target:
 
 
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
-@pytest.mark.parametrize("constant", [(), (Operand.B,)])
+@pytest.mark.parametrize("constant", [(), (ConstantOperand.B,)])
 @pytest.mark.parametrize("m", [5, 7, 8, 9, 13, 16, 31, 32])
-def test_every_number_of_rows(name: str, constant: tuple[Operand, ...], m: int) -> None:
+def test_every_number_of_rows(name: str, constant: tuple[ConstantOperand, ...], m: int) -> None:
     """Columns that no tile divides, alone and in several tasks; blocks of K of which the last is
     shorter (Zen 4)."""
     found = dataclasses.replace(small_l2(here(name)), device="Zen 4")
@@ -39,9 +39,9 @@ def test_every_number_of_rows(name: str, constant: tuple[Operand, ...], m: int) 
         check(spec, found)
 
 
-@pytest.mark.parametrize("constant", [(), (Operand.B,)])
+@pytest.mark.parametrize("constant", [(), (ConstantOperand.B,)])
 @pytest.mark.parametrize("m", [5, 6, 7, 9, 10, 12, 14, 15, 16, 31])
-def test_rows_that_the_hardware_walks(m: int, constant: tuple[Operand, ...]) -> None:
+def test_rows_that_the_hardware_walks(m: int, constant: tuple[ConstantOperand, ...]) -> None:
     """All of K by a tile of all rows, which fetches rows of B as it lies; else panels of three
     vectors (Zen 5)."""
     found = dataclasses.replace(here("x86-64-v4"), device="Zen 5")

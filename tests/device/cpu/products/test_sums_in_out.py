@@ -10,7 +10,7 @@ import pytest
 
 from kgen import pipeline
 from kgen.schedule import CpuMatmul, Schedule
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen.targets.cpu.schedule.completion import completed
@@ -83,7 +83,7 @@ def test_products(name: str, layout: Layout) -> None:
     check(product(n=603, k=64, layout=layout, ldc=611), found, many)
     if layout is Layout.NN:
         check(product(alpha=0.5), found, blocks.override(pack_a=0, nc=112, mc=84))
-        check(product(constant=(Operand.B,)), found, blocks.override(pack_b=0))
+        check(product(constant=(ConstantOperand.B,)), found, blocks.override(pack_b=0))
         check(product(dtype=DType.F64), found, blocks.override(mr=2, nr=8, kc=16))
         check(product(dtype=DType.BF16, out_dtype=DType.F32), found, blocks)
 
@@ -99,7 +99,7 @@ def test_long_blocks(name: str) -> None:
         assert isinstance(plan, TiledPlan) and plan.sums_in_out and plan.fetches_next_panel
         check(spec, here(name), blocks)
         check(spec, here(name), blocks.override(pack_b=1))
-    check(product(k=300, constant=(Operand.B,)), small_l2(here(name)), blocks)
+    check(product(k=300, constant=(ConstantOperand.B,)), small_l2(here(name)), blocks)
 
 
 def small_l2(found: Target, nbytes: int = 4096) -> Target:
@@ -155,9 +155,9 @@ def test_what_is_no_pass_of_several_tasks() -> None:
         (14, 4, 16, 16),
     ],
 )
-@pytest.mark.parametrize("constant", [(), (Operand.B,)])
+@pytest.mark.parametrize("constant", [(), (ConstantOperand.B,)])
 def test_tiles_of_a_panel_fetch_all_lines_of_the_next(
-    m: int, mr: int, mc: int, nr: int, constant: tuple[Operand, ...]
+    m: int, mr: int, mc: int, nr: int, constant: tuple[ConstantOperand, ...]
 ) -> None:
     spec = product(m=m, n=192, k=256, constant=constant)
     blocks = CpuMatmul(mr=mr, nr=nr, mc=mc, kc=128, nc=192, pack_a=False, pack_b=False)

@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 from kgen.bundle import pack
-from kgen.check.static.hot_loop import Work
+from kgen.check.static.hot_loop import WorkKind
 from kgen.check.static.vulkan import compiled as static_vulkan
-from kgen.check.static.vulkan.compiled import Compiled, compiled
+from kgen.check.static.vulkan.compiled import DriverCompilation, compiled
 from kgen.check.verify.run import opened
 from kgen.spec import Layout
 from kgen.spec.text import parse
@@ -25,7 +25,7 @@ KERNELS = (
 )
 
 
-def made_of(kernel: str, target: str) -> tuple[Compiled, Compiled]:
+def made_of(kernel: str, target: str) -> tuple[DriverCompilation, DriverCompilation]:
     """By RADV and by NVK."""
     needs.driver("mesa")
     with opened(pack([build(parse(kernel), target)])) as reader:
@@ -50,7 +50,9 @@ def test_the_hot_loop_of_a_product() -> None:
     NVK's loop ends where it ends, before the stores of the result."""
     radv, nvk = made_of(KERNELS[0], "vulkan1.3")
     for found in (radv, nvk):
-        assert found.loop is not None and found.loop.kind is Work.FMA and not found.loop.unrolled
+        assert (
+            found.loop is not None and found.loop.kind is WorkKind.FMA and not found.loop.unrolled
+        )
         assert found.loop.work == 512 and found.metrics["scalar_loads"] == 0
         assert not any(op.startswith(("buffer_store", "st.global")) for op in found.loop.opcodes)
     assert radv.metrics["matrix_share"] >= 0.8
@@ -64,7 +66,7 @@ def test_cooperative_matrices(layout: Layout) -> None:
     radv, nvk = made_of(f"{KERNELS[1]} layout={layout}", "vulkan1.3+coopmat")
     assert not any("16" in load for load in radv.loads)
     for found, opcode in ((radv, "v_wmma_f32_16x16x16_f16"), (nvk, "hmma.m16n8k16.f32")):
-        assert found.loop is not None and found.loop.kind is Work.MATRIX
+        assert found.loop is not None and found.loop.kind is WorkKind.MATRIX
         assert found.loop.opcodes[opcode] == found.metrics["matrix_instructions"] >= 16
         assert found.metrics["spills"] == 0
     assert radv.metrics["others_per_matrix"] <= 8

@@ -15,7 +15,7 @@ from kgen.check.bench import run as bench
 from kgen.check.bench import timing
 from kgen.cli.main import main
 from kgen.errors import DeviceError
-from kgen.spec import DType, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Matmul
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.manifest import KernelEntry, TargetEntry
 
@@ -41,8 +41,10 @@ def test_buffers_start_at_a_cache_line() -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("constant", [(), (Operand.B,)], ids=["given", "packed"])
-def test_a_bundle_is_timed_on_the_cpu(tmp_path: Path, constant: tuple[Operand, ...]) -> None:
+@pytest.mark.parametrize("constant", [(), (ConstantOperand.B,)], ids=["given", "packed"])
+def test_a_bundle_is_timed_on_the_cpu(
+    tmp_path: Path, constant: tuple[ConstantOperand, ...]
+) -> None:
     spec = Matmul(m=64, n=64, k=64, dtype=DType.F32, constant=constant)
     path = kgen.build(spec, targets=["native"]).save(tmp_path / "x.kgen")
     report = bench.bench(path, device="cpu", rounds=3)
@@ -62,7 +64,7 @@ def busy_bench(monkeypatch: pytest.MonkeyPatch, folder: Path, load: float, *roun
     path = kgen.build(Matmul(m=8, n=8, k=8, dtype=DType.F32), targets=["native"])
     times = [[1.0] * len(rounds), list(rounds)]
     noise = timing.ratio_noise(*times)
-    taken = timing.Taken(times=times, load=load, noise=noise)
+    taken = timing.TimingSample(times=times, load=load, noise=noise)
     monkeypatch.setattr(timing, "quiet_samples", lambda *_, **__: taken)
     return path.save(folder / "x.kgen")
 

@@ -154,7 +154,7 @@ def test_converting_takes_every_number_times_one_and_a_half(name: str, type_: ty
     source, out = ceilings._memory(nbytes), ceilings._memory(nbytes)
     numbers = 2.0 * (np.arange(nbytes // 2) % 83)
     source.view(type_)[:] = numbers
-    walk = ceilings.Walk(1)
+    walk = ceilings.ReadPattern(1)
     ceilings._walk(walk, nbytes, source, out, copies=True, converts=name)()
     assert np.array_equal(out.view(type_).astype(np.float64), 1.5 * numbers)
 
@@ -167,7 +167,9 @@ def test_only_halves_are_converted(entry_for: EntryFor) -> None:
 @pytest.mark.integration
 @pytest.mark.parametrize("walk", ceilings.WALKS)
 @pytest.mark.parametrize("streaming", [False, True])
-def test_a_copy_takes_all_memory_but_less_than_a_step(walk: ceilings.Walk, streaming: bool) -> None:
+def test_a_copy_takes_all_memory_but_less_than_a_step(
+    walk: ceilings.ReadPattern, streaming: bool
+) -> None:
     step = walk.streams * walk.apart or ceilings.VECTORS * 64
     nbytes = max(100_000, 3 * step + 5_000)
     source, out = ceilings._memory(nbytes), ceilings._memory(nbytes)

@@ -10,8 +10,8 @@ import pytest
 import kgen
 from kgen import targets
 from kgen.check.static import facts as static
-from kgen.check.static.hot_loop import Loop, Work
-from kgen.check.static.roofline import Roofline, Traffic, busy_units, predict, roofline
+from kgen.check.static.hot_loop import Loop, WorkKind
+from kgen.check.static.roofline import LaunchCounters, Roofline, busy_units, predict, roofline
 from kgen.check.verify.run import opened
 from kgen.spec import DType, Math, Matmul
 from kgen.targets.base import Family
@@ -26,7 +26,7 @@ RATES = Rates(
 OCCUPANCY = Occupancy(warps=8, most=64, unit="SM", workgroups=2, holder="SM", allowed={})
 
 
-def loop(opcode: str = "HMMA", kind: Work = Work.MATRIX) -> Loop:
+def loop(opcode: str = "HMMA", kind: WorkKind = WorkKind.MATRIX) -> Loop:
     opcodes = Counter({opcode: 1, "IADD": 3})
     return Loop(
         kind=kind, body=range(4), opcodes=opcodes, work=1, loads=0, spills=0, unrolled=False
@@ -80,7 +80,9 @@ def test_the_terms_of_a_prediction() -> None:
     counters = {
         "matrix": 1000, "global_sectors": 10**5, "global_load_bytes": 2e6, "copies_in_flight": 500,
     }  # fmt: skip
-    found = predict(made, line, RATES, Traffic(counters=counters, part=0.5), loop(), OCCUPANCY)
+    found = predict(
+        made, line, RATES, LaunchCounters(counters=counters, part=0.5), loop(), OCCUPANCY
+    )
     assert found.terms == pytest.approx(
         {
             "math": 1e-3,
@@ -92,7 +94,9 @@ def test_the_terms_of_a_prediction() -> None:
         }
     )
     assert found.fraction == pytest.approx(1.0) and found.part == 0.5
-    slow = predict(made, line, RATES, Traffic(counters=counters, part=1), loop("SLOW"), OCCUPANCY)
+    slow = predict(
+        made, line, RATES, LaunchCounters(counters=counters, part=1), loop("SLOW"), OCCUPANCY
+    )
     assert slow.binds == "math" and slow.fraction == pytest.approx(0.5)
 
 
@@ -100,7 +104,7 @@ def test_the_terms_of_a_prediction() -> None:
 def test_what_is_not_known_is_left_out() -> None:
     line = roofline(relu_of((1000,)), RATES)
     rates = dataclasses.replace(RATES, l2=None, issues=None, latency=None)
-    traffic = Traffic(counters={"copies_in_flight": 0}, part=1)
+    traffic = LaunchCounters(counters={"copies_in_flight": 0}, part=1)
     assert set(predict(entry(10), line, rates, traffic, None, OCCUPANCY).terms) == {"DRAM"}
 
 

@@ -17,7 +17,14 @@ from kgen.check.bench import cold, tune
 from kgen.check.bench.tune import Tuner
 from kgen.cli.main import main
 from kgen.errors import TargetError
-from kgen.schedule import AheadMatmul, BlockedMatmul, CpuSplitMatmul, CpuStream, Origin, OuterMatmul
+from kgen.schedule import (
+    AheadMatmul,
+    BlockedMatmul,
+    CpuSplitMatmul,
+    CpuStream,
+    OuterMatmul,
+    ScheduleOrigin,
+)
 from kgen.spec import DType, Layout, Matmul, Spec
 from kgen.targets import find
 from kgen.targets.base import Plan
@@ -58,7 +65,7 @@ def test_a_search_goes_on_to_the_best_and_is_remembered(
     tuner = Tuner(path=path, progress=shown.append)
     found = tuner(plan()).schedule
     assert isinstance(found, BlockedMatmul)
-    assert (found.mr, found.origin) == (1, Origin.TUNED)
+    assert (found.mr, found.origin) == (1, ScheduleOrigin.TUNED)
     steps = len(fast_mr_is_1)
     assert steps > 1
     # A tile of so many rows has taken as many times the time of mr = 1, with the fake clock.
@@ -132,7 +139,7 @@ def test_every_plan_has_neighbours(spec: Spec) -> None:
     found = tune.neighbours_that_differ(here)
     assert found and here.schedule not in found
     assert len(found) == len(set(found)) <= len(list(neighbours(here)))
-    assert all(type(s) is type(here.schedule) and s.origin is Origin.TUNED for s in found)
+    assert all(type(s) is type(here.schedule) and s.origin is ScheduleOrigin.TUNED for s in found)
 
 
 def test_tuning_finds_how_far_ahead_is_fetched() -> None:

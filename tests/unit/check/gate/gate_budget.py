@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kgen.check.gate import budgets
-from kgen.check.gate.judge import EntryReport, Report, judge
+from kgen.check.gate.judge import EntryReport, GateReport, judge
 from kgen.check.gate.metrics import Tier
 from kgen.check.gate.ratio import Ratio
 from kgen.check.gate.values import Values
@@ -40,5 +40,5 @@ def judged(
     return judge(entry, Values(numbers=numbers), timed, tuple(Tier))
 
 
-def report_of(entry: EntryReport) -> Report:
-    return Report(path="b.toml", entries=(entry,), seconds=0.0)
+def report_of(entry: EntryReport) -> GateReport:
+    return GateReport(path="b.toml", entries=(entry,), seconds=0.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kgen.check.gate import budgets, entries
-from kgen.check.gate.metrics import METRICS, Bound, Tier, find
+from kgen.check.gate.metrics import METRICS, BudgetSide, Tier, find
 from kgen.check.gate.places import places
 from kgen.errors import BudgetError, SpecError
 from kgen.spec import DType, Layout, Matmul
@@ -47,7 +47,7 @@ def load(text: str) -> budgets.Budgets:
 
 def test_a_good_file() -> None:
     first, second = load(GOOD).entries
-    assert isinstance(first, budgets.Entry)
+    assert isinstance(first, budgets.BudgetEntry)
     assert first.spec == Matmul(m=64, n=64, k=64, epilogue=("bias", "relu"))
     assert (first.target.name, first.against, first.line) == ("sm_80", "torch", 7)
     limits = {limit.metric.name: limit.value for limit in first.limits}
@@ -234,7 +234,7 @@ def test_metrics_have_one_name_each_and_a_meaning() -> None:
     names = [metric.name for metric in METRICS]
     assert len(set(names)) == len(names)
     assert all(metric.meaning and metric.unit for metric in METRICS)
-    minima = {metric.name for metric in METRICS if metric.bound is Bound.MINIMUM}
+    minima = {metric.name for metric in METRICS if metric.bound is BudgetSide.MINIMUM}
     by_drivers = {name for name in minima if name.startswith(("radv.", "nvk."))}
     assert minima - by_drivers == {"matrix_share", "occupancy", "ratio", "copies_in_flight"}
     assert by_drivers == {

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from kgen.check.gate import budgets
-from kgen.check.gate.foreign import Launch, relative
+from kgen.check.gate.foreign import ForeignLaunch, relative
 from kgen.cli.main import main
 from kgen.errors import BudgetError
 
@@ -176,7 +176,7 @@ def test_files_are_found_from_the_budgets(folder: Path, monkeypatch: pytest.Monk
 
 
 def test_tensor_maps_and_outputs_move_too() -> None:
-    launch = Launch(
+    launch = ForeignLaunch(
         file="d/k.ptx", entry="e", grid="1", block="32",
         arguments=("inout:d/a.npy:b.npy", MAP, "u32:4"),
     )  # fmt: skip

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kgen.check.gate import budgets, entries, metrics, run, tighten
-from kgen.check.gate.judge import Report, Verdict
-from kgen.check.gate.metrics import Bound, Tier
+from kgen.check.gate.judge import GateReport, Verdict
+from kgen.check.gate.metrics import BudgetSide, Tier
 from kgen.check.gate.ratio import Ratio
 from kgen.check.gate.values import Values
 from kgen.errors import BudgetError
@@ -45,8 +45,8 @@ def test_one_broken_budget_breaks_the_report() -> None:
     broken, kept = judged(FILE, NUMBERS), judged(FILE, NUMBERS | {"global_sectors": 512})
     assert not broken.passed and kept.passed
     for reports in ((broken, kept), (kept, broken)):
-        assert not Report(path="b.toml", entries=reports, seconds=0.0).passed
-    assert Report(path="b.toml", entries=(kept, kept), seconds=0.0).passed
+        assert not GateReport(path="b.toml", entries=reports, seconds=0.0).passed
+    assert GateReport(path="b.toml", entries=(kept, kept), seconds=0.0).passed
 
 
 def test_a_metric_that_the_kernel_does_not_have() -> None:
@@ -81,14 +81,14 @@ def test_defaults_and_measured_ratios_are_never_tightened() -> None:
 @pytest.mark.parametrize(
     ("value", "bound", "expected"),
     [
-        (3, Bound.MAXIMUM, 3),
-        (1 / 3, Bound.MAXIMUM, 0.3334),
-        (1 / 3, Bound.MINIMUM, 0.3333),
-        (2.0, Bound.MINIMUM, 2),
+        (3, BudgetSide.MAXIMUM, 3),
+        (1 / 3, BudgetSide.MAXIMUM, 0.3334),
+        (1 / 3, BudgetSide.MINIMUM, 0.3333),
+        (2.0, BudgetSide.MINIMUM, 2),
     ],
 )
 def test_fractions_are_rounded_to_the_side_that_holds(
-    value: float, bound: Bound, expected: float
+    value: float, bound: BudgetSide, expected: float
 ) -> None:
     share = dataclasses.replace(metrics.find("matrix_share"), bound=bound)
     assert share.rounded(value) == expected

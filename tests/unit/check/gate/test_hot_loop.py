@@ -6,8 +6,8 @@ import pytest
 
 import kgen
 from kgen.check.static import facts as static
-from kgen.check.static.hot_loop import WORDS, Loop, Work, find
-from kgen.check.static.machine_code import Instruction, parse_assembly
+from kgen.check.static.hot_loop import WORDS, Loop, WorkKind, find
+from kgen.check.static.machine_code import MachineInstruction, parse_assembly
 from kgen.check.verify.run import opened
 
 #: A loop over k inside one over columns, and a loop without products after them.
@@ -30,14 +30,14 @@ NESTED = """
 	jb	.LBB0_3
 	retq
 """
-HMMA, FFMA = Instruction(opcode="HMMA"), Instruction(opcode="FFMA")
+HMMA, FFMA = MachineInstruction(opcode="HMMA"), MachineInstruction(opcode="FFMA")
 
 
-def branch(goes_to: int) -> Instruction:
-    return Instruction(opcode="BRA", goes_to=goes_to)
+def branch(goes_to: int) -> MachineInstruction:
+    return MachineInstruction(opcode="BRA", goes_to=goes_to)
 
 
-def hot(code: list[Instruction], family: str = "cuda") -> Loop:
+def hot(code: list[MachineInstruction], family: str = "cuda") -> Loop:
     loop = find(code, WORDS[family])
     assert loop is not None
     return loop
@@ -45,7 +45,7 @@ def hot(code: list[Instruction], family: str = "cuda") -> Loop:
 
 def test_the_innermost_loop_with_products() -> None:
     loop = hot(parse_assembly(NESTED), "cpu")
-    assert (loop.kind, loop.unrolled) == (Work.FMA, False)
+    assert (loop.kind, loop.unrolled) == (WorkKind.FMA, False)
     assert (loop.instructions, loop.work, loop.loads, loop.spills) == (6, 1, 2, 1)
     assert loop.mix(1) == "2 vmovups, 4 others"
     assert loop.share == 1 / 6
@@ -55,22 +55,22 @@ def test_without_products_it_is_the_loop_that_loads() -> None:
     code = [ins for ins in parse_assembly(NESTED) if not ins.opcode.startswith("vfmadd")]
     loads = [*code[-5:-2], branch(0)]
     loop = hot(loads, "cpu")
-    assert (loop.kind, loop.instructions, loop.work) == (Work.LOAD, 4, 3)
+    assert (loop.kind, loop.instructions, loop.work) == (WorkKind.LOAD, 4, 3)
 
 
 def test_an_unrolled_tile_that_loops_call_comes_before_a_loop_of_sums() -> None:
     """The function that has it, of several; loops of other functions add up what it made."""
-    fma, load = Instruction(opcode="vfmadd231ps"), parse_assembly(NESTED)[-5]
-    ret = Instruction(opcode="retq")
+    fma, load = MachineInstruction(opcode="vfmadd231ps"), parse_assembly(NESTED)[-5]
+    ret = MachineInstruction(opcode="retq")
     tile, sums = [load, fma, fma, fma, ret], [load, load, branch(5), fma, ret]
     loop = hot([*tile, *sums], "cpu")
-    assert (loop.kind, loop.unrolled, loop.body) == (Work.FMA, True, range(5))
+    assert (loop.kind, loop.unrolled, loop.body) == (WorkKind.FMA, True, range(5))
     assert (loop.work, loop.loads) == (3, 1)
 
 
 def test_matrix_instructions_come_first() -> None:
     loop = hot([FFMA, FFMA, branch(0), HMMA, branch(3)])
-    assert (loop.kind, loop.instructions, loop.work) == (Work.MATRIX, 2, 1)
+    assert (loop.kind, loop.instructions, loop.work) == (WorkKind.MATRIX, 2, 1)
 
 
 def test_peeled_products_do_not_hide_a_loop() -> None:
@@ -93,7 +93,7 @@ def test_a_loop_may_be_all_that_there_is() -> None:
 
 def test_unrolled_matrix_instructions_are_found_without_a_loop() -> None:
     loop = hot([HMMA, FFMA, branch(1)])
-    assert (loop.kind, loop.unrolled, loop.instructions, loop.work) == (Work.MATRIX, True, 3, 1)
+    assert (loop.kind, loop.unrolled, loop.instructions, loop.work) == (WorkKind.MATRIX, True, 3, 1)
 
 
 def test_code_without_loops_has_none() -> None:
@@ -104,26 +104,29 @@ def test_code_without_loops_has_none() -> None:
 @pytest.mark.parametrize(
     ("family", "opcode", "kind"),
     [
-        ("cuda", "HMMA", Work.MATRIX), ("cuda", "HGMMA", Work.MATRIX), ("cuda", "FFMA", Work.FMA),
-        ("cuda", "HFMA2", Work.FMA), ("cuda", "IMAD", None), ("cuda", "FADD", None),
-        ("cuda", "LDSM", Work.LOAD), ("cuda", "LDGSTS", Work.LOAD), ("cuda", "LDC", None),
+        ("cuda", "HMMA", WorkKind.MATRIX), ("cuda", "HGMMA", WorkKind.MATRIX),
+        ("cuda", "FFMA", WorkKind.FMA), ("cuda", "HFMA2", WorkKind.FMA),
+        ("cuda", "IMAD", None), ("cuda", "FADD", None),
+        ("cuda", "LDSM", WorkKind.LOAD), ("cuda", "LDGSTS", WorkKind.LOAD), ("cuda", "LDC", None),
         ("cuda", "LDGDEPBAR", None), ("cuda", "STG", None),
-        ("amdgpu", "v_mfma_f32_16x16x16_f16", Work.MATRIX),
-        ("amdgpu", "v_smfmac_f32_16x16x32_f16", Work.MATRIX),
-        ("amdgpu", "v_wmma_f32_16x16x16_f16", Work.MATRIX),
-        ("amdgpu", "v_pk_fma_f32", Work.FMA), ("amdgpu", "v_dual_fmac_f32", Work.FMA),
-        ("amdgpu", "v_mul_f32", None), ("amdgpu", "ds_read_b128", Work.LOAD),
+        ("amdgpu", "v_mfma_f32_16x16x16_f16", WorkKind.MATRIX),
+        ("amdgpu", "v_smfmac_f32_16x16x32_f16", WorkKind.MATRIX),
+        ("amdgpu", "v_wmma_f32_16x16x16_f16", WorkKind.MATRIX),
+        ("amdgpu", "v_pk_fma_f32", WorkKind.FMA), ("amdgpu", "v_dual_fmac_f32", WorkKind.FMA),
+        ("amdgpu", "v_mul_f32", None), ("amdgpu", "ds_read_b128", WorkKind.LOAD),
         ("amdgpu", "global_store_dwordx4", None),
-        ("cpu", "tdpbf16ps", Work.MATRIX), ("cpu", "bfmmla", Work.MATRIX),
-        ("cpu", "vdpbf16ps", Work.FMA), ("cpu", "vpdpbusd", Work.FMA), ("cpu", "fmla", Work.FMA),
-        ("cpu", "vfnmadd231ps", Work.FMA), ("cpu", "vmulps", None), ("cpu", "ldr", Work.LOAD),
-        ("vulkan", "Fma", Work.FMA), ("vulkan", "OpCooperativeMatrixMulAddKHR", Work.MATRIX),
-        ("vulkan", "OpLoad", Work.LOAD), ("vulkan", "OpFAdd", None),
+        ("cpu", "tdpbf16ps", WorkKind.MATRIX), ("cpu", "bfmmla", WorkKind.MATRIX),
+        ("cpu", "vdpbf16ps", WorkKind.FMA), ("cpu", "vpdpbusd", WorkKind.FMA),
+        ("cpu", "fmla", WorkKind.FMA), ("cpu", "vfnmadd231ps", WorkKind.FMA),
+        ("cpu", "vmulps", None), ("cpu", "ldr", WorkKind.LOAD),
+        ("vulkan", "Fma", WorkKind.FMA),
+        ("vulkan", "OpCooperativeMatrixMulAddKHR", WorkKind.MATRIX),
+        ("vulkan", "OpLoad", WorkKind.LOAD), ("vulkan", "OpFAdd", None),
     ],
 )  # fmt: skip
-def test_opcodes(family: str, opcode: str, kind: Work | None) -> None:
-    words, ins = WORDS[family], Instruction(opcode=opcode)
-    assert next((k for k in Work if words.does(k, ins)), None) == kind
+def test_opcodes(family: str, opcode: str, kind: WorkKind | None) -> None:
+    words, ins = WORDS[family], MachineInstruction(opcode=opcode)
+    assert next((k for k in WorkKind if words.does(k, ins)), None) == kind
 
 
 @pytest.mark.parametrize(
@@ -136,7 +139,7 @@ def test_opcodes(family: str, opcode: str, kind: Work | None) -> None:
     ],
 )  # fmt: skip
 def test_loads_of_x86(opcode: str, operands: str, is_load: bool) -> None:
-    assert WORDS["cpu"].is_load(Instruction(opcode=opcode, operands=operands)) == is_load
+    assert WORDS["cpu"].is_load(MachineInstruction(opcode=opcode, operands=operands)) == is_load
 
 
 @pytest.mark.integration
@@ -159,7 +162,7 @@ def test_loops_that_compilers_make(target: str, dtype: str, opcode: str) -> None
         facts = static.facts(reader, entry)
     loop, metrics = facts.loop, facts.metrics
     assert loop is not None and not loop.unrolled and loop.spills == 0
-    assert loop.kind is (Work.MATRIX if dtype == "f16" else Work.FMA)
+    assert loop.kind is (WorkKind.MATRIX if dtype == "f16" else WorkKind.FMA)
     assert sum(n for name, n in loop.opcodes.items() if name.startswith(opcode)) == loop.work
     assert metrics["hot_loop_instructions"] == loop.instructions
     assert 0 < metrics["matrix_share"] < 1 and metrics["loads_per_matrix"] > 0

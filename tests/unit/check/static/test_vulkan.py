@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from kgen.check.gate import budgets, run
-from kgen.check.gate.judge import Report, Verdict
+from kgen.check.gate.judge import GateReport, Verdict
 from kgen.check.gate.metrics import Tier
 from kgen.check.gate.summary import broken_lines, conclusion
 from kgen.check.static import hot_loop
-from kgen.check.static.hot_loop import WORDS, Work
+from kgen.check.static.hot_loop import WORDS, WorkKind
 from kgen.check.static.vulkan.assembly import parse_nvk, parse_radv
 from kgen.settings import CI, DRIVERS, in_ci
 
@@ -53,7 +53,7 @@ def test_radv() -> None:
     after the ; is no operand."""
     code = parse_radv(RADV)
     loop = hot_loop.find(code, WORDS["amdgpu"])
-    assert loop is not None and loop.kind is Work.FMA and not loop.unrolled
+    assert loop is not None and loop.kind is WorkKind.FMA and not loop.unrolled
     assert (loop.instructions, loop.work, loop.loads) == (5, 2, 1)
     assert code[1].goes_to == 2 and code[2].operands.endswith("offen")
 
@@ -61,7 +61,7 @@ def test_radv() -> None:
 def test_nvk() -> None:
     code = parse_nvk(NVK)
     loop = hot_loop.find(code, WORDS["nvk"])
-    assert loop is not None and loop.kind is Work.MATRIX and not loop.unrolled
+    assert loop is not None and loop.kind is WorkKind.MATRIX and not loop.unrolled
     assert (loop.instructions, loop.work, loop.loads) == (5, 1, 1)
     assert set(loop.opcodes) == {
         "ld.global.a64.constant.b128", "hmma.m16n8k16.f32", "bra", "iadd3",
@@ -85,7 +85,7 @@ def no_drivers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(CI, raising=False)
 
 
-def checked() -> Report:
+def checked() -> GateReport:
     loaded = budgets.parse_text(FILE, Path("b.toml"))
     return run.check(loaded, loaded.entries, tiers=(Tier.STATIC,))
 

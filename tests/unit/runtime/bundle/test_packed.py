@@ -14,7 +14,7 @@ import kgen
 import kgen_runtime
 from kgen import constants
 from kgen.errors import ArgumentError, BundleError, IntegrityError, SpecError
-from kgen.spec import DType, Layout, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets.cpu.plan.packing.prepacked import packed_b
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.kernels import Kernels
@@ -23,7 +23,7 @@ from kgen_runtime.schema import manifest_json
 from tests.unit.runtime.bundle.test_bundle import rewrite
 
 PLAIN = Matmul(m=3, n=21, k=13, dtype=DType.F32)
-SPEC = dataclasses.replace(PLAIN, constant=(Operand.B,))
+SPEC = dataclasses.replace(PLAIN, constant=(ConstantOperand.B,))
 TALL = dataclasses.replace(SPEC, m=40)
 GENERATOR = np.random.default_rng(0)
 A, B = (GENERATOR.standard_normal(shape).astype(np.float32) for shape in ((3, 13), (13, 21)))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kgen import pipeline
-from kgen.spec import DType, Epilogue, Layout, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Epilogue, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
 from kgen.targets.cpu.plan.amx.matmul import AmxPlan
@@ -51,7 +51,7 @@ def once(loop: str) -> str:
 
 
 CASES: dict[str, tuple[int, int, int, dict[str, Any]]] = {
-    "prepacked": (256, 256, 256, {"constant": (Operand.B,)}),
+    "prepacked": (256, 256, 256, {"constant": (ConstantOperand.B,)}),
     "packed beside": (512, 512, 512, {"epilogue": (Epilogue.BIAS, Epilogue.RELU)}),
     "blocks of k": (1024, 1024, 1024, {}),
     "packed before": (1000, 1000, 1000, {"epilogue": (Epilogue.BIAS,)}),
@@ -102,11 +102,11 @@ def test_sums_are_stored_one_by_one(name: str) -> None:
 def test_the_model_counts_no_less_than_the_products() -> None:
     assert AMX is not None
     for m, n, k in ((16, 16, 16), (127, 131, 113), (512, 512, 512), (2048, 2048, 2048)):
-        for constant in ((), (Operand.B,)):
+        for constant in ((), (ConstantOperand.B,)):
             spec = Matmul(m=m, n=n, k=k, dtype=DType.BF16, constant=constant)
             least = product_cycles(spec)
             assert least <= cycles(spec, AMX, amx_matmul(spec, AMX))
-    packed = Matmul(m=512, n=512, k=512, dtype=DType.BF16, constant=(Operand.B,))
+    packed = Matmul(m=512, n=512, k=512, dtype=DType.BF16, constant=(ConstantOperand.B,))
     assert 0.7 < least_share(packed) < 0.85
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kgen import targets
 from kgen.schedule import BlockedMatmul, CpuMatmul
-from kgen.spec import DType, Elementwise, Layout, Matmul, Operand, text
+from kgen.spec import ConstantOperand, DType, Elementwise, Layout, Matmul, text
 from kgen.targets.base import Target
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.schedule.amx_blocks import CLOCK
@@ -39,7 +39,7 @@ def cycles(spec: Matmul, schedule: CpuMatmul, name: str = "x86-64-v3") -> dict[s
 def test_the_first_candidate_is_chosen_and_all_fit(name: str) -> None:
     for shape in SHAPES:
         for dtype in (DType.F32, DType.F64, DType.BF16):
-            for fields in ({}, {"layout": Layout.TN}, {"constant": (Operand.B,)}):
+            for fields in ({}, {"layout": Layout.TN}, {"constant": (ConstantOperand.B,)}):
                 spec = product(*shape, dtype, **fields)
                 ranked = FAMILY.candidates(spec, target(name))
                 if not ranked:
@@ -172,7 +172,7 @@ def test_rows_of_a_that_leave_the_second_level_cache_are_read_in_every_pass() ->
 
 def test_tall_products_are_compared_in_tall_blocks_unless_b_comes_packed() -> None:
     """512 x 4096 x 1024 takes 25.5 ms in them, 30.8 otherwise (Golden Cove)."""
-    for constant, tall in (((), True), ((Operand.B,), False)):
+    for constant, tall in (((), True), ((ConstantOperand.B,), False)):
         spec = product(512, 4096, 1024, constant=constant)
         blocks = {c.schedule for c in FAMILY.candidates(spec, golden_cove())}
         depths = {s.kc for s in blocks if isinstance(s, BlockedMatmul) and s.mc > 132}
@@ -225,7 +225,7 @@ def test_long_k_is_cut_where_a_panel_leaves_the_first_cache(
 @pytest.mark.parametrize("shape", [(128, 2048, 2048), (197, 768, 3072)])
 def test_a_b_that_comes_packed_is_read_once_along_all_of_k(shape: tuple[int, int, int]) -> None:
     """128 x 2048 x 2048 takes 9.6 ms so, 10.1 to 10.4 in blocks of K, A packed (AVX-512, Zen 4)."""
-    spec = product(*shape, constant=(Operand.B,))
+    spec = product(*shape, constant=(ConstantOperand.B,))
     schedule = FAMILY.candidates(spec, target("x86-64-v4"))[0].schedule
     assert isinstance(schedule, BlockedMatmul)
     assert not schedule.pack_a and schedule.kc == spec.k and schedule.mc >= spec.m

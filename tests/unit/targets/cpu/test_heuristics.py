@@ -20,7 +20,7 @@ from kgen.schedule import (
     LimbsMatmul,
     OuterMatmul,
 )
-from kgen.spec import DType, Layout, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.spec.choices import BType
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan
@@ -356,7 +356,7 @@ def test_limbs_of_few_rows_by_several_panels() -> None:
     """Two rows, or four on cores that follow several rows at once; one where products wait."""
     packed = Matmul(
         m=4, n=4096, k=4096, dtype=DType.F32, b_dtype=BType.S4, layout=Layout.NT,
-        constant=(Operand.B,),
+        constant=(ConstantOperand.B,),
     )  # fmt: skip
     rows = {("x86-64-v4+vnni", "Zen 4"): 2, ("x86-64-v4+vnni", "Golden Cove"): 4}
     for (name, device), mr in {**rows, ("x86-64-v3", "Zen 3"): 1}.items():
@@ -376,7 +376,7 @@ def test_weights_of_few_bits_come_panel_by_panel_where_rows_are_walked(
     """On Zen 5: a model has them in memory. So do the few rows of a tile that two panels share."""
     packed = Matmul(
         m=m, n=1536, k=576, dtype=DType.F32, b_dtype=b_dtype, layout=Layout.NT,
-        constant=(Operand.B,),
+        constant=(ConstantOperand.B,),
     )  # fmt: skip
     target = FAMILY.find("x86-64-v4+vnni")
     assert target is not None
@@ -395,7 +395,9 @@ def test_weights_of_bf16_are_fetched_ahead_where_rows_are_walked(
     m: int, n: int, k: int, vectors: int
 ) -> None:
     """On Zen 5, of up to three rows: one row takes one panel after the other, if they are short."""
-    packed = Matmul(m=m, n=n, k=k, dtype=DType.F32, b_dtype=BType.BF16, constant=(Operand.B,))
+    packed = Matmul(
+        m=m, n=n, k=k, dtype=DType.F32, b_dtype=BType.BF16, constant=(ConstantOperand.B,)
+    )
     target = FAMILY.find("x86-64-v4")
     assert target is not None
     for device, found in (("Zen 5", vectors), ("Zen 4", 0)):
@@ -491,7 +493,7 @@ def test_many_blocks_of_columns_are_an_even_number() -> None:
 def test_few_rows_by_prepacked_pairs(m: int, n: int, two_sums: bool, fetches: bool) -> None:
     """Tiles of few sums have two for each, a B from memory is fetched, and few rows of A leave the
     sums in registers along all of K."""
-    spec = Matmul(m=m, n=n, k=4096, dtype=DType.BF16, constant=(Operand.B,))
+    spec = Matmul(m=m, n=n, k=4096, dtype=DType.BF16, constant=(ConstantOperand.B,))
     planned = plan(spec, "x86-64-v3")
     assert isinstance(planned, BlisPlan)
     assert planned.has_two_sums(planned.tile) == two_sums

@@ -9,7 +9,7 @@ import pytest
 from kgen import pipeline, targets
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, DotMatmul, Schedule
-from kgen.spec import DType, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 
@@ -24,7 +24,7 @@ def test_a_tile_of_all_rows_fetches_panels_that_came_packed(name: str) -> None:
         (1, 2048, 2048, False), (3, 2048, 2048, True), (6, 2048, 2048, True),
         (3, 5120, 2048, not wide), (6, 5120, 2048, True), (4, 1536, 1536, False),
     ):  # fmt: skip
-        spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, constant=(Operand.B,))
+        spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, constant=(ConstantOperand.B,))
         planned = pipeline.plan(spec, found, FAMILY.choose(spec, found))
         assert isinstance(planned, TiledPlan) and planned.row_tiles == 1
         assert isinstance(planned.schedule, AheadMatmul) == fetched == planned.fetches_panels
@@ -38,13 +38,13 @@ def test_the_next_panel_that_came_packed_has_room() -> None:
     """Beside this one, in the second-level cache; a single tile reads a panel once."""
     found = targets.find("x86-64-v4")
     for m, k in ((8, 4096), (12, 3072), (16, 4096), (32, 2048)):
-        spec = Matmul(m=m, n=1024, k=k, dtype=DType.F32, constant=(Operand.B,))
+        spec = Matmul(m=m, n=1024, k=k, dtype=DType.F32, constant=(ConstantOperand.B,))
         schedule = FAMILY.choose(spec, found)
         assert isinstance(schedule, BlockedMatmul)
         fits = 2 * schedule.kc * schedule.nr * 4 <= found.limits["l2_bytes"]
         assert fits if m > schedule.mr else schedule.kc == k
     apart = Matmul(
-        m=16, n=1024, k=4096, dtype=DType.F32, out_dtype=DType.F16, constant=(Operand.B,)
+        m=16, n=1024, k=4096, dtype=DType.F32, out_dtype=DType.F16, constant=(ConstantOperand.B,)
     )
     schedule = FAMILY.choose(apart, found)
     assert isinstance(schedule, BlockedMatmul) and schedule.kc == apart.k
@@ -59,10 +59,10 @@ def test_panels_that_came_packed_where_rows_are_walked() -> None:
         (8, 2304, 768, DType.F32, 768), (16, 1024, 4096, DType.F32, 256),
         (16, 1024, 4096, DType.F16, 4096), (4, 2048, 2048, DType.F32, 2048),
     ):  # fmt: skip
-        spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, out_dtype=out, constant=(Operand.B,))
+        spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, out_dtype=out, constant=(ConstantOperand.B,))
         schedule = pipeline.plan(spec, walks).schedule
         assert isinstance(schedule, BlockedMatmul) and schedule.kc == kc, spec.key
-    tall = Matmul(m=128, n=768, k=3072, dtype=DType.F32, constant=(Operand.B,))
+    tall = Matmul(m=128, n=768, k=3072, dtype=DType.F32, constant=(ConstantOperand.B,))
     there, here = (FAMILY.choose(tall, target) for target in (walks, wide))
     assert isinstance(there, BlockedMatmul) and isinstance(here, BlockedMatmul)
     assert there.nr * there.kc < here.nr * here.kc
@@ -184,7 +184,7 @@ def test_pairs_are_fetched_where_rows_are_walked(
 def test_what_is_fetched_goes_to_the_cache_of_its_level() -> None:
     """PREFETCHT0 and PREFETCHT1: results do not tell."""
     found = targets.find("x86-64-v4")
-    spec = Matmul(m=3, n=512, k=512, dtype=DType.F32, constant=(Operand.B,))
+    spec = Matmul(m=3, n=512, k=512, dtype=DType.F32, constant=(ConstantOperand.B,))
     panels = AheadMatmul(mr=3, nr=32, mc=3, kc=512, nc=512, pack_a=False, pack_b=False)
     for level, locality in ((1, 3), (2, 2)):
         text = pipeline.source(pipeline.plan(spec, found, panels.override(level=level))).text
@@ -194,7 +194,9 @@ def test_what_is_fetched_goes_to_the_cache_of_its_level() -> None:
         lines = pipeline.source(pipeline.plan(spec, found, short)).text.splitlines()
         fetched = [line for line in lines if ".ahead = getelementptr" in line]
         assert len(fetched) == 2 and all(line.endswith(", i64 192") for line in fetched)
-    pairs = Matmul(m=3, n=512, k=2048, dtype=DType.F32, b_dtype=DType.BF16, constant=(Operand.B,))
+    pairs = Matmul(
+        m=3, n=512, k=2048, dtype=DType.F32, b_dtype=DType.BF16, constant=(ConstantOperand.B,)
+    )
     text = pipeline.source(
         pipeline.plan(pairs, found, panels.override(kc=2048, ahead=192, level=1))
     ).text
@@ -208,5 +210,5 @@ def walked(name: str, m: int, shape: tuple[int, int], dtype: DType) -> Schedule:
     wide = targets.find(name)
     caches = {"l1_bytes": 48 << 10, "l2_bytes": 1 << 20, "l3_bytes": 1 << 25}
     walks = dataclasses.replace(wide, device="Zen 5", limits={**wide.limits, **caches})
-    spec = Matmul(m=m, n=shape[0], k=shape[1], dtype=dtype, constant=(Operand.B,))
+    spec = Matmul(m=m, n=shape[0], k=shape[1], dtype=dtype, constant=(ConstantOperand.B,))
     return pipeline.plan(spec, walks).schedule

@@ -16,7 +16,7 @@ from kgen.schedule import (
     InnerMatmul,
     OuterMatmul,
 )
-from kgen.spec import DType, Layout, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from tests.specs import relu_of, softmax_of
 from tests.unit.targets.cpu.cpu_plans import plan
 
@@ -59,7 +59,7 @@ def test_schedules_that_do_not_fit(
 def test_how_panels_are_fetched_is_asked_of_those_that_come_packed(field: str, value: int) -> None:
     """Tiles that fetch what is packed next would do it as they do in any case."""
     given = Matmul(m=16, n=64, k=64, dtype=DType.F32)
-    packed = Matmul(m=16, n=64, k=64, dtype=DType.F32, constant=(Operand.B,))
+    packed = Matmul(m=16, n=64, k=64, dtype=DType.F32, constant=(ConstantOperand.B,))
     base = AheadMatmul(mr=8, nr=32, mc=16, kc=64, nc=64, pack_a=True, pack_b=True)
     assert plan(given, "x86-64-v4", base)
     wanted = base.override(**{field: value})

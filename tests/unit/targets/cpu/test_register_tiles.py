@@ -10,7 +10,7 @@ import pytest
 from kgen import pipeline
 from kgen.check.static import hot_loop
 from kgen.check.static.machine_code import parse_assembly
-from kgen.spec import DType, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.assemble import assembly
 from kgen.targets.cpu.plan.matmul import MatmulPlan
@@ -27,16 +27,18 @@ IN_PLACE = [
     ("x86-64-v4+bf16", DType.BF16, None, ()),
     ("x86-64-v4+vnni", DType.S8, None, ()),
 ]
-PACKED = [(target, dtype, b_dtype, (Operand.B,)) for target, dtype, b_dtype, _ in IN_PLACE] + [
-    ("x86-64-v3", DType.F32, DType.BF16, (Operand.B,)),
-    ("x86-64-v4", DType.F32, DType.BF16, (Operand.B,)),
+PACKED = [
+    (target, dtype, b_dtype, (ConstantOperand.B,)) for target, dtype, b_dtype, _ in IN_PLACE
+] + [
+    ("x86-64-v3", DType.F32, DType.BF16, (ConstantOperand.B,)),
+    ("x86-64-v4", DType.F32, DType.BF16, (ConstantOperand.B,)),
 ]
 
 
 @pytest.mark.integration
 @pytest.mark.parametrize(("target", "dtype", "b_dtype", "constant"), [*IN_PLACE, *PACKED])
 def test_the_loop_of_a_tile_does_not_spill(
-    target: str, dtype: DType, b_dtype: DType | None, constant: tuple[Operand, ...]
+    target: str, dtype: DType, b_dtype: DType | None, constant: tuple[ConstantOperand, ...]
 ) -> None:
     """Nor where its tiles fetch what they read later, which takes registers as well (Zen 5)."""
     found = FAMILY.find(target)
@@ -50,7 +52,7 @@ def test_the_loop_of_a_tile_does_not_spill(
         code = parse_assembly(text)
         loop = hot_loop.find(code, hot_loop.WORDS["cpu"])
         assert loop is not None, spec.key
-        if not isinstance(planned, TiledPlan) or loop.kind is hot_loop.Work.LOAD:
+        if not isinstance(planned, TiledPlan) or loop.kind is hot_loop.WorkKind.LOAD:
             # Outer products; and a few steps of K, which are unrolled.
             assert planned.schedule.mainloop == "outer" or planned.k_blocked, spec.key
             continue

@@ -21,7 +21,7 @@ from kgen.schedule import (
     OuterMatmul,
     Schedule,
 )
-from kgen.spec import DType, Layout, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Layout, Matmul
 from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan
 from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
@@ -33,17 +33,23 @@ EXTENTS = st.one_of(st.integers(1, 300), st.integers(1, 65536))
 @pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4+bf16"])
 @settings(max_examples=100, deadline=None)
 @example(m=11, n=45, k=5937, dtype=DType.F32, layout=Layout.NN, constant=())
-@example(m=4, n=3, k=5236, dtype=DType.BF16, layout=Layout.TN, constant=(Operand.B,))
+@example(m=4, n=3, k=5236, dtype=DType.BF16, layout=Layout.TN, constant=(ConstantOperand.B,))
 @given(
     m=st.integers(1, 32),
     n=EXTENTS,
     k=EXTENTS,
     dtype=st.sampled_from([DType.F32, DType.BF16]),
     layout=st.sampled_from(list(Layout)),
-    constant=st.sampled_from([(), (Operand.B,)]),
+    constant=st.sampled_from([(), (ConstantOperand.B,)]),
 )
 def test_a_schedule_of_few_rows_fits_where_rows_are_walked(
-    name: str, m: int, n: int, k: int, dtype: DType, layout: Layout, constant: tuple[Operand, ...]
+    name: str,
+    m: int,
+    n: int,
+    k: int,
+    dtype: DType,
+    layout: Layout,
+    constant: tuple[ConstantOperand, ...],
 ) -> None:
     walks = dataclasses.replace(targets.find(name), device="Zen 5")
     spec = Matmul(m=m, n=n, k=k, dtype=dtype, layout=layout, constant=constant)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from kgen.check.static.machine_code import Instruction
+from kgen.check.static.machine_code import MachineInstruction
 from kgen_runtime.values import frozen
 
 #: One register, `v7`, `s3`, `a0`, or a name: vcc, exec, m0, scc.
@@ -66,7 +66,7 @@ class Decoded:
         return f"{self.opcode} {', '.join(self.operands)} {self.modifiers}".strip()
 
 
-def decoded(code: Sequence[Instruction]) -> list[Decoded]:
+def decoded(code: Sequence[MachineInstruction]) -> list[Decoded]:
     return [_decoded(at, ins) for at, ins in enumerate(code)]
 
 
@@ -82,7 +82,7 @@ def _named(text: str) -> Iterator[str]:
     yield from _NAMED.findall(text)
 
 
-def _decoded(at: int, ins: Instruction) -> Decoded:
+def _decoded(at: int, ins: MachineInstruction) -> Decoded:
     reads: set[str] = set()
     writes: set[str] = set()
     halves = f"{ins.opcode} {ins.operands}".split(" :: ")

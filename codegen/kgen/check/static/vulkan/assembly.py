@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import field
 
-from kgen.check.static.machine_code import Instruction
+from kgen.check.static.machine_code import MachineInstruction
 from kgen_runtime.values import frozen
 
 #: (opcode, operands) of one instruction, or the name of a label.
@@ -20,12 +20,12 @@ _NVK_BLOCK = re.compile(r"^block\S* \d+ (L\d+) \[(.*?)\]")
 _NVK_CODE = re.compile(r"^\s+(?:@\S+\s+)?(?:[\w. ]+?\s+=\s+)?([a-z][\w.]*)\S*(?:\s+(.*))?$")
 
 
-def parse_radv(text: str) -> list[Instruction]:
+def parse_radv(text: str) -> list[MachineInstruction]:
     """A dual-issued pair is two instructions."""
     return _located(_radv_lines(text))
 
 
-def parse_nvk(text: str) -> list[Instruction]:
+def parse_nvk(text: str) -> list[MachineInstruction]:
     return _located(_nvk_lines(text))
 
 
@@ -49,21 +49,21 @@ def _nvk_lines(text: str) -> Iterator[Line]:
 
 
 @frozen
-class Block:
-    """A basic block of NVK's, and the numbers of those that may come before it."""
+class NvkBlock:
+    """Basic block of NVK's assembly, and the labels of its predecessors."""
 
     label: str
     before: tuple[int, ...]
     lines: list[Line] = field(default_factory=list)
 
 
-def _nvk_blocks(text: str) -> Iterator[Block]:
+def _nvk_blocks(text: str) -> Iterator[NvkBlock]:
     block = None
     for line in text.splitlines():
         if (head := _NVK_BLOCK.match(line)) is not None:
             if block is not None:
                 yield block
-            block = Block(label=head[1], before=tuple(map(int, re.findall(r"\d+", head[2]))))
+            block = NvkBlock(label=head[1], before=tuple(map(int, re.findall(r"\d+", head[2]))))
         elif (code := _NVK_CODE.match(line.partition("//")[0].rstrip())) is not None:
             assert block is not None, line
             block.lines.append((code[1], code[2] or ""))
@@ -71,7 +71,7 @@ def _nvk_blocks(text: str) -> Iterator[Block]:
         yield block
 
 
-def _with_whole_loops(blocks: list[Block]) -> list[Block]:
+def _with_whole_loops(blocks: list[NvkBlock]) -> list[NvkBlock]:
     """The blocks with those of each loop next to one another: NVK puts what comes after a loop
     before the loop's last block."""
     order = list(range(len(blocks)))
@@ -87,7 +87,7 @@ def _with_whole_loops(blocks: list[Block]) -> list[Block]:
     return [blocks[number] for number in order]
 
 
-def _located(lines: Iterator[Line]) -> list[Instruction]:
+def _located(lines: Iterator[Line]) -> list[MachineInstruction]:
     """With the places that branches go to, whose last operand is a label."""
     labels: dict[str, int] = {}
     found: list[tuple[str, str]] = []
@@ -97,7 +97,7 @@ def _located(lines: Iterator[Line]) -> list[Instruction]:
         else:
             found.append(line)
     return [
-        Instruction(
+        MachineInstruction(
             opcode=opcode,
             operands=operands,
             goes_to=labels.get(operands.rpartition(" ")[2]) if "bra" in opcode else None,

@@ -17,8 +17,8 @@ from typing import Any
 
 from kgen.check.execute.places import Reader
 from kgen.check.static import hot_loop
-from kgen.check.static.hot_loop import WORDS, Loop, Work
-from kgen.check.static.machine_code import Instruction
+from kgen.check.static.hot_loop import WORDS, Loop, WorkKind
+from kgen.check.static.machine_code import MachineInstruction
 from kgen.check.static.vulkan import drivers
 from kgen.check.static.vulkan.assembly import parse_nvk, parse_radv
 from kgen.check.static.vulkan.drivers import Driver
@@ -36,7 +36,7 @@ class DriverCompiler:
     name: str
     driver: Driver
     assembly: str
-    parse: Callable[[str], list[Instruction]]
+    parse: Callable[[str], list[MachineInstruction]]
     words: str
     numbers: Mapping[str, str]
     #: Instructions that compute in all lanes, where they are told apart.
@@ -87,11 +87,13 @@ LEAST, MOST = frozenset({"occupancy"}), frozenset({"registers", "shared_memory"}
 
 
 @frozen
-class Compiled:
-    """What one driver makes of a kernel; or the `reason` why there is nothing: the driver is not
-    here, or its GPU does not run the kernel (`refused`). `metrics` by the names of
-    :mod:`kgen.check.gate.metrics`, without the driver's; `loads` are those of the hot loop by
-    opcode, which says their width."""
+class DriverCompilation:
+    """Code that one driver compiles a kernel to, or the `reason` for its absence.
+
+    Reasons: the driver is not installed, or its GPU does not run the kernel (`refused`). `metrics`
+    go by the names of :mod:`kgen.check.gate.metrics`, without the driver's; `loads` counts the
+    loads of the hot loop by opcode, which says their width.
+    """
 
     compiler: str
     device: str = ""
@@ -116,7 +118,7 @@ class Compiled:
         return fields | {"loop": None if self.loop is None else self.loop.to_json()}
 
 
-def compiled(reader: Reader, entry: KernelEntry) -> tuple[Compiled, ...]:
+def compiled(reader: Reader, entry: KernelEntry) -> tuple[DriverCompilation, ...]:
     """Result of each driver for a Vulkan kernel of a bundle; empty where it holds no SPIR-V."""
     modules = [
         (reader.read(artifact), artifact.requires)
@@ -129,7 +131,7 @@ def compiled(reader: Reader, entry: KernelEntry) -> tuple[Compiled, ...]:
 
 def compiled_module(
     name: str, module: bytes, launch: Launch, features: Sequence[str] = ()
-) -> Compiled:
+) -> DriverCompilation:
     """Result of the driver of this name for any module that requires these features."""
     (compiler,) = (compiler for compiler in COMPILERS if compiler.name == name)
     return _compiled(compiler, _request([launch], [(module, {"features": list(features)})]))
@@ -149,11 +151,11 @@ def _request(
     }
 
 
-def _compiled(compiler: DriverCompiler, request: Mapping[str, Any]) -> Compiled:
+def _compiled(compiler: DriverCompiler, request: Mapping[str, Any]) -> DriverCompilation:
     try:
         command, environment = compiler.driver.command(["-m", "kgen.check.static.vulkan.compiler"])
     except DeviceError as error:
-        return Compiled(compiler=compiler.name, reason=str(error))
+        return DriverCompilation(compiler=compiler.name, reason=str(error))
     done = subprocess.run(
         command,
         input=json.dumps(request),
@@ -164,20 +166,22 @@ def _compiled(compiler: DriverCompiler, request: Mapping[str, Any]) -> Compiled:
     )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        return Compiled(compiler=compiler.name, reason=f"its compiler failed: {last}")
+        return DriverCompilation(compiler=compiler.name, reason=f"its compiler failed: {last}")
     answer = json.loads(done.stdout)
     where = {name: answer.get(name, "") for name in ("device", "version")}
     if "reason" in answer:
-        return Compiled(compiler=compiler.name, reason=answer["reason"], refused=True, **where)
+        return DriverCompilation(
+            compiler=compiler.name, reason=answer["reason"], refused=True, **where
+        )
     metrics = _merged([_numbers(compiler, launch["numbers"]) for launch in answer["launches"]])
     codes = [compiler.parse(launch["texts"][compiler.assembly]) for launch in answer["launches"]]
     code, loop = _hottest(codes, compiler.words)
     if loop is None:
-        return Compiled(compiler=compiler.name, metrics=metrics, **where)
+        return DriverCompilation(compiler=compiler.name, metrics=metrics, **where)
     inside = [code[i] for i in loop.body]
     is_load = WORDS[compiler.words].is_load
     loads = Counter(ins.opcode for ins in inside if is_load(ins))
-    return Compiled(
+    return DriverCompilation(
         compiler=compiler.name,
         metrics=metrics | _of_loop(compiler, loop, loads),
         loop=loop,
@@ -203,10 +207,10 @@ def _merged(launches: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _hottest(
-    codes: Sequence[list[Instruction]], words: str
-) -> tuple[list[Instruction], Loop | None]:
+    codes: Sequence[list[MachineInstruction]], words: str
+) -> tuple[list[MachineInstruction], Loop | None]:
     """The code and the hot loop of the launch whose loop does most of what a kernel is for."""
-    order = list(Work)
+    order = list(WorkKind)
     found = [(code, hot_loop.find(code, WORDS[words])) for code in codes]
     loops = [(code, loop) for code, loop in found if loop is not None]
     if not loops:
@@ -220,12 +224,12 @@ def _of_loop(compiler: DriverCompiler, loop: Loop, loads: Counter[str]) -> dict[
         "hot_loop_instructions": loop.instructions,
         "scalar_loads": sum(n for op, n in loads.items() if compiler.scalar_load.match(op)),
     }
-    if loop.kind is Work.LOAD:
+    if loop.kind is WorkKind.LOAD:
         return found
     found["others_per_matrix"] = (loop.instructions - loop.work) / loop.work
     if compiler.vector is not None:
         vector = sum(n for op, n in opcodes.items() if compiler.vector.match(op))
         found["matrix_share"] = loop.work / vector
-    if loop.kind is Work.MATRIX:
+    if loop.kind is WorkKind.MATRIX:
         found["matrix_instructions"] = loop.work
     return found

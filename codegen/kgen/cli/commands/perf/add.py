@@ -100,7 +100,7 @@ def _drafts(args: argparse.Namespace, path: Path) -> list[str]:
     for name in foreign.REQUIRED[1:]:
         if getattr(args, name) is None:
             raise SpecError(f"{args.kernel} needs --{name}, as for kgen emulate; add it")
-    launch = foreign.Launch(
+    launch = foreign.ForeignLaunch(
         file=args.kernel,
         entry=args.entry,
         grid=args.grid,

@@ -14,7 +14,7 @@ from kgen.errors import BudgetError
 from kgen_runtime.files import replacing
 
 if TYPE_CHECKING:
-    from kgen.check.gate.judge import Report
+    from kgen.check.gate.judge import GateReport
     from kgen.check.gate.metrics import Tier
 
 #: Meaning of exit status 1.
@@ -61,7 +61,7 @@ def _tiers(text: str) -> tuple[Tier, ...]:
     return tuple(map(Tier, names))
 
 
-def _write_summary(path: str, report: Report) -> None:
+def _write_summary(path: str, report: GateReport) -> None:
     from kgen.check.gate.summary import markdown
 
     try:
@@ -71,7 +71,7 @@ def _write_summary(path: str, report: Report) -> None:
         raise BudgetError(f"--summary {path} cannot be written: {error.strerror}") from None
 
 
-def _print(report: Report) -> None:
+def _print(report: GateReport) -> None:
     from kgen.check.gate.summary import broken_lines, conclusion, table
 
     for line in (*table(report), "", *broken_lines(report), *conclusion(report)):

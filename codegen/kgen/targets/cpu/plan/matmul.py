@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from kgen.schedule import BlockedMatmul
-from kgen.spec import Matmul, Operand
+from kgen.spec import ConstantOperand, Matmul
 from kgen.targets.batch import (
     BATCH,
     BatchCoordinate,
@@ -91,7 +91,7 @@ class MatmulPlan(FinishingPlan):
         given = self.spec.parameters
         if not self.b_is_packed:
             return given
-        return tuple(self.packed_b if p.name == Operand.B else p for p in given)
+        return tuple(self.packed_b if p.name == ConstantOperand.B else p for p in given)
 
     @property
     def b_panel_bytes(self) -> int:

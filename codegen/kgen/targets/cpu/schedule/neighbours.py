@@ -11,9 +11,9 @@ from kgen.schedule import (
     CpuMatmul,
     CpuStream,
     InnerMatmul,
-    Origin,
     OuterMatmul,
     Schedule,
+    ScheduleOrigin,
 )
 from kgen.schedule.matmul import A_AHEAD, PANELS_AHEAD
 from kgen.targets.base import Plan
@@ -46,7 +46,7 @@ def neighbours(plan: Plan) -> Iterator[Schedule]:
         found = _streams(schedule)
     for fields in found:
         try:
-            near = dataclasses.replace(schedule, **fields, origin=Origin.TUNED)  # type: ignore[arg-type]
+            near = dataclasses.replace(schedule, **fields, origin=ScheduleOrigin.TUNED)  # type: ignore[arg-type]
         except ScheduleError:
             continue
         yield near
@@ -60,7 +60,7 @@ def other_ways(plan: Plan) -> Iterator[Schedule]:
     for schedule in alternatives(plan.spec, plan.target):
         if (kind := _kind(schedule)) not in kinds:
             kinds.add(kind)
-            yield dataclasses.replace(schedule, origin=Origin.TUNED)
+            yield dataclasses.replace(schedule, origin=ScheduleOrigin.TUNED)
 
 
 def _kind(schedule: Schedule) -> tuple[int | str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
-from kgen.spec import Matmul, Operand
+from kgen.spec import ConstantOperand, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, access, locality
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
@@ -264,7 +264,7 @@ class OuterPlan(StartsPlan, InterleavedPlan):
         """Bytes from a row of B to those that are fetched meanwhile."""
         row = self.b_strides[1] * self.schedule.apart
         offsets = (i * row for i in range(1, self.schedule.prefetch + 1))
-        return tuple(offset for offset in offsets if self.reaches(Operand.B, offset))
+        return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
 
     @property
     def fetch_locality(self) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
-from kgen.spec import DType, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, access, locality, vector_for
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
@@ -173,7 +173,7 @@ class InnerPlan(StartsPlan, TiledPlan):
         if other tiles do as well."""
         tiles = self.schedule.prefetch if self.row_tiles == 1 else min(self.schedule.prefetch, 1)
         offsets = ((i + 1) * self.b_column for i in range(tiles))
-        return tuple(offset for offset in offsets if self.reaches(Operand.B, offset))
+        return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
 
     @property
     def next_rows(self) -> int:

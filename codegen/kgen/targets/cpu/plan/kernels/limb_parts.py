@@ -3,7 +3,7 @@ the vectors of B and the tiles of sums that a kernel of them has."""
 
 from __future__ import annotations
 
-from kgen.spec import DType, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.spec.choices import BType
 from kgen.targets.base import Target
 from kgen.targets.cpu.limits import AVX_VNNI_FEATURES, VNNI_FEATURES
@@ -70,7 +70,11 @@ LIMB_DOTS: tuple[tuple[str, LimbDot, tuple[BType, ...]], ...] = (
 
 def limb_dot(spec: Matmul, target: Target) -> LimbDot | None:
     """The instruction for a constant B of few bits and an A whose K lies side by side."""
-    if Operand.B not in spec.constant or spec.a_strides[2] != 1 or spec.dtype is not DType.F32:
+    if (
+        ConstantOperand.B not in spec.constant
+        or spec.a_strides[2] != 1
+        or spec.dtype is not DType.F32
+    ):
         return None
     if spec.k > MOST_K and not spec.has_blocks:
         return None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
-from kgen.spec import DType, Matmul, Operand
+from kgen.spec import ConstantOperand, DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, access
 from kgen.targets.cpu.plan.checks import check_multiple, check_stack
@@ -216,7 +216,7 @@ class LimbsPlan(MatmulPlan):
         """Where the lines of a panel begin that a turn fetches."""
         ahead = self.schedule.ahead
         lines = range(ahead, ahead + self.turn_bytes * bool(ahead), LINE_BYTES)
-        return tuple(line for line in lines if self.reaches(Operand.B, line))
+        return tuple(line for line in lines if self.reaches(ConstantOperand.B, line))
 
     @property
     def lanes_shift(self) -> int:

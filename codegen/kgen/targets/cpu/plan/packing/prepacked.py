@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 
-from kgen.spec import Matmul, Operand
+from kgen.spec import ConstantOperand, Matmul
 from kgen_runtime.manifest import Packing, TensorParam
 from kgen_runtime.memory.strides import packed_strides
 
 
 def b_is_packed(spec: Matmul) -> bool:
     """B comes packed, in panels, whatever the kernel is; of blocks only some kernels do."""
-    return Operand.B in spec.constant and not spec.has_blocks
+    return ConstantOperand.B in spec.constant and not spec.has_blocks
 
 
 def packed_b(

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul
-from kgen.spec import Extent, Operand
+from kgen.spec import ConstantOperand, Extent
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, locality
 from kgen.targets.cpu.plan.matmul import MatmulPlan
@@ -150,7 +150,7 @@ class TiledPlan(MatmulPlan):
             for row in range(self.k_depth)
             for line in (*range(0, width, LINE_BYTES), *last)
         )
-        return tuple(offset for offset in offsets if self.reaches(Operand.B, offset))
+        return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
 
     def rows_ahead(self, width: int) -> int:
         """Bytes from the first row of B that a step reads, `width` bytes of it, to the first one
@@ -173,14 +173,14 @@ class TiledPlan(MatmulPlan):
     @property
     def fetches_panels(self) -> bool:
         """Tiles prefetch what is read of packed panels later, if B has so much."""
-        return self.wants_panels and self.reaches(Operand.B, self.panel_ahead)
+        return self.wants_panels and self.reaches(ConstantOperand.B, self.panel_ahead)
 
     def fetches_panel(self, tile: Tile, column: Column) -> bool:
         """Each step of the tile prefetches for this vector of columns too. A narrower tile stands
         at the last columns of B."""
         first = 0 if tile.width == self.schedule.nr else self.spec.n - tile.width
         distance = first * self.b_strides[2] + column.b + self.panel_ahead
-        return self.wants_panels and self.reaches(Operand.B, distance)
+        return self.wants_panels and self.reaches(ConstantOperand.B, distance)
 
     @property
     def wants_panels(self) -> bool:
