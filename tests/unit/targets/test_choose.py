@@ -12,7 +12,7 @@ import pytest
 import kgen
 from kgen import pipeline, targets
 from kgen.errors import TargetError
-from kgen.schedule import Origin, Schedule
+from kgen.schedule import Schedule, ScheduleOrigin
 from kgen.spec import DType, Matmul
 from kgen.targets import choose as choosing
 from kgen.targets.choose import How, choose, class_of, distance, nearest, own_tuning, sizes_of
@@ -69,7 +69,7 @@ def test_without_data_the_model_chooses() -> None:
 def test_an_exact_hit_is_taken_as_it_is() -> None:
     own = tuning(row(product(), smaller(product())))
     found = choose(product(), TARGET, own)
-    assert found.how is How.MEASURED and found.schedule.origin is Origin.TUNED
+    assert found.how is How.MEASURED and found.schedule.origin is ScheduleOrigin.TUNED
     assert fields_of(found.schedule) == fields_of(smaller(product()))
     assert found.taken is not None and found.taken.source == SOURCE
 
@@ -121,7 +121,7 @@ def test_fields_of_the_user_stand_on_the_measured_schedule() -> None:
     own = tuning(row(product(), smaller(product())))
     found = pipeline.schedule_for(product(), TARGET, {"kc": 32}, own)
     assert (found.to_json()["mr"], found.to_json()["kc"]) == (1, 32)
-    assert found.origin is Origin.USER
+    assert found.origin is ScheduleOrigin.USER
 
 
 def test_a_main_loop_of_the_user_replaces_the_measured_schedule() -> None:
@@ -132,7 +132,7 @@ def test_a_main_loop_of_the_user_replaces_the_measured_schedule() -> None:
     own = tuning(row(spec))
     assert pipeline.schedule_for(spec, TARGET, {"mainloop": first}, own).mainloop == first
     found = pipeline.schedule_for(spec, TARGET, {"mainloop": other}, own)
-    assert (found.mainloop, found.origin) == (other, Origin.USER)
+    assert (found.mainloop, found.origin) == (other, ScheduleOrigin.USER)
 
 
 @pytest.mark.integration
