@@ -14,7 +14,7 @@ from kgen.emulate import EmulationFault, Fault, LaunchReport
 from tests.emulate.mutations.amdgpu import products as amdgpu_products
 from tests.emulate.mutations.amdgpu import rows as amdgpu_rows
 from tests.emulate.mutations.hopper import gemm, ring
-from tests.emulate.mutations.mutation import Mutation, Program
+from tests.emulate.mutations.mutation import CLEAN, Mutation, Program
 from tests.emulate.mutations.ptx import products as ptx_products
 from tests.emulate.mutations.ptx import rows as ptx_rows
 
@@ -37,8 +37,8 @@ RACES = [
 
 
 def report(program: Program, seed: int) -> LaunchReport:
-    found, right = program.execute(program.source, seed)
-    assert right
+    found, results = program.execute(program.source, seed)
+    assert results == CLEAN and found is not None
     return dataclasses.replace(found, seconds=0)
 
 

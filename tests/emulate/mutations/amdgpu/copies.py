@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from kgen.emulate import LaunchReport, run
 from tests.emulate.mutations.amdgpu.products import ACQUIRE, BARRIER, RELEASE
-from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
+from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs, written_by_hand
 
 SOURCE = Path(__file__).parents[2] / "data" / "amd" / "copy_ring.ll"
 
@@ -18,27 +17,15 @@ SOURCE = Path(__file__).parents[2] / "data" / "amd" / "copy_ring.ll"
 def copy_ring() -> Program:
     """Two waves load for each other, one round ahead."""
     rounds = np.random.default_rng(4).integers(0, 1000, (5, 128), np.uint32)
-    wanted = rounds[:, ::-1].sum(axis=0, dtype=np.uint32)
-
-    def execute(source: str, seed: int) -> tuple[LaunchReport, bool]:
-        out = np.zeros(128, np.uint32)
-        report = run(
-            source,
-            language="llvm",
-            entry="copy_ring",
-            grid=(1, 1, 1),
-            block=(128, 1, 1),
-            arguments=[rounds, out, np.uint32(len(rounds))],
-            seed=seed,
-        )
-        return report, bool((out == wanted).all())
-
-    return Program(
-        name="copy_ring",
+    return written_by_hand(
+        "copy_ring",
+        SOURCE.read_text(),
+        rounds[:, ::-1].sum(axis=0, dtype=np.uint32),
+        lambda out: [rounds, out, np.uint32(len(rounds))],
         language="llvm",
         arch="gfx942",
-        source=SOURCE.read_text(),
-        execute=execute,
+        grid=(1, 1, 1),
+        block=(128, 1, 1),
     )
 
 

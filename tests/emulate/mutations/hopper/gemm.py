@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from kgen.emulate import LaunchReport
-from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
+from tests.emulate.mutations.mutation import CLEAN, WRONG_RESULT, Program, bugs
 from tests.emulate.ptx.hopper_gemm import SOURCES, multiply, operands
 
 
@@ -15,11 +15,11 @@ def product(name: str, m: int, n: int, k: int, ctas: int, cluster: int = 1) -> P
     a, b = operands(m, n, k)
     wanted = (a.astype(np.float32) @ b.astype(np.float32).T).astype(np.float16)
 
-    def execute(source: str, seed: int) -> tuple[LaunchReport, bool]:
+    def execute(source: str, seed: int) -> tuple[LaunchReport, str]:
         found, report = multiply(
             a, b, name=name, source=source, ctas=ctas, cluster=(cluster, 1, 1), seed=seed
         )
-        return report, bool((found == wanted).all())
+        return report, CLEAN if (found == wanted).all() else WRONG_RESULT
 
     return Program(name=name, language="ptx", arch="sm_90a", source=SOURCES[name], execute=execute)
 

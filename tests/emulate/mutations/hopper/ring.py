@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 
-from tests.emulate.mutations.hopper.small import PROXY_FENCE, program
-from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
+from tests.emulate.mutations.hopper.small import PROXY_FENCE, source
+from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs, written_by_hand
 
 
 @cache
@@ -15,8 +15,9 @@ def sum_ring() -> Program:
     """A ring of bulk copies, read by ordinary loads; a bulk reduction of the results."""
     ctas, count = 3, 5
     blocks = np.random.default_rng(1).integers(0, 1000, (ctas, count, 64), np.uint32)
-    return program(
+    return written_by_hand(
         "sum_ring",
+        source("sum_ring"),
         blocks.sum(axis=(0, 1), dtype=np.uint32),
         lambda out: [blocks, out, np.uint32(count)],
         grid=(ctas, 1, 1),

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from kgen.emulate import LaunchReport, run
-from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs
+from tests.emulate.mutations.mutation import WRONG_RESULT, Program, bugs, written_by_hand
 from tests.emulate.ptx.hopper_gemm import FOLDER
 
-Array = npt.NDArray[Any]
 
-
-def program(
-    name: str,
-    wanted: Array,
-    arrange: Callable[[Array], list[Array | np.generic]],
-    **launch: Any,
-) -> Program:
-    """`arrange` gives the launch's arguments around a fresh output."""
-
-    def execute(source: str, seed: int) -> tuple[LaunchReport, bool]:
-        out = np.zeros_like(wanted)
-        report = run(
-            source, language="ptx", entry=name, arguments=arrange(out), seed=seed, **launch
-        )
-        return report, bool((out == wanted).all())
-
-    source = (FOLDER / f"{name}.ptx").read_text()
-    return Program(name=name, language="ptx", arch="sm_90a", source=source, execute=execute)
+def source(name: str) -> str:
+    return (FOLDER / f"{name}.ptx").read_text()
 
 
 @cache
@@ -40,8 +19,9 @@ def exchange() -> Program:
     """Bulk copies and loads between the CTAs of clusters."""
     values = np.random.default_rng(2).integers(0, 1000, (4, 64), np.uint32)
     swapped = values.reshape(2, 2, 64)[:, ::-1].reshape(4, 64)
-    return program(
+    return written_by_hand(
         "exchange",
+        source("exchange"),
         swapped + 65536 * swapped[:, np.arange(64) ^ 2],
         lambda out: [values, out],
         grid=(4, 1, 1),
@@ -56,8 +36,9 @@ def register_product() -> Program:
     random = np.random.default_rng(3)
     a = random.integers(-4, 5, (2, 64, 16)).astype(np.float16)
     b = random.integers(-4, 5, (8, 16)).astype(np.float16)
-    return program(
+    return written_by_hand(
         "register_product",
+        source("register_product"),
         (2 * a[0] + a[1]).astype(np.float32) @ b.T.astype(np.float32),
         lambda out: [a, b, out],
         grid=(1, 1, 1),
