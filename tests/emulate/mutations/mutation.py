@@ -74,7 +74,7 @@ def written_by_hand(
 
 @dataclass(frozen=True, kw_only=True)
 class Mutation:
-    """One bug: `pattern` (^ and $ match at lines) becomes `replacement`.
+    """Seeded bug: `pattern` (^ and $ match at lines) becomes `replacement`.
 
     `pattern` matches `times` times, or any number of times above 0 if that is None. Every match is
     replaced, or the match number `place` alone. `expected` is the verdict that must follow under
@@ -141,7 +141,7 @@ def bugs_in_each_place(
     replacement: str,
     times: int,
 ) -> tuple[Mutation, ...]:
-    """One mutation for each of the `times` matches of a pattern."""
+    """Mutations of a program: one for each of the `times` matches of a pattern."""
     return tuple(
         mutation
         for place in range(times)

@@ -49,9 +49,9 @@ def modules(*rooms: str) -> tuple[ModuleType, ...]:
 
 #: By family: the modules of its kernels.
 FAMILIES = {"ptx": modules("ptx", "hopper"), "amdgpu": modules("amdgpu")}
-#: How many mutations of each family must have each outcome.
+#: Smallest number of mutations with each verdict in each family.
 AT_LEAST = 4
-#: Outcomes that a family has no mutations of, and why.
+#: Verdicts that a family has no mutations of, and why.
 EXEMPT = {
     "ptx": {
         "warning: same-value-write": "what must be strictly right is run so; see test_ptx_warnings",

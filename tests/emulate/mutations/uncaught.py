@@ -16,7 +16,7 @@ UNCAUGHT = (
         replacement=r"\g<1>9,",
         expected=CLEAN,
         why="B's rows beyond the edge meet zeros of A: only NaN or infinity there would show; "
-        "verify's special values bring it (test_special_values.py)",
+        "verify's special values bring it (every_data_set/special_values.py)",
     ),
     Mutation(
         program=ptx_rows.softmax,
@@ -25,7 +25,7 @@ UNCAUGHT = (
         replacement=r"\g<1>0;",
         expected=CLEAN,
         why="softmax is the same for whatever is subtracted, until an exponential overflows, which "
-        "verify's special values bring (test_special_values.py)",
+        "verify's special values bring (every_data_set/special_values.py)",
     ),
     Mutation(
         program=ptx_rows.softmax,

@@ -18,7 +18,7 @@ FLOATS = DirectMatmul(block_m=128, block_n=256, block_k=128, warp_m=64, warp_n=6
 
 @cache
 def f16_copies() -> Program:
-    """One trip, a step and the last tile."""
+    """Loop of one trip, a step and the last tile."""
     return rendered("matmul 128x128x320 f16", "gfx950", SMALL)
 
 

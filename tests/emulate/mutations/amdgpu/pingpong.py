@@ -17,7 +17,7 @@ FLOATS = PingPongMatmul(block_m=128, block_n=128, block_k=128, warp_m=64, warp_n
 
 @cache
 def f16_halves() -> Program:
-    """One trip, and the last tile."""
+    """Loop of one trip, and the last tile."""
     return rendered("matmul 64x128x256 f16 layout=nt", "gfx942", SMALL)
 
 
