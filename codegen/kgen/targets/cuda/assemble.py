@@ -37,7 +37,7 @@ def _wheel() -> tuple[str, Path]:
     for folder in map(Path, sys.path):
         for found in folder.glob(f"{name}-*.dist-info"):
             return found.stem.removeprefix(f"{name}-"), folder
-    raise AssembleError(f"ptxas is missing; pip install {WHEEL}=={SERIES}.*")
+    raise AssembleError(f"ptxas is not installed; pip install {WHEEL}=={SERIES}.*")
 
 
 def version() -> str:
@@ -48,7 +48,10 @@ def version() -> str:
 def ptxas() -> Path:
     """The assembler. Raises AssembleError if its wheel is missing or of another series."""
     if not version().startswith(f"{SERIES}."):
-        raise AssembleError(f"ptxas is of {WHEEL} {version()}; pip install {WHEEL}=={SERIES}.*")
+        raise AssembleError(
+            f"ptxas of {WHEEL} {version()} is installed, and kgen requires {SERIES}; "
+            f"pip install {WHEEL}=={SERIES}.*"
+        )
     return _wheel()[1] / PTXAS
 
 
@@ -108,8 +111,8 @@ def _folder() -> Iterator[Path]:
             yield folder
     except OSError as error:
         raise AssembleError(
-            f"a temporary file of ptxas cannot be written: {error.strerror}; make room, or name "
-            "another folder in TMPDIR"
+            f"a temporary file for ptxas cannot be written: {error.strerror}; free disk space, or "
+            "set TMPDIR to another folder"
         ) from None
 
 

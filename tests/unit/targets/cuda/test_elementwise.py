@@ -43,11 +43,23 @@ def test_a_stream_without_edges_has_no_edge_code() -> None:
 
 
 def test_stream_refusals() -> None:
-    with pytest.raises(ScheduleError, match=r"vector=8 is more than one access .* try vector=4"):
+    with pytest.raises(
+        ScheduleError,
+        match="vector=8 is more than 4: an access has at most 16 "
+        "bytes and divides a row of each input; try "
+        "vector=4",
+    ):
         plan_elementwise(relu_of((8,), dtype=DType.F32), SM_80, GpuStream(num_threads=32, vector=8))
     with pytest.raises(ScheduleError, match="needs 34359738368 blocks; sm_80 allows 2147483647"):
         plan_elementwise(relu_of((2**40,)), SM_80, GpuStream(num_threads=32, vector=1))
-    with pytest.raises(ScheduleError, match="num_threads=48 is not a power of two; try 32 or 64"):
+    with pytest.raises(
+        ScheduleError,
+        match="num_threads=48 is not a power of two; try num_threads=32 or num_threads=64",
+    ):
         plan_elementwise(relu_of((8,)), SM_80, GpuStream(num_threads=48, vector=1))
-    with pytest.raises(ScheduleError, match="16 threads per block; sm_80 takes multiples of 32"):
+    with pytest.raises(
+        ScheduleError,
+        match="the schedule has 16 threads per block; sm_80 requires a multiple of 32 and allows "
+        "1024; try num_threads=256",
+    ):
         plan_elementwise(relu_of((8,)), SM_80, GpuStream(num_threads=16, vector=1))

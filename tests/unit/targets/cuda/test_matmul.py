@@ -199,7 +199,12 @@ def test_the_ptx_version_of_parts_is_that_of_what_is_stored(one_kernel: int) -> 
 def test_bf16_without_tensor_cores_is_widened() -> None:
     plan = make_plan(Matmul(m=64, n=64, k=64, dtype=DType.BF16), BY_NAME["sm_75"])
     assert isinstance(plan, FmaPlan) and plan.version == "6.3"
-    with pytest.raises(ScheduleError, match="mainloop=mma has no bf16 tensor cores"):
+    with pytest.raises(
+        ScheduleError,
+        match="mainloop=mma needs bf16 tensor cores with f32 "
+        "accumulators, which sm_75 does not have; try "
+        "mainloop=fma",
+    ):
         make_plan(plan.spec, plan.target, MMA)
 
 
@@ -217,18 +222,28 @@ def test_bf16_without_tensor_cores_is_widened() -> None:
             {"block_m": 256, "block_n": 128, "block_k": 256, "warp_m": 64, "warp_n": 64},
             "num_stages=3 needs 589824 B of shared memory; sm_86 allows 101376; try block_k=32",
         ),
-        ("sm_80", {"block_m": 96, "warp_m": 48}, "block_m=96 is not a power of two; try 64 or 128"),
-        ("sm_80", {"block_k": 8}, "block_k=8 is less than the 16 of one ldmatrix; try 16"),
+        (
+            "sm_80",
+            {"block_m": 96, "warp_m": 48},
+            "block_m=96 is not a power of two; try block_m=64 or block_m=128",
+        ),
+        (
+            "sm_80",
+            {"block_k": 8},
+            "block_k=8 is less than 16, the extent of one ldmatrix; try block_k=16",
+        ),
         ("sm_80", {"num_stages": 1}, "num_stages=1 leaves no stage to load"),
         (
             "sm_80",
             {"block_m": 256, "block_n": 256, "warp_m": 16, "warp_n": 16},
-            "8192 threads per block; sm_80 takes multiples of 32 up to 1024; try",
+            "the schedule has 8192 threads per block; sm_80 requires a multiple of 32 and "
+            "allows 1024; try warp_m=64,warp_n=32",
         ),
         (
             "sm_80",
             {"block_m": 64, "block_n": 128, "warp_m": 64, "warp_n": 128},
-            "a warp tile of 64x128 needs 352 registers per thread; sm_80 has 231 for them",
+            "a warp tile of 64x128 needs 352 registers per thread; sm_80 leaves 231 with 32 "
+            "threads per block; try warp_n=64",
         ),
     ],
 )

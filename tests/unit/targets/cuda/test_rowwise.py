@@ -52,11 +52,19 @@ def test_ctas_of_a_cluster_cover_a_row_once(cols: int, cluster: int) -> None:
 
 def test_cluster_refusals() -> None:
     schedule = ClusterRows(num_threads=64, vector=4, cluster=2)
-    with pytest.raises(ScheduleError, match="cluster=2: sm_80 takes up to 1; try cluster=1"):
+    with pytest.raises(
+        ScheduleError, match="cluster=2 is more than 1, the largest cluster of sm_80; try cluster=1"
+    ):
         plan_rowwise(softmax_of(3, 64), SM_80, schedule)
-    with pytest.raises(ScheduleError, match="cluster=16: sm_90a takes up to 8; try cluster=1"):
+    with pytest.raises(
+        ScheduleError,
+        match="cluster=16 is more than 8, the largest cluster of sm_90a; try cluster=8",
+    ):
         plan_rowwise(softmax_of(3, 64), SM_90A, schedule.override(cluster=16))
-    with pytest.raises(ScheduleError, match=r"cluster=2: 65536 rows .* more than 65535"):
+    with pytest.raises(
+        ScheduleError,
+        match="cluster=2 puts the 65536 rows along y of the grid, where sm_90a allows 65535",
+    ):
         plan_rowwise(softmax_of(65536, 64), SM_90A, schedule)
     with pytest.raises(ScheduleError, match="cluster=2 needs rows_per_block=1 and resident=1"):
         schedule.override(resident=0)
@@ -83,10 +91,31 @@ def test_a_fold_has_a_place_of_its_own_in_shared_memory() -> None:
 @pytest.mark.parametrize(
     ("fields", "cols", "message"),
     [
-        ({"vector": 8}, 1004, "vector=8 does not keep rows of 1004 elements aligned; try vector=4"),
-        ({"rows_per_block": 2}, 64, "rows share a block only with up to 32 each; try rows_per_"),
-        ({"num_threads": 1024}, 131072, "needs 128 registers per thread; sm_80 has 40"),
-        ({"num_threads": 96}, 64, "num_threads=96 is not a power of two; try 64"),
+        (
+            {"vector": 8},
+            1004,
+            "vector=8 is more than 4, the widest aligned access to rows of "
+            "1004 elements; try vector=4",
+        ),
+        (
+            {"rows_per_block": 2},
+            64,
+            "rows_per_block=2 with num_threads=128 gives each row 64 "
+            "threads; the limit for rows that share a block is 32; try "
+            "rows_per_block=1",
+        ),
+        (
+            {"num_threads": 1024},
+            131072,
+            "a resident row of 131072 needs 128 registers per "
+            "thread; sm_80 leaves 40 with 1024 threads per block; "
+            "try resident=0",
+        ),
+        (
+            {"num_threads": 96},
+            64,
+            "num_threads=96 is not a power of two; try num_threads=64 or num_threads=128",
+        ),
     ],
 )
 def test_refusals(fields: dict[str, int], cols: int, message: str) -> None:

@@ -63,6 +63,6 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
             beside = is_interleaved(spec) and schedule.rows_per_block > 1
             return (plan_interleaved if beside else plan_rowwise)(spec, target, schedule)
     raise ScheduleError(
-        f"mainloop={schedule.mainloop} is not supported on {target.name} for {spec.op}; "
-        "leave the schedule to the heuristic"
+        f"mainloop={schedule.mainloop} is not supported by {target.name} for {spec.op}; "
+        "leave mainloop out"
     )

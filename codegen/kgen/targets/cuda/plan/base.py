@@ -119,7 +119,9 @@ def check_powers_of_two(schedule: Schedule) -> None:
         if f.name in ANY_NUMBER or value & (value - 1) == 0:
             continue
         lower = 1 << (value.bit_length() - 1)
-        raise ScheduleError(f"{f.name}={value} is not a power of two; try {lower} or {2 * lower}")
+        raise ScheduleError(
+            f"{f.name}={value} is not a power of two; try {f.name}={lower} or {f.name}={2 * lower}"
+        )
 
 
 def check_threads(num_threads: int, limit_of: Target, remedy: str) -> None:
@@ -127,8 +129,8 @@ def check_threads(num_threads: int, limit_of: Target, remedy: str) -> None:
     limit = limit_of.limits["threads_per_block"]
     if num_threads > limit or num_threads % limit_of.subgroup:
         raise ScheduleError(
-            f"the schedule has {num_threads} threads per block; {limit_of.name} takes multiples of "
-            f"{limit_of.subgroup} up to {limit}; try {remedy}"
+            f"the schedule has {num_threads} threads per block; {limit_of.name} requires a "
+            f"multiple of {limit_of.subgroup} and allows {limit}; try {remedy}"
         )
 
 
@@ -138,8 +140,8 @@ def check_registers(needed: int, what: str, num_threads: int, target: Target, re
     limit = min(target.limits["registers_per_thread"], per_block) - REGISTERS_FOR_ADDRESSES
     if needed > limit:
         raise ScheduleError(
-            f"{what} needs {needed} registers per thread; {target.name} has {limit} for them "
-            f"with {num_threads} threads per block; try {remedy}"
+            f"{what} needs {needed} registers per thread; {target.name} leaves {limit} with "
+            f"{num_threads} threads per block; try {remedy}"
         )
 
 

@@ -291,8 +291,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
     widest = widest_vector(spec, MAX_ACCESS_BYTES // spec.widest_itemsize)
     if schedule.vector > widest:
         raise ScheduleError(
-            f"vector={schedule.vector} is more than one access of {MAX_ACCESS_BYTES} bytes or a "
-            f"row of these shapes allows; try vector={widest}"
+            f"vector={schedule.vector} is more than {widest}: an access has at most "
+            f"{MAX_ACCESS_BYTES} bytes and divides a row of each input; try vector={widest}"
         )
     blocks = -(-spec.elements // schedule.block_elements)
     limit = target.limits["grid_x"]

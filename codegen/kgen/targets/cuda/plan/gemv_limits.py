@@ -23,19 +23,28 @@ DRAM_BYTES = 64
 def gemv_obstacle(spec: Matmul) -> str | None:
     """Why these operands cannot be streamed, or None if they can."""
     if spec.dtype not in DTYPES:
-        return f"it multiplies {', '.join(DTYPES)}, not {spec.dtype}"
+        return f"dtype={spec.dtype} is not one of {', '.join(DTYPES)}"
     if spec.m > MAX_ROWS:
-        return f"m={spec.m} is more than {MAX_ROWS} rows"
+        return f"m={spec.m} is more than {MAX_ROWS}"
     a, b = matrices(spec)
     if spec.a_strides[2] != 1:
-        return "k is not A's inner dimension"
+        return f"layout={spec.layout} stores A transposed, and K must be contiguous in A"
     for matrix in (a, b):
         if matrix.aligned_bytes < MAX_ACCESS_BYTES:
-            return f"{matrix.name}'s rows are multiples of {matrix.aligned_bytes} bytes, not of 16"
-        if matrix.cols * matrix.dtype.itemsize % MAX_ACCESS_BYTES:
-            return f"{matrix.name}'s rows do not end with a whole 16 bytes"
+            return (
+                f"rows of {matrix.name} start at multiples of {matrix.aligned_bytes} bytes, and "
+                f"must start at multiples of {MAX_ACCESS_BYTES}"
+            )
+        if (row_bytes := matrix.cols * matrix.dtype.itemsize) % MAX_ACCESS_BYTES:
+            return (
+                f"a row of {matrix.name} has {row_bytes} bytes, which is not a multiple of "
+                f"{MAX_ACCESS_BYTES}"
+            )
         if MAX_ROWS * matrix.row_stride > MAX_IMMEDIATE:
-            return f"{matrix.name}'s rows lie too far apart"
+            return (
+                f"rows of {matrix.name} are {matrix.row_stride} bytes apart; the limit is "
+                f"{MAX_IMMEDIATE // MAX_ROWS}"
+            )
     return None
 
 
@@ -79,17 +88,21 @@ def check(spec: Matmul, target: Target, schedule: GemvMatmul) -> None:
     base.check_threads(schedule.num_threads, target, "num_threads=256")
     if (threads := schedule.num_threads) & (threads - 1):
         raise ScheduleError(
-            f"num_threads={threads} is not a power of two; try {1 << threads.bit_length() - 1}"
+            f"num_threads={threads} is not a power of two; "
+            f"try num_threads={1 << threads.bit_length() - 1}"
         )
     fitting = columns_of(spec, threads)
     if not fitting:
+        more = (threads << doublings for doublings in range(1, 6))
+        enough = next((count for count in more if columns_of(spec, count)), 256)
         raise ScheduleError(
-            f"num_threads={threads} are too few for outputs in {spec.m} rows; try {2 * threads}"
+            f"num_threads={threads} is less than the outputs of one block tile of m={spec.m} rows; "
+            f"try num_threads={enough}"
         )
     if schedule.block_n not in fitting:
         raise ScheduleError(
-            f"block_n={schedule.block_n} is not one of the columns that num_threads={threads} "
-            f"take here; try {' or '.join(map(str, fitting))}"
+            f"block_n={schedule.block_n} is not supported with num_threads={threads}; "
+            f"try {' or '.join(f'block_n={columns}' for columns in fitting)}"
         )
     wanted = {
         "block_m": spec.m,
@@ -99,8 +112,9 @@ def check(spec: Matmul, target: Target, schedule: GemvMatmul) -> None:
     for name, value in wanted.items():
         if getattr(schedule, name) != value:
             raise ScheduleError(
-                f"{name}={getattr(schedule, name)} is not what these threads and columns make of "
-                f"it; try {value}"
+                f"{name}={getattr(schedule, name)} does not match m={spec.m}, "
+                f"num_threads={threads} and block_n={schedule.block_n}, which require {value}; "
+                f"try {name}={value}"
             )
     base.check_registers(
         registers_of(spec, schedule),

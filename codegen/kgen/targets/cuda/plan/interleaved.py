@@ -66,7 +66,7 @@ def plan_interleaved(spec: Rowwise, target: Target, schedule: GpuRows) -> Rowwis
     if schedule.threads_per_row > MAX_PARTNERS:
         raise ScheduleError(
             f"rows_per_block={schedule.rows_per_block} with num_threads={schedule.num_threads} "
-            f"gives a row {schedule.threads_per_row} threads; {MAX_PARTNERS} is the limit; "
+            f"gives each row {schedule.threads_per_row} threads; the limit is {MAX_PARTNERS}; "
             f"try rows_per_block={schedule.num_threads // MAX_PARTNERS}"
         )
     return planned(InterleavedPlan, spec, target, schedule)

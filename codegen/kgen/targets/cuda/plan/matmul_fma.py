@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul
 from kgen.spec import DType, Matmul
@@ -253,7 +255,18 @@ def _check(schedule: FmaMatmul, target: Target) -> None:
     base.check_powers_of_two(schedule)
     if schedule.num_stages != 2:
         raise ScheduleError(
-            f"num_stages={schedule.num_stages} is not 2; a tile that goes through registers is "
-            "loaded exactly one ahead; try 2"
+            f"num_stages={schedule.num_stages} is not 2; mainloop=fma loads tiles through "
+            "registers, exactly one ahead; try num_stages=2"
         )
-    base.check_threads(schedule.num_threads, target, "thread_m=1 or a larger block_n")
+    base.check_threads(schedule.num_threads, target, _threads_remedy(schedule, target))
+
+
+def _threads_remedy(schedule: FmaMatmul, target: Target) -> str:
+    """Largest thread tile, square first, that gives a number of threads that fits."""
+    fitting = range(target.subgroup, target.limits["threads_per_block"] + 1, target.subgroup)
+    for thread_m, thread_n in itertools.product((8, 4, 2, 1), repeat=2):
+        along_m, uneven_m = divmod(schedule.block_m, thread_m)
+        along_n, uneven_n = divmod(schedule.block_n, thread_n)
+        if along_m * along_n in fitting and not (uneven_m or uneven_n):
+            return f"thread_m={thread_m},thread_n={thread_n}"
+    return "block_m=64,block_n=64,thread_m=4,thread_n=4"

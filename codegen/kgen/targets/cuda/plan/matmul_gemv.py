@@ -260,7 +260,9 @@ class GemvPlan(OutputPlan):
 def plan_gemv(spec: Matmul, target: Target, schedule: GemvMatmul) -> GemvPlan:
     """Raises ScheduleError if the operands cannot be streamed or the schedule does not fit."""
     if (why := gemv_obstacle(spec)) is not None:
-        raise ScheduleError(f"mainloop={schedule.mainloop} cannot run: {why}; try another mainloop")
+        raise ScheduleError(
+            f"mainloop={schedule.mainloop} does not support this matmul: {why}; leave mainloop out"
+        )
     a, b = matrices(spec)
     check(spec, target, schedule)
     parts = 1 if b.k_inner else schedule.num_threads // WARP_SIZE

@@ -235,8 +235,8 @@ def plan_rowwise(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePla
     if schedule.rows_per_block > 1 and schedule.threads_per_row > target.subgroup:
         raise ScheduleError(
             f"rows_per_block={schedule.rows_per_block} with num_threads={schedule.num_threads} "
-            f"gives a row {schedule.threads_per_row} threads; rows share a block only with up to "
-            f"{target.subgroup} each; try rows_per_block=1"
+            f"gives each row {schedule.threads_per_row} threads; the limit for rows that share a "
+            f"block is {target.subgroup}; try rows_per_block=1"
         )
     return planned(RowwisePlan, spec, target, schedule)
 
@@ -302,16 +302,21 @@ def check(spec: Rowwise, target: Target, schedule: GpuRows) -> None:
     cluster = cluster_of(schedule)
     most = MAX_CLUSTER if target.has("clusters") else 1
     if cluster > most:
-        raise ScheduleError(f"cluster={cluster}: {target.name} takes up to {most}; try cluster=1")
+        raise ScheduleError(
+            f"cluster={cluster} is more than {most}, the largest cluster of {target.name}; "
+            f"try cluster={most}"
+        )
     if cluster > 1 and spec.rows > target.limits["grid_y"]:
         raise ScheduleError(
-            f"cluster={cluster}: {spec.rows} rows of clusters are more than "
-            f"{target.limits['grid_y']}; try cluster=1"
+            f"cluster={cluster} puts the {spec.rows} rows along y of the grid, where "
+            f"{target.name} allows {target.limits['grid_y']}; try cluster=1"
         )
     if schedule.vector > vector_of(spec):
         raise ScheduleError(
-            f"vector={schedule.vector} does not keep rows of {spec.cols} elements aligned; "
-            f"try vector={vector_of(spec)}"
+            f"vector={schedule.vector} is more than {vector_of(spec)}, the widest aligned access "
+            f"to rows of {spec.cols} elements; try vector={vector_of(spec)}"
         )
     if cluster > 1 and is_interleaved(spec):
-        raise ScheduleError(f"cluster={cluster} is for rows that are contiguous; try cluster=1")
+        raise ScheduleError(
+            f"cluster={cluster} requires contiguous rows, and these are interleaved; try cluster=1"
+        )

@@ -151,7 +151,11 @@ def test_the_model_takes_it_where_outputs_are_few(name: str) -> None:
             {"split_k": 1, "one_kernel": 1},
             "one_kernel=1 adds the slices of split-k, and split_k=1 makes none",
         ),
-        ({"split_k": 200}, "split_k=200 parts of 1 tiles of block_k=32 are more than k=4096 has"),
+        (
+            {"split_k": 200},
+            "split_k=200 leaves slices of k=4096 empty: 128 K-tiles of "
+            "block_k=32, 1 to a slice, fill 128; try split_k=128",
+        ),
     ],
 )
 def test_refusals(fields: dict[str, Any], message: str) -> None:

@@ -72,11 +72,30 @@ def test_overrides_turn_off_what_cannot_be_beside_them() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"num_ctas": 0}, "stream_k=1 shares block tiles among persistent CTAs; try num_ctas="),
-        ({"split_k": 2, "stream_k": 1, "num_ctas": 10}, "shares all of K, and split_k=2 cuts it"),
-        ({"num_ctas": 300}, "num_ctas=300 are more than the 256 tiles along k"),
-        ({"stream_k": 0, "num_ctas": 10}, "num_ctas=10 and group_m=1 are for CTAs that share"),
-        ({"stream_k": 0, "group_m": 4}, "num_ctas=0 and group_m=4 are for CTAs that share"),
+        (
+            {"num_ctas": 0},
+            "stream_k=1 shares K-tiles among persistent CTAs, and num_ctas is 0; try num_ctas=132",
+        ),
+        (
+            {"split_k": 2, "stream_k": 1, "num_ctas": 10},
+            "stream_k=1 shares all of K, and split_k=2 cuts K into slices; try split_k=1",
+        ),
+        (
+            {"num_ctas": 300},
+            "num_ctas=300 is more than the 256 K-tiles of all block tiles; try num_ctas=256",
+        ),
+        (
+            {"stream_k": 0, "num_ctas": 10},
+            "num_ctas=10 and group_m=1 need stream_k=1, where "
+            "persistent CTAs share block tiles; try "
+            "num_ctas=0,group_m=1",
+        ),
+        (
+            {"stream_k": 0, "group_m": 4},
+            "num_ctas=0 and group_m=4 need stream_k=1, where "
+            "persistent CTAs share block tiles; try "
+            "num_ctas=0,group_m=1",
+        ),
     ],
 )
 def test_refusals(fields: dict[str, int], message: str) -> None:

@@ -139,10 +139,30 @@ def test_split_k_alone_is_an_override() -> None:
 @pytest.mark.parametrize(
     ("fields", "split", "message"),
     [
-        ({"k": 512}, {"split_k": 5}, "split_k=5 parts of 2 tiles of block_k=64 are more than"),
-        ({"k": 512}, {"split_k": 16}, "k=512 has; try split_k=8"),
-        ({}, {"num_ctas": 132}, "split_k=4 gives every part a CTA, and num_ctas=132 shares them"),
-        ({}, {"tma_store": 1}, "tma_store=1 cannot be: it writes 16-bit outputs, not f32"),
+        (
+            {"k": 512},
+            {"split_k": 5},
+            "split_k=5 leaves slices of k=512 empty: 8 K-tiles of "
+            "block_k=64, 2 to a slice, fill 4; try split_k=4",
+        ),
+        (
+            {"k": 512},
+            {"split_k": 16},
+            "split_k=16 leaves slices of k=512 empty: 8 K-tiles of "
+            "block_k=64, 1 to a slice, fill 8; try split_k=8",
+        ),
+        (
+            {},
+            {"num_ctas": 132},
+            "split_k=4 gives each slice a CTA of its own, and num_ctas=132 "
+            "asks for persistent CTAs; try num_ctas=0,group_m=1",
+        ),
+        (
+            {},
+            {"tma_store": 1},
+            "tma_store=1 is not possible: TMA stores 16-bit outputs here, "
+            "and the output is f32; try tma_store=0",
+        ),
     ],
 )
 def test_refusals_of_wgmma(fields: dict[str, Any], split: dict[str, int], message: str) -> None:
@@ -154,7 +174,12 @@ def test_refusals_of_wgmma(fields: dict[str, Any], split: dict[str, int], messag
 @pytest.mark.parametrize(
     ("fields", "split", "message"),
     [
-        ({"k": 128}, 5, "split_k=5 parts of 1 tiles of block_k=32 are more than k=128 has; try"),
+        (
+            {"k": 128},
+            5,
+            "split_k=5 leaves slices of k=128 empty: 4 K-tiles of block_k=32, 1 to "
+            "a slice, fill 4; try split_k=4",
+        ),
         ({"m": 30000, "n": 30000}, 2, "split_k=2 needs 7200000000 B of workspace"),
     ],
 )

@@ -79,10 +79,16 @@ def test_the_model_takes_it_for_a_wave_and_a_little() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"num_ctas": 0}, "stream_k=1 shares block tiles among persistent CTAs; try num_ctas=132"),
+        (
+            {"num_ctas": 0},
+            "stream_k=1 shares K-tiles among persistent CTAs, and num_ctas is 0; try num_ctas=132",
+        ),
         ({"cluster_m": 2, "block_n": 128}, "try pingpong=0,cluster_m=1,cluster_n=1,split_k=1"),
         ({"consumers": 2, "pingpong": 1}, "try pingpong=0,cluster_m=1,cluster_n=1,split_k=1"),
-        ({"num_ctas": 1441}, "num_ctas=1441 are more than the 1440 tiles along k"),
+        (
+            {"num_ctas": 1441},
+            "num_ctas=1441 is more than the 1440 K-tiles of all block tiles; try num_ctas=1440",
+        ),
     ],
 )
 def test_refusals(fields: dict[str, int], message: str) -> None:

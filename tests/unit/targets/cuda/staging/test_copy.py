@@ -185,7 +185,11 @@ def test_narrower_units_when_threads_outnumber_wide_ones() -> None:
 
 def test_a_tile_smaller_than_its_threads_is_refused() -> None:
     schedule = FmaMatmul(block_m=8, block_n=64, block_k=8, num_stages=2, thread_m=1, thread_n=4)
-    with pytest.raises(ScheduleError, match="8x8 elements of a is less than one for each of 128"):
+    with pytest.raises(
+        ScheduleError,
+        match="a tile of 8x8 elements of a has fewer elements "
+        "than the 128 threads that load it; try block_k=16",
+    ):
         plan_fma(Matmul(m=8, n=64, k=8, dtype=DType.F32), SM_80, schedule)
 
 

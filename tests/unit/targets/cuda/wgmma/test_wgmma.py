@@ -149,44 +149,102 @@ def test_barriers_do_not_share_memory_with_strips() -> None:
 @pytest.mark.parametrize(
     ("fields", "schedule", "message"),
     [
-        ({}, {"block_k": 32}, "block_k=32 is not the 64 elements of a row of 128 bytes"),
-        ({}, {"consumers": 4}, "consumers=4 leaves them too few registers; try 3"),
-        ({}, {"block_m": 96}, "block_m=96 does not give each of 2 consumers multiples of 64 rows"),
-        ({}, {"block_n": 96}, "block_n=96 is not a multiple of 64 up to 256; try 64"),
+        (
+            {},
+            {"block_k": 32},
+            "block_k=32 is not 64; TMA and wgmma swizzle rows of 128 bytes, "
+            "which are 64 elements of f16; try block_k=64",
+        ),
+        (
+            {},
+            {"consumers": 4},
+            "consumers=4 is more than 3, which leaves each warpgroup too few"
+            " registers; try consumers=3",
+        ),
+        (
+            {},
+            {"block_m": 96},
+            "block_m=96 gives each of 2 consumer warpgroups 48 rows, which is"
+            " not a multiple of 64; try block_m=128",
+        ),
+        ({}, {"block_n": 96}, "block_n=96 is not a multiple of 64 up to 256; try block_n=64"),
         (
             {"layout": "nt"},
             {"block_n": 260},
-            "block_n=260 is not a multiple of 8 up to 256; try 256",
+            "block_n=260 is not a multiple of 8 up to 256; try block_n=256",
         ),
-        ({}, {"num_stages": 1}, "num_stages=1 leaves no stage to load while one computes; try 2"),
+        (
+            {},
+            {"num_stages": 1},
+            "num_stages=1 leaves no stage to load while another is multiplied; try num_stages=2",
+        ),
         (
             {},
             {"block_m": 256},
-            "128 rows of 256 columns need 256 registers per thread; 208 are left with consumers=2; "
-            "try block_n=192",
+            "128 rows of 256 columns per consumer warpgroup need 256 registers per thread; "
+            "consumers=2 leaves 208; try block_n=192",
         ),
         ({}, {"num_stages": 5}, "num_stages=5 needs 245840 B of shared memory; sm_90a allows"),
         ({}, {"tma_store": 1, "num_stages": 5}, "allows 232448; try num_stages=4"),
-        ({}, {"pingpong": 1}, "pingpong=1 lets two warpgroups of persistent CTAs take turns"),
-        ({}, {"group_m": 2}, "group_m=2 orders the tiles of persistent CTAs; try num_ctas=132"),
-        ({}, {"cluster_m": 3}, "cluster_m=3 is none of 1, 2, 4, 8; try 2"),
+        (
+            {},
+            {"pingpong": 1},
+            "pingpong=1 needs two consumer warpgroups and persistent CTAs; "
+            "consumers=2 and num_ctas=0; try consumers=2,num_ctas=132",
+        ),
+        (
+            {},
+            {"group_m": 2},
+            "group_m=2 orders the block tiles of persistent CTAs, and num_ctas"
+            " is 0; try num_ctas=132",
+        ),
+        ({}, {"cluster_m": 3}, "cluster_m=3 is not 1, 2, 4 or 8; try cluster_m=2"),
         ({}, {"cluster_m": 8}, "block_n=256 is not a multiple of 512 up to 256"),
-        ({}, {"cluster_m": 2, "num_ctas": 5}, "are no whole clusters of 2; try num_ctas=6"),
-        ({"out_dtype": "f32"}, {"tma_store": 1}, "it writes 16-bit outputs, not f32"),
-        ({"ldc": 4100}, {"tma_store": 1}, "the output's rows are no multiples of 16 bytes"),
+        (
+            {},
+            {"cluster_m": 2, "num_ctas": 5},
+            "num_ctas=5 is not a multiple of the 2 CTAs of a cluster; try num_ctas=6",
+        ),
+        (
+            {"out_dtype": "f32"},
+            {"tma_store": 1},
+            "tma_store=1 is not possible: TMA stores "
+            "16-bit outputs here, and the output is f32; "
+            "try tma_store=0",
+        ),
+        (
+            {"ldc": 4100},
+            {"tma_store": 1},
+            "tma_store=1 is not possible: the output's rows are "
+            "8200 bytes apart, and TMA requires a multiple of 16;"
+            " try tma_store=0",
+        ),
         (
             {"layout": "nt"},
             {"tma_store": 1, "block_n": 120},
-            "it writes 64 columns at once, and block_n=120 is not a multiple of them; try",
+            "tma_store=1 is not possible: TMA stores 64 columns at a time, and block_n=120 is "
+            "not a multiple of that; try tma_store=0",
         ),
-        ({"n": 4092}, {}, "b's rows are multiples of 8 bytes, and TMA needs 16"),
+        (
+            {"n": 4092},
+            {},
+            "mainloop=wgmma does not support this matmul: rows of b start at "
+            "multiples of 8 bytes, and TMA requires multiples of 16; leave "
+            "mainloop out",
+        ),
         (
             {"lda": 2**39},
             {},
-            "a has a stride of 1099511627776 bytes, and TMA's are below 10995116277",
+            "mainloop=wgmma does not support this matmul: a has a stride of 1099511627776 "
+            "bytes; TMA requires less than 1099511627776; leave mainloop out",
         ),
         ({"ldc": 2**39}, {"tma_store": 1}, "the output's rows are 1099511627776 bytes apart"),
-        ({"dtype": DType.F32}, {}, "wgmma has no f32 with math=exact"),
+        (
+            {"dtype": DType.F32},
+            {},
+            "mainloop=wgmma does not support this matmul: wgmma does not"
+            " support dtype=f32 with math=exact; leave mainloop out",
+        ),
     ],
 )
 def test_refusals(fields: dict[str, Any], schedule: dict[str, int], message: str) -> None:
@@ -245,7 +303,8 @@ def test_rows_that_tma_cannot_take_go_through_mma() -> None:
     plan = pipeline.plan(Matmul(m=4096, n=4090, k=4096), SM_90A)
     assert isinstance(plan.schedule, MmaMatmul)
     assert FAMILY.remarks(plan)[-1] == (
-        "mma.sync instead of wgmma: b's rows are multiples of 4 bytes, and TMA needs 16"
+        "mma.sync instead of wgmma: rows of b start at multiples of 4 bytes, and TMA requires "
+        "multiples of 16"
     )
     sm_80 = pipeline.plan(plan.spec, BY_NAME["sm_80"])
     assert not any("wgmma" in line for line in FAMILY.remarks(sm_80))

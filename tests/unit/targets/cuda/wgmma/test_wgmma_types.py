@@ -110,27 +110,83 @@ def test_a_short_k_needs_no_promotion(fields: dict[str, int], promotes: int) -> 
 @pytest.mark.parametrize(
     ("schedule", "fields", "message"),
     [
-        (BYTES.override(block_n=40), {"dtype": DType.S8}, "block_n=40 is no number of columns that "
-         "wgmma has for s8; try 32"),
-        (SHORT.override(block_n=24), {"dtype": DType.E4M3}, "block_n=24 is no number of columns "
-         "that wgmma has for e4m3, 12 at a time; try 16"),
-        (SHORT.override(promote_k=64), {"dtype": DType.E4M3}, "promote_k=64 is neither the "
-         "block_k=128 of a tile nor all of k=4096; try promote_k=128"),
-        (SHORT.override(block_m=256), {"dtype": DType.E4M3}, "128 rows of 192 columns need 288 "
-         "registers per thread; 208 are left with consumers=2; try block_n=128"),
-        (BYTES.override(block_k=64), {"dtype": DType.S8}, "block_k=64 is not the 128 elements"),
-        (BYTES, TF32, "block_k=128 is not the 32 elements of a row of 128 bytes"),
-        (BYTES, {"dtype": DType.S8, "layout": Layout.TN}, "it takes s8 with k inside only; one "
-         "operand can be transposed on its way to registers, but a has m inside and b has n; "
-         "layout=nn has k inside a"),
-        (BYTES, {"dtype": DType.S8, "layout": Layout.NN}, "swap=0 makes b the operand that wgmma "
-         "takes with k inside only; try swap=1"),
-        (BYTES.override(swap=1, block_m=256, block_n=128, block_k=32), TF32 | {"layout": Layout.TT},
-         "swap=1 makes a the operand that wgmma takes with k inside only; try swap=0"),
-        (BYTES, {"dtype": DType.F32, "math": Math.TF32X3}, "wgmma has no f32 with math=3xtf32"),
-        (BYTES, {"dtype": DType.S8, "lda": 4104}, "a's rows are multiples of 8 bytes, and TMA"),
+        (
+            BYTES.override(block_n=40),
+            {"dtype": DType.S8},
+            "block_n=40 is not a width that wgmma supports for s8; try block_n=32",
+        ),
+        (
+            SHORT.override(block_n=24),
+            {"dtype": DType.E4M3},
+            "block_n=24 is not a width that wgmma supports for e4m3, 12 at a time; try block_n=16",
+        ),
+        (
+            SHORT.override(promote_k=64),
+            {"dtype": DType.E4M3},
+            "promote_k=64 is neither block_k=128 nor k=4096 or more; try promote_k=128",
+        ),
+        (
+            SHORT.override(block_m=256),
+            {"dtype": DType.E4M3},
+            "128 rows of 192 columns per consumer warpgroup need 288 registers per thread; "
+            "consumers=2 leaves 208; try block_n=128",
+        ),
+        (
+            BYTES.override(block_k=64),
+            {"dtype": DType.S8},
+            "block_k=64 is not 128; TMA and wgmma"
+            " swizzle rows of 128 bytes, which "
+            "are 128 elements of s8; try "
+            "block_k=128",
+        ),
+        (
+            BYTES,
+            TF32,
+            "block_k=128 is not 32; TMA and wgmma swizzle rows of 128 bytes, which "
+            "are 32 elements of f32; try block_k=32",
+        ),
+        (
+            BYTES,
+            {"dtype": DType.S8, "layout": Layout.TN},
+            "mainloop=wgmma does not support this"
+            " matmul: wgmma requires s8 operands "
+            "with K contiguous, one of which can "
+            "be transposed through registers, and"
+            " layout=tn has K contiguous in "
+            "neither; layout=nn has K contiguous "
+            "in a; leave mainloop out",
+        ),
+        (
+            BYTES,
+            {"dtype": DType.S8, "layout": Layout.NN},
+            "swap=0 makes b the operand for which"
+            " wgmma requires K contiguous, and in"
+            " b it is strided; try swap=1",
+        ),
+        (
+            BYTES.override(swap=1, block_m=256, block_n=128, block_k=32),
+            TF32 | {"layout": Layout.TT},
+            "swap=1 makes a the operand for which wgmma requires K contiguous, and in a it is "
+            "strided; try swap=0",
+        ),
+        (
+            BYTES,
+            {"dtype": DType.F32, "math": Math.TF32X3},
+            "mainloop=wgmma does not support "
+            "this matmul: wgmma does not support"
+            " dtype=f32 with math=3xtf32; leave "
+            "mainloop out",
+        ),
+        (
+            BYTES,
+            {"dtype": DType.S8, "lda": 4104},
+            "mainloop=wgmma does not support this matmul:"
+            " rows of a start at multiples of 8 bytes, "
+            "and TMA requires multiples of 16; leave "
+            "mainloop out",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refusals(schedule: WgmmaMatmul, fields: dict[str, Any], message: str) -> None:
     with pytest.raises(ScheduleError, match=re.escape(message)):
         make(schedule, **fields)
@@ -144,7 +200,7 @@ def test_the_choice_and_why_it_is_another(fields: dict[str, Any]) -> None:
         remarks = FAMILY.remarks(FAMILY.plan(spec, SM_90A, found))
         if layout is Layout.TN:
             assert isinstance(found, SplitMatmul)
-            assert any(r.startswith("mma.sync instead of wgmma: it takes") for r in remarks)
+            assert any(r.startswith("mma.sync instead of wgmma: wgmma requires") for r in remarks)
         elif size == 4096:
             assert isinstance(found, WgmmaMatmul)
             assert found.swap == (layout is Layout.NN)

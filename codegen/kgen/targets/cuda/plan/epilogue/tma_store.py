@@ -200,23 +200,27 @@ def store_bytes(schedule: WgmmaMatmul) -> int:
 def obstacle(spec: Matmul, *, block_m: int, block_n: int, swap: bool = False) -> str | None:
     """Why TMA cannot write this output, or None if it can."""
     if spec.out.itemsize != HALF_BYTES:
-        return f"it writes 16-bit outputs, not {spec.out}"
+        return f"TMA stores 16-bit outputs here, and the output is {spec.out}"
     for name, stride, count in zip(
         ("batches", "rows"), spec.out_strides, (spec.batch, spec.m), strict=False
     ):
+        apart = f"the output's {name} are {stride * HALF_BYTES} bytes apart, and TMA requires"
         if count > 1 and stride * HALF_BYTES % MAX_ACCESS_BYTES:
-            return f"the output's {name} are no multiples of {MAX_ACCESS_BYTES} bytes"
+            return f"{apart} a multiple of {MAX_ACCESS_BYTES}"
         if count > 1 and stride * HALF_BYTES >= MAX_STRIDE:
-            return f"the output's {name} are {stride * HALF_BYTES} bytes apart"
+            return f"{apart} less than {MAX_STRIDE}"
     sides = ("block_m", block_m, ROWS, "rows") if swap else ("block_n", block_n, COLS, "columns")
     name, extent, unit, what = sides
     if extent % unit:
-        return f"it writes {unit} {what} at once, and {name}={extent} is not a multiple of them"
+        return f"TMA stores {unit} {what} at a time, and {name}={extent} is not a multiple of that"
     left = matrices(spec)[swap]
     if left.k_inner and swap:
-        return "a lane's outputs are in different columns where operands are swapped in their place"
+        return f"swap=1 with K contiguous in {left.name} gives a lane outputs of several columns"
     if not left.k_inner and spec.dtype.itemsize > HALF_BYTES:
-        return f"a warp's outputs are too far apart where {left.name} comes to registers in words"
+        return (
+            f"{left.name} of {spec.dtype} with K strided goes through registers, and a warp's "
+            "outputs are then too far apart"
+        )
     return None
 
 
@@ -231,7 +235,7 @@ def plan_store(
     if not schedule.tma_store:
         return None
     if (why := obstacle_of(spec, schedule)) is not None:
-        raise ScheduleError(f"tma_store=1 cannot be: {why}; try tma_store=0")
+        raise ScheduleError(f"tma_store=1 is not possible: {why}; try tma_store=0")
     return TmaStore(spec=spec, schedule=schedule, products=products, output=output, base=base)
 
 

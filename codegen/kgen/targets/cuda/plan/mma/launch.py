@@ -87,6 +87,6 @@ def arrange(
 def _check_alone(schedule: MmaMatmul) -> None:
     if isinstance(schedule, SplitMatmul) and (schedule.num_ctas or schedule.group_m > 1):
         raise ScheduleError(
-            f"num_ctas={schedule.num_ctas} and group_m={schedule.group_m} are for CTAs that share "
-            "block tiles by stream_k=1; try num_ctas=0,group_m=1"
+            f"num_ctas={schedule.num_ctas} and group_m={schedule.group_m} need stream_k=1, where "
+            "persistent CTAs share block tiles; try num_ctas=0,group_m=1"
         )

@@ -27,13 +27,22 @@ def check(
         value = getattr(schedule, name)
         if value < limit:
             raise ScheduleError(
-                f"{name}={value} is less than the {limit} of one ldmatrix; try {limit}"
+                f"{name}={value} is less than {limit}, the extent of one ldmatrix; "
+                f"try {name}={limit}"
             )
     if schedule.num_stages < 2:
         raise ScheduleError(
-            f"num_stages={schedule.num_stages} leaves no stage to load while one computes; try 2"
+            f"num_stages={schedule.num_stages} leaves no stage to load while another is "
+            "multiplied; try num_stages=2"
         )
-    base.check_threads(num_threads, target, f"warp_m={schedule.block_m}")
+    most = target.limits["threads_per_block"] // target.subgroup
+    warp_m, warp_n = schedule.warp_m, schedule.warp_n
+    while (schedule.block_m // warp_m) * (schedule.block_n // warp_n) > most:
+        if warp_m < schedule.block_m and (warp_m <= warp_n or warp_n == schedule.block_n):
+            warp_m *= 2
+        else:
+            warp_n *= 2
+    base.check_threads(num_threads, target, f"warp_m={warp_m},warp_n={warp_n}")
 
 
 def _check_promotion(spec: Matmul, schedule: MmaMatmul, instruction: MatrixInstruction) -> None:

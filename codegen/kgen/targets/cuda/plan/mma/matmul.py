@@ -172,8 +172,8 @@ def plan_mma(
     instruction = instruction_of(spec, target)
     if instruction is None:
         raise ScheduleError(
-            f"mainloop={schedule.mainloop} has no {spec.dtype} tensor cores with f32 "
-            f"accumulators on {target.name}; try an FmaMatmul schedule"
+            f"mainloop={schedule.mainloop} needs {spec.dtype} tensor cores with f32 accumulators, "
+            f"which {target.name} does not have; try mainloop=fma"
         )
     num_threads = schedule.num_warps * target.subgroup
     check(spec, schedule, instruction, num_threads, target)

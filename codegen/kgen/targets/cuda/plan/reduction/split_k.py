@@ -245,18 +245,19 @@ def _plan_reduction(
 def _check(spec: Matmul, schedule: SplitSchedule) -> None:
     split, each = schedule.split_k, part_tiles(spec, schedule)
     tiles = -(-spec.k // schedule.block_k)
-    if (split - 1) * each >= tiles:
+    filled = -(-tiles // each)
+    if split > filled:
         raise ScheduleError(
-            f"split_k={split} parts of {each} tiles of block_k={schedule.block_k} are more than "
-            f"k={spec.k} has; try split_k={-(-tiles // each)}"
+            f"split_k={split} leaves slices of k={spec.k} empty: {tiles} K-tiles of "
+            f"block_k={schedule.block_k}, {each} to a slice, fill {filled}; try split_k={filled}"
         )
     if isinstance(schedule, WgmmaMatmul) and schedule.num_ctas:
         raise ScheduleError(
-            f"split_k={split} gives every part a CTA, and num_ctas={schedule.num_ctas} shares "
-            "them; try num_ctas=0,group_m=1"
+            f"split_k={split} gives each slice a CTA of its own, and num_ctas={schedule.num_ctas} "
+            "asks for persistent CTAs; try num_ctas=0,group_m=1"
         )
     if (needed := _parts_bytes(spec, schedule)) > MAX_IMMEDIATE and not is_last_arriving(schedule):
         raise ScheduleError(
-            f"split_k={split} needs {needed} B of workspace for a matrix; "
-            f"{MAX_IMMEDIATE} are the limit; try split_k=1"
+            f"split_k={split} needs {needed} B of workspace per matrix; the limit is "
+            f"{MAX_IMMEDIATE} B; try split_k={max(1, split * MAX_IMMEDIATE // needed)}"
         )

@@ -115,26 +115,29 @@ def plan_stream(
 
 def _check(blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul) -> None:
     if not schedule.num_ctas:
-        raise ScheduleError("stream_k=1 shares block tiles among persistent CTAs; try num_ctas=132")
+        raise ScheduleError(
+            "stream_k=1 shares K-tiles among persistent CTAs, and num_ctas is 0; "
+            f"try num_ctas={min(132, blocks * k_tiles)}"
+        )
     if isinstance(schedule, WgmmaMatmul) and (
         schedule.pingpong or schedule.cluster > 1 or schedule.split_k > 1
     ):
         raise ScheduleError(
-            "stream_k=1 cuts block tiles for single CTAs whose warpgroups work together; "
-            "try pingpong=0,cluster_m=1,cluster_n=1,split_k=1"
+            "stream_k=1 divides a block tile among single CTAs, which excludes pingpong, clusters "
+            "and split-k; try pingpong=0,cluster_m=1,cluster_n=1,split_k=1"
         )
     if schedule.split_k > 1:
         raise ScheduleError(
-            f"stream_k=1 shares all of K, and split_k={schedule.split_k} cuts it into slices; try "
-            "split_k=1"
+            f"stream_k=1 shares all of K, and split_k={schedule.split_k} cuts K into slices; "
+            "try split_k=1"
         )
     if schedule.num_ctas > (most := blocks * k_tiles):
         raise ScheduleError(
-            f"num_ctas={schedule.num_ctas} are more than the {most} tiles along k of all block "
-            f"tiles; try num_ctas={most}"
+            f"num_ctas={schedule.num_ctas} is more than the {most} K-tiles of all block tiles; "
+            f"try num_ctas={most}"
         )
     if (blocks + schedule.num_ctas) * k_tiles * schedule.num_ctas >= MAX_PRODUCT:
         raise ScheduleError(
-            f"stream_k=1 counts {blocks * k_tiles} tiles of num_ctas={schedule.num_ctas} in 32 "
-            "bits, which are too few; try stream_k=0"
+            f"stream_k=1 with {blocks * k_tiles} K-tiles and num_ctas={schedule.num_ctas} "
+            "overflows 32-bit tile numbers; try stream_k=0,num_ctas=0,group_m=1"
         )

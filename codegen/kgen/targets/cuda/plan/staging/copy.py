@@ -263,9 +263,11 @@ def plan_copy(
     itemsize = matrix.dtype.itemsize
     share = rows * cols * itemsize // num_threads
     if share < itemsize:
+        depth = cols if matrix.k_inner else rows
         raise ScheduleError(
-            f"a tile of {rows}x{cols} elements of {matrix.name} is less than one for each of "
-            f"{num_threads} threads; try fewer warps or a larger block_k"
+            f"a tile of {rows}x{cols} elements of {matrix.name} has fewer elements than the "
+            f"{num_threads} threads that load it; "
+            f"try block_k={depth * -(-num_threads // (rows * cols))}"
         )
     width = min(matrix.aligned_bytes, share, cols * itemsize)
     asynchronous = allow_async and matrix.is_asynchronous(target) and width >= MIN_ASYNC_BYTES

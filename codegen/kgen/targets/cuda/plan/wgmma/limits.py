@@ -5,6 +5,7 @@ from __future__ import annotations
 from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
+from kgen.spec.shapes import by_x
 from kgen.targets.base import Target
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan import base
@@ -37,26 +38,32 @@ MAX_CLUSTER = 8
 def obstacle(spec: Matmul, target: Target) -> str | None:
     """Why TMA and wgmma cannot multiply these operands here, or None if they can."""
     if not target.has("wgmma"):
-        return f"{target.name} has no wgmma"
+        return f"{target.name} has no wgmma instruction"
     instruction = warpgroup_instruction_of(spec)
     if instruction is None:
-        return f"wgmma has no {spec.dtype} with math={spec.math}"
+        return f"wgmma does not support dtype={spec.dtype} with math={spec.math}"
     if spec.batch_dims is not None:
-        return f"its tensor maps take one batch stride, and batch_dims are {len(spec.batch_dims)}"
+        return (
+            f"a tensor map has one batch stride, and batch_dims={by_x(spec.batch_dims)} needs "
+            f"{len(spec.batch_dims)}"
+        )
     a, b = matrices(spec)
     if not (a.k_inner or b.k_inner or instruction.either_major):
         return (
-            f"it takes {instruction.element} with k inside only; one operand can be transposed on "
-            "its way to registers, but a has m inside and b has n; layout=nn has k inside a"
+            f"wgmma requires {instruction.element} operands with K contiguous, one of which can be "
+            f"transposed through registers, and layout={spec.layout} has K contiguous in neither; "
+            "layout=nn has K contiguous in a"
         )
     for matrix in (a, b):
         if matrix.aligned_bytes < MAX_ACCESS_BYTES:
             return (
-                f"{matrix.name}'s rows are multiples of {matrix.aligned_bytes} bytes, and TMA "
-                f"needs {MAX_ACCESS_BYTES}"
+                f"rows of {matrix.name} start at multiples of {matrix.aligned_bytes} bytes, and "
+                f"TMA requires multiples of {MAX_ACCESS_BYTES}"
             )
         if (stride := max(matrix.row_stride, matrix.batch_stride)) >= MAX_STRIDE:
-            return f"{matrix.name} has a stride of {stride} bytes, and TMA's are below {MAX_STRIDE}"
+            return (
+                f"{matrix.name} has a stride of {stride} bytes; TMA requires less than {MAX_STRIDE}"
+            )
     return None
 
 
@@ -65,16 +72,18 @@ def check(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts, target: 
     depth = ROW_BYTES // spec.dtype.itemsize
     if schedule.block_k != depth:
         raise ScheduleError(
-            f"block_k={schedule.block_k} is not the {depth} elements of a row of "
-            f"{ROW_BYTES} bytes, over which TMA and wgmma swizzle; try {depth}"
+            f"block_k={schedule.block_k} is not {depth}; TMA and wgmma swizzle rows of {ROW_BYTES} "
+            f"bytes, which are {depth} elements of {spec.dtype}; try block_k={depth}"
         )
     if schedule.num_stages < 2:
         raise ScheduleError(
-            f"num_stages={schedule.num_stages} leaves no stage to load while one computes; try 2"
+            f"num_stages={schedule.num_stages} leaves no stage to load while another is "
+            "multiplied; try num_stages=2"
         )
     if schedule.consumers > MAX_CONSUMERS:
         raise ScheduleError(
-            f"consumers={schedule.consumers} leaves them too few registers; try {MAX_CONSUMERS}"
+            f"consumers={schedule.consumers} is more than {MAX_CONSUMERS}, which leaves each "
+            f"warpgroup too few registers; try consumers={MAX_CONSUMERS}"
         )
     _check_sharing(schedule)
     _check_sides(products)
@@ -91,27 +100,31 @@ def check(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts, target: 
 
 
 def _check_sharing(schedule: WgmmaMatmul) -> None:
+    persistent = -(-132 // schedule.cluster) * schedule.cluster
     if schedule.pingpong and (schedule.consumers != 2 or not schedule.num_ctas):
         raise ScheduleError(
-            "pingpong=1 lets two warpgroups of persistent CTAs take turns; "
-            "try pingpong=1,consumers=2,num_ctas=132"
+            "pingpong=1 needs two consumer warpgroups and persistent CTAs; "
+            f"consumers={schedule.consumers} and num_ctas={schedule.num_ctas}; "
+            f"try consumers=2,num_ctas={schedule.num_ctas or persistent}"
         )
     if schedule.group_m > 1 and not schedule.num_ctas:
         raise ScheduleError(
-            f"group_m={schedule.group_m} orders the tiles of persistent CTAs; try num_ctas=132"
+            f"group_m={schedule.group_m} orders the block tiles of persistent CTAs, and num_ctas "
+            f"is 0; try num_ctas={persistent}"
         )
     for name, size in (("cluster_m", schedule.cluster_m), ("cluster_n", schedule.cluster_n)):
         if size > MAX_CLUSTER or size & (size - 1):
-            raise ScheduleError(f"{name}={size} is none of 1, 2, 4, {MAX_CLUSTER}; try 2")
+            fits = min(MAX_CLUSTER, 1 << size.bit_length() - 1)
+            raise ScheduleError(f"{name}={size} is not 1, 2, 4 or {MAX_CLUSTER}; try {name}={fits}")
     if schedule.cluster_m > 1 and schedule.cluster_n > 1:
         raise ScheduleError(
-            f"cluster_m={schedule.cluster_m} and cluster_n={schedule.cluster_n} are not both "
-            "possible; try cluster_n=1"
+            f"cluster_m={schedule.cluster_m} and cluster_n={schedule.cluster_n} are both more than "
+            "1, and a cluster extends along m or n; try cluster_n=1"
         )
     if schedule.num_ctas % schedule.cluster:
         raise ScheduleError(
-            f"num_ctas={schedule.num_ctas} are no whole clusters of {schedule.cluster}; "
-            f"try num_ctas={-(-schedule.num_ctas // schedule.cluster) * schedule.cluster}"
+            f"num_ctas={schedule.num_ctas} is not a multiple of the {schedule.cluster} CTAs of a "
+            f"cluster; try num_ctas={-(-schedule.num_ctas // schedule.cluster) * schedule.cluster}"
         )
 
 
@@ -121,16 +134,16 @@ def _check_sides(products: WgmmaProducts) -> None:
     if not (right.k_inner or products.instruction.either_major):
         swapped = int(products.swapped)
         raise ScheduleError(
-            f"swap={swapped} makes {right.name} the operand that wgmma takes with k inside only; "
-            f"try swap={1 - swapped}"
+            f"swap={swapped} makes {right.name} the operand for which wgmma requires K contiguous, "
+            f"and in {right.name} it is strided; try swap={1 - swapped}"
         )
 
 
 def _check_promotion(spec: Matmul, schedule: WgmmaMatmul) -> None:
     if (interval := promotion(spec, schedule)) not in (0, schedule.block_k):
         raise ScheduleError(
-            f"promote_k={interval} is neither the block_k={schedule.block_k} of a tile nor all of "
-            f"k={spec.k}; try promote_k={schedule.block_k}"
+            f"promote_k={interval} is neither block_k={schedule.block_k} nor k={spec.k} or more; "
+            f"try promote_k={schedule.block_k}"
         )
 
 
@@ -138,8 +151,9 @@ def _check_tile(schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
     rows, columns = ("block_n", "block_m") if schedule.swap else ("block_m", "block_n")
     if schedule.rows % WGMMA_M:
         raise ScheduleError(
-            f"{rows}={getattr(schedule, rows)} does not give each of {schedule.consumers} "
-            f"consumers multiples of {WGMMA_M} rows; try {WGMMA_M * schedule.consumers}"
+            f"{rows}={getattr(schedule, rows)} gives each of {schedule.consumers} consumer "
+            f"warpgroups {schedule.rows} rows, which is not a multiple of {WGMMA_M}; "
+            f"try {rows}={WGMMA_M * schedule.consumers}"
         )
     for name, operand in zip(("block_m", "block_n"), products.operands, strict=True):
         unit, extent = operand.unit * operand.shares, operand.extent
@@ -148,15 +162,15 @@ def _check_tile(schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
             raise ScheduleError(
                 f"{name}={extent} is not a multiple of {unit}"
                 f"{f' up to {most}' * (name == columns)}; "
-                f"try {min(most, max(1, extent // unit) * unit)}"
+                f"try {name}={min(most, max(1, extent // unit) * unit)}"
             )
     if not products.takes(schedule.columns):
         unit = products.right.unit * products.right.shares
         fitting = (n for n in range(schedule.columns, 0, -unit) if products.takes(n))
         pieces = f", {products.width} at a time" if products.promoted else ""
         raise ScheduleError(
-            f"{columns}={schedule.columns} is no number of columns that wgmma has for "
-            f"{products.instruction.element}{pieces}; try {next(fitting, 2 * unit)}"
+            f"{columns}={schedule.columns} is not a width that wgmma supports for "
+            f"{products.instruction.element}{pieces}; try {columns}={next(fitting, 2 * unit)}"
         )
 
 
@@ -165,8 +179,8 @@ def _check_registers(schedule: WgmmaMatmul, products: WgmmaProducts) -> None:
         return
     fitting = schedule.columns * limit // held // WGMMA_M * WGMMA_M
     raise ScheduleError(
-        f"{schedule.rows} rows of {schedule.columns} columns need {held} registers per thread; "
-        f"{limit} are left with consumers={schedule.consumers}; "
+        f"{schedule.rows} rows of {schedule.columns} columns per consumer warpgroup need {held} "
+        f"registers per thread; consumers={schedule.consumers} leaves {limit}; "
         f"try {'block_m' if schedule.swap else 'block_n'}={fitting or WGMMA_M}"
     )
 

@@ -240,7 +240,9 @@ def plan_wgmma(
     """
     whole = whole or spec
     if (why := obstacle(whole, target)) is not None:
-        raise ScheduleError(f"mainloop={schedule.mainloop} cannot run: {why}; try another mainloop")
+        raise ScheduleError(
+            f"mainloop={schedule.mainloop} does not support this matmul: {why}; leave mainloop out"
+        )
     num_threads = (1 + schedule.consumers) * WARPGROUP
     base.check_threads(num_threads, target, f"consumers={MAX_CONSUMERS}")
     products = plan_products(spec, whole, schedule)
