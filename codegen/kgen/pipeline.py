@@ -96,12 +96,19 @@ def plan(
 def plan_with(
     spec: Spec, target: Target, overrides: Overrides, tuning: Tuning | None = None
 ) -> Plan:
-    """Plan with the user's fields; if they do not fit, the error names a value that does."""
+    """Plan with the user's fields; if they do not fit, the error names fields that do."""
     schedule, given = _schedule_with(spec, target, overrides, tuning), _fields(overrides)
     named = {name: overrides[name] for name in (MAINLOOP,) if name in overrides}
 
-    def attempt(fields: Mapping[str, int]) -> Plan:
-        return plan(spec, target, _with(spec, target, schedule, {**fields, **named}))
+    def attempt(fields: remedy.Fields) -> Plan:
+        # Ranking candidates is slow, and the names of the fields decide which schedule is needed.
+        asked = {**named, **fields}
+        other = (
+            schedule
+            if fields.keys() == given.keys()
+            else _schedule_with(spec, target, asked, tuning)
+        )
+        return plan(spec, target, _with(spec, target, other, asked))
 
     try:
         return attempt(given)

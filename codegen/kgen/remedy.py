@@ -1,12 +1,15 @@
-"""Remedy for a schedule that does not fit: the nearest value that does, found by trying.
+"""Remedy for a schedule that does not fit: fields that are planned before they are printed.
 
-A family's own advice looks at one limit at a time, and following it may meet the next one. A remedy
-is therefore planned before it is printed: one field is changed, and the whole plan must pass.
+A family's own advice looks at one limit at a time, and following it may meet the next limit. The
+advice is therefore tried first. If the whole plan does not pass with it, what replaces it is the
+nearest value of one field that passes, or else the advice of one limit after the other, or else the
+fields to leave out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 
 from kgen.errors import KgenError, ScheduleError
 
@@ -14,22 +17,68 @@ from kgen.errors import KgenError, ScheduleError
 CANDIDATES = frozenset(range(65)) | {2**i for i in range(7, 17)}
 
 
+#: Limits in succession whose advice is followed.
+MOST_STEPS = 4
+#: Fields that a user sets, and `mainloop`.
+Fields = Mapping[str, int | str]
+
+
 def proven(
-    error: ScheduleError, overrides: Mapping[str, int], attempt: Callable[[dict[str, int]], object]
+    error: ScheduleError, overrides: Fields, attempt: Callable[[Fields], object]
 ) -> ScheduleError:
-    """The error with advice that works; as it was if no change of one field makes a plan.
+    """Return the error with advice that works; unchanged if it advises nothing and no value fits.
 
     `attempt` plans with the given overrides and raises KgenError if they do not fit.
     """
-    reason = str(error).partition("; try ")[0]
+    reason, _, advice = str(error).partition("; try ")
+    for fields in _alternatives(advice):
+        if _fits(attempt, {**overrides, **fields}):
+            return ScheduleError(f"{reason}; try {_line(fields)}")
     for name, value in overrides.items():
+        if not isinstance(value, int):
+            continue
         for candidate in sorted(CANDIDATES, key=lambda c: abs(c - value)):
             if candidate != value and _fits(attempt, {**overrides, name: candidate}):
                 return ScheduleError(f"{reason}; try {name}={candidate}")
-    return error
+    if not advice:
+        return error
+    if followed := _followed(advice, overrides, attempt):
+        return ScheduleError(f"{reason}; try {_line(followed)}")
+    for name in overrides:
+        if _fits(attempt, {k: v for k, v in overrides.items() if k != name}):
+            return ScheduleError(f"{reason}; leave {name} out")
+    return ScheduleError(f"{reason}; leave {', '.join(overrides)} out")
 
 
-def _fits(attempt: Callable[[dict[str, int]], object], overrides: dict[str, int]) -> bool:
+def _followed(
+    advice: str, overrides: Fields, attempt: Callable[[Fields], object]
+) -> dict[str, int | str]:
+    """Return the fields of the advice and of the advice that follows it, until the plan passes."""
+    fields: dict[str, int | str] = {}
+    for _ in range(MOST_STEPS):
+        fields |= next(_alternatives(advice), {})
+        try:
+            attempt({**overrides, **fields})
+        except KgenError as error:
+            advice = str(error).partition("; try ")[2]
+        else:
+            return fields
+    return {}
+
+
+def _alternatives(advice: str) -> Iterator[dict[str, int | str]]:
+    """Yield the fields of each alternative: "a=1,b=2 or a=2" has two."""
+    for alternative in advice.split(" or "):
+        if re.fullmatch(r"\w+=[\w-]+(,\w+=[\w-]+)*", alternative):
+            pairs = (field.partition("=") for field in alternative.split(","))
+            yield {name: int(v) if v.isdecimal() else v for name, _, v in pairs}
+
+
+def _line(fields: Fields) -> str:
+    return ",".join(f"{name}={value}" for name, value in fields.items())
+
+
+def _fits(attempt: Callable[[Fields], object], overrides: dict[str, int | str]) -> bool:
     try:
         attempt(overrides)
     except KgenError:

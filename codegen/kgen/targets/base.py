@@ -282,7 +282,7 @@ class Family(ABC):
         if isinstance(spec, Rowwise) and spec.compute not in (known := self.folded(target)):
             raise TargetError(
                 f"{spec.text} is computed in {spec.compute}, and {target.name} reduces rows in "
-                f"{', '.join(known)} only; give inputs of one of these"
+                f"{', '.join(known)} only; use inputs of one of these dtypes"
             )
         if isinstance(spec, Matmul) and spec.math not in (maths := self.maths(target)):
             others = [t.name for t in self.targets if spec.math in self.maths(t)]
@@ -298,7 +298,7 @@ class Family(ABC):
                 if most is not None and size > most:
                     raise TargetError(
                         f"{name}={size} is out of range for {target.name}; the limit is {most}; "
-                        "split the product, or build it for a CPU"
+                        "split the matmul, or build it for a CPU target"
                     )
         narrow = self.narrow(target)
         if isinstance(spec, Matmul) and spec.b_dtype not in (None, *narrow):

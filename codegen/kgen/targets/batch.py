@@ -68,10 +68,10 @@ def batch_terms(spec: Matmul, of: str, itemsize: int = 1) -> tuple[BatchTerm, ..
     )
 
 
-def refuse_batch_dims(spec: Matmul, what: str) -> None:
+def refuse_batch_dims(spec: Matmul, what: str, remedy: str) -> None:
     """Raises ScheduleError for a batch of several dimensions, which `what` does not take."""
     if spec.batch_dims is not None:
         raise ScheduleError(
-            f"{what} takes a batch of one dimension, and batch_dims={by_x(spec.batch_dims)} are "
-            f"{len(spec.batch_dims)}; leave it out"
+            f"{what} supports a batch of one dimension, and batch_dims={by_x(spec.batch_dims)} has "
+            f"{len(spec.batch_dims)}; try {remedy}"
         )

@@ -116,7 +116,7 @@ class ElfFile:
         for section in self.sections:
             if section.name == name:
                 return section
-        raise AssembleError(f"the object file has no section {name}")
+        raise AssembleError(f"section {name} is missing in the object file")
 
     def relocations_of(self, section: Section) -> tuple[Relocation, ...]:
         return tuple(r for r in self.relocations if r.section == section.index)

@@ -68,5 +68,9 @@ def test_batches_that_are_none(fields: dict[str, object], message: str) -> None:
 
 def test_what_takes_one_dimension_says_so() -> None:
     spec = Matmul(m=64, n=64, k=512, batch_dims=(2, 3), batch_stride_b=(32768, 0))
-    with pytest.raises(ScheduleError, match="split_k=2 takes a batch of one dimension, and batch"):
+    with pytest.raises(
+        ScheduleError,
+        match="split_k=2 supports a batch of one dimension, and batch_dims=2x3 has 2; "
+        "try split_k=1",
+    ):
         kgen.build(spec, targets=["sm_80"], schedule={"split_k": 2})

@@ -87,8 +87,9 @@ class Amdgpu(Family):
             if other in known:
                 has = [t.name for t in self.targets if spec.dtype in self.dtypes(spec.op, t)]
                 raise TargetError(
-                    f"dtype={spec.dtype} has another exponent than the 8-bit floats of "
-                    f"{target.name}; take dtype={other}, or for {spec.dtype} {' or '.join(has)}"
+                    f"dtype={spec.dtype} is not supported by {target.name}, whose 8-bit floats "
+                    f"have another exponent bias; try dtype={other}, or for dtype={spec.dtype} "
+                    f"target={' or '.join(has)}"
                 )
         super().check_support(spec, target)
 

@@ -55,7 +55,8 @@ def assembly(ir: str, target: Target) -> str:
 def _generate(ir: str, name: str, target: Target, form: str = "object") -> bytes:
     """What the code generator makes, in a child, because LLVM ends the process on errors."""
     if target.arch not in {t.arch for t in TARGETS}:
-        raise AssembleError(f"cpu={target.arch} is not one that kgen generates AMDGPU code for")
+        known = ", ".join(dict.fromkeys(t.arch for t in TARGETS))
+        raise AssembleError(f"cpu={target.arch} is not an AMD GPU that kgen supports; use {known}")
     try:
         intrinsics.check(ir, target.arch)
     except AssembleError as error:
@@ -68,7 +69,7 @@ def _generate(ir: str, name: str, target: Target, form: str = "object") -> bytes
         report = generator.close()
         if isinstance(error, TimeoutError):
             raise AssembleError(
-                f"{name}: code generation took over {TIMEOUT} s; try a smaller tile"
+                f"{name}: code generation took more than {TIMEOUT} s; try a smaller tile"
             ) from None
         if not isinstance(error, EOFError):
             raise

@@ -81,7 +81,9 @@ class Image:
 
     def address(self, symbol: Symbol) -> int:
         if symbol.section not in self.kept:
-            raise AssembleError(f"the kernel refers to {symbol.name}, which is not loaded")
+            raise AssembleError(
+                f"the kernel refers to {symbol.name}, whose section is not loaded on the device"
+            )
         return self.kept[symbol.section].address + symbol.value
 
     def write(self, source: ElfFile) -> bytes:

@@ -84,17 +84,17 @@ def check(text: str, arch: str) -> None:
     for text that is for another processor."""
     for cpu in _CPU.findall(text):
         if cpu != arch:
-            raise AssembleError(f"the text is for {cpu}; assemble it for that, not for {arch}")
+            raise AssembleError(f"the source is for {cpu}, not for {arch}; assemble it for {cpu}")
     for name in dict.fromkeys(_CALL.findall(text)):
         processors = processors_of(name)
         if processors is None:
             raise AssembleError(
-                f"{_PREFIX}{name} is unknown, and LLVM might make a call of it; a new intrinsic "
-                "wants a row in kgen/targets/amdgpu/intrinsics.py"
+                f"{_PREFIX}{name} is unknown, and LLVM may compile it to a function call; add it "
+                "to kgen/targets/amdgpu/intrinsics.py"
             )
         if arch not in processors:
             raise AssembleError(
-                f"{arch} has no instruction for {_PREFIX}{name}; {', '.join(processors)} have one"
+                f"{_PREFIX}{name} has no instruction on {arch}; use {', '.join(processors)}"
             )
 
 

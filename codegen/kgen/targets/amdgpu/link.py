@@ -65,10 +65,15 @@ def check(source: ElfFile) -> None:
         raise AssembleError("the code generator's output is not an AMDGPU object file")
     for symbol in source.symbols[1:]:
         if symbol.section == elf.SHN_UNDEF:
-            raise AssembleError(f"the kernel calls {symbol.name}, which it does not bring along")
+            raise AssembleError(
+                f"the kernel calls {symbol.name}, which it does not define; kernels are linked "
+                "without libraries"
+            )
     for section in source.sections:
         if section.has(elf.SHF_WRITE) and section.size:
-            raise AssembleError(f"the kernel has writable data in {section.name}; it may have none")
+            raise AssembleError(
+                f"the kernel has writable data in {section.name}; kernels must be read-only"
+            )
 
 
 def add_dynamic_symbols(image: Image, exported: list[Symbol]) -> Output:
@@ -146,4 +151,4 @@ def patch(data: bytearray, relocation: Relocation, symbol: int, section: int) ->
         struct.pack_into("<I", data, at, value >> 32 & 0xFFFFFFFF)
     else:
         name = relocation.symbol.name
-        raise AssembleError(f"the relocation type {relocation.type} of {name} is unknown")
+        raise AssembleError(f"relocation type {relocation.type} of {name} is not supported")

@@ -77,7 +77,7 @@ def _value(data: bytes, at: int) -> tuple[Any, int]:
     if first < 0xC0:
         return _string(data, at, first & 0x1F)
     if first not in _LENGTHS:
-        raise AssembleError(f"the metadata note holds an unknown MessagePack format {first:#x}")
+        raise AssembleError(f"MessagePack format {first:#x} in the metadata note is not supported")
     length, at = _number(_LENGTHS[first], data, at)
     container = _string if first <= 0xDB else _array if first <= 0xDD else _map
     return container(data, at, length)

@@ -71,9 +71,9 @@ class Vulkan(Family):
         for p in spec.parameters:
             if p.nbytes > MAX_TENSOR_BYTES:
                 raise TargetError(
-                    f"tensor {p.name} of {p.nbytes} bytes is more than {target.name} can bind "
-                    f"({MAX_TENSOR_BYTES}, since maxStorageBufferRange is a 32-bit number); "
-                    "split the problem or use a smaller shape"
+                    f"tensor {p.name} has {p.nbytes} bytes; {target.name} can bind "
+                    f"{MAX_TENSOR_BYTES}, since maxStorageBufferRange is a 32-bit number; "
+                    "use a smaller shape, or split the tensor"
                 )
 
     def narrow(self, target: Target) -> tuple[BType, ...]:

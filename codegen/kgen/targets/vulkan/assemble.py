@@ -21,7 +21,8 @@ def assemble(source: Source, plan: VulkanPlan) -> Assembled:
     used, block = workgroup_usage(module), plan.launches[0].block
     if used.local_size != block:
         raise AssembleError(
-            f"{source.entry_point}: LocalSize {used.local_size} is not its launch's block {block}"
+            f"{source.entry_point}: LocalSize {used.local_size} differs from the launch's block "
+            f"{block}"
         )
     if plan.target.has("msl"):
         compiled = Artifact(

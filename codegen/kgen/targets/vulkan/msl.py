@@ -22,7 +22,8 @@ def translate(module: bytes, kernel: str) -> bytes:
     program = shutil.which(PROGRAM)
     if program is None:
         raise AssembleError(
-            f"{PROGRAM} is missing, which writes {kernel} for Metal; apt install {PROGRAM}"
+            f"{PROGRAM}, which translates {kernel} for Metal, is not installed; "
+            f"apt install {PROGRAM}"
         )
     with temporary.folder() as folder:
         path = folder / "kernel.spv"
@@ -31,5 +32,5 @@ def translate(module: bytes, kernel: str) -> bytes:
         done = subprocess.run([program, *options, str(path)], capture_output=True)
     if done.returncode:
         first = done.stderr.decode(errors="replace").strip().partition("\n")[0]
-        raise AssembleError(f"{PROGRAM} refuses {kernel}: {first}; build it for vulkan1.1")
+        raise AssembleError(f"{PROGRAM} rejects {kernel}: {first}; build it for vulkan1.1")
     return done.stdout

@@ -100,12 +100,39 @@ def test_copies_straight_to_lds_where_they_fit() -> None:
     [
         ("gfx942", (512, 512, 512), {}, "mainloop=direct is not supported by gfx942"),
         ("gfx950", (512, 512, 512), {"num_stages": 1}, "try num_stages=2$"),
-        ("gfx950", (512, 512, 512), {"block_m": 32, "warp_m": 32, "warp_n": 32}, "try block_m=64$"),
-        ("gfx950", (512, 768, 512), {"block_n": 384, "warp_n": 96}, "try block_n=512$"),
-        ("gfx950", (512, 512, 512), {"block_n": 64, "warp_m": 64, "warp_n": 32}, "block_n=128$"),
+        (
+            "gfx950",
+            (512, 512, 512),
+            {"block_m": 32, "warp_m": 32, "warp_n": 32},
+            "threads that copy it to LDS; try block_m=256,block_n=256,warp_m=128,warp_n=64$",
+        ),
+        (
+            "gfx950",
+            (512, 768, 512),
+            {"block_n": 384, "warp_n": 96},
+            "try block_n=256,block_m=256,warp_m=128,warp_n=64$",
+        ),
+        (
+            "gfx950",
+            (512, 512, 512),
+            {"block_n": 64, "warp_m": 64, "warp_n": 32},
+            "try block_n=256,block_m=256,warp_m=128,warp_n=64$",
+        ),
         ("gfx950", (512, 512, 520), {}, "k=520 is not a multiple .* try mainloop=pingpong$"),
-        ("gfx950", (512, 516, 512), {}, "n=516 is not a multiple of the 8 that a lane copies"),
-        ("gfx950", (512, 65536, 32768), {}, "spans 4294967808 B, too many for the 32-bit offsets"),
+        (
+            "gfx950",
+            (512, 516, 512),
+            {},
+            "n=516 is not a multiple of 8, the elements that a lane copies to LDS; try "
+            "mainloop=pingpong",
+        ),
+        (
+            "gfx950",
+            (512, 65536, 32768),
+            {},
+            "block_n=256 x k=32768 of b spans 4294967808 B, which exceeds the 32-bit offsets of"
+            " copies to LDS; try mainloop=pingpong",
+        ),
     ],
 )
 def test_what_copies_straight_to_lds_cannot_do(
@@ -128,7 +155,7 @@ def test_waves_of_32_have_no_ping_pong_loop(name: str) -> None:
     ("fields", "remedy"),
     [
         ({"num_stages": 2}, "num_stages=1"),
-        ({"warp_m": 64}, "warp_m=128"),
+        ({"warp_m": 64}, "block_m=256,block_n=256,warp_m=128,warp_n=64"),
         ({"block_k": 32}, "block_k=64"),
         ({"block_k": 128}, "block_k=64"),
     ],

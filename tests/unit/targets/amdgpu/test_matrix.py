@@ -111,14 +111,14 @@ def test_bytes_are_multiplied_where_the_instructions_are() -> None:
         (
             Matmul(m=64, n=64, k=64, dtype=DType.E4M3),
             "gfx942",
-            "dtype=e4m3 has another exponent than the 8-bit floats of gfx942; take dtype=e4m3fnuz, "
-            "or for e4m3 gfx950 or gfx1201",
+            "dtype=e4m3 is not supported by gfx942, whose 8-bit floats have another exponent bias; "
+            "try dtype=e4m3fnuz, or for dtype=e4m3 target=gfx950 or gfx1201",
         ),
         (
             Matmul(m=64, n=64, k=64, dtype=DType.E5M2FNUZ),
             "gfx950",
-            "dtype=e5m2fnuz has another exponent than the 8-bit floats of gfx950; take dtype=e5m2, "
-            "or for e5m2fnuz gfx942",
+            "dtype=e5m2fnuz is not supported by gfx950, whose 8-bit floats have another exponent "
+            "bias; try dtype=e5m2, or for dtype=e5m2fnuz target=gfx942",
         ),
         (
             Matmul(m=64, n=64, k=64, dtype=DType.E5M2),
@@ -142,7 +142,10 @@ def test_types_that_a_processor_lacks(spec: Matmul, target: str, message: str) -
 
 def test_bytes_are_not_for_multiply_adds() -> None:
     schedule = FmaMatmul(block_m=64, block_n=64, block_k=64, thread_m=4, thread_n=4)
-    with pytest.raises(ScheduleError, match="give warp_m and warp_n"):
+    with pytest.raises(
+        ScheduleError,
+        match="mainloop=fma multiplies in f32 and does not support dtype=s8; try mainloop=mma",
+    ):
         amdgpu_plan.plan(Matmul(m=64, n=64, k=64, dtype=DType.S8), TARGETS["gfx942"], schedule)
 
 

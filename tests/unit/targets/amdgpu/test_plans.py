@@ -152,13 +152,15 @@ MISFITS: tuple[tuple[Spec, Target, Schedule, str], ...] = (
         Matmul(m=512, n=512, k=512),
         GFX942,
         MmaMatmul(block_m=256, block_n=256, block_k=64, num_stages=2, warp_m=64, warp_n=64),
-        r"131072 B of LDS; gfx942 allows 65536; try num_stages=1",
+        "block_m=256, block_n=256, block_k=64 and num_stages=2 need 131072 B of LDS; gfx942 "
+        "allows 65536 B; try num_stages=1",
     ),
     (
         Matmul(m=512, n=512, k=512),
         GFX942,
         MmaMatmul(block_m=256, block_n=256, block_k=128, num_stages=2, warp_m=64, warp_n=64),
-        r"allows 65536; try block_k=32",
+        "block_m=256, block_n=256, block_k=128 and num_stages=2 need 262144 B of LDS; gfx942 "
+        "allows 65536 B; try block_k=32",
     ),
     (
         Matmul(m=512, n=512, k=512),
@@ -170,7 +172,8 @@ MISFITS: tuple[tuple[Spec, Target, Schedule, str], ...] = (
         Matmul(m=64, n=64, k=64),
         GFX942,
         MmaMatmul(block_m=64, block_n=64, block_k=32, warp_m=8, warp_n=32),
-        r"16x16; try warp_m=16, warp_n=32",
+        "warp_m=8 x warp_n=32 is not a multiple of the 16x16 matrix instructions of gfx942; try"
+        " warp_m=16,warp_n=32",
     ),
     (
         Matmul(m=64, n=64, k=64),
@@ -194,7 +197,8 @@ MISFITS: tuple[tuple[Spec, Target, Schedule, str], ...] = (
         Matmul(m=64, n=64, k=64, dtype=DType.F32),
         GFX942,
         FmaMatmul(block_m=128, block_n=128, block_k=128, thread_m=8, thread_n=8),
-        r"131072 B of LDS; gfx942 allows 65536; try block_k=64",
+        "block_m=128, block_n=128, block_k=128 and num_stages=1 need 131072 B of LDS; gfx942 "
+        "allows 65536 B; try block_k=64",
     ),
     (
         Matmul(m=64, n=64, k=64, dtype=DType.F32),
@@ -248,5 +252,9 @@ def test_mma_is_refused_where_there_are_no_matrix_instructions() -> None:
 
 
 def test_multiply_adds_are_exact() -> None:
-    with pytest.raises(ScheduleError, match="which are exact, not math=tf32"):
+    with pytest.raises(
+        ScheduleError,
+        match="mainloop=fma multiplies exactly in f32 and does not support math=tf32; try "
+        "mainloop=mma",
+    ):
         plan(Matmul(m=64, n=64, k=64, dtype=DType.F32, math="tf32"), GFX942, FMA)

@@ -144,7 +144,11 @@ def test_pointers_move_by_coordinates() -> None:
 #: (schedule that does not fit rows of 100 f16, what the message must say)
 MISFITS = (
     (GpuRows(num_threads=64, vector=8), r"try vector=4"),
-    (GpuRows(num_threads=96), r"96 is not a power of two"),
+    (
+        GpuRows(num_threads=96),
+        "num_threads=96 with rows_per_block=1 gives each row 96 threads, which is not a "
+        "power of two; try num_threads=64",
+    ),
     (GpuRows(num_threads=1), r"keeps 100 values of a row of 100 in each of 1 .*try resident=0"),
     (GpuRows(num_threads=2048), r"try num_threads=1024"),
 )

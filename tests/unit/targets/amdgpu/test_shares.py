@@ -56,12 +56,32 @@ def test_workspaces() -> None:
 @pytest.mark.parametrize(
     ("spec", "fields", "message"),
     [
-        ((64, 64, 500), {"split_k": 2}, "k=500 is not a multiple of their 128; try split_k=1$"),
-        ((64, 64, 512), {"split_k": 5}, "more than the 4 steps of 128 of k=512; try split_k=4$"),
+        (
+            (64, 64, 500),
+            {"split_k": 2},
+            "split_k=2 divides K into steps of 4 K-tiles, and k=500 is not a multiple of their "
+            "128 elements; try split_k=1",
+        ),
+        (
+            (64, 64, 512),
+            {"split_k": 5},
+            "split_k=5 is more than the 4 steps of 128 elements in k=512; try split_k=4",
+        ),
         ((64, 64, 512), {"num_workgroups": 17}, "than the 16 steps .* try num_workgroups=16$"),
         ((64, 64, 512), {"num_workgroups": 2, "split_k": 2}, "try split_k=1$"),
-        ((64, 33, 512), {"split_k": 2}, "no whole vectors.* try split_k=1,num_workgroups=0$"),
-        ((1 << 20, 1 << 20, 512), {"split_k": 2}, "in 32 bits, which are too few; try split_k=1$"),
+        (
+            (64, 33, 512),
+            {"split_k": 2},
+            "rows of an operand with m=64, n=33, k=512 are not whole vectors, so the last "
+            "K-tile is loaded differently; split-k and stream-k need equal K-tiles; try "
+            "split_k=1,num_workgroups=0",
+        ),
+        (
+            (1 << 20, 1 << 20, 512),
+            {"split_k": 2},
+            "split_k=2 with 4294967296 steps and 2147483648 workgroups overflows 32-bit step "
+            "numbers; try split_k=1",
+        ),
     ],
 )
 def test_what_is_refused(spec: tuple[int, int, int], fields: dict[str, int], message: str) -> None:

@@ -111,7 +111,7 @@ REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
     (
         Matmul(m=64, n=64, k=64, dtype=DType.F32),
         {"block_m": 64, "block_n": 64, "thread_m": 1, "thread_n": 1},
-        "4096 invocations per workgroup; vulkan1.3 allows 1024; try thread_m=2, thread_n=2",
+        "4096 invocations per workgroup; vulkan1.3 allows 1024; try thread_m=2,thread_n=2",
     ),
     (
         Matmul(m=64, n=64, k=64, dtype=DType.F32),
@@ -126,7 +126,7 @@ REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
     (
         Matmul(m=64, n=64, k=1024, dtype=DType.S8),
         {"block_k": 1024},
-        "block_k=1024 of a is not shared out evenly among 64 invocations; try block_k=512",
+        "block_k=1024 does not divide evenly among 64 invocations; try block_k=512",
     ),
     (
         Matmul(m=1, n=4096, k=4096, dtype=DType.F32),
@@ -136,7 +136,8 @@ REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
     (
         Matmul(m=65536, n=8, k=8, dtype=DType.F32),
         {"block_m": 1, "thread_m": 1, "block_n": 128, "thread_n": 1},
-        "block_m=1 needs 65536 workgroups in a row; vulkan1.3 allows 65535; try block_m=2",
+        "block_m=1 needs 65536 workgroups along one axis of the grid; vulkan1.3 allows 65535; "
+        "try block_m=2",
     ),
     (relu_of((6,), dtype=DType.F32), {"vector": 4}, "try vector=2"),
     (relu_of((8,), dtype=DType.F32), {"vector": 8}, "try vector=4"),
@@ -145,7 +146,8 @@ REFUSED: tuple[tuple[Spec, dict[str, int], str], ...] = (
     (
         replace(LOG_SOFTMAX, shapes=((2, 131072),)),
         {"resident": 1},
-        "hold 1024 numbers of a row of 131072; vulkan1.3 kernels hold up to 64; try resident=0",
+        "resident=1 keeps 1024 values of a row of 131072 in each invocation; the limit is 64; "
+        "try resident=0",
     ),
     (
         replace(LOG_SOFTMAX, shapes=((9, 1),)),
@@ -167,7 +169,7 @@ def test_schedules_that_do_not_fit_are_refused(
 
 def advice(error: KgenError) -> dict[str, int]:
     """The fields that a message says to try."""
-    words = str(error).rpartition("try ")[2].partition(" or ")[0].split(", ")
+    words = str(error).rpartition("try ")[2].partition(" or ")[0].split(",")
     return {name: int(value) for name, value in (word.split("=") for word in words)}
 
 

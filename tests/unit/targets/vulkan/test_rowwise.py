@@ -149,20 +149,37 @@ def test_only_a_rows_first_lane_writes_its_number() -> None:
 @pytest.mark.parametrize(
     ("spec", "overrides", "message"),
     [
-        (SOFTMAX, {"vector": 4}, "vector=4 does not divide a row of these shapes, or is more th"),
-        (rows("sum(x)", (2, 64)), {"vector": 8}, "or is more than 4; try vector=4"),
+        (
+            SOFTMAX,
+            {"vector": 4},
+            "vector=4 is more than 2: an access has at most 4 elements and divides a row of "
+            "each input; try vector=2",
+        ),
+        (
+            rows("sum(x)", (2, 64)),
+            {"vector": 8},
+            "vector=8 is more than 4: an access has at most 4 elements and divides a row of "
+            "each input; try vector=4",
+        ),
         (SOFTMAX, {"num_threads": 48, "rows_per_block": 1}, "num_threads=48 is not a power of two"),
         (SOFTMAX, {"num_threads": 2048}, "vulkan1.3 allows 1024; try num_threads=128"),
         (
             rows("softmax(x)", (64, 1)),
             {"num_threads": 64, "rows_per_block": 64},
-            "a row of one value 1 invocation, and drivers then lose its NaN; try rows_per_block=32",
+            "rows_per_block=64 gives a row of one value a single invocation, and some drivers "
+            "then lose a NaN; try rows_per_block=32",
         ),
-        (LONG, {"resident": 1}, "hold 392 numbers of a row of 50000; vulkan1.3 kernels hold up to"),
+        (
+            LONG,
+            {"resident": 1},
+            "resident=1 keeps 392 values of a row of 50000 in each invocation; the limit is 64;"
+            " try resident=0",
+        ),
         (
             rows("x / l2(x) + y / l2(y)", (2, 5000)),
             {"resident": 1},
-            "hold 80 numbers of a row of 5000; vulkan1.3 kernels hold up to 64; try resident=0",
+            "resident=1 keeps 80 values of a row of 5000 in each invocation; the limit is 64; "
+            "try resident=0",
         ),
     ],
 )

@@ -39,5 +39,5 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> AmdgpuPlan:
             return rowwise.plan(spec, target, schedule)
     raise ScheduleError(
         f"{target.name} does not support mainloop={schedule.mainloop} "
-        f"({type(schedule).__name__}) for {spec.op}; leave the schedule out to get one that fits"
+        f"({type(schedule).__name__}) for {spec.op}; leave mainloop out"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
+from kgen.schedule.matmul import GpuMatmul
 from kgen.targets.base import Plan, Target
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
@@ -76,8 +77,8 @@ def check_threads(target: Target, threads: int, field: str, value: int) -> None:
     limit = target.limits["threads"]
     if threads > limit:
         raise ScheduleError(
-            f"{field}={value} makes {threads} threads per workgroup; {target.name} allows {limit}; "
-            f"try {field}={value * -(-threads // limit)}"
+            f"{field}={value} gives {threads} threads per workgroup; {target.name} allows "
+            f"{limit}; try {field}={value * -(-threads // limit)}"
         )
 
 
@@ -86,19 +87,27 @@ def check_num_threads(target: Target, threads: int) -> None:
     limit = target.limits["threads"]
     if threads > limit:
         raise ScheduleError(
-            f"num_threads={threads} is more than the {limit} that {target.name} allows; "
+            f"num_threads={threads} is more than the {limit} per workgroup that {target.name} "
+            f"allows; "
             f"try num_threads={limit}"
         )
+
+
+def larger_blocks(schedule: GpuMatmul) -> str:
+    """Remedy for a grid that is too large: block tiles of four times the size."""
+    return f"block_m={2 * schedule.block_m},block_n={2 * schedule.block_n}"
 
 
 def check_grid(grid: Extent3, threads: int, target: Target, remedy: str) -> None:
     """Raises ScheduleError for a grid that does not fit a dispatch packet."""
     if grid[0] * threads > (limit := target.limits["grid_threads"]):
         raise ScheduleError(
-            f"the grid has {grid[0]} x {threads} threads; the limit is {limit}; try {remedy}"
+            f"the grid has {grid[0] * threads} threads along x; {target.name} allows {limit}; "
+            f"try {remedy}"
         )
     for name, size in zip(("grid_y", "grid_z"), grid[1:], strict=True):
         if size > (limit := target.limits[name]):
             raise ScheduleError(
-                f"the grid has {size} workgroups in a row; the limit is {limit}; try {remedy}"
+                f"the grid has {size} workgroups along {name[-1]}; {target.name} allows {limit}; "
+                f"try {remedy}"
             )

@@ -182,13 +182,13 @@ def plan(spec: Elementwise, target: Target, schedule: GpuStream) -> ElementwiseP
     widest = widest_vector(spec, WIDEST // spec.widest_itemsize)
     if schedule.vector > widest or schedule.vector & (schedule.vector - 1):
         raise ScheduleError(
-            f"vector={schedule.vector} is not a power of two up to one access of {WIDEST} B or a "
-            f"row of these shapes; try vector={widest}"
+            f"vector={schedule.vector} is not a power of two up to {widest}: an access has at most "
+            f"{WIDEST} bytes and divides a row of each input; try vector={widest}"
         )
     if schedule.num_threads < schedule.vector:
         raise ScheduleError(
-            f"num_threads={schedule.num_threads} cannot do the rest of a vector={schedule.vector} "
-            f"at once; try num_threads={target.subgroup}"
+            f"num_threads={schedule.num_threads} is less than vector={schedule.vector}; the "
+            f"remainder needs a thread per element; try num_threads={target.subgroup}"
         )
     grid = (-(-spec.elements // schedule.block_elements), 1, 1)
     check_grid(grid, schedule.num_threads, target, f"unroll={schedule.unroll * 2}")

@@ -32,7 +32,7 @@ def plan(spec: Spec, target: Target, schedule: Schedule) -> CudaPlan:
         case Matmul(), SplitMatmul() | SplitFmaMatmul() | WgmmaMatmul() if schedule.split_k > 1:
             from kgen.targets.cuda.plan.reduction.split_k import plan_one_kernel, plan_split
 
-            refuse_batch_dims(spec, f"split_k={schedule.split_k}")
+            refuse_batch_dims(spec, f"split_k={schedule.split_k}", "split_k=1")
             parts = plan_one_kernel if is_last_arriving(schedule) else plan_split
             return parts(spec, target, schedule)
         case Matmul(), MmaMatmul():

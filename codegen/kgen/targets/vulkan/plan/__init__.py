@@ -57,5 +57,6 @@ def _plan(spec: Spec, target: Target, schedule: Schedule) -> VulkanPlan:
             kind = InterleavedPlan if beside else RowwisePlan
             return plan_rowwise(spec, target, schedule, kind)
     raise TargetError(
-        f"target={target.name} has no {schedule.mainloop} schedule for {spec.op}; see kgen targets"
+        f"mainloop={schedule.mainloop} is not supported by {target.name} for {spec.op}; "
+        "leave mainloop out"
     )

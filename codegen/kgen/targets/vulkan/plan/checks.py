@@ -34,6 +34,6 @@ def check_blocks(blocks: int, field: str, value: int, target: Target) -> None:
     limit = VULKAN_GUARANTEED["maxComputeWorkGroupCount"]
     if blocks > limit:
         raise ScheduleError(
-            f"{field}={value} needs {blocks} workgroups in a row; {target.name} allows {limit}; "
-            f"try {field}={2 * value}"
+            f"{field}={value} needs {blocks} workgroups along one axis of the grid; {target.name} "
+            f"allows {limit}; try {field}={value << (-(-blocks // limit) - 1).bit_length()}"
         )

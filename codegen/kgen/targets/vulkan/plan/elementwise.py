@@ -143,8 +143,8 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
     widest = vector_of(spec)
     if schedule.vector > widest:
         raise ScheduleError(
-            f"vector={schedule.vector} does not divide the {spec.elements} elements or a row of "
-            f"these shapes, or is more than {VECTOR_WIDTHS[0]}; try vector={widest}"
+            f"vector={schedule.vector} is more than {widest}: an access has at most "
+            f"{VECTOR_WIDTHS[0]} elements and divides a row of each input; try vector={widest}"
         )
     blocks = -(-spec.elements // schedule.block_elements)
     grid = fold_grid(blocks)
@@ -152,8 +152,9 @@ def plan_elementwise(spec: Elementwise, target: Target, schedule: GpuStream) -> 
     folded = grid[1] > 1
     if covered >= 2**32:
         raise ScheduleError(
-            f"the grid covers {covered} elements, and indices are 32-bit; "
-            "try a smaller num_threads or unroll"
+            f"num_threads={schedule.num_threads}, vector={schedule.vector} and "
+            f"unroll={schedule.unroll} make the grid cover {covered} elements, and 32-bit indices "
+            f"allow {2**32 - 1}; try unroll=1"
         )
     launch = Launch(
         entry_point=spec.key,

@@ -210,9 +210,9 @@ def check_lds(
         *({"block_k": depth} for depth in depths if depth % granule_k == 0),
     ]
     fits = (c for c in smaller if need(schedule.override(**c)) <= limit)
-    remedy = next((f"{k}={v}" for c in fits for k, v in c.items()), "a smaller block_m or block_n")
+    remedy = next((f"{k}={v}" for c in fits for k, v in c.items()), "block_m=64,block_n=64")
     raise ScheduleError(
-        f"block_m={schedule.block_m}, block_n={schedule.block_n}, block_k={schedule.block_k}, "
+        f"block_m={schedule.block_m}, block_n={schedule.block_n}, block_k={schedule.block_k} and "
         f"num_stages={schedule.num_stages} need {need(schedule)} B of LDS; "
-        f"{target.name} allows {limit}; try {remedy}"
+        f"{target.name} allows {limit} B; try {remedy}"
     )

@@ -208,20 +208,21 @@ def plan(spec: Matmul, target: Target, schedule: DirectMatmul) -> DirectPlan:
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
     if not target.has("global-load-lds-16"):
         raise ScheduleError(
-            f"{target.name} copies at most 4 bytes of a lane straight to LDS; try mainloop=pingpong"
+            f"mainloop={schedule.mainloop} needs 16-byte copies from global memory to LDS, and "
+            f"{target.name} has copies of at most 4 bytes; try mainloop=pingpong"
         )
     if schedule.num_stages != STAGES:
         raise ScheduleError(
-            f"num_stages={schedule.num_stages}: one stage fills while the other is multiplied; "
-            f"try num_stages={STAGES}"
+            f"num_stages={schedule.num_stages} is not {STAGES}; mainloop={schedule.mainloop} fills "
+            f"one stage while it multiplies the other; try num_stages={STAGES}"
         )
     check_waves(schedule)
     made = plan_of(DirectPlan, "amdgpu/matmul_direct.ll.j2", spec, target, schedule)
     made.check_phases()
     if spec.k % schedule.block_k:
         raise ScheduleError(
-            f"k={spec.k} is not a multiple of block_k={schedule.block_k}, and copies straight to "
-            "LDS cannot fill up with zeros; try mainloop=pingpong"
+            f"k={spec.k} is not a multiple of block_k={schedule.block_k}, and copies from global "
+            "memory to LDS cannot pad with zeros; try mainloop=pingpong"
         )
     for tile in made.tiles_in_lds:
         _check_memory(tile, spec.k)
@@ -233,16 +234,16 @@ def _check_memory(tile: DirectTile, k: int) -> None:
     name = operand.axis_name("row")
     if (fits := tile.fitting_rows) != operand.block_rows:
         raise ScheduleError(
-            f"block_{name}={operand.block_rows} is not shared evenly by copies straight to LDS of "
-            f"{tile.threads} threads; try block_{name}={fits}"
+            f"block_{name}={operand.block_rows} does not divide evenly among the {tile.threads} "
+            f"threads that copy it to LDS; try block_{name}={fits}"
         )
     if tile.transposes and operand.rows % tile.chunk:
         raise ScheduleError(
-            f"{name}={operand.rows} is not a multiple of the {tile.chunk} that a lane copies to "
-            "LDS; try mainloop=pingpong"
+            f"{name}={operand.rows} is not a multiple of {tile.chunk}, the elements that a lane "
+            "copies to LDS; try mainloop=pingpong"
         )
     if operand.wide_offsets or tile.reach(k) > tile.buffer_bytes:
         raise ScheduleError(
             f"block_{name}={operand.block_rows} x k={k} of {operand.name} spans {tile.reach(k)} B, "
-            "too many for the 32-bit offsets of copies to LDS; try mainloop=pingpong"
+            "which exceeds the 32-bit offsets of copies to LDS; try mainloop=pingpong"
         )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from kgen.errors import ScheduleError
 from kgen.schedule import FmaMatmul, GpuMatmul
 from kgen.spec import DType, Math, Matmul
-from kgen.targets.amdgpu.plan.base import check_grid, check_threads
+from kgen.targets.amdgpu.plan.base import check_grid, check_threads, larger_blocks
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST, slots_per_cycle
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
 from kgen.targets.amdgpu.plan.matmul.base import MatmulPlan, check_lds, launch
@@ -124,13 +124,13 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
     if spec.dtype.itemsize == 1:
         raise ScheduleError(
-            f"thread_m={schedule.thread_m} is for multiply-adds in f32, which dtype={spec.dtype} "
-            "has none of; give warp_m and warp_n instead"
+            f"mainloop={schedule.mainloop} multiplies in f32 and does not support "
+            f"dtype={spec.dtype}; try mainloop=mma"
         )
     if spec.math is not Math.EXACT:
         raise ScheduleError(
-            f"thread_m={schedule.thread_m} is for multiply-adds in f32, which are exact, not "
-            f"math={spec.math}; give warp_m and warp_n instead"
+            f"mainloop={schedule.mainloop} multiplies exactly in f32 and does not support "
+            f"math={spec.math}; try mainloop=mma"
         )
     threads = schedule.num_threads
     check_threads(target, threads, "thread_m", schedule.thread_m)
@@ -169,7 +169,7 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     )
     loop, a, b = walked(spec, schedule, a, b)
     launched = launch(spec, schedule, threads)
-    check_grid(launched.grid, threads, target, "a larger block")
+    check_grid(launched.grid, threads, target, larger_blocks(schedule))
     # A stored vector must lie wholly inside or outside the output.
     lanes = n.vector if spec.n % n.vector == 0 else 1
     return FmaPlan(

@@ -138,8 +138,8 @@ def check_stages(schedule: GpuMatmul) -> None:
     """Raises ScheduleError for more stages than there are."""
     if schedule.num_stages > MAX_STAGES:
         raise ScheduleError(
-            f"num_stages={schedule.num_stages} is more than the {MAX_STAGES} that amdgpu kernels "
-            f"have; try num_stages={MAX_STAGES}"
+            f"num_stages={schedule.num_stages} is more than {MAX_STAGES}, the limit of "
+            f"mainloop={schedule.mainloop}; try num_stages={MAX_STAGES}"
         )
 
 

@@ -12,7 +12,7 @@ from kgen.schedule import GpuMatmul, MmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.amdgpu import matrix
 from kgen.targets.amdgpu.matrix import MatrixInstruction
-from kgen.targets.amdgpu.plan.base import check_grid, check_threads
+from kgen.targets.amdgpu.plan.base import check_grid, check_threads, larger_blocks
 from kgen.targets.amdgpu.plan.lds.banks import WIDEST
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
 from kgen.targets.amdgpu.plan.matmul.base import MatmulPlan, check_lds, launch
@@ -281,14 +281,14 @@ def choose_instruction(spec: Matmul, target: Target, schedule: MmaMatmul) -> Mat
             return instruction
     if not known:
         raise ScheduleError(
-            f"{target.name} has no matrix instruction for {spec.dtype}; "
-            "give a schedule with thread_m and thread_n instead of warp_m and warp_n"
+            f"mainloop={schedule.mainloop} needs a matrix instruction for {spec.dtype}, which "
+            f"{target.name} does not have; try mainloop=fma"
         )
     smallest = min(known, key=lambda i: i.m)
     raise ScheduleError(
-        f"warp_m={schedule.warp_m} x warp_n={schedule.warp_n} is not made of {target.name}'s "
-        f"matrix tiles of {smallest.m}x{smallest.n}; "
-        f"try warp_m={-(-schedule.warp_m // smallest.m) * smallest.m}, "
+        f"warp_m={schedule.warp_m} x warp_n={schedule.warp_n} is not a multiple of the "
+        f"{smallest.m}x{smallest.n} matrix instructions of {target.name}; "
+        f"try warp_m={-(-schedule.warp_m // smallest.m) * smallest.m},"
         f"warp_n={-(-schedule.warp_n // smallest.n) * smallest.n}"
     )
 
@@ -307,8 +307,8 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
     depth = group_depth(instruction, target.subgroup)
     if schedule.block_k % depth:
         raise ScheduleError(
-            f"block_k={schedule.block_k} is not a multiple of the {depth} that a round of "
-            f"{instruction.name} covers; try block_k={-(-schedule.block_k // depth) * depth}"
+            f"block_k={schedule.block_k} is not a multiple of {depth}, the K of one group of "
+            f"{instruction.name}; try block_k={-(-schedule.block_k // depth) * depth}"
         )
     check_stages(schedule)
     check_lds(schedule, target, lambda s: lds_bytes(spec, s), depth)
@@ -385,7 +385,7 @@ def plan_of(kind: type[P], template: str, spec: Matmul, target: Target, schedule
         check_whole(spec, loop.rest > 0)
         launched = shares.launch(launched)
         loop = KLoop(full=shares.step_tiles, rest=0, stages=schedule.num_stages)
-    check_grid(launched.grid, threads, target, "a larger block")
+    check_grid(launched.grid, threads, target, larger_blocks(schedule))
     return kind(
         spec=spec,
         target=target,

@@ -90,13 +90,13 @@ class PingPongPlan(MmaPlan):
         block_k, parts = self.schedule.block_k, self.slices_of_group
         if (slices := parts * len(self.groups)) != PHASES:
             raise ScheduleError(
-                f"block_k={block_k} is multiplied in {slices} slices of {self.instruction.name}; "
-                f"the ping-pong loop has {PHASES} phases, one for each; "
+                f"block_k={block_k} gives {slices} slices of {self.instruction.name}; the "
+                f"ping-pong loop multiplies {PHASES}, one in each phase; "
                 f"try block_k={block_k * PHASES // slices}"
             )
         if self.tiles_m % parts:
             raise ScheduleError(
-                f"warp_m={self.schedule.warp_m} is not cut in {parts} slices by "
+                f"warp_m={self.schedule.warp_m} does not divide into {parts} slices of "
                 f"{self.instruction.name}; try warp_m={2 * self.schedule.warp_m}"
             )
 
@@ -110,8 +110,8 @@ def plan(spec: Matmul, target: Target, schedule: PingPongMatmul) -> PingPongPlan
     """Raises ScheduleError, with a value that fits, if the schedule does not."""
     if schedule.num_stages != 1:
         raise ScheduleError(
-            f"num_stages={schedule.num_stages} is more than the one LDS tile that the ping-pong "
-            "loop fills between its products; try num_stages=1"
+            f"num_stages={schedule.num_stages} is not 1; the ping-pong loop fills a single LDS "
+            "buffer between its phases; try num_stages=1"
         )
     check_waves(schedule)
     made = plan_of(PingPongPlan, "amdgpu/matmul_pingpong.ll.j2", spec, target, schedule)
@@ -123,7 +123,7 @@ def check_waves(schedule: PingPongMatmul) -> None:
     """Raises ScheduleError for waves that are no two halves."""
     if schedule.num_warps != WAVES:
         raise ScheduleError(
-            f"warp_m={schedule.warp_m} x warp_n={schedule.warp_n} makes {schedule.num_warps} waves "
-            f"of a {schedule.block_m}x{schedule.block_n} block; the ping-pong loop has {WAVES}, a "
-            f"wave of each half on every SIMD; try block_m=256,block_n=256,warp_m=128,warp_n=64"
+            f"warp_m={schedule.warp_m} x warp_n={schedule.warp_n} gives {schedule.num_warps} waves "
+            f"in a block tile of {schedule.block_m}x{schedule.block_n}; the ping-pong loop needs "
+            f"{WAVES}, two on each SIMD; try block_m=256,block_n=256,warp_m=128,warp_n=64"
         )

@@ -233,8 +233,8 @@ def check_whole(spec: Matmul, overhangs: bool) -> None:
     """Raises ScheduleError if the last tile along k is loaded otherwise than the others."""
     if overhangs:
         raise ScheduleError(
-            f"n={spec.n} or m={spec.m} has rows of memory that are no whole vectors, whose last "
-            "tile along k is loaded on its own; shares of k are all alike; "
+            f"rows of an operand with m={spec.m}, n={spec.n}, k={spec.k} are not whole vectors, so "
+            "the last K-tile is loaded differently; split-k and stream-k need equal K-tiles; "
             "try split_k=1,num_workgroups=0"
         )
 
@@ -287,30 +287,29 @@ def plan_shares(
     remedy = "split_k=1" if schedule.split_k > 1 else "num_workgroups=0"
     if registers % VECTOR:
         raise ScheduleError(
-            f"{asked} is for sums of matrix instructions, and those of dot products lie one by one "
-            f"in a lane; try {remedy}"
+            f"{asked} needs matrix instructions, and this main loop uses dot products; try {remedy}"
         )
     if spec.k % depth:
         raise ScheduleError(
-            f"{asked} shares steps of {each} K-tiles, and k={spec.k} is not a multiple of their "
-            f"{depth}; try {remedy}"
+            f"{asked} divides K into steps of {each} K-tiles, and k={spec.k} is not a multiple of "
+            f"their {depth} elements; try {remedy}"
         )
     steps = spec.k // depth
     if schedule.split_k > steps:
         raise ScheduleError(
-            f"split_k={schedule.split_k} is more than the {steps} steps of {depth} of k={spec.k}; "
-            f"try split_k={steps}"
+            f"split_k={schedule.split_k} is more than the {steps} steps of {depth} elements in "
+            f"k={spec.k}; try split_k={steps}"
         )
     workgroups = schedule.num_workgroups or raster.total * schedule.split_k
     if workgroups > (most := raster.total * steps):
         raise ScheduleError(
-            f"num_workgroups={workgroups} are more than the {most} steps along k of all block "
+            f"num_workgroups={workgroups} is more than the {most} steps along K of all block "
             f"tiles; try num_workgroups={most}"
         )
     if (raster.total + workgroups + 1) * steps * (workgroups + 1) >= MAX_PRODUCT:
         raise ScheduleError(
-            f"{asked} counts {most} steps of {workgroups} workgroups in 32 bits, which are too "
-            f"few; try {remedy}"
+            f"{asked} with {most} steps and {workgroups} workgroups overflows 32-bit step "
+            f"numbers; try {remedy}"
         )
     return Shares(
         blocks=raster.total,

@@ -397,21 +397,27 @@ def plan(spec: Rowwise, target: Target, schedule: GpuRows) -> RowwisePlan:
 
 
 def _check_shape(spec: Rowwise, target: Target, schedule: GpuRows) -> None:
-    for name in ("threads_per_row", "vector"):
-        value = getattr(schedule, name)
-        if value & (value - 1):
-            raise ScheduleError(
-                f"{name}={value} is not a power of two; try {1 << value.bit_length()}"
-            )
-    per_row = schedule.threads_per_row
+    per_row, vector = schedule.threads_per_row, schedule.vector
+    if per_row & (per_row - 1):
+        lower = 1 << (per_row.bit_length() - 1)
+        raise ScheduleError(
+            f"num_threads={schedule.num_threads} with rows_per_block={schedule.rows_per_block} "
+            f"gives each row {per_row} threads, which is not a power of two; "
+            f"try num_threads={lower * schedule.rows_per_block}"
+        )
+    if vector & (vector - 1):
+        raise ScheduleError(
+            f"vector={vector} is not a power of two; try vector={1 << (vector.bit_length() - 1)}"
+        )
     if is_interleaved(spec) and schedule.rows_per_block > 1 and per_row > MAX_PARTNERS:
         raise ScheduleError(
             f"rows_per_block={schedule.rows_per_block} with num_threads={schedule.num_threads} "
-            f"gives a row {per_row} threads; {MAX_PARTNERS} is the limit; "
+            f"gives each row {per_row} threads; the limit is {MAX_PARTNERS}; "
             f"try rows_per_block={schedule.num_threads // MAX_PARTNERS}"
         )
     if schedule.vector > vector_of(spec):
         raise ScheduleError(
-            f"vector={schedule.vector} is more than one access of {WIDEST} B or does not divide "
-            f"rows of {spec.cols} elements; try vector={vector_of(spec)}"
+            f"vector={schedule.vector} is more than {vector_of(spec)}: an access has at most "
+            f"{WIDEST} bytes and divides a row of {spec.cols} elements; "
+            f"try vector={vector_of(spec)}"
         )

@@ -78,8 +78,8 @@ def make(
     if not staging:
         side, elements = ("m" if name == "a" else "n"), tile.rows * tile.depth
         raise ScheduleError(
-            f"block_{side}={tile.rows} x block_k={tile.depth} is not shared evenly by {threads} "
-            f"threads; try block_k={tile.depth * threads // math.gcd(elements, threads)}"
+            f"block_{side}={tile.rows} x block_k={tile.depth} does not divide evenly among "
+            f"{threads} threads; try block_k={tile.depth * threads // math.gcd(elements, threads)}"
         )
     return _without_conflicts(staging, target, loads)
 

@@ -65,7 +65,7 @@ def arrange(
             workspaces=last_arriving.workspaces,
             last_arriving=last_arriving,
         )
-    refuse_batch_dims(spec, "stream_k=1")
+    refuse_batch_dims(spec, "stream_k=1", "stream_k=0")
     raster = Raster(
         shape=(spec.batch, spec.m, spec.n),
         extent=(1, schedule.block_m, schedule.block_n),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kgen.errors import ScheduleError
-from kgen.schedule.matmul import GpuMatmul
+from kgen.schedule.matmul import FmaMatmul, GpuMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.batch import BatchCoordinate, batch_coordinates
@@ -11,7 +11,7 @@ from kgen.targets.epilogue import FusedEpilogue
 from kgen.targets.header import k_tiles_note
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.base import VulkanPlan
-from kgen.targets.vulkan.plan.checks import check_blocks
+from kgen.targets.vulkan.plan.checks import check_blocks, check_threads
 from kgen.targets.vulkan.plan.matmul.epilogue import Epilogue
 from kgen.targets.vulkan.plan.matmul.matrix import epilogue_widths, tensor
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs, Store
@@ -137,6 +137,20 @@ def plan_launch(spec: Matmul, schedule: GpuMatmul, num_threads: int) -> Launch:
             axes=(2, 1, 0),
         ),
     )
+
+
+def check_thread_tiles(schedule: FmaMatmul, target: Target) -> None:
+    """Raise ScheduleError for a workgroup that is too large, with thread tiles that fit."""
+    limit = CEILING["maxComputeWorkGroupInvocations"]
+    tiles = {"thread_m": schedule.thread_m, "thread_n": schedule.thread_n}
+    blocks = {"thread_m": schedule.block_m, "thread_n": schedule.block_n}
+    excess = schedule.num_threads
+    while excess > limit and any(tiles[name] < blocks[name] for name in tiles):
+        smallest = min((n for n in tiles if tiles[n] < blocks[n]), key=lambda name: tiles[name])
+        tiles[smallest] *= 2
+        excess //= 2
+    remedy = ",".join(f"{name}={size}" for name, size in tiles.items())
+    check_threads(schedule.num_threads, target, remedy)
 
 
 def check_grid(spec: Matmul, target: Target, schedule: GpuMatmul) -> None:

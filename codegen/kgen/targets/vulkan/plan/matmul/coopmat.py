@@ -242,8 +242,8 @@ def plan_cooperative(spec: Matmul, target: Target, schedule: CooperativeMatmul) 
     found = [_plan(spec, target, schedule, size) for size in fitting]
     if not found:
         raise ScheduleError(
-            f"block_m={schedule.block_m}, block_n={schedule.block_n} are no whole matrices for "
-            "each subgroup; try block_m=64, block_n=64"
+            f"block_m={schedule.block_m} and block_n={schedule.block_n} do not divide into "
+            "cooperative matrices for each subgroup; try block_m=64,block_n=64"
         )
     return replace(found[0], others=tuple(found[1:]))
 
@@ -323,28 +323,34 @@ def _check(spec: Matmul, target: Target, schedule: CooperativeMatmul) -> None:
     check_powers_of_two(schedule, "block_m", "block_n", "block_k", "num_threads", "num_stages")
     if not is_cooperative(spec, target):
         raise ScheduleError(
-            f"mainloop=coopmat needs matrices of {spec.dtype}, which {target.name} may lack, and "
-            f"rows that are whole numbers of 16 bytes, which those of {spec.key} may not be; leave "
-            "mainloop out"
+            f"mainloop=coopmat needs a target with cooperative matrices of {spec.dtype}, such as "
+            f"vulkan1.3+coopmat, and rows of whole 16 bytes; {target.name} with {spec.key} lacks "
+            "one of them; leave mainloop out"
         )
     if schedule.num_stages > 2:
         raise ScheduleError(
-            f"num_stages={schedule.num_stages} is not 1 or 2; {target.name} kernels hold one or "
-            "two K-tiles in workgroup memory; try num_stages=2"
+            f"num_stages={schedule.num_stages} is not 1 or 2, the K-tiles that fit in workgroup "
+            "memory; try num_stages=2"
         )
     check_threads(schedule.num_threads, target, "num_threads=128")
     narrower = min(schedule.block_m, schedule.block_n) * schedule.block_k
-    if narrower * spec.dtype.itemsize < WIDEST * schedule.num_threads:
+    if (has := narrower * spec.dtype.itemsize) < (needs := WIDEST * schedule.num_threads):
+        fits = schedule.block_k << (-(-needs // has) - 1).bit_length()
         raise ScheduleError(
-            f"block_k={schedule.block_k} leaves some of num_threads={schedule.num_threads} without "
-            f"16 bytes of a K-tile to copy; try block_k={2 * schedule.block_k}"
+            f"block_k={schedule.block_k} gives some of num_threads={schedule.num_threads} less "
+            f"than {WIDEST} bytes of a K-tile to copy; try block_k={fits}"
         )
     least = max(MAX_GROUP, WIDEST // spec.dtype.itemsize)
     if schedule.block_n < least or schedule.block_n > MAX_GROUP * schedule.num_threads:
-        raise ScheduleError(f"block_n={schedule.block_n} does not suit the copies; try block_n=64")
+        most = MAX_GROUP * schedule.num_threads
+        raise ScheduleError(
+            f"block_n={schedule.block_n} is out of range; num_threads={schedule.num_threads} copy "
+            f"{least} to {most} columns; try block_n={min(64, most)}"
+        )
     if schedule.block_m * schedule.block_n < MAX_GROUP * schedule.num_threads:
         raise ScheduleError(
-            f"num_threads={schedule.num_threads} are more than the block tile has work for; "
-            f"try num_threads={schedule.num_threads // 2}"
+            f"num_threads={schedule.num_threads} is more than a block tile of "
+            f"{schedule.block_m}x{schedule.block_n} has work for; "
+            f"try num_threads={schedule.block_m * schedule.block_n // MAX_GROUP}"
         )
     check_grid(spec, target, schedule)

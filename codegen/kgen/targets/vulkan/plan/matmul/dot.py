@@ -11,11 +11,12 @@ from kgen.schedule import FmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
 from kgen.targets.vulkan.limits import DOT_PRODUCT
-from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
+from kgen.targets.vulkan.plan.checks import check_powers_of_two
 from kgen.targets.vulkan.plan.matmul.base import (
     PaddedPlan,
     check_grid,
     check_shared,
+    check_thread_tiles,
     matmul_tensors,
     plan_epilogue,
     plan_launch,
@@ -190,7 +191,7 @@ def _operand(
         too_long = operand(1).inner_block > schedule.num_threads
         fitting = schedule.block_k // 2 if too_long else 2 * schedule.block_k
         raise ScheduleError(
-            f"block_k={schedule.block_k} of {name} is not shared out evenly among "
+            f"a tile of {name} with block_k={schedule.block_k} does not divide evenly among "
             f"{schedule.num_threads} invocations; try block_k={fitting}"
         )
     return found
@@ -200,19 +201,20 @@ def _check(spec: Matmul, target: Target, schedule: FmaMatmul) -> None:
     check_powers_of_two(schedule, "block_m", "block_n", "block_k", "thread_m", "thread_n")
     if min(schedule.thread_m, schedule.thread_n) < MAX_GROUP:
         raise ScheduleError(
-            f"thread_m={schedule.thread_m}, thread_n={schedule.thread_n} are less than four words "
-            f"of bytes, which are read at once; try thread_m={MAX_GROUP}, thread_n={MAX_GROUP}"
+            f"thread_m={schedule.thread_m} or thread_n={schedule.thread_n} is less than "
+            f"{MAX_GROUP}, the words that an invocation reads at once; "
+            f"try thread_m={max(MAX_GROUP, schedule.thread_m)},"
+            f"thread_n={max(MAX_GROUP, schedule.thread_n)}"
         )
     if schedule.block_k < QUAD:
-        raise ScheduleError(f"block_k={schedule.block_k} is less than a word; try block_k={QUAD}")
+        raise ScheduleError(
+            f"block_k={schedule.block_k} is less than {QUAD}, the bytes of one dot product; "
+            f"try block_k={QUAD}"
+        )
     if schedule.num_stages > 2:
         raise ScheduleError(
-            f"num_stages={schedule.num_stages} is not 1 or 2; {target.name} kernels hold one or "
-            "two K-tiles in workgroup memory; try num_stages=2"
+            f"num_stages={schedule.num_stages} is not 1 or 2, the K-tiles that fit in workgroup "
+            "memory; try num_stages=2"
         )
-    check_threads(
-        schedule.num_threads,
-        target,
-        f"thread_m={2 * schedule.thread_m}, thread_n={2 * schedule.thread_n}",
-    )
+    check_thread_tiles(schedule, target)
     check_grid(spec, target, schedule)

@@ -11,11 +11,12 @@ from kgen.errors import ScheduleError
 from kgen.schedule import UnstagedMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.vulkan.plan.checks import check_powers_of_two, check_threads
+from kgen.targets.vulkan.plan.checks import check_powers_of_two
 from kgen.targets.vulkan.plan.matmul.base import (
     MatmulPlan,
     check_grid,
     check_shared,
+    check_thread_tiles,
     matmul_tensors,
     plan_epilogue,
     plan_launch,
@@ -290,12 +291,8 @@ def _check(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> None:
     check_powers_of_two(schedule, "block_m", "block_n", "block_k", "thread_m", "thread_n", "slices")
     if schedule.num_stages != 1:
         raise ScheduleError(
-            f"num_stages={schedule.num_stages} is not 1; mainloop=unstaged stages nothing in "
-            "workgroup memory; try num_stages=1"
+            f"num_stages={schedule.num_stages} is not 1; mainloop=unstaged uses no workgroup "
+            "memory; try num_stages=1"
         )
-    check_threads(
-        schedule.num_threads,
-        target,
-        f"thread_m={2 * schedule.thread_m}, thread_n={2 * schedule.thread_n}",
-    )
+    check_thread_tiles(schedule, target)
     check_grid(spec, target, schedule)

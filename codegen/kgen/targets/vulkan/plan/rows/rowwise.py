@@ -251,20 +251,20 @@ def _check(row: RowPlan, target: Target, schedule: GpuRows) -> None:
     widest = vector_of(row.spec)
     if schedule.vector > widest:
         raise ScheduleError(
-            f"vector={schedule.vector} does not divide a row of these shapes, or is more than "
-            f"{VECTOR_WIDTHS[0]}; try vector={widest}"
+            f"vector={schedule.vector} is more than {widest}: an access has at most "
+            f"{VECTOR_WIDTHS[0]} elements and divides a row of each input; try vector={widest}"
         )
     if row.lanes < fewest_lanes(row):
         half = schedule.num_threads // 2
         remedy = f"rows_per_block={half}" if half else "num_threads=2"
         raise ScheduleError(
-            f"rows_per_block={schedule.rows_per_block} gives a row of one value 1 invocation, and "
-            f"drivers then lose its NaN; try {remedy}"
+            f"rows_per_block={schedule.rows_per_block} gives a row of one value a single "
+            f"invocation, and some drivers then lose a NaN; try {remedy}"
         )
     # What is not kept from phase to phase is unrolled all the same.
     held = row.turns * row.vector * max(1, row.values_kept)
     if schedule.resident and held > MAX_RESIDENT:
         raise ScheduleError(
-            f"resident=1 makes an invocation hold {held} numbers of a row of {row.spec.cols}; "
-            f"{target.name} kernels hold up to {MAX_RESIDENT}; try resident=0"
+            f"resident=1 keeps {held} values of a row of {row.spec.cols} in each invocation; the "
+            f"limit is {MAX_RESIDENT}; try resident=0"
         )

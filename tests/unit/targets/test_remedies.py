@@ -1,0 +1,114 @@
+"""Advice of refused schedules: following it leads to a plan."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kgen import pipeline, targets
+from kgen.errors import ScheduleError
+from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
+
+GEMM = Matmul(m=512, n=512, k=512)
+LARGE = Matmul(m=4096, n=4096, k=4096)
+F32 = Matmul(m=512, n=512, k=512, dtype=DType.F32)
+FP8 = Matmul(m=512, n=512, k=512, dtype=DType.E4M3)
+BYTES = Matmul(m=64, n=64, k=64, dtype=DType.S8)
+SKINNY = Matmul(m=2, n=4096, k=4096)
+ROWS = Rowwise(expression="softmax(x)", shapes=((64, 1004),))
+LONG_ROWS = Rowwise(expression="softmax(x)", shapes=((8, 131072),))
+STREAM = Elementwise(expression="x + y", shapes=((1003, 4), (1003, 4)))
+
+#: Spec, target, and fields of a schedule that does not fit.
+REFUSED: list[tuple[Spec, str, dict[str, int | str]]] = [
+    (GEMM, "sm_80", {"block_m": 96}),
+    (GEMM, "sm_80", {"block_k": 8}),
+    (GEMM, "sm_80", {"num_stages": 1}),
+    (GEMM, "sm_80", {"num_stages": 40}),
+    (GEMM, "sm_80", {"block_m": 256, "block_n": 256, "warp_m": 16, "warp_n": 16}),
+    (GEMM, "sm_80", {"block_m": 128, "block_n": 256, "warp_m": 128, "warp_n": 128}),
+    (GEMM, "sm_80", {"split_k": 200}),
+    (GEMM, "sm_80", {"stream_k": 1, "num_ctas": 100000}),
+    (GEMM, "sm_80", {"group_m": 4}),
+    (Matmul(m=512, n=512, k=512, batch=6, batch_dims=(2, 3)), "sm_80", {"split_k": 2}),
+    (F32, "sm_80", {"mainloop": "fma", "num_stages": 3}),
+    (
+        F32,
+        "sm_80",
+        {"mainloop": "fma", "block_m": 128, "block_n": 128, "thread_m": 1, "thread_n": 1},
+    ),
+    (F32, "sm_80", {"mainloop": "fma", "block_k": 1}),
+    (SKINNY, "sm_80", {"mainloop": "gemv", "block_n": 48}),
+    (SKINNY, "sm_80", {"mainloop": "gemv", "num_threads": 96}),
+    (SKINNY, "sm_80", {"mainloop": "gemv", "block_k": 64}),
+    (LARGE, "sm_90a", {"block_k": 32}),
+    (LARGE, "sm_90a", {"consumers": 4}),
+    (LARGE, "sm_90a", {"pingpong": 1, "num_ctas": 0}),
+    (LARGE, "sm_90a", {"cluster_m": 3}),
+    (LARGE, "sm_90a", {"cluster_m": 2, "cluster_n": 2}),
+    (LARGE, "sm_90a", {"num_ctas": 5, "cluster_m": 2}),
+    (LARGE, "sm_90a", {"block_n": 260}),
+    (LARGE, "sm_90a", {"block_m": 256, "block_n": 256, "consumers": 1}),
+    (FP8, "sm_90a", {"promote_k": 48}),
+    (ROWS, "sm_80", {"vector": 8}),
+    (ROWS, "sm_80", {"num_threads": 96}),
+    (ROWS, "sm_80", {"num_threads": 128, "rows_per_block": 2}),
+    (LONG_ROWS, "sm_80", {"resident": 1}),
+    (STREAM, "sm_80", {"vector": 16}),
+    (STREAM, "sm_80", {"num_threads": 2048}),
+    (GEMM, "gfx942", {"num_stages": 9}),
+    (GEMM, "gfx942", {"warp_m": 24}),
+    (GEMM, "gfx942", {"block_k": 4}),
+    (GEMM, "gfx942", {"split_k": 1000}),
+    (LARGE, "gfx942", {"mainloop": "pingpong", "num_stages": 2}),
+    (LARGE, "gfx942", {"mainloop": "pingpong", "warp_m": 64}),
+    (LARGE, "gfx950", {"mainloop": "direct", "block_n": 64, "warp_m": 64, "warp_n": 32}),
+    (GEMM, "gfx1100", {"block_m": 512, "block_n": 512}),
+    (
+        F32,
+        "gfx1030",
+        {"mainloop": "fma", "block_m": 128, "block_n": 128, "thread_m": 1, "thread_n": 1},
+    ),
+    (ROWS, "gfx942", {"vector": 32}),
+    (ROWS, "gfx942", {"num_threads": 4096}),
+    (STREAM, "gfx942", {"vector": 3}),
+    (GEMM, "vulkan1.3", {"block_m": 96}),
+    (F32, "vulkan1.3", {"thread_m": 1, "thread_n": 1, "block_m": 128, "block_n": 128}),
+    (F32, "vulkan1.3", {"num_stages": 3}),
+    (F32, "vulkan1.3", {"block_k": 4096}),
+    (BYTES, "vulkan1.3", {"block_k": 1024}),
+    (BYTES, "vulkan1.3", {"thread_m": 1}),
+    (GEMM, "vulkan1.3+coopmat", {"mainloop": "coopmat", "block_n": 8}),
+    (GEMM, "vulkan1.3+coopmat", {"mainloop": "coopmat", "block_k": 1}),
+    (GEMM, "vulkan1.3+coopmat", {"mainloop": "coopmat", "num_threads": 2048}),
+    (LONG_ROWS, "vulkan1.3", {"resident": 1}),
+    (ROWS, "vulkan1.3", {"vector": 16}),
+    (STREAM, "vulkan1.3", {"num_threads": 4096}),
+]
+
+
+def followed(message: str, fields: dict[str, int | str]) -> dict[str, int | str]:
+    """The fields after the user does what the message ends with."""
+    if leave := re.search(r"; leave ([\w, ]+) out$", message):
+        return {name: v for name, v in fields.items() if name not in leave[1].split(", ")}
+    advice = re.search(r"; try (\w+=[\w-]+(?:,\w+=[\w-]+)*)$", message)
+    assert advice is not None, message
+    pairs = (pair.partition("=") for pair in advice[1].split(","))
+    return fields | {name: int(v) if v.isdecimal() else v for name, _, v in pairs}
+
+
+def _name(value: Spec | str | dict[str, int | str]) -> str:
+    if isinstance(value, dict):
+        return ",".join(f"{name}={each}" for name, each in value.items())
+    return value if isinstance(value, str) else value.key
+
+
+@pytest.mark.parametrize(("spec", "target", "fields"), REFUSED, ids=_name)
+def test_the_remedy_leads_to_a_plan(spec: Spec, target: str, fields: dict[str, int | str]) -> None:
+    found = targets.find(target)
+    with pytest.raises(ScheduleError) as refused:
+        pipeline.plan_with(spec, found, fields)
+    message = str(refused.value)
+    assert len(message) <= 500 and "\n" not in message
+    pipeline.plan_with(spec, found, followed(message, fields))
