@@ -16,7 +16,7 @@ from kgen import bundle, pipeline, targets
 from kgen.constants import stored
 from kgen.program import weight
 from kgen.spec import ConstantOperand, Spec
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from kgen_runtime.dtypes import DType
 from kgen_runtime.memory.strides import packed_strides
 from kgen_runtime.schema.program import Place, PlaceKind, Program, Step, Value
@@ -78,7 +78,7 @@ def specs(packs: bool) -> dict[str, Spec]:
 
 def mlp(
     target: str, given: Mapping[str, Array] | None = None
-) -> tuple[Program, list[Kernel], dict[str, Array]]:
+) -> tuple[Program, list[BuiltKernel], dict[str, Array]]:
     """The program for a target, its kernels, and its weights by file."""
     given = parameters() if given is None else given
     found = targets.find(target)

@@ -19,7 +19,7 @@ from kgen.schedule import Overrides, Schedule
 from kgen.spec import Spec
 from kgen.spec.choices import ConstantOperand
 from kgen.spec.keys import unique_keys
-from kgen.targets.base import Assembled, Kernel, Plan, Source, Target
+from kgen.targets.base import Assembled, BuiltKernel, Plan, Source, Target
 from kgen.targets.choose import GivenTuning, own_tuning
 from kgen.targets.tuning.file import Tuning
 
@@ -116,7 +116,7 @@ def kernels(
     executor: Executor | None = None,
     progress: Progress = lambda _: None,
     remark: Callable[[Plan], str] = lambda _: "",
-) -> list[Kernel]:
+) -> list[BuiltKernel]:
     """The kernels of these plans, in order. A single one is built in this process.
 
     Raises AssembleError, which names the kernel and ends with the plan's `remark`, for the first
@@ -152,7 +152,7 @@ def kernels(
 
 def _kept(
     cache: KernelCache, keys: Sequence[str], plans: Sequence[Plan]
-) -> Iterator[tuple[int, Kernel]]:
+) -> Iterator[tuple[int, BuiltKernel]]:
     """Kernels from the cache, with their numbers."""
     for number, (key, plan) in enumerate(zip(keys, plans, strict=True)):
         start = time.perf_counter()
@@ -160,11 +160,11 @@ def _kept(
             yield number, _kernel(plan, *kept, time.perf_counter() - start)
 
 
-def _kernel(plan: Plan, source: Source, assembled: Assembled, seconds: float) -> Kernel:
-    return Kernel(plan=plan, source=source, assembled=assembled, seconds=seconds)
+def _kernel(plan: Plan, source: Source, assembled: Assembled, seconds: float) -> BuiltKernel:
+    return BuiltKernel(plan=plan, source=source, assembled=assembled, seconds=seconds)
 
 
-def _here(plans: Sequence[Plan], blame: Blame, told: Told) -> Iterator[tuple[int, Kernel]]:
+def _here(plans: Sequence[Plan], blame: Blame, told: Told) -> Iterator[tuple[int, BuiltKernel]]:
     for number, plan in enumerate(plans):
         told(number, number, len(plans) - number)
         try:
@@ -175,7 +175,7 @@ def _here(plans: Sequence[Plan], blame: Blame, told: Told) -> Iterator[tuple[int
 
 def _elsewhere(
     executor: Executor, plans: Sequence[Plan], blame: Blame, told: Told
-) -> Iterator[tuple[int, Kernel]]:
+) -> Iterator[tuple[int, BuiltKernel]]:
     """Build kernels in the workers of an executor; yield them in order of completion."""
     made_from = [(plan.spec, plan.target, plan.schedule) for plan in plans]
     pieces = [(kernel_cache.key(*parts), *parts) for parts in made_from]

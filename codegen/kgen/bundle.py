@@ -35,7 +35,7 @@ from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
     from kgen.constants import Array
-    from kgen.targets.base import Kernel
+    from kgen.targets.base import BuiltKernel
     from kgen_runtime.backend import HostBytes
 
 #: Files start at multiples of this many bytes; weights at pages, so that a loader may map them.
@@ -50,7 +50,7 @@ class Bundle:
 
     manifest: Manifest
     files: Mapping[str, bytes]
-    kernels: tuple[Kernel, ...] = ()
+    kernels: tuple[BuiltKernel, ...] = ()
     #: Files of programs' weights, as arrays of bytes.
     weights: Mapping[str, HostBytes] = field(default_factory=dict)
 
@@ -155,7 +155,7 @@ def check_output(path: str | os.PathLike[str]) -> Path:
 
 
 def pack(
-    kernels: Sequence[Kernel],
+    kernels: Sequence[BuiltKernel],
     constants: Mapping[str, Array] | None = None,
     *,
     programs: Sequence[Program] = (),
@@ -201,7 +201,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def _entry(
-    kernel: Kernel, key: str, files: dict[str, bytes], constants: Mapping[str, Array]
+    kernel: BuiltKernel, key: str, files: dict[str, bytes], constants: Mapping[str, Array]
 ) -> KernelEntry:
     plan, spec, target = kernel.plan, kernel.plan.spec, kernel.plan.target
     family = targets.family(target.family)

@@ -15,7 +15,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import Overrides, Schedule, ScheduleOrigin
 from kgen.schedule.base import FORMER_NAMES
 from kgen.spec import Matmul, Spec
-from kgen.targets.base import Kernel, Plan, Source, Target
+from kgen.targets.base import BuiltKernel, Plan, Source, Target
 from kgen.targets.choose import choose, measured
 from kgen.targets.tuning.file import Tuning
 
@@ -120,12 +120,12 @@ def source(plan: Plan) -> Source:
     return render.render(plan, targets.family(plan.target.family).extension)
 
 
-def kernel(spec: Spec, target: Target, schedule: Schedule | None = None) -> Kernel:
+def kernel(spec: Spec, target: Target, schedule: Schedule | None = None) -> BuiltKernel:
     """Plan, render and assemble one kernel for one target."""
     return assembled(plan(spec, target, schedule))
 
 
-def assembled(planned: Plan) -> Kernel:
+def assembled(planned: Plan) -> BuiltKernel:
     """The kernel of a plan, with the code of its variants behind its own."""
     start = time.perf_counter()
     family, text = targets.family(planned.target.family), source(planned)
@@ -133,7 +133,9 @@ def assembled(planned: Plan) -> Kernel:
     more = [family.assemble(source(variant), variant) for variant in planned.variants]
     artifacts = [*code.artifacts, *(artifact for each in more for artifact in each.artifacts)]
     code = dataclasses.replace(code, artifacts=tuple(artifacts))
-    return Kernel(plan=planned, source=text, assembled=code, seconds=time.perf_counter() - start)
+    return BuiltKernel(
+        plan=planned, source=text, assembled=code, seconds=time.perf_counter() - start
+    )
 
 
 def for_target(spec: Spec, target: Target, values: Mapping[str, Array]) -> Spec:

@@ -99,7 +99,7 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _code(bundle: BundleFile, choice: select.Choice) -> dict[str, Code]:
+def _code(bundle: BundleFile, choice: select.SelectedKernel) -> dict[str, Code]:
     """The machine code of every module, checked."""
     return {
         module: Code(artifact=artifact, data=bundle.read(artifact))

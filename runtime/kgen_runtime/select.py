@@ -39,8 +39,8 @@ class Devices:
 
 
 @frozen
-class Choice:
-    """One kernel that runs on the chosen device: its best artifact per module."""
+class SelectedKernel:
+    """Kernel that runs on the chosen device, with the best artifact of each module."""
 
     entry: KernelEntry
     code: Mapping[str, ArtifactEntry]
@@ -51,7 +51,7 @@ class ProgramChoice:
     """A program that runs on the chosen device, with its kernels by key."""
 
     program: Program
-    kernels: Mapping[str, Choice]
+    kernels: Mapping[str, SelectedKernel]
 
 
 @frozen
@@ -59,12 +59,12 @@ class Selection:
     """An open device and what it will run. `skipped` says, by entry name, why not the others."""
 
     backend: Backend
-    choices: tuple[Choice, ...]
+    choices: tuple[SelectedKernel, ...]
     programs: tuple[ProgramChoice, ...] = ()
     skipped: Mapping[str, str]
 
     @property
-    def all_choices(self) -> tuple[Choice, ...]:
+    def all_choices(self) -> tuple[SelectedKernel, ...]:
         """Those by key, and what programs need of targets whose kernels suit the device less."""
         several = [*self.choices, *(c for p in self.programs for c in p.kernels.values())]
         return tuple({choice.entry.name: choice for choice in several}.values())
@@ -260,13 +260,13 @@ def best_programs(
     skipped: dict[str, str] = {}
     ranks: dict[str, tuple[int, ...]] = {}
     for program in programs:
-        kernels: dict[str, Choice] = {}
+        kernels: dict[str, SelectedKernel] = {}
         for entry in (by_name[name] for name in program.kernels):
             code, refusal = choose_code(judge, entry)
             if not code:
                 skipped[program.qualified_name] = f"{entry.name}: {refusal}"
                 break
-            kernels[entry.key] = Choice(entry=entry, code=code)
+            kernels[entry.key] = SelectedKernel(entry=entry, code=code)
         else:
             rank = min(_rank(judge, choice) for choice in kernels.values())
             old = chosen.get(program.name)
@@ -284,17 +284,17 @@ def best_programs(
 
 def best_entries(
     judge: Judge, entries: Sequence[KernelEntry], place: str
-) -> tuple[dict[str, Choice], dict[str, str]]:
+) -> tuple[dict[str, SelectedKernel], dict[str, str]]:
     """By key the choice for `place`, and by entry name why the others are none."""
-    chosen: dict[str, Choice] = {}
+    chosen: dict[str, SelectedKernel] = {}
     skipped: dict[str, str] = {}
-    others: list[Choice] = []
+    others: list[SelectedKernel] = []
     for entry in entries:
         code, refusal = choose_code(judge, entry)
         if not code:
             skipped[entry.name] = refusal
             continue
-        new, old = Choice(entry=entry, code=code), chosen.get(entry.key)
+        new, old = SelectedKernel(entry=entry, code=code), chosen.get(entry.key)
         if old is None or _rank(judge, new) > _rank(judge, old):
             chosen[entry.key], loser = new, old
         else:
@@ -309,7 +309,7 @@ def best_entries(
     return chosen, skipped
 
 
-def _rank(judge: Judge, choice: Choice) -> tuple[int, ...]:
+def _rank(judge: Judge, choice: SelectedKernel) -> tuple[int, ...]:
     """Machine code before code that the driver translates, then what uses the device best."""
     artifact = choice.code[choice.entry.launches[0].module]
     return (-judge.formats.index(artifact.format), *judge.rank(artifact))

@@ -11,7 +11,7 @@ from kgen import pipeline
 from kgen.errors import AssembleError
 from kgen.schedule import SplitMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul, Spec
-from kgen.targets.base import Kernel, Source, Target
+from kgen.targets.base import BuiltKernel, Source, Target
 from kgen.targets.cuda import FAMILY, assemble
 from kgen.targets.cuda.limits import TARGETS
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan
@@ -24,7 +24,7 @@ DTYPES = (DType.F32, DType.F16, DType.BF16)
 EPILOGUES = tuple(Epilogue)
 
 
-def build(spec: Spec, target: Target) -> Kernel:
+def build(spec: Spec, target: Target) -> BuiltKernel:
     kernel = pipeline.kernel(spec, target)
     resources = kernel.assembled.resources
     assert (resources.spills, resources.stack) == (0, 0)

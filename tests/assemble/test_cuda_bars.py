@@ -17,7 +17,7 @@ from kgen import emulate, pipeline, targets
 from kgen.emulate import LaunchReport
 from kgen.spec import DType, Layout, Matmul
 from kgen.spec.text import parse
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from kgen.targets.cuda.assemble import SERIES, version
 from kgen.targets.cuda.plan.matmul import MatmulPlan
 from tests.assemble.sass import hot_loop, matrix
@@ -31,7 +31,7 @@ each_bar = pytest.mark.parametrize("bar", BARS)
 each_layout = pytest.mark.parametrize("layout", tuple(Layout))
 
 
-def build(schedule: dict[str, int], size: int = 4096, **fields: Any) -> Kernel:
+def build(schedule: dict[str, int], size: int = 4096, **fields: Any) -> BuiltKernel:
     spec = Matmul(m=size, n=size, k=size, **fields)
     target = targets.find("sm_80")
     return pipeline.kernel(spec, target, pipeline.schedule_for(spec, target, schedule))
@@ -61,7 +61,7 @@ def test_every_copy_has_16_bytes(bar: str, layout: Layout) -> None:
     assert stores and set(stores) == {"v4.b32"}
 
 
-def profile(kernel: Kernel) -> LaunchReport:
+def profile(kernel: BuiltKernel) -> LaunchReport:
     """Counters of the whole grid; what the data are does not change them."""
     launch = kernel.plan.launches[0]
     arguments = [

@@ -15,7 +15,7 @@ import pytest
 
 from kgen import pipeline, targets
 from kgen.spec import DType, Layout, Matmul
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan
 from tests.assemble.sass import hot_loop, matrix
 from tests.assemble.test_cuda_bars import profile
@@ -33,7 +33,7 @@ each_bar = pytest.mark.parametrize("bar", BARS)
 each_layout = pytest.mark.parametrize("layout", tuple(Layout))
 
 
-def build(bar: str, size: int, **fields: Any) -> Kernel:
+def build(bar: str, size: int, **fields: Any) -> BuiltKernel:
     name, dtype, schedule, *_ = BARS[bar]
     spec, target = Matmul(m=size, n=size, k=size, dtype=dtype, **fields), targets.find(name)
     return pipeline.kernel(spec, target, pipeline.schedule_for(spec, target, schedule))

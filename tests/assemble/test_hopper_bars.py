@@ -22,7 +22,7 @@ from kgen.check.execute.places import EmulatorExecutor
 from kgen.emulate import LaunchReport
 from kgen.schedule import PromotedWgmmaMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Math, Matmul
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from kgen.targets.cuda.assemble import SERIES, version
 from kgen.targets.cuda.plan.wgmma.limits import WARPGROUP
 from kgen.targets.cuda.plan.wgmma.matmul import WgmmaPlan
@@ -85,7 +85,9 @@ each_case = pytest.mark.parametrize(("tile", "layout"), CASES)
 
 
 @cache
-def build(tile: str, sizes: tuple[int, int, int] = (4096, 4096, 4096), **fields: Any) -> Kernel:
+def build(
+    tile: str, sizes: tuple[int, int, int] = (4096, 4096, 4096), **fields: Any
+) -> BuiltKernel:
     m, n, k = sizes
     spec = Matmul(m=m, n=n, k=k, **(TYPES.get(tile, {}) | fields))
     return pipeline.kernel(spec, targets.find("sm_90a"), TILES[tile])
@@ -137,7 +139,7 @@ def test_a_stage_expects_the_bytes_of_its_boxes(tile: str, layout: Layout) -> No
     assert [int(n) for n in expected] == [sum(boxes[name] * shares[name] for name in copies)]
 
 
-def profile(kernel: Kernel) -> LaunchReport:
+def profile(kernel: BuiltKernel) -> LaunchReport:
     """Counters of the whole grid; what the data are does not change them."""
     (entry,) = bundle.pack([kernel]).manifest.kernels
     buffers = {p.name: np.zeros(p.nbytes, np.uint8) for p in entry.parameters}

@@ -10,7 +10,7 @@ import pytest
 
 import kgen
 from kgen.spec import Extent, Matmul
-from kgen.targets.epilogue import Argument, FusedEpilogue
+from kgen.targets.epilogue import EpilogueArgument, FusedEpilogue
 from tests.device.vulkan.vulkan_support import open_vulkan
 from tests.open_devices import verify
 
@@ -97,7 +97,7 @@ def test_a_vector_along_the_wrong_side_is_noticed(
     found = FusedEpilogue.arguments.func  # type: ignore[attr-defined]
     others = {Extent.N: Extent.M, Extent.M: Extent.N}
 
-    def swapped(self: FusedEpilogue) -> tuple[Argument, ...]:
+    def swapped(self: FusedEpilogue) -> tuple[EpilogueArgument, ...]:
         return tuple(
             dataclasses.replace(a, extent=others.get(a.extent, a.extent)) for a in found(self)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.style import counts, scan
+from tests.style import counts, names, scan
 
 
 def main() -> int:
@@ -19,10 +19,12 @@ def main() -> int:
         return 0
     now = counts.counted(found)
     limits = counts.allowed(counts.FILE.read_text(encoding="utf-8"))
-    if rose := counts.raised(now, limits):
+    shared, entries = names.shared(names.files()), names.allowed(names.FILE.read_text("utf-8"))
+    if rose := counts.raised(now, limits) + names.raised(shared, entries):
         print("\n".join(rose), file=sys.stderr)
         return 1
     counts.FILE.write_text(counts.render(now), encoding="utf-8")
+    names.FILE.write_text(names.render(names.lowered(shared, entries)), encoding="utf-8")
     return 0
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from kgen.cli.output import print_table
 
 if TYPE_CHECKING:
-    from kgen.targets.base import Kernel
+    from kgen.targets.base import BuiltKernel
 
 #: Candidates that a reader gets to see; --json has all.
 SHOWN = 8
 
 
-def explanation(kernel: Kernel) -> dict[str, Any]:
+def explanation(kernel: BuiltKernel) -> dict[str, Any]:
     """Candidates, best first, the schedule that was taken, and remarks on the kernel."""
     from kgen import targets
 
@@ -35,7 +35,7 @@ def explanation(kernel: Kernel) -> dict[str, Any]:
     }
 
 
-def print_explanation(kernel: Kernel) -> None:
+def print_explanation(kernel: BuiltKernel) -> None:
     found = explanation(kernel)
     chosen, candidates = found["chosen"], found["candidates"]
     print(f"{kernel.name}: {_fields(chosen)} ({_reason(chosen, candidates)})")

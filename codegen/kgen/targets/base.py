@@ -184,7 +184,7 @@ class Assembled:
 
 
 @frozen
-class Kernel:
+class BuiltKernel:
     """Finished kernel: its plan, its text and its machine code."""
 
     plan: Plan

@@ -55,8 +55,8 @@ class Section:
 
 
 @frozen
-class Symbol:
-    """A symbol table entry; `section` is a section's index or SHN_UNDEF."""
+class ElfSymbol:
+    """Entry of a symbol table; `section` is a section's index or SHN_UNDEF."""
 
     name: str
     info: int
@@ -95,7 +95,7 @@ class Relocation:
     section: int
     offset: int
     type: int
-    symbol: Symbol
+    symbol: ElfSymbol
     addend: int
 
 
@@ -108,7 +108,7 @@ class ElfFile:
     flags: int
     ident: bytes
     sections: tuple[Section, ...]
-    symbols: tuple[Symbol, ...]
+    symbols: tuple[ElfSymbol, ...]
     relocations: tuple[Relocation, ...]
 
     def section(self, name: str) -> Section:
@@ -174,11 +174,11 @@ def read(data: bytes) -> ElfFile:
     )
 
 
-def symbols_in(table: Section, sections: Sequence[Section]) -> tuple[Symbol, ...]:
+def symbols_in(table: Section, sections: Sequence[Section]) -> tuple[ElfSymbol, ...]:
     """All entries of a symbol table section, the null symbol first."""
     names = sections[table.link].data
     return tuple(
-        Symbol(
+        ElfSymbol(
             name=string_at(names, name),
             info=info,
             other=other,
@@ -246,7 +246,7 @@ def _bytes_of(data: bytes, header: tuple[int, ...]) -> bytes:
     return b"" if kind == SHT_NOBITS else data[offset : offset + size]
 
 
-def _relocations(sections: Sequence[Section], symbols: Sequence[Symbol]) -> Iterator[Relocation]:
+def _relocations(sections: Sequence[Section], symbols: Sequence[ElfSymbol]) -> Iterator[Relocation]:
     for table in sections:
         if table.type == SHT_RELA:
             for offset, info, addend in RELA.iter_unpack(table.data):

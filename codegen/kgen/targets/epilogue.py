@@ -21,8 +21,8 @@ ACCUMULATOR, FACTOR = "A @ B", "%factor"
 
 
 @frozen
-class Argument:
-    """A tensor that the epilogue reads."""
+class EpilogueArgument:
+    """Tensor that the epilogue reads."""
 
     name: str
     extent: Extent
@@ -95,12 +95,14 @@ class FusedEpilogue:
         return self.expression is not variable(ACCUMULATOR)
 
     @cached_property
-    def arguments(self) -> tuple[Argument, ...]:
+    def arguments(self) -> tuple[EpilogueArgument, ...]:
         """What is read beside the sums, in the order of the kernel's arguments."""
         extents = {operand.name: operand.extent for operand in self.spec.operands}
         read = {*inputs(self.expression), *self.factor_inputs}
         return tuple(
-            Argument(name=p.name, extent=extents.get(p.name, self._extent(p.name)), dtype=p.dtype)
+            EpilogueArgument(
+                name=p.name, extent=extents.get(p.name, self._extent(p.name)), dtype=p.dtype
+            )
             for p in self.spec.parameters
             if p.name in read
         )
@@ -108,29 +110,29 @@ class FusedEpilogue:
     def _extent(self, name: str) -> Extent:
         return Extent.FULL if name == "c" else Extent.ONE
 
-    def of(self, extent: Extent) -> tuple[Argument, ...]:
+    def of(self, extent: Extent) -> tuple[EpilogueArgument, ...]:
         return tuple(a for a in self.arguments if a.extent is extent)
 
     @property
-    def full(self) -> tuple[Argument, ...]:
+    def full(self) -> tuple[EpilogueArgument, ...]:
         """Those with the output's shape and strides."""
         return self.of(Extent.FULL)
 
     @property
-    def vectors(self) -> tuple[Argument, ...]:
+    def vectors(self) -> tuple[EpilogueArgument, ...]:
         """Those that have a number for each column, then those for each row."""
         return (*self.by_column, *self.by_row)
 
     @property
-    def by_column(self) -> tuple[Argument, ...]:
+    def by_column(self) -> tuple[EpilogueArgument, ...]:
         return self.of(Extent.N)
 
     @property
-    def by_row(self) -> tuple[Argument, ...]:
+    def by_row(self) -> tuple[EpilogueArgument, ...]:
         return self.of(Extent.M)
 
     @property
-    def numbers(self) -> tuple[Argument, ...]:
+    def numbers(self) -> tuple[EpilogueArgument, ...]:
         """Those that are one number."""
         return self.of(Extent.ONE)
 

@@ -109,8 +109,8 @@ class HipKernel:
     launches: tuple[HipLaunch, ...]
 
 
-class _Current:
-    """Makes a device the thread's current one for a block, and the caller's own again after it."""
+class _CurrentDevice:
+    """Context manager that makes a device current, and restores the caller's device."""
 
     __slots__ = ("_before", "_index")
 
@@ -156,7 +156,7 @@ class HipBackend(Backend):
         if self._closed:
             return
         self._closed = True
-        with suppress(DeviceLost), _Current(self.info.index):
+        with suppress(DeviceLost), _CurrentDevice(self.info.index):
             while self._owned:
                 call("hipFree", c_void_p(self._owned.pop()))
 
@@ -180,7 +180,7 @@ class HipBackend(Backend):
 
     def alloc(self, nbytes: int) -> int:
         address = c_void_p()
-        with _Current(self.info.index):
+        with _CurrentDevice(self.info.index):
             call("hipMalloc", byref(address), c_size_t(nbytes))
         assert address.value is not None
         self._owned.add(address.value)
@@ -190,7 +190,7 @@ class HipBackend(Backend):
         if self._closed:
             return
         self._owned.remove(buffer)
-        with suppress(DeviceLost), _Current(self.info.index):
+        with suppress(DeviceLost), _CurrentDevice(self.info.index):
             call("hipFree", c_void_p(buffer))
 
     def view(self, buffer: int, offset: int, nbytes: int) -> int:
@@ -198,19 +198,19 @@ class HipBackend(Backend):
 
     def copy_to_device(self, buffer: int, host: HostBytes) -> None:
         source = c_void_p(host.ctypes.data)
-        with _Current(self.info.index):
+        with _CurrentDevice(self.info.index):
             call("hipMemcpyHtoD", c_void_p(buffer), source, c_size_t(host.nbytes))
             call("hipStreamSynchronize", c_void_p(None))
 
     def copy_from_device(self, host: HostBytes, buffer: int) -> None:
         target = c_void_p(host.ctypes.data)
-        with _Current(self.info.index):
+        with _CurrentDevice(self.info.index):
             # Foreign streams do not wait for the default stream, nor it for them.
             call("hipDeviceSynchronize")
             call("hipMemcpyDtoH", target, c_void_p(buffer), c_size_t(host.nbytes))
 
     def load(self, entry: KernelEntry, code: Mapping[str, Code]) -> HipKernel:
-        with _Current(self.info.index):
+        with _CurrentDevice(self.info.index):
             modules = {name: _load_module(entry, c) for name, c in code.items()}
             launches = tuple(
                 HipLaunch(
@@ -227,7 +227,7 @@ class HipBackend(Backend):
     def launch(
         self, kernel: HipKernel, buffers: Mapping[str, Any], stream: int | None = None
     ) -> None:
-        with _Current(self.info.index):
+        with _CurrentDevice(self.info.index):
             for launch in kernel.launches:
                 parameters = Parameters([buffers[name] for name in launch.arguments])
                 try:
@@ -254,7 +254,7 @@ class HipBackend(Backend):
 
     def capture(self, steps: Sequence[SequenceStep]) -> c_void_p:
         stream, graph, replayed = c_void_p(), c_void_p(), c_void_p()
-        with _Current(self.info.index):
+        with _CurrentDevice(self.info.index):
             call("hipStreamCreateWithFlags", byref(stream), c_uint(STREAM_NON_BLOCKING))
             try:
                 call("hipStreamBeginCapture", stream, c_int(CAPTURE_MODE_RELAXED))
@@ -277,22 +277,22 @@ class HipBackend(Backend):
         return replayed
 
     def replay(self, graph: c_void_p) -> None:
-        with _Current(self.info.index):
+        with _CurrentDevice(self.info.index):
             call("hipGraphLaunch", graph, c_void_p(None))
 
     def forget(self, graph: c_void_p) -> None:
         if not self._closed:
-            with _Current(self.info.index):
+            with _CurrentDevice(self.info.index):
                 call("hipDeviceSynchronize")
                 call("hipGraphExecDestroy", graph)
 
     def unload(self, kernel: HipKernel) -> None:
-        with _Current(self.info.index):
+        with _CurrentDevice(self.info.index):
             for module in kernel.modules:
                 call("hipModuleUnload", module)
 
     def synchronize(self, stream: int | None = None) -> None:
-        with _Current(self.info.index):
+        with _CurrentDevice(self.info.index):
             if stream is None:
                 call("hipDeviceSynchronize")
             else:

@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     HostArray = npt.NDArray[Any]
 
 
-class Tensor(Protocol):
-    """An array of any library that speaks DLPack."""
+class DlpackArray(Protocol):
+    """Array of any library that speaks DLPack."""
 
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
 
     def __dlpack_device__(self) -> Any: ...
 
 
-Out = TypeVar("Out", bound=Tensor)
+Out = TypeVar("Out", bound=DlpackArray)
 
 
-class Run(Protocol):
-    """Runs a kernel and gives its output."""
+class KernelCallable(Protocol):
+    """Signature of a kernel's call, which returns the kernel's output."""
 
     @overload
     def __call__(
-        self, /, *arguments: Tensor, out: Out, stream: int | None = None, **named: Tensor
+        self, /, *arguments: DlpackArray, out: Out, stream: int | None = None, **named: DlpackArray
     ) -> Out: ...
 
     @overload
@@ -61,7 +61,12 @@ class Run(Protocol):
 
     @overload
     def __call__(
-        self, /, *arguments: Tensor, out: None = None, stream: int | None = None, **named: Tensor
+        self,
+        /,
+        *arguments: DlpackArray,
+        out: None = None,
+        stream: int | None = None,
+        **named: DlpackArray,
     ) -> Any: ...
 
 
@@ -70,7 +75,7 @@ class Prepare(Protocol):
 
     @overload
     def __call__(
-        self, /, *arguments: Tensor, out: Out, stream: int | None = None, **named: Tensor
+        self, /, *arguments: DlpackArray, out: Out, stream: int | None = None, **named: DlpackArray
     ) -> Call[Out]: ...
 
     @overload
@@ -95,7 +100,12 @@ class Prepare(Protocol):
 
     @overload
     def __call__(
-        self, /, *arguments: Tensor, out: None = None, stream: int | None = None, **named: Tensor
+        self,
+        /,
+        *arguments: DlpackArray,
+        out: None = None,
+        stream: int | None = None,
+        **named: DlpackArray,
     ) -> Call[Any]: ...
 
 
@@ -109,10 +119,10 @@ class Pack(Protocol):
     def __call__(self, matrix: Array) -> Array: ...
 
     @overload
-    def __call__(self, matrix: Tensor) -> HostArray | Array: ...
+    def __call__(self, matrix: DlpackArray) -> HostArray | Array: ...
 
 
-def run(method: Callable[..., Any]) -> Run:
+def run(method: Callable[..., Any]) -> KernelCallable:
     return method
 
 

@@ -59,29 +59,29 @@ class Integers(Evaluator):
         return x if isinstance(x, bool) else (int(x) + half) % (2 * half) - half
 
 
-class Operand:
-    """A value of a row-wise evaluation, for definitions to do arithmetic with."""
+class RowOperand:
+    """Value of a row-wise evaluation that definitions do arithmetic with."""
 
-    def __init__(self, rows: Rows, value: Value) -> None:
+    def __init__(self, rows: RowEvaluator, value: Value) -> None:
         self.rows, self.value = rows, value
 
-    def __add__(self, other: Value) -> Operand:
+    def __add__(self, other: Value) -> RowOperand:
         return self.rows.call("add", self, other)
 
-    def __sub__(self, other: Value) -> Operand:
+    def __sub__(self, other: Value) -> RowOperand:
         return self.rows.call("sub", self, other)
 
-    def __mul__(self, other: Value) -> Operand:
+    def __mul__(self, other: Value) -> RowOperand:
         return self.rows.call("mul", self, other)
 
-    def __truediv__(self, other: Value) -> Operand:
+    def __truediv__(self, other: Value) -> RowOperand:
         return self.rows.call("div", self, other)
 
 
-class Rows(Evaluator):
-    """Walks a row-wise expression of rows of `count` columns; it is their mathematics too.
+class RowEvaluator(Evaluator):
+    """Evaluator of a row-wise expression on rows of `count` columns.
 
-    A value is whatever :meth:`each` and :meth:`fold` take, for a whole row or for one number.
+    A value is whatever :meth:`each` and :meth:`fold` accept, for a whole row or for one number.
     """
 
     count: int
@@ -106,31 +106,31 @@ class Rows(Evaluator):
         definition = REDUCTIONS.get(name) or ROWS.get(name)
         if definition is None:
             return self.each(name, arguments)
-        return definition(self, *(Operand(self, argument) for argument in arguments)).value
+        return definition(self, *(RowOperand(self, argument) for argument in arguments)).value
 
-    def call(self, name: str, *arguments: Value) -> Operand:
-        values = [a.value if isinstance(a, Operand) else self.constant(a) for a in arguments]
-        return Operand(self, self.each(name, values))
+    def call(self, name: str, *arguments: Value) -> RowOperand:
+        values = [a.value if isinstance(a, RowOperand) else self.constant(a) for a in arguments]
+        return RowOperand(self, self.each(name, values))
 
-    def __getattr__(self, name: str) -> Callable[..., Operand]:
+    def __getattr__(self, name: str) -> Callable[..., RowOperand]:
         if name not in DEFINITIONS:
             raise AttributeError(name)
         return lambda *arguments: self.call(name, *arguments)
 
-    def sum(self, x: Operand) -> Operand:
-        return Operand(self, self.fold("sum", x.value))
+    def sum(self, x: RowOperand) -> RowOperand:
+        return RowOperand(self, self.fold("sum", x.value))
 
-    def prod(self, x: Operand) -> Operand:
-        return Operand(self, self.fold("prod", x.value))
+    def prod(self, x: RowOperand) -> RowOperand:
+        return RowOperand(self, self.fold("prod", x.value))
 
-    def largest(self, x: Operand) -> Operand:
-        return Operand(self, self.fold("largest", x.value))
+    def largest(self, x: RowOperand) -> RowOperand:
+        return RowOperand(self, self.fold("largest", x.value))
 
-    def smallest(self, x: Operand) -> Operand:
-        return Operand(self, self.fold("smallest", x.value))
+    def smallest(self, x: RowOperand) -> RowOperand:
+        return RowOperand(self, self.fold("smallest", x.value))
 
-    def mean(self, x: Operand) -> Operand:
+    def mean(self, x: RowOperand) -> RowOperand:
         return self.sum(x) / self.count
 
-    def first(self, x: Operand, value: Operand) -> Operand:
-        return Operand(self, self.find(x.value, value.value))
+    def first(self, x: RowOperand, value: RowOperand) -> RowOperand:
+        return RowOperand(self, self.find(x.value, value.value))

@@ -57,7 +57,7 @@ CODES = {dtype: pair for pair, dtype in reversed(_DTYPES.items())}
 _CODE_NAMES = {0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 5: "complex", 6: "bool"}
 
 
-class Device(Structure):
+class DlpackDevice(Structure):
     _fields_ = (("type", c_int32), ("index", c_int32))
 
 
@@ -68,7 +68,7 @@ class DataType(Structure):
 class DLTensor(Structure):
     _fields_ = (
         ("data", c_void_p),
-        ("device", Device),
+        ("device", DlpackDevice),
         ("ndim", c_int32),
         ("dtype", DataType),
         ("shape", POINTER(c_int64)),
@@ -100,10 +100,10 @@ _Words = c_uint64 * (ctypes.sizeof(ManagedVersioned) // 8)
 
 
 @frozen
-class Tensor:
-    """What a capsule describes; `strides` are in bytes, `owner` keeps the memory alive.
+class DlpackTensor:
+    """Tensor of a DLPack capsule; `strides` are in bytes, `owner` keeps the memory alive.
 
-    `dtype` is a DType, or for a type that no kernel takes its name in words.
+    `dtype` is a DType, or the name in words of a type that no kernel takes.
     """
 
     address: int
@@ -127,7 +127,7 @@ def device_of(value: Any) -> tuple[int, int]:
     return kind, index
 
 
-def read(value: Any, stream: int | None = None) -> Tensor:
+def read(value: Any, stream: int | None = None) -> DlpackTensor:
     """The tensor that an object with `__dlpack__` lends. `stream` is where it will be used.
 
     The capsule stays unconsumed as `owner`: its own destructor gives the tensor back. Raises
@@ -220,7 +220,7 @@ def _refused(value: Any, error: Exception) -> ArgumentError:
     return ArgumentError(f"{type(value).__name__}.__dlpack__ refuses: {reason}")
 
 
-def _describe(tensor: DLTensor, read_only: bool, owner: object) -> Tensor:
+def _describe(tensor: DLTensor, read_only: bool, owner: object) -> DlpackTensor:
     kind, n = tensor.dtype, tensor.ndim
     known = _DTYPES.get((kind.code, kind.bits)) if kind.lanes == 1 else None
     itemsize = kind.bits * kind.lanes // 8
@@ -228,7 +228,7 @@ def _describe(tensor: DLTensor, read_only: bool, owner: object) -> Tensor:
     if not tensor.data and all(shape):
         raise ArgumentError("has no memory; pass a tensor with data")
     elements = tuple(tensor.strides[:n]) if tensor.strides else packed_strides(shape)
-    return Tensor(
+    return DlpackTensor(
         address=(tensor.data or 0) + tensor.byte_offset,
         device=(tensor.device.type, tensor.device.index),
         dtype=known or f"{_CODE_NAMES.get(kind.code, 'type')}{kind.bits}",

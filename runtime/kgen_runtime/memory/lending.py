@@ -32,7 +32,7 @@ def export(
     managed = dlpack.ManagedVersioned(major=1, minor=0) if versioned else dlpack.Managed()
     managed.tensor = dlpack.DLTensor(
         address,
-        dlpack.Device(*device),
+        dlpack.DlpackDevice(*device),
         n,
         dlpack.DataType(*dlpack.CODES[dtype], 1),
         ctypes.cast(extents, POINTER(c_int64)),

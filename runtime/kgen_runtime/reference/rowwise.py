@@ -11,7 +11,7 @@ from typing import Any
 
 from kgen_runtime.dtypes import DType, computed_in, input_dtypes, output_dtypes
 from kgen_runtime.expressions import views
-from kgen_runtime.expressions.evaluators import Integers, Rows
+from kgen_runtime.expressions.evaluators import Integers, RowEvaluator
 from kgen_runtime.expressions.formulas import behind, formulas_in, input_names, reduced
 from kgen_runtime.expressions.mathematics import Scalars
 from kgen_runtime.reference.elementwise import Broadcast, broadcast_shape, evaluator_of, number_of
@@ -19,7 +19,7 @@ from kgen_runtime.reference.numbers import Buffers, Element
 from kgen_runtime.reference.sums import total
 
 
-class ScalarRows(Rows):
+class ScalarRows(RowEvaluator):
     """One row: lists of numbers for its columns, or a number that is the same in all, computed in a
     type."""
 

@@ -36,8 +36,8 @@ class Budget:
             )
 
 
-class Access:
-    """A tensor that a step reads or writes: `param` as the kernel sees it, from byte `start` on."""
+class StepAccess:
+    """Access of a step to a tensor: `param` as the kernel sees it, from byte `start` on."""
 
     __slots__ = ("end", "is_whole", "param", "start", "step", "value", "writes")
 
@@ -49,7 +49,7 @@ class Access:
         #: Whether it touches every byte from its start to its end.
         self.is_whole = math.prod(param.shape) * param.dtype.itemsize == param.nbytes
 
-    def meets(self, other: Access, budget: Budget) -> bool:
+    def meets(self, other: StepAccess, budget: Budget) -> bool:
         """Whether both touch one byte."""
         budget.take(1)
         if self.end <= other.start or other.end <= self.start:
@@ -73,15 +73,15 @@ class Spans:
         self._number = {span: i for i, span in enumerate(self._spans)}
         self._leaves = 1 << max(0, len(self._spans) - 1).bit_length()
         self._ends = [-1] * (2 * self._leaves)
-        self._held: list[list[Access]] = [[] for _ in self._spans]
+        self._held: list[list[StepAccess]] = [[] for _ in self._spans]
 
-    def add(self, access: Access) -> None:
+    def add(self, access: StepAccess) -> None:
         number = self._number[access.start, access.end]
         self._held[number].append(access)
         if len(self._held[number]) == 1:
             self._set(number, access.end)
 
-    def overlapping(self, start: int, end: int) -> Iterator[Access]:
+    def overlapping(self, start: int, end: int) -> Iterator[StepAccess]:
         """Accesses whose spans overlap these bytes."""
         for number in self._numbers(start, end):
             yield from self._held[number]
@@ -125,26 +125,28 @@ class Live:
         spans = [*spans]
         self._reads, self._writes, self._budget = Spans(spans), Spans(spans), budget
 
-    def conflicts(self, access: Access) -> list[Access]:
+    def conflicts(self, access: StepAccess) -> list[StepAccess]:
         """Earlier accesses that touch a byte of this one where one of both writes it."""
         found = self._meeting(self._writes, access)
         return [*found, *self._meeting(self._reads, access)] if access.writes else found
 
-    def _meeting(self, among: Spans, access: Access) -> list[Access]:
+    def _meeting(self, among: Spans, access: StepAccess) -> list[StepAccess]:
         overlapping = among.overlapping(access.start, access.end)
         return [other for other in overlapping if access.meets(other, self._budget)]
 
-    def add(self, access: Access) -> None:
+    def add(self, access: StepAccess) -> None:
         if access.writes and access.is_whole:
             for spans in (self._reads, self._writes):
                 spans.drop_within(access.start, access.end, access.step)
         (self._writes if access.writes else self._reads).add(access)
 
 
-def conflicts_within(accesses: Iterable[Access], budget: Budget) -> Iterator[tuple[Access, Access]]:
+def conflicts_within(
+    accesses: Iterable[StepAccess], budget: Budget
+) -> Iterator[tuple[StepAccess, StepAccess]]:
     """Pairs of one step's accesses to one memory that touch one byte, of which one writes it."""
-    reads: list[Access] = []
-    writes: list[Access] = []
+    reads: list[StepAccess] = []
+    writes: list[StepAccess] = []
     for access in sorted(accesses, key=lambda one: one.start):
         writes = [other for other in writes if other.end > access.start]
         others = writes

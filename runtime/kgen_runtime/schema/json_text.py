@@ -25,7 +25,7 @@ def parse(text: bytes) -> Any:
     try:
         return _DECODER.decode(text.decode())
     except (ValueError, RecursionError) as error:
-        why = f": {error}" if isinstance(error, _Refused) else ""
+        why = f": {error}" if isinstance(error, _InvalidJson) else ""
         raise BundleError(f"manifest.json is not JSON{why}; build the bundle again") from None
 
 
@@ -34,7 +34,7 @@ def is_plain(text: str) -> bool:
     return text.isprintable() or _CONTROL.search(text) is None
 
 
-class _Refused(ValueError):
+class _InvalidJson(ValueError):
     pass
 
 
@@ -44,7 +44,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise _Refused(f"{name[:60]!a} occurs twice in one object")
+                raise _InvalidJson(f"{name[:60]!a} occurs twice in one object")
             seen.add(name)
     return found
 
@@ -52,14 +52,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _float(digits: str) -> float:
     value = float(digits) if len(digits) <= MAX_NUMBER else math.inf
     if not math.isfinite(value):
-        raise _Refused(
+        raise _InvalidJson(
             f"{digits[:MAX_NUMBER]} is outside of f64 or longer than {MAX_NUMBER} characters"
         )
     return value
 
 
 def _constant(name: str) -> NoReturn:
-    raise _Refused(f"{name} is not a JSON number")
+    raise _InvalidJson(f"{name} is not a JSON number")
 
 
 #: Whole numbers are held against 64 bits where a field is read, which each of them is (decode).

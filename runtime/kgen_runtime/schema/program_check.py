@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kgen_runtime.errors import BundleError
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.memory.strides import packed_strides
-from kgen_runtime.schema.accesses import Access, Budget, Live, conflicts_within
+from kgen_runtime.schema.accesses import Budget, Live, StepAccess, conflicts_within
 from kgen_runtime.schema.ancestors import Ancestors, ancestors
 from kgen_runtime.schema.kernel_check import MAX_BYTES, check_tensor, listed
 from kgen_runtime.schema.program import Place, Program, Step, Value, weight_file
@@ -32,7 +32,7 @@ def check_programs(
 ) -> None:
     """Raises BundleError, which names the program, for the first thing that is amiss; without
     `order`, of all but what steps wait for."""
-    entries = Kernels(kernels)
+    entries = BoundKernels(kernels)
     names = Counter(program.qualified_name for program in programs)
     for program in programs:
         try:
@@ -114,7 +114,7 @@ def _interface(program: Program) -> None:
                 raise BundleError(f"state {state.name} has no value {name!r} at its start")
 
 
-def _steps(program: Program, kernels: Kernels) -> None:
+def _steps(program: Program, kernels: BoundKernels) -> None:
     values = program.by_name
     _refuse(not program.steps, "it has no steps")
     for number, step in enumerate(program.steps):
@@ -132,7 +132,7 @@ def _steps(program: Program, kernels: Kernels) -> None:
             )
 
 
-def _bindings(step: Step, kernel: Bound, values: Mapping[str, Value]) -> None:
+def _bindings(step: Step, kernel: BoundKernel, values: Mapping[str, Value]) -> None:
     """Check that a step binds every tensor of its kernel to a value that fits."""
     if step.bindings.keys() != kernel.tensors.keys():
         raise BundleError(
@@ -178,7 +178,7 @@ def _shown(number: int, step: Step) -> str:
     return f"step {number} ({step.kernel})"
 
 
-Use = tuple[Access, Place, list[Access]]
+Use = tuple[StepAccess, Place, list[StepAccess]]
 
 
 def uses(
@@ -193,13 +193,13 @@ def uses(
     """
     values = program.by_name
     tensors = {name: bound(entries[name]) for name in program.kernels}
-    accesses: list[list[tuple[Access, Place]]] = []
+    accesses: list[list[tuple[StepAccess, Place]]] = []
     spans: dict[tuple[str, str], set[tuple[int, int]]] = {}
     for number, step in enumerate(program.steps):
         accesses.append([])
         for param in tensors[f"{program.target}/{step.kernel}"]:
             value = values[step.bindings[param.name]]
-            access = Access(number, value, param)
+            access = StepAccess(number, value, param)
             accesses[-1].append((access, value.place))
             if value.place.kind in WRITABLE:
                 spans.setdefault(value.place.memory, set()).add((access.start, access.end))
@@ -215,7 +215,7 @@ def uses(
                 live[place.memory].add(access)
 
 
-def _order(program: Program, kernels: Kernels) -> None:
+def _order(program: Program, kernels: BoundKernels) -> None:
     """That steps wait for those they conflict with, and read and give out only what is written."""
     earlier: list[Ancestors] = []
     written = {("input", v.name) for v in program.inputs}
@@ -248,14 +248,14 @@ def _order(program: Program, kernels: Kernels) -> None:
         _refuse(("state", state.name) not in made, f"no step writes state {state.name}")
 
 
-def _verb(access: Access) -> str:
+def _verb(access: StepAccess) -> str:
     return "writes" if access.writes else "reads"
 
 
-def _apart(shown: str, found: Sequence[Use], kernel: Bound, budget: Budget) -> None:
+def _apart(shown: str, found: Sequence[Use], kernel: BoundKernel, budget: Budget) -> None:
     """That nothing else of its step touches what an access writes, but what may lie there element
     upon element."""
-    by_memory: dict[tuple[str, str], list[Access]] = {}
+    by_memory: dict[tuple[str, str], list[StepAccess]] = {}
     for access, place, _ in found:
         by_memory.setdefault(place.memory, []).append(access)
     for accesses in by_memory.values():
@@ -268,8 +268,8 @@ def _apart(shown: str, found: Sequence[Use], kernel: Bound, budget: Budget) -> N
                 )
 
 
-class Bound:
-    """A kernel as steps bind it, looked at once for all of them."""
+class BoundKernel:
+    """Kernel as program steps bind it, checked once for all steps."""
 
     def __init__(self, entry: KernelEntry) -> None:
         self.entry = entry
@@ -286,13 +286,13 @@ class Bound:
         return in_place(entry.spec, entry.arguments, entry.outputs, entry.launches, entry.schedule)
 
 
-class Kernels(dict[str, Bound]):
-    """A bundle's kernels by name, each as steps bind it."""
+class BoundKernels(dict[str, BoundKernel]):
+    """Kernels of a bundle by name, each with what program steps bind."""
 
     def __init__(self, entries: Iterable[KernelEntry]) -> None:
         super().__init__()
         self.entries = {entry.name: entry for entry in entries}
 
-    def __missing__(self, name: str) -> Bound:
-        self[name] = made = Bound(self.entries[name])
+    def __missing__(self, name: str) -> BoundKernel:
+        self[name] = made = BoundKernel(self.entries[name])
         return made

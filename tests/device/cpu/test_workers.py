@@ -146,7 +146,7 @@ def test_the_first_runs_decide(
     monkeypatch.setattr(cpu_workers.code(), "serial", lambda _: run(alone, 0))
     monkeypatch.setattr(cpu_launch, "shared", lambda *_: lambda: run(together, 1))
     launch = Launch(entry_point="f", grid=(8, 1, 1), arguments=("x", "out"))
-    entry = cpu_launch.Entry(launch=launch, address=0)
+    entry = cpu_launch.CpuLaunch(launch=launch, address=0)
     ordinary = partial(cpu_launch.Launcher(entry, 2, ["x", "out"]).run, [0, 0])
     call = cpu_launch.prepared(entry, 2, [0, 0]) if prepared else ordinary
     for _ in shared:
@@ -317,7 +317,7 @@ def test_what_a_list_learns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(JobList, "timed", timed)
     monkeypatch.setattr(JobList, "run", timed)
     launch = Launch(entry_point="f", grid=(8, 1, 1), arguments=())
-    entries = [cpu_launch.Entry(launch=launch, address=0) for _ in range(4)]
+    entries = [cpu_launch.CpuLaunch(launch=launch, address=0) for _ in range(4)]
     sequence = JobSequence(2, [([entry], {}) for entry in entries])
     for _ in range(20):
         sequence.run()
@@ -372,7 +372,7 @@ def test_what_cannot_be_passed() -> None:
 def test_no_pool_for_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "vax")
     with pytest.raises(DeviceError, match="vax is not supported"):
-        cpu_workers.Code()
+        cpu_workers.WorkerCode()
 
 
 def test_the_pool_serves_aarch64_too() -> None:

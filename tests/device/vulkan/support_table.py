@@ -26,7 +26,7 @@ from kgen.errors import KgenError, SpecError
 from kgen.ops import functions
 from kgen.spec import DType, Elementwise, Layout, Matmul, Rowwise, Spec
 from kgen.spec.text import parse
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from kgen_runtime.backend import Backend, Code, choose_code
 from kgen_runtime.backends.vulkan import VulkanBackend
 from tests.acceptance.test_elementwise import of_several_outputs
@@ -105,7 +105,7 @@ def specs() -> list[Spec]:
 
 
 def executed(
-    backend: Backend, kernel: Kernel, before: dict[str, str] | None = None
+    backend: Backend, kernel: BuiltKernel, before: dict[str, str] | None = None
 ) -> dict[str, Any]:
     """What was wrong of the kernel, run by run, or why the device does not run it, or of which
     kernel `before` it is the same program."""

@@ -13,7 +13,7 @@ from kgen import pipeline, targets
 from kgen.bundle import pack
 from kgen.schedule import Schedule
 from kgen.spec import DType, Spec
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from kgen_runtime.backend import Backend, Code, choose_code
 from kgen_runtime.backends.vulkan import VulkanBackend
 from kgen_runtime.errors import DeviceError
@@ -43,11 +43,11 @@ def open_vulkan(**options: Any) -> VulkanBackend:
         raise
 
 
-def build(spec: Spec, target: str = "vulkan1.3", schedule: Schedule | None = None) -> Kernel:
+def build(spec: Spec, target: str = "vulkan1.3", schedule: Schedule | None = None) -> BuiltKernel:
     return pipeline.kernel(spec, targets.find(target), schedule)
 
 
-def loadable(kernel: Kernel) -> tuple[KernelEntry, dict[str, Code]]:
+def loadable(kernel: BuiltKernel) -> tuple[KernelEntry, dict[str, Code]]:
     """The kernel as a bundle would hand it to a backend."""
     bundle = pack([kernel])
     (entry,) = bundle.manifest.kernels
@@ -55,7 +55,7 @@ def loadable(kernel: Kernel) -> tuple[KernelEntry, dict[str, Code]]:
     return entry, {"main": Code(artifact=artifact, data=bundle.files[artifact.file])}
 
 
-def run(backend: Backend, kernel: Kernel, inputs: Mapping[str, Values]) -> Values:
+def run(backend: Backend, kernel: BuiltKernel, inputs: Mapping[str, Values]) -> Values:
     """The output, flat, in numpy's type of its dtype. Inputs are flat extents of theirs.
 
     All memory but the inputs is poisoned before, and checked after where it is not the output.

@@ -13,7 +13,7 @@ from kgen.schedule import FmaMatmul, MmaMatmul, Schedule
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.codegen import machine_for, optimise
-from kgen.targets.base import Kernel, Target
+from kgen.targets.base import BuiltKernel, Target
 from tests.emulate.one_schedule import verify
 from tests.specs import relu_of
 
@@ -42,7 +42,7 @@ def test_bytes_are_right_before_and_after_the_optimiser(target: Target) -> None:
         assert all(k.assembled.resources.spills == 0 for k in kernels)
 
 
-def optimised(kernel: Kernel) -> Kernel:
+def optimised(kernel: BuiltKernel) -> BuiltKernel:
     """With what LLVM's optimiser makes of its text."""
     machine = machine_for(kernel.plan.target.arch)
     source = dataclasses.replace(kernel.source, text=optimise(kernel.source.text, machine))
@@ -50,7 +50,7 @@ def optimised(kernel: Kernel) -> Kernel:
     return dataclasses.replace(kernel, source=source, assembled=assembled)
 
 
-def failures(kernels: list[Kernel]) -> list[str]:
+def failures(kernels: list[BuiltKernel]) -> list[str]:
     """Return the failure of each kernel that is wrong."""
     results = verify(bundle.pack(kernels)).kernels
     return [f"{r.kernel}: {r.reason}" for r in results if not r.passed]

@@ -24,7 +24,7 @@ from kgen.spec.text import parse
 from kgen.support import support_table
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.codegen import machine_for, optimise
-from kgen.targets.base import Artifact, Assembled, Kernel, Target
+from kgen.targets.base import Artifact, Assembled, BuiltKernel, Target
 from kgen_runtime.manifest import KernelEntry, Resources
 from tests.support_lines import LINES, Row
 
@@ -104,13 +104,13 @@ def test_an_optimiser_that_is_wrong_is_found(monkeypatch: pytest.MonkeyPatch) ->
     assert found and all("-O3: " in each for each in found)
 
 
-def without_code(spec: Spec, target: Target) -> Kernel:
+def without_code(spec: Spec, target: Target) -> BuiltKernel:
     """Its text is executed; machine code is not made."""
     plan = pipeline.plan(spec, target)
     source = pipeline.source(plan)
     text = Artifact(format="llvm-ir", extension="ll", role="source", data=source.text.encode())
     code = Assembled(artifacts=(text,), resources=Resources())
-    return Kernel(plan=plan, source=source, assembled=code, seconds=0.0)
+    return BuiltKernel(plan=plan, source=source, assembled=code, seconds=0.0)
 
 
 def nameless(text: str) -> str:

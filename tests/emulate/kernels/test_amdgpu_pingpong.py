@@ -15,7 +15,7 @@ from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.targets.amdgpu import FAMILY
 from kgen.targets.amdgpu.codegen import machine_for, optimise
 from kgen.targets.amdgpu.heuristics import PING_PONG
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from tests.emulate.halves import alternate
 from tests.emulate.kernels.test_amdgpu_bars import assert_nothing_wasted
 from tests.emulate.mutations.amdgpu import pingpong
@@ -47,13 +47,13 @@ ACCESS = re.compile(r"= load |^ *store ")
 BARRIER = "  call void @llvm.amdgcn.s.barrier()\n"
 
 
-def failures(kernels: list[Kernel]) -> list[str]:
+def failures(kernels: list[BuiltKernel]) -> list[str]:
     """Return the failure of each kernel that is wrong."""
     results = verify(bundle.pack(kernels)).kernels
     return [f"{r.kernel}: {r.reason}" for r in results if not r.passed]
 
 
-def optimised(kernel: Kernel) -> Kernel:
+def optimised(kernel: BuiltKernel) -> BuiltKernel:
     machine = machine_for(kernel.plan.target.arch)
     source = dataclasses.replace(kernel.source, text=optimise(kernel.source.text, machine))
     return dataclasses.replace(

@@ -13,7 +13,7 @@ from kgen.check.execute.places import EmulatorExecutor
 from kgen.check.verify import inputs
 from kgen.schedule import DirectMatmul, PingPongMatmul, SharedMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from tests.emulate import kept_workspaces
 from tests.emulate.kernels.test_amdgpu_pingpong import failures, optimised
 
@@ -59,7 +59,7 @@ CASES: dict[str, tuple[str, dict[str, Any], SharedMatmul, Mapping[str, int]]] = 
 }
 
 
-def made(name: str) -> Kernel:
+def made(name: str) -> BuiltKernel:
     target, fields, tile, sharing = CASES[name]
     return pipeline.kernel(Matmul(**fields), targets.find(target), tile.override(**sharing))
 

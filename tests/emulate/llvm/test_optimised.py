@@ -13,7 +13,7 @@ from kgen import emulate, pipeline
 from kgen.emulate import LaunchReport
 from kgen.spec import DType, Epilogue, Layout, Matmul, Rowwise, Spec
 from kgen.targets.amdgpu import FAMILY
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from tests.emulate.llvm.llvm_kernels import Array
 from tests.specs import relu_of
 
@@ -27,7 +27,7 @@ SPECS: dict[str, Spec] = {
 
 
 @cache
-def kernel_of(name: str, target: str) -> Kernel:
+def kernel_of(name: str, target: str) -> BuiltKernel:
     found = FAMILY.find(target)
     assert found is not None
     return pipeline.kernel(SPECS[name], found)
@@ -44,7 +44,7 @@ def after_passes(source: str, cpu: str, level: int) -> str:
     return str(module)
 
 
-def execute(kernel: Kernel, text: str, seed: int = 0) -> tuple[list[Array], LaunchReport]:
+def execute(kernel: BuiltKernel, text: str, seed: int = 0) -> tuple[list[Array], LaunchReport]:
     """Return all buffers after a run on the same data, and the report."""
     random = np.random.default_rng(1)
     buffers: dict[str, Array] = {}

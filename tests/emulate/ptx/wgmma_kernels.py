@@ -8,7 +8,7 @@ from kgen import bundle, pipeline, targets
 from kgen.check.verify.run import KernelResult
 from kgen.schedule import PromotedWgmmaMatmul, WgmmaMatmul
 from kgen.spec import DType, Matmul
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from tests.emulate.one_schedule import verify
 
 SM_90A = targets.find("sm_90a")
@@ -16,7 +16,7 @@ SM_90A = targets.find("sm_90a")
 TILE = {"block_m": 128, "block_n": 64, "num_stages": 3, "consumers": 2}
 
 
-def build(spec: Matmul, **fields: Any) -> Kernel:
+def build(spec: Matmul, **fields: Any) -> BuiltKernel:
     """`fields` are added to those of a small tile, 128 bytes of k deep."""
     kind = PromotedWgmmaMatmul if spec.dtype in (DType.E4M3, DType.E5M2) else WgmmaMatmul
     schedule = kind(block_k=128 // spec.dtype.itemsize, **TILE | fields)

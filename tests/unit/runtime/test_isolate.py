@@ -19,7 +19,7 @@ from kgen.check.execute import isolate
 from kgen.check.execute.executor import Unavailable
 from kgen.check.verify.run import verify
 from kgen.spec import DType
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from tests.specs import relu_of
 
 needs_x86_64 = pytest.mark.skipif(
@@ -45,7 +45,7 @@ def broken(body: str) -> Bundle:
     )
     source = dataclasses.replace(kernel.source, text=text)
     assembled = targets.family("cpu").assemble(source, kernel.plan)
-    bad: Kernel = dataclasses.replace(kernel, source=source, assembled=assembled)
+    bad: BuiltKernel = dataclasses.replace(kernel, source=source, assembled=assembled)
     return bundle.pack([bad, pipeline.kernel(GOOD, targets.find("x86-64-v3"))])
 
 

@@ -19,7 +19,7 @@ from kgen.cli.main import main
 from kgen.errors import AssembleError, DeviceError, EmulationError, KgenError, ScheduleError
 from kgen.schedule import SplitMatmul, WgmmaMatmul
 from kgen.spec import DType, Layout, Math, Matmul, Rowwise, Spec
-from kgen.targets.base import Kernel, Plan, Target
+from kgen.targets.base import BuiltKernel, Plan, Target
 from kgen.targets.cuda.plan import base as cuda_base
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.spirv.usage import workgroup_usage
@@ -160,7 +160,7 @@ BEYOND = "65552 bytes of shared memory; sm_75 allows 65536; try fewer stages or 
 
 
 @pytest.fixture(scope="module")
-def understated() -> Iterator[tuple[Kernel, kgen.Bundle]]:
+def understated() -> Iterator[tuple[BuiltKernel, kgen.Bundle]]:
     """A kernel of a plan that believed it fitted, and the bundle that nobody stopped."""
     with pytest.MonkeyPatch.context() as blind:
         blind.setattr(cuda_base, "check_shared", lambda *_, **__: None)
@@ -176,7 +176,7 @@ def understated() -> Iterator[tuple[Kernel, kgen.Bundle]]:
 
 @pytest.mark.integration
 def test_check_refuses_it(
-    understated: tuple[Kernel, kgen.Bundle], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    understated: tuple[BuiltKernel, kgen.Bundle], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(understated[1].save(tmp_path / "x.kgen"))
     assert main(["check", path, "--arch", "sm_75"]) == 1
@@ -185,12 +185,12 @@ def test_check_refuses_it(
 
 
 @pytest.mark.integration
-def test_verify_refuses_it(understated: tuple[Kernel, kgen.Bundle]) -> None:
+def test_verify_refuses_it(understated: tuple[BuiltKernel, kgen.Bundle]) -> None:
     (result,) = verify(understated[1], on="emulator").kernels
     assert result.status == "failed" and BEYOND in str(result.reason)
 
 
-def run(kernel: Kernel, **options: Any) -> emulate.LaunchReport:
+def run(kernel: BuiltKernel, **options: Any) -> emulate.LaunchReport:
     launch = kernel.plan.launches[0]
     tensors = {p.name: np.zeros(p.extent, p.dtype.storage) for p in kernel.plan.parameters}
     tensors |= {w.name: np.zeros(w.nbytes, np.uint8) for w in kernel.plan.workspaces}
@@ -208,7 +208,7 @@ def run(kernel: Kernel, **options: Any) -> emulate.LaunchReport:
 
 
 @pytest.mark.integration
-def test_the_emulator_of_ptx_refuses_it(understated: tuple[Kernel, kgen.Bundle]) -> None:
+def test_the_emulator_of_ptx_refuses_it(understated: tuple[BuiltKernel, kgen.Bundle]) -> None:
     with pytest.raises(EmulationError, match=f"{SPEC.key}: {BEYOND}"):
         run(understated[0])
     assert run(understated[0], arch="sm_80").workgroups_run == 0

@@ -20,7 +20,7 @@ from kgen.check.oracle.elementwise import Bounded, WholeArrays, WholeNumbers, fi
 from kgen.check.oracle.tolerance import Estimate, rounding_unit
 from kgen.check.tensors import Values, round_to
 from kgen_runtime.dtypes import DType
-from kgen_runtime.expressions.evaluators import Rows
+from kgen_runtime.expressions.evaluators import RowEvaluator
 from kgen_runtime.expressions.formulas import Formulas, behind
 from kgen_runtime.manifest import Tolerance
 
@@ -32,7 +32,7 @@ FOLDS: Mapping[str, Callable[..., Values]] = {
 }
 
 
-class BoundedRows(Rows):
+class BoundedRows(RowEvaluator):
     """Rows of pairs of a value and its error."""
 
     def __init__(
@@ -109,7 +109,7 @@ class BoundedRows(Rows):
         return first.astype(np.float64), off.astype(np.float64)
 
 
-class WholeRows(Rows):
+class WholeRows(RowEvaluator):
     """Rows of integers, which wrap around."""
 
     def __init__(self, values: Mapping[str, Values], cols: int, bits: int) -> None:
@@ -161,7 +161,7 @@ def estimate(
     found: Any = {**inputs, **places}
     needed = behind(formulas, output)
     if compute.is_integer:
-        evaluator: Rows = WholeRows(found, cols, 8 * compute.itemsize)
+        evaluator: RowEvaluator = WholeRows(found, cols, 8 * compute.itemsize)
         value, error = evaluator.outputs(needed)[output], np.zeros(())
     else:
         evaluator = BoundedRows(found, cols, target, compute)

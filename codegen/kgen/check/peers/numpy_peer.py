@@ -19,7 +19,7 @@ from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.dtypes import DType
 from kgen_runtime.expressions.definitions import DEFINITIONS
-from kgen_runtime.expressions.evaluators import Evaluator, Rows
+from kgen_runtime.expressions.evaluators import Evaluator, RowEvaluator
 from kgen_runtime.expressions.views import TENSORS
 from kgen_runtime.manifest import KernelEntry
 
@@ -125,7 +125,7 @@ def _check_erf(expression: str) -> None:
             raise DeviceError(f"numpy has no erf and cannot compute {name}; take torch")
 
 
-class NumpyRows(Rows):
+class NumpyRows(RowEvaluator):
     """Rows in the last axis; what makes one number of a row keeps the axis."""
 
     def each(self, name: str, arguments: list[Any]) -> Any:

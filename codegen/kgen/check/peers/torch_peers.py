@@ -18,7 +18,7 @@ from kgen.spec.epilogue import PRODUCT
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.dtypes import DType
 from kgen_runtime.expressions.definitions import DEFINITIONS
-from kgen_runtime.expressions.evaluators import Evaluator, Rows
+from kgen_runtime.expressions.evaluators import Evaluator, RowEvaluator
 from kgen_runtime.manifest import KernelEntry
 
 TYPES = {
@@ -248,7 +248,7 @@ class _Expression(Evaluator):
         return super().apply(name, arguments)
 
 
-class _Rows(Rows):
+class _Rows(RowEvaluator):
     """Rows in the last axis, call by call; what PyTorch has as one function is one."""
 
     def __init__(self, torch: Any, values: Mapping[str, Any], count: int) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kgen_runtime.backend import Judge
     from kgen_runtime.manifest import KernelEntry
     from kgen_runtime.schema.program import Program
-    from kgen_runtime.select import Choice, ProgramChoice
+    from kgen_runtime.select import ProgramChoice, SelectedKernel
 
 #: Meaning of exit status 1.
 FAILED = "the bundle does not run on the device or target"
@@ -90,7 +90,7 @@ class Answer:
 
 def _answer(
     key: str,
-    choice: Choice | None,
+    choice: SelectedKernel | None,
     near: Sequence[KernelEntry],
     skipped: Mapping[str, str],
     place: str,

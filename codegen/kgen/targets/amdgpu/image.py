@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kgen.errors import AssembleError
 from kgen.targets import elf
-from kgen.targets.elf import ElfFile, Section, Symbol
+from kgen.targets.elf import ElfFile, ElfSymbol, Section
 
 EM_AMDGPU = 224
 PAGE = 0x1000
@@ -79,7 +79,7 @@ class Image:
         """Its index among the output's section headers; the null section is 0."""
         return 1 + next(i for i, s in enumerate(self.sections) if s is section)
 
-    def address(self, symbol: Symbol) -> int:
+    def address(self, symbol: ElfSymbol) -> int:
         if symbol.section not in self.kept:
             raise AssembleError(
                 f"the kernel refers to {symbol.name}, whose section is not loaded on the device"

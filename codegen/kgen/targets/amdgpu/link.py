@@ -11,7 +11,7 @@ import struct
 from kgen.errors import AssembleError
 from kgen.targets import elf
 from kgen.targets.amdgpu.image import EM_AMDGPU, Image, Output
-from kgen.targets.elf import ElfFile, Relocation, Symbol
+from kgen.targets.elf import ElfFile, ElfSymbol, Relocation
 
 #: Kernels start at multiples of 256 bytes, as their descriptors promise.
 CODE_ALIGNMENT = 256
@@ -76,7 +76,7 @@ def check(source: ElfFile) -> None:
             )
 
 
-def add_dynamic_symbols(image: Image, exported: list[Symbol]) -> Output:
+def add_dynamic_symbols(image: Image, exported: list[ElfSymbol]) -> Output:
     """Symbol table (empty yet: the addresses come later), hash table and names for the loader."""
     names = elf.StringTable()
     for symbol in exported:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from kgen.errors import AssembleError
 from kgen.targets import elf
 from kgen.targets.cpu.relocations import EM_AARCH64, EM_X86_64, relocate
-from kgen.targets.elf import ElfFile, Section, Symbol
+from kgen.targets.elf import ElfFile, ElfSymbol, Section
 
 #: Parts with different rights lie on different pages; 64 KiB is aarch64's largest page. The file
 #: has no gaps: a part's addresses run ahead of its offsets by whole pages.
@@ -107,7 +107,7 @@ def link(data: bytes) -> bytes:
 
 
 def fill(
-    symbols: Output, names: Iterable[tuple[Symbol, int]], homes: dict[int, tuple[int, Output]]
+    symbols: Output, names: Iterable[tuple[ElfSymbol, int]], homes: dict[int, tuple[int, Output]]
 ) -> None:
     """Write a symbol table: symbols with the offsets of their names; `homes` are their sections'
     new numbers and places."""
@@ -167,7 +167,7 @@ def apply_relocations(obj: ElfFile, copies: dict[int, Output]) -> None:
         here = copies.get(relocation.section)
         if here is None:
             continue
-        symbol: Symbol = relocation.symbol
+        symbol: ElfSymbol = relocation.symbol
         value = copies[symbol.section].address + symbol.value + relocation.addend
         position = here.address + relocation.offset
         relocate(obj.machine, relocation.type, here.data, relocation.offset, value, position)

@@ -12,7 +12,7 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class Fold:
+class RowFold:
     """A reduction over the row: `name` is that of its value; `title` says what it is, for a
     comment. `relative_to` names the fold of the same phase that an online one is relative to."""
 
@@ -45,18 +45,21 @@ class Fold:
 
 
 @frozen
-class Phase:
-    """`row_values` are computed once for the row, from the folds of the phases before; then the
-    folds' arguments, or in the last phase the results, element by element."""
+class RowPhase:
+    """Pass over a row.
+
+    `row_values` are computed once per row, from the folds of earlier phases; then the folds'
+    arguments, or in the last phase the results, are computed for each element.
+    """
 
     number: int
-    folds: tuple[Fold, ...]
+    folds: tuple[RowFold, ...]
     wanted: tuple[Expression, ...]
     row_values: tuple[Expression, ...] = ()
     inputs: tuple[str, ...] = ()
 
     @property
-    def online(self) -> tuple[Fold, ...]:
+    def online(self) -> tuple[RowFold, ...]:
         """Those that are relative to another fold of this phase."""
         return tuple(fold for fold in self.folds if fold.relative_to)
 
@@ -66,8 +69,9 @@ class Phase:
 
 
 @frozen
-class Piece:
-    """A vector of a lane: `offset` vectors behind its first. `partial`: some lanes have none."""
+class RowVector:
+    """Vector of a lane, `offset` vectors after the lane's first. `partial`: some lanes
+    have none."""
 
     index: int
     offset: int

@@ -24,7 +24,7 @@ from kgen.ops import COORDINATES, Expression, Primitive, steps
 from kgen.ops.expression import shown, unknown, variable, with_arguments
 from kgen.spec import DType, Rowwise
 from kgen.spec.shapes import Shape, packed
-from kgen.targets.rows.parts import Fold, Phase, Piece, RowInput, RowOutput
+from kgen.targets.rows.parts import RowFold, RowInput, RowOutput, RowPhase, RowVector
 from kgen.targets.rows.split import Split, is_interleaved, split
 from kgen.targets.stream import Dimension, StreamInput, coordinates
 from kgen_runtime.values import frozen
@@ -92,11 +92,11 @@ class RowPlan:
         return step in self._of_row
 
     @cached_property
-    def phases(self) -> tuple[Phase, ...]:
+    def phases(self) -> tuple[RowPhase, ...]:
         """Those that fold, then the one that computes the output."""
         counts: Counter[str] = Counter()
-        folds: dict[int, list[Fold]] = {}
-        found: list[Fold] = []
+        folds: dict[int, list[RowFold]] = {}
+        found: list[RowFold] = []
         for step in steps(*self.results):
             if step.primitive is Primitive.REDUCE:
                 counts[step.name] += 1
@@ -108,7 +108,7 @@ class RowPlan:
                     title = name
                 extreme = self._extreme(step)
                 relative_to = next((f.name for f in found if f.step is extreme), "")
-                fold = Fold(name=name, step=step, title=title, relative_to=relative_to)
+                fold = RowFold(name=name, step=step, title=title, relative_to=relative_to)
                 found.append(fold)
                 folds.setdefault(self._depths[step], []).append(fold)
         last = max(self._depths[result] for result in self.results)
@@ -117,7 +117,7 @@ class RowPlan:
         )
 
     @staticmethod
-    def _in_words(expression: Expression, folds: Mapping[int, Sequence[Fold]]) -> Expression:
+    def _in_words(expression: Expression, folds: Mapping[int, Sequence[RowFold]]) -> Expression:
         """An expression with the folds' names for what is known of them."""
         names = {fold.step: variable(fold.name) for known in folds.values() for fold in known}
         done: dict[Expression, Expression] = {}
@@ -128,11 +128,11 @@ class RowPlan:
             done[step] = made
         return done[expression]
 
-    def _phase(self, number: int, folds: tuple[Fold, ...]) -> Phase:
+    def _phase(self, number: int, folds: tuple[RowFold, ...]) -> RowPhase:
         wanted = tuple(fold.argument for fold in folds) or self.results
-        return self.given(Phase(number=number, folds=folds, wanted=wanted), ())
+        return self.given(RowPhase(number=number, folds=folds, wanted=wanted), ())
 
-    def given(self, phase: Phase, known: Collection[Expression]) -> Phase:
+    def given(self, phase: RowPhase, known: Collection[Expression]) -> RowPhase:
         """The phase with what it needs of the row and of the inputs where some values of every
         element are known."""
         needed = self.elements(phase.wanted, known)
@@ -160,7 +160,7 @@ class RowPlan:
         what only that needs; each after its arguments."""
         return unknown(wanted, self._of_row.union(known))
 
-    def identity(self, fold: Fold) -> float:
+    def identity(self, fold: RowFold) -> float:
         """What a fold starts from."""
         return fold.reduction.identity_of(self.spec.compute)
 
@@ -301,9 +301,9 @@ class RowPlan:
         return most
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[RowVector, ...]:
         """A lane's vectors."""
         return tuple(
-            Piece(index=i, offset=offset, partial=offset + self.lanes > self.row_vectors)
+            RowVector(index=i, offset=offset, partial=offset + self.lanes > self.row_vectors)
             for i, offset in enumerate(range(0, self.row_vectors, self.lanes))
         )

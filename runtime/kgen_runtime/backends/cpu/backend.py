@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kgen_runtime.backend import Backend, Code, DeviceInfo, LaunchSequence, SequenceStep
-from kgen_runtime.backends.cpu.launch import Entry, Launcher, prepared
+from kgen_runtime.backends.cpu.launch import CpuLaunch, Launcher, prepared
 from kgen_runtime.backends.cpu.library import Library
 from kgen_runtime.backends.cpu.sequence import JobSequence
 from kgen_runtime.cpu_features import SYS_ARCH_PRCTL, XFEATURE_XTILEDATA, cpu_features, cpu_name
@@ -40,7 +40,7 @@ ARCH_REQ_XCOMP_PERM = 0x1023
 class Loaded:
     """A loaded kernel. Its code is mapped as long as a kernel of the same library is loaded."""
 
-    def __init__(self, entries: list[Entry], library: Library | None) -> None:
+    def __init__(self, entries: list[CpuLaunch], library: Library | None) -> None:
         self.entries = entries
         self.library = library
 
@@ -156,7 +156,7 @@ class CpuBackend(Backend):
         return [
             Loaded(
                 entries=[
-                    Entry(
+                    CpuLaunch(
                         launch=launch,
                         address=library.function(id(code[launch.module].data), launch.entry_point),
                     )

@@ -24,10 +24,11 @@ SHARED_SECONDS, GAIN = 100e-6, 0.9
 TRIALS, SHARED_TRIALS = 3, 100
 
 
-class Entry:
-    """One launch of a loaded kernel; `address` is that of its machine code.
+class CpuLaunch:
+    """Launch of a loaded kernel; `address` is the address of its machine code.
 
-    `alone` and `shared` are the least seconds that its trials took one thread and several.
+    `alone` and `shared` are the shortest times of its trials in seconds, on one thread and on
+    several.
     """
 
     def __init__(self, launch: Launch, address: int) -> None:
@@ -103,7 +104,7 @@ class Launcher:
 
     __slots__ = ("_alone", "_entry", "_idle", "_pick", "_serial", "_threads")
 
-    def __init__(self, entry: Entry, threads: int, names: Sequence[str]) -> None:
+    def __init__(self, entry: CpuLaunch, threads: int, names: Sequence[str]) -> None:
         self._entry, self._threads = entry, threads
         self._idle: list[Job] = []
         self._alone = threads == 1 or entry.tasks == 1
@@ -144,7 +145,7 @@ def _picker(wanted: Sequence[str], names: Sequence[str]) -> Callable[[Sequence[A
     return lambda values: [values[place] for place in places]
 
 
-def prepared(entry: Entry, threads: int, addresses: Sequence[int]) -> Callable[[], None]:
+def prepared(entry: CpuLaunch, threads: int, addresses: Sequence[int]) -> Callable[[], None]:
     """A launch whose tensors are settled."""
     job = entry.job(threads, addresses)
     alone = partial(cpu_workers.code().serial, job.address)
@@ -171,7 +172,7 @@ class _Undecided(_Held):
     __slots__ = ("_alone", "_entry", "_shared")
 
     def __init__(
-        self, entry: Entry, alone: Callable[[], None], shared: Callable[[], None], job: Job
+        self, entry: CpuLaunch, alone: Callable[[], None], shared: Callable[[], None], job: Job
     ) -> None:
         super().__init__(self._try, job)
         self._entry, self._alone, self._shared = entry, alone, shared

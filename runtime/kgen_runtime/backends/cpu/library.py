@@ -130,40 +130,40 @@ def _parse(data: bytes, name: str) -> SharedObject:
     try:
         return _shared_object(data)
     except (struct.error, IndexError, OverflowError, ValueError) as error:
-        reason = str(error) if isinstance(error, _Refused) else "its headers are damaged"
+        reason = str(error) if isinstance(error, _UnsupportedObject) else "its headers are damaged"
         raise DeviceError(f"{name}: its code cannot be mapped: {reason}; build it again") from None
 
 
-class _Refused(ValueError):
-    """What an object is that the runtime does not map."""
+class _UnsupportedObject(ValueError):
+    """Reason for not mapping a shared object."""
 
 
 def _shared_object(data: bytes) -> SharedObject:
     """Raises ValueError, IndexError or struct.error for what is none, or not one of ours."""
     ident, kind, machine, _, _, table, *_, entry_size, count, _, _, _ = _HEADER.unpack_from(data)
     if not ident.startswith(_IDENT) or kind != _ET_DYN or entry_size != _SEGMENT.size:
-        raise _Refused("it is not a shared object")
+        raise _UnsupportedObject("it is not a shared object")
     if _MACHINES.get(machine) != platform.machine():
-        raise _Refused(f"it is not for {platform.machine()}")
+        raise _UnsupportedObject(f"it is not for {platform.machine()}")
     parts, code, dynamic = [], [], {}
     for i in range(count):
         segment = _SEGMENT.unpack_from(data, table + i * _SEGMENT.size)
         kind, flags, offset, address, _, size, in_memory, _ = segment
         content = data[offset : offset + size]
         if len(content) != size:
-            raise _Refused("it is truncated")
+            raise _UnsupportedObject("it is truncated")
         if kind == _PT_DYNAMIC:
             dynamic = dict(_entries(content))
         # The writable part is the dynamic loader's.
         if kind != _PT_LOAD or flags & _PF_W:
             continue
         if in_memory != size or address + size > len(data) + GAPS:
-            raise _Refused("a segment is larger in memory than in the file")
+            raise _UnsupportedObject("a segment is larger in memory than in the file")
         parts.append((address, content))
         if flags & _PF_X:
             code.append(range(address, address + size))
     if unknown := sorted(dynamic.keys() - _DT_KNOWN):
-        raise _Refused(f"it needs a dynamic loader (dynamic tag {unknown[0]})")
+        raise _UnsupportedObject(f"it needs a dynamic loader (dynamic tag {unknown[0]})")
     functions = {
         symbol: value
         for symbol, value in _symbols(parts, dynamic)
@@ -184,7 +184,7 @@ def _symbols(
 ) -> Iterator[tuple[str, int]]:
     """Names and addresses of what the object exports."""
     if not dynamic.keys() >= {_DT_HASH, _DT_STRTAB, _DT_SYMTAB}:
-        raise _Refused("it exports no functions")
+        raise _UnsupportedObject("it exports no functions")
     table, strings = _at(parts, dynamic[_DT_SYMTAB]), _at(parts, dynamic[_DT_STRTAB])
     _, count = struct.unpack_from("<II", _at(parts, dynamic[_DT_HASH]))
     for i in range(1, count):
@@ -197,4 +197,4 @@ def _at(parts: list[tuple[int, bytes]], address: int) -> bytes:
     for start, content in parts:
         if start <= address < start + len(content):
             return content[address - start :]
-    raise _Refused("its tables lie outside of the file")
+    raise _UnsupportedObject("its tables lie outside of the file")

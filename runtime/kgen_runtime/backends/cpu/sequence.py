@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kgen_runtime.backend import LaunchSequence
 from kgen_runtime.backends.cpu import workers as cpu_workers
-from kgen_runtime.backends.cpu.launch import Entry
+from kgen_runtime.backends.cpu.launch import CpuLaunch
 from kgen_runtime.backends.cpu.workers import JobList
 
 #: Shared trials of a launch in a list, where it matters: workers are awake from the first shared
@@ -18,7 +18,7 @@ class JobSequence(LaunchSequence):
     """A list of jobs. Its first runs are timed, and each launch then runs as was faster."""
 
     def __init__(
-        self, threads: int, steps: Sequence[tuple[Sequence[Entry], Mapping[str, int]]]
+        self, threads: int, steps: Sequence[tuple[Sequence[CpuLaunch], Mapping[str, int]]]
     ) -> None:
         """`steps`: the launches of each, and its buffers."""
         self._threads = threads
@@ -66,11 +66,11 @@ class JobSequence(LaunchSequence):
                     entry.note(taken, shared=job.is_shared)
         return seconds
 
-    def _is_known(self, entry: Entry) -> bool:
+    def _is_known(self, entry: CpuLaunch) -> bool:
         alone = self._threads == 1 or entry.tasks == 1
         return alone or entry.is_settled_after(SHARED_TRIALS)
 
-    def _shares(self, entry: Entry) -> bool:
+    def _shares(self, entry: CpuLaunch) -> bool:
         if self._threads == 1 or entry.tasks == 1:
             return False
         return entry.is_shared if self._is_known(entry) else entry.tries_shared

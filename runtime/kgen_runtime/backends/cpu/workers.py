@@ -114,8 +114,8 @@ class JobList:
         return [(end - begin) * 1e-9 for begin, end in pairwise(clocks)]
 
 
-class Code:
-    """The functions of the shared object, each taking addresses."""
+class WorkerCode:
+    """Functions of the shared object of the worker threads; each takes addresses."""
 
     def __init__(self) -> None:
         name = f"workers-{platform.machine()}.so"
@@ -143,7 +143,7 @@ class Code:
 class Workers:
     """The threads of this process and the memory that they share."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: WorkerCode) -> None:
         self.code = code
         self._memory = (ctypes.c_char * (POOL_BYTES + ALIGNMENT))()
         base = ctypes.addressof(self._memory)
@@ -192,17 +192,17 @@ class Workers:
             self._threads.clear()
 
 
-_code: Code | None = None
+_code: WorkerCode | None = None
 _workers: Workers | None = None
 _making = Lock()
 
 
-def code() -> Code:
+def code() -> WorkerCode:
     """The pool's machine code, loaded once. Raises DeviceError on an architecture without it."""
     global _code
     with _making.lock:
         if _code is None:
-            _code = Code()
+            _code = WorkerCode()
         return _code
 
 

@@ -53,8 +53,8 @@ class CudaKernel:
     tensor_maps: TensorMaps
 
 
-class _Current:
-    """Makes a context current for a block, and the caller's own again after it."""
+class _CurrentContext:
+    """Context manager that makes a context current, and restores the caller's context."""
 
     __slots__ = ("_context",)
 
@@ -87,7 +87,7 @@ class CudaBackend(Backend):
         self.info = _describe(index)
         self._device = call("cuDeviceGet", index)
         self._context = call("cuDevicePrimaryCtxRetain", self._device)
-        self._current = _Current(self._context)
+        self._current = _CurrentContext(self._context)
         self._owned: set[int] = set()
         self._closed = False
 

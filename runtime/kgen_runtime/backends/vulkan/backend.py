@@ -24,12 +24,17 @@ from kgen_runtime.backends.vulkan.driver import (
     limits,
     physical_devices,
 )
-from kgen_runtime.backends.vulkan.memory import Block, Buffer, Kind, Memory
+from kgen_runtime.backends.vulkan.memory import MemoryBlock, MemoryKind, VulkanBuffer, VulkanMemory
 from kgen_runtime.backends.vulkan.modules import malformed
 from kgen_runtime.backends.vulkan.pipeline_cache import PipelineCache
-from kgen_runtime.backends.vulkan.pipelines import Device, Pipeline
+from kgen_runtime.backends.vulkan.pipelines import VulkanDevice, VulkanPipeline
 from kgen_runtime.backends.vulkan.queue import Queue
-from kgen_runtime.backends.vulkan.recording import Dispatch, KernelRecordings, Recorder, Recording
+from kgen_runtime.backends.vulkan.recording import (
+    KernelRecordings,
+    RecordedDispatch,
+    Recorder,
+    Recording,
+)
 from kgen_runtime.backends.vulkan.replays import RecordedSequence, Replay
 from kgen_runtime.backends.vulkan.transfers import Transfers
 from kgen_runtime.backends.vulkan.turn import PROCESS, Turn
@@ -46,7 +51,7 @@ if TYPE_CHECKING:
 class VulkanKernel:
     name: str
     modules: tuple[Any, ...]
-    pipelines: tuple[Pipeline, ...]
+    pipelines: tuple[VulkanPipeline, ...]
     recordings: KernelRecordings
 
 
@@ -88,11 +93,11 @@ class VulkanBackend(Backend):
             self.info = _describe(self._instance, index, physical)
             if seconds is None:
                 seconds = vulkan_seconds(None if self.info.kind == "software" else GPU_SECONDS)
-            self._device = Device(physical, self.info.capabilities["features"])
+            self._device = VulkanDevice(physical, self.info.capabilities["features"])
             undo.callback(self._device.destroy)
             mapped = host_memory_is_device_memory(physical) if mapped is None else mapped
-            kind = Kind.SHARED if mapped else Kind.DEVICE
-            self._memory = Memory(physical, self._device.handle, kind)
+            kind = MemoryKind.SHARED if mapped else MemoryKind.DEVICE
+            self._memory = VulkanMemory(physical, self._device.handle, kind)
             self._cache = PipelineCache(physical, self._device.handle)
             undo.callback(self._cache.destroy)
             self._device.pipeline_cache = self._cache.handle
@@ -138,7 +143,7 @@ class VulkanBackend(Backend):
 
     # Memory
 
-    def alloc(self, nbytes: int) -> Buffer:
+    def alloc(self, nbytes: int) -> VulkanBuffer:
         with self._lock:
             try:
                 return self._memory.take(nbytes)
@@ -147,7 +152,7 @@ class VulkanBackend(Backend):
                     raise
                 return self._memory.take(nbytes)
 
-    def free(self, buffer: Buffer) -> None:
+    def free(self, buffer: VulkanBuffer) -> None:
         """Launches that use it may be under way: those that are given the memory next come after
         them, and the host waits before it touches any."""
         with self._lock.if_open() as is_open:
@@ -156,7 +161,7 @@ class VulkanBackend(Backend):
             if is_open and not self._queue.is_lost:
                 self._release(self._memory.too_much_unused())
 
-    def _release(self, blocks: Sequence[Block]) -> bool:
+    def _release(self, blocks: Sequence[MemoryBlock]) -> bool:
         """Give blocks back to the driver; whether there were any."""
         if blocks:
             self._queue.wait()
@@ -166,14 +171,14 @@ class VulkanBackend(Backend):
             self._memory.release(block)
         return bool(blocks)
 
-    def view(self, buffer: Buffer, offset: int, nbytes: int) -> Buffer:
-        return Buffer(buffer.block, buffer.offset + offset, nbytes)
+    def view(self, buffer: VulkanBuffer, offset: int, nbytes: int) -> VulkanBuffer:
+        return VulkanBuffer(buffer.block, buffer.offset + offset, nbytes)
 
-    def copy_to_device(self, buffer: Buffer, host: HostBytes) -> None:
+    def copy_to_device(self, buffer: VulkanBuffer, host: HostBytes) -> None:
         with self._lock:
             self._transfers.to_device(buffer, host)
 
-    def copy_from_device(self, host: HostBytes, buffer: Buffer) -> None:
+    def copy_from_device(self, host: HostBytes, buffer: VulkanBuffer) -> None:
         with self._lock:
             self._transfers.from_device(host, buffer)
 
@@ -254,16 +259,16 @@ class VulkanBackend(Backend):
     # Launches
 
     def launch(
-        self, kernel: VulkanKernel, buffers: Mapping[str, Buffer], stream: int | None = None
+        self, kernel: VulkanKernel, buffers: Mapping[str, VulkanBuffer], stream: int | None = None
     ) -> None:
         self.launcher(kernel, tuple(buffers))(list(buffers.values()), stream)
 
     def launcher(
         self, kernel: VulkanKernel, names: Sequence[str]
-    ) -> Callable[[list[Buffer], int | None], None]:
+    ) -> Callable[[list[VulkanBuffer], int | None], None]:
         recordings, lock, queue = kernel.recordings, self._lock, self._queue
 
-        def launch(buffers: list[Buffer], stream: int | None) -> None:
+        def launch(buffers: list[VulkanBuffer], stream: int | None) -> None:
             if stream is not None:
                 _no_stream(stream)
             key = tuple([buffer.key for buffer in buffers])
@@ -277,7 +282,7 @@ class VulkanBackend(Backend):
 
         return launch
 
-    def _rewrite(self, kernel: VulkanKernel, steps: Sequence[Dispatch]) -> Recording:
+    def _rewrite(self, kernel: VulkanKernel, steps: Sequence[RecordedDispatch]) -> Recording:
         """A recording of these launches; a spare one, where there is one."""
         recordings = kernel.recordings
         recording = recordings.spare() or self._recorder.new(kernel.pipelines)
@@ -292,23 +297,25 @@ class VulkanBackend(Backend):
         return recording
 
     def prepare(
-        self, kernel: VulkanKernel, buffers: Mapping[str, Buffer], stream: int | None = None
+        self, kernel: VulkanKernel, buffers: Mapping[str, VulkanBuffer], stream: int | None = None
     ) -> Callable[[], None]:
         _no_stream(stream)
         return Replay(self, self._record(_in_order(kernel, buffers)))
 
     def sequence(self, steps: Sequence[SequenceStep]) -> LaunchSequence:
         """All launches in one recording, with a barrier only where one waits for another."""
-        dispatches: list[Dispatch] = []
+        dispatches: list[RecordedDispatch] = []
         fresh = 0  # steps from this one on are recorded after the last barrier
         for number, step in enumerate(steps):
             for i, pipeline in enumerate(step.kernel.pipelines):
                 waits = i > 0 or any(earlier >= fresh for earlier in step.after)
                 fresh = number if waits else fresh
-                dispatches.append(Dispatch(pipeline=pipeline, buffers=step.buffers, waits=waits))
+                dispatches.append(
+                    RecordedDispatch(pipeline=pipeline, buffers=step.buffers, waits=waits)
+                )
         return RecordedSequence(self, steps, Replay(self, self._record(dispatches)))
 
-    def _record(self, steps: Sequence[Dispatch]) -> Recording:
+    def _record(self, steps: Sequence[RecordedDispatch]) -> Recording:
         """A recording of these launches, for the caller to keep."""
         with self._lock:
             self._forget_what_is_done()
@@ -363,10 +370,11 @@ def _describe(instance: Any, index: int, device: Any) -> DeviceInfo:
     )
 
 
-def _in_order(kernel: VulkanKernel, buffers: Mapping[str, Buffer]) -> list[Dispatch]:
+def _in_order(kernel: VulkanKernel, buffers: Mapping[str, VulkanBuffer]) -> list[RecordedDispatch]:
     """A kernel's launches, each after the one before."""
     return [
-        Dispatch(pipeline=p, buffers=buffers, waits=i > 0) for i, p in enumerate(kernel.pipelines)
+        RecordedDispatch(pipeline=p, buffers=buffers, waits=i > 0)
+        for i, p in enumerate(kernel.pipelines)
     ]
 
 

@@ -27,8 +27,8 @@ SMALL_BLOCK, LARGE_BLOCK = 2**22, 2**26
 MOST_UNUSED = 2**28
 
 
-class Kind(Enum):
-    """What memory is for: the flags that it must have, and others that make it better for that."""
+class MemoryKind(Enum):
+    """Use of memory: the property flags that it requires, and further flags that it prefers."""
 
     DEVICE = ("DEVICE_LOCAL", ())
     #: For the device, and the host sees it: memory of an integrated GPU or of a software driver.
@@ -48,12 +48,14 @@ class Kind(Enum):
 
     @property
     def is_mapped(self) -> bool:
-        return self is not Kind.DEVICE
+        return self is not MemoryKind.DEVICE
 
 
-class Block:
-    """One allocation of the driver's, as one buffer of the API. `host` is its memory where the host
-    sees it; `number` is no other block's, ever."""
+class MemoryBlock:
+    """Allocation of the driver, bound to one VkBuffer.
+
+    `host` is its memory if it is host-visible; `number` is unique in the process.
+    """
 
     __slots__ = ("free", "handle", "host", "memory", "nbytes", "number")
     _numbers = count()
@@ -65,12 +67,13 @@ class Block:
         self.number = next(self._numbers)
 
 
-class Buffer:
-    """A part of a block, in bytes. `key` is the same for the same part only."""
+class VulkanBuffer:
+    """Range of a block, in bytes. Two buffers have the same `key` only if they are the
+    same range."""
 
     __slots__ = ("block", "key", "nbytes", "offset", "taken")
 
-    def __init__(self, block: Block, offset: int, nbytes: int, taken: int = 0) -> None:
+    def __init__(self, block: MemoryBlock, offset: int, nbytes: int, taken: int = 0) -> None:
         self.block, self.offset, self.nbytes = block, offset, nbytes
         self.key = (block.number, offset, nbytes)
         #: Bytes that it keeps others from; 0 for a part of a buffer, and once it is freed.
@@ -82,35 +85,35 @@ class Buffer:
         return None if host is None else host[self.offset : self.offset + self.nbytes]
 
 
-class Memory:
-    """All buffers of a device. Not safe for threads: the backend holds a lock."""
+class VulkanMemory:
+    """Buffers of a device, allocated in blocks. Not thread-safe: the backend holds a lock."""
 
-    def __init__(self, physical: Any, device: Any, kind: Kind) -> None:
+    def __init__(self, physical: Any, device: Any, kind: MemoryKind) -> None:
         self._physical, self._device, self._kind = physical, device, kind
-        self.blocks: list[Block] = []
+        self.blocks: list[MemoryBlock] = []
 
-    def take(self, nbytes: int) -> Buffer:
+    def take(self, nbytes: int) -> VulkanBuffer:
         """A buffer out of a block that has room, or out of a new one. Raises OutOfMemory."""
         taken = max(-(-nbytes // ALIGNMENT), 1) * ALIGNMENT  # Vulkan has no empty buffers
         for block in self.blocks:
             if (start := block.free.take(taken)) is not None:
-                return Buffer(block, start, nbytes, taken)
+                return VulkanBuffer(block, start, nbytes, taken)
         used = sum(block.nbytes for block in self.blocks)
         block = self.new_block(max(taken, min(max(used, SMALL_BLOCK), LARGE_BLOCK)), self._kind)
         self.blocks.append(block)
         block.free.take(taken)
-        return Buffer(block, 0, nbytes, taken)
+        return VulkanBuffer(block, 0, nbytes, taken)
 
-    def give(self, buffer: Buffer) -> None:
+    def give(self, buffer: VulkanBuffer) -> None:
         """Free a buffer, once; launches under way may still use it."""
         buffer.block.free.give(buffer.offset, buffer.taken)
         buffer.taken = 0
 
-    def unused(self) -> list[Block]:
+    def unused(self) -> list[MemoryBlock]:
         """Blocks of which no buffer is a part."""
         return [block for block in self.blocks if block.free.is_whole]
 
-    def too_much_unused(self) -> list[Block]:
+    def too_much_unused(self) -> list[MemoryBlock]:
         """Those to be released, the largest first, for the others to be few enough."""
         found, kept = [], 0
         for block in sorted(self.unused(), key=lambda block: block.nbytes):
@@ -119,7 +122,7 @@ class Memory:
                 found.append(block)
         return found
 
-    def release(self, block: Block) -> None:
+    def release(self, block: MemoryBlock) -> None:
         """Give a block back to the driver; nothing under way may use it."""
         if block in self.blocks:
             self.blocks.remove(block)
@@ -127,7 +130,7 @@ class Memory:
         vk.vkDestroyBuffer(self._device, block.handle, None)
         vk.vkFreeMemory(self._device, block.memory, None)
 
-    def new_block(self, nbytes: int, kind: Kind) -> Block:
+    def new_block(self, nbytes: int, kind: MemoryKind) -> MemoryBlock:
         """A block that is nobody's yet."""
         vk = driver()
         info = vk.VkBufferCreateInfo(
@@ -151,9 +154,9 @@ class Memory:
             vk.vkDestroyBuffer(self._device, handle, None)
             vk.vkFreeMemory(self._device, memory, None)
             raise
-        return Block(handle, memory, nbytes, host)
+        return MemoryBlock(handle, memory, nbytes, host)
 
-    def _allocate(self, needs: Any, kind: Kind) -> Any:
+    def _allocate(self, needs: Any, kind: MemoryKind) -> Any:
         """Memory of the best type that has room."""
         vk = driver()
         last: DeviceError = DeviceError(

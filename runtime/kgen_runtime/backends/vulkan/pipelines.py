@@ -18,8 +18,8 @@ REQUIRE_FULL_SUBGROUPS = 0x2
 
 
 @frozen
-class Pipeline:
-    """One launch of a kernel, compiled; the bindings are its arguments in their order."""
+class VulkanPipeline:
+    """Compiled launch of a kernel; the bindings are its arguments in order."""
 
     pipeline: Any
     layout: Any
@@ -28,8 +28,8 @@ class Pipeline:
     arguments: tuple[str, ...]
 
 
-class Device:
-    """A logical device with one queue. Not safe for threads: the backend holds a lock."""
+class VulkanDevice:
+    """Logical device with one queue. Not thread-safe: the backend holds a lock."""
 
     #: VkPipelineCreateFlags of every kernel.
     pipeline_flags = 0
@@ -64,7 +64,7 @@ class Device:
     def destroy_module(self, module: Any) -> None:
         driver().vkDestroyShaderModule(self.handle, module, None)
 
-    def pipeline(self, module: Any, launch: Launch, requires: Mapping[str, Any]) -> Pipeline:
+    def pipeline(self, module: Any, launch: Launch, requires: Mapping[str, Any]) -> VulkanPipeline:
         vk = driver()
         bindings = [
             vk.VkDescriptorSetLayoutBinding(
@@ -104,7 +104,7 @@ class Device:
                 "vkCreateComputePipelines", self.handle, self.pipeline_cache, 1, info, None
             )
             undo.pop_all()
-        return Pipeline(
+        return VulkanPipeline(
             pipeline=pipeline,
             layout=layout,
             set_layout=set_layout,
@@ -112,7 +112,7 @@ class Device:
             arguments=launch.arguments,
         )
 
-    def destroy_pipeline(self, pipeline: Pipeline) -> None:
+    def destroy_pipeline(self, pipeline: VulkanPipeline) -> None:
         vk = driver()
         vk.vkDestroyPipeline(self.handle, pipeline.pipeline, None)
         vk.vkDestroyPipelineLayout(self.handle, pipeline.layout, None)

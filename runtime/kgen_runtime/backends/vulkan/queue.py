@@ -14,7 +14,7 @@ from kgen_runtime.backends.vulkan.driver import call, check, driver
 from kgen_runtime.errors import DeviceLost, LaunchError
 
 if TYPE_CHECKING:
-    from kgen_runtime.backends.vulkan.pipelines import Device
+    from kgen_runtime.backends.vulkan.pipelines import VulkanDevice
     from kgen_runtime.backends.vulkan.recording import Recording
 
 #: Submissions from one fence to the next, and fences under way before the first is waited for.
@@ -28,7 +28,7 @@ TIMEOUT = 2
 class Queue:
     """The device's queue. Not safe for threads: the backend holds a lock."""
 
-    def __init__(self, device: Device, seconds: float | None) -> None:
+    def __init__(self, device: VulkanDevice, seconds: float | None) -> None:
         """`seconds`: the longest wait for the next fence; None for ever."""
         vk = driver()
         self._device = device.handle

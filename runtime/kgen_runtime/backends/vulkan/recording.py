@@ -13,8 +13,8 @@ from kgen_runtime.backends.vulkan.driver import call, check, driver
 from kgen_runtime.values import frozen
 
 if TYPE_CHECKING:
-    from kgen_runtime.backends.vulkan.memory import Block, Buffer
-    from kgen_runtime.backends.vulkan.pipelines import Device, Pipeline
+    from kgen_runtime.backends.vulkan.memory import MemoryBlock, VulkanBuffer
+    from kgen_runtime.backends.vulkan.pipelines import VulkanDevice, VulkanPipeline
 
 WORD = 4
 #: Recordings of a kernel that are kept, each for other buffers.
@@ -22,11 +22,11 @@ MOST_RECORDINGS = 64
 
 
 @frozen
-class Dispatch:
-    """One launch to be recorded; it runs after all those before it if `waits`."""
+class RecordedDispatch:
+    """Launch to record; if `waits`, it runs after all launches before it."""
 
-    pipeline: Pipeline
-    buffers: Mapping[str, Buffer]
+    pipeline: VulkanPipeline
+    buffers: Mapping[str, VulkanBuffer]
     waits: bool
 
 
@@ -53,7 +53,7 @@ class Recording:
 class Recorder:
     """Makes recordings. Not safe for threads: the backend holds a lock."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: VulkanDevice) -> None:
         vk = driver()
         self._device = device.handle
         self._lib = vk.lib
@@ -82,7 +82,7 @@ class Recorder:
         """With the command buffers of all recordings; their descriptors go before."""
         driver().vkDestroyCommandPool(self._device, self._pool, None)
 
-    def new(self, pipelines: Sequence[Pipeline]) -> Recording:
+    def new(self, pipelines: Sequence[VulkanPipeline]) -> Recording:
         """A recording of this many launches, which is not a valid value yet."""
         vk = driver()
         info = vk.VkCommandBufferAllocateInfo(
@@ -110,7 +110,9 @@ class Recorder:
             first += len(pipeline.arguments)
         return recording
 
-    def _descriptor_sets(self, pipelines: Sequence[Pipeline], bindings: int) -> tuple[Any, Any]:
+    def _descriptor_sets(
+        self, pipelines: Sequence[VulkanPipeline], bindings: int
+    ) -> tuple[Any, Any]:
         """A pool with one set per launch."""
         vk = driver()
         size = vk.VkDescriptorPoolSize(
@@ -133,7 +135,7 @@ class Recorder:
         if recording.descriptors is not None:
             vk.vkDestroyDescriptorPool(self._device, recording.descriptors, None)
 
-    def write(self, recording: Recording, steps: Sequence[Dispatch]) -> None:
+    def write(self, recording: Recording, steps: Sequence[RecordedDispatch]) -> None:
         """Record these launches, of the pipelines that the recording was made for; none of its
         submissions may be under way."""
         lib, commands, at = self._lib, recording.commands, 0
@@ -159,7 +161,11 @@ class Recorder:
         check("vkEndCommandBuffer", lib.vkEndCommandBuffer(commands))
 
     def write_copy(
-        self, recording: Recording, source: Block, target: Block, region: tuple[int, int, int]
+        self,
+        recording: Recording,
+        source: MemoryBlock,
+        target: MemoryBlock,
+        region: tuple[int, int, int],
     ) -> None:
         """Record a copy of (from, to, nbytes)."""
         lib, commands = self._lib, recording.commands
@@ -181,7 +187,7 @@ class Recorder:
 class KernelRecordings:
     """The recordings of one kernel, by the buffers that they are for; those used last are kept."""
 
-    def __init__(self, pipelines: Sequence[Pipeline]) -> None:
+    def __init__(self, pipelines: Sequence[VulkanPipeline]) -> None:
         self.pipelines = tuple(pipelines)
         self._by_buffers: dict[Any, Recording] = {}
         self._unused: list[Recording] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kgen_runtime.backends.vulkan.memory import Block, Buffer, Kind, Memory
+from kgen_runtime.backends.vulkan.memory import MemoryBlock, MemoryKind, VulkanBuffer, VulkanMemory
 from kgen_runtime.backends.vulkan.queue import Queue
 from kgen_runtime.backends.vulkan.recording import Recorder, Recording
 
@@ -19,10 +19,10 @@ class Transfers:
     """Copies of one device; each waits until it is done. Not safe for threads: the backend holds a
     lock."""
 
-    def __init__(self, memory: Memory, recorder: Recorder, queue: Queue) -> None:
+    def __init__(self, memory: VulkanMemory, recorder: Recorder, queue: Queue) -> None:
         self._memory, self._recorder, self._queue = memory, recorder, queue
         #: Memory that copies go through, and the recording of a copy; made by the first one.
-        self._staging: dict[Kind, Block] = {}
+        self._staging: dict[MemoryKind, MemoryBlock] = {}
         self._recording: Recording | None = None
 
     def destroy(self) -> None:
@@ -31,36 +31,36 @@ class Transfers:
         for block in self._staging.values():
             self._memory.release(block)
 
-    def to_device(self, buffer: Buffer, host: HostBytes) -> None:
+    def to_device(self, buffer: VulkanBuffer, host: HostBytes) -> None:
         self._queue.wait()
         if (mapped := buffer.host) is not None:
             mapped[: host.nbytes] = host
             return
-        block, staging = self._stage(Kind.UPLOAD)
+        block, staging = self._stage(MemoryKind.UPLOAD)
         for start in range(0, host.nbytes, STAGING_BYTES):
             piece = host[start : start + STAGING_BYTES]
             staging[: piece.nbytes] = piece
             self._copy(block, buffer.block, (0, buffer.offset + start, piece.nbytes))
 
-    def from_device(self, host: HostBytes, buffer: Buffer) -> None:
+    def from_device(self, host: HostBytes, buffer: VulkanBuffer) -> None:
         self._queue.wait()
         if (mapped := buffer.host) is not None:
             host[:] = mapped[: host.nbytes]
             return
-        block, staging = self._stage(Kind.DOWNLOAD)
+        block, staging = self._stage(MemoryKind.DOWNLOAD)
         for start in range(0, host.nbytes, STAGING_BYTES):
             piece = host[start : start + STAGING_BYTES]
             self._copy(buffer.block, block, (buffer.offset + start, 0, piece.nbytes))
             piece[:] = staging[: piece.nbytes]
 
-    def _stage(self, kind: Kind) -> tuple[Block, HostBytes]:
+    def _stage(self, kind: MemoryKind) -> tuple[MemoryBlock, HostBytes]:
         if kind not in self._staging:
             self._staging[kind] = self._memory.new_block(STAGING_BYTES, kind)
         block = self._staging[kind]
         assert block.host is not None
         return block, block.host
 
-    def _copy(self, source: Block, target: Block, region: tuple[int, int, int]) -> None:
+    def _copy(self, source: MemoryBlock, target: MemoryBlock, region: tuple[int, int, int]) -> None:
         """Copy (from, to, nbytes) and wait."""
         if self._recording is None:
             self._recording = self._recorder.new(())

@@ -43,8 +43,9 @@ MOST_BINDINGS = 64
 PROCESS = OneProcess("webgpu")
 
 
-class Buffer:
-    """A buffer of the device, or a part of one. `key` is the same for the same part only."""
+class WebGpuBuffer:
+    """Buffer of the device, or a range of one. Two have the same `key` only if they are the same
+    range."""
 
     __slots__ = ("handle", "key", "nbytes", "number", "offset")
     _numbers = count()
@@ -56,8 +57,8 @@ class Buffer:
 
 
 @frozen
-class Pipeline:
-    """One launch of a kernel, compiled; the bindings are its arguments in their order."""
+class WebGpuPipeline:
+    """Compiled launch of a kernel; the bindings are its arguments in order."""
 
     pipeline: Any
     layout: Any
@@ -66,7 +67,7 @@ class Pipeline:
 
 
 class WebgpuKernel:
-    def __init__(self, name: str, pipelines: Sequence[Pipeline]) -> None:
+    def __init__(self, name: str, pipelines: Sequence[WebGpuPipeline]) -> None:
         self.name, self.pipelines = name, tuple(pipelines)
         #: The bind groups of all launches for buffers by their keys, the latest last.
         self.bindings: OrderedDict[tuple[Any, ...], list[Any]] = OrderedDict()
@@ -120,23 +121,23 @@ class WebgpuBackend(Backend):
 
     # Memory
 
-    def alloc(self, nbytes: int) -> Buffer:
+    def alloc(self, nbytes: int) -> WebGpuBuffer:
         usage = wgpu().BufferUsage
         flags = usage.STORAGE | usage.COPY_SRC | usage.COPY_DST
         with self._turn(f"a buffer of {nbytes} bytes"):
             handle = self._device.create_buffer(size=max(_words(nbytes), WORD), usage=flags)
-        return Buffer(handle, 0, nbytes)
+        return WebGpuBuffer(handle, 0, nbytes)
 
-    def free(self, buffer: Buffer) -> None:
+    def free(self, buffer: WebGpuBuffer) -> None:
         if PROCESS.lost or self._closed or self._waits.lost is not None:
             return
         with self._lock:
             buffer.handle.destroy()
 
-    def view(self, buffer: Buffer, offset: int, nbytes: int) -> Buffer:
-        return Buffer(buffer.handle, buffer.offset + offset, nbytes, buffer.number)
+    def view(self, buffer: WebGpuBuffer, offset: int, nbytes: int) -> WebGpuBuffer:
+        return WebGpuBuffer(buffer.handle, buffer.offset + offset, nbytes, buffer.number)
 
-    def copy_to_device(self, buffer: Buffer, host: HostBytes) -> None:
+    def copy_to_device(self, buffer: WebGpuBuffer, host: HostBytes) -> None:
         with self._turn("a copy to the device"):
             first, last = _around(buffer.offset, host.nbytes)
             if (first, last) != (buffer.offset, buffer.offset + host.nbytes):
@@ -145,13 +146,13 @@ class WebgpuBackend(Backend):
                 host = whole
             self._device.queue.write_buffer(buffer.handle, first, host)
 
-    def copy_from_device(self, host: HostBytes, buffer: Buffer) -> None:
+    def copy_from_device(self, host: HostBytes, buffer: WebGpuBuffer) -> None:
         with self._turn("a copy from the device"):
             first, last = _around(buffer.offset, host.nbytes)
             whole = self._read(buffer, first, last)
             host[:] = whole[buffer.offset - first :][: host.nbytes]
 
-    def _read(self, buffer: Buffer, first: int, last: int) -> HostBytes:
+    def _read(self, buffer: WebGpuBuffer, first: int, last: int) -> HostBytes:
         import numpy as np
 
         if first == last:
@@ -180,7 +181,7 @@ class WebgpuBackend(Backend):
                 layout = self._layout([roles.get(name, "output") for name in launch.arguments])
                 stage = {"module": modules[launch.module], "entry_point": launch.entry_point}
                 pipelines.append(
-                    Pipeline(
+                    WebGpuPipeline(
                         pipeline=self._device.create_compute_pipeline(
                             layout=self._device.create_pipeline_layout(bind_group_layouts=[layout]),
                             compute=stage,
@@ -214,7 +215,7 @@ class WebgpuBackend(Backend):
     # Launches
 
     def launch(
-        self, kernel: WebgpuKernel, buffers: Mapping[str, Buffer], stream: int | None = None
+        self, kernel: WebgpuKernel, buffers: Mapping[str, WebGpuBuffer], stream: int | None = None
     ) -> None:
         _no_stream(stream)
         with self._turn(kernel.name):
@@ -229,7 +230,7 @@ class WebgpuBackend(Backend):
             commands.end()
             self._device.queue.submit([encoder.finish()])
 
-    def _bindings(self, kernel: WebgpuKernel, buffers: Mapping[str, Buffer]) -> list[Any]:
+    def _bindings(self, kernel: WebgpuKernel, buffers: Mapping[str, WebGpuBuffer]) -> list[Any]:
         """The bind groups of a kernel's launches for these buffers."""
         key = tuple((name, buffer.key) for name, buffer in buffers.items())
         if key not in kernel.bindings:

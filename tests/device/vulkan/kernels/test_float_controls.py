@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from kgen.targets.vulkan.plan.base import FLOAT_MODES
 from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
@@ -22,7 +22,7 @@ KEEPS = "DenormPreserve"
 CONVERTED = Elementwise(expression="x", shapes=((0x10000,),), dtype=DType.F32, out_dtype=DType.F16)
 
 
-def without_its_mode(kernel: Kernel) -> Kernel:
+def without_its_mode(kernel: BuiltKernel) -> BuiltKernel:
     """The kernel that does not ask the device to keep subnormal numbers."""
     machine, source, *_ = kernel.assembled.artifacts
     lines = source.data.decode().splitlines(keepends=True)

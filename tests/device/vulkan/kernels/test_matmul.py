@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import as_strided
 from kgen.schedule import FmaMatmul
 from kgen.spec import DType, Epilogue, Layout, Matmul
 from kgen.spec.epilogue import steps_of
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
 from tests.device.vulkan.vulkan_support import NUMPY, Values, build, run
@@ -63,7 +63,7 @@ def expected(spec: Matmul, inputs: dict[str, Values]) -> Values:
     return x
 
 
-def check_exact(vulkan: VulkanBackend, spec: Matmul, kernel: Kernel) -> None:
+def check_exact(vulkan: VulkanBackend, spec: Matmul, kernel: BuiltKernel) -> None:
     """Every output is the exact result, rounded once."""
     inputs = whole_numbers(spec)
     got = run(vulkan, kernel, inputs)
@@ -229,7 +229,7 @@ def test_mutations_are_seen(vulkan: VulkanBackend) -> None:
             check_exact(vulkan, spec, broken)
 
 
-def with_module(kernel: Kernel, module: bytes) -> Kernel:
+def with_module(kernel: BuiltKernel, module: bytes) -> BuiltKernel:
     machine, source, *_ = kernel.assembled.artifacts
     artifacts = (dataclasses.replace(machine, data=module), source)
     assembled = dataclasses.replace(kernel.assembled, artifacts=artifacts)

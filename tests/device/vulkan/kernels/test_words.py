@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kgen.spec.text import parse
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from kgen.targets.vulkan.spirv import assemble
 from kgen_runtime.backends.vulkan import VulkanBackend
 from tests.device.vulkan.vulkan_support import build, run
@@ -16,7 +16,7 @@ from tests.device.vulkan.vulkan_support import build, run
 ATOMIC = "_replaced = OpAtomicXor %uint %out0_shared %uint_1 %uint_0 %out0_changed"
 
 
-def words_of(line: str, change: tuple[str, str] = ("", "")) -> Kernel:
+def words_of(line: str, change: tuple[str, str] = ("", "")) -> BuiltKernel:
     """The kernel with its last module alone, changed."""
     kernel = build(parse(line))
     module, text = kernel.assembled.artifacts[-2:]

@@ -17,7 +17,7 @@ import kgen_runtime
 from kgen.spec import DType, Matmul
 from kgen_runtime.backend import Code, SequenceStep
 from kgen_runtime.backends.vulkan import VulkanBackend, transfers
-from kgen_runtime.backends.vulkan.pipelines import Device
+from kgen_runtime.backends.vulkan.pipelines import VulkanDevice
 from kgen_runtime.backends.vulkan.recording import Recorder
 from kgen_runtime.errors import ArgumentError, DeviceError, OutOfMemory
 from tests import needs
@@ -140,7 +140,7 @@ def test_bad_code_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     def reject(*_: object) -> None:
         raise DeviceError("vulkan: vkCreateComputePipelines: VkErrorUnknown")
 
-    monkeypatch.setattr(Device, "pipeline", reject)
+    monkeypatch.setattr(VulkanDevice, "pipeline", reject)
     with pytest.raises(DeviceError, match=r"the driver rejects its SPIR-V: .*VkErrorUnknown"):
         backend.load(entry, code)
     backend.close()

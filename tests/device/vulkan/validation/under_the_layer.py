@@ -19,7 +19,7 @@ import numpy as np
 
 from kgen.spec import DType, Elementwise, Epilogue, Matmul, Rowwise, Spec
 from kgen.targets import family
-from kgen.targets.base import Kernel
+from kgen.targets.base import BuiltKernel
 from kgen_runtime.backends.vulkan import VulkanBackend
 from tests.device.vulkan.vulkan_support import Values, build, run
 
@@ -59,7 +59,7 @@ CASES: tuple[tuple[Spec, Callable[[Inputs], Values]], ...] = (
 )
 
 
-def mutants(kernel: Kernel, kind: str) -> Iterator[tuple[str, Kernel]]:
+def mutants(kernel: BuiltKernel, kind: str) -> Iterator[tuple[str, BuiltKernel]]:
     """The kernel without each of its barriers, or with each of its guards always true."""
     lines = kernel.source.text.splitlines(keepends=True)
     for number, line in enumerate(lines):

@@ -21,7 +21,7 @@ import kgen
 import kgen_runtime
 from kgen_runtime.errors import BundleError
 from kgen_runtime.schema import limits, manifest_json
-from kgen_runtime.schema.accesses import Access, Spans
+from kgen_runtime.schema.accesses import Spans, StepAccess
 from kgen_runtime.schema.ancestors import Ancestors, ancestors
 from tests.specs import relu_of
 from tests.unit.runtime.bundle.zips import archive
@@ -331,11 +331,11 @@ def test_spans_that_overlap_are_those_of_a_search(seed: int) -> None:
     starts = [random.randrange(50) for _ in range(40)]
     accesses = []
     for number, start in enumerate(starts):
-        access = object.__new__(Access)
+        access = object.__new__(StepAccess)
         access.step, access.start, access.end = number, start, start + random.randrange(1, 20)
         accesses.append(access)
     spans = Spans((a.start, a.end) for a in accesses)
-    held: list[Access] = []
+    held: list[StepAccess] = []
     for access in accesses:
         low, high = access.start, access.end
         if random.random() < 0.3:

@@ -27,7 +27,7 @@ from kgen_runtime.backends.vulkan.driver import (
     physical_devices,
 )
 from kgen_runtime.backends.vulkan.features import enabling, extensions
-from kgen_runtime.backends.vulkan.pipelines import Device
+from kgen_runtime.backends.vulkan.pipelines import VulkanDevice
 from kgen_runtime.errors import DeviceError
 from kgen_runtime.manifest import ArtifactEntry, Launch
 
@@ -36,7 +36,7 @@ EXTENSION = "VK_KHR_pipeline_executable_properties"
 FORMATS = ("b32", "i64", "u64", "f64")
 
 
-class Compiler(Device):
+class Compiler(VulkanDevice):
     """A device that tells what it compiles."""
 
     #: VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR and ..._INTERNAL_REPRESENTATIONS_BIT_KHR.

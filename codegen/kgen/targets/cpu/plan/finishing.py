@@ -13,7 +13,7 @@ from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.math.normal_tables import NormalTables, normal_tables
 from kgen.targets.cpu.plan.math.normal_tail import NormalTail, normal_tail
 from kgen.targets.cpu.plan.vectors import Access, Vector
-from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
+from kgen.targets.epilogue import ACCUMULATOR, EpilogueArgument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.values import frozen
@@ -30,7 +30,7 @@ class FinishingPlan(BlockedPlan):
     def pointer(self, name: str) -> str:
         return f"%{next((a.stem for a in self.epilogue.arguments if a.name == name), name)}"
 
-    def access_of(self, argument: Argument) -> Access:
+    def access_of(self, argument: EpilogueArgument) -> Access:
         return access(self.target, argument.dtype, self.compute)
 
     @property

@@ -12,7 +12,7 @@ from kgen.spec import Rowwise
 from kgen.targets.base import Target
 from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.rowwise import PARTIAL_BYTES, RowwisePlan, check, planned
-from kgen.targets.rows.parts import Fold
+from kgen.targets.rows.parts import RowFold
 from kgen_runtime.values import frozen
 
 #: Threads of a row: each reads what all of them have folded.
@@ -46,7 +46,7 @@ class InterleavedPlan(RowwisePlan):
     def part_noun(self) -> str:
         return "threads"
 
-    def partners(self, fold: Fold) -> tuple[int, ...]:
+    def partners(self, fold: RowFold) -> tuple[int, ...]:
         """Shared-memory offsets of the parts of a row's threads."""
         first, step = self.partials[fold.name], self.schedule.rows_per_block * PARTIAL_BYTES
         return tuple(first + lane * step for lane in range(self.threads_per_row))

@@ -12,7 +12,7 @@ from kgen.targets.base import Target
 from kgen.targets.cuda.expressions import PtxRenderer, RegisterType, renderer_of
 from kgen.targets.cuda.plan.constants import CONSTANTS
 from kgen.targets.expressions import Rendered
-from kgen.targets.rows.parts import Fold, Phase, Piece, RowInput
+from kgen.targets.rows.parts import RowFold, RowInput, RowPhase, RowVector
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import StreamInput
 from kgen_runtime.values import frozen
@@ -46,7 +46,7 @@ class Body:
     numbers, `steps` what is computed and folded, one after another. `predicate` names that of the
     threads that have the vector, if not all."""
 
-    piece: Piece
+    piece: RowVector
     predicate: str
     loads: tuple[Access, ...]
     columns: tuple[str, ...]
@@ -68,7 +68,7 @@ class Body:
 
 @frozen
 class PhasePlan:
-    phase: Phase
+    phase: RowPhase
     row_values: Rendered
     #: What is the same for a whole row.
     row_known: Mapping[Expression, str]
@@ -134,7 +134,7 @@ class RowPhases:
         """The registers of each element of a vector."""
         return [{} for _ in range(self.row.vector)]
 
-    def _body(self, phase: Phase, piece: Piece, known: list[dict[Expression, str]]) -> Body:
+    def _body(self, phase: RowPhase, piece: RowVector, known: list[dict[Expression, str]]) -> Body:
         """What the phase computes comes to what is known of the vector's elements."""
         loads = []
         for of in self.row.inputs:
@@ -157,7 +157,7 @@ class RowPhases:
             vector=f"{phase.name}_v{piece.index}_at",
         )
 
-    def _stores(self, piece: Piece, known: list[dict[Expression, str]]) -> Iterator[Access]:
+    def _stores(self, piece: RowVector, known: list[dict[Expression, str]]) -> Iterator[Access]:
         for of in self.row.outputs:
             if of.columns:
                 itemsize = self.row.dtype_of(of.name).itemsize
@@ -170,7 +170,7 @@ class RowPhases:
                 )
 
     def _steps(
-        self, phase: Phase, piece: Piece, known: list[dict[Expression, str]], partial: bool
+        self, phase: RowPhase, piece: RowVector, known: list[dict[Expression, str]], partial: bool
     ) -> Iterator[Step]:
         """All folds' arguments together; an online sum's after its maximum."""
         together = [fold for fold in phase.folds if not fold.relative_to]
@@ -185,8 +185,8 @@ class RowPhases:
 
     def _step(
         self,
-        folds: Sequence[Fold],
-        phase: Phase,
+        folds: Sequence[RowFold],
+        phase: RowPhase,
         prefix: str,
         known: list[dict[Expression, str]],
         partial: bool,
@@ -209,7 +209,7 @@ class RowPhases:
             rescale=self.rescale(online[0], f"{prefix}_rescaled") if online else None,
         )
 
-    def rescale(self, fold: Fold, prefix: str) -> Rendered:
+    def rescale(self, fold: RowFold, prefix: str) -> Rendered:
         """An online sum in the maximum as it is, from what it was; it ends in its register."""
         names = (fold.name, fold.relative_to, fold.before)
         known = {variable(name): f"%{name}" for name in names}
@@ -217,7 +217,7 @@ class RowPhases:
         rendered = self.renderer.compute([fold.rescaled], known, prefix, result)
         return replace(rendered, numbers=rendered.numbers[:-1])
 
-    def _load(self, of: StreamInput, phase: Phase, piece: Piece) -> Access:
+    def _load(self, of: StreamInput, phase: RowPhase, piece: RowVector) -> Access:
         count = 1 if of.single else self.row.vector
         itemsize = self.row.dtype_of(of.name).itemsize
         return Access(
@@ -229,7 +229,7 @@ class RowPhases:
         )
 
     def _columns(
-        self, phase: Phase, piece: Piece, known: list[dict[Expression, str]]
+        self, phase: RowPhase, piece: RowVector, known: list[dict[Expression, str]]
     ) -> tuple[str, ...]:
         """Registers for the numbers of the elements' columns, if the phase is the first to ask."""
         asked = any(s.name == "column" for s in unknown(phase.wanted, known[0]))
@@ -240,7 +240,7 @@ class RowPhases:
             element[variable("column")] = f"%{register}"
         return registers
 
-    def _fold(self, fold: Fold, value: str, partial: bool) -> list[str]:
+    def _fold(self, fold: RowFold, value: str, partial: bool) -> list[str]:
         """Lines that fold a value into the accumulator; none of a vector that is not there."""
         lines = self.combine(fold, f"%{fold.name}", value)
         if not partial:
@@ -257,16 +257,16 @@ class RowPhases:
             "}",
         ]
 
-    def combine(self, fold: Fold, value: str, other: str) -> list[str]:
+    def combine(self, fold: RowFold, value: str, other: str) -> list[str]:
         """Lines that fold another register into a value."""
         step = node(fold.reduction.combine, variable("value"), variable("other"))
         return self.renderer.instruction(step, value, [value, other])
 
-    def identity(self, fold: Fold) -> str:
+    def identity(self, fold: RowFold) -> str:
         """What an accumulator starts from. The maximum of an online sum starts from a number: -inf
         less itself is none."""
         tops = {f.relative_to for phase in self.row.phases for f in phase.folds}
         return CONSTANTS.lowest if fold.name in tops else self._identity(fold)
 
-    def _identity(self, fold: Fold) -> str:
+    def _identity(self, fold: RowFold) -> str:
         return self.renderer.constant(self.row.identity(fold))

@@ -14,7 +14,7 @@ from kgen.targets.cuda.plan import base
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.row_phases import PhasePlan, RowPhases
 from kgen.targets.header import counted, row_note
-from kgen.targets.rows.parts import Fold, RowInput, RowOutput, maximum_of
+from kgen.targets.rows.parts import RowFold, RowInput, RowOutput, maximum_of
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, walked_itemsize, widest_vector
 from kgen_runtime.manifest import Launch, Tile
@@ -103,7 +103,7 @@ class RowwisePlan(base.FormulaPlan):
         return butterfly(self.cluster)
 
     @property
-    def _folds(self) -> tuple[Fold, ...]:
+    def _folds(self) -> tuple[RowFold, ...]:
         return tuple(fold for phase in self.row.phases for fold in phase.folds)
 
     @property

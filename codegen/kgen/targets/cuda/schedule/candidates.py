@@ -76,7 +76,7 @@ Place = tuple[int, int]
 
 
 @frozen
-class Choice:
+class RankedChoice:
     """A schedule, and what it took to choose it: how many schedules the model predicted, and how
     many of these were planned."""
 
@@ -90,7 +90,7 @@ def choose(spec: Matmul, target: Target) -> GpuMatmul:
     return choice(spec, target).schedule
 
 
-def choice(spec: Matmul, target: Target) -> Choice:
+def choice(spec: Matmul, target: Target) -> RankedChoice:
     """The first of `candidates`, with few of them predicted, and fewer planned.
 
     Schedules are predicted in the order of the least time that each could have, up to the time of
@@ -120,14 +120,14 @@ def choice(spec: Matmul, target: Target) -> Choice:
             break
         planned += 1
         if _fits(spec, target, candidate.schedule):
-            return Choice(schedule=candidate.schedule, predicted=predicted, planned=planned)
+            return RankedChoice(schedule=candidate.schedule, predicted=predicted, planned=planned)
     # What is fastest does not fit.
     ranked = _all_ranked(spec, target)
     fitting = next((c for c in ranked if _fits(spec, target, c.schedule)), None)
     if fitting is None:  # what the best one meets is what the user must hear
         plan(spec, target, ranked[0].schedule)
     assert fitting is not None
-    return Choice(schedule=fitting.schedule, predicted=len(schedules), planned=len(ranked))
+    return RankedChoice(schedule=fitting.schedule, predicted=len(schedules), planned=len(ranked))
 
 
 def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]:

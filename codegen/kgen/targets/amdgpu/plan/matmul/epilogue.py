@@ -17,7 +17,7 @@ from kgen.targets.amdgpu.expressions import (
 )
 from kgen.targets.amdgpu.float8 import Float8
 from kgen.targets.batch import BatchTerm, batch_terms
-from kgen.targets.epilogue import ACCUMULATOR, Argument, FusedEpilogue
+from kgen.targets.epilogue import ACCUMULATOR, EpilogueArgument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
@@ -92,12 +92,12 @@ class EpiloguePlan:
     def fused(self) -> FusedEpilogue:
         return FusedEpilogue(spec=self.spec)
 
-    def stored(self, argument: Argument) -> FloatType:
+    def stored(self, argument: EpilogueArgument) -> FloatType:
         """A piece of an argument as it lies in memory: of a number or a row's, one element."""
         lanes = self.value.lanes if argument.varies_along_n else 1
         return FloatType(dtype=argument.dtype, lanes=lanes)
 
-    def wide(self, argument: Argument) -> FloatType:
+    def wide(self, argument: EpilogueArgument) -> FloatType:
         """The same in f32."""
         return dataclasses.replace(self.stored(argument), dtype=self.value.dtype)
 

@@ -17,7 +17,7 @@ from kgen.targets.amdgpu.plan.rows.pointers import Move, coordinate, moved, move
 from kgen.targets.expressions import Rendered
 from kgen.targets.llvm_expressions import LlvmRenderer
 from kgen.targets.llvm_ir import FloatType
-from kgen.targets.rows.parts import Fold, Phase, Piece, RowInput, RowOutput
+from kgen.targets.rows.parts import RowFold, RowInput, RowOutput, RowPhase, RowVector
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import Dimension, StreamInput
 from kgen_runtime.values import frozen
@@ -35,7 +35,7 @@ class Place:
     """
 
     name: str
-    piece: Piece
+    piece: RowVector
     number: str
     index: str
     wide: str
@@ -138,7 +138,7 @@ class Exchange:
 class PhasePlan:
     """`block` is the label of the block in which the phase begins."""
 
-    phase: Phase
+    phase: RowPhase
     block: str
     row_values: Rendered
     #: What is the same for a whole row.
@@ -217,7 +217,7 @@ class RowPhases:
         return tuple(found)
 
     def _splats(
-        self, phase: Phase, row_known: Mapping[Expression, str], splat: dict[Expression, str]
+        self, phase: RowPhase, row_known: Mapping[Expression, str], splat: dict[Expression, str]
     ) -> tuple[Splat, ...]:
         """Those of the row's values that vectors come to need; `splat` gets their names."""
         wanted = self._wanted(phase)
@@ -233,7 +233,7 @@ class RowPhases:
                 found.append(made)
         return tuple(found)
 
-    def _wanted(self, phase: Phase) -> tuple[Expression, ...]:
+    def _wanted(self, phase: RowPhase) -> tuple[Expression, ...]:
         """What a phase computes of vectors."""
         if phase.folds:
             return phase.wanted
@@ -249,7 +249,7 @@ class RowPhases:
         pieces = self.row.pieces if self.resident else ()
         return tuple(self._place(f"v{p.index}", p, terms, columns) for p in pieces)
 
-    def _turn(self, phase: Phase, known: Container[Expression]) -> Place:
+    def _turn(self, phase: RowPhase, known: Container[Expression]) -> Place:
         """The vector of one turn of a loop along a streamed row."""
         used = [of.columns for of in self.row.inputs if of.name in phase.inputs and of.columns]
         if not phase.folds:
@@ -258,7 +258,7 @@ class RowPhases:
         columns = COLUMN in unknown(self._wanted(phase), known)
         return self._place(phase.name, self.row.pieces[0], terms, columns)
 
-    def _place(self, name: str, piece: Piece, terms: bool, columns: bool) -> Place:
+    def _place(self, name: str, piece: RowVector, terms: bool, columns: bool) -> Place:
         index, wide = f"%{name}.index", f"%{name}.wide"
         if self.resident and self.row.lanes == 1:
             index = wide = str(piece.offset)
@@ -276,7 +276,7 @@ class RowPhases:
         )
 
     def _body(
-        self, phase: Phase, place: Place, known: dict[Expression, str], folded: dict[str, str]
+        self, phase: RowPhase, place: Place, known: dict[Expression, str], folded: dict[str, str]
     ) -> Body:
         """What the phase computes comes to what is known of the vector and to what is folded."""
         loads = []
@@ -321,7 +321,7 @@ class RowPhases:
                 pointer=moved(row, by),
             )
 
-    def _or_identity(self, fold: Fold, result: str, place: Place, value: str) -> str:
+    def _or_identity(self, fold: RowFold, result: str, place: Place, value: str) -> str:
         """The line that keeps a vector which is not there out of a fold."""
         t, identity = self.value, self.value.constant(self.row.identity(fold))
         return f"{result} = select i1 %{place.name}.exists, {t} {value}, {t} {identity}"
@@ -367,7 +367,7 @@ class RowPhases:
 
     # -- exchanges -----------------------------------------------------------------------------
 
-    def _exchange(self, fold: Fold, lane: str) -> Exchange:
+    def _exchange(self, fold: RowFold, lane: str) -> Exchange:
         name, whole, across = f"%{fold.name}", f"%row.{fold.name}", ""
         here = f"{name}.seen" if self.idle_lanes else lane
         if self.value.lanes > 1:
@@ -401,7 +401,7 @@ class RowPhases:
         )
 
 
-def combine(renderer: LlvmRenderer, fold: Fold, result: str, x: str, y: str) -> str:
+def combine(renderer: LlvmRenderer, fold: RowFold, result: str, x: str, y: str) -> str:
     """The line that folds two values into one."""
     step = node(fold.reduction.combine, variable("x"), variable("y"))
     (line,) = renderer.instruction(step, result, [x, y])

@@ -27,7 +27,7 @@ from kgen.targets.base import Target
 from kgen.targets.header import counted, row_note
 from kgen.targets.llvm_ir import FloatType
 from kgen.targets.llvm_remainder import Remainder
-from kgen.targets.rows.parts import Fold, Phase, RowInput
+from kgen.targets.rows.parts import RowFold, RowInput, RowPhase
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import is_interleaved, walked_itemsize, widest_vector
 from kgen.targets.stream import Dimension
@@ -233,13 +233,13 @@ class RowwisePlan(AmdgpuPlan):
         """Whether lanes have to combine their partial results."""
         return self.lanes_share or self.value.lanes > 1
 
-    def title(self, phase: Phase) -> str:
+    def title(self, phase: RowPhase) -> str:
         if not phase.folds:
             return f"epilogue: {self.spec.formula}"
         return f"mainloop: {', '.join(fold.title for fold in phase.folds)}"
 
     @property
-    def folds(self) -> tuple[Fold, ...]:
+    def folds(self) -> tuple[RowFold, ...]:
         return tuple(fold for phase in self.row.phases for fold in phase.folds)
 
     @property

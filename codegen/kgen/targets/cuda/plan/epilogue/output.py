@@ -11,7 +11,7 @@ from kgen.targets.batch import BatchCoordinate, BatchTerm, batch_coordinates, ba
 from kgen.targets.cuda.plan.base import CudaPlan
 from kgen.targets.cuda.plan.constants import float_bits
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
-from kgen.targets.epilogue import ACCUMULATOR, FACTOR, Argument, FusedEpilogue
+from kgen.targets.epilogue import ACCUMULATOR, FACTOR, EpilogueArgument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen_runtime.values import frozen
 
@@ -97,13 +97,13 @@ class OutputTile:
         return self.spec.out.itemsize
 
     @property
-    def tensors(self) -> tuple[Argument, ...]:
+    def tensors(self) -> tuple[EpilogueArgument, ...]:
         """Tensors of the output's shape and strides."""
-        out = Argument(name="out", extent=Extent.FULL, dtype=self.spec.out)
+        out = EpilogueArgument(name="out", extent=Extent.FULL, dtype=self.spec.out)
         return (*self.addends, out)
 
     @property
-    def addends(self) -> tuple[Argument, ...]:
+    def addends(self) -> tuple[EpilogueArgument, ...]:
         """Tensors of the output's shape that are read."""
         return self.epilogue.full
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from kgen.ops import Expression
 from kgen.ops.expression import node, unknown, variable
 from kgen.targets.expressions import Rendered
-from kgen.targets.rows.parts import Fold, Phase, RowInput, RowOutput
+from kgen.targets.rows.parts import RowFold, RowInput, RowOutput, RowPhase
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.stream import Dimension
 from kgen.targets.vulkan.expressions import SpirvRenderer, SpirvWholeRenderer
@@ -120,7 +120,7 @@ class PhasePlan:
     """`after` is the label of the block from which a loop is entered; `row_stores` are outputs of
     which a row has one element."""
 
-    phase: Phase
+    phase: RowPhase
     after: str
     row_values: Rendered
     row_stores: tuple[Store, ...]
@@ -213,7 +213,7 @@ class RowPhases:
             for piece in self.row.pieces
         )
 
-    def _turn(self, phase: Phase, has_columns: bool) -> Vector:
+    def _turn(self, phase: RowPhase, has_columns: bool) -> Vector:
         """The vector of a turn of a phase's loop."""
         name = f"turn{phase.number}"
         near = [i.columns for i in self.row.inputs if i.name in phase.inputs]
@@ -306,10 +306,10 @@ class RowPhases:
 
     def _body(
         self,
-        phase: Phase,
+        phase: RowPhase,
         vector: Vector,
         known: list[dict[Expression, str]],
-        lane: dict[Fold, str],
+        lane: dict[RowFold, str],
     ) -> Body:
         """What is computed is added to `known`, of the vector's scalars, and to `lane`."""
         loads = []
@@ -356,7 +356,7 @@ class RowPhases:
             )
 
     def _fold(
-        self, fold: Fold, values: Sequence[str], vector: Vector, lane: dict[Fold, str]
+        self, fold: RowFold, values: Sequence[str], vector: Vector, lane: dict[RowFold, str]
     ) -> list[str]:
         """Lines that fold values into the lane's, but not those of a vector that is not there."""
         lines, before = [], lane[fold]
@@ -377,7 +377,7 @@ class RowPhases:
         lane[fold] = total
         return lines
 
-    def _exchanges(self, fold: Fold, value: str, first: int) -> list[Exchange]:
+    def _exchanges(self, fold: RowFold, value: str, first: int) -> list[Exchange]:
         """The steps that give every lane the fold over all of them; `first` steps come before."""
         found = []
         for i, distance in enumerate(self.distances):
@@ -395,7 +395,7 @@ class RowPhases:
             value = result
         return found
 
-    def _lane_fold(self, fold: Fold, mine: str, number: int) -> LaneFold:
+    def _lane_fold(self, fold: RowFold, mine: str, number: int) -> LaneFold:
         """`number` folds come before."""
         name = f"{fold.name}_of_lanes"
         near = self.combine(fold, f"%{name}_both", f"%{name}_value", f"%{name}_theirs")
@@ -408,12 +408,12 @@ class RowPhases:
             far=tuple(far),
         )
 
-    def combine(self, fold: Fold, result: str, value: str, other: str) -> list[str]:
+    def combine(self, fold: RowFold, result: str, value: str, other: str) -> list[str]:
         """Lines that make one of two values."""
         step = node(fold.reduction.combine, variable("value"), variable("other"))
         return self.renderer.instruction(step, result, [value, other])
 
-    def identity(self, fold: Fold) -> str:
+    def identity(self, fold: RowFold) -> str:
         return self.renderer.constant(self.row.identity(fold))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from kgen.targets.cpu.plan.base import Run
-from kgen.targets.rows.parts import Fold, Phase
+from kgen.targets.rows.parts import RowFold, RowPhase
 from kgen_runtime.values import frozen
 
 
@@ -86,17 +86,17 @@ class PartialResult:
     """A vector of what several tasks have made of a fold, `valid` of its elements if not 0, and
     `start` in the others; `offset` bytes behind the first one of the row."""
 
-    fold: Fold
+    fold: RowFold
     number: int
     offset: int
     valid: int
     start: str
 
-    def prefix(self, phase: Phase) -> str:
+    def prefix(self, phase: RowPhase) -> str:
         """What the names of vectors begin with that have the same tasks' results."""
         return f"{phase.name}.p{self.number}"
 
-    def name(self, phase: Phase) -> str:
+    def name(self, phase: RowPhase) -> str:
         return accumulator(self.prefix(phase), self.fold)
 
 
@@ -107,7 +107,7 @@ class PhasePlan:
     of a loop over lines, if there are several; `exchange` ends with each fold's value in all
     elements. `partial_results` are what it is made of, if not of the row."""
 
-    phase: Phase
+    phase: RowPhase
     exchange: tuple[str, ...]
     row_values: tuple[str, ...] = ()
     results_of_row: Mapping[str, str] = field(default_factory=dict)
@@ -126,7 +126,7 @@ class PhasePlan:
         return any(body.has_place for stretch in self.stretches for body in stretch.bodies)
 
 
-def accumulator(name: str, fold: Fold) -> str:
+def accumulator(name: str, fold: RowFold) -> str:
     """What a fold comes to, beside other values whose names begin so."""
     return f"%{name}.fold.{fold.name}"
 

@@ -22,7 +22,7 @@ from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, check_choices
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen.targets.header import counted
-from kgen.targets.rows.parts import Fold, RowInput, RowOutput
+from kgen.targets.rows.parts import RowFold, RowInput, RowOutput
 from kgen.targets.rows.plan import RowPlan
 from kgen.targets.rows.split import split
 from kgen.targets.stream import Dimension
@@ -38,7 +38,7 @@ class InterleavedPhases(RowPhases):
     def has_lines(self) -> bool:
         return False
 
-    def exchange(self, fold: Fold, value: str) -> list[str]:
+    def exchange(self, fold: RowFold, value: str) -> list[str]:
         t = self.renderer.type
         return [f"%row.{fold.name} = bitcast {t} {value} to {t}"]
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from kgen.ops import Expression, steps
 from kgen.ops import Primitive as P
-from kgen.targets.rows.parts import Phase
+from kgen.targets.rows.parts import RowPhase
 from kgen.targets.rows.plan import RowPlan
 from kgen_runtime.values import frozen
 
@@ -43,7 +43,7 @@ def kept_values(row: RowPlan, slots: int) -> tuple[Kept, ...]:
 
 
 def _shared(
-    row: RowPlan, phase: Phase, later: Sequence[Phase], known: Collection[Expression]
+    row: RowPlan, phase: RowPhase, later: Sequence[RowPhase], known: Collection[Expression]
 ) -> list[Expression]:
     """The expensive values that a phase computes and a later one would compute again."""
     here = row.elements(phase.wanted, known)
@@ -60,7 +60,7 @@ def _shared(
 
 
 def _is_read(
-    row: RowPlan, step: Expression, phases: Sequence[Phase], known: Collection[Expression]
+    row: RowPlan, step: Expression, phases: Sequence[RowPhase], known: Collection[Expression]
 ) -> bool:
     """Whether a phase takes a known value, others being known as well."""
     return any(

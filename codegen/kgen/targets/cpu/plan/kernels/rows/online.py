@@ -17,7 +17,7 @@ from kgen.ops.expression import call, node, rebuilt, select, variable
 from kgen.ops.patterns import bound
 from kgen.ops.rows import COLUMN
 from kgen.targets.cpu.expressions import EXP2_NONPOSITIVE
-from kgen.targets.rows.parts import Fold
+from kgen.targets.rows.parts import RowFold
 from kgen_runtime.values import frozen
 
 #: Operands: a value and the extreme that it goes with; the next element.
@@ -34,8 +34,8 @@ LEAST_F32: float = struct.unpack("<f", bytes.fromhex("ffff7fff"))[0]
 class Online(ABC):
     """A fold and the extreme, of the same phase, that it is relative to."""
 
-    fold: Fold
-    extreme: Fold
+    fold: RowFold
+    extreme: RowFold
 
     @property
     @abstractmethod
@@ -88,7 +88,7 @@ def place(x: Expression, extreme: Expression, column: Expression, none: Expressi
     return select(x.equals(extreme) | ~x.equals(x), column, none)
 
 
-def online_of(fold: Fold, extreme: Fold) -> Online:
+def online_of(fold: RowFold, extreme: RowFold) -> Online:
     kind = FirstPlace if fold.reduction.combine is P.MIN else Exponentials
     return kind(fold=fold, extreme=extreme)
 

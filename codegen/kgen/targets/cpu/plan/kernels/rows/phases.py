@@ -34,7 +34,7 @@ from kgen.targets.cpu.plan.kernels.rows.online import (
     online_of,
 )
 from kgen.targets.cpu.plan.kernels.rows.shifted import head_of, in_head
-from kgen.targets.rows.parts import Fold, Phase, RowOutput
+from kgen.targets.rows.parts import RowFold, RowOutput, RowPhase
 from kgen.targets.rows.plan import RowPlan
 from kgen_runtime.values import frozen
 
@@ -75,7 +75,7 @@ class RowPhases:
         """Operands before the first phase."""
         return {variable(name): operand for name, operand in self.known_of_row.items()}
 
-    def planned(self, each: Phase, known: dict[Expression, str]) -> PhasePlan:
+    def planned(self, each: RowPhase, known: dict[Expression, str]) -> PhasePlan:
         """A phase where something is known, to which the row's values and the folds are added."""
         kept = {k.step: k.slot for k in self.kept if k.phase < each.number}
         head = 0 if self.has_lines else head_of(each)
@@ -93,7 +93,7 @@ class RowPhases:
 
     def _phase(
         self,
-        phase: Phase,
+        phase: RowPhase,
         cuts: Sequence[Cut],
         row_values: Sequence[str],
         known: Mapping[Expression, str],
@@ -119,7 +119,7 @@ class RowPhases:
         )
 
     def combined(
-        self, phase: Phase, partial: Sequence[PartialResult], known: dict[Expression, str]
+        self, phase: RowPhase, partial: Sequence[PartialResult], known: dict[Expression, str]
     ) -> PhasePlan:
         """The phase where other tasks have left its partial results; its folds become known."""
         vectors = dict.fromkeys(result.prefix(phase) for result in partial)
@@ -153,7 +153,7 @@ class RowPhases:
 
     def _stretch(
         self,
-        phase: Phase,
+        phase: RowPhase,
         cut: Cut,
         before: tuple[str, ...],
         known: Mapping[Expression, str],
@@ -186,7 +186,7 @@ class RowPhases:
 
     def _join(
         self,
-        phase: Phase,
+        phase: RowPhase,
         names: Sequence[str],
         known: Mapping[Expression, str],
         everything: bool = False,
@@ -218,7 +218,7 @@ class RowPhases:
 
     def _body(
         self,
-        phase: Phase,
+        phase: RowPhase,
         cut: Cut,
         unit: int,
         accumulators: Mapping[str, tuple[str, str]],
@@ -288,7 +288,7 @@ class RowPhases:
         )
         return body, known
 
-    def _there(self, cut: Cut, fold: Fold, value: str, after: str, lines: list[str]) -> str:
+    def _there(self, cut: Cut, fold: RowFold, value: str, after: str, lines: list[str]) -> str:
         """What of a vector is added to a fold: of a masked one, elsewhere what changes nothing."""
         if not cut.valid:
             return value
@@ -314,7 +314,7 @@ class RowPhases:
 
     def _add_together(
         self,
-        phase: Phase,
+        phase: RowPhase,
         cut: Cut,
         accumulators: Mapping[str, tuple[str, str]],
         known_of_row: Mapping[Expression, str],
@@ -357,7 +357,7 @@ class RowPhases:
         return list(rendered.lines), rendered.result
 
     def _finish(
-        self, phase: Phase, totals: Sequence[str], known: Mapping[Expression, str]
+        self, phase: RowPhase, totals: Sequence[str], known: Mapping[Expression, str]
     ) -> list[str]:
         """Lines that end with each fold's value of the row."""
         lines: list[str] = []
@@ -373,7 +373,7 @@ class RowPhases:
             now[fold.step] = f"%row.{fold.name}"
         return lines
 
-    def start(self, fold: Fold) -> str:
+    def start(self, fold: RowFold) -> str:
         """What a fold is at first."""
         if fold.name in self.online:
             return self.renderer.constant(0.0)
@@ -382,7 +382,7 @@ class RowPhases:
             return self.renderer.constant(LEAST_F32)
         return self.identity(fold)
 
-    def adds_product(self, fold: Fold) -> bool:
+    def adds_product(self, fold: RowFold) -> bool:
         """A product is added to the fold in one instruction, unless something else takes it too."""
         product = fold.argument
         return (
@@ -394,7 +394,7 @@ class RowPhases:
 
     def _results(
         self,
-        phase: Phase,
+        phase: RowPhase,
         outputs: Sequence[RowOutput],
         known: Mapping[Expression, str],
         prefix: str,
@@ -414,14 +414,14 @@ class RowPhases:
         mask = ", ".join(f"i1 {int(i < valid)}" for i in range(t.lanes))
         return f"{result} = select {t.condition} <{mask}>, {t} {value}, {t} {other}"
 
-    def identity(self, fold: Fold) -> str:
+    def identity(self, fold: RowFold) -> str:
         return self.renderer.constant(self.row.identity(fold))
 
-    def combine(self, fold: Fold, result: str, x: str, y: str) -> list[str]:
+    def combine(self, fold: RowFold, result: str, x: str, y: str) -> list[str]:
         """Lines that make one of two values."""
         return self.renderer.instruction(combination(fold), result, [x, y])
 
-    def exchange(self, fold: Fold, value: str) -> list[str]:
+    def exchange(self, fold: RowFold, value: str) -> list[str]:
         """A butterfly over a vector's elements: each ends with what all of them come to."""
         t, lines = self.renderer.type, []
         distance = t.lanes // 2
@@ -437,6 +437,6 @@ class RowPhases:
         return lines
 
 
-def combination(fold: Fold) -> Expression:
+def combination(fold: RowFold) -> Expression:
     """How two values of a fold become one."""
     return node(fold.reduction.combine, variable("x"), variable("y"))

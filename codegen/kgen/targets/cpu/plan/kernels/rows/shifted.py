@@ -17,7 +17,7 @@ from kgen.ops import Primitive as P
 from kgen.ops.expression import node, reduce, select, variable, with_arguments
 from kgen.ops.patterns import bound
 from kgen.ops.rows import COLUMN
-from kgen.targets.rows.parts import Fold, Phase
+from kgen.targets.rows.parts import RowFold, RowPhase
 
 _X = variable("x")
 _DISTANCE = _X - reduce("sum", _X) * variable("share")
@@ -53,13 +53,13 @@ def mean_of(squares: Expression) -> Expression | None:
     return None if found is None else reduce("sum", found["x"]) * found["share"]
 
 
-def head_of(phase: Phase) -> int:
+def head_of(phase: RowPhase) -> int:
     """How many first columns the phase folds; 0 for all."""
     heads = {_head(fold)[0] for fold in phase.folds}
     return heads.pop() if len(heads) == 1 else 0
 
 
-def in_head(phase: Phase) -> Phase:
+def in_head(phase: RowPhase) -> RowPhase:
     """The phase where its columns are all among the first ones."""
     folds = tuple(
         replace(fold, step=reduce(fold.step.name, _head(fold)[1])) for fold in phase.folds
@@ -67,7 +67,7 @@ def in_head(phase: Phase) -> Phase:
     return replace(phase, folds=folds, wanted=tuple(fold.argument for fold in folds))
 
 
-def _head(fold: Fold) -> tuple[int, Expression]:
+def _head(fold: RowFold) -> tuple[int, Expression]:
     """The number of first columns that alone are folded, and what is folded of them."""
     found = bound(_FIRST, fold.argument)
     if found is None or found["column"] is not variable(COLUMN):

@@ -24,7 +24,7 @@ from kgen.targets.cpu.plan.kernels.rows.phases import RowPhases
 from kgen.targets.cpu.plan.kernels.rows.rowwise import RowwisePlan, unchecked_rows
 from kgen.targets.cpu.plan.kernels.rows.shifted import head_of
 from kgen.targets.cpu.plan.vectors import Vector
-from kgen.targets.rows.parts import Phase, RowOutput
+from kgen.targets.rows.parts import RowOutput, RowPhase
 from kgen.targets.rows.split import is_interleaved, line_length
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
@@ -135,7 +135,7 @@ class SplitRowsPlan(RowwisePlan):
     # -- partial results -----------------------------------------------------------------------
 
     @property
-    def _reading(self) -> tuple[Phase, ...]:
+    def _reading(self) -> tuple[RowPhase, ...]:
         """Phases that go through the row, each in a launch."""
         return tuple(phase for phase in self.row.phases if not head_of(phase))
 
@@ -156,7 +156,7 @@ class SplitRowsPlan(RowwisePlan):
         """Those of a row."""
         return len(self.fold_offsets) * self.fold_bytes
 
-    def partial_results(self, phase: Phase) -> tuple[PartialResult, ...]:
+    def partial_results(self, phase: RowPhase) -> tuple[PartialResult, ...]:
         """Vectors of the partial results of a phase."""
         count = self.compute.count
         return tuple(
@@ -196,7 +196,7 @@ class SplitRowsPlan(RowwisePlan):
                 arguments=(*arguments, PARTIAL_RESULTS),
             )
 
-    def is_split(self, phase: Phase) -> bool:
+    def is_split(self, phase: RowPhase) -> bool:
         """It goes through the parts of a row."""
         return bool(phase.folds or self.row.whole_outputs)
 
