@@ -16,7 +16,7 @@ from tests.style.scan import HERE, ROOT
 FILE = HERE / "names.txt"
 WRITE = "python -m tests.style --write"
 _HEAD = (
-    "# Names that several classes or modules share, and the concept that they share. The list only\n"
+    "# Names that several classes or modules share, and the concept that they share. It only\n"
     f"# shrinks: give a new class or module a name of its own. Record fewer with: {WRITE}\n"
 )
 _CLASS = re.compile(r"^[ \t]*class (?P<name>\w+)", re.MULTILINE)
