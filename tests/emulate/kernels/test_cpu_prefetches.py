@@ -13,7 +13,7 @@ from kgen.check.verify.run import opened
 from kgen.emulate.llvm.exec.launch import Argument
 from kgen.schedule import Schedule
 from kgen.spec import Spec, text
-from kgen.targets.cpu.plan.matmul import MatmulPlan
+from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 
 #: Reads 4 elements and prefetches `%ahead` bytes past each.
 STREAM = """
@@ -115,8 +115,8 @@ def test_tiles_that_share_the_next_block_of_k_reach_it(
     in_place = {"pack_a": 0, "pack_b": 0}
     schedule = pipeline.schedule_for(spec, targets.find(target), blocks | in_place)
     planned = pipeline.plan(spec, targets.find(target), schedule)
-    assert isinstance(planned, MatmulPlan)
-    assert planned.fetches_blocks
+    assert isinstance(planned, TiledPlan)
+    assert planned.ahead.is_block
     numbers = counted(spec, schedule, target)
     # The last block but one fetches rows behind a shorter last one, and shares are rounded up.
     missing = -planned.spec.k % blocks["kc"] / planned.spec.k

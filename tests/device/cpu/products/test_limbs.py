@@ -23,6 +23,7 @@ from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.base import LINE_BYTES
 from kgen.targets.cpu.plan.kernels.limb_parts import MOST_K, RUN, TURN, limb_dot, shared_k
 from kgen.targets.cpu.plan.kernels.limbs import LimbsPlan
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen_runtime import blocks
 from tests.device.cpu.cpu_support import check, here, target
 from tests.open_devices import verify
@@ -144,10 +145,16 @@ def test_integers_are_exact(tmp_path: Path, name: str, b_dtype: BType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("minus_zero", -7), ("lanes_shift", 2), ("numbers_at", 0), ("b_runs", ())]
+    ("name", "value"),
+    [
+        ("minus_zero", -7),
+        ("lanes_shift", 2),
+        ("numbers_at", 0),
+        ("b_format", PanelFormat(width=8, depth=blocks.BLOCK_BYTES, k_unit=blocks.BLOCK_BYTES)),
+    ],
 )
 def test_a_wrong_plan_is_found(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: int | tuple[int, ...]
+    monkeypatch: pytest.MonkeyPatch, name: str, value: int | PanelFormat
 ) -> None:
     on = here("x86-64-v3")
     spec = weights(BType.S4, m=2, n=19, k=70)

@@ -106,5 +106,5 @@ def test_low_tiles(name: str, layout: Layout, pack_a: int, pack_b: int) -> None:
             schedule = schedule.override(nr=8)
         complete = completed(spec, found, schedule.override(**packs))
         planned = pipeline.plan(spec, found, complete)
-        assert isinstance(planned, TiledPlan) and planned.bottom == (3, 2)
+        assert isinstance(planned, TiledPlan) and planned.tiles.low == (3, 2)
         check(spec, found, complete)

@@ -45,7 +45,7 @@ def product(m: int = 41, n: int = 101, k: int = 77, **fields: Any) -> Matmul:
 def is_in_out(spec: Matmul, schedule: CpuMatmul = BLOCKS) -> bool:
     plan = planned(spec, small(target("x86-64-v3")), schedule)
     assert isinstance(plan, TiledPlan)
-    return plan.sums_in_out
+    return plan.acc.in_out
 
 
 def test_where_sums_are() -> None:
@@ -96,7 +96,7 @@ def test_long_blocks(name: str) -> None:
     for m, n in ((16, 101), (20, 96)):
         spec = product(m=m, n=n, k=300, epilogue=(Epilogue.BIAS,))
         plan = planned(spec, here(name), blocks)
-        assert isinstance(plan, TiledPlan) and plan.sums_in_out and plan.fetches_next_panel
+        assert isinstance(plan, TiledPlan) and plan.acc.in_out and plan.ahead.is_panel
         check(spec, here(name), blocks)
         check(spec, here(name), blocks.override(pack_b=1))
     check(product(k=300, constant=(ConstantOperand.B,)), small_l2(here(name)), blocks)
@@ -115,8 +115,11 @@ def test_tasks_side_by_side_are_one_pass(name: str, pack_b: bool) -> None:
     blocks = CpuMatmul(mr=2, nr=32, mc=8, kc=128, nc=32, pack_a=False, pack_b=pack_b)
     spec = product(m=20, n=150, k=300)
     plan = planned(spec, found, blocks)
-    assert isinstance(plan, TiledPlan) and (plan.tasks_per_pass, plan.blocks_n) == (3, 5)
-    assert plan.fetches_blocks is pack_b
+    assert isinstance(plan, TiledPlan) and (
+        plan.blocking.tasks_per_pass,
+        plan.blocking.blocks_n,
+    ) == (3, 5)
+    assert plan.ahead.is_block is pack_b
     check(spec, found, blocks)
     a, b = (np.arange(size, dtype=np.float32) % 7 for size in (20 * 300, 300 * 150))
     exact = a.reshape(20, 300) @ b.reshape(300, 150)
@@ -139,9 +142,9 @@ def test_what_is_no_pass_of_several_tasks() -> None:
         (product(m=20, n=150, k=300, beta=1.0), blocks, 1),
     ):
         plan = planned(spec, roomy, schedule)
-        assert isinstance(plan, TiledPlan) and plan.tasks_per_pass == together
+        assert isinstance(plan, TiledPlan) and plan.blocking.tasks_per_pass == together
     plan = planned(product(m=20, n=150, k=300), small_l2(roomy, 4096), blocks)
-    assert isinstance(plan, TiledPlan) and not plan.takes_several
+    assert isinstance(plan, TiledPlan) and not plan.blocking.takes_several
 
 
 @pytest.mark.parametrize(
@@ -162,24 +165,24 @@ def test_tiles_of_a_panel_fetch_all_lines_of_the_next(
     spec = product(m=m, n=192, k=256, constant=constant)
     blocks = CpuMatmul(mr=mr, nr=nr, mc=mc, kc=128, nc=192, pack_a=False, pack_b=False)
     plan = planned(spec, small_l2(target("x86-64-v3")), blocks)
-    assert isinstance(plan, TiledPlan) and plan.fetches_next_panel
-    step = plan.panel_line
-    assert step == (8 * plan.b_strides[2] if constant else 64)
+    assert isinstance(plan, TiledPlan) and plan.ahead.is_panel
+    step = plan.ahead.panel_line
+    assert step == (8 * plan.tensors.b_strides[2] if constant else 64)
     fetched = set()
     row = 0
     while row < min(m, mc):
-        part = (row + plan.tile_number) // mr
-        first = part * plan.panel_lines // plan.row_tiles * step
-        fetched |= {first + line for line in plan.ahead_lines}
-        row += mr if m > mc or row < int(plan.rows_whole) else plan.bottom_rows
-    width = nr * plan.b_strides[2]
+        part = (row + plan.tiles.rounding) // mr
+        first = part * plan.ahead.panel_lines // plan.blocking.row_tiles * step
+        fetched |= {first + line for line in plan.ahead.lines}
+        row += mr if m > mc or row < int(plan.tiles.rows_whole) else plan.tiles.bottom_rows
+    width = nr * plan.tensors.b_strides[2]
     assert fetched >= set(range(0, width, step))
-    assert plan.ahead_stride == plan.b_strides[1]
+    assert plan.ahead.stride == plan.tensors.b_strides[1]
 
 
 def test_a_large_b_that_many_rows_use_takes_it() -> None:
     for name in ("x86-64-v3", "x86-64-v4"):
         plan = pipeline.plan(product(197, 768, 3072), target(name))
-        assert isinstance(plan, TiledPlan) and plan.sums_in_out, name
+        assert isinstance(plan, TiledPlan) and plan.acc.in_out, name
         plan = pipeline.plan(product(128, 128, 128), target(name))
-        assert isinstance(plan, TiledPlan) and not plan.sums_in_out, name
+        assert isinstance(plan, TiledPlan) and not plan.acc.in_out, name

@@ -15,7 +15,7 @@ import kgen_runtime
 from kgen import constants
 from kgen.errors import ArgumentError, BundleError, IntegrityError, SpecError
 from kgen.spec import ConstantOperand, DType, Layout, Matmul
-from kgen.targets.cpu.plan.packing.prepacked import packed_b
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.memory import packing
@@ -52,7 +52,7 @@ def close_to_product(result: Any) -> None:
 @pytest.mark.parametrize("batch", [1, 2])
 def test_the_order_is_the_documented_one(layout: Layout, batch: int) -> None:
     spec = Matmul(m=1, n=5, k=71, dtype=DType.F16, layout=layout, ldb=73, batch=batch)
-    param = packed_b(spec, width=4, depth=2, k_unit=4, n_unit=8)
+    param = PanelFormat(width=4, depth=2, k_unit=4, n_unit=8).of(spec)
     assert param.shape[-4:] == (2, 36, 4, 2)
     elements = np.arange(1, param.unpacked.extent + 1, dtype=np.uint16)
     packed, back = np.empty(param.nbytes, np.uint8), elements.copy()

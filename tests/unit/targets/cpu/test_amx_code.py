@@ -89,7 +89,7 @@ def test_sums_are_stored_one_by_one(name: str) -> None:
         r"call void @llvm\.x86\.(tilestored|tilezero|tileloadd|tdp)\w*\(i8 ([0-3])[,)]",
         pipeline.source(plan).text,
     )
-    begins = "tileloadd" if plan.k_blocked else "tilezero"
+    begins = "tileloadd" if plan.blocking.k_blocked else "tilezero"
     first = [
         call for tile in "0123" for call in (("tilestored", tile), (begins, tile), ("tdp", tile))
     ]

@@ -73,8 +73,8 @@ def test_rows_of_a_are_packed_for_all_columns() -> None:
     planned = plan(spec, "x86-64-v4+bf16")
     assert isinstance(planned, TiledPlan)
     assert planned.packs_a
-    assert planned.blocks_n == 1
-    assert planned.blocks_m > 1
+    assert planned.blocking.blocks_n == 1
+    assert planned.blocking.blocks_m > 1
 
 
 def test_a_task_that_packs_both_is_halved_along_m_where_that_is_even() -> None:
@@ -86,7 +86,7 @@ def test_a_task_that_packs_both_is_halved_along_m_where_that_is_even() -> None:
     ):
         planned = plan(Matmul(m=127, n=131, k=113, dtype=dtype), target)
         assert isinstance(planned, TiledPlan)
-        assert (planned.blocks_m, planned.blocks_n) == blocks
+        assert (planned.blocking.blocks_m, planned.blocking.blocks_n) == blocks
 
 
 def test_a_streamed_b_is_fetched_once_while_the_rows_before_are_multiplied() -> None:
@@ -100,12 +100,12 @@ def test_a_streamed_b_is_fetched_once_while_the_rows_before_are_multiplied() -> 
         assert isinstance(planned, TiledPlan)
         assert planned.streams_b
         s = planned.schedule
-        tiles = -(-s.nc // s.nr) * planned.row_tiles
+        tiles = -(-s.nc // s.nr) * planned.blocking.row_tiles
         steps = s.kc // planned.k_depth
         block = s.kc * s.nc * spec.dtype.itemsize
-        assert block <= tiles * steps * planned.ahead_step <= 1.25 * block
+        assert block <= tiles * steps * planned.ahead.step <= 1.25 * block
         text = pipeline.source(planned).text
-        fetches = len(planned.tiles) * len(planned.ahead_lines)
+        fetches = len(planned.tiles.all) * len(planned.ahead.lines)
         fetches += sum(len(planned.lines_ahead(tile)) for tile in planned.packing_tiles)
         assert text.count("call void @llvm.prefetch") == fetches
 
@@ -128,8 +128,8 @@ def test_tiles_fetch_the_panel_that_is_packed_next() -> None:
         spec = Matmul(m=m, n=n, k=k, dtype=DType.F32)
         planned = plan(spec, "x86-64-v3")
         assert isinstance(planned, TiledPlan) and isinstance(planned.schedule, AheadMatmul)
-        assert planned.fetches_to_pack and not planned.fetches_ahead
-        rows, tiles = planned.pack_share, planned.row_tiles - 1  # one of them packs
+        assert planned.fetches_to_pack and not planned.ahead.exists
+        rows, tiles = planned.pack_share, planned.blocking.row_tiles - 1  # one of them packs
         assert (rows - 1) * tiles < planned.schedule.kc <= rows * tiles
         assert not isinstance(FAMILY.choose(spec, follows), AheadMatmul)
     small = plan(Matmul(m=256, n=256, k=256, dtype=DType.F32), "x86-64-v3").schedule
@@ -142,7 +142,7 @@ def test_sums_in_scratch_between_blocks_of_k() -> None:
     for m, n, k in ((2048, 2048, 2048), (1000, 1000, 1000), (128, 768, 3072), (131, 1531, 1113)):
         planned = plan(Matmul(m=m, n=n, k=k, dtype=DType.BF16), "x86-64-v3")
         assert isinstance(planned, TiledPlan) and isinstance(planned.schedule, AheadMatmul)
-        assert planned.k_blocked and not planned.sums_in_out
+        assert planned.blocking.k_blocked and not planned.acc.in_out
         assert planned.scratch_bytes <= planned.target.limits["stack_bytes"]
     few = plan(Matmul(m=50, n=768, k=768, dtype=DType.BF16), "x86-64-v3").schedule
     assert isinstance(few, BlockedMatmul) and not isinstance(few, AheadMatmul)
@@ -238,7 +238,7 @@ def test_few_rows_by_where_b_lies(
             False,
         )
         # Each line of a strip once, some rows ahead.
-        strip = max(planned.tiles, key=lambda tile: tile.width)
+        strip = max(planned.tiles.all, key=lambda tile: tile.width)
         ahead = planned.lines_ahead(strip)
         assert planned.fetches and len(ahead) == -(-way * 4 // 64)
         assert min(ahead) == 8 * 2304 * 4
@@ -496,7 +496,7 @@ def test_few_rows_by_prepacked_pairs(m: int, n: int, two_sums: bool, fetches: bo
     spec = Matmul(m=m, n=n, k=4096, dtype=DType.BF16, constant=(ConstantOperand.B,))
     planned = plan(spec, "x86-64-v3")
     assert isinstance(planned, BlisPlan)
-    assert planned.has_two_sums(planned.tile) == two_sums
+    assert planned.has_two_sums(planned.tiles.whole) == two_sums
     assert planned.fetches_panels == fetches
     assert m > 4 or planned.is_direct
 

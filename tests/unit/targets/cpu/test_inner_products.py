@@ -23,10 +23,10 @@ def test_columns_of_inner_products_are_streams_that_go_on(n: int, nc: int) -> No
     planned = plan(Matmul(m=1, n=n, k=64, dtype=DType.F32, layout=Layout.NT), "x86-64-v4", schedule)
     assert isinstance(planned, InnerPlan)
     assert planned.panels_step == 1
-    assert planned.tile_spread(planned.tile) == planned.spread
-    assert n % 4 == 0 or planned.tile_spread(planned.right_tile) == "1"
-    assert planned.columns_vary == (planned.spread == "%spread") == (n > nc and n % nc > 0)
-    if not planned.columns_vary:
+    assert planned.tile_spread(planned.tiles.whole) == planned.spread
+    assert n % 4 == 0 or planned.tile_spread(planned.tiles.right) == "1"
+    assert planned.blocking.columns_vary == (planned.spread == "%spread") == (n > nc and n % nc > 0)
+    if not planned.blocking.columns_vary:
         spread = int(planned.panels_stop)
         taken = [j + spread * c for j in range(spread) for c in range(4)]
         assert sorted(taken) == list(range(min(n, nc) // 4 * 4))
@@ -44,7 +44,7 @@ def test_each_line_of_the_next_tiles_is_fetched_once(
         mr=1, nr=2, mc=1, kc=128, nc=16, pack_a=False, pack_b=False, unroll=2, prefetch=1
     )
     planned = plan(Matmul(m=1, n=64, k=256, dtype=dtype, layout=Layout.NT), target, schedule)
-    assert isinstance(planned, InnerPlan) and planned.k_blocked
+    assert isinstance(planned, InnerPlan) and planned.blocking.k_blocked
     assert [planned.fetches_at(chain, dtype) for chain in planned.chains] == once
     assert planned.next_offsets == (256 * dtype.itemsize,)
 
@@ -59,9 +59,11 @@ def test_rows_of_the_tile_below_are_fetched() -> None:
         planned = plan(spec, "x86-64-v4", schedule)
         assert isinstance(planned, InnerPlan)
         text = pipeline.source(planned).text
-        loop = text[text.index(f"@{planned.tile.name}(") : text.index("elements of each sum")]
+        loop = text[
+            text.index(f"@{planned.tiles.whole.name}(") : text.index("elements of each sum")
+        ]
         assert loop.count("call void @llvm.prefetch") == fetched
-        offsets = [planned.next_row(row) for row in planned.tile.rows]
+        offsets = [planned.next_row(row) for row in planned.tiles.whole.rows]
         assert offsets == ([800, 1200] if fetched else [0, 400])
 
 

@@ -26,9 +26,9 @@ def test_a_tile_of_all_rows_fetches_panels_that_came_packed(name: str) -> None:
     ):  # fmt: skip
         spec = Matmul(m=m, n=n, k=k, dtype=DType.F32, constant=(ConstantOperand.B,))
         planned = pipeline.plan(spec, found, FAMILY.choose(spec, found))
-        assert isinstance(planned, TiledPlan) and planned.row_tiles == 1
+        assert isinstance(planned, TiledPlan) and planned.blocking.row_tiles == 1
         assert isinstance(planned.schedule, AheadMatmul) == fetched == planned.fetches_panels
-        vectors = sum(len(tile.columns) for tile in planned.tiles)
+        vectors = sum(len(tile.columns) for tile in planned.tiles.all)
         prefetches = pipeline.source(planned).text.count("call void @llvm.prefetch")
         assert prefetches == fetched * vectors
         assert not isinstance(FAMILY.choose(spec, follows), AheadMatmul)

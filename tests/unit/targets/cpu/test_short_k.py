@@ -26,7 +26,11 @@ def test_a_task_is_a_tiles_rows(target: str, dtype: DType, layout: Layout) -> No
     """Along all columns, whose panels the first task packs for the others."""
     found = plan(Matmul(m=100, n=1024, k=5, dtype=dtype, layout=layout), target)
     assert isinstance(found, TiledPlan)
-    assert (found.schedule.mr, found.row_tiles, found.blocks_n) == (found.schedule.mc, 1, 1)
+    assert (found.schedule.mr, found.blocking.row_tiles, found.blocking.blocks_n) == (
+        found.schedule.mc,
+        1,
+        1,
+    )
     assert found.schedule.mr <= 8
     assert not found.schedule.pack_b or found.keeps_b
 
@@ -36,10 +40,10 @@ def test_others_are_in_blocks() -> None:
     for m, n, k in ((100, 1024, 40), (8, 1024, 5), (100, 30, 5)):
         found = plan(Matmul(m=m, n=n, k=k, dtype=DType.F32), "x86-64-v4")
         assert isinstance(found, TiledPlan)
-        assert found.row_tiles == -(-m // found.schedule.mr)
+        assert found.blocking.row_tiles == -(-m // found.schedule.mr)
     wide = plan(Matmul(m=100, n=100_000, k=16, dtype=DType.F32), "x86-64-v4")
     assert isinstance(wide, TiledPlan)
-    assert wide.keeps_b and wide.row_tiles == 1 and wide.blocks_n > 1
+    assert wide.keeps_b and wide.blocking.row_tiles == 1 and wide.blocking.blocks_n > 1
 
 
 def test_columns_of_a_that_meet_are_packed() -> None:

@@ -332,13 +332,13 @@ def test_rows_of_sums_do_not_meet_in_a_cache_set() -> None:
         targets.find("x86-64-v3"),
         {"mr": 6, "nr": 16, "mc": 36, "kc": 8, "nc": 1008, "pack_a": 1, "pack_b": 0},
     )
-    assert isinstance(planned, BlisPlan) and planned.acc_row == 4 * 1008 + 2 * 64
+    assert isinstance(planned, BlisPlan) and planned.acc.row == 4 * 1008 + 2 * 64
     outer = pipeline.plan_with(
         Matmul(m=2, n=1008, k=2048, dtype=DType.F32),
         targets.find("x86-64-v3"),
         {"mr": 2, "nr": 16, "mc": 2, "kc": 256, "nc": 1008, "parts": 4, "tasks_per_pass": 1},
     )
-    assert isinstance(outer, OuterPlan) and outer.acc_row == 4 * 1008 + 2 * 64
+    assert isinstance(outer, OuterPlan) and outer.acc.row == 4 * 1008 + 2 * 64
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_sums_fit_however_small_the_stack_is(
         limits = {**found.limits, "l2_bytes": 1 << 20, "l3_bytes": 1 << 23, "stack_bytes": stack}
         small = dataclasses.replace(found, device=device, limits=limits)
         planned = pipeline.plan(Matmul(m=m, n=shape[0], k=shape[1], dtype=dtype), small)
-        assert not isinstance(planned, BlisPlan) or not planned.sums_in_out
+        assert not isinstance(planned, BlisPlan) or not planned.acc.in_out
 
 
 HALF_WORDS, HALF_LINES, LINES = (True, True), (True, False), (False, False)

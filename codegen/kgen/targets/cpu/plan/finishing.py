@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from kgen.spec import DType, Matmul
+from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import access, fuses
 from kgen.targets.cpu.plan.epilogue import NATIVE, FinishRenderer
-from kgen.targets.cpu.plan.extents import BlockedPlan
 from kgen.targets.cpu.plan.math.functions import Functions, functions_for
 from kgen.targets.cpu.plan.math.normal_tables import NormalTables, normal_tables
 from kgen.targets.cpu.plan.math.normal_tail import NormalTail, normal_tail
@@ -20,15 +20,17 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class FinishingPlan(BlockedPlan):
-    """The epilogue's arguments, what is computed of them, and the functions and types of that."""
+class Finish:
+    """From a vector of sums to a vector of the output: epilogue arguments, functions and types."""
+
+    spec: Matmul
+    target: Target
+    compute: Vector
+    out: Access
 
     @cached_property
     def epilogue(self) -> FusedEpilogue:
         return FusedEpilogue(spec=self.spec, fused=fuses(self.target))
-
-    def pointer(self, name: str) -> str:
-        return f"%{next((a.stem for a in self.epilogue.arguments if a.name == name), name)}"
 
     def access_of(self, argument: EpilogueArgument) -> Access:
         return access(self.target, argument.dtype, self.compute)
@@ -88,7 +90,7 @@ class FinishingPlan(BlockedPlan):
         return bool(self.natives or self.module_functions)
 
     @property
-    def finish_declarations(self) -> tuple[str, ...]:
+    def declarations(self) -> tuple[str, ...]:
         """Of the intrinsics that the epilogue takes, but for those that the module has anyway."""
         if not self.epilogue.changes:
             return ()
@@ -116,14 +118,10 @@ class FinishingPlan(BlockedPlan):
         return normal_tables(self.spec.out) if self.functions.has_scalef else None
 
     @property
-    def finish_types(self) -> set[Vector]:
+    def types(self) -> set[Vector]:
         """The stored vectors that the epilogue loads and stores."""
         vectors = (*self.epilogue.by_column, *self.epilogue.full)
         return {self.out.stored, *(self.access_of(a).stored for a in vectors)}
-
-    @property
-    def out_masked_types(self) -> set[Vector]:
-        return self.finish_types if self.n_tail > 1 else set()
 
 
 def finishing_type(spec: Matmul) -> DType:

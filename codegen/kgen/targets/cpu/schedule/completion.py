@@ -67,7 +67,7 @@ def with_prefetch(plan: BlisPlan) -> CpuMatmul:
     if wants_panels(plan):
         return AheadMatmul(**fields, ahead=distance(plan), level=2, origin=schedule.origin)
     if fetches_rows(plan):
-        ahead = PACKING_AHEAD * plan.b_strides[1]
+        ahead = PACKING_AHEAD * plan.tensors.b_strides[1]
         return AheadMatmul(**fields, ahead=ahead, level=1, origin=schedule.origin)
     return schedule
 
@@ -82,17 +82,17 @@ def wants_panels(plan: BlisPlan) -> bool:
     spec = plan.spec
     size = spec.k * spec.n * spec.b_type.itemsize
     is_far = size > FAR_PART * plan.target.limits["l3_bytes"]
-    if plan.has_pairs and plan.vector_bytes < LINE_BYTES and is_far:
+    if plan.has_pairs and plan.acc.vector_bytes < LINE_BYTES and is_far:
         return True
-    if spec.b_dtype is None or not plan.b_is_packed or plan.row_tiles > 1:
+    if spec.b_dtype is None or not plan.b_is_packed or plan.blocking.row_tiles > 1:
         return False
-    step = plan.b_width * plan.b_depth * spec.b_type.itemsize
-    return step < plan.vector_bytes or panels_are_short(plan)
+    step = plan.b_format.width * plan.b_format.depth * spec.b_type.itemsize
+    return step < plan.acc.vector_bytes or panels_are_short(plan)
 
 
 def panels_are_short(plan: BlisPlan) -> bool:
     """Whether a panel fits in the first-level cache."""
-    return plan.b_width * plan.b_strides[2] <= plan.target.limits["l1_bytes"]
+    return plan.b_format.width * plan.tensors.b_strides[2] <= plan.target.limits["l1_bytes"]
 
 
 def distance(plan: BlisPlan) -> int:
@@ -102,7 +102,7 @@ def distance(plan: BlisPlan) -> int:
     if isinstance(schedule, AheadMatmul) and (schedule.level == 1 or not plan.b_is_packed):
         return schedule.ahead
     if panels_are_short(plan):
-        return schedule.nr * plan.b_strides[2]
+        return schedule.nr * plan.tensors.b_strides[2]
     if isinstance(schedule, AheadMatmul):
         return schedule.ahead
     return PANELS_AHEAD if plan.has_pairs else AHEAD_BYTES
@@ -112,7 +112,7 @@ def fetches_rows(plan: BlisPlan) -> bool:
     """Whether rows of a large unpacked B are prefetched, where one row of tiles reads all of K.
 
     Such a tile reads short parts of rows, which the hardware prefetcher does not follow."""
-    is_large = plan.spec.k * plan.b_strides[1] > plan.target.limits["l2_bytes"]
+    is_large = plan.spec.k * plan.tensors.b_strides[1] > plan.target.limits["l2_bytes"]
     return plan.takes_rows_once and is_large
 
 

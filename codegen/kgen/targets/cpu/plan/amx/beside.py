@@ -62,7 +62,7 @@ class BesidePlan(TilePackingPlan):
     def panel_starts(self) -> tuple[tuple[int, int], ...]:
         """Byte offsets of a panel's columns of tiles: in B, and in a part."""
         return tuple(
-            (column * self.b_strides[2], column * self.part_column)
+            (column * self.tensors.b_strides[2], column * self.part_column)
             for column in range(0, self.schedule.nr, TILE_ROWS)
         )
 

@@ -86,19 +86,21 @@ class AmxPlan(TileScratchPlan):
         if self.packs_b_alone or self.packs_b_between:
             return origin("b.pack", ())
         tensor = PACKED_B if self.packs_b else "b"
-        return self._origin(tensor, self._numbered(self.packed_batch_bytes), n=self.column_bytes)
+        return self.tensors.block_origin(
+            tensor, self.tensors.numbered(self.packed_batch_bytes), n=self.column_bytes
+        )
 
     @property
     def b_source(self) -> Origin:
         """Of B as it is given, for the one who packs it."""
         apart = not self.packs_b_before or self.tells_batches
-        columns = self.b_strides[2] if self.packs_b_between else 0
-        return self._origin("b", self.b_terms if apart else (), n=columns)
+        columns = self.tensors.b_strides[2] if self.packs_b_between else 0
+        return self.tensors.block_origin("b", self.tensors.b_terms if apart else (), n=columns)
 
     @property
     def input_origins(self) -> tuple[Origin, ...]:
         sources = (self.b_source,) if self.packs_b and not self.packs_b_before else ()
-        return tuple(o for o in (self.a_origin, *sources, self.b_origin) if o.terms)
+        return tuple(o for o in (self.tensors.a_origin, *sources, self.b_origin) if o.terms)
 
     # -- tiles ----------------------------------------------------------------------------------
 
@@ -130,12 +132,12 @@ class AmxPlan(TileScratchPlan):
     @property
     def first_row(self) -> str:
         """Of the register tile that begins at %i."""
-        return "%i.m" if self.m_edge else "%i"
+        return "%i.m" if self.blocking.m_edge else "%i"
 
     @property
     def last_rows(self) -> str:
         """Where the last register tile of a task begins, if it overlaps the one before."""
-        if self.rows_vary:
+        if self.blocking.rows_vary:
             return "%rows.last"
         return str(min(self.spec.m, self.schedule.mc) - self.block_rows)
 
@@ -179,7 +181,7 @@ class AmxPlan(TileScratchPlan):
     @property
     def columns_are_masked(self) -> bool:
         """Whole panels and one at the edge take the same code, with masks."""
-        return self.has_edge_panel and not self.only_edge_panel
+        return self.blocking.has_edge_panel and not self.blocking.only_edge_panel
 
     def finished_columns(self, prefix: str) -> tuple[Columns, ...]:
         count = self.compute.count
@@ -191,7 +193,7 @@ class AmxPlan(TileScratchPlan):
                 valid = f"%{prefix}.{name}.mask"
             elif self.spec.n - offset < count:
                 valid = self.spec.n - offset
-            sums, out = offset * self.accumulator_bytes, offset * self.out.itemsize
+            sums, out = offset * self.acc.itemsize, offset * self.out.itemsize
             found.append(Columns(name=name, offset=offset, sums=sums, out=out, valid=valid))
         return tuple(found)
 
@@ -213,7 +215,7 @@ class AmxPlan(TileScratchPlan):
         masked = [c for c in self.finished_columns("") if c.valid not in (0, 1)]
         if not masked:
             return set()
-        return self.finish_types
+        return self.finish.types
 
 
 def unchecked_amx(
@@ -265,7 +267,7 @@ def check_operands(plan: AmxPlan) -> None:
         )
     if plan.packs_b and not schedule.pack_b:
         raise ScheduleError("pack_b=0 requires a prepacked B; try pack_b=1")
-    last = spec.m - (plan.blocks_m - 1) * schedule.mc
+    last = spec.m - (plan.blocking.blocks_m - 1) * schedule.mc
     if last < plan.block_rows:
         raise ScheduleError(
             f"mc={schedule.mc} leaves {last} rows of m={spec.m} to the last block, fewer than "

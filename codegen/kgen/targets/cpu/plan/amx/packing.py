@@ -13,9 +13,12 @@ whole number of tiles, is packed row by row before that.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kgen.targets.cpu.plan.amx.tiles import ROW_BYTES, TILE_BYTES, TILE_ROWS, TileRow
 from kgen.targets.cpu.plan.packing.groups import ROW_PADDING, GroupsPlan, rounded
 from kgen.targets.cpu.plan.packing.panel import Stage, transpose_stages
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
@@ -55,8 +58,8 @@ class TilePackingPlan(GroupsPlan):
         return self.run_k
 
     @property
-    def n_unit(self) -> int:
-        return self.schedule.nr
+    def b_format(self) -> PanelFormat:
+        return replace(super().b_format, n_unit=self.schedule.nr)
 
     @property
     def k_steps(self) -> int:
@@ -83,7 +86,7 @@ class TilePackingPlan(GroupsPlan):
     @property
     def keeps_a(self) -> bool:
         """What is packed or copied of A is for all tasks with these rows that a call does."""
-        return self.schedule.pack_a and self.splits_n
+        return self.schedule.pack_a and self.blocking.splits_n
 
     @property
     def a_pack_row(self) -> int:
@@ -103,12 +106,12 @@ class TilePackingPlan(GroupsPlan):
     @property
     def a_source(self) -> str:
         """What tiles are loaded from, at first."""
-        return "%a.pack" if self.packs_a else self.a_origin.base
+        return "%a.pack" if self.packs_a else self.tensors.a_origin.base
 
     @property
     def given_a(self) -> TilesOfA:
         """From there; of the register tile at %i."""
-        row = self.a_pack_row if self.packs_a else self.a_strides[1]
+        row = self.a_pack_row if self.packs_a else self.tensors.a_strides[1]
         return TilesOfA(pointer="%i.a", row=row, step=ROW_BYTES)
 
     @property
@@ -135,7 +138,7 @@ class TilePackingPlan(GroupsPlan):
     @property
     def panels(self) -> int:
         """Columns of tiles."""
-        return rounded(self.spec.n, self.n_unit) // TILE_ROWS
+        return rounded(self.spec.n, self.schedule.nr) // TILE_ROWS
 
     @property
     def packed_matrix_bytes(self) -> int:
@@ -159,7 +162,11 @@ class TilePackingPlan(GroupsPlan):
     @property
     def band_stride(self) -> int:
         """Bytes in B from a band to the next."""
-        return TILE_ROWS * self.b_strides[2] if self.b_gathered else self.run_k * self.b_strides[1]
+        return (
+            TILE_ROWS * self.tensors.b_strides[2]
+            if self.b_gathered
+            else self.run_k * self.tensors.b_strides[1]
+        )
 
     @property
     def band_to(self) -> int:
@@ -216,7 +223,7 @@ class TilePackingPlan(GroupsPlan):
     @property
     def column_starts(self) -> tuple[int, ...]:
         """Bytes in B from the first column of a tile to each."""
-        return tuple(i * self.b_strides[2] for i in range(TILE_ROWS))
+        return tuple(i * self.tensors.b_strides[2] for i in range(TILE_ROWS))
 
     @property
     def tile_row_starts(self) -> range:

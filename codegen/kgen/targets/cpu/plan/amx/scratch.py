@@ -32,25 +32,21 @@ class TileScratchPlan(BesidePlan):
     @property
     def steps_vary(self) -> bool:
         """The last block of K is shorter."""
-        return self.k_blocked and self.k_steps % self.kc_steps != 0
-
-    @property
-    def k_blocked(self) -> bool:
-        return self.k_steps > self.kc_steps
+        return self.blocking.k_blocked and self.k_steps % self.kc_steps != 0
 
     @property
     def first_step(self) -> str:
         """Of the current block of K."""
-        return "%s0" if self.k_blocked else "0"
+        return "%s0" if self.blocking.k_blocked else "0"
 
     @property
     def end_step(self) -> str:
-        return "%s1" if self.k_blocked else str(self.k_steps)
+        return "%s1" if self.blocking.k_blocked else str(self.k_steps)
 
     @property
     def last_panel(self) -> str:
         """The first column of the task's last panel."""
-        if self.columns_vary:
+        if self.blocking.columns_vary:
             return "%columns.last"
         return str(min(self.spec.n, self.schedule.nc) - self.schedule.nr)
 
@@ -59,7 +55,7 @@ class TileScratchPlan(BesidePlan):
     @property
     def packs_b_alone(self) -> bool:
         """The task packs B for itself, on the stack: no other has the same B."""
-        alone = self.blocks_per_batch == 1 and self.spec.batch == self.packed_batches
+        alone = self.blocking.blocks_per_batch == 1 and self.spec.batch == self.packed_batches
         needed = self.a_copy_bytes + self.packed_matrix_bytes + self.sums_bytes + self.last_bytes
         fits = needed <= self.target.limits["stack_bytes"]
         return self.packs_b and not self.packs_b_between and alone and fits
@@ -119,19 +115,19 @@ class TileScratchPlan(BesidePlan):
             order = f"[n/{TILE_ROWS}][{k}] tiles, zero past K and N"
             lines.append(f"{name}: {dtype} {order}, {self.packed_matrix_bytes} B{where}")
         order = f"{self.sum_vector.scalar} [mr][nr]"
-        if self.k_blocked:
+        if self.blocking.k_blocked:
             lines.append(f"%sums: [mc/mr] times {order}, {self.sums_bytes} B")
         lines.append(f"%last: {order}, {self.last_bytes} B")
         return tuple(lines)
 
     def sums_at(self, tile: TileRow, product: TileColumn) -> int:
         """Bytes in the block of sums to those of a product."""
-        return tile.row * self.sums_row + product.column * self.accumulator_bytes
+        return tile.row * self.sums_row + product.column * self.acc.itemsize
 
     @property
     def sums_row(self) -> int:
         """Bytes of a row of a register tile's sums."""
-        return self.schedule.nr * self.accumulator_bytes
+        return self.schedule.nr * self.acc.itemsize
 
     @property
     def last_bytes(self) -> int:
@@ -140,4 +136,4 @@ class TileScratchPlan(BesidePlan):
     @property
     def sums_bytes(self) -> int:
         """Of all register tiles of a panel, between two blocks of K."""
-        return self.schedule.mc * self.sums_row if self.k_blocked else 0
+        return self.schedule.mc * self.sums_row if self.blocking.k_blocked else 0

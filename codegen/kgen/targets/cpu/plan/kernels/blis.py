@@ -33,7 +33,7 @@ class BlisPlan(TiledPlan):
 
     @property
     def streams_b(self) -> bool:
-        return self.k_blocked and not self.b_is_packed and not self.b_gathered
+        return self.blocking.k_blocked and not self.b_is_packed and not self.b_gathered
 
     @property
     def fetches_next_panel(self) -> bool:
@@ -44,8 +44,8 @@ class BlisPlan(TiledPlan):
     def may_fetch_next_panel(self) -> bool:
         """Several tiles of rows share panels of a B that the kernel neither packs nor widens, and
         that is prepacked or in blocks of K."""
-        spec, in_panels = self.spec, self.b_is_packed or self.k_blocked
-        several = self.row_tiles > 1 and not self.packs_b
+        spec, in_panels = self.spec, self.b_is_packed or self.blocking.k_blocked
+        several = self.blocking.row_tiles > 1 and not self.packs_b
         return several and in_panels and spec.b_type is spec.accumulate
 
     @property
@@ -74,7 +74,7 @@ class BlisPlan(TiledPlan):
     def takes_rows_once(self) -> bool:
         """A single tile of rows takes B in place along all of K."""
         in_place = not (self.packs_b or self.b_is_packed)
-        return in_place and self.row_tiles == 1 and not self.k_blocked
+        return in_place and self.blocking.row_tiles == 1 and not self.blocking.k_blocked
 
     @property
     def rows_fetched(self) -> AheadMatmul | None:
@@ -90,20 +90,12 @@ class BlisPlan(TiledPlan):
         return locality(self.rows_fetched.level) if self.rows_fetched else super().rows_locality
 
     @property
-    def tasks_per_pass(self) -> int:
-        return self.schedule.tasks_per_pass
-
-    @property
     def scratch_besides_b(self) -> int:
-        return self.packs_a * self.a_pack_bytes + self.sums_in_scratch * self.acc_bytes
+        return self.packs_a * self.a_pack_bytes + self.sums_in_scratch * self.acc.bytes
 
     @property
     def sums_in_scratch(self) -> bool:
-        return not (self.is_direct or self.sums_in_out)
-
-    @property
-    def sums_in_out(self) -> bool:
-        return self.schedule.sums_in_out
+        return not (self.is_direct or self.acc.in_out)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -124,27 +116,27 @@ class BlisPlan(TiledPlan):
             order = f"{scalar} [kc][nr], {self.b_pack_row} B per row"
             lines.append(f"%b.pack: {order}, {self.b_pack_bytes} B")
         if self.sums_in_scratch:
-            order = f"{scalar} [mc][nc], {self.acc_row} B per row"
-            lines.append(f"%acc: {order}, {self.acc_bytes} B")
+            order = f"{scalar} [mc][nc], {self.acc.row} B per row"
+            lines.append(f"%acc: {order}, {self.acc.bytes} B")
         return tuple(lines)
 
     # -- A and B of the current block of K -----------------------------------------------------
 
     @property
     def a_m(self) -> int:
-        return self.a_pack_m if self.packs_a else self.a_strides[1]
+        return self.a_pack_m if self.packs_a else self.tensors.a_strides[1]
 
     @property
     def a_k(self) -> int:
-        return self.a_pack_k if self.packs_a else self.a_strides[2]
+        return self.a_pack_k if self.packs_a else self.tensors.a_strides[2]
 
     @property
     def b_row(self) -> int:
-        return self.b_pack_row if self.packs_b else self.b_strides[1]
+        return self.b_pack_row if self.packs_b else self.tensors.b_strides[1]
 
     @property
     def k_steps(self) -> str:
-        return self.depth
+        return self.blocking.depth
 
     # -- packed A: [mc][kc] where k is contiguous in memory, else [kc][mc] ---------------------
 
@@ -159,19 +151,19 @@ class BlisPlan(TiledPlan):
     @property
     def a_run(self) -> str:
         """Length of a run: elements that lie side by side."""
-        return self.rows if self.a_by_columns else self.depth
+        return self.blocking.rows if self.a_by_columns else self.blocking.depth
 
     @property
     def a_runs(self) -> str:
-        return self.depth if self.a_by_columns else self.rows
+        return self.blocking.depth if self.a_by_columns else self.blocking.rows
 
     @property
     def a_run_varies(self) -> bool:
-        return self.rows_vary if self.a_by_columns else self.depth_varies
+        return self.blocking.rows_vary if self.a_by_columns else self.blocking.depth_varies
 
     @property
     def a_run_whole(self) -> str:
-        return "%a.whole" if self.a_run_varies else str(self._whole(int(self.a_run)))
+        return "%a.whole" if self.a_run_varies else str(self.blocking.whole(int(self.a_run)))
 
     @property
     def a_has_whole_vectors(self) -> bool:
@@ -185,7 +177,7 @@ class BlisPlan(TiledPlan):
     @property
     def a_run_stride(self) -> int:
         """Bytes in A from one run to the next."""
-        return self.a_strides[2] if self.a_by_columns else self.a_strides[1]
+        return self.tensors.a_strides[2] if self.a_by_columns else self.tensors.a_strides[1]
 
     @property
     def a_fetched(self) -> int:
@@ -208,7 +200,7 @@ class BlisPlan(TiledPlan):
     def a_pack_row(self) -> int:
         longest = self.schedule.mc if self.a_by_columns else self.schedule.kc
         whole = -(-longest // self.compute.count) * self.compute.count
-        return whole * self.accumulator_bytes + ROW_PADDING
+        return whole * self.acc.itemsize + ROW_PADDING
 
     @property
     def a_pack_bytes(self) -> int:
@@ -218,11 +210,11 @@ class BlisPlan(TiledPlan):
     @property
     def a_pack_m(self) -> int:
         """Bytes in packed A from one m to the next."""
-        return self.accumulator_bytes if self.a_by_columns else self.a_pack_row
+        return self.acc.itemsize if self.a_by_columns else self.a_pack_row
 
     @property
     def a_pack_k(self) -> int:
-        return self.a_pack_row if self.a_by_columns else self.accumulator_bytes
+        return self.a_pack_row if self.a_by_columns else self.acc.itemsize
 
     # -- packed B: [kc][nr], zero past N -------------------------------------------------------
 
@@ -237,7 +229,7 @@ class BlisPlan(TiledPlan):
 
     @property
     def b_pack_row(self) -> int:
-        return self.schedule.nr * self.accumulator_bytes
+        return self.schedule.nr * self.acc.itemsize
 
     @property
     def b_panel_bytes(self) -> int:
@@ -256,8 +248,8 @@ class BlisPlan(TiledPlan):
             columns,
             vectors=-(-columns // self.compute.count),
             count=self.compute.count,
-            stride=self.b_strides[2],
-            step=self.vector_bytes,
+            stride=self.tensors.b_strides[2],
+            step=self.acc.vector_bytes,
         )
 
     # -- in-register transposes of a panel, where B is transposed--------------------------------
@@ -265,7 +257,7 @@ class BlisPlan(TiledPlan):
     @property
     def b_whole(self) -> str:
         """K of a block in whole vectors, where it is the same in all."""
-        return str(self._whole(min(self.spec.k, self.schedule.kc)))
+        return str(self.blocking.whole(min(self.spec.k, self.schedule.kc)))
 
     @property
     def b_has_tail(self) -> bool:
@@ -274,7 +266,7 @@ class BlisPlan(TiledPlan):
         return any(length % self.compute.count for length in lengths)
 
     def b_transpose(self, column: PanelVector) -> PanelTranspose:
-        return column.transpose(self.b_strides[2], self.b_pack_row)
+        return column.transpose(self.tensors.b_strides[2], self.b_pack_row)
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
@@ -282,7 +274,7 @@ class BlisPlan(TiledPlan):
         types = self.out_masked_types
         if self.packs_a and self.a_run_tail > 1:
             types = types | {self.a.stored}
-        if self.n_tail > 1 and not self.b_gathered and not self.b_is_packed:
+        if self.blocking.n_tail > 1 and not self.b_gathered and not self.b_is_packed:
             types = types | {self.b.stored}
         return tuple(sorted(types, key=str))
 
@@ -327,9 +319,9 @@ def plan_blis(
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
     check_packing(plan)
     check_passes(plan)
-    if plan.packs_a and plan.a_by_columns and plan.blocks_m > 1:
+    if plan.packs_a and plan.a_by_columns and plan.blocking.blocks_m > 1:
         check_multiple(schedule, "mc", compute.count, "as a transposed A with mc < m requires")
-    if plan.packs_a and not plan.a_by_columns and plan.k_blocked:
+    if plan.packs_a and not plan.a_by_columns and plan.blocking.k_blocked:
         check_multiple(schedule, "kc", compute.count, "as a packed A with kc < k requires")
     check_registers(target, schedule, compute)
     check_stack(target, schedule, plan.scratch_bytes)
@@ -357,7 +349,7 @@ def check_packing(plan: BlisPlan) -> None:
             "mainloop=ahead requires a prepacked B, pack_b=1 with layout nn or tn, or one register "
             f"tile for all of m and k (mr={spec.m}, kc={spec.k}); try mainloop=blis"
         )
-    row = plan.b_strides[1]
+    row = plan.tensors.b_strides[1]
     if plan.schedule.ahead % row:
         whole = max(plan.schedule.ahead // row, 1) * row
         raise ScheduleError(
@@ -376,7 +368,7 @@ def check_passes(plan: BlisPlan) -> None:
             f"mc={schedule.mc} above mr={schedule.mr}) and a B of {spec.accumulate} that is "
             f"prepacked, or unpacked with kc below {spec.k}; try prefetch_panel=0"
         )
-    if schedule.sums_in_out and not (plan.k_blocked and may_sum_in_out(spec)):
+    if schedule.sums_in_out and not (plan.blocking.k_blocked and may_sum_in_out(spec)):
         raise ScheduleError(
             f"sums_in_out=1 requires kc below {spec.k}, an output of {spec.accumulate}, and an "
             "epilogue without a tensor of the output's shape; try sums_in_out=0"

@@ -15,7 +15,7 @@ from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.checks import check_multiple
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan, plan_blis
-from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.tile import Row, Tile
 from kgen.targets.cpu.plan.tiles.tiled import registers_needed
 from kgen.targets.cpu.plan.vectors import UPPER_HALF, Vector
@@ -43,12 +43,8 @@ class PairsPlan(BlisPlan):
         return True
 
     @property
-    def b_depth(self) -> int:
-        return PAIR
-
-    @property
-    def k_unit(self) -> int:
-        return PAIR
+    def b_format(self) -> PanelFormat:
+        return PanelFormat(width=self.compute.count, depth=PAIR, k_unit=PAIR)
 
     @property
     def k_step(self) -> int:
@@ -56,7 +52,7 @@ class PairsPlan(BlisPlan):
 
     @property
     def b_row(self) -> int:
-        return self.b_strides[1]
+        return self.tensors.b_strides[1]
 
     @property
     def pairs(self) -> Vector:

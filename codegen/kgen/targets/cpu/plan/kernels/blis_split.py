@@ -28,10 +28,6 @@ class SplitPlan(BlisPlan):
     schedule: CpuSplitMatmul
 
     @property
-    def sums_in_out(self) -> bool:
-        return False
-
-    @property
     def scratch_besides_b(self) -> int:
         return self.packs_a * self.a_pack_bytes
 
@@ -57,7 +53,7 @@ class SplitPlan(BlisPlan):
     @property
     def further_slices(self) -> tuple[int, ...]:
         """Bytes to the sums of each slice but the first."""
-        return tuple(number * self.acc_bytes for number in range(1, self.slices))
+        return tuple(number * self.acc.bytes for number in range(1, self.slices))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -69,8 +65,8 @@ class SplitPlan(BlisPlan):
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
-        order = f"{self.sum_vector.scalar} [{self.slices}][mc][nc], {self.acc_row} B per row"
-        sums = f"{self.partial_sums}: {order}, {self.slices * self.acc_bytes} B, in a workspace"
+        order = f"{self.sum_vector.scalar} [{self.slices}][mc][nc], {self.acc.row} B per row"
+        sums = f"{self.partial_sums}: {order}, {self.slices * self.acc.bytes} B, in a workspace"
         return (*(line for line in super().scratch_map if not line.startswith("%acc")), sums)
 
 
@@ -119,5 +115,5 @@ def with_slices(plan: SplitPlan) -> SplitPlan:
         arguments=(*operands, PARTIAL_SUMS),
     )
     finish = dataclasses.replace(finish, arguments=(*rest, PARTIAL_SUMS))
-    sums = Workspace(name=PARTIAL_SUMS, nbytes=plan.slices * plan.acc_bytes)
+    sums = Workspace(name=PARTIAL_SUMS, nbytes=plan.slices * plan.acc.bytes)
     return dataclasses.replace(plan, launches=(slices, finish), workspaces=(sums,))

@@ -35,7 +35,7 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
         return (
             self.packs_a * self.a_pack_bytes
             + self.starts_bytes
-            + (not self.is_direct) * self.acc_bytes
+            + (not self.is_direct) * self.acc.bytes
         )
 
     @property
@@ -62,8 +62,8 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
             row = f"{self.b_pack_row} B per row, zero past K and N"
             lines.append(f"%b.pack: {order}, {row}, {self.b_pack_bytes} B")
         if not self.is_direct:
-            order = f"{self.sum_vector.scalar} [mc][nc], {self.acc_row} B per row"
-            lines.append(f"%acc: {order}, {self.acc_bytes} B")
+            order = f"{self.sum_vector.scalar} [mc][nc], {self.acc.row} B per row"
+            lines.append(f"%acc: {order}, {self.acc.bytes} B")
         return tuple(lines)
 
     # -- A and B as they are multiplied --------------------------------------------------------
@@ -114,7 +114,7 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
 
     @property
     def a_m(self) -> int:
-        return self.a_pack_row if self.packs_a else self.a_strides[1]
+        return self.a_pack_row if self.packs_a else self.tensors.a_strides[1]
 
     @property
     def a_k(self) -> int:
@@ -140,7 +140,7 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
 
     @property
     def b_rows_are_whole(self) -> bool:
-        return not self.b_gathered and not (self.k_left and self.k_blocked)
+        return not self.b_gathered and not (self.k_left and self.blocking.k_blocked)
 
     @property
     def tiles_pack_zeros(self) -> bool:
@@ -153,7 +153,7 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
 
     @property
     def k_steps(self) -> str:
-        if self.depth_varies:
+        if self.blocking.depth_varies:
             return "%groups.all"
         return str(-(-min(self.spec.k, self.schedule.kc) // self.group))
 
@@ -197,7 +197,7 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
     @property
     def blocks_are_cut(self) -> bool:
         """Every block of K ends with a partial run; all are the same."""
-        return self.k_blocked and self.schedule.kc % self.run_k != 0
+        return self.blocking.k_blocked and self.schedule.kc % self.run_k != 0
 
     @property
     def starts_depth(self) -> str:
@@ -216,7 +216,7 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
     @property
     def starts_tail_is_last(self) -> bool:
         """Only the last of several blocks of K has it."""
-        return self.k_blocked and not self.blocks_are_cut
+        return self.blocking.k_blocked and not self.blocks_are_cut
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
@@ -286,9 +286,11 @@ def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) ->
         row=Access(dtype=spec.dtype, compute=sums),
         run=Access(dtype=spec.dtype, compute=Vector(count=run_k, scalar="float")),
     )
-    if plan.k_blocked and (plan.packs_a or (plan.has_starts and plan.depth_varies)):
+    if plan.blocking.k_blocked and (
+        plan.packs_a or (plan.has_starts and plan.blocking.depth_varies)
+    ):
         check_multiple(schedule, "kc", run_k, "the elements of a vector of A, as kc < k requires")
-    if plan.k_blocked:
+    if plan.blocking.k_blocked:
         check_multiple(
             schedule, "kc", dot.group, f"the k of one {dot.mnemonic}, as kc < k requires"
         )

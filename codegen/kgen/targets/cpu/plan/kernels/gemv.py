@@ -42,7 +42,7 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     rows_of_b: RowsOfB
 
     @property
-    def streams_b(self) -> bool:
+    def fetches(self) -> bool:
         return True
 
     # -- the scratch block of sums -------------------------------------------------------------
@@ -82,14 +82,14 @@ class OuterPlan(StartsPlan, InterleavedPlan):
         return tuple(c % each * count + c // each for c in range(self.strip))
 
     @property
-    def panels_whole(self) -> str:
+    def strips_whole(self) -> str:
         """Columns of the block of sums, all in whole strips."""
         columns = min(self.schedule.nc * self.schedule.tasks_per_pass, self.spec.n)
         return str(-(-columns // self.strip) * self.strip)
 
     @property
-    def acc_row(self) -> int:
-        return padded(int(self.panels_whole) * self.accumulator_bytes)
+    def scratch_row(self) -> int:
+        return padded(int(self.strips_whole) * self.spec.accumulate.itemsize)
 
     @property
     def scratch_bytes(self) -> int:
@@ -100,21 +100,21 @@ class OuterPlan(StartsPlan, InterleavedPlan):
         return (
             "outer-product GEMV: a task computes nc columns of out for all rows of A; it reads B "
             f"in blocks of kc rows, each as {self.schedule.parts} parallel streams of rows"
-            + self.takes_several
+            + self.blocking.takes_several
             * f"; a thread merges up to {self.schedule.tasks_per_pass} adjacent tasks",
             *self.compensation_notes,
         )
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
-        order = f"{self.sums.scalar} [mc][nc], {self.acc_row} B per row"
+        order = f"{self.sums.scalar} [mc][nc], {self.acc.row} B per row"
         where = "placed half a page from B modulo the page size"
-        return (f"%acc: {order}, {self.acc_bytes} B, {where}", *self.starts_map)
+        return (f"%acc: {order}, {self.acc.bytes} B, {where}", *self.starts_map)
 
     @property
     def acc_room(self) -> int:
         """Bytes in which the block of sums may begin anywhere in a page."""
-        return self.acc_bytes + ALIAS_BYTES
+        return self.acc.bytes + ALIAS_BYTES
 
     @property
     def acc_distance(self) -> int:
@@ -179,16 +179,16 @@ class OuterPlan(StartsPlan, InterleavedPlan):
 
     @property
     def a_tiles(self) -> str:
-        return self.a_origin.base
+        return self.tensors.a_origin.base
 
     @property
     def a_m(self) -> int:
-        return self.a_strides[1]
+        return self.tensors.a_strides[1]
 
     @property
     def rows_of_a(self) -> tuple[RowOfA, ...]:
         return tuple(
-            RowOfA(index=m, a=m * self.a_m, sums=m * self.acc_row) for m in range(self.schedule.mr)
+            RowOfA(index=m, a=m * self.a_m, sums=m * self.acc.row) for m in range(self.schedule.mr)
         )
 
     @property
@@ -262,7 +262,7 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def fetch_offsets(self) -> tuple[int, ...]:
         """Bytes from a row of B to those that are fetched meanwhile."""
-        row = self.b_strides[1] * self.schedule.apart
+        row = self.tensors.b_strides[1] * self.schedule.apart
         offsets = (i * row for i in range(1, self.schedule.prefetch + 1))
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
 
@@ -271,10 +271,6 @@ class OuterPlan(StartsPlan, InterleavedPlan):
         return locality(self.schedule.level)
 
     # -- columns: of tasks that are one pass; steps of nr, and those left over at the right -----
-
-    @property
-    def tasks_per_pass(self) -> int:
-        return self.schedule.tasks_per_pass
 
     @property
     def strips(self) -> tuple[OuterStrip, ...]:
@@ -287,9 +283,9 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def columns_stepped(self) -> str:
         """Columns of the block in whole steps."""
-        if self.columns_vary and self.has_edge_panel:
+        if self.blocking.columns_vary and self.blocking.has_edge_panel:
             return "%columns.stepped"
-        return super().panels_whole
+        return self.blocking.panels_whole
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:

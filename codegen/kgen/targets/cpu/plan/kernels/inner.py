@@ -8,6 +8,7 @@ as reading the other operand does.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
@@ -26,7 +27,8 @@ from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import StartsPlan
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.tiles.folds import Group, folds
-from kgen.targets.cpu.plan.tiles.tile import Row, Sum, Tile, tile
+from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
+from kgen.targets.cpu.plan.tiles.tile import Row, Sum, Tile
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen.targets.cpu.plan.tiles.words import takes_words
 from kgen.targets.cpu.plan.vectors import UPPER_HALF, Access, Vector
@@ -121,7 +123,7 @@ class InnerPlan(StartsPlan, TiledPlan):
 
     @property
     def scratch_besides_b(self) -> int:
-        return self.acc_bytes + self.starts_bytes
+        return self.acc.bytes + self.starts_bytes
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -134,8 +136,8 @@ class InnerPlan(StartsPlan, TiledPlan):
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
-        order = f"{self.sums.scalar} [mc][nc], {self.acc_row} B per row"
-        return (f"%acc: {order}, {self.acc_bytes} B", *self.starts_map)
+        order = f"{self.sums.scalar} [mc][nc], {self.acc.row} B per row"
+        return (f"%acc: {order}, {self.acc.bytes} B", *self.starts_map)
 
     @property
     def streams_b(self) -> bool:
@@ -144,7 +146,7 @@ class InnerPlan(StartsPlan, TiledPlan):
 
     @property
     def fetches(self) -> bool:
-        return self.k_blocked or self.next_rows > 0
+        return self.blocking.k_blocked or self.next_rows > 0
 
     # -- columns, a stream each ----------------------------------------------------------------
 
@@ -155,7 +157,7 @@ class InnerPlan(StartsPlan, TiledPlan):
     @property
     def spread(self) -> str:
         """Columns of the block from one of a whole tile to the next: each begins a part of it."""
-        if self.columns_vary:
+        if self.blocking.columns_vary:
             return "%spread"
         return str(min(self.spec.n, self.schedule.nc) // self.schedule.nr)
 
@@ -171,7 +173,8 @@ class InnerPlan(StartsPlan, TiledPlan):
     def next_offsets(self) -> tuple[int, ...]:
         """Bytes in B from a tile's columns to those that it fetches, of the same block of K: once
         if other tiles do as well."""
-        tiles = self.schedule.prefetch if self.row_tiles == 1 else min(self.schedule.prefetch, 1)
+        once = self.blocking.row_tiles > 1
+        tiles = min(self.schedule.prefetch, 1) if once else self.schedule.prefetch
         offsets = ((i + 1) * self.b_column for i in range(tiles))
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
 
@@ -182,7 +185,7 @@ class InnerPlan(StartsPlan, TiledPlan):
         down = self.spec.m > self.spec.n or self.transposes_b
         tiles = self.schedule.prefetch
         is_inside = self.reaches("a", tiles * self.schedule.mr * self.a_m)
-        return tiles if down and is_inside and not self.k_blocked else 0
+        return tiles if down and is_inside and not self.blocking.k_blocked else 0
 
     def next_row(self, row: Row) -> int:
         """Bytes from a tile's corner in A to the row that is fetched for one of its rows."""
@@ -201,9 +204,9 @@ class InnerPlan(StartsPlan, TiledPlan):
         return self.spread if tile.width == self.schedule.nr else "1"
 
     @property
-    def acc_row(self) -> int:
+    def scratch_row(self) -> int:
         """Whole vectors of the epilogue."""
-        return -(-self.schedule.nc // self.compute.count) * self.vector_bytes
+        return -(-self.schedule.nc // self.compute.count) * self.sum_vector.bytes
 
     # -- K ------------------------------------------------------------------------------------
 
@@ -248,27 +251,27 @@ class InnerPlan(StartsPlan, TiledPlan):
 
     @property
     def a_m(self) -> int:
-        return self.a_strides[1]
+        return self.tensors.a_strides[1]
 
     @property
     def a_k(self) -> int:
-        return self.a_strides[2]
+        return self.tensors.a_strides[2]
 
     @property
     def b_row(self) -> int:
-        return self.b_strides[1]
+        return self.tensors.b_strides[1]
 
     # -- register tiles ------------------------------------------------------------------------
 
-    def _tile(self, rows: int, width: int) -> Tile:
-        """Each column by itself; the sums go to the block of sums, one element each."""
-        return tile(
-            rows,
-            width,
-            count=1,
+    @cached_property
+    def tiles(self) -> RegisterTiles:
+        """Tiles of single columns; the sums go to the block of sums, one element each."""
+        return RegisterTiles(
+            blocking=self.blocking,
+            lanes=1,
             a_stride=self.a_m,
             b_step=self.b_column,
-            out_strides=(self.acc_row, self.accumulator_bytes),
+            out_strides=(self.acc.row, self.acc.itemsize),
         )
 
     def sum_names(self, tile: Tile) -> tuple[str, ...]:
@@ -354,7 +357,7 @@ def inner_plan(
         sums=sums,
         dot=dot_for(spec.dtype, target),
     )
-    if plan.blocks_n > 1:
+    if plan.blocking.blocks_n > 1:
         check_multiple(schedule, "nc", compute.count, "as several blocks of columns need")
     needed = tile_registers(spec, target, schedule.mr, schedule.nr, schedule.unroll)
     limit = target.limits["vector_registers"]

@@ -18,6 +18,7 @@ from kgen.targets.cpu.plan.kernels.inner_vectors import (
     panel_columns,
 )
 from kgen.targets.cpu.plan.packing.panel import Side
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.packing.transpose import RegisterTranspose, register_transpose
 from kgen.targets.cpu.plan.vectors import Access
 from kgen_runtime.values import frozen
@@ -64,7 +65,7 @@ class InnerTransposedPlan(InnerPlan):
     @property
     def rows_are_fastest(self) -> bool:
         """The first of some tasks transposes B for all."""
-        return self.splits_m
+        return self.blocking.splits_m
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -78,19 +79,13 @@ class InnerTransposedPlan(InnerPlan):
     @property
     def has_pairs(self) -> bool:
         """It comes in pairs along K."""
-        return self.b_is_packed and self.spec.b_type is DType.BF16
+        return b_is_packed(self.spec) and self.spec.b_type is DType.BF16
 
     @property
-    def b_width(self) -> int:
-        return panel_columns(self.spec, self.target)
-
-    @property
-    def b_depth(self) -> int:
-        return PAIR if self.has_pairs else 1
-
-    @property
-    def k_unit(self) -> int:
-        return self.b_depth
+    def b_format(self) -> PanelFormat:
+        depth = PAIR if self.has_pairs else 1
+        width = panel_columns(self.spec, self.target)
+        return PanelFormat(width=width, depth=depth, k_unit=depth)
 
     # -- B along K -----------------------------------------------------------------------------
 
@@ -102,12 +97,12 @@ class InnerTransposedPlan(InnerPlan):
     @property
     def b_steps(self) -> int:
         """So many of K."""
-        return -(-self.spec.k // self.b_depth)
+        return -(-self.spec.k // self.b_format.depth)
 
     @property
     def b_between(self) -> int:
         """Bytes of B from one of them to the next."""
-        return self.b_depth * self.b_strides[1]
+        return self.b_format.depth * self.tensors.b_strides[1]
 
     @property
     def b_column(self) -> int:
@@ -125,13 +120,13 @@ class InnerTransposedPlan(InnerPlan):
     def b_parts(self) -> tuple[Columns, ...]:
         """Where they lie side by side: all of them, or those of each packed panel."""
         n, size = self.spec.n, self.moved.itemsize
-        width = self.b_width if self.b_is_packed else n
+        width = self.b_format.width if self.b_is_packed else n
         return tuple(
             Columns(
                 name=f"b{first // width}",
                 count=min(width, n - first),
                 there=width,
-                start=first * self.b_strides[2] if self.b_is_packed else first * size,
+                start=first * self.tensors.b_strides[2] if self.b_is_packed else first * size,
                 to=first * self.b_column,
                 steps=self.b_steps,
                 size=self.b_transpose.size,

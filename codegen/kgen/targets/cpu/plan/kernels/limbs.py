@@ -10,6 +10,8 @@ limbs is within 2^-31 of its number, relative to the largest one of its block, a
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from kgen.errors import ScheduleError
 from kgen.schedule import LimbsMatmul
 from kgen.spec import ConstantOperand, DType, Matmul
@@ -38,9 +40,11 @@ from kgen.targets.cpu.plan.kernels.limb_parts import (
     starts_of_limbs,
 )
 from kgen.targets.cpu.plan.matmul import MatmulPlan, matmul_launch
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.device import Multiplied
 from kgen_runtime.blocks import BLOCK, BLOCK_BYTES, OFFSET
+from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
 
@@ -125,26 +129,20 @@ class LimbsPlan(MatmulPlan):
     # -- B ----------------------------------------------------------------------------------
 
     @property
-    def b_is_packed(self) -> bool:
-        return True
-
-    @property
     def has_blocks(self) -> bool:
         return self.spec.has_blocks
 
     @property
-    def b_depth(self) -> int:
-        return BLOCK_BYTES if self.has_blocks else GROUP
-
-    @property
-    def b_runs(self) -> tuple[int, ...]:
+    def b_format(self) -> PanelFormat:
+        width = self.compute.count
         if not self.has_blocks:
-            return ()
-        return (SCALE_BYTES, *[RUN] * ((BLOCK_BYTES - SCALE_BYTES) // RUN))
+            return PanelFormat(width=width, depth=GROUP, k_unit=self.schedule.kc)
+        runs = (SCALE_BYTES, *[RUN] * ((BLOCK_BYTES - SCALE_BYTES) // RUN))
+        return PanelFormat(width=width, depth=BLOCK_BYTES, k_unit=BLOCK_BYTES, runs=runs)
 
-    @property
-    def k_unit(self) -> int:
-        return self.b_depth if self.has_blocks else self.schedule.kc
+    @cached_property
+    def packed_b(self) -> TensorParam:
+        return self.b_format.of(self.spec)
 
     @property
     def minus_zero(self) -> int:
@@ -283,7 +281,7 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def a_m(self) -> int:
-        return self.a_strides[1]
+        return self.tensors.a_strides[1]
 
     # -- tiles ------------------------------------------------------------------------------
 
@@ -297,12 +295,12 @@ class LimbsPlan(MatmulPlan):
                     name=f"m{m}",
                     limbs=m * self.limb_row,
                     blocks=m * self.blocks_row,
-                    acc=m * self.acc_row,
+                    acc=m * self.acc.row,
                 )
                 for m in range(rows)
             ),
             columns=tuple(
-                LimbColumns(name=f"v{v}", b=v * self.panel_bytes, acc=v * self.vector_bytes)
+                LimbColumns(name=f"v{v}", b=v * self.panel_bytes, acc=v * self.acc.vector_bytes)
                 for v in range(-(-columns // self.lanes))
             ),
         )
@@ -328,11 +326,15 @@ class LimbsPlan(MatmulPlan):
     @property
     def tiles(self) -> tuple[LimbTile, ...]:
         rights = [right for right in (False, True) if self._exists(right)]
-        bottoms = [b for b, found in ((False, self.has_whole_rows), (True, self.m_edge)) if found]
+        bottoms = [
+            b
+            for b, found in ((False, self.blocking.has_whole_rows), (True, self.blocking.m_edge))
+            if found
+        ]
         return tuple(dict.fromkeys(self.tile(bottom=b, right=r) for b in bottoms for r in rights))
 
     def _exists(self, right: bool) -> bool:
-        return self.has_edge_panel if right else self.has_whole_panel
+        return self.blocking.has_edge_panel if right else self.blocking.has_whole_panel
 
     # -- the rows that are multiplied in f32 --------------------------------------------------
 
@@ -368,7 +370,7 @@ class LimbsPlan(MatmulPlan):
     @property
     def columns_padded(self) -> str:
         """Columns of the block in whole vectors."""
-        if self.columns_vary:
+        if self.blocking.columns_vary:
             return "%columns.padded"
         columns = min(self.spec.n, self.schedule.nc)
         return str(-(-columns // self.lanes) * self.lanes)
@@ -376,8 +378,8 @@ class LimbsPlan(MatmulPlan):
     # -- what is on the stack, and said ------------------------------------------------------
 
     @property
-    def acc_row(self) -> int:
-        return -(-self.schedule.nc // self.lanes) * self.vector_bytes
+    def scratch_row(self) -> int:
+        return -(-self.schedule.nc // self.lanes) * self.sum_vector.bytes
 
     @property
     def limbs_bytes(self) -> int:
@@ -389,7 +391,7 @@ class LimbsPlan(MatmulPlan):
 
     @property
     def scratch_bytes(self) -> int:
-        return self.acc_bytes + self.limbs_bytes + self.blocks_bytes
+        return self.acc.bytes + self.limbs_bytes + self.blocks_bytes
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
@@ -398,7 +400,7 @@ class LimbsPlan(MatmulPlan):
             f"%limbs: s8 [mc][K / {self.schedule.kc}][{len(self.limbs)}][{self.schedule.kc}], "
             f"{self.limb_row} B per row, zero past K",
             f"%blocks: [mc][K / {self.schedule.kc}] of {kept}, {self.blocks_row} B per row",
-            f"%acc: float [mc][nc], {self.acc_row} B per row",
+            f"%acc: float [mc][nc], {self.acc.row} B per row",
         )
 
     @property

@@ -110,9 +110,9 @@ class StartsPlan(MatmulPlan):
     @property
     def starts_whole(self) -> str:
         """Rows of the block that are taken START_ROWS at a time."""
-        if self.rows_vary:
+        if self.blocking.rows_vary:
             return "%starts.whole"
-        return str(int(self.rows) - int(self.rows) % START_ROWS)
+        return str(int(self.blocking.rows) - int(self.blocking.rows) % START_ROWS)
 
     @property
     def starts_mask(self) -> int:
@@ -121,11 +121,11 @@ class StartsPlan(MatmulPlan):
 
     @property
     def has_starts_together(self) -> bool:
-        return self.rows_vary or int(self.rows) >= START_ROWS
+        return self.blocking.rows_vary or int(self.blocking.rows) >= START_ROWS
 
     @property
     def has_starts_left(self) -> bool:
-        return self.rows_vary or int(self.rows) % START_ROWS > 0
+        return self.blocking.rows_vary or int(self.blocking.rows) % START_ROWS > 0
 
     @property
     def start_rows(self) -> StartRows:

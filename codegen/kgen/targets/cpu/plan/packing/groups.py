@@ -14,6 +14,7 @@ from kgen.targets.cpu.plan.packing.panel import (
     interleave,
     panel,
 )
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.packing.transpose import RegisterTranspose, register_transpose
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
@@ -37,15 +38,17 @@ class GroupsPlan(MatmulPlan):
 
     @property
     def b_width(self) -> int:
+        """Columns of a packed panel."""
         return self.row.compute.count
 
     @property
-    def b_depth(self) -> int:
+    def k_unit(self) -> int:
+        """K of packed panels is a multiple of it."""
         return self.group
 
     @property
-    def k_unit(self) -> int:
-        return self.group
+    def b_format(self) -> PanelFormat:
+        return PanelFormat(width=self.b_width, depth=self.group, k_unit=self.k_unit)
 
     @property
     def group_shift(self) -> int:
@@ -72,7 +75,7 @@ class GroupsPlan(MatmulPlan):
         found = register_transpose(
             self.spec.dtype,
             packed=self.a_packed.scalar,
-            stride=self.a_strides[2],
+            stride=self.tensors.a_strides[2],
             pack_row=self.a_pack_row,
         )
         last_rows = self.spec.m - (self.spec.m - 1) // self.schedule.mc * self.schedule.mc
@@ -118,7 +121,7 @@ class GroupsPlan(MatmulPlan):
     @property
     def depth_whole(self) -> str:
         """Depth in whole runs."""
-        if self.depth_varies:
+        if self.blocking.depth_varies:
             return "%depth.whole"
         depth = min(self.spec.k, self.schedule.kc)
         return str(depth - depth % self.run_k)
@@ -126,7 +129,7 @@ class GroupsPlan(MatmulPlan):
     @property
     def depth_padded(self) -> str:
         """Depth up to whole runs."""
-        if self.depth_varies:
+        if self.blocking.depth_varies:
             return "%depth.padded"
         return str(rounded(min(self.spec.k, self.schedule.kc), self.run_k))
 
@@ -177,12 +180,12 @@ class GroupsPlan(MatmulPlan):
     @property
     def group_stride(self) -> int:
         """Bytes in B from one group along K to the next."""
-        return self.group * self.b_strides[1]
+        return self.group * self.tensors.b_strides[1]
 
     @property
     def groups(self) -> str:
         """Whole groups along K in the current block."""
-        if self.depth_varies:
+        if self.blocking.depth_varies:
             return "%groups"
         return str(min(self.spec.k, self.schedule.kc) // self.group)
 
@@ -241,18 +244,18 @@ class GroupsPlan(MatmulPlan):
             columns,
             vectors=self.schedule.nr // self.b_width,
             count=self.b_width,
-            stride=self.b_strides[2],
+            stride=self.tensors.b_strides[2],
             step=self.b_packed.bytes,
         )
 
     def b_transpose(self, column: PanelVector) -> PanelTranspose:
         """Of groups, where they lie side by side along K."""
-        return column.transpose(self.b_strides[2], self.b_pack_row)
+        return column.transpose(self.tensors.b_strides[2], self.b_pack_row)
 
     @property
     def groups_transposed(self) -> str:
         """Whole groups along K in the current block that whole transposes take."""
-        if self.depth_varies:
+        if self.blocking.depth_varies:
             return "%groups.transposed"
         groups = int(self.groups)
         return str(groups - groups % self.b_width)
@@ -276,7 +279,7 @@ class GroupsPlan(MatmulPlan):
     @property
     def row_offsets(self) -> tuple[int, ...]:
         """Bytes in B from the first row of a group to each."""
-        return tuple(i * self.b_strides[1] for i in range(self.group))
+        return tuple(i * self.tensors.b_strides[1] for i in range(self.group))
 
     def row_operands(self, name: str, depth: int) -> tuple[str, ...]:
         """The rows of a group that has only `depth` of them."""

@@ -11,6 +11,7 @@ import dataclasses
 from kgen.spec import ConstantOperand, Matmul
 from kgen_runtime.manifest import Packing, TensorParam
 from kgen_runtime.memory.strides import packed_strides
+from kgen_runtime.values import frozen
 
 
 def b_is_packed(spec: Matmul) -> bool:
@@ -18,26 +19,37 @@ def b_is_packed(spec: Matmul) -> bool:
     return ConstantOperand.B in spec.constant and not spec.has_blocks
 
 
-def packed_b(
-    spec: Matmul, *, width: int, depth: int, k_unit: int, n_unit: int, runs: tuple[int, ...] = ()
-) -> TensorParam:
-    """B in panels of `width` columns and runs of `depth` k (bytes of blocks), which `runs` cut up;
-    K and N rounded up to their units."""
-    b = spec.parameter("b")
-    k = spec.b_shape[1] if spec.has_blocks else spec.k
-    panels = -(-spec.n // n_unit) * n_unit // width
-    steps = -(-k // k_unit) * k_unit // depth
-    shape = (*b.shape[:-2], panels, steps, width, depth)
-    return dataclasses.replace(
-        b,
-        shape=shape,
-        strides=packed_strides(shape),
-        packing=Packing(
-            shape=b.shape,
-            strides=b.strides,
-            transposed=spec.layout.b_transposed,
-            width=width,
-            depth=depth,
-            runs=runs,
-        ),
-    )
+@frozen
+class PanelFormat:
+    """Panels of `width` columns and runs of `depth` k (bytes of blocks), which `runs` cut up.
+
+    K and N are rounded up to multiples of `k_unit` and of `n_unit` (0: `width`).
+    """
+
+    width: int
+    depth: int = 1
+    k_unit: int = 1
+    n_unit: int = 0
+    runs: tuple[int, ...] = ()
+
+    def of(self, spec: Matmul) -> TensorParam:
+        """Return B in this format."""
+        b = spec.parameter("b")
+        k = spec.b_shape[1] if spec.has_blocks else spec.k
+        n_unit = self.n_unit or self.width
+        panels = -(-spec.n // n_unit) * n_unit // self.width
+        steps = -(-k // self.k_unit) * self.k_unit // self.depth
+        shape = (*b.shape[:-2], panels, steps, self.width, self.depth)
+        return dataclasses.replace(
+            b,
+            shape=shape,
+            strides=packed_strides(shape),
+            packing=Packing(
+                shape=b.shape,
+                strides=b.strides,
+                transposed=spec.layout.b_transposed,
+                width=self.width,
+                depth=self.depth,
+                runs=self.runs,
+            ),
+        )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul
 from kgen.spec import ConstantOperand, Extent
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, locality
-from kgen.targets.cpu.plan.matmul import MatmulPlan
-from kgen.targets.cpu.plan.tiles.tile import Column, Tile, tile, tile_heights
+from kgen.targets.cpu.plan.matmul import MatmulPlan, padded
+from kgen.targets.cpu.plan.tiles.next_part import NextPart
+from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
+from kgen.targets.cpu.plan.tiles.tile import Column, Tile
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
@@ -33,7 +36,7 @@ class TiledPlan(MatmulPlan):
     @property
     def is_direct(self) -> bool:
         """Sums go from registers through the epilogue to out, and never to scratch."""
-        return not self.k_blocked
+        return not self.blocking.k_blocked
 
     @property
     def sums_are_in_lanes(self) -> bool:
@@ -48,12 +51,46 @@ class TiledPlan(MatmulPlan):
     @property
     def panels_stop(self) -> str:
         """Where the first columns of whole panels end."""
-        return self.panels_whole
+        return self.blocking.panels_whole
 
     @property
     def panels_step(self) -> int:
         """From the first column of one to that of the next."""
         return self.schedule.nr
+
+    @property
+    def streams_b(self) -> bool:
+        """Tiles prefetch a block of K of an unpacked B while they multiply the one before."""
+        return self.blocking.k_blocked and not self.schedule.pack_b and not self.b_is_packed
+
+    @property
+    def fetches_next_panel(self) -> bool:
+        """Tiles prefetch the next panel of B."""
+        return False
+
+    @property
+    def k_depth(self) -> int:
+        """K of a step."""
+        return 1
+
+    @cached_property
+    def ahead(self) -> NextPart:
+        is_panel = self.fetches_next_panel
+        _, k_stride, column_stride = self.tensors.b_strides
+        return NextPart(
+            blocking=self.blocking,
+            is_block=self.streams_b and not (is_panel or self.fetches_to_pack),
+            is_panel=is_panel,
+            k_depth=self.k_depth,
+            k_stride=k_stride,
+            column_stride=column_stride,
+            panel_vectors=self.b_is_packed * (self.schedule.nr // self.compute.count),
+        )
+
+    @property
+    def scratch_row(self) -> int:
+        row = super().scratch_row
+        return padded(row) if self.streams_b and not self.schedule.pack_b else row
 
     @property
     def packs_a(self) -> bool:
@@ -71,21 +108,23 @@ class TiledPlan(MatmulPlan):
     @property
     def b_column(self) -> int:
         """Bytes of B, as panels are taken from it, from one column to the next."""
-        return self.b_strides[2]
+        return self.tensors.b_strides[2]
 
     # -- what stays packed from one task to the next -------------------------------------------
 
     @property
     def keeps_b(self) -> bool:
         """Tasks of the same columns follow each other, and the first of them packs B for all."""
-        reused = self.packs_b and self.splits_m and not self.k_blocked
-        return reused and not (self.packs_a and self.splits_n) and self.b_block_fits
+        reused = self.packs_b and self.blocking.splits_m and not self.blocking.k_blocked
+        return reused and not (self.packs_a and self.blocking.splits_n) and self.b_block_fits
 
     @property
     def keeps_a(self) -> bool:
         """Tasks of the same rows follow each other, and the first of them prepares A for all."""
         prepared = self.packs_a or self.has_starts
-        return prepared and self.splits_n and not self.k_blocked and not self.keeps_b
+        return (
+            prepared and self.blocking.splits_n and not self.blocking.k_blocked and not self.keeps_b
+        )
 
     @property
     def rows_are_fastest(self) -> bool:
@@ -95,7 +134,7 @@ class TiledPlan(MatmulPlan):
     def packs_in_tiles(self) -> bool:
         """The first tile of a panel packs it while it multiplies: shuffles and stores hide behind
         multiply-adds. Every block has such a tile, and the rows of B are read as they lie."""
-        last_rows = self.spec.m - (self.blocks_m - 1) * self.schedule.mc
+        last_rows = self.spec.m - (self.blocking.blocks_m - 1) * self.schedule.mc
         return self.packs_b and self.b_rows_are_whole and last_rows >= self.schedule.mr
 
     @property
@@ -106,7 +145,7 @@ class TiledPlan(MatmulPlan):
     @property
     def b_in_rows(self) -> int:
         """Bytes in B, before it is packed, from one step of K to the next."""
-        return self.k_depth * self.b_strides[1]
+        return self.k_depth * self.tensors.b_strides[1]
 
     @property
     def fetches_rows(self) -> bool:
@@ -116,24 +155,24 @@ class TiledPlan(MatmulPlan):
     @property
     def fetches_to_pack(self) -> bool:
         """Tiles that read a packed panel fetch rows of the one that is packed next."""
-        once = self.row_tiles > 1 and not self.keeps_b
+        once = self.blocking.row_tiles > 1 and not self.keeps_b
         return isinstance(self.schedule, AheadMatmul) and self.packs_in_tiles and once
 
     @property
     def pack_share(self) -> int:
         """Rows that each of them fetches."""
-        return -(-min(self.schedule.kc, self.spec.k) // (self.row_tiles - 1))
+        return -(-min(self.schedule.kc, self.spec.k) // (self.blocking.row_tiles - 1))
 
     @property
     def fetches_sums(self) -> bool:
         """And a tile what it adds to in out, a row in each page, before it multiplies (2048 x 2048
         x 2048 in f32 on AVX2 takes 159 ms, 160 to 170 without; Zen 4)."""
-        return self.fetches_to_pack and self.sums_in_out
+        return self.fetches_to_pack and self.acc.in_out
 
     def sum_lines(self, tile: Tile) -> tuple[int, ...]:
         """Bytes from a tile's corner in out to each line of its rows."""
         lines = last_bytes(tile.width * self.spec.out.itemsize)
-        return tuple(row.index * self.acc_row + line for row in tile.rows for line in lines)
+        return tuple(row.index * self.acc.row + line for row in tile.rows for line in lines)
 
     @property
     def pack_lines(self) -> tuple[int, ...]:
@@ -143,10 +182,10 @@ class TiledPlan(MatmulPlan):
     def lines_ahead(self, tile: Tile) -> tuple[int, ...]:
         """Bytes from what a step of a tile reads of B as it lies to the lines that it fetches."""
         width = tile.width * self.spec.b_type.itemsize
-        aligned = self.b_strides[1] % LINE_BYTES == 0
+        aligned = self.tensors.b_strides[1] % LINE_BYTES == 0
         last = () if aligned else (width - 1,)
         offsets = (
-            self.rows_ahead(width) + row * self.b_strides[1] + line
+            self.rows_ahead(width) + row * self.tensors.b_strides[1] + line
             for row in range(self.k_depth)
             for line in (*range(0, width, LINE_BYTES), *last)
         )
@@ -157,7 +196,7 @@ class TiledPlan(MatmulPlan):
         that it fetches."""
         is_short = self.packs_in_tiles and self.k_depth == 1 and width <= LINE_BYTES
         steps = PACKING_AHEAD_NARROW if is_short else PACKING_AHEAD
-        return steps * self.k_depth * self.b_strides[1]
+        return steps * self.k_depth * self.tensors.b_strides[1]
 
     @property
     def rows_locality(self) -> int:
@@ -168,7 +207,7 @@ class TiledPlan(MatmulPlan):
     def fetches(self) -> bool:
         """Some tile fetches lines that are read later."""
         in_tiles = self.packs_in_tiles or self.fetches_panels or self.fetches_rows
-        return self.fetches_ahead or in_tiles
+        return self.ahead.exists or in_tiles
 
     @property
     def fetches_panels(self) -> bool:
@@ -179,7 +218,7 @@ class TiledPlan(MatmulPlan):
         """Each step of the tile prefetches for this vector of columns too. A narrower tile stands
         at the last columns of B."""
         first = 0 if tile.width == self.schedule.nr else self.spec.n - tile.width
-        distance = first * self.b_strides[2] + column.b + self.panel_ahead
+        distance = first * self.tensors.b_strides[2] + column.b + self.panel_ahead
         return self.wants_panels and self.reaches(ConstantOperand.B, distance)
 
     @property
@@ -237,11 +276,11 @@ class TiledPlan(MatmulPlan):
     @property
     def a_block(self) -> str:
         """Pointer to A at the block's corner."""
-        return "%a.k" if self.k_blocked else self.a_origin.base
+        return "%a.k" if self.blocking.k_blocked else self.tensors.a_origin.base
 
     @property
     def b_block(self) -> str:
-        return "%b.k" if self.k_blocked else self.b_origin.base
+        return "%b.k" if self.blocking.k_blocked else self.tensors.b_origin.base
 
     @property
     def a_tiles(self) -> str:
@@ -276,98 +315,41 @@ class TiledPlan(MatmulPlan):
     @property
     def b_step(self) -> int:
         """Bytes of B from one vector of columns to the next."""
-        return self.vector_bytes if self.packs_b else self.compute.count * self.b_strides[2]
+        return (
+            self.acc.vector_bytes
+            if self.packs_b
+            else self.compute.count * self.tensors.b_strides[2]
+        )
 
     # -- register tiles ------------------------------------------------------------------------
 
-    @property
-    def bottom(self) -> tuple[int, int]:
-        """Rows of each tile under the whole ones, and how many of them there are in a block."""
-        rows, mr = self.spec.m, self.schedule.mr
-        heights = [(rows % mr, 1)] if self.rows_vary else tile_heights(rows, mr)
-        return heights[-1]
-
-    @property
-    def bottom_rows(self) -> int:
-        return self.bottom[0]
-
-    @property
-    def has_bottoms(self) -> bool:
-        """Several tiles are lower than the others."""
-        return self.m_edge and self.bottom[1] > 1
-
-    @property
-    def rows_whole(self) -> str:
-        if not self.has_bottoms:
-            return super().rows_whole
-        height, count = self.bottom
-        return str(self.spec.m - height * count)
-
-    @property
-    def tile_number(self) -> int:
-        """What is added to a tile's first row, so that division by mr gives its number."""
-        return self.schedule.mr - 1 if self.has_bottoms else 0
-
-    @property
-    def tile(self) -> Tile:
-        return self._tile(self.schedule.mr, self.schedule.nr)
-
-    @property
-    def bottom_tile(self) -> Tile:
-        return self._tile(self.bottom_rows, self.schedule.nr)
-
-    @property
-    def right_tile(self) -> Tile:
-        return self._tile(self.schedule.mr, self.spec.n % self.schedule.nr)
-
-    @property
-    def corner_tile(self) -> Tile:
-        return self._tile(self.bottom_rows, self.spec.n % self.schedule.nr)
-
-    @property
-    def tiles(self) -> tuple[Tile, ...]:
-        """Those that the shape needs."""
-        panels = [(self.tile, self.bottom_tile)] if self.has_whole_panel else []
-        panels += [(self.right_tile, self.corner_tile)] if self.has_edge_panel else []
-        found = [whole for whole, _ in panels] if self.has_whole_rows else []
-        return (*found, *(bottom for _, bottom in panels if self.m_edge))
-
-    @property
-    def packing_tiles(self) -> tuple[Tile, ...]:
-        """Those at the top of each kind of panel."""
-        if not self.packs_in_tiles:
-            return ()
-        whole = (self.tile,) if self.has_whole_panel else ()
-        return (*whole, self.right_tile) if self.has_edge_panel else whole
-
-    def _tile(self, rows: int, width: int) -> Tile:
-        """Where the sums go is out, or the block of sums."""
-        if self.is_direct:
-            out = (self.out_strides[1], self.compute.count * self.out_strides[2])
-        else:
-            out = (self.acc_row, self.vector_bytes)
-        return tile(
-            rows,
-            width,
-            count=self.compute.count,
+    @cached_property
+    def tiles(self) -> RegisterTiles:
+        """Tiles whose sums go to the output, or to the block of accumulators."""
+        _, row, column = self.tensors.out_strides
+        direct = (row, self.compute.count * column)
+        return RegisterTiles(
+            blocking=self.blocking,
+            lanes=self.compute.count,
             a_stride=self.a_m,
             b_step=self.b_step,
-            out_strides=out,
+            out_strides=direct if self.is_direct else (self.acc.row, self.acc.vector_bytes),
             has_halves=self.has_halves,
         )
 
+    @property
+    def packing_tiles(self) -> tuple[Tile, ...]:
+        """Tiles that pack their panel."""
+        return self.tiles.top if self.packs_in_tiles else ()
+
     def unpacked(self, column: Column) -> int:
         """Bytes in a row of B to a column."""
-        return column.first * self.b_strides[2]
+        return column.first * self.tensors.b_strides[2]
 
     @property
     def has_halves(self) -> bool:
         """Half a vector costs half: AVX-512 has instructions for both widths."""
-        return self.sum_vector.bytes == AVX512_BYTES and not self.sums_are_integers
-
-    @property
-    def uses_halves(self) -> bool:
-        return any(column.is_half for tile in self.tiles for column in tile.columns)
+        return self.sum_vector.bytes == AVX512_BYTES and not self.acc.is_integer
 
     @property
     def tile_pointers(self) -> tuple[str, ...]:
@@ -375,7 +357,7 @@ class TiledPlan(MatmulPlan):
         if not self.is_direct:
             return ("acc",)
         e = self.epilogue
-        return (*self.out_like, *(a.stem for a in (*e.by_column, *e.by_row, *e.numbers)))
+        return (*self.tensors.out_like, *(a.stem for a in (*e.by_column, *e.by_row, *e.numbers)))
 
     def tile_offset(self, tensor: str, prefix: str) -> str:
         """How far a tile is from the block's corner in one of them, in bytes."""
@@ -388,8 +370,8 @@ class TiledPlan(MatmulPlan):
     def tile_bases(self) -> dict[str, str]:
         """The block's corner in each of them."""
         if not self.is_direct:
-            return {"acc": self.acc_base}
-        return {name: place.base for name, place in self.out_origins.items()}
+            return {"acc": self.acc.base}
+        return {name: place.base for name, place in self.tensors.out_origins.items()}
 
     @property
     def sums_initial(self) -> str:
@@ -399,7 +381,7 @@ class TiledPlan(MatmulPlan):
     @property
     def sums_are_loaded(self) -> bool:
         """A tile starts from the sums of the blocks of K before, which scratch keeps."""
-        return self.k_blocked and not self.sums_in_out
+        return self.blocking.k_blocked and not self.acc.in_out
 
     def has_two_sums(self, tile: Tile) -> bool:
         """Each sum of a tile is that of two, whose multiply-adds need not wait for each other."""

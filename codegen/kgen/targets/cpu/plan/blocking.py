@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from kgen.schedule import BlockedMatmul
+from kgen.schedule import BlockedMatmul, CpuMatmul, OuterMatmul
 from kgen.spec import Matmul
-from kgen.targets.cpu.plan.base import CpuPlan
 from kgen_runtime.values import frozen
 
 
 @frozen
-class BlockedPlan(CpuPlan):
-    """Extents. Properties that are texts are LLVM operands: a constant where the extent is the same
-    for all tasks, else the name of the value that the template computes.
+class Blocking:
+    """Extents of a matmul's tasks, blocks and panels.
+
+    Properties that are texts are LLVM operands: a constant if the extent is the same for all tasks,
+    else the name of the value that the template computes.
     """
 
     spec: Matmul
     schedule: BlockedMatmul
+    #: Columns of a vector of the epilogue.
+    lanes: int
 
     @property
     def blocks_m(self) -> int:
@@ -38,12 +41,8 @@ class BlockedPlan(CpuPlan):
         return self.blocks_m * self.blocks_n
 
     @property
-    def rows_are_fastest(self) -> bool:
-        """Tasks go down a block of columns before they come to the next one; else along rows."""
-        return False
-
-    @property
-    def task_words(self) -> str:
+    def grid(self) -> str:
+        """Blocks of a launch, for its header."""
         s = self.schedule
         batches = f"{self.spec.batch} batches x " if self.spec.batch > 1 else ""
         rows, columns = min(s.mc, self.spec.m), min(s.nc, self.spec.n)
@@ -69,6 +68,11 @@ class BlockedPlan(CpuPlan):
         return self.spec.m >= self.schedule.mr
 
     @property
+    def row_tiles(self) -> int:
+        """Register tiles, one below the other, that share a panel of B."""
+        return -(-min(self.spec.m, self.schedule.mc) // self.schedule.mr)
+
+    @property
     def rows_whole(self) -> str:
         """Rows of the block in whole register tiles."""
         if self.rows_vary and self.m_edge:
@@ -84,8 +88,9 @@ class BlockedPlan(CpuPlan):
 
     @property
     def tasks_per_pass(self) -> int:
-        """Tasks side by side, at most, that are one pass if a thread takes them all."""
-        return 1
+        """Most neighbouring tasks that a thread computes in one pass."""
+        schedule = self.schedule
+        return schedule.tasks_per_pass if isinstance(schedule, CpuMatmul | OuterMatmul) else 1
 
     @property
     def takes_several(self) -> bool:
@@ -110,16 +115,16 @@ class BlockedPlan(CpuPlan):
         """Columns in whole vectors."""
         if self.columns_vary:
             return "%columns.whole"
-        return str(self._whole(min(self.spec.n, self.schedule.nc)))
+        return str(self.whole(min(self.spec.n, self.schedule.nc)))
 
     @property
     def has_whole_vectors(self) -> bool:
-        return min(self.spec.n, self.schedule.nc) >= self.compute.count
+        return min(self.spec.n, self.schedule.nc) >= self.lanes
 
     @property
     def n_tail(self) -> int:
         """Columns of the last, partial vector."""
-        return self.spec.n % self.compute.count
+        return self.spec.n % self.lanes
 
     @property
     def has_edge_panel(self) -> bool:
@@ -158,5 +163,10 @@ class BlockedPlan(CpuPlan):
         """K of the current block."""
         return "%depth" if self.depth_varies else str(min(self.spec.k, self.schedule.kc))
 
-    def _whole(self, elements: int) -> int:
-        return elements - elements % self.compute.count
+    def whole(self, elements: int) -> int:
+        return elements - elements % self.lanes
+
+    @property
+    def lane_mask(self) -> int:
+        """Rounds a count down to whole vectors, by `and`."""
+        return -self.lanes
