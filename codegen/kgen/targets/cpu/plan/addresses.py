@@ -1,9 +1,21 @@
-"""Where a task's block begins in each tensor."""
+"""Strides of a matmul's tensors in bytes, and where a task's block begins in each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
+from kgen.spec import Matmul
+from kgen.targets.batch import (
+    BATCH,
+    BatchCoordinate,
+    BatchTerm,
+    batch_coordinates,
+    batch_terms,
+)
+from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.epilogue import FusedEpilogue
+from kgen_runtime.manifest import TensorParam
 from kgen_runtime.values import frozen
 
 
@@ -34,3 +46,89 @@ def origin(tensor: str, terms: Iterable[tuple[str, int]]) -> Origin:
         steps.append(Term(value=f"%{value}", stride=stride, source=base, result=result))
         base = result
     return Origin(terms=tuple(steps), base=base)
+
+
+@frozen
+class Tensors:
+    """Byte strides and block origins; `packed_b` is B if it comes prepacked, else None."""
+
+    spec: Matmul
+    blocking: Blocking
+    epilogue: FusedEpilogue
+    packed_b: TensorParam | None
+
+    @cached_property
+    def a_strides(self) -> tuple[int, ...]:
+        """Batch, m, k."""
+        return tuple(s * self.spec.dtype.itemsize for s in self.spec.a_strides)
+
+    @cached_property
+    def b_strides(self) -> tuple[int, ...]:
+        """Batch, k, n; if B comes prepacked, k by runs and n by columns of a panel."""
+        size = self.spec.b_type.itemsize
+        if self.packed_b is not None:
+            panels, steps, width, depth = self.packed_b.shape[-4:]
+            batch = panels * steps * width * depth if self.spec.b_strides[0] else 0
+            return (batch * size, width * size, steps * depth * size)
+        return tuple(s * size for s in self.spec.b_strides)
+
+    @cached_property
+    def out_strides(self) -> tuple[int, ...]:
+        """Batch, m, n of the output and of all tensors like it."""
+        return tuple(s * self.spec.out.itemsize for s in self.spec.out_strides)
+
+    @property
+    def a_origin(self) -> Origin:
+        terms = batch_terms(self.spec, "a", self.spec.dtype.itemsize)
+        return self.block_origin("a", terms, m=self.a_strides[1])
+
+    @property
+    def b_origin(self) -> Origin:
+        return self.block_origin("b", self.b_terms, n=self.b_strides[2])
+
+    @property
+    def b_terms(self) -> tuple[BatchTerm, ...]:
+        if self.packed_b is not None:
+            return self.numbered(self.b_strides[0])
+        return batch_terms(self.spec, "b", self.spec.b_type.itemsize)
+
+    def numbered(self, stride: int) -> tuple[BatchTerm, ...]:
+        """Terms of matrices `stride` bytes apart, in the order of the batch."""
+        return (BatchTerm(name=BATCH, stride=stride),) if self.spec.batch > 1 and stride else ()
+
+    @property
+    def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
+        return batch_coordinates(self.spec)
+
+    @property
+    def input_origins(self) -> tuple[Origin, ...]:
+        """Origins of A and B that need steps."""
+        return tuple(place for place in (self.a_origin, self.b_origin) if place.terms)
+
+    @cached_property
+    def out_origins(self) -> dict[str, Origin]:
+        """Origin of each tensor that the epilogue reads or writes."""
+        _, m, n = self.out_strides
+        terms = batch_terms(self.spec, "c", self.spec.out.itemsize)
+        found = {name: self.block_origin(name, terms, m=m, n=n) for name in self.out_like}
+        for a in self.epilogue.by_column:
+            found[a.stem] = self.block_origin(a.stem, (), n=a.dtype.itemsize)
+        for a in self.epilogue.by_row:
+            found[a.stem] = self.block_origin(a.stem, (), m=a.dtype.itemsize)
+        return found | {a.stem: origin(a.stem, ()) for a in self.epilogue.numbers}
+
+    def block_origin(
+        self, tensor: str, batch: tuple[BatchTerm, ...], m: int = 0, n: int = 0
+    ) -> Origin:
+        """Return the block's corner: the strides, in bytes, of what varies from task to task."""
+        terms = [(term.name, term.stride) for term in batch]
+        if self.blocking.splits_m and m:
+            terms.append(("m0", m))
+        if self.blocking.splits_n and n:
+            terms.append(("n0", n))
+        return origin(tensor, terms)
+
+    @property
+    def out_like(self) -> tuple[str, ...]:
+        """Tensors of the output's shape and strides."""
+        return (*(a.stem for a in self.epilogue.full), "out")

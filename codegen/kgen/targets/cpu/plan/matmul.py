@@ -8,12 +8,12 @@ from functools import cached_property
 from kgen.schedule import BlockedMatmul, CpuMatmul
 from kgen.spec import Matmul
 from kgen.targets.cpu.plan.accumulators import Accumulators
+from kgen.targets.cpu.plan.addresses import Tensors
 from kgen.targets.cpu.plan.base import CpuPlan
-from kgen.targets.cpu.plan.blocking import Blocking
+from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.finishing import Finish
 from kgen.targets.cpu.plan.math.functions import Functions
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
-from kgen.targets.cpu.plan.tensors import Tensors
 from kgen.targets.cpu.plan.vectors import Vector, scalar_type
 from kgen.targets.device import Multiplied
 from kgen.targets.epilogue import FusedEpilogue

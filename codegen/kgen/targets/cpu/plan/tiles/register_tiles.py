@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from kgen.targets.cpu.plan.blocking import Blocking
+from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.tiles.tile import Tile, tile, tile_heights
 from kgen_runtime.values import frozen
 
