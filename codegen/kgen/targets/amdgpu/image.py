@@ -19,8 +19,8 @@ PAGE = 0x1000
 
 
 @dataclass(kw_only=True)
-class Output:
-    """A section of the output. `link` names the section that its header points at."""
+class OutputSection:
+    """Section of the output. `link` names the section that its header points at."""
 
     name: str
     type: int
@@ -42,13 +42,13 @@ class Image:
     """The output under construction: sections get their place as they are added."""
 
     def __init__(self, segments: int) -> None:
-        self.sections: list[Output] = []
+        self.sections: list[OutputSection] = []
         #: The output of each input section, by its index.
-        self.kept: dict[int, Output] = {}
+        self.kept: dict[int, OutputSection] = {}
         self._end = elf.HEADER.size + segments * elf.SEGMENT.size
         self._page = 0
 
-    def add(self, section: Output) -> Output:
+    def add(self, section: OutputSection) -> OutputSection:
         section.offset = elf.align(self._end, section.alignment)
         if section.flags & elf.SHF_ALLOC:
             section.address = section.offset + self._page
@@ -60,7 +60,7 @@ class Image:
         """Copy input sections, aligned to at least `alignment`."""
         for s in sections:
             self.kept[s.index] = self.add(
-                Output(
+                OutputSection(
                     name=s.name,
                     type=s.type,
                     flags=s.flags,
@@ -72,10 +72,10 @@ class Image:
     def next_page(self) -> None:
         self._page += PAGE
 
-    def named(self, name: str) -> Output:
+    def named(self, name: str) -> OutputSection:
         return next(s for s in self.sections if s.name == name)
 
-    def number(self, section: Output) -> int:
+    def number(self, section: OutputSection) -> int:
         """Its index among the output's section headers; the null section is 0."""
         return 1 + next(i for i, s in enumerate(self.sections) if s is section)
 
@@ -91,7 +91,7 @@ class Image:
         segments = self._segments()
         symbols = self.named(".dynsym")
         self.add(
-            Output(
+            OutputSection(
                 name=".symtab",
                 type=elf.SHT_SYMTAB,
                 data=symbols.data,
@@ -101,10 +101,12 @@ class Image:
                 entry_size=elf.SYMBOL.size,
             )
         )
-        self.add(Output(name=".strtab", type=elf.SHT_STRTAB, data=self.named(".dynstr").data))
+        self.add(
+            OutputSection(name=".strtab", type=elf.SHT_STRTAB, data=self.named(".dynstr").data)
+        )
         names = elf.StringTable()
         offsets = [names.add(name) for name in (*(s.name for s in self.sections), ".shstrtab")]
-        self.add(Output(name=".shstrtab", type=elf.SHT_STRTAB, data=bytearray(names.data)))
+        self.add(OutputSection(name=".shstrtab", type=elf.SHT_STRTAB, data=bytearray(names.data)))
 
         headers = elf.align(self._end, 8)
         count = 1 + len(self.sections)
@@ -162,7 +164,9 @@ class Image:
         ]
 
 
-def segment(kind: int, flags: int, sections: list[Output], alignment: int) -> tuple[int, ...]:
+def segment(
+    kind: int, flags: int, sections: list[OutputSection], alignment: int
+) -> tuple[int, ...]:
     """The program header of neighbouring sections."""
     first = sections[0]
     size = sections[-1].end - first.offset

@@ -10,7 +10,7 @@ import struct
 
 from kgen.errors import AssembleError
 from kgen.targets import elf
-from kgen.targets.amdgpu.image import EM_AMDGPU, Image, Output
+from kgen.targets.amdgpu.image import EM_AMDGPU, Image, OutputSection
 from kgen.targets.elf import ElfFile, ElfSymbol, Relocation
 
 #: Kernels start at multiples of 256 bytes, as their descriptors promise.
@@ -76,13 +76,13 @@ def check(source: ElfFile) -> None:
             )
 
 
-def add_dynamic_symbols(image: Image, exported: list[ElfSymbol]) -> Output:
+def add_dynamic_symbols(image: Image, exported: list[ElfSymbol]) -> OutputSection:
     """Symbol table (empty yet: the addresses come later), hash table and names for the loader."""
     names = elf.StringTable()
     for symbol in exported:
         names.add(symbol.name)
     symbols = image.add(
-        Output(
+        OutputSection(
             name=".dynsym",
             type=elf.SHT_DYNSYM,
             flags=elf.SHF_ALLOC,
@@ -94,7 +94,7 @@ def add_dynamic_symbols(image: Image, exported: list[ElfSymbol]) -> Output:
         )
     )
     image.add(
-        Output(
+        OutputSection(
             name=".hash",
             type=elf.SHT_HASH,
             flags=elf.SHF_ALLOC,
@@ -105,7 +105,7 @@ def add_dynamic_symbols(image: Image, exported: list[ElfSymbol]) -> Output:
         )
     )
     image.add(
-        Output(
+        OutputSection(
             name=".dynstr",
             type=elf.SHT_STRTAB,
             flags=elf.SHF_ALLOC,
@@ -125,7 +125,7 @@ def add_dynamic_section(image: Image) -> None:
         (elf.DT_NULL, 0),
     )
     image.add(
-        Output(
+        OutputSection(
             name=".dynamic",
             type=elf.SHT_DYNAMIC,
             flags=elf.SHF_ALLOC | elf.SHF_WRITE,

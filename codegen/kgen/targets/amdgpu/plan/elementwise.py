@@ -31,9 +31,12 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class Part:
-    """How elements are taken: whole vectors, or one by one behind the last of them. `dtype` is what
-    is computed in."""
+class ElementVectors:
+    """Vectors of `lanes` elements that a lane computes: full vectors, or single elements after
+    them.
+
+    `dtype` is the type of the computation.
+    """
 
     lanes: int
     spec: Elementwise
@@ -103,15 +106,15 @@ class ElementwisePlan(AmdgpuPlan):
         return StreamPlan(spec=self.spec, vector=self.schedule.vector)
 
     @property
-    def vectors(self) -> Part:
+    def vectors(self) -> ElementVectors:
         return self._part(self.schedule.vector)
 
     @property
-    def rest(self) -> Part:
+    def rest(self) -> ElementVectors:
         return self._part(1)
 
-    def _part(self, lanes: int) -> Part:
-        return Part(lanes=lanes, spec=self.spec, dtype=computed_in(self.spec))
+    def _part(self, lanes: int) -> ElementVectors:
+        return ElementVectors(lanes=lanes, spec=self.spec, dtype=computed_in(self.spec))
 
     def is_plain(self, of: StreamOperand) -> bool:
         """Its elements lie one behind the other, from the first of the tensor or a row on."""

@@ -200,7 +200,7 @@ def _per_unit(target: Target, *, registers: int, lds: int, threads: int) -> floa
 
 
 def _memory_clocks(
-    spec: Matmul, schedule: GpuMatmul, device: Device, held: int, cut: Cut | None
+    spec: Matmul, schedule: GpuMatmul, device: Device, held: int, cut: SharedK | None
 ) -> Iterator[tuple[str, float]]:
     """What a round of workgroups brings from L2, into it and from DRAM, over their rates."""
     asked = held * (schedule.block_m + schedule.block_n) * spec.k * spec.dtype.itemsize
@@ -223,9 +223,12 @@ def _memory_clocks(
 
 
 @frozen
-class Cut:
-    """Workgroups that share k have at most `tiles` of K-tiles each, those of `whole` block tiles
-    among them, and leave `parts` in all, of `nbytes` each, `together` of a block tile."""
+class SharedK:
+    """Shares of K: `workgroups` workgroups have at most `tiles` K-tiles each.
+
+    `whole` is the number of K-tiles of whole block tiles among them. The workgroups leave `parts`
+    partial tiles of `nbytes` each in all, `together` of one block tile.
+    """
 
     workgroups: int
     tiles: int
@@ -245,7 +248,7 @@ class Cut:
         return max(of_one / L1_BYTES_PER_CLOCK, of_all * device.clock) + fences
 
 
-def _cut(spec: Matmul, schedule: GpuMatmul, blocks: int) -> Cut | None:
+def _cut(spec: Matmul, schedule: GpuMatmul, blocks: int) -> SharedK | None:
     """How a schedule cuts k; None if it does not."""
     if not (isinstance(schedule, SharedMatmul) and schedule.cuts_k):
         return None
@@ -257,7 +260,7 @@ def _cut(spec: Matmul, schedule: GpuMatmul, blocks: int) -> Cut | None:
     if schedule.num_workgroups:
         # Each end of a share that is not one of a block tile's cuts one.
         parts = shared + workgroups - math.gcd(shared, workgroups)
-    return Cut(
+    return SharedK(
         workgroups=workgroups,
         tiles=-(-steps // workgroups) * each,
         whole=(blocks - shared) // workgroups,

@@ -33,13 +33,15 @@ MAX_VECTORS = 2**32 - 1
 
 
 @frozen
-class Load:
-    """An access' elements of one operand. `nbytes` is from the thread's first of a linear one, and
-    from the tensor's start of another; `terms` are (coordinate, bytes for each step of it), up to
-    and down, and `places` (condition, bytes for each step of its place). `single`: one element.
+class OperandLoad:
+    """Load of a thread vector's elements of one operand.
 
-    `parts` are registers that are loaded together, and how many bytes from the first they lie; or
-    from `spare` bytes on, unless all `guards` hold."""
+    `nbytes` counts from the thread's first element if the operand is `linear`, else from the
+    tensor's start; `terms` and `terms_down` are (coordinate, bytes per step), and `places` are
+    (condition, bytes per step of its position). `single`: one element for the whole vector. `parts`
+    are registers that one instruction loads, with their distance in bytes from the first; unless
+    all `guards` hold, the load is `spare` bytes from the tensor's start.
+    """
 
     name: str
     tensor: str
@@ -66,33 +68,35 @@ class Condition:
     low: int
     count: int
     index: str
-    indices: tuple[Load, ...]
+    indices: tuple[OperandLoad, ...]
 
 
 @frozen
-class Store:
-    """An access' elements of an output, `nbytes` from the thread's first, or `at` a place of their
-    own if its guards hold: registers without %."""
+class OutputStore:
+    """Store of a thread vector's elements of one output; registers are without %.
+
+    The address is `nbytes` from the thread's first element, or that of `at` if its guards hold.
+    """
 
     name: str
     dtype: DType
     registers: tuple[str, ...]
     nbytes: int
-    at: Load | None
+    at: OperandLoad | None
 
 
 @frozen
-class Access:
-    """One vector of a thread: `vectors` after its first one. `elements` are what gives
-    its registers of the outputs."""
+class ThreadVector:
+    """Vector of a thread, `vectors` vectors after its first. `elements` compute its output
+    registers."""
 
     index: int
     vectors: int
     guard: str
     conditions: tuple[Condition, ...]
-    loads: tuple[Load, ...]
+    loads: tuple[OperandLoad, ...]
     elements: tuple[Rendered, ...]
-    stores: tuple[Store, ...]
+    stores: tuple[OutputStore, ...]
 
 
 @frozen
@@ -180,14 +184,14 @@ class ElementwisePlan(base.FormulaPlan):
         return self.schedule.vector // self.type.lanes
 
     @cached_property
-    def accesses(self) -> tuple[Access, ...]:
+    def accesses(self) -> tuple[ThreadVector, ...]:
         return tuple(self._access(i) for i in range(self.schedule.unroll))
 
-    def _access(self, index: int) -> Access:
+    def _access(self, index: int) -> ThreadVector:
         vectors = index * self.num_threads
         loads = tuple(self._load(i, index, vectors) for i in self.operands if not i.is_index)
         elements = tuple(self._element(loads, index, e) for e in range(self.results))
-        return Access(
+        return ThreadVector(
             index=index,
             vectors=vectors,
             guard=f"@%inside{index} " if self.guarded else "",
@@ -195,7 +199,7 @@ class ElementwisePlan(base.FormulaPlan):
             loads=loads,
             elements=elements,
             stores=tuple(
-                Store(
+                OutputStore(
                     name=name,
                     dtype=self.dtype(name),
                     registers=tuple(e.results[i].removeprefix("%") for e in elements),
@@ -206,14 +210,14 @@ class ElementwisePlan(base.FormulaPlan):
             ),
         )
 
-    def _load(self, of: StreamOperand, index: int, vectors: int) -> Load:
+    def _load(self, of: StreamOperand, index: int, vectors: int) -> OperandLoad:
         dtype = self.spec.dtype_of(of.tensor)
         count = 1 if of.single else self.results
         registers = tuple(f"{of.name}{index}_{e}" for e in range(count))
         lanes = enumerate(registers)
         apart = tuple(((r,), e * of.lane * dtype.itemsize) for e, r in lanes)
         terms = [(d, stride * dtype.itemsize) for d, stride in of.terms]
-        return Load(
+        return OperandLoad(
             name=of.name,
             tensor=of.tensor,
             dtype=dtype,
@@ -239,7 +243,7 @@ class ElementwisePlan(base.FormulaPlan):
             indices=tuple(self._load(i, access, vectors) for i in of.loads),
         )
 
-    def _element(self, loads: tuple[Load, ...], access: int, element: int) -> Rendered:
+    def _element(self, loads: tuple[OperandLoad, ...], access: int, element: int) -> Rendered:
         operands = {i.name: f"%{i.name}_once" for i in self.constants_of_call}
         operands |= {c.name: f"%{c.name}_{access}" for c in self.stream.conditions}
         for load in loads:

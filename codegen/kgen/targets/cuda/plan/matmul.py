@@ -16,7 +16,7 @@ from kgen.targets.cuda.plan.base import is_dynamic
 from kgen.targets.cuda.plan.epilogue.output import OutputPlan
 from kgen.targets.cuda.plan.matrix import Matrix
 from kgen.targets.cuda.plan.reduction.last_arriving import LastArriving
-from kgen.targets.cuda.plan.reduction.stream_k import Stream
+from kgen.targets.cuda.plan.reduction.stream_k import StreamK
 from kgen.targets.cuda.plan.staging.copy import TileCopy
 from kgen.targets.header import counted, k_tiles_note
 from kgen.targets.raster import Raster
@@ -25,8 +25,8 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class Stage:
-    """A tile of the prologue and the first byte of the stage that takes it."""
+class PrologueTile:
+    """K-tile that the prologue loads, and the first byte of its stage."""
 
     tile: int
     offset: int
@@ -56,9 +56,9 @@ class Pipeline:
         return self.buffers * self.stage_bytes
 
     @property
-    def prologue(self) -> tuple[Stage, ...]:
+    def prologue(self) -> tuple[PrologueTile, ...]:
         """Tiles that are asked for before the loop."""
-        return tuple(Stage(tile=i, offset=i * self.stage_bytes) for i in range(self.ahead))
+        return tuple(PrologueTile(tile=i, offset=i * self.stage_bytes) for i in range(self.ahead))
 
     @property
     def first_write(self) -> int:
@@ -120,8 +120,8 @@ class SharedTile(Protocol):
     def description(self) -> str: ...
 
 
-class Operand(Protocol):
-    """Copy of an operand into shared memory, and its tile there."""
+class CopiedOperand(Protocol):
+    """Operand that is copied into shared memory, with its tile there."""
 
     @property
     def copy(self) -> TileCopy: ...
@@ -140,19 +140,19 @@ class MatmulPlan(OutputPlan):
     schedule: GpuMatmul
     pipeline: Pipeline
     last_arriving: LastArriving | None = None
-    stream: Stream | None = None
+    stream: StreamK | None = None
     raster: Raster | None = None
 
     @property
     @abstractmethod
-    def operands(self) -> tuple[Operand, Operand]: ...
+    def operands(self) -> tuple[CopiedOperand, CopiedOperand]: ...
 
     @property
     def uses_async(self) -> bool:
         return any(operand.copy.asynchronous for operand in self.operands)
 
     @property
-    def staged(self) -> tuple[Operand, ...]:
+    def staged(self) -> tuple[CopiedOperand, ...]:
         """Operands that pass through registers."""
         return tuple(operand for operand in self.operands if not operand.copy.asynchronous)
 

@@ -25,8 +25,9 @@ F32_BYTES = 4
 
 
 @frozen
-class Access:
-    """16 bytes, of B into `words` or of A into f32 `words`, from the thread's first on."""
+class GemvLoad:
+    """Load of 16 bytes, `offset` from the thread's first: of B into `words`, or of A into f32
+    `words`."""
 
     words: tuple[str, ...]
     offset: int
@@ -97,10 +98,10 @@ class GemvPlan(OutputPlan):
         return self.lanes - 1
 
     @property
-    def a_loads(self) -> tuple[Access, ...]:
+    def a_loads(self) -> tuple[GemvLoad, ...]:
         count = elements_of(self.a.dtype)
         return tuple(
-            Access(
+            GemvLoad(
                 words=tuple(f"a_m{m}_k{k}" for k in range(first, first + count)),
                 offset=m * self.a.row_stride + first * self.a.dtype.itemsize,
             )
@@ -109,12 +110,12 @@ class GemvPlan(OutputPlan):
         )
 
     @property
-    def b_loads(self) -> tuple[Access, ...]:
+    def b_loads(self) -> tuple[GemvLoad, ...]:
         """Loads of B: one per row, which is a column of the product or a k."""
         rows = self.columns if self.b.k_inner else self.depth
         words = range(MAX_ACCESS_BYTES // 4)
         return tuple(
-            Access(
+            GemvLoad(
                 words=tuple(f"b_row{row}_word{word}" for word in words),
                 offset=row * self.b.row_stride,
             )

@@ -19,9 +19,12 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class Access:
-    """A vector of one input or output: `nbytes` behind the thread's first of a linear one, else at
-    the coordinates' `terms`, in bytes for each step of them."""
+class RowAccess:
+    """Access to a vector of one input or output.
+
+    The address is `nbytes` from the thread's first vector if the tensor is `linear`, else the sum
+    of the `terms`: (coordinate, bytes per step).
+    """
 
     name: str
     registers: tuple[str, ...]
@@ -31,9 +34,11 @@ class Access:
 
 
 @frozen
-class Step:
-    """Computed element by element; then lines that fold it into accumulators. `rescale` comes
-    first, after the old maximum was kept."""
+class FoldStep:
+    """Expressions computed for each element, and the lines that fold them into accumulators.
+
+    `rescale` comes first: it scales the accumulators after the old maximum was saved.
+    """
 
     rendered: tuple[Rendered, ...]
     folds: tuple[str, ...] = ()
@@ -41,17 +46,19 @@ class Step:
 
 
 @frozen
-class Body:
-    """What a phase does with one of a thread's vectors: `columns` are registers of the columns'
-    numbers, `steps` what is computed and folded, one after another. `predicate` names that of the
-    threads that have the vector, if not all."""
+class VectorBody:
+    """Work of a phase on one vector of a thread.
+
+    `columns` are the registers of the columns' numbers, `steps` the computations and folds in
+    order. `predicate` names the predicate of the threads that have the vector, "" if all have it.
+    """
 
     piece: RowVector
     predicate: str
-    loads: tuple[Access, ...]
+    loads: tuple[RowAccess, ...]
     columns: tuple[str, ...]
-    steps: tuple[Step, ...]
-    stores: tuple[Access, ...]
+    steps: tuple[FoldStep, ...]
+    stores: tuple[RowAccess, ...]
     #: What the names of its coordinates start with.
     vector: str
 
@@ -62,7 +69,7 @@ class Body:
     @property
     def has_terms(self) -> bool:
         """Whether some input's address is made of the column's coordinates."""
-        places: tuple[Access, ...] = (*self.loads, *self.stores)
+        places: tuple[RowAccess, ...] = (*self.loads, *self.stores)
         return any(of.terms and not of.linear for of in places)
 
 
@@ -72,7 +79,7 @@ class PhasePlan:
     row_values: Rendered
     #: What is the same for a whole row.
     row_known: Mapping[Expression, str]
-    bodies: tuple[Body, ...]
+    bodies: tuple[VectorBody, ...]
 
     @property
     def linear(self) -> tuple[str, ...]:
@@ -134,7 +141,9 @@ class RowPhases:
         """The registers of each element of a vector."""
         return [{} for _ in range(self.row.vector)]
 
-    def _body(self, phase: RowPhase, piece: RowVector, known: list[dict[Expression, str]]) -> Body:
+    def _body(
+        self, phase: RowPhase, piece: RowVector, known: list[dict[Expression, str]]
+    ) -> VectorBody:
         """What the phase computes comes to what is known of the vector's elements."""
         loads = []
         for of in self.row.inputs:
@@ -147,7 +156,7 @@ class RowPhases:
         partial = self.resident and piece.partial
         # A loop has no turns for threads whose row does not exist.
         guarded = self.resident and self.guarded
-        return Body(
+        return VectorBody(
             piece=piece,
             predicate="has_last" if partial else "in_matrix" if guarded else "",
             loads=tuple(loads),
@@ -157,11 +166,11 @@ class RowPhases:
             vector=f"{phase.name}_v{piece.index}_at",
         )
 
-    def _stores(self, piece: RowVector, known: list[dict[Expression, str]]) -> Iterator[Access]:
+    def _stores(self, piece: RowVector, known: list[dict[Expression, str]]) -> Iterator[RowAccess]:
         for of in self.row.outputs:
             if of.columns:
                 itemsize = self.row.dtype_of(of.name).itemsize
-                yield Access(
+                yield RowAccess(
                     name=of.name,
                     registers=tuple(e[of.result].removeprefix("%") for e in known),
                     linear=of.columns.linear,
@@ -171,7 +180,7 @@ class RowPhases:
 
     def _steps(
         self, phase: RowPhase, piece: RowVector, known: list[dict[Expression, str]], partial: bool
-    ) -> Iterator[Step]:
+    ) -> Iterator[FoldStep]:
         """All folds' arguments together; an online sum's after its maximum."""
         together = [fold for fold in phase.folds if not fold.relative_to]
         prefix = f"%{phase.name}_v{piece.index}"
@@ -190,7 +199,7 @@ class RowPhases:
         prefix: str,
         known: list[dict[Expression, str]],
         partial: bool,
-    ) -> Step:
+    ) -> FoldStep:
         wanted = [fold.argument for fold in folds] or phase.wanted
         rendered = tuple(
             self.renderer.compute(wanted, element, f"{prefix}_{e}")
@@ -203,7 +212,7 @@ class RowPhases:
             for line in self._fold(fold, element[fold.argument], partial)
         )
         online = [fold for fold in folds if fold.relative_to]
-        return Step(
+        return FoldStep(
             rendered=rendered,
             folds=tuple(lines),
             rescale=self.rescale(online[0], f"{prefix}_rescaled") if online else None,
@@ -217,10 +226,10 @@ class RowPhases:
         rendered = self.renderer.compute([fold.rescaled], known, prefix, result)
         return replace(rendered, numbers=rendered.numbers[:-1])
 
-    def _load(self, of: StreamInput, phase: RowPhase, piece: RowVector) -> Access:
+    def _load(self, of: StreamInput, phase: RowPhase, piece: RowVector) -> RowAccess:
         count = 1 if of.single else self.row.vector
         itemsize = self.row.dtype_of(of.name).itemsize
-        return Access(
+        return RowAccess(
             name=of.name,
             registers=tuple(f"{of.name}_{phase.name}_v{piece.index}_{e}" for e in range(count)),
             linear=of.linear,

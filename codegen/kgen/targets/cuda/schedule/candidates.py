@@ -76,9 +76,9 @@ Place = tuple[int, int]
 
 
 @frozen
-class RankedChoice:
-    """A schedule, and what it took to choose it: how many schedules the model predicted, and how
-    many of these were planned."""
+class ScheduleChoice:
+    """Chosen schedule, with the numbers of schedules that the model predicted and that were
+    planned."""
 
     schedule: GpuMatmul
     predicted: int
@@ -90,7 +90,7 @@ def choose(spec: Matmul, target: Target) -> GpuMatmul:
     return choice(spec, target).schedule
 
 
-def choice(spec: Matmul, target: Target) -> RankedChoice:
+def choice(spec: Matmul, target: Target) -> ScheduleChoice:
     """The first of `candidates`, with few of them predicted, and fewer planned.
 
     Schedules are predicted in the order of the least time that each could have, up to the time of
@@ -120,14 +120,14 @@ def choice(spec: Matmul, target: Target) -> RankedChoice:
             break
         planned += 1
         if _fits(spec, target, candidate.schedule):
-            return RankedChoice(schedule=candidate.schedule, predicted=predicted, planned=planned)
+            return ScheduleChoice(schedule=candidate.schedule, predicted=predicted, planned=planned)
     # What is fastest does not fit.
     ranked = _all_ranked(spec, target)
     fitting = next((c for c in ranked if _fits(spec, target, c.schedule)), None)
     if fitting is None:  # what the best one meets is what the user must hear
         plan(spec, target, ranked[0].schedule)
     assert fitting is not None
-    return RankedChoice(schedule=fitting.schedule, predicted=len(schedules), planned=len(ranked))
+    return ScheduleChoice(schedule=fitting.schedule, predicted=len(schedules), planned=len(ranked))
 
 
 def candidates(spec: Matmul, target: Target) -> tuple[Candidate[GpuMatmul], ...]:

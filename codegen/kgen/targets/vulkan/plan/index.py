@@ -9,9 +9,12 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class Term:
-    """A coordinate times its stride. `product` and `sum` name the product, which is the coordinate
-    itself where the stride is 1, and the sum of the terms up to this one."""
+class IndexTerm:
+    """Coordinate times its stride.
+
+    `product` names the product, which is the coordinate itself if the stride is 1; `sum` names the
+    sum of the terms up to this one.
+    """
 
     coordinate: str
     stride: int
@@ -27,7 +30,7 @@ class Term:
 class Index:
     """The sum of `terms`, 0 if there are none."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[IndexTerm, ...]
 
     @property
     def name(self) -> str:
@@ -37,13 +40,13 @@ class Index:
 def index_of(name: str, terms: Sequence[tuple[str, int]]) -> Index:
     """The index as the sum of coordinates, each given with its stride. `name` names the sum, unless
     it is a coordinate itself, and starts the names of what is on the way."""
-    found: list[Term] = []
+    found: list[IndexTerm] = []
     for i, (coordinate, stride) in enumerate(terms):
         alone = len(terms) == 1
         product = coordinate if stride == 1 else name if alone else f"{name}_term{i}"
         last = i == len(terms) - 1
         total = product if i == 0 else name if last else f"{name}_sum{i}"
-        found.append(Term(coordinate=coordinate, stride=stride, product=product, sum=total))
+        found.append(IndexTerm(coordinate=coordinate, stride=stride, product=product, sum=total))
     return Index(terms=tuple(found))
 
 

@@ -32,9 +32,11 @@ NARROW = {
 
 
 @frozen
-class Part:
-    """Element `number` of an access lies in its scalar `word`, `bits` from `bit` on, behind `place`
-    others there; it `is_last` if there is no other of the access behind it."""
+class PackedElement:
+    """Element `number` of an access: `bits` bits from `bit` on, in the scalar `word` of the access.
+
+    `place` is the number of the access's elements before it in the scalar; `is_last`: none follows.
+    """
 
     number: int
     word: int
@@ -83,11 +85,11 @@ class Tensor:
         return self.vector * self.packed // self.per_word
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[PackedElement, ...]:
         """Where each element of an access lies in it."""
         bits, together = 8 * WORD // self.packed, self.packed // self.per_word
         return tuple(
-            Part(
+            PackedElement(
                 number=n,
                 word=n // together,
                 place=n % together,

@@ -29,14 +29,14 @@ _ID = re.compile(r"%\w+")
 
 
 @dataclass(frozen=True)
-class Operand:
+class SpirvOperand:
     kind: str
     optional: bool = False
     repeated: bool = False
 
 
 @cache
-def _instructions() -> dict[str, tuple[int, tuple[Operand, ...]]]:
+def _instructions() -> dict[str, tuple[int, tuple[SpirvOperand, ...]]]:
     table = {}
     for signature, names in INSTRUCTIONS:
         operands = _operands(signature.split())
@@ -47,7 +47,7 @@ def _instructions() -> dict[str, tuple[int, tuple[Operand, ...]]]:
 
 
 @cache
-def _enumerants(kind: str) -> dict[str, tuple[int, tuple[Operand, ...]]]:
+def _enumerants(kind: str) -> dict[str, tuple[int, tuple[SpirvOperand, ...]]]:
     return {
         name: (int(value), _operands(parameters.split(",") if parameters else []))
         for name, value, parameters in _ENUMERANT.findall(ENUMERANTS[kind])
@@ -59,9 +59,9 @@ def _glsl() -> dict[str, int]:
     return {name: int(value) for name, value, _ in _ENUMERANT.findall(GLSL_STD_450)}
 
 
-def _operands(kinds: list[str]) -> tuple[Operand, ...]:
+def _operands(kinds: list[str]) -> tuple[SpirvOperand, ...]:
     return tuple(
-        Operand(kind.rstrip("?*"), optional=kind.endswith("?"), repeated=kind.endswith("*"))
+        SpirvOperand(kind.rstrip("?*"), optional=kind.endswith("?"), repeated=kind.endswith("*"))
         for kind in kinds
     )
 
@@ -172,7 +172,7 @@ class _Instruction:
         self._next += 1
         return self._tokens[self._next - 1]
 
-    def _sequence(self, operands: tuple[Operand, ...]) -> list[int]:
+    def _sequence(self, operands: tuple[SpirvOperand, ...]) -> list[int]:
         words: list[int] = []
         for operand in operands:
             if operand.repeated:

@@ -12,7 +12,7 @@ from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.plan.reduction.stream_k import Stream
+from kgen.targets.cuda.plan.reduction.stream_k import StreamK
 from kgen.targets.cuda.plan.wgmma.matmul import plan_wgmma
 from kgen.targets.cuda.schedule.candidates import candidates, choose
 
@@ -22,7 +22,7 @@ SCHEDULE = WgmmaMatmul(
 )
 
 
-def stream(**fields: int) -> Stream:
+def stream(**fields: int) -> StreamK:
     sizes: dict[str, Any] = {"m": 64 * 144, "n": 64, "k": 640} | fields
     planned = plan_wgmma(Matmul(**sizes), SM_90A, SCHEDULE).stream
     assert planned is not None

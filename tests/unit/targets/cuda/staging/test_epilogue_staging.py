@@ -10,7 +10,7 @@ import pytest
 from kgen.schedule import MmaMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.cuda.limits import TARGETS
-from kgen.targets.cuda.plan.epilogue.staging import EpilogueStaging, Strip
+from kgen.targets.cuda.plan.epilogue.staging import EpilogueStaging, StagedStrip
 from kgen.targets.cuda.plan.mma.matmul import MmaPlan, plan_mma
 from tests.unit.targets.cuda.staging.staging_addresses import run_address, unit_address
 
@@ -32,7 +32,7 @@ def staging(*args: int, **fields: Any) -> EpilogueStaging:
     return found
 
 
-def written(staging: EpilogueStaging, strip: Strip) -> dict[int, tuple[int, int]]:
+def written(staging: EpilogueStaging, strip: StagedStrip) -> dict[int, tuple[int, int]]:
     """By shared address: the row and column of the warp's tile that a lane's output is."""
     found = {}
     products, itemsize = staging.products, staging.tile.itemsize

@@ -40,10 +40,10 @@ class DirectPhase:
 
 
 @frozen
-class Step:
-    """One K-tile: multiply what is in the stage `reads`, bring the next one to the stage `fills`.
+class DirectStep:
+    """Step of one K-tile: multiply the tile in stage `reads`, load the next one into stage `fills`.
 
-    It goes on with the accumulators of the step `before` and from the tile that it has brought.
+    The step continues with the accumulators of the step `before`, and with the tile that it loaded.
     """
 
     name: str
@@ -103,29 +103,29 @@ class DirectPlan(PingPongPlan):
         return self.trips if self.shares is None else "%trips"
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[DirectStep, ...]:
         """Of a trip."""
         names = ("even", "odd") if self.trips else ()
         return tuple(
-            Step(name=name, before=before, reads=stage, fills=STAGES - 1 - stage)
+            DirectStep(name=name, before=before, reads=stage, fills=STAGES - 1 - stage)
             for stage, (name, before) in enumerate(zip(names, ("start", "even"), strict=False))
         )
 
     @property
-    def step_behind(self) -> tuple[Step, ...]:
+    def step_behind(self) -> tuple[DirectStep, ...]:
         """The one that is no whole trip, if there is one."""
         if (self.num_tiles - 1) % STAGES == 0:
             return ()
         before = "odd" if self.trips else "first"
-        return (Step(name="behind", before=before, reads=0, fills=1),)
+        return (DirectStep(name="behind", before=before, reads=0, fills=1),)
 
     @property
-    def last(self) -> Step:
+    def last(self) -> DirectStep:
         """The last tile; the stage that it fills is nobody's."""
         before = "behind" if self.step_behind else "odd" if self.trips else "first"
-        return Step(name="last", before=before, reads=len(self.step_behind), fills=0)
+        return DirectStep(name="last", before=before, reads=len(self.step_behind), fills=0)
 
-    def source(self, step: Step) -> str | None:
+    def source(self, step: DirectStep) -> str | None:
         """The step whose accumulators it adds to; None for zeros."""
         return None if step.is_first else step.before
 

@@ -34,8 +34,9 @@ SLOT_ROWS = WIDEST // DType.F32.itemsize
 
 
 @frozen
-class Side:
-    """One operand's share of a thread: its rows (or columns) in groups of `vector` neighbours."""
+class ThreadRows:
+    """Rows (or columns) of one operand that a thread multiplies, in groups of `vector`
+    neighbours."""
 
     thread_rows: int
     threads: int
@@ -61,8 +62,9 @@ class Side:
 
 
 @frozen
-class Columns:
-    """One store: `lanes` of column group `group` from lane `lane` on, at column `first`."""
+class StoredColumns:
+    """Columns that one store writes: `lanes` of column group `group` from `lane` on, at column
+    `first`."""
 
     group: int
     lane: int
@@ -72,8 +74,8 @@ class Columns:
 @frozen
 class FmaPlan(MatmulPlan):
     schedule: FmaMatmul
-    m: Side
-    n: Side
+    m: ThreadRows
+    n: ThreadRows
 
     @property
     def accumulators(self) -> tuple[tuple[int, int], ...]:
@@ -105,10 +107,10 @@ class FmaPlan(MatmulPlan):
         return self.epilogue.value.lanes == self.n.vector
 
     @property
-    def columns(self) -> tuple[Columns, ...]:
+    def columns(self) -> tuple[StoredColumns, ...]:
         step = self.epilogue.value.lanes
         return tuple(
-            Columns(group=number, lane=lane, first=first + lane)
+            StoredColumns(group=number, lane=lane, first=first + lane)
             for number, first in enumerate(self.n.groups)
             for lane in range(0, self.n.vector, step)
         )
@@ -136,8 +138,8 @@ def plan(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     check_threads(target, threads, "thread_m", schedule.thread_m)
     check_stages(schedule)
     check_lds(schedule, target, lambda s: lds_bytes(s, target), granule_k=1)
-    m = Side(thread_rows=schedule.thread_m, threads=schedule.block_m // schedule.thread_m)
-    n = Side(thread_rows=schedule.thread_n, threads=schedule.block_n // schedule.thread_n)
+    m = ThreadRows(thread_rows=schedule.thread_m, threads=schedule.block_m // schedule.thread_m)
+    n = ThreadRows(thread_rows=schedule.thread_n, threads=schedule.block_n // schedule.thread_n)
     wave = range(min(threads, target.subgroup))
     _, b_k, b_n = spec.b_strides
     a, b = (
@@ -196,7 +198,7 @@ def lds_bytes(schedule: GpuMatmul, target: Target) -> int:
     return schedule.num_stages * schedule.block_k * slots * WIDEST
 
 
-def fragment_loads(side: Side, places: Sequence[int]) -> Loads:
+def fragment_loads(side: ThreadRows, places: Sequence[int]) -> Loads:
     """What the lanes of a wave load at the first depth, if theirs are these places of `side`."""
 
     def loads(tile: LdsTile) -> Iterator[tuple[list[tuple[int, int]], int]]:

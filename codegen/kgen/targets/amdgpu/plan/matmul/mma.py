@@ -33,8 +33,8 @@ MOST_NOPS = 16
 
 
 @frozen
-class Step:
-    """One of the matrix instructions in a row on an accumulator, for one LDS tile."""
+class MmaStep:
+    """Matrix instruction in the chain on an accumulator, for one LDS tile."""
 
     number: int
     first: bool
@@ -181,10 +181,10 @@ class MmaPlan(MatmulPlan):
     def tiles_of(self, part: Slice) -> tuple[tuple[int, int], ...]:
         return tuple((m, n) for m in part.rows for n in range(self.tiles_n))
 
-    def step(self, group: int, part: int) -> Step:
+    def step(self, group: int, part: int) -> MmaStep:
         """Of the part of the fragments of the group-th lines."""
         number, steps = group * len(self.parts) + part, len(self.groups) * len(self.parts)
-        return Step(number=number, first=number == 0, last=number == steps - 1)
+        return MmaStep(number=number, first=number == 0, last=number == steps - 1)
 
     @property
     def interleave(self) -> int:

@@ -22,8 +22,9 @@ WAVES = 8
 
 
 @frozen
-class Phase:
-    """What a half moves between two of its products, and the slice that it then multiplies."""
+class PingPongPhase:
+    """Phase of a half between two of its products: its loads and stores, and the slice multiplied
+    next."""
 
     slice: Slice
     #: The operands of which it loads the next K-tile from memory.
@@ -75,14 +76,14 @@ class PingPongPlan(MmaPlan):
         return 2 if self.joined else 1
 
     @property
-    def phases(self) -> tuple[Phase, ...]:
+    def phases(self) -> tuple[PingPongPhase, ...]:
         """The last fragments are loaded early: in their phase LDS is filled anew."""
         first, second, third, last = self.slices
         return (
-            Phase(slice=first, loads=(self.a,), fragments=(first,)),
-            Phase(slice=second, loads=(self.b,), fragments=(second,)),
-            Phase(slice=third, fragments=(third, last)),
-            Phase(slice=last, stores=True),
+            PingPongPhase(slice=first, loads=(self.a,), fragments=(first,)),
+            PingPongPhase(slice=second, loads=(self.b,), fragments=(second,)),
+            PingPongPhase(slice=third, fragments=(third, last)),
+            PingPongPhase(slice=last, stores=True),
         )
 
     def check_phases(self) -> None:

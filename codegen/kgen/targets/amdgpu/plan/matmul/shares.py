@@ -40,9 +40,12 @@ TILES_PER_STAGE = 2
 
 
 @frozen
-class Piece:
-    """Sums of a lane that lie side by side: `vector` of them from the register `first` of an
-    accumulator on, `offset` bytes from the wave's first."""
+class SumVector:
+    """Contiguous accumulators of a lane: `vector` of them from register `first` of an accumulator
+    on.
+
+    `offset` is in bytes from the wave's first.
+    """
 
     name: str
     first: int
@@ -124,7 +127,7 @@ class Shares:
         return 2 if self.loops else 1
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[SumVector, ...]:
         """Pieces of all accumulators, in order; adjacent lanes access adjacent words."""
         size = self.wave * VECTOR * WORD_BYTES
         found = [
@@ -133,7 +136,7 @@ class Shares:
             for first in range(0, self.registers, VECTOR)
         ]
         return tuple(
-            Piece(name=name, first=first, number=number, offset=number * size)
+            SumVector(name=name, first=first, number=number, offset=number * size)
             for number, (name, first) in enumerate(found)
         )
 
@@ -142,7 +145,7 @@ class Shares:
         """An accumulator is more than a piece."""
         return self.registers > VECTOR
 
-    def pieces_of(self, accumulator: str) -> tuple[Piece, ...]:
+    def pieces_of(self, accumulator: str) -> tuple[SumVector, ...]:
         return tuple(piece for piece in self.pieces if piece.name == accumulator)
 
     @property

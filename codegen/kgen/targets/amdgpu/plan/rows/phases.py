@@ -26,12 +26,11 @@ COLUMN = variable("column")
 
 
 @frozen
-class Place:
-    """One of a lane's vectors: `index` (i32) is its number in the row, `wide` the same as i64. One
-    that some lanes lack has a `number` that may lie behind the row.
+class LaneVector:
+    """Vector of a lane: `index` (i32) is its number in the row, `wide` the same number as i64.
 
-    `dimensions` are those of its coordinates that some load needs; `columns` says that the numbers
-    of its columns are needed.
+    If some lanes lack the vector, its `number` may lie past the end of the row. `dimensions` are
+    the coordinates that loads need; `columns`: the numbers of its columns are needed.
     """
 
     name: str
@@ -58,8 +57,8 @@ class Place:
 
 
 @frozen
-class Load:
-    """A vector of an input as `value`, or one element of it in all lanes (`single`)."""
+class RowLoad:
+    """Load of a vector of an input as `value`, or of one element for all lanes (`single`)."""
 
     name: str
     value: str
@@ -69,8 +68,8 @@ class Load:
 
 
 @frozen
-class Store:
-    """`value` to its place in an output; `stem` starts the names of what is made of it."""
+class RowStore:
+    """Store of `value` to an output; `stem` starts the names of the converted values."""
 
     name: str
     stem: str
@@ -89,15 +88,17 @@ class Splat:
 
 
 @frozen
-class Body:
-    """What a phase does with one vector: `folds` are lines that put it to what the lane has folded,
-    `stores` are what the last phase writes."""
+class VectorBody:
+    """Work of a phase on one vector: `folds` are lines that fold it into the lane's values.
 
-    place: Place
-    loads: tuple[Load, ...]
+    `stores` are the stores of the last phase.
+    """
+
+    place: LaneVector
+    loads: tuple[RowLoad, ...]
     rendered: Rendered
     folds: tuple[str, ...]
-    stores: tuple[Store, ...]
+    stores: tuple[RowStore, ...]
 
     @property
     def is_computed(self) -> bool:
@@ -106,9 +107,11 @@ class Body:
 
 
 @frozen
-class Step:
-    """A lane's value and that of the lane `distance` away: the lines that fetch it, and the one
-    that makes both one."""
+class LaneExchange:
+    """Exchange of a lane's value with the lane `distance` away.
+
+    `fetch` are the lines that read it, `combine` is the line that folds both values.
+    """
 
     distance: int
     fetch: tuple[str, ...]
@@ -116,18 +119,18 @@ class Step:
 
 
 @frozen
-class Exchange:
-    """How what the lanes have folded becomes one `result` for the row.
+class RowReduction:
+    """Reduction of the lanes' folds to one `result` per row.
 
-    The line `across` makes a vector's lanes one, if there are several; `steps` those of a wave,
-    whose last lane's the line `share` gives to all, if it alone has the result, which is `wave`;
-    the line `across_waves` those of the row's waves. A loop folds from `identity` on.
+    The line `across` reduces the elements of a vector, `steps` the lanes of a wave. The line
+    `share` broadcasts the last lane's value, `wave`, if only that lane has it; the line
+    `across_waves` reduces the waves of a row. A loop folds from `identity` on.
     """
 
     name: str
     identity: str
     across: str
-    steps: tuple[Step, ...]
+    steps: tuple[LaneExchange, ...]
     share: str
     wave: str
     across_waves: str
@@ -144,8 +147,8 @@ class PhasePlan:
     #: What is the same for a whole row.
     row_known: Mapping[Expression, str]
     splats: tuple[Splat, ...]
-    bodies: tuple[Body, ...]
-    exchanges: tuple[Exchange, ...]
+    bodies: tuple[VectorBody, ...]
+    exchanges: tuple[RowReduction, ...]
 
 
 @frozen
@@ -242,14 +245,14 @@ class RowPhases:
     # -- a lane's vectors ----------------------------------------------------------------------
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[LaneVector, ...]:
         """Those of a resident row, which all phases share."""
         terms = any(of.columns and not of.columns.linear for of in self.row.tensors)
         columns = "column" in self.row.coordinates
         pieces = self.row.pieces if self.resident else ()
         return tuple(self._place(f"v{p.index}", p, terms, columns) for p in pieces)
 
-    def _turn(self, phase: RowPhase, known: Container[Expression]) -> Place:
+    def _turn(self, phase: RowPhase, known: Container[Expression]) -> LaneVector:
         """The vector of one turn of a loop along a streamed row."""
         used = [of.columns for of in self.row.inputs if of.name in phase.inputs and of.columns]
         if not phase.folds:
@@ -258,14 +261,14 @@ class RowPhases:
         columns = COLUMN in unknown(self._wanted(phase), known)
         return self._place(phase.name, self.row.pieces[0], terms, columns)
 
-    def _place(self, name: str, piece: RowVector, terms: bool, columns: bool) -> Place:
+    def _place(self, name: str, piece: RowVector, terms: bool, columns: bool) -> LaneVector:
         index, wide = f"%{name}.index", f"%{name}.wide"
         if self.resident and self.row.lanes == 1:
             index = wide = str(piece.offset)
         elif self.resident and not piece.offset and not piece.partial:
             index = self.first
         computed = tuple(d for d in self.row.column_dimensions if not d.is_whole)
-        return Place(
+        return LaneVector(
             name=name,
             piece=piece,
             number=f"%{name}.number" if piece.offset else self.first,
@@ -276,8 +279,12 @@ class RowPhases:
         )
 
     def _body(
-        self, phase: RowPhase, place: Place, known: dict[Expression, str], folded: dict[str, str]
-    ) -> Body:
+        self,
+        phase: RowPhase,
+        place: LaneVector,
+        known: dict[Expression, str],
+        folded: dict[str, str],
+    ) -> VectorBody:
         """What the phase computes comes to what is known of the vector and to what is folded."""
         loads = []
         for of in self.row.inputs:
@@ -301,7 +308,7 @@ class RowPhases:
                 folds.append(combine(renderer, fold, result, folded[fold.name], value))
                 value = result
             folded[fold.name] = value
-        return Body(
+        return VectorBody(
             place=place,
             loads=tuple(loads),
             rendered=rendered,
@@ -309,11 +316,11 @@ class RowPhases:
             stores=() if phase.folds else tuple(self._stores(place, known)),
         )
 
-    def _stores(self, place: Place, known: Mapping[Expression, str]) -> Iterator[Store]:
+    def _stores(self, place: LaneVector, known: Mapping[Expression, str]) -> Iterator[RowStore]:
         for of in self.row.whole_outputs:
             row, stem = self.row_pointer(of), f"%{of.name}.{place.name}"
             by = moves(f"{stem}.at", row, self._column_terms(place, of.columns))
-            yield Store(
+            yield RowStore(
                 name=of.name,
                 stem=stem,
                 value=known[of.result],
@@ -321,16 +328,16 @@ class RowPhases:
                 pointer=moved(row, by),
             )
 
-    def _or_identity(self, fold: RowFold, result: str, place: Place, value: str) -> str:
+    def _or_identity(self, fold: RowFold, result: str, place: LaneVector, value: str) -> str:
         """The line that keeps a vector which is not there out of a fold."""
         t, identity = self.value, self.value.constant(self.row.identity(fold))
         return f"{result} = select i1 %{place.name}.exists, {t} {value}, {t} {identity}"
 
-    def _load(self, place: Place, of: RowInput, columns: StreamInput) -> Load:
+    def _load(self, place: LaneVector, of: RowInput, columns: StreamInput) -> RowLoad:
         row = self.row_pointer(of)
         value = f"%{of.name}.{place.name}"
         by = moves(f"{value}.at", row, self._column_terms(place, columns))
-        return Load(
+        return RowLoad(
             name=of.name,
             value=value,
             moves=by,
@@ -338,7 +345,9 @@ class RowPhases:
             single=columns.single,
         )
 
-    def _column_terms(self, place: Place, columns: StreamInput | None) -> list[tuple[str, int]]:
+    def _column_terms(
+        self, place: LaneVector, columns: StreamInput | None
+    ) -> list[tuple[str, int]]:
         """From a row's first element to a vector: operands, and the elements for each step."""
         assert columns is not None
         if columns.linear:
@@ -367,7 +376,7 @@ class RowPhases:
 
     # -- exchanges -----------------------------------------------------------------------------
 
-    def _exchange(self, fold: RowFold, lane: str) -> Exchange:
+    def _exchange(self, fold: RowFold, lane: str) -> RowReduction:
         name, whole, across = f"%{fold.name}", f"%row.{fold.name}", ""
         here = f"{name}.seen" if self.idle_lanes else lane
         if self.value.lanes > 1:
@@ -382,14 +391,14 @@ class RowPhases:
             single = renderer_of(self.single)
             line = combine(single, fold, result, here, f"{here}.other")
             fetch = other_lane(here, distance, self.distances, self.wave, self.single)
-            found.append(Step(distance=distance, fetch=fetch, combine=line))
+            found.append(LaneExchange(distance=distance, fetch=fetch, combine=line))
             here = result
         share = ""
         if last_lane:
             result = whole if self.waves == 1 else f"{name}.wave"
             share, here = of_last_lane(result, here, self.single), result
         waves = renderer_of(self.parts)
-        return Exchange(
+        return RowReduction(
             name=fold.name,
             identity=self.value.constant(self.row.identity(fold)),
             across=across,

@@ -15,8 +15,8 @@ Axis = Literal["row", "k"]
 
 
 @frozen
-class Load:
-    """One vector load of a chunk: `row`, `k` and `offset` count from the chunk's first element."""
+class ChunkLoad:
+    """Vector load of a chunk: `row`, `k` and `offset` count from the chunk's first element."""
 
     index: int
     row: int
@@ -25,10 +25,10 @@ class Load:
 
 
 @frozen
-class Store:
-    """One vector store to LDS, `row` rows and `k` depths behind the chunk's first element.
+class ChunkStore:
+    """Vector store of a chunk to LDS: `row` and `k` count from the chunk's first element.
 
-    `elements` are (load, lane) pairs: where each of its elements comes from.
+    `elements` are the sources of its elements as (load, lane) pairs.
     """
 
     index: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kgen.targets.amdgpu.plan.lds.tile import LdsTile
-from kgen.targets.amdgpu.plan.staging.chunks import Axis, Load, Shape, Store
+from kgen.targets.amdgpu.plan.staging.chunks import Axis, ChunkLoad, ChunkStore, Shape
 from kgen.targets.batch import BatchTerm
 from kgen.targets.llvm_ir import FloatType
 from kgen_runtime.dtypes import DType
@@ -138,11 +138,11 @@ class Staging:
         """A piece as an integer."""
         return f"i{8 * self.piece * self.memory.itemsize}"
 
-    def piece_row(self, load: Load, first: int) -> int:
+    def piece_row(self, load: ChunkLoad, first: int) -> int:
         """Rows from the chunk's first to a piece of a load."""
         return load.row + first
 
-    def piece_k(self, load: Load, first: int) -> int:
+    def piece_k(self, load: ChunkLoad, first: int) -> int:
         """Depths likewise, where memory is contiguous along k."""
         return load.k + first
 
@@ -201,33 +201,33 @@ class Staging:
         return (across, along) if self.fast == "k" else (along, across)
 
     @property
-    def loads(self) -> tuple[Load, ...]:
+    def loads(self) -> tuple[ChunkLoad, ...]:
         if self.transposes:
             steps = [(0, i) for i in range(self.chunk.slow)]
         else:
             steps = [(i, 0) for i in range(0, self.chunk.fast, self.vector)]
         rows_and_depths = [(s, f) if self.fast == "k" else (f, s) for f, s in steps]
         return tuple(
-            Load(index=i, row=row, k=k, offset=row * self.row_stride + k * self.k_stride)
+            ChunkLoad(index=i, row=row, k=k, offset=row * self.row_stride + k * self.k_stride)
             for i, (row, k) in enumerate(rows_and_depths)
         )
 
-    def checks_row(self, load: Load) -> bool:
+    def checks_row(self, load: ChunkLoad) -> bool:
         """The load's row may be behind the matrix though the chunk's first row is not."""
         return self.ragged_rows and load.row > 0
 
-    def checks_depth(self, load: Load) -> bool:
+    def checks_depth(self, load: ChunkLoad) -> bool:
         """The load's depth may be behind the matrix though the chunk's first depth is not."""
         return (self.cuts_depth or self.overhangs) and load.k > 0
 
     @property
-    def stores(self) -> tuple[Store, ...]:
+    def stores(self) -> tuple[ChunkStore, ...]:
         v = self.vector
         if not self.transposes:
             elements = tuple((i // v, i % v) for i in range(self.chunk.fast * self.chunk.slow))
-            return (Store(index=0, row=0, k=0, elements=elements),)
+            return (ChunkStore(index=0, row=0, k=0, elements=elements),)
         return tuple(
-            Store(
+            ChunkStore(
                 index=lane,
                 row=lane if self.fast == "row" else 0,
                 k=lane if self.fast == "k" else 0,
@@ -274,7 +274,7 @@ class Staging:
         """The IR type of a vector of so many bytes, as words."""
         return f"<{count // WORD} x i32>"
 
-    def stored(self, store: Store) -> str:
+    def stored(self, store: ChunkStore) -> str:
         """What to store, as a suffix to the chunk's name: a gathered vector, an element, a load."""
         if self.gathers:
             return f".s{store.index}"
@@ -317,7 +317,7 @@ class Staging:
         """Offsets inside a tile need 64 bits."""
         return self.block_rows * self.row_stride + self.block_k * self.k_stride > NARROW_OFFSETS
 
-    def is_far(self, load: Load) -> bool:
+    def is_far(self, load: ChunkLoad) -> bool:
         """The load cannot reach from the chunk's first element, by a constant of its own."""
         return load.offset * self.memory.itemsize > self.reach
 

@@ -17,8 +17,8 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class Row:
-    """A row of a thread's outputs, from its first: elements and bytes."""
+class OutputRow:
+    """Row of a thread's outputs: its distance from the first row, in elements and in bytes."""
 
     offset: int
     nbytes: int
@@ -29,8 +29,8 @@ class Row:
 
 
 @frozen
-class Column:
-    """`len(elements)` adjacent outputs of a row, stored by one access; offsets from the first."""
+class OutputColumns:
+    """Adjacent outputs of a row that one access stores; offsets count from the thread's first."""
 
     elements: tuple[int, ...]
     nbytes: int
@@ -62,10 +62,10 @@ class OutputTile:
     repeated: bool = False
 
     @property
-    def rows(self) -> tuple[Row, ...]:
-        return tuple(Row(offset=m, nbytes=m * self.row_stride) for m in self.row_offsets)
+    def rows(self) -> tuple[OutputRow, ...]:
+        return tuple(OutputRow(offset=m, nbytes=m * self.row_stride) for m in self.row_offsets)
 
-    def accumulators(self, row: Row) -> tuple[str, ...]:
+    def accumulators(self, row: OutputRow) -> tuple[str, ...]:
         return tuple(f"acc_m{row.offset}_n{col}" for col in self.col_offsets)
 
     @property
@@ -74,10 +74,12 @@ class OutputTile:
         return tuple(name for row in self.rows for name in self.accumulators(row))
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[OutputColumns, ...]:
         pieces = range(0, len(self.col_offsets), self.width)
         groups = [self.col_offsets[i : i + self.width] for i in pieces]
-        return tuple(Column(elements=g, nbytes=g[0] * self.spec.out.itemsize) for g in groups)
+        return tuple(
+            OutputColumns(elements=g, nbytes=g[0] * self.spec.out.itemsize) for g in groups
+        )
 
     @property
     def row_stride(self) -> int:
@@ -153,7 +155,7 @@ class OutputTile:
     def zero(self) -> str:
         return "0" if self.whole else float_bits(0.0)
 
-    def values(self, row: Row, column: Column, index: int) -> dict[str, str]:
+    def values(self, row: OutputRow, column: OutputColumns, index: int) -> dict[str, str]:
         """The registers of the epilogue's inputs for one output of a row's columns."""
         at = column.elements[index]
         e = self.epilogue
@@ -177,7 +179,7 @@ class OutputPlan(CudaPlan):
     def batch_coordinates(self) -> tuple[BatchCoordinate, ...]:
         return batch_coordinates(self.output.spec)
 
-    def finished(self, row: Row, column: Column) -> tuple[Rendered, ...]:
+    def finished(self, row: OutputRow, column: OutputColumns) -> tuple[Rendered, ...]:
         """What puts finished outputs into the accumulators of these columns."""
         expression = self.output.epilogue.expression
         values = (self.output.values(row, column, i) for i in range(len(column.elements)))

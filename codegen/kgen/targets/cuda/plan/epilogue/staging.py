@@ -16,7 +16,7 @@ from kgen.spec import Matmul
 from kgen.targets.batch import batch_terms
 from kgen.targets.cuda.limits import WARP_SIZE
 from kgen.targets.cuda.plan.base import log2
-from kgen.targets.cuda.plan.epilogue.output import Column, Row
+from kgen.targets.cuda.plan.epilogue.output import OutputColumns, OutputRow
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.mma.products import Products
 from kgen.targets.cuda.plan.staging.tiles import SwizzledTile
@@ -53,11 +53,11 @@ class LineUnit:
 
 
 @frozen
-class Run:
-    """Adjacent outputs of a fragment: their registers' place and theirs in the strip."""
+class FragmentRun:
+    """Adjacent outputs of a fragment: offsets of their registers and of their strip elements."""
 
-    row: Row
-    column: Column
+    row: OutputRow
+    column: OutputColumns
     xor: int
     shared: int
 
@@ -70,12 +70,12 @@ class Run:
 
 
 @frozen
-class Strip:
-    """Rows of the warp's tile that are in shared memory at once."""
+class StagedStrip:
+    """Rows of the warp's tile that are in shared memory at the same time."""
 
     first: int
     rows: int
-    runs: tuple[Run, ...]
+    runs: tuple[FragmentRun, ...]
     units: tuple[LineUnit, ...]
 
     @property
@@ -139,22 +139,22 @@ class EpilogueStaging:
         return self.units_per_row - 1
 
     @property
-    def strips(self) -> tuple[Strip, ...]:
+    def strips(self) -> tuple[StagedStrip, ...]:
         return tuple(
-            Strip(first=m, rows=self.tile.rows, runs=self._runs(m), units=self._units(m))
+            StagedStrip(first=m, rows=self.tile.rows, runs=self._runs(m), units=self._units(m))
             for m in range(0, self.warp_m, self.tile.rows)
         )
 
-    def _runs(self, first: int) -> tuple[Run, ...]:
+    def _runs(self, first: int) -> tuple[FragmentRun, ...]:
         rows = [row for row in self.products.rows if first <= row < first + self.tile.rows]
         cols = self.products.cols[:: self.products.run]
         return tuple(self._run(first, row, col) for row in rows for col in cols)
 
-    def _run(self, first: int, row: int, col: int) -> Run:
+    def _run(self, first: int, row: int, col: int) -> FragmentRun:
         xor, shared = self.tile.place(row - first, col)
-        return Run(
-            row=Row(offset=row, nbytes=row * self.row_stride),
-            column=Column(
+        return FragmentRun(
+            row=OutputRow(offset=row, nbytes=row * self.row_stride),
+            column=OutputColumns(
                 elements=tuple(range(col, col + self.products.run)),
                 nbytes=col * self.tile.itemsize,
             ),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from kgen.errors import ScheduleError
 from kgen.schedule import WgmmaMatmul
 from kgen.spec import Matmul
-from kgen.targets.cuda.plan.epilogue.output import Column, OutputTile, Row
+from kgen.targets.cuda.plan.epilogue.output import OutputColumns, OutputRow, OutputTile
 from kgen.targets.cuda.plan.matmul import matrices
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.staging.tiles import HALF_BYTES, SwizzledTile
@@ -32,7 +32,7 @@ class Put:
     """What one store writes to a strip: pairs of accumulators, by (row, columns), in its order;
     `xor` and `offset` move the lane's address."""
 
-    pairs: tuple[tuple[Row, Column], ...]
+    pairs: tuple[tuple[OutputRow, OutputColumns], ...]
     xor: int
     offset: int
 
@@ -42,11 +42,11 @@ class Put:
 
 
 @frozen
-class Strip:
-    """A box at row `m` and column `n` of the warpgroup's tile; `offset` is its buffer's byte.
+class TmaBox:
+    """Box at row `m` and column `n` of the warpgroup's tile; `offset` is the byte of its buffer.
 
-    Nothing has read a `fresh` buffer yet; before another is written, all copies but the `pending`
-    latest must have read theirs.
+    Nothing has read a `fresh` buffer yet. Before another buffer is written, all copies but the
+    `pending` latest must have read theirs.
     """
 
     m: int
@@ -55,8 +55,8 @@ class Strip:
     fresh: bool
     pending: int
     puts: tuple[Put, ...]
-    rows: tuple[Row, ...]
-    columns: tuple[Column, ...]
+    rows: tuple[OutputRow, ...]
+    columns: tuple[OutputColumns, ...]
 
     def at(self, put: Put) -> int:
         """Bytes from the lane's address in the first buffer."""
@@ -107,7 +107,7 @@ class TmaStore:
         return tuple(sorted({put.xor for put in self.strips[0].puts}))
 
     @property
-    def strips(self) -> tuple[Strip, ...]:
+    def strips(self) -> tuple[TmaBox, ...]:
         products = self.products
         height, width = products.rows, products.columns
         if products.swapped:
@@ -117,10 +117,10 @@ class TmaStore:
             self._strip(index, *place, count=len(places)) for index, place in enumerate(places)
         )
 
-    def _strip(self, index: int, m: int, n: int, *, count: int) -> Strip:
+    def _strip(self, index: int, m: int, n: int, *, count: int) -> TmaBox:
         # Copies since the one that read this buffer, which may be the block tile's before.
         since = index + (count - 1 - index) % self.buffers
-        return Strip(
+        return TmaBox(
             m=m,
             n=n,
             offset=index % self.buffers * self.tile.nbytes,
@@ -156,11 +156,11 @@ class TmaStore:
                 found.append(Put(pairs=(pair,), xor=xor, offset=offset))
         return tuple(found)
 
-    def _row(self, m: int) -> Row:
-        return Row(offset=m, nbytes=m * self.output.row_stride)
+    def _row(self, m: int) -> OutputRow:
+        return OutputRow(offset=m, nbytes=m * self.output.row_stride)
 
-    def _pair(self, n: int) -> Column:
-        return Column(elements=(n, n + 1), nbytes=n * HALF_BYTES)
+    def _pair(self, n: int) -> OutputColumns:
+        return OutputColumns(elements=(n, n + 1), nbytes=n * HALF_BYTES)
 
     @property
     def batched(self) -> bool:

@@ -12,7 +12,7 @@ from kgen.targets.cuda.plan.matmul import plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.reduction.last_arriving import LastArriving, plan_last_arriving
 from kgen.targets.cuda.plan.reduction.partial import PartialSums
-from kgen.targets.cuda.plan.reduction.stream_k import Stream, plan_stream
+from kgen.targets.cuda.plan.reduction.stream_k import StreamK, plan_stream
 from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
@@ -26,7 +26,7 @@ class Arrangement:
     shared_bytes: int
     workspaces: tuple[Workspace, ...] = ()
     last_arriving: LastArriving | None = None
-    stream: Stream | None = None
+    stream: StreamK | None = None
     raster: Raster | None = None
 
 

@@ -27,7 +27,7 @@ from kgen.targets.cuda.plan.mma.fragments import (
 from kgen.targets.cuda.plan.mma.instruction import MatrixInstruction, instruction_of
 from kgen.targets.cuda.plan.mma.launch import arrange, streams, ticket_bytes
 from kgen.targets.cuda.plan.mma.limits import check, registers_held
-from kgen.targets.cuda.plan.mma.products import Mma, Products, Sum, promotion, rest_of
+from kgen.targets.cuda.plan.mma.products import Mma, Products, PromotedSum, promotion, rest_of
 from kgen.targets.cuda.plan.reduction.last_arriving import is_last_arriving
 from kgen.targets.cuda.plan.reduction.partial import PartialSums
 from kgen.targets.cuda.plan.staging.copy import TileCopy, plan_copy
@@ -51,7 +51,7 @@ class KStep:
     rounded: tuple[str, ...]
     paired: tuple[tuple[str, str], ...]
     mmas: tuple[Mma, ...]
-    promoted: tuple[Sum, ...]
+    promoted: tuple[PromotedSum, ...]
     loads: tuple[FragmentLoad, ...]
     shares: tuple[Share, ...]
     turns: bool

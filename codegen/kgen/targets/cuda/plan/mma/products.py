@@ -26,8 +26,8 @@ class Mma:
 
 
 @frozen
-class Sum:
-    """acc += part: a short sum, moved to one in f32."""
+class PromotedSum:
+    """Promotion of a reduced-precision sum to an f32 accumulator: `acc` += `part`."""
 
     acc: str
     part: str
@@ -115,9 +115,9 @@ class Products:
         return (replace(whole, a=a_rest), replace(whole, b=b_rest), whole)
 
     @property
-    def promotions(self) -> tuple[Sum, ...]:
+    def promotions(self) -> tuple[PromotedSum, ...]:
         places = [f"m{m}_n{n}" for m in self.rows for n in self.cols] if self.promoted else ()
-        return tuple(Sum(acc=f"acc_{place}", part=f"part_{place}") for place in places)
+        return tuple(PromotedSum(acc=f"acc_{place}", part=f"part_{place}") for place in places)
 
 
 def rest_of(register: str) -> str:

@@ -12,7 +12,7 @@ import dataclasses
 
 from kgen.schedule import GpuMatmul, SplitK
 from kgen.targets.cuda.plan.epilogue.output import OutputTile
-from kgen.targets.cuda.plan.reduction.partial import WORD_BYTES, Access, PartialSums
+from kgen.targets.cuda.plan.reduction.partial import WORD_BYTES, PartialAccess, PartialSums
 from kgen_runtime.manifest import Extent3, Launch, Workspace
 from kgen_runtime.values import frozen
 
@@ -26,7 +26,7 @@ HELD, ON_THEIR_WAY = 192, 128
 class PartSums:
     """Sums of one part, of a thread: what is loaded, and to which `sums` each of it is added."""
 
-    accesses: tuple[Access, ...]
+    accesses: tuple[PartialAccess, ...]
     sums: tuple[str, ...]
 
     @property
@@ -85,10 +85,10 @@ class LastArriving:
         starts = range(0, len(accesses), room)
         return tuple((self._piece(part, accesses[i : i + room]),) for part in parts for i in starts)
 
-    def _piece(self, part: int, accesses: tuple[Access, ...]) -> PartSums:
+    def _piece(self, part: int, accesses: tuple[PartialAccess, ...]) -> PartSums:
         return PartSums(
             accesses=tuple(
-                Access(
+                PartialAccess(
                     registers=tuple(_renamed(name, part) for name in access.registers),
                     offset=part * self.sums.nbytes + access.offset,
                 )

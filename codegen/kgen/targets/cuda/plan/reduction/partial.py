@@ -13,8 +13,8 @@ WORD_BYTES = 4
 
 
 @frozen
-class Access:
-    """`registers` of a thread, `offset` bytes from its first."""
+class PartialAccess:
+    """Access to partial sums: `registers` of a thread, `offset` bytes from its first."""
 
     registers: tuple[str, ...]
     offset: int
@@ -35,9 +35,11 @@ class PartialSums:
         return math.gcd(VECTOR, len(self.names))
 
     @property
-    def accesses(self) -> tuple[Access, ...]:
+    def accesses(self) -> tuple[PartialAccess, ...]:
         return tuple(
-            Access(registers=self.names[i : i + self.width], offset=i * self.threads * WORD_BYTES)
+            PartialAccess(
+                registers=self.names[i : i + self.width], offset=i * self.threads * WORD_BYTES
+            )
             for i in range(0, len(self.names), self.width)
         )
 

@@ -28,9 +28,12 @@ PARTS, TICKETS = "parts", "tickets"
 
 
 @frozen
-class Stream:
-    """`ctas` share `blocks` block tiles of `k_tiles` steps each; `consumers` groups of threads of
-    a CTA hold `sums` each: warpgroups, or all of its threads if there is one."""
+class StreamK:
+    """Distribution of `blocks` block tiles of `k_tiles` steps each over `ctas` CTAs.
+
+    `consumers` is the number of thread groups of a CTA that hold `sums` each: its warpgroups, or 1
+    for all of its threads.
+    """
 
     blocks: int
     k_tiles: int
@@ -102,13 +105,13 @@ class Stream:
 
 def plan_stream(
     blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul, sums: PartialSums
-) -> Stream | None:
+) -> StreamK | None:
     """None if the schedule does not ask for it. Raises ScheduleError if it cannot be."""
     if not schedule.stream_k:
         return None
     _check(blocks, k_tiles, schedule)
     consumers = schedule.consumers if isinstance(schedule, WgmmaMatmul) else 1
-    return Stream(
+    return StreamK(
         blocks=blocks, k_tiles=k_tiles, ctas=schedule.num_ctas, consumers=consumers, sums=sums
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from kgen.schedule import WgmmaMatmul
-from kgen.targets.cuda.plan.reduction.stream_k import Stream
+from kgen.targets.cuda.plan.reduction.stream_k import StreamK
 from kgen.targets.raster import Raster
 from kgen_runtime.manifest import Launch
 
@@ -20,7 +20,7 @@ def arranged(
     schedule: WgmmaMatmul,
     raster: Raster,
     arguments: tuple[str, ...],
-    stream: Stream | None,
+    stream: StreamK | None,
 ) -> Launch:
     """The launch with its clusters, and with no more CTAs than persistent ones have tiles."""
     cluster = schedule.cluster

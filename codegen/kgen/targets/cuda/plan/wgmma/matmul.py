@@ -22,7 +22,7 @@ from kgen.targets.cuda.plan.matmul import plan_launch
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.mma.products import promotion
 from kgen.targets.cuda.plan.reduction.partial import PartialSums
-from kgen.targets.cuda.plan.reduction.stream_k import Stream, plan_stream
+from kgen.targets.cuda.plan.reduction.stream_k import StreamK, plan_stream
 from kgen.targets.cuda.plan.staging.tma import GROUP_BYTES, ROW_BYTES, TmaOperand
 from kgen.targets.cuda.plan.wgmma.launch import arranged, cluster_tile
 from kgen.targets.cuda.plan.wgmma.limits import (
@@ -51,7 +51,7 @@ class WgmmaPlan(OutputPlan):
     products: WgmmaProducts
     raster: Raster
     store: TmaStore | None
-    stream: Stream | None
+    stream: StreamK | None
     k_tiles: int
     num_stages: int
 

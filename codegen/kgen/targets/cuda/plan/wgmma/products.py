@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kgen.targets.cuda.plan.matrix import MAX_ACCESS_BYTES
 from kgen.targets.cuda.plan.mma.instruction import WarpgroupInstruction
-from kgen.targets.cuda.plan.mma.products import Sum
+from kgen.targets.cuda.plan.mma.products import PromotedSum
 from kgen.targets.cuda.plan.staging.tma import ROW_BYTES, TmaOperand
 from kgen.targets.cuda.plan.wgmma.fragments import WGMMA_M, RegisterOperand
 from kgen_runtime.values import frozen
@@ -30,12 +30,11 @@ class Product:
 
 
 @frozen
-class Piece:
-    """Products of a part of the tile that are waited for together, and what then becomes of their
-    sums."""
+class WgmmaGroup:
+    """Products of a part of the tile that one wait covers, and the promotions of their sums."""
 
     products: tuple[Product, ...]
-    promoted: tuple[Sum, ...]
+    promoted: tuple[PromotedSum, ...]
 
 
 @frozen
@@ -109,7 +108,7 @@ class WgmmaProducts:
         )
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[WgmmaGroup, ...]:
         """The same in pieces, of which each has sums of its own."""
         return tuple(
             self._piece(row, col)
@@ -128,14 +127,14 @@ class WgmmaProducts:
         widths = (columns, other.width) if self.promoted else (columns,)
         return all(self.instruction.takes(width) for width in widths)
 
-    def _piece(self, row: int, col: int) -> Piece:
+    def _piece(self, row: int, col: int) -> WgmmaGroup:
         width = self.width
         place = (0, 0) if self.in_turn else (row, col)
         parts, sums = self._sums("part", *place, width), self._sums("acc", row, col, width)
         products = tuple(self._product(parts, step, row, col, width) for step in self.steps)
-        return Piece(
+        return WgmmaGroup(
             products=products,
-            promoted=tuple(Sum(acc=a, part=p) for a, p in zip(sums, parts, strict=True)),
+            promoted=tuple(PromotedSum(acc=a, part=p) for a, p in zip(sums, parts, strict=True)),
         )
 
     @property

@@ -12,9 +12,9 @@ from kgen.targets.header import k_tiles_note
 from kgen.targets.vulkan.limits import CEILING
 from kgen.targets.vulkan.plan.base import VulkanPlan
 from kgen.targets.vulkan.plan.checks import check_blocks, check_threads
-from kgen.targets.vulkan.plan.matmul.epilogue import Epilogue
+from kgen.targets.vulkan.plan.matmul.epilogue import EpilogueFunction
 from kgen.targets.vulkan.plan.matmul.matrix import epilogue_widths, tensor
-from kgen.targets.vulkan.plan.matmul.outputs import Outputs, Store
+from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroupStore
 from kgen.targets.vulkan.plan.memory import Tensor
 from kgen_runtime.manifest import Launch, Tile
 from kgen_runtime.values import frozen
@@ -25,7 +25,7 @@ class MatmulPlan(VulkanPlan):
     schedule: GpuMatmul
     spec: Matmul
     outputs: Outputs
-    epilogue: Epilogue
+    epilogue: EpilogueFunction
 
     @property
     def totals(self) -> str:
@@ -47,19 +47,19 @@ class MatmulPlan(VulkanPlan):
         """The type of a sum in the epilogue: integers are converted before it."""
         return "uint" if self.stores_sums else "float"
 
-    def sums(self, store: Store) -> tuple[str, ...]:
+    def sums(self, store: SumGroupStore) -> tuple[str, ...]:
         """The ids of an access's sums."""
         if not self.outputs.is_vector:
             return (f"{self.totals}_{store.sum.name}",)
         return tuple(f"sum_{store.name}_{c}" for c in store.members)
 
-    def results(self, store: Store) -> tuple[str, ...]:
+    def results(self, store: SumGroupStore) -> tuple[str, ...]:
         """The ids of what is stored."""
         if not self.epilogue.fused.changes:
             return self.sums(store)
         return tuple(f"finished_{store.name}_{c}" for c in store.members)
 
-    def calls(self, store: Store) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    def calls(self, store: SumGroupStore) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
         """For each call of the epilogue the ids of a sum, the result, the arguments' values."""
         columns = [self.epilogue.values(a, store) for a in self.epilogue.fused.arguments]
         values = zip(*columns, strict=True) if columns else [()] * len(store.members)
@@ -111,8 +111,8 @@ class PaddedPlan(MatmulPlan):
         return self.schedule.num_stages > 1
 
 
-def plan_epilogue(spec: Matmul) -> Epilogue:
-    return Epilogue(fused=FusedEpilogue(spec=spec))
+def plan_epilogue(spec: Matmul) -> EpilogueFunction:
+    return EpilogueFunction(fused=FusedEpilogue(spec=spec))
 
 
 def matmul_tensors(

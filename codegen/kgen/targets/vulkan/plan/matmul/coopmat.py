@@ -36,7 +36,7 @@ from kgen.targets.vulkan.plan.matmul.coopmat_output import (
 from kgen.targets.vulkan.plan.matmul.coopmat_types import TYPES, CooperativeTypes, Size
 from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, is_k_inner, output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
-from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, Side
+from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, ThreadOutputs
 from kgen.targets.vulkan.plan.memory import Shared, vector_type
 from kgen_runtime.values import frozen
 
@@ -253,9 +253,9 @@ def _subgroups(spec: Matmul, schedule: CooperativeMatmul, size: Size) -> Subgrou
 
 
 def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size) -> CooperativePlan:
-    n = Side(size=spec.n, block=schedule.block_n, per_thread=MAX_GROUP)
+    n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=MAX_GROUP)
     rows = schedule.num_threads // n.threads
-    m = Side(size=spec.m, block=schedule.block_m, per_thread=schedule.block_m // rows)
+    m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.block_m // rows)
     a = _operand(spec, target, schedule, "a", m, 0)
     b = _operand(spec, target, schedule, "b", n, a.elements)
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
@@ -302,7 +302,12 @@ def _plan(spec: Matmul, target: Target, schedule: CooperativeMatmul, size: Size)
 
 
 def _operand(
-    spec: Matmul, target: Target, schedule: CooperativeMatmul, name: str, side: Side, start: int
+    spec: Matmul,
+    target: Target,
+    schedule: CooperativeMatmul,
+    name: str,
+    side: ThreadOutputs,
+    start: int,
 ) -> CooperativeOperand:
     """With accesses of 16 bytes; of what is transposed, the widest of which each invocation has
     as many as a word has elements."""

@@ -7,7 +7,7 @@ from kgen.schedule import CooperativeMatmul
 from kgen.spec import DType, Extent, Matmul
 from kgen.targets.batch import batch_terms
 from kgen.targets.vulkan.plan.matmul.coopmat_types import Size
-from kgen.targets.vulkan.plan.matmul.epilogue import Epilogue
+from kgen.targets.vulkan.plan.matmul.epilogue import EpilogueFunction
 from kgen.targets.vulkan.plan.matmul.outputs import Outputs
 from kgen.targets.vulkan.plan.memory import log2
 from kgen_runtime.values import frozen
@@ -184,7 +184,7 @@ class DirectSums:
 
     subgroups: Subgroups
     outputs: Outputs
-    epilogue: Epilogue
+    epilogue: EpilogueFunction
 
     def row_distance(self, row: int) -> int:
         """Rows from the subgroup's first to those of its matrices of this number."""
@@ -245,7 +245,7 @@ class DirectSums:
         return tuple(a for a in self.arguments if a.is_number)
 
 
-def is_direct(spec: Matmul, size: Size, outputs: Outputs, epilogue: Epilogue) -> bool:
+def is_direct(spec: Matmul, size: Size, outputs: Outputs, epilogue: EpilogueFunction) -> bool:
     """Whether sums are stored from the accumulators: what is stored and read has their type, or is
     f16 where sums of f16 may be, too; no matrix crosses the edge of the output, and accesses are of
     16 bytes, to which a matrix in memory is aligned (Vulkan's environment for SPIR-V,

@@ -24,7 +24,7 @@ from kgen.targets.vulkan.plan.matmul.base import (
 from kgen.targets.vulkan.plan.matmul.dot_operand import QUAD, DotOperand
 from kgen.targets.vulkan.plan.matmul.matrix import WIDEST, is_k_inner, output_width, plan_matrix
 from kgen.targets.vulkan.plan.matmul.operand import Transpose
-from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, Side
+from kgen.targets.vulkan.plan.matmul.outputs import MAX_GROUP, Outputs, ThreadOutputs
 from kgen_runtime.values import frozen
 
 
@@ -50,8 +50,8 @@ class Byte:
 
 
 @frozen
-class Step:
-    """A quad of a K-tile in stage `stage`; ids start with `name`."""
+class DotStep:
+    """Step along k of four packed elements, in stage `stage`; ids start with `name`."""
 
     name: str
     stage: str
@@ -100,8 +100,8 @@ class DotPlan(PaddedPlan):
         return self.schedule.block_k // QUAD
 
     @property
-    def step(self) -> Step:
-        return Step(name="main", stage="main_stage" if self.double_buffered else "uint_0")
+    def step(self) -> DotStep:
+        return DotStep(name="main", stage="main_stage" if self.double_buffered else "uint_0")
 
     @property
     def next_stage(self) -> str:
@@ -141,8 +141,8 @@ class DotPlan(PaddedPlan):
 def plan_dot(spec: Matmul, target: Target, schedule: FmaMatmul) -> DotPlan:
     """Raises ScheduleError if the schedule does not fit the target."""
     _check(spec, target, schedule)
-    m = Side(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
-    n = Side(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
+    m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
+    n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
     a, b = _operand(spec, target, schedule, "a", m), _operand(spec, target, schedule, "b", n)
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
     buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
@@ -171,7 +171,7 @@ def plan_dot(spec: Matmul, target: Target, schedule: FmaMatmul) -> DotPlan:
 
 
 def _operand(
-    spec: Matmul, target: Target, schedule: FmaMatmul, name: str, side: Side
+    spec: Matmul, target: Target, schedule: FmaMatmul, name: str, side: ThreadOutputs
 ) -> DotOperand:
     """With the widest accesses that leave a copy for each invocation."""
 

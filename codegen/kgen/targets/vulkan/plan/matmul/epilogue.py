@@ -9,7 +9,7 @@ from kgen.spec import Extent
 from kgen.targets.epilogue import ACCUMULATOR, EpilogueArgument, FusedEpilogue
 from kgen.targets.expressions import Rendered
 from kgen.targets.vulkan.expressions import SpirvRenderer
-from kgen.targets.vulkan.plan.matmul.outputs import Store
+from kgen.targets.vulkan.plan.matmul.outputs import SumGroupStore
 from kgen.targets.vulkan.plan.memory import Tensor
 from kgen_runtime.values import frozen
 
@@ -19,7 +19,9 @@ FUNCTION, SUMS = "epilogue", "epilogue_sums"
 
 
 @frozen
-class Epilogue:
+class EpilogueFunction:
+    """Function of the module that applies the epilogue to sums."""
+
     fused: FusedEpilogue
     renderer = SpirvRenderer()
 
@@ -41,7 +43,7 @@ class Epilogue:
         values = dict(zip(names, (f"%{p}" for p in self.parameters), strict=True))
         return self.renderer.render(self.fused.expression, values, f"%{FUNCTION}_result")
 
-    def index(self, argument: EpilogueArgument, store: Store) -> str:
+    def index(self, argument: EpilogueArgument, store: SumGroupStore) -> str:
         """The id of the index of an argument's values for an access."""
         return {
             Extent.FULL: f"at_{store.name}",
@@ -50,7 +52,7 @@ class Epilogue:
             Extent.ONE: "uint_0",
         }[argument.extent]
 
-    def values(self, argument: EpilogueArgument, store: Store) -> tuple[str, ...]:
+    def values(self, argument: EpilogueArgument, store: SumGroupStore) -> tuple[str, ...]:
         """The ids of an argument's values for the members of an access."""
         stem = f"{argument.stem}_{store.name}"
         width = len(store.members) if argument.varies_along_n else 1

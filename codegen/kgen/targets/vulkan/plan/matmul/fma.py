@@ -23,7 +23,7 @@ from kgen.targets.vulkan.plan.matmul.base import (
     plan_launch,
 )
 from kgen.targets.vulkan.plan.matmul.matrix import is_k_inner, output_width, plan_matrix
-from kgen.targets.vulkan.plan.matmul.outputs import Outputs, Side, Sum
+from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroup, ThreadOutputs
 from kgen.targets.vulkan.plan.matmul.staging import StagedOperand
 from kgen_runtime.values import frozen
 
@@ -32,11 +32,11 @@ STAGES = (1, 2)
 
 
 @frozen
-class Phase:
-    """K-tiles of the same number of k steps.
+class FmaPhase:
+    """Phase of K-tiles that have the same number of k steps.
 
     Before a k step a sum is `<name>_sum_<m>_<n>`, after it `<name>_total_<m>_<n>`; `before` is the
-    stem of the first sums, None where they are 0. `stage` is the id of the stage that is read.
+    stem of the first sums, None if they are 0. `stage` is the id of the stage that is read.
     """
 
     name: str
@@ -65,13 +65,13 @@ class FmaPlan(MatmulPlan):
         return self.schedule.num_stages > 1
 
     @property
-    def main(self) -> Phase | None:
+    def main(self) -> FmaPhase | None:
         """The loop over whole K-tiles; None if K has none."""
         k_tiles = self.spec.k // self.schedule.block_k
         if k_tiles == 0:
             return None
         stage = "main_stage" if self.double_buffered else "uint_0"
-        return Phase(
+        return FmaPhase(
             name="main", steps=self.schedule.block_k, k_tiles=k_tiles, before="acc", stage=stage
         )
 
@@ -85,15 +85,15 @@ class FmaPlan(MatmulPlan):
         return "main_next_stage" if self.double_buffered else "uint_0"
 
     @property
-    def tail(self) -> Phase | None:
+    def tail(self) -> FmaPhase | None:
         """The last K-tile if it is not a whole one."""
         steps = self.spec.k % self.schedule.block_k
         if steps == 0:
             return None
         before = "main_total" if self.main else None
-        return Phase(name="tail", steps=steps, k_tiles=1, before=before, stage="uint_0")
+        return FmaPhase(name="tail", steps=steps, k_tiles=1, before=before, stage="uint_0")
 
-    def initial(self, phase: Phase, sum: Sum) -> str:
+    def initial(self, phase: FmaPhase, sum: SumGroup) -> str:
         """The id of a phase's first sums."""
         return f"{phase.before}_{sum.name}" if phase.before else self.outputs.zero
 
@@ -106,8 +106,8 @@ class FmaPlan(MatmulPlan):
 def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
     """Raises ScheduleError if the schedule does not fit the target."""
     _check(spec, target, schedule)
-    m = Side(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
-    n = Side(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
+    m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
+    n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
     a, b = _operand(spec, target, schedule, "a", m), _operand(spec, target, schedule, "b", n)
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
     buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
@@ -133,7 +133,7 @@ def plan_fma(spec: Matmul, target: Target, schedule: FmaMatmul) -> FmaPlan:
 
 
 def _operand(
-    spec: Matmul, target: Target, schedule: FmaMatmul, name: str, side: Side
+    spec: Matmul, target: Target, schedule: FmaMatmul, name: str, side: ThreadOutputs
 ) -> StagedOperand:
     # As wide as leaves an access for each invocation.
     each = side.block * schedule.block_k // schedule.num_threads

@@ -6,17 +6,18 @@ from __future__ import annotations
 from itertools import product
 
 from kgen.targets.vulkan.plan.matmul.matrix import Matrix
-from kgen.targets.vulkan.plan.matmul.outputs import Side
+from kgen.targets.vulkan.plan.matmul.outputs import ThreadOutputs
 from kgen.targets.vulkan.plan.memory import log2
 from kgen_runtime.values import frozen
 
 
 @frozen
-class Operand:
-    """A or B, of which a workgroup multiplies a K-tile of `side.block` x `block_k` at a time."""
+class TiledOperand:
+    """Operand A or B; a workgroup multiplies a K-tile of `side.block` x `block_k` of it
+    at a time."""
 
     matrix: Matrix
-    side: Side
+    side: ThreadOutputs
     block_k: int
 
     @property
@@ -73,9 +74,12 @@ class Transpose:
 
 
 @frozen
-class Copy:
-    """One of an invocation's copies per K-tile, by number: its distance from the first along the
-    contiguous dimension and along the other, in copies, and in workgroup memory."""
+class OperandCopy:
+    """Copy of an invocation, one of several per K-tile.
+
+    Its distances from the first copy: `inner` along the contiguous dimension and `outer` along the
+    other, both in copies, and the distance in workgroup memory.
+    """
 
     index: int
     inner: int
@@ -84,7 +88,7 @@ class Copy:
 
 
 @frozen
-class CopiedOperand(Operand):
+class CopiedOperand(TiledOperand):
     """A or B, of which all invocations of a workgroup together copy each K-tile to workgroup
     memory. Neighbours take what is contiguous, or, if `outer_first`, what is not."""
 
@@ -172,19 +176,19 @@ class CopiedOperand(Operand):
         raise NotImplementedError
 
     @property
-    def copies(self) -> tuple[Copy, ...]:
+    def copies(self) -> tuple[OperandCopy, ...]:
         outer = range(0, self.outer_block, self.outer_step)
         inner = range(0, self.inner_block, self.inner_step)
         return tuple(
-            Copy(index=index, inner=i, outer=o, shared=self.distance(i, o))
+            OperandCopy(index=index, inner=i, outer=o, shared=self.distance(i, o))
             for index, (o, i) in enumerate(product(outer, inner))
         )
 
-    def edge_place(self, copy: Copy) -> int:
+    def edge_place(self, copy: OperandCopy) -> int:
         """Its distance along the edge from an invocation's first copy."""
         return copy.outer if self.matrix.k_inner else copy.inner
 
-    def k_place(self, copy: Copy) -> int:
+    def k_place(self, copy: OperandCopy) -> int:
         """That along k."""
         return copy.inner if self.matrix.k_inner else copy.outer
 

@@ -22,9 +22,11 @@ class Number:
 
 
 @frozen
-class Side:
-    """The outputs of a tile along m or n: `per_thread` for each of the invocations, in groups of
-    neighbours; the groups of an invocation are as far apart as all invocations' take."""
+class ThreadOutputs:
+    """Outputs of a tile along m or n: `per_thread` for each invocation, in groups of neighbours.
+
+    The groups of an invocation are apart by the groups of all invocations.
+    """
 
     size: int
     block: int
@@ -78,8 +80,8 @@ class Side:
 
 
 @frozen
-class Sum:
-    """The sums of an invocation's row `m` and its `n`th group of columns, by number."""
+class SumGroup:
+    """Sums of an invocation: row `m` and column group `n`, by number."""
 
     m: int
     n: int
@@ -95,13 +97,13 @@ class Outputs:
     vector, and stored `width` at a time, which are inside the matrix or outside together."""
 
     spec: Matmul
-    m: Side
-    n: Side
+    m: ThreadOutputs
+    n: ThreadOutputs
     width: int
 
     @property
-    def sums(self) -> tuple[Sum, ...]:
-        return tuple(Sum(m=m, n=n) for m, _ in self.m.values for n, _ in self.n.groups)
+    def sums(self) -> tuple[SumGroup, ...]:
+        return tuple(SumGroup(m=m, n=n) for m, _ in self.m.values for n, _ in self.n.groups)
 
     @property
     def type(self) -> str:
@@ -121,9 +123,9 @@ class Outputs:
         return self.m.clamped or self.n.clamped
 
     @property
-    def stores(self) -> tuple[Store, ...]:
+    def stores(self) -> tuple[SumGroupStore, ...]:
         return tuple(
-            Store(m=m, n=n, members=members)
+            SumGroupStore(m=m, n=n, members=members)
             for m, _ in self.m.values
             for n, _ in self.n.groups
             for members in self._accesses
@@ -177,16 +179,16 @@ class Outputs:
 
 
 @frozen
-class Store:
-    """One access to the output: `members` of the sums of row `m` and the `n`th group of columns."""
+class SumGroupStore:
+    """Access to the output: `members` of the sums of row `m` and of column group `n`."""
 
     m: int
     n: int
     members: tuple[int, ...]
 
     @property
-    def sum(self) -> Sum:
-        return Sum(m=self.m, n=self.n)
+    def sum(self) -> SumGroup:
+        return SumGroup(m=self.m, n=self.n)
 
     @property
     def name(self) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from kgen.targets.vulkan.plan.matmul.operand import Copy, GroupedOperand
+from kgen.targets.vulkan.plan.matmul.operand import GroupedOperand, OperandCopy
 from kgen.targets.vulkan.plan.memory import Shared
 from kgen_runtime.values import frozen
 
 
 @frozen
-class Piece:
-    """What one store puts into workgroup memory of an access: element `number` or, of a group, the
-    elements from there on. `distance` is that from the access's place, in groups; `component` that
-    of the element within its group, from the access's first."""
+class StagedElements:
+    """Elements of an access that one store writes to workgroup memory.
+
+    The store writes element `number` or, for a group, the `members` from it on. `distance` is from
+    the access's address, in groups; `component` is the position of the element in its group.
+    """
 
     number: int
     members: tuple[int, ...]
@@ -47,11 +49,11 @@ class StagedOperand(GroupedOperand):
     def k_places(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys(self.k_place(copy) for copy in self.copies))
 
-    def edge_number(self, copy: Copy) -> int:
+    def edge_number(self, copy: OperandCopy) -> int:
         """The number of a copy's edge place."""
         return self.edge_places.index(self.edge_place(copy))
 
-    def k_number(self, copy: Copy) -> int:
+    def k_number(self, copy: OperandCopy) -> int:
         return self.k_places.index(self.k_place(copy))
 
     @property
@@ -92,15 +94,15 @@ class StagedOperand(GroupedOperand):
         return not self.in_groups
 
     @property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[StagedElements, ...]:
         if self.matrix.k_inner:
             return tuple(
-                Piece(number=i, members=(i,), distance=i * self.pitch, component=0)
+                StagedElements(number=i, members=(i,), distance=i * self.pitch, component=0)
                 for i in range(self.matrix.width)
             )
         step = self.group if self.in_groups else 1
         return tuple(
-            Piece(
+            StagedElements(
                 number=i,
                 members=tuple(range(i, i + step)),
                 distance=i // self.group,

@@ -22,8 +22,8 @@ from kgen.targets.vulkan.plan.matmul.base import (
     plan_launch,
 )
 from kgen.targets.vulkan.plan.matmul.matrix import is_k_inner, output_width, plan_matrix
-from kgen.targets.vulkan.plan.matmul.operand import Operand
-from kgen.targets.vulkan.plan.matmul.outputs import Outputs, Side, Sum
+from kgen.targets.vulkan.plan.matmul.operand import TiledOperand
+from kgen.targets.vulkan.plan.matmul.outputs import Outputs, SumGroup, ThreadOutputs
 from kgen.targets.vulkan.plan.memory import Shared, log2
 from kgen_runtime.values import frozen
 
@@ -38,9 +38,12 @@ class EdgeAccess:
 
 
 @frozen
-class Load:
-    """Load of a K-tile: at edge access `edge`, `k` accesses (along k) behind the K-tile's
-    first; its index is `distance` behind that one's."""
+class TileLoad:
+    """Load of a K-tile: access `edge` along the edge, `k` accesses along k after the K-tile's
+    first.
+
+    Its index is `distance` more than the first one's.
+    """
 
     edge: int
     k: int
@@ -52,7 +55,7 @@ class Load:
 
 
 @frozen
-class UnstagedOperand(Operand):
+class UnstagedOperand(TiledOperand):
     """A or B, of which each invocation loads what it multiplies."""
 
     @property
@@ -69,11 +72,11 @@ class UnstagedOperand(Operand):
             if i % width == 0
         )
 
-    def loads(self, steps: int) -> tuple[Load, ...]:
+    def loads(self, steps: int) -> tuple[TileLoad, ...]:
         """Loads of a K-tile of `steps` steps."""
         each = 1 if self.matrix.k_inner else self.matrix.outer_stride
         return tuple(
-            Load(edge=access.number, k=k, distance=k * each)
+            TileLoad(edge=access.number, k=k, distance=k * each)
             for k in range(steps // self.matrix.k_width)
             for access in self.edge_accesses
         )
@@ -101,8 +104,9 @@ class UnstagedOperand(Operand):
 
 
 @frozen
-class Phase:
-    """K-tiles of `steps` steps; ids start with `name`, those of the sums before with `before`."""
+class UnstagedPhase:
+    """Phase of K-tiles of `steps` steps; ids start with `name`, those of the sums before with
+    `before`."""
 
     name: str
     steps: int
@@ -171,27 +175,27 @@ class UnstagedPlan(MatmulPlan):
         return self.spec.k // self.schedule.block_k
 
     @property
-    def main(self) -> Phase | None:
+    def main(self) -> UnstagedPhase | None:
         """The loop over whole K-tiles; None if K has none."""
         if self.k_tiles == 0:
             return None
-        return Phase(name="main", steps=self.schedule.block_k, before="acc")
+        return UnstagedPhase(name="main", steps=self.schedule.block_k, before="acc")
 
     @property
-    def tail(self) -> Phase | None:
+    def tail(self) -> UnstagedPhase | None:
         """The last K-tile if it is not a whole one."""
         steps = self.spec.k % self.schedule.block_k
         if steps == 0:
             return None
-        return Phase(name="tail", steps=steps, before="acc" if self.main else None)
+        return UnstagedPhase(name="tail", steps=steps, before="acc" if self.main else None)
 
-    def before(self, phase: Phase, step: int, sum: Sum) -> str:
+    def before(self, phase: UnstagedPhase, step: int, sum: SumGroup) -> str:
         """The id of a sum before a step."""
         if step:
             return f"{phase.name}_total{step - 1}_{sum.name}"
         return f"{phase.before}_{sum.name}" if phase.before else self.outputs.zero
 
-    def after(self, phase: Phase, step: int, sum: Sum) -> str:
+    def after(self, phase: UnstagedPhase, step: int, sum: SumGroup) -> str:
         last = step == phase.steps - 1
         return f"{phase.name}_total{'' if last else step}_{sum.name}"
 
@@ -202,12 +206,12 @@ class UnstagedPlan(MatmulPlan):
         """Groups of columns are put together from single values."""
         return self.outputs.is_vector and not self.b.as_loaded
 
-    def row(self, phase: Phase, m: int, step: int) -> str:
+    def row(self, phase: UnstagedPhase, m: int, step: int) -> str:
         """The id of A's value, as often as a group of columns has members."""
         value = self.a.value(phase.name, m, step)
         return f"{phase.name}_m{m}_k{step}" if self.outputs.is_vector else value
 
-    def column(self, phase: Phase, n: int, step: int) -> str:
+    def column(self, phase: UnstagedPhase, n: int, step: int) -> str:
         """The id of a group of columns of B."""
         first = n * self.outputs.n.group
         if self.b.as_loaded:
@@ -216,7 +220,7 @@ class UnstagedPlan(MatmulPlan):
             return f"{phase.name}_n{n}_k{step}"
         return self.b.value(phase.name, first, step)
 
-    def members(self, phase: Phase, n: int, step: int) -> tuple[str, ...]:
+    def members(self, phase: UnstagedPhase, n: int, step: int) -> tuple[str, ...]:
         """The ids of a group's values."""
         first = n * self.outputs.n.group
         return tuple(self.b.value(phase.name, first + i, step) for i in self.outputs.n.members)
@@ -228,7 +232,7 @@ class UnstagedPlan(MatmulPlan):
             return "acc"
         return "slice_total" if self.split else "tail_total"
 
-    def skipped(self, sum: Sum) -> str:
+    def skipped(self, sum: SumGroup) -> str:
         """The id of a sum of the slices that have no part of the remainder."""
         return f"acc_{sum.name}" if self.main else self.outputs.zero
 
@@ -246,8 +250,8 @@ class UnstagedPlan(MatmulPlan):
 def plan_unstaged(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> UnstagedPlan:
     """Raises ScheduleError if the schedule does not fit the target."""
     _check(spec, target, schedule)
-    m = Side(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
-    n = Side(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
+    m = ThreadOutputs(size=spec.m, block=schedule.block_m, per_thread=schedule.thread_m)
+    n = ThreadOutputs(size=spec.n, block=schedule.block_n, per_thread=schedule.thread_n)
     a, b = _operand(spec, target, schedule, "a", m), _operand(spec, target, schedule, "b", n)
     outputs = Outputs(spec=spec, m=m, n=n, width=output_width(spec, n.group))
     buffers = matmul_tensors(spec, target, a.matrix.tensor, b.matrix.tensor, outputs.width)
@@ -279,7 +283,7 @@ def plan_unstaged(spec: Matmul, target: Target, schedule: UnstagedMatmul) -> Uns
 
 
 def _operand(
-    spec: Matmul, target: Target, schedule: UnstagedMatmul, name: str, side: Side
+    spec: Matmul, target: Target, schedule: UnstagedMatmul, name: str, side: ThreadOutputs
 ) -> UnstagedOperand:
     most = schedule.block_k if is_k_inner(spec, name) else side.group
     return UnstagedOperand(

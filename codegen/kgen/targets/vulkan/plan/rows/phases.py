@@ -26,11 +26,11 @@ COLUMN, ROW = variable("column"), variable("row")
 
 
 @frozen
-class Vector:
-    """One of a lane's vectors of a row. `index` names its number in the row, `offset` behind the
-    lane's first. `partial`: some lanes have none, as %<name>_inside says, and read the row's first.
+class LaneVector:
+    """Vector of a lane: `index` names its number in the row, `offset` counts from the lane's first.
 
-    `coordinates` and `columns` (names of the scalars' columns) are what is needed of it.
+    `partial`: some lanes have none (%<name>_inside is false) and read the row's first vector.
+    `coordinates` and `columns` (names of the scalars' columns) are needed by loads or expressions.
     """
 
     name: str
@@ -51,8 +51,8 @@ class Vector:
 
 
 @frozen
-class Load:
-    """%<name>_<c>, with the renderer's suffix, are the scalars of a tensor's element."""
+class RowLoad:
+    """Load of an element of a tensor: its scalars are %<name>_<c>, with the renderer's suffix."""
 
     name: str
     tensor: Tensor
@@ -60,8 +60,9 @@ class Load:
 
 
 @frozen
-class Store:
-    """`values` (ids of numbers) to an element of a tensor; `name` starts names on the way."""
+class RowStore:
+    """Store of `values` (ids of numbers) to an element of a tensor; `name` starts intermediate
+    names."""
 
     name: str
     tensor: Tensor
@@ -70,15 +71,17 @@ class Store:
 
 
 @frozen
-class Body:
-    """What a phase does with one of a lane's vectors: `lines` compute and fold, of which `ordered`
-    are results; `stores` are what the last phase writes."""
+class VectorBody:
+    """Work of a phase on one vector of a lane: `lines` compute and fold.
 
-    vector: Vector
-    loads: tuple[Load, ...]
+    `ordered` are the results among the lines, `stores` are the stores of the last phase.
+    """
+
+    vector: LaneVector
+    loads: tuple[RowLoad, ...]
     lines: tuple[str, ...]
     ordered: tuple[str, ...]
-    stores: tuple[Store, ...]
+    stores: tuple[RowStore, ...]
 
 
 @frozen
@@ -91,9 +94,11 @@ class Carried:
 
 
 @frozen
-class Exchange:
-    """A step of a fold over a row's lanes: `lines` combine `mine` with %<name>_theirs, the value of
-    the lane `distance` away."""
+class SubgroupExchange:
+    """Step of a fold over a row's lanes.
+
+    `lines` combine `mine` with %<name>_theirs, the value of the lane `distance` away.
+    """
 
     name: str
     distance: int
@@ -123,10 +128,10 @@ class PhasePlan:
     phase: RowPhase
     after: str
     row_values: Rendered
-    row_stores: tuple[Store, ...]
-    bodies: tuple[Body, ...]
+    row_stores: tuple[RowStore, ...]
+    bodies: tuple[VectorBody, ...]
     carried: tuple[Carried, ...]
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[SubgroupExchange, ...]
     lane_folds: tuple[LaneFold, ...]
 
     @property
@@ -171,22 +176,22 @@ class RowPhases:
         return index_of(f"{of.name}_first", terms)
 
     @property
-    def of_row(self) -> Mapping[str, Load]:
+    def of_row(self) -> Mapping[str, RowLoad]:
         """Inputs of which a row has one element, by their names."""
         return {
-            of.name: Load(
+            of.name: RowLoad(
                 name=f"{of.name}_of_row", tensor=self.tensors[of.tensor], index=self._start(of)
             )
             for of in self.row.inputs
             if of.columns is None
         }
 
-    def _load(self, of: RowInput, vector: Vector) -> Load:
+    def _load(self, of: RowInput, vector: LaneVector) -> RowLoad:
         name = f"{of.name}_{vector.name}"
         index = self._index(of, vector, vector.read)
-        return Load(name=name, tensor=self.tensors[of.tensor], index=index)
+        return RowLoad(name=name, tensor=self.tensors[of.tensor], index=index)
 
-    def _index(self, of: RowInput | RowOutput, vector: Vector, number: str) -> Index:
+    def _index(self, of: RowInput | RowOutput, vector: LaneVector, number: str) -> Index:
         """Where a tensor has a vector, of which the row's `number` is given."""
         assert of.columns is not None
         tensor, start = self.tensors[of.tensor], self._start(of)
@@ -199,7 +204,7 @@ class RowPhases:
         return index_of(f"{of.name}_{vector.name}_at", terms)
 
     @cached_property
-    def vectors(self) -> tuple[Vector, ...]:
+    def vectors(self) -> tuple[LaneVector, ...]:
         """What a lane holds of a resident row."""
         return tuple(
             self._vector(
@@ -213,7 +218,7 @@ class RowPhases:
             for piece in self.row.pieces
         )
 
-    def _turn(self, phase: RowPhase, has_columns: bool) -> Vector:
+    def _turn(self, phase: RowPhase, has_columns: bool) -> LaneVector:
         """The vector of a turn of a phase's loop."""
         name = f"turn{phase.number}"
         near = [i.columns for i in self.row.inputs if i.name in phase.inputs]
@@ -232,9 +237,9 @@ class RowPhases:
         *,
         has_coordinates: bool,
         has_columns: bool,
-    ) -> Vector:
+    ) -> LaneVector:
         scalars = self.row.vector
-        return Vector(
+        return LaneVector(
             name=name,
             index=index,
             offset=offset,
@@ -277,7 +282,7 @@ class RowPhases:
                 Carried(value=initial[f], initial=self.identity(f), following=lane[f])
                 for f in ([] if resident else phase.folds)
             )
-            exchanges: list[Exchange] = []
+            exchanges: list[SubgroupExchange] = []
             lane_folds: list[LaneFold] = []
             for fold in phase.folds:
                 mine = lane[fold] if resident else initial[fold]
@@ -287,7 +292,7 @@ class RowPhases:
                 else:
                     exchanges += self._exchanges(fold, mine, done)
                 row_known[fold.step] = f"%{fold.name}" if self.distances else mine
-            row_stores: tuple[Store, ...] = ()
+            row_stores: tuple[RowStore, ...] = ()
             if not phase.folds:
                 row_stores = tuple(self._row_stores(row_known))
                 after = "row_stored" if row_stores else after
@@ -307,10 +312,10 @@ class RowPhases:
     def _body(
         self,
         phase: RowPhase,
-        vector: Vector,
+        vector: LaneVector,
         known: list[dict[Expression, str]],
         lane: dict[RowFold, str],
-    ) -> Body:
+    ) -> VectorBody:
         """What is computed is added to `known`, of the vector's scalars, and to `lane`."""
         loads = []
         for of in self.row.inputs:
@@ -329,7 +334,7 @@ class RowPhases:
         for fold in phase.folds:
             values = [element[fold.argument] for element in known]
             lines += self._fold(fold, values, vector, lane)
-        return Body(
+        return VectorBody(
             vector=vector,
             loads=tuple(loads),
             lines=tuple(lines),
@@ -337,18 +342,18 @@ class RowPhases:
             stores=() if phase.folds else tuple(self._stores(vector, known)),
         )
 
-    def _stores(self, vector: Vector, known: list[dict[Expression, str]]) -> Iterator[Store]:
+    def _stores(self, vector: LaneVector, known: list[dict[Expression, str]]) -> Iterator[RowStore]:
         for of in self.row.whole_outputs:
-            yield Store(
+            yield RowStore(
                 name=f"{of.name}_{vector.name}",
                 tensor=self.tensors[of.name],
                 index=self._index(of, vector, vector.index),
                 values=tuple(element[of.result] for element in known),
             )
 
-    def _row_stores(self, known: dict[Expression, str]) -> Iterator[Store]:
+    def _row_stores(self, known: dict[Expression, str]) -> Iterator[RowStore]:
         for of in self.row.reduced_outputs:
-            yield Store(
+            yield RowStore(
                 name=f"{of.name}_of_row",
                 tensor=self.tensors[of.name],
                 index=self._start(of),
@@ -356,7 +361,7 @@ class RowPhases:
             )
 
     def _fold(
-        self, fold: RowFold, values: Sequence[str], vector: Vector, lane: dict[RowFold, str]
+        self, fold: RowFold, values: Sequence[str], vector: LaneVector, lane: dict[RowFold, str]
     ) -> list[str]:
         """Lines that fold values into the lane's, but not those of a vector that is not there."""
         lines, before = [], lane[fold]
@@ -377,14 +382,14 @@ class RowPhases:
         lane[fold] = total
         return lines
 
-    def _exchanges(self, fold: RowFold, value: str, first: int) -> list[Exchange]:
+    def _exchanges(self, fold: RowFold, value: str, first: int) -> list[SubgroupExchange]:
         """The steps that give every lane the fold over all of them; `first` steps come before."""
         found = []
         for i, distance in enumerate(self.distances):
             name = f"{fold.name}_step{i}"
             result = f"%{fold.name}" if distance == self.distances[-1] else f"%{name}"
             found.append(
-                Exchange(
+                SubgroupExchange(
                     name=name,
                     distance=distance,
                     buffer=(first + i) % EXCHANGE_BUFFERS,
@@ -417,7 +422,7 @@ class RowPhases:
         return self.renderer.constant(self.row.identity(fold))
 
 
-def _columns_known(vector: Vector) -> list[dict[Expression, str]]:
+def _columns_known(vector: LaneVector) -> list[dict[Expression, str]]:
     """The columns of a vector's scalars, if they are needed."""
     if not vector.columns:
         return [{} for _ in range(vector.scalars)]
