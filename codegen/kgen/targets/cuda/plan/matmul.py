@@ -120,7 +120,7 @@ class SharedTile(Protocol):
     def description(self) -> str: ...
 
 
-class CopiedOperand(Protocol):
+class SharedTileOperand(Protocol):
     """Operand that is copied into shared memory, with its tile there."""
 
     @property
@@ -145,14 +145,14 @@ class MatmulPlan(OutputPlan):
 
     @property
     @abstractmethod
-    def operands(self) -> tuple[CopiedOperand, CopiedOperand]: ...
+    def operands(self) -> tuple[SharedTileOperand, SharedTileOperand]: ...
 
     @property
     def uses_async(self) -> bool:
         return any(operand.copy.asynchronous for operand in self.operands)
 
     @property
-    def staged(self) -> tuple[CopiedOperand, ...]:
+    def staged(self) -> tuple[SharedTileOperand, ...]:
         """Operands that pass through registers."""
         return tuple(operand for operand in self.operands if not operand.copy.asynchronous)
 
