@@ -9,7 +9,16 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 READ = ("README.md", "CHANGELOG.md", "perf_budgets.toml")
-FOLDERS = ("docs", "templates", "generated", "codegen", "runtime", "scripts", "examples")
+FOLDERS = (
+    "docs",
+    "templates",
+    "generated",
+    "codegen",
+    "runtime",
+    "benchmarks",
+    "scripts",
+    "examples",
+)
 SUFFIXES = frozenset({".md", ".toml", ".py", ".j2", ".ptx", ".ll", ".spvasm", ".c", ".h"})
 
 #: What to write instead of a phrase that means nothing else.

@@ -29,6 +29,7 @@ from kgen.check.verify.known import check_known
 from kgen.errors import DeviceError
 from kgen_runtime.backend import DeviceInfo
 from kgen_runtime.calls.kernel import Kernel
+from kgen_runtime.dtypes import FLOATS_8
 from kgen_runtime.kernels import Kernels
 from kgen_runtime.manifest import KernelEntry, TensorParam
 from kgen_runtime.schema.scattered import lies_upon
@@ -222,7 +223,9 @@ def caller(
     def array(param: TensorParam, buffer: Bytes) -> Any:
         bits = strided_bits(buffer, param)
         host = bits if param.dtype.storage == bits.dtype else bits.view(param.dtype.storage)
-        return host if kernels.device.backend == "cpu" else kernels.to_device(host, param.dtype)
+        if kernels.device.backend == "cpu":
+            return host
+        return kernels.to_device(host, param.dtype if param.dtype in FLOATS_8 else None)
 
     names = [param.name for param in kernel.entry.arguments]
     arguments = [array(param, data[param.name]) for param in kernel.entry.arguments]

@@ -14,6 +14,7 @@ import pytest
 
 import kgen
 import kgen_runtime
+from kgen.check.bench import run as bench
 from kgen.spec import DType, Matmul
 from kgen_runtime.backend import Code, SequenceStep
 from kgen_runtime.backends.vulkan import VulkanBackend, transfers
@@ -162,6 +163,15 @@ def test_a_bundle_runs_through_the_runtime(tmp_path: Path) -> None:
     if software:
         with pytest.raises(DeviceError, match="only a software device exists"):
             kgen_runtime.load(path)
+
+
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.BF16])
+def test_a_bundle_is_timed(dtype: DType, tmp_path: Path) -> None:
+    """Inputs of every type reach the device."""
+    open_vulkan().close()
+    path = kgen.build(relu_of((64,), dtype), targets=["vulkan1.3"]).save(tmp_path / "x.kgen")
+    (result,) = bench.bench(path, device="vulkan", against=(), rounds=1).kernels
+    assert result.seconds > 0 and result.rounds == 1
 
 
 def test_no_driver_is_said_in_one_line() -> None:
