@@ -2,11 +2,11 @@
 make of them.
 
     python -m benchmarks.vulkan [--only NAME,...]
-    python -m benchmarks.vulkan --compiled [--glsl FOLDER]
+    python -m benchmarks.vulkan --compiled | --glsl FOLDER
 
 kgen, ncnn, IREE and WGSL compute each problem in turn, round by round, each in a process of its
-own. --compiled needs no GPU: Mesa compiles kgen's kernels and IREE's for two GPUs, or with --glsl
-the GEMM shader in ggml-vulkan/vulkan-shaders of a checkout of llama.cpp.
+own. --compiled and --glsl need no GPU: Mesa compiles kgen's kernels and IREE's for two GPUs, or the
+GEMM shader in ggml-vulkan/vulkan-shaders of a checkout of llama.cpp.
 """
 
 from __future__ import annotations
@@ -159,19 +159,23 @@ def main() -> None:
         serve(known[args.serve[0]], args.serve[1])
         return
     todo = suite.chosen(parser, args.only, known)
-    machine = Machine(name="RADV, NVK") if args.compiled else this_machine(gpu=device())
+    counts = args.compiled or args.glsl is not None
+    machine = Machine(name="RADV, NVK") if counts else this_machine(gpu=device())
     peers_here = suite.versions("ncnn", "iree-base-compiler", "wgpu")
-    name = "vulkan-compiled" if args.compiled else "vulkan"
+    name = "vulkan-glsl" if args.glsl else "vulkan-compiled" if counts else "vulkan"
     run = suite.Run(name, args, versions=peers_here, machine=machine)
-    if args.compiled:
-        found = compiled.rows() if args.glsl is None else glsl.rows(args.glsl, args.glslang)
+    if counts:
+        found = compiled.rows("iree-base-compiler" in peers_here)
+        if args.glsl is not None:
+            found = glsl.rows(args.glsl, args.glslang)
         for row in found:
             run.add(row)
     else:
         for problem in todo:
             if not run.has("kernels", problem.name):
                 peers.bundle(problem)
-                peers.iree_module(problem)
+                if "iree-base-compiler" in peers_here:
+                    peers.iree_module(problem)
                 run.add(measure(problem))
     print(f"written: {run.path}")
 

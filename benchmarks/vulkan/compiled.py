@@ -75,8 +75,9 @@ def row(problem: str, whose: str, each: DriverCompilation) -> Row:
     )
 
 
-def rows() -> Iterator[Row]:
-    """Rows of kgen's kernels and of IREE's."""
+def rows(has_iree: bool) -> Iterator[Row]:
+    """Rows of kgen's kernels and, if it is installed, of IREE's."""
     for problem, target in PROBLEMS:
-        for whose, found in (("kgen", ours(problem, target)), ("IREE", tuple(irees(problem)))):
-            yield from (row(problem.name, whose, each) for each in found)
+        yield from (row(problem.name, "kgen", each) for each in ours(problem, target))
+        if has_iree:
+            yield from (row(problem.name, "IREE", each) for each in irees(problem))
