@@ -2,7 +2,7 @@
 
     python -m benchmarks.regret [--count 20] [--seed 0] [--dtype f32] [--target native]
 
-Random GEMM shapes that no tuning file has are built as `kgen build` chooses, tuned, and built again
+Random GEMM shapes that no tuning file has are built as `kgen build` chooses, tuned, and then built
 with the tuning file. Both kernels run in turn on fresh buffers, warm and cold, in one thread. A
 tuned kernel that is not faster counts as 1. Exit status 1: the geometric mean is above 1.06.
 """
