@@ -569,5 +569,5 @@ declare i32 @llvm.vector.reduce.umax.v8i32(<8 x i32>)
 declare i32 @llvm.vector.reduce.add.v8i32(<8 x i32>)
 declare <8 x float> @llvm.roundeven.v8f32(<8 x float>)
 declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)
-attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
-attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
+attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="256" "prefer-vector-width"="256" }
+attributes #1 = { noinline noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="256" "prefer-vector-width"="256" }

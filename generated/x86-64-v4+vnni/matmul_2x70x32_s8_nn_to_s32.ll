@@ -514,8 +514,8 @@ declare <16 x i8> @llvm.masked.load.v16i8.p0(ptr, <16 x i1>, <16 x i8>)
 declare void @llvm.masked.store.v16i8.p0(<16 x i8>, ptr, <16 x i1>)
 declare <64 x i8> @llvm.masked.load.v64i8.p0(ptr, <64 x i1>, <64 x i8>)
 declare void @llvm.masked.store.v64i8.p0(<64 x i8>, ptr, <64 x i1>)
-attributes #0 = { nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
-attributes #1 = { noinline nounwind "no-builtins" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
+attributes #0 = { noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
+attributes #1 = { noinline noredzone nounwind "no-builtins" "probe-stack"="inline-asm" "min-legal-vector-width"="512" "prefer-vector-width"="512" }
 ; Unrolled by two: the branch predictor foresees the exit of a short loop only. LLVM moves loads up until
 ; it runs out of registers.
 !0 = distinct !{!0, !1}

@@ -1,15 +1,9 @@
 /* Opening a bundle: its archive, manifest, code, constants and weights, all checked before use. */
 #include "internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char MANIFEST[] = "manifest.json";
 enum { MAX_THREADS = 1024 };
@@ -27,31 +21,20 @@ struct mapping {
 
 static kgen_status map_file(kgen_bundle *of, const char *path, const char *shown, mapping **into)
 {
-    struct stat found;
-    /* What is no file, such as a pipe, is not waited for. */
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0 || fstat(file, &found) != 0) {
-        int error = errno;
-        if (file >= 0)
-            close(file);
-        return kgen_fail(error == ENOENT ? KGEN_ERROR_NOT_FOUND : KGEN_ERROR_BUNDLE,
-                         "%s: cannot read: %s", shown, strerror(error));
-    }
+    char reason[OS_REASON_BYTES] = "";
     mapping *made = kgen_alloc(&of->memory, 1, sizeof *made);
-    void *data = NULL;
-    int error = 0;
-    if (made != NULL && S_ISREG(found.st_mode) && found.st_size > 0) { /* none maps an empty one */
-        data = mmap(NULL, (size_t)found.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-        error = errno;
-    }
-    close(file);
     if (made == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
-    if (data == MAP_FAILED)
-        return kgen_fail(error == ENOMEM ? KGEN_ERROR_OUT_OF_MEMORY : KGEN_ERROR_BUNDLE,
-                         "%s: cannot be mapped: %s", shown, strerror(error));
-    made->data = data;
-    made->nbytes = data == NULL ? 0 : (size_t)found.st_size;
+    switch (kgen_os_map_file(path, &made->data, &made->nbytes, reason)) {
+    case OS_DONE:
+        break;
+    case OS_NOT_FOUND:
+        return kgen_fail(KGEN_ERROR_NOT_FOUND, "%s: cannot read: %s", shown, reason);
+    case OS_NO_MEMORY:
+        return kgen_fail(KGEN_ERROR_OUT_OF_MEMORY, "%s: cannot be mapped: %s", shown, reason);
+    case OS_REFUSED:
+        return kgen_fail(KGEN_ERROR_BUNDLE, "%s: cannot read: %s", shown, reason);
+    }
     made->next = of->mappings;
     *into = of->mappings = made;
     return KGEN_OK;
@@ -158,11 +141,11 @@ static kgen_status find_beside(kgen_bundle *of, const stored_file *file,
     mapping *found = NULL;
     kgen_status status = KGEN_ERROR_NOT_FOUND;
     if (of->folder != NULL) {
-        size_t nbytes = strlen(of->folder) + strlen(file->file) + 2;
+        size_t nbytes = strlen(of->folder) + strlen(file->file) + 1;
         char *path = kgen_alloc(&of->memory, nbytes, 1);
         if (path == NULL)
             return KGEN_ERROR_OUT_OF_MEMORY;
-        snprintf(path, nbytes, "%s/%s", of->folder, file->file);
+        snprintf(path, nbytes, "%s%s", of->folder, file->file);
         status = map_file(of, path, file->file, &found);
     }
     if (status == KGEN_ERROR_NOT_FOUND)
@@ -449,24 +432,18 @@ static kgen_status open_bundle(const char *path, const void *data, size_t nbytes
                          "process",
                          options->num_threads, MAX_THREADS);
     kgen_bundle *made = calloc(1, sizeof *made);
-    pthread_mutex_t *lock = calloc(1, sizeof *lock);
-    if (made == NULL || lock == NULL) {
-        free(made);
-        free(lock);
+    if (made == NULL)
         return kgen_no_memory(sizeof *made);
-    }
-    pthread_mutex_init(lock, NULL);
-    made->lock = lock;
-    made->num_threads = options->num_threads > 0 ? options->num_threads : kgen_cpu_count();
+    kgen_os_lock_create(&made->lock);
+    made->num_threads = options->num_threads > 0 ? options->num_threads : kgen_os_cpu_count();
     if (made->num_threads > MAX_THREADS)
         made->num_threads = MAX_THREADS;
     kgen_status status = KGEN_OK;
     char name[64];
     snprintf(name, sizeof name, "a bundle of %zu bytes", nbytes);
     if (path != NULL) {
-        const char *slash = strrchr(path, '/');
-        size_t folder = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
-        made->folder = kgen_text(&made->memory, slash == NULL ? "." : path, folder);
+        size_t folder = (size_t)(kgen_os_file_name(path) - path); /* its separator included */
+        made->folder = kgen_text(&made->memory, path, folder);
         mapping *file = NULL;
         status = made->folder == NULL ? KGEN_ERROR_OUT_OF_MEMORY
                                       : map_file(made, path, path, &file);
@@ -507,12 +484,12 @@ void kgen_close(kgen_bundle *bundle)
     kgen_pool_destroy(bundle->threads);
     for (size_t i = 0; i < bundle->all.num_kernels; i++)
         kgen_scratch_destroy_all(&bundle->all.kernels[i]);
-    kgen_library_unmap(&bundle->code);
+    if (bundle->code.address != NULL)
+        kgen_os_code_free(&bundle->code);
     for (mapping *one = bundle->mappings; one != NULL; one = one->next)
         if (one->data != NULL)
-            munmap(one->data, one->nbytes);
-    pthread_mutex_destroy(bundle->lock);
-    free(bundle->lock);
+            kgen_os_unmap_file(one->data, one->nbytes);
+    kgen_os_lock_destroy(&bundle->lock);
     kgen_free_all(&bundle->memory);
     free(bundle);
 }

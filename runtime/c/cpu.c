@@ -1,149 +1,196 @@
-/* What this CPU can do, in the words of /proc/cpuinfo. */
+/* Features of this CPU, in the words of Linux: from CPUID and XGETBV on x86-64, from the system on
+ * AArch64. */
 #include "internal.h"
 
-#include <errno.h>
-#include <fnmatch.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-/* A test, or a system that has it elsewhere, may name another file. */
-#ifndef KGEN_CPUINFO
-#define KGEN_CPUINFO "/proc/cpuinfo"
-#endif
-
-/* Features that the CPU is to be taken not to have, with blanks or commas between them and * for
- * any letters. */
+/* Features that the CPU is to be taken not to have, with blanks or commas between them; * stands
+ * for any letters, ? for one. */
 static const char DISABLED[] = "KGEN_DISABLE_CPU_FEATURES";
 
-/* arch_prctl(2): the state components that a process may ask for (Linux,
- * Documentation/arch/x86/xstate.rst). */
-enum { ARCH_GET_XCOMP_SUPP = 0x1021, ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+#if defined(__x86_64__)
 
-/* The flags (x86) or features (Arm) of the first CPU. Linux leaves out what it does not enable. */
-static kgen_status read_features(cpu *into, arena *memory)
+/* State that the system saves (XCR0): SSE and AVX; opmask and ZMM as well; tiles (Intel SDM,
+ * volume 1, 13.3). */
+enum { YMM_STATE = 0x6, ZMM_STATE = 0xe6, TILE_STATE = 0x60000 };
+enum { OSXSAVE_BIT = 27 };
+
+enum { EAX, EBX, ECX, EDX };
+
+/* Bit of a register that CPUID returns for a leaf and subleaf (Intel SDM, volume 2, CPUID; leaf
+ * 0x80000001: AMD64 manual, volume 3, appendix E), and the state that the feature needs. */
+typedef struct feature {
+    const char *name;
+    unsigned leaf, subleaf;
+    int which, bit;
+    uint64_t state;
+} feature;
+
+static const feature FEATURES[] = {
+    {"sse2", 1, 0, EDX, 26, 0},
+    {"ssse3", 1, 0, ECX, 9, 0},
+    {"fma", 1, 0, ECX, 12, YMM_STATE},
+    {"sse4_1", 1, 0, ECX, 19, 0},
+    {"sse4_2", 1, 0, ECX, 20, 0},
+    {"movbe", 1, 0, ECX, 22, 0},
+    {"popcnt", 1, 0, ECX, 23, 0},
+    {"avx", 1, 0, ECX, 28, YMM_STATE},
+    {"f16c", 1, 0, ECX, 29, YMM_STATE},
+    {"bmi1", 7, 0, EBX, 3, 0},
+    {"avx2", 7, 0, EBX, 5, YMM_STATE},
+    {"bmi2", 7, 0, EBX, 8, 0},
+    {"avx512f", 7, 0, EBX, 16, ZMM_STATE},
+    {"avx512dq", 7, 0, EBX, 17, ZMM_STATE},
+    {"avx512cd", 7, 0, EBX, 28, ZMM_STATE},
+    {"avx512bw", 7, 0, EBX, 30, ZMM_STATE},
+    {"avx512vl", 7, 0, EBX, 31, ZMM_STATE},
+    {"avx512_vnni", 7, 0, ECX, 11, ZMM_STATE},
+    {"amx_bf16", 7, 0, EDX, 22, TILE_STATE},
+    {"amx_tile", 7, 0, EDX, 24, TILE_STATE},
+    {"amx_int8", 7, 0, EDX, 25, TILE_STATE},
+    {"avx_vnni", 7, 1, EAX, 4, YMM_STATE},
+    {"avx512_bf16", 7, 1, EAX, 5, ZMM_STATE},
+    {"amx_fp16", 7, 1, EAX, 21, TILE_STATE},
+    {"abm", 0x80000001u, 0, ECX, 5, 0},
+};
+enum { NUM_FEATURES = sizeof FEATURES / sizeof *FEATURES };
+
+/* State that the system saves, of the bits above. */
+static uint64_t saved_state(void)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
-    kgen_status status = KGEN_OK;
-    FILE *file = fopen(KGEN_CPUINFO, "re");
-    into->features = kgen_text(memory, "", 0);
-    if (into->features == NULL)
-        status = KGEN_ERROR_OUT_OF_MEMORY;
-    /* Of each CPU there is a paragraph, and the system takes its time for each. */
-    while (file != NULL && status == KGEN_OK && (length = getline(&line, &room, file)) > 1) {
-        char *colon = strchr(line, ':');
-        bool wanted = strncmp(line, "flags\t", 6) == 0 || strncmp(line, "Features\t", 9) == 0;
-        if (!wanted || colon == NULL)
-            continue;
-        line[length - 1] = ' '; /* the end of the line */
-        into->features = kgen_text(memory, colon + 1, strlen(colon + 1));
-        if (into->features == NULL)
-            status = KGEN_ERROR_OUT_OF_MEMORY;
-        break;
+    unsigned a = 0, b = 0, c = 0, d = 0, low = 0, high = 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c >> OSXSAVE_BIT & 1) == 0)
+        return 0;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    uint64_t state = (uint64_t)high << 32 | low;
+    if (kgen_os_enables_avx512())
+        state |= ZMM_STATE;
+    if (!kgen_os_may_use_tiles())
+        state &= ~(uint64_t)TILE_STATE;
+    return state;
+}
+
+/* Bits of the FEATURES that this process can use. A leaf is asked for once: virtual machines take
+ * their time for CPUID. */
+static uint64_t usable_features(void)
+{
+    uint64_t found = 0, state = saved_state();
+    unsigned registers[4] = {0, 0, 0, 0};
+    for (size_t i = 0; i < NUM_FEATURES; i++) {
+        const feature *one = &FEATURES[i];
+        bool is_new = i == 0 || one->leaf != one[-1].leaf || one->subleaf != one[-1].subleaf;
+        if (is_new && !__get_cpuid_count(one->leaf, one->subleaf, &registers[EAX], &registers[EBX],
+                                         &registers[ECX], &registers[EDX]))
+            memset(registers, 0, sizeof registers);
+        if ((registers[one->which] >> one->bit & 1) != 0 && (state & one->state) == one->state)
+            found |= (uint64_t)1 << i;
     }
-    free(line);
-    if (file != NULL)
-        fclose(file);
-    return status;
+    return found;
 }
 
-static bool lists(const char *features, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = features; (at = strstr(at, name)) != NULL; at += length)
-        if (at > features && at[-1] == ' ' && at[length] == ' ')
-            return true;
-    return false;
-}
-
-/* Whether Linux gives AMX tile state to a process that asks for it: not in a container that allows
- * no arch_prctl. */
-static bool may_use_tiles(void)
-{
-#if defined(__x86_64__)
-    uint64_t supported = 0;
-    return syscall(SYS_arch_prctl, ARCH_GET_XCOMP_SUPP, &supported) == 0 &&
-           (supported >> XFEATURE_XTILEDATA & 1) != 0;
 #else
-    return false;
-#endif
-}
 
-/* AMX of f16, which Linux never lists: CPUID leaf 7, subleaf 1, EAX (Intel SDM, volume 2). */
-static bool has_tiles_of_f16(void)
+typedef struct feature {
+    const char *name;
+} feature;
+
+static const feature FEATURES[] = {{"fp"}, {"asimd"}, {"asimddp"}};
+enum { NUM_FEATURES = sizeof FEATURES / sizeof *FEATURES };
+
+static uint64_t usable_features(void)
 {
-#if defined(__x86_64__)
-    unsigned a = 0, b = 0, c = 0, d = 0;
-    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 21 & 1) != 0;
-#else
-    return false;
+    uint64_t found = 0;
+    for (size_t i = 0; i < NUM_FEATURES; i++)
+        if (kgen_os_has_feature(FEATURES[i].name))
+            found |= (uint64_t)1 << i;
+    return found;
+}
+
 #endif
-}
 
-kgen_status kgen_cpu_open(cpu *into, arena *memory)
+/* Whether a pattern of `length` letters stands for all of a text. */
+static bool matches(const char *pattern, size_t length, const char *text)
 {
-    kgen_status status = read_features(into, memory);
-    if (status != KGEN_OK)
-        return status;
-    into->disabled = getenv(DISABLED);
-    into->tiles = lists(into->features, "amx_tile") && may_use_tiles();
-    into->tiles_of_f16 = into->tiles && has_tiles_of_f16();
-    return KGEN_OK;
+    const char *star = NULL, *resume = NULL, *end = pattern + length;
+    while (*text != 0) {
+        if (pattern < end && *pattern == '*') {
+            star = ++pattern;
+            resume = text;
+        } else if (pattern < end && (*pattern == '?' || *pattern == *text)) {
+            pattern++;
+            text++;
+        } else if (star != NULL) {
+            pattern = star;
+            text = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (pattern < end && *pattern == '*')
+        pattern++;
+    return pattern == end;
 }
 
-static bool is_disabled(const char *patterns, const char *feature)
+static bool is_disabled(const char *patterns, const char *name)
 {
     static const char between[] = ", \t\r\n";
-    char pattern[64];
-    while (patterns != NULL && *(patterns += strspn(patterns, between)) != 0) {
+    while (*(patterns += strspn(patterns, between)) != 0) {
         size_t length = strcspn(patterns, between);
-        if (length < sizeof pattern) {
-            memcpy(pattern, patterns, length);
-            pattern[length] = 0;
-            if (fnmatch(pattern, feature, 0) == 0)
-                return true;
-        }
+        if (matches(patterns, length, name))
+            return true;
         patterns += length;
     }
     return false;
 }
 
-bool kgen_cpu_has(const cpu *here, const char *feature)
+kgen_status kgen_cpu_open(cpu *into, arena *memory)
 {
-    if (is_disabled(here->disabled, feature))
-        return false;
-    if (strcmp(feature, "amx_fp16") == 0 && here->tiles_of_f16)
-        return true;
-    if (strncmp(feature, "amx_", 4) == 0 && !here->tiles)
-        return false;
-    return lists(here->features, feature);
+    size_t nbytes = kgen_os_variable(DISABLED, NULL, 0);
+    char *patterns = (char *)kgen_alloc(memory, nbytes + 1, 1);
+    if (patterns == NULL)
+        return KGEN_ERROR_OUT_OF_MEMORY;
+    if (nbytes > 0)
+        kgen_os_variable(DISABLED, patterns, nbytes);
+    into->features = usable_features();
+    for (size_t i = 0; i < NUM_FEATURES; i++)
+        if (is_disabled(patterns, FEATURES[i].name))
+            into->features &= ~((uint64_t)1 << i);
+    return KGEN_OK;
 }
 
-int kgen_cpu_count(void)
+bool kgen_cpu_has(const cpu *here, const char *name)
 {
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-        return CPU_COUNT(&allowed);
-    long online = sysconf(_SC_NPROCESSORS_ONLN); /* more CPUs than cpu_set_t has */
-    return online > 0 ? (int)online : 1;
+    for (size_t i = 0; i < NUM_FEATURES; i++)
+        if (strcmp(FEATURES[i].name, name) == 0)
+            return (here->features >> i & 1) != 0;
+    return false;
+}
+
+int kgen_cpu_supports(const char *feature)
+{
+    arena memory = {NULL, NULL, 0};
+    cpu here;
+    int found = feature != NULL && kgen_cpu_open(&here, &memory) == KGEN_OK &&
+                kgen_cpu_has(&here, feature);
+    kgen_free_all(&memory);
+    return found;
 }
 
 kgen_status kgen_cpu_request_tiles(void)
 {
 #if defined(__x86_64__)
-    if (syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0)
+    char reason[OS_REASON_BYTES] = "";
+    if (kgen_os_request_tiles(reason))
         return KGEN_OK;
-#endif
     return kgen_fail(KGEN_ERROR_DEVICE,
-                     "Linux refuses this process AMX tile state (%s); build for x86-64-v4 instead",
-                     strerror(errno));
+                     KGEN_SYSTEM " refuses this process AMX tile state (%s); build for x86-64-v4 "
+                                 "instead",
+                     reason);
+#else
+    return kgen_fail(KGEN_ERROR_DEVICE, "AMX needs an x86-64 CPU; build for aarch64-neon instead");
+#endif
 }

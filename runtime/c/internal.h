@@ -2,16 +2,13 @@
 #ifndef KGEN_INTERNAL_H
 #define KGEN_INTERNAL_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* sched_getaffinity, syscall */
-#endif
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "kgen.h"
 #include "limits.h"
+#include "os.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -22,7 +19,14 @@
 #define KGEN_ARCH "aarch64"
 #define KGEN_ELF_MACHINE 183
 #else
-#error "kgen's C runtime is for x86-64 and aarch64"
+#error "libkgen is for x86-64 and AArch64"
+#endif
+
+/* Kernels follow the System V convention on every system. */
+#if defined(__x86_64__) && defined(_WIN32)
+#define KGEN_KERNEL_CALL __attribute__((sysv_abi))
+#else
+#define KGEN_KERNEL_CALL
 #endif
 
 /* ---- errors and memory (support.c) ----------------------------------------------------------- */
@@ -287,14 +291,11 @@ bool kgen_is_packed(const kgen_tensor *tensor);
 /* ---- the CPU (cpu.c) ------------------------------------------------------------------------- */
 
 typedef struct cpu {
-    char *features; /* as /proc/cpuinfo lists them, with a blank before and behind each */
-    const char *disabled;
-    bool tiles, tiles_of_f16;
+    uint64_t features; /* bits of cpu.c's table */
 } cpu;
 
 kgen_status kgen_cpu_open(cpu *into, arena *memory);
-bool kgen_cpu_has(const cpu *here, const char *feature);
-int kgen_cpu_count(void);
+bool kgen_cpu_has(const cpu *here, const char *name);
 kgen_status kgen_cpu_request_tiles(void);
 
 /* ---- choosing (select.c) --------------------------------------------------------------------- */
@@ -323,17 +324,11 @@ typedef struct object {
     uint64_t base, size; /* its place in the library, and bytes of address space */
 } object;
 
-typedef struct library {
-    void *address;
-    uint64_t nbytes;
-} library;
-
 /* The bytes of address space that a shared object takes. */
 kgen_status kgen_object_size(const object *of, uint64_t *size);
 /* Where a function is from the object's start. */
 kgen_status kgen_object_function(const object *of, const char *name, uint64_t *at);
-kgen_status kgen_library_map(library *into, const object *objects, size_t count, const char *name);
-void kgen_library_unmap(library *of);
+kgen_status kgen_library_map(os_code *into, const object *objects, size_t count, const char *name);
 
 /* ---- threads (pool.c) ------------------------------------------------------------------------ */
 
@@ -370,10 +365,10 @@ struct kgen_bundle {
     used_file *files; /* by the numbers of the archive's entries */
     manifest all;
     selection chosen;
-    library code;
+    os_code code;
     pool *threads;
     int num_threads;
-    void *lock; /* a pthread_mutex_t, of the kernels' idle scratch memory */
+    os_lock lock; /* of the kernels' idle scratch memory */
 };
 
 /* ---- calls (kernel.c) ------------------------------------------------------------------------ */

@@ -1,7 +1,6 @@
 /* Calls of kernels: arguments are checked, pointers put in the order of each launch, tasks run. */
 #include "internal.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,20 +83,20 @@ void kgen_scratch_destroy_all(kgen_kernel *kernel)
 /* That of an earlier call that is done, or a new one. */
 static scratch *borrow(kgen_kernel *kernel)
 {
-    pthread_mutex_lock(kernel->bundle->lock);
+    kgen_os_lock_take(&kernel->bundle->lock);
     scratch *found = kernel->idle;
     if (found != NULL)
         kernel->idle = found->next;
-    pthread_mutex_unlock(kernel->bundle->lock);
+    kgen_os_lock_release(&kernel->bundle->lock);
     return found != NULL ? found : kgen_scratch_create(kernel);
 }
 
 static void give_back(kgen_kernel *kernel, scratch *of)
 {
-    pthread_mutex_lock(kernel->bundle->lock);
+    kgen_os_lock_take(&kernel->bundle->lock);
     of->next = kernel->idle;
     kernel->idle = of;
-    pthread_mutex_unlock(kernel->bundle->lock);
+    kgen_os_lock_release(&kernel->bundle->lock);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* C runtime of kgen: opens a .kgen bundle and runs its CPU kernels and programs.
  *
- * Requirements. libc, pthreads, and Linux on x86-64 or aarch64. The comments of this file become
+ * Requirements. Linux, macOS or Windows on x86-64 or AArch64, libc and its threads. The comments of this file become
  * the tables of docs/reference/c-runtime.md, which has examples: make reference.
  *
  * Errors. A function that can fail returns a kgen_status; a function that finds a handle returns
@@ -41,7 +41,7 @@ typedef enum kgen_status {
     KGEN_ERROR_BUNDLE,       /* not a bundle, or one that contradicts itself */
     KGEN_ERROR_INTEGRITY,    /* bytes that do not match their digest or size */
     KGEN_ERROR_VERSION,      /* a bundle of another schema */
-    KGEN_ERROR_DEVICE,       /* no code for this CPU in the bundle, or Linux maps no code */
+    KGEN_ERROR_DEVICE,       /* no code for this CPU in the bundle, or the system maps no code */
     KGEN_ERROR_OUT_OF_MEMORY /* the process gets no more memory */
 } kgen_status;
 
@@ -132,6 +132,10 @@ int kgen_num_threads(const kgen_bundle *bundle);
 size_t kgen_num_skipped(const kgen_bundle *bundle);
 const char *kgen_skipped_name(const kgen_bundle *bundle, size_t index);
 const char *kgen_skipped_reason(const kgen_bundle *bundle, size_t index);
+
+/* 1 if this CPU has a feature, the system enables it, and the environment does not hide it; else
+ * 0. Names are those of targets, which are Linux's: "avx2", "avx512_bf16", "asimddp". */
+int kgen_cpu_supports(const char *feature);
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 

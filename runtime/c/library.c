@@ -5,11 +5,7 @@
  * being mapped is refused, and so is one whose headers do not fit its bytes. */
 #include "internal.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* ELF (System V ABI, gABI 4.1, 64-bit): sizes and numbers that are used here. */
 enum {
@@ -30,8 +26,8 @@ enum {
     DT_SYMENT = 11
 };
 /* Segments that our linker makes are a handful; addresses run ahead of the file's size by parts
- * that lie on pages of their own, of 64 KiB. memfd_create(2) cuts names. */
-enum { MAX_SEGMENTS = 16, GAPS = 0x40000, MAX_NAME = 249 };
+ * that lie on pages of their own, of 64 KiB. */
+enum { MAX_SEGMENTS = 16, GAPS = 0x40000 };
 
 static kgen_status refuse(const char *why)
 {
@@ -168,64 +164,29 @@ kgen_status kgen_object_function(const object *of, const char *name, uint64_t *a
     return kgen_fail(KGEN_ERROR_DEVICE, "its code has no function %.120s; build it again", name);
 }
 
-static bool write_all(int file, const unsigned char *data, uint64_t nbytes, uint64_t at)
-{
-    while (nbytes > 0) {
-        ssize_t written = pwrite(file, data, (size_t)nbytes, (off_t)at);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        data += written;
-        nbytes -= (uint64_t)written;
-        at += (uint64_t)written;
-    }
-    return true;
-}
-
-static bool write_objects(int file, const object *objects, size_t count)
-{
-    parts found;
-    for (size_t i = 0; i < count; i++) {
-        if (read_parts(&objects[i], &found) != KGEN_OK)
-            return false;
-        for (int p = 0; p < found.count; p++) {
-            const part *one = &found.all[p];
-            if (!write_all(file, one->data, one->nbytes, objects[i].base + one->address))
-                return false;
-        }
-    }
-    return true;
-}
-
-/* Through a file in memory, so that profilers see a name, no page is ever writable and executable,
- * and the system keeps the instruction cache coherent. */
-kgen_status kgen_library_map(library *into, const object *objects, size_t count, const char *name)
+kgen_status kgen_library_map(os_code *into, const object *objects, size_t count, const char *name)
 {
     const object *last = &objects[count - 1];
     uint64_t nbytes = last->base + (last->size + KGEN_PAGE - 1) / KGEN_PAGE * KGEN_PAGE;
-    char shown[MAX_NAME + 1] = {0};
-    strncpy(shown, name, MAX_NAME);
-    int file = (int)syscall(SYS_memfd_create, shown, 1u /* MFD_CLOEXEC */);
-    void *address = MAP_FAILED;
-    if (file >= 0 && ftruncate(file, (off_t)nbytes) == 0 && write_objects(file, objects, count))
-        address = mmap(NULL, (size_t)nbytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
-    int error = errno;
-    if (file >= 0)
-        close(file);
-    if (address == MAP_FAILED)
-        return kgen_fail(KGEN_ERROR_DEVICE,
-                         "the code cannot be mapped: %s; allow this process more memory, and "
-                         "executable mappings",
-                         strerror(error));
-    into->address = address;
-    into->nbytes = nbytes;
-    return KGEN_OK;
-}
-
-void kgen_library_unmap(library *of)
-{
-    if (of->address != NULL)
-        munmap(of->address, (size_t)of->nbytes);
-    of->address = NULL;
+    char reason[OS_REASON_BYTES] = "";
+    bool is_done = kgen_os_code_begin(into, nbytes, name, reason);
+    for (size_t i = 0; is_done && i < count; i++) {
+        parts found;
+        kgen_status status = read_parts(&objects[i], &found);
+        if (status != KGEN_OK) {
+            kgen_os_code_free(into);
+            return status;
+        }
+        for (int p = 0; is_done && p < found.count; p++) {
+            const part *one = &found.all[p];
+            is_done = kgen_os_code_write(into, objects[i].base + one->address, one->data,
+                                         one->nbytes, reason);
+        }
+    }
+    if (is_done && kgen_os_code_end(into, reason))
+        return KGEN_OK;
+    return kgen_fail(KGEN_ERROR_DEVICE,
+                     "the code cannot be mapped: %s; allow this process more memory, and "
+                     "executable mappings",
+                     reason);
 }

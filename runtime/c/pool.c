@@ -6,9 +6,7 @@
  * of. */
 #include "internal.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Sharing work with a thread that spins costs 1 to 2 us, waking one that sleeps 5: launches of
  * less stay alone, and those of more than SHARED_NS are shared. Those between are, if that took
@@ -18,8 +16,6 @@ enum { ALONE_NS = 5000, SHARED_NS = 100000, TRIALS = 3 };
 enum { SPINS = 4096 };
 /* A thread takes one part of what is left, in so many for each thread. */
 enum { PARTS_PER_THREAD = 2 };
-/* Bytes of a worker's stack: a kernel takes 256 KiB at most (docs/reference/bundle-format.md). */
-enum { STACK_BYTES = 1 << 20 };
 /* `state` is the number of the job, the places that are left for workers, and the workers in it. */
 #define PLACE ((uint64_t)1 << 16)
 #define NUMBER ((uint64_t)1 << 32)
@@ -39,24 +35,10 @@ struct pool {
     int num_threads; /* of a launch */
     int most, count; /* workers that the system lets us have, and those that were made */
     unsigned generation;
-    pthread_t *workers;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
+    os_thread *workers;
+    os_lock lock;
+    os_signal wake;
 };
-
-/* How often this process was forked: a child has none of its parent's workers. */
-static unsigned forks;
-static pthread_once_t watching = PTHREAD_ONCE_INIT;
-
-static void note_fork(void)
-{
-    forks++;
-}
-
-static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, note_fork);
-}
 
 static uint64_t get(const word *of)
 {
@@ -130,7 +112,7 @@ static void pause_a_moment(void)
 #define P24 P23, p[23]
 #define CASE(n)                                                                                   \
     case n:                                                                                       \
-        ((void (*)(T##n, int64_t, int64_t))of->function)(P##n, begin, end);                       \
+        ((void(KGEN_KERNEL_CALL *)(T##n, int64_t, int64_t))of->function)(P##n, begin, end);                       \
         break;
 
 void kgen_run_tasks(const launch *of, void *const *p, int64_t begin, int64_t end)
@@ -174,17 +156,17 @@ static uint64_t await_job(pool *from, uint64_t last)
         if (get(&from->awake))
             turn = 0;
     }
-    pthread_mutex_lock(&from->lock);
+    kgen_os_lock_take(&from->lock);
     /* Counted before the state is read, as a launch writes the state before it reads the count. */
     __atomic_fetch_add(&from->sleepers.value, 1, __ATOMIC_SEQ_CST);
     while (get(&from->state) / NUMBER == last && !get(&from->stop))
-        pthread_cond_wait(&from->wake, &from->lock);
+        kgen_os_signal_await(&from->wake, &from->lock);
     __atomic_fetch_sub(&from->sleepers.value, 1, __ATOMIC_SEQ_CST);
-    pthread_mutex_unlock(&from->lock);
+    kgen_os_lock_release(&from->lock);
     return get(&from->state);
 }
 
-static void *work(void *argument)
+static void work(void *argument)
 {
     pool *from = argument;
     uint64_t last = get(&from->state) / NUMBER;
@@ -201,39 +183,33 @@ static void *work(void *argument)
         }
         last = number;
     }
-    return NULL;
 }
 
 /* Have all workers, or as many as the system allows: launches take the threads that there are. Only
  * whoever holds `busy` is here. */
 static void make_workers(pool *of)
 {
-    pthread_attr_t attributes;
-    if (of->count == of->most || pthread_attr_init(&attributes) != 0)
-        return;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
     while (of->count < of->most) {
-        if (pthread_create(&of->workers[of->count], &attributes, work, of) == 0)
+        if (kgen_os_thread_start(&of->workers[of->count], work, of))
             of->count++;
         else
             of->most = of->count;
     }
-    pthread_attr_destroy(&attributes);
 }
 
 static void wake_sleepers(pool *of)
 {
     if (get(&of->sleepers) > 0) {
-        pthread_mutex_lock(&of->lock);
-        pthread_cond_broadcast(&of->wake);
-        pthread_mutex_unlock(&of->lock);
+        kgen_os_lock_take(&of->lock);
+        kgen_os_signal_all(&of->wake);
+        kgen_os_lock_release(&of->lock);
     }
 }
 
 /* All tasks by this thread and the workers; false, and nothing done, if they have another job. */
 static bool share(pool *with, const launch *of, void *const *pointers)
 {
-    if (with->generation != forks || __atomic_exchange_n(&with->busy.value, 1, __ATOMIC_SEQ_CST))
+    if (with->generation != kgen_os_forks || __atomic_exchange_n(&with->busy.value, 1, __ATOMIC_SEQ_CST))
         return false;
     make_workers(with);
     with->of = of;
@@ -257,7 +233,7 @@ static bool share(pool *with, const launch *of, void *const *pointers)
 pool *kgen_pool_create(int num_threads)
 {
     pool *made = calloc(1, sizeof *made);
-    pthread_once(&watching, watch_forks);
+    kgen_os_watch_forks();
     if (made != NULL)
         made->workers = calloc((size_t)num_threads, sizeof *made->workers);
     if (made == NULL || made->workers == NULL) {
@@ -267,9 +243,9 @@ pool *kgen_pool_create(int num_threads)
     }
     made->num_threads = num_threads;
     made->most = num_threads - 1;
-    made->generation = forks;
-    pthread_mutex_init(&made->lock, NULL);
-    pthread_cond_init(&made->wake, NULL);
+    made->generation = kgen_os_forks;
+    kgen_os_lock_create(&made->lock);
+    kgen_os_signal_create(&made->wake);
     return made;
 }
 
@@ -278,15 +254,15 @@ void kgen_pool_destroy(pool *threads)
     if (threads == NULL)
         return;
     /* In a child after fork the workers are the parent's, and the lock may be held for ever. */
-    if (threads->generation == forks) {
-        pthread_mutex_lock(&threads->lock);
+    if (threads->generation == kgen_os_forks) {
+        kgen_os_lock_take(&threads->lock);
         put(&threads->stop, 1);
-        pthread_cond_broadcast(&threads->wake);
-        pthread_mutex_unlock(&threads->lock);
+        kgen_os_signal_all(&threads->wake);
+        kgen_os_lock_release(&threads->lock);
         for (int i = 0; i < threads->count; i++)
-            pthread_join(threads->workers[i], NULL);
-        pthread_cond_destroy(&threads->wake);
-        pthread_mutex_destroy(&threads->lock);
+            kgen_os_thread_join(threads->workers[i]);
+        kgen_os_signal_destroy(&threads->wake);
+        kgen_os_lock_destroy(&threads->lock);
     }
     free(threads->workers);
     free(threads);
@@ -298,13 +274,6 @@ void kgen_pool_keep_awake(pool *threads, bool awake)
 }
 
 /* ---- when it pays ---------------------------------------------------------------------------- */
-
-static int64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 static int64_t note_of(const int64_t *of)
 {
@@ -334,14 +303,14 @@ bool kgen_pool_run(pool *threads, launch *of, void *const *pointers, int shared_
     bool tries_shared = !tries_alone && decides && count < TRIALS + shared_trials;
     bool pays = alone >= SHARED_NS || (shared > 0 && shared < alone / 10 * 9);
     bool is_trial = tries_alone || tries_shared;
-    int64_t start = is_trial ? now() : 0;
+    int64_t start = is_trial ? kgen_os_now() : 0;
     if (tries_alone || !(tries_shared || pays) || !share(threads, of, pointers)) {
         kgen_run_tasks(of, pointers, 0, tasks);
         if (tries_alone)
-            note(&of->timed, &of->timed.alone, now() - start);
+            note(&of->timed, &of->timed.alone, kgen_os_now() - start);
         return false;
     }
     if (tries_shared)
-        note(&of->timed, &of->timed.shared, now() - start);
+        note(&of->timed, &of->timed.shared, kgen_os_now() - start);
     return true;
 }

@@ -17,6 +17,8 @@ from kgen_runtime.manifest import Resources
 
 #: The processor that features are added to: the architecture's first version.
 BASE_CPU = {"x86_64": "x86-64", "aarch64": "generic"}
+#: LLVM features of all code for an architecture: macOS and Windows own x18 (AAPCS64, 6.1.1).
+COMMON_FEATURES = {"x86_64": (), "aarch64": ("reserve-x18",)}
 
 
 def assemble(source: Source, plan: CpuPlan) -> Assembled:
@@ -87,10 +89,13 @@ def _llvm_feature(word: str) -> str:
 
 
 def target_machine(arch: str, features: Sequence[str]) -> llvm.TargetMachine:
+    """The machine of an ELF triple, whatever system runs the code: LLVM's stack probes of a Windows
+    triple call a function that no kernel has."""
     _initialise()
+    named = (*map(_llvm_feature, features), *COMMON_FEATURES[arch])
     return llvm.Target.from_triple(f"{arch}-unknown-linux-gnu").create_target_machine(
         cpu=BASE_CPU[arch],
-        features=",".join(f"+{_llvm_feature(word)}" for word in features),
+        features=",".join(f"+{name}" for name in named),
         opt=3,
         reloc="pic",
         codemodel="small",

@@ -1,0 +1,413 @@
+/* The system layer (os.h) of Linux and macOS. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity, syscall */
+#endif
+#include "internal.h"
+
+#if !defined(_WIN32)
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__APPLE__)
+#include <libkern/OSCacheControl.h>
+#include <sys/sysctl.h>
+#else
+#include <sched.h>
+#include <sys/syscall.h>
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+#endif
+
+static void tell(char reason[OS_REASON_BYTES], int error)
+{
+    snprintf(reason, OS_REASON_BYTES, "%s", strerror(error));
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+os_result kgen_os_map_file(const char *path, void **data, size_t *nbytes,
+                           char reason[OS_REASON_BYTES])
+{
+    struct stat found;
+    void *mapped = NULL;
+    int error = 0;
+    *data = NULL;
+    *nbytes = 0;
+    /* O_NONBLOCK: do not wait for the writer of a pipe. */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 || fstat(file, &found) != 0) {
+        error = errno;
+        if (file >= 0)
+            close(file);
+        tell(reason, error);
+        return error == ENOENT ? OS_NOT_FOUND : OS_REFUSED;
+    }
+    bool maps = S_ISREG(found.st_mode) && found.st_size > 0; /* no system maps an empty file */
+    if (maps) {
+        mapped = mmap(NULL, (size_t)found.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+        error = errno;
+    }
+    close(file);
+    if (mapped == MAP_FAILED) {
+        tell(reason, error);
+        return error == ENOMEM ? OS_NO_MEMORY : OS_REFUSED;
+    }
+    *data = mapped;
+    *nbytes = maps ? (size_t)found.st_size : 0;
+    return OS_DONE;
+}
+
+void kgen_os_unmap_file(void *data, size_t nbytes)
+{
+    munmap(data, nbytes);
+}
+
+const char *kgen_os_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+/* ---- machine code ---------------------------------------------------------------------------- */
+
+static bool code_fails(os_code *code, char reason[OS_REASON_BYTES])
+{
+    tell(reason, errno);
+    kgen_os_code_free(code);
+    return false;
+}
+
+#if defined(__APPLE__)
+
+/* Arm: memory that this thread may either write or execute (MAP_JIT). x86-64: memory that changes
+ * from one to the other. */
+#if defined(__aarch64__)
+static int writable(bool writes)
+{
+    pthread_jit_write_protect_np(!writes);
+    return 0;
+}
+enum { BEGIN_PROTECTION = PROT_READ | PROT_WRITE | PROT_EXEC, CODE_FLAGS = MAP_JIT };
+#else
+enum { BEGIN_PROTECTION = PROT_READ | PROT_WRITE, CODE_FLAGS = 0 };
+#endif
+
+bool kgen_os_code_begin(os_code *code, uint64_t nbytes, const char *name,
+                        char reason[OS_REASON_BYTES])
+{
+    (void)name;
+    *code = (os_code){NULL, nbytes, -1};
+    void *address = mmap(NULL, (size_t)nbytes, BEGIN_PROTECTION,
+                         MAP_PRIVATE | MAP_ANON | CODE_FLAGS, -1, 0);
+    if (address == MAP_FAILED)
+        return code_fails(code, reason);
+    code->address = address;
+    return true;
+}
+
+bool kgen_os_code_write(os_code *code, uint64_t at, const void *data, uint64_t nbytes,
+                        char reason[OS_REASON_BYTES])
+{
+    (void)reason;
+#if defined(__aarch64__)
+    writable(true);
+#endif
+    memcpy((char *)code->address + at, data, (size_t)nbytes);
+#if defined(__aarch64__)
+    writable(false);
+#endif
+    return true;
+}
+
+bool kgen_os_code_end(os_code *code, char reason[OS_REASON_BYTES])
+{
+#if defined(__x86_64__)
+    if (mprotect(code->address, (size_t)code->nbytes, PROT_READ | PROT_EXEC) != 0)
+        return code_fails(code, reason);
+#else
+    (void)reason;
+#endif
+    sys_icache_invalidate(code->address, (size_t)code->nbytes);
+    return true;
+}
+
+#else
+
+/* Linux: a file in memory, so that profilers see a name and the system keeps the instruction cache
+ * coherent. memfd_create(2) cuts names. */
+enum { MAX_CODE_NAME = 249, CLOSE_ON_EXEC = 1 /* MFD_CLOEXEC */ };
+
+bool kgen_os_code_begin(os_code *code, uint64_t nbytes, const char *name,
+                        char reason[OS_REASON_BYTES])
+{
+    char shown[MAX_CODE_NAME + 1] = {0};
+    strncpy(shown, name, MAX_CODE_NAME);
+    code->address = NULL;
+    code->nbytes = nbytes;
+    code->file = syscall(SYS_memfd_create, shown, (unsigned)CLOSE_ON_EXEC);
+    if (code->file < 0 || ftruncate((int)code->file, (off_t)nbytes) != 0)
+        return code_fails(code, reason);
+    return true;
+}
+
+bool kgen_os_code_write(os_code *code, uint64_t at, const void *data, uint64_t nbytes,
+                        char reason[OS_REASON_BYTES])
+{
+    const char *next = (const char *)data;
+    while (nbytes > 0) {
+        ssize_t written = pwrite((int)code->file, next, (size_t)nbytes, (off_t)at);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return code_fails(code, reason);
+        next += written;
+        nbytes -= (uint64_t)written;
+        at += (uint64_t)written;
+    }
+    return true;
+}
+
+bool kgen_os_code_end(os_code *code, char reason[OS_REASON_BYTES])
+{
+    void *address = mmap(NULL, (size_t)code->nbytes, PROT_READ | PROT_EXEC, MAP_PRIVATE,
+                         (int)code->file, 0);
+    if (address == MAP_FAILED)
+        return code_fails(code, reason);
+    close((int)code->file);
+    code->file = -1;
+    code->address = address;
+    return true;
+}
+
+#endif
+
+void kgen_os_code_free(os_code *code)
+{
+#if !defined(__APPLE__)
+    if (code->address == NULL && code->file >= 0 && code->nbytes > 0)
+        close((int)code->file);
+#endif
+    if (code->address != NULL)
+        munmap(code->address, (size_t)code->nbytes);
+    code->address = NULL;
+    code->nbytes = 0;
+    code->file = -1;
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+void kgen_os_lock_create(os_lock *lock)
+{
+    pthread_mutex_init(lock, NULL);
+}
+
+void kgen_os_lock_destroy(os_lock *lock)
+{
+    pthread_mutex_destroy(lock);
+}
+
+void kgen_os_lock_take(os_lock *lock)
+{
+    pthread_mutex_lock(lock);
+}
+
+void kgen_os_lock_release(os_lock *lock)
+{
+    pthread_mutex_unlock(lock);
+}
+
+void kgen_os_signal_create(os_signal *signal)
+{
+    pthread_cond_init(signal, NULL);
+}
+
+void kgen_os_signal_destroy(os_signal *signal)
+{
+    pthread_cond_destroy(signal);
+}
+
+void kgen_os_signal_await(os_signal *signal, os_lock *lock)
+{
+    pthread_cond_wait(signal, lock);
+}
+
+void kgen_os_signal_all(os_signal *signal)
+{
+    pthread_cond_broadcast(signal);
+}
+
+typedef struct thread_start {
+    void (*body)(void *);
+    void *argument;
+} thread_start;
+
+static void *run_thread(void *argument)
+{
+    thread_start start = *(thread_start *)argument;
+    free(argument);
+    start.body(start.argument);
+    return NULL;
+}
+
+bool kgen_os_thread_start(os_thread *thread, void (*body)(void *), void *argument)
+{
+    pthread_attr_t attributes;
+    thread_start *start = (thread_start *)malloc(sizeof *start);
+    if (start == NULL || pthread_attr_init(&attributes) != 0) {
+        free(start);
+        return false;
+    }
+    start->body = body;
+    start->argument = argument;
+    /* musl and macOS give secondary threads less than a kernel's stack. */
+    bool made = pthread_attr_setstacksize(&attributes, OS_STACK_BYTES) == 0 &&
+                pthread_create(thread, &attributes, run_thread, start) == 0;
+    pthread_attr_destroy(&attributes);
+    if (!made)
+        free(start);
+    return made;
+}
+
+void kgen_os_thread_join(os_thread thread)
+{
+    pthread_join(thread, NULL);
+}
+
+unsigned kgen_os_forks;
+static pthread_once_t watching = PTHREAD_ONCE_INIT;
+
+static void note_fork(void)
+{
+    kgen_os_forks++;
+}
+
+static void add_handler(void)
+{
+    pthread_atfork(NULL, NULL, note_fork);
+}
+
+void kgen_os_watch_forks(void)
+{
+    pthread_once(&watching, add_handler);
+}
+
+/* ---- clock, environment and CPUs ------------------------------------------------------------- */
+
+int64_t kgen_os_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+size_t kgen_os_variable(const char *name, char *into, size_t room)
+{
+    const char *found = getenv(name);
+    if (found == NULL)
+        return 0;
+    size_t nbytes = strlen(found) + 1;
+    if (nbytes <= room)
+        memcpy(into, found, nbytes);
+    return nbytes;
+}
+
+int kgen_os_cpu_count(void)
+{
+#if defined(__linux__)
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        return CPU_COUNT(&allowed);
+#endif
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* Linux: more CPUs than cpu_set_t has */
+    return online > 0 ? (int)online : 1;
+}
+
+#if defined(__APPLE__)
+
+static bool says_yes(const char *name)
+{
+    int value = 0;
+    size_t nbytes = sizeof value;
+    return sysctlbyname(name, &value, &nbytes, NULL, 0) == 0 && value != 0;
+}
+
+#if defined(__x86_64__)
+bool kgen_os_enables_avx512(void)
+{
+    return says_yes("hw.optional.avx512f");
+}
+
+bool kgen_os_may_use_tiles(void)
+{
+    return false;
+}
+
+bool kgen_os_request_tiles(char reason[OS_REASON_BYTES])
+{
+    tell(reason, ENOTSUP);
+    return false;
+}
+#else
+bool kgen_os_has_feature(const char *name)
+{
+    if (strcmp(name, "asimddp") == 0)
+        return says_yes("hw.optional.arm.FEAT_DotProd");
+    return strcmp(name, "fp") == 0 || strcmp(name, "asimd") == 0;
+}
+#endif
+
+#elif defined(__x86_64__)
+
+/* arch_prctl(2): the state components that a process may ask for (Linux,
+ * Documentation/arch/x86/xstate.rst). */
+enum { ARCH_GET_XCOMP_SUPP = 0x1021, ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+
+bool kgen_os_enables_avx512(void)
+{
+    return false;
+}
+
+/* False in a container that allows no arch_prctl. */
+bool kgen_os_may_use_tiles(void)
+{
+    uint64_t supported = 0;
+    return syscall(SYS_arch_prctl, ARCH_GET_XCOMP_SUPP, &supported) == 0 &&
+           (supported >> XFEATURE_XTILEDATA & 1) != 0;
+}
+
+bool kgen_os_request_tiles(char reason[OS_REASON_BYTES])
+{
+    if (syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0)
+        return true;
+    tell(reason, errno);
+    return false;
+}
+
+#else
+
+bool kgen_os_has_feature(const char *name)
+{
+    /* Bits of AT_HWCAP (Linux, arch/arm64/include/uapi/asm/hwcap.h). */
+    static const struct {
+        const char *name;
+        unsigned long bit;
+    } known[] = {{"fp", 1UL << 0}, {"asimd", 1UL << 1}, {"asimddp", 1UL << 20}};
+    unsigned long has = getauxval(AT_HWCAP);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, name) == 0)
+            return (has & known[i].bit) != 0;
+    return false;
+}
+
+#endif
+
+#endif

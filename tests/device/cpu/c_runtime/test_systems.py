@@ -1,0 +1,107 @@
+"""The layer between libkgen and the system: who calls it, and what it tells of the CPU."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kgen.targets.cpu.limits import LLVM_FEATURES
+from kgen_runtime.cpu_features import cpu_features
+from tests import needs
+from tests.device.cpu.c_runtime.compiled import PLAIN, SOURCES, compiled
+
+#: Headers of ISO C, and of the compiler, that are the same on every system.
+PORTABLE = {
+    "cpuid.h",
+    "float.h",
+    "limits.h",
+    "math.h",
+    "stdarg.h",
+    "stdbool.h",
+    "stddef.h",
+    "stdint.h",
+    "stdio.h",
+    "stdlib.h",
+    "string.h",
+}
+LAYER = {"os.h", "os_posix.c", "os_windows.c"}
+#: ISO C, but not the same on every system, or not for every path of a file.
+SYSTEM_CALLS = r"\b(fopen|getenv|time|clock|system|remove|rename|open|mmap|syscall|pthread_\w+)\("
+FILES = sorted(p for p in SOURCES.iterdir() if p.suffix in (".c", ".h") and p.name not in LAYER)
+#: Features that are seen on x86-64 and on AArch64.
+ARM = {"fp", "asimd", "asimddp"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_only_the_layer_calls_the_system(path: Path) -> None:
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+    included = set(re.findall(r"#include <(.+)>", text))
+    assert included <= PORTABLE
+    assert not re.search(SYSTEM_CALLS, text)
+    if path.name != "internal.h":
+        assert not re.search(r"_WIN32|__APPLE__|__linux__|__unix__", text)
+
+
+def supported(command: list[str], environment: dict[str, str] | None = None) -> set[str]:
+    """Features of targets that libkgen finds."""
+    done = subprocess.run(
+        [*command, *LLVM_FEATURES],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def features(folder: Path) -> str:
+    return str(compiled(folder, "features", PLAIN))
+
+
+def test_every_feature_of_a_target_is_known() -> None:
+    """Of both architectures, whichever this is."""
+    text = (SOURCES / "cpu.c").read_text()
+    known = re.findall(r'\{"(\w+)"', text)
+    assert sorted(known) == sorted(LLVM_FEATURES)
+    assert set(known[-3:]) == ARM
+
+
+def test_the_features_are_those_of_linux(features: str) -> None:
+    found = supported([features])
+    assert found == set(LLVM_FEATURES) & cpu_features()
+    assert found & {"sse2", "asimd"}
+
+
+def test_the_environment_hides_features(features: str) -> None:
+    found = supported([features], {"KGEN_DISABLE_CPU_FEATURES": "avx*, s?e2\tamx_*,asim*d"})
+    assert found == {
+        name
+        for name in supported([features], {"KGEN_DISABLE_CPU_FEATURES": ""})
+        if not name.startswith(("avx", "amx_")) and name not in ("sse2", "asimd")
+    }
+    assert not supported([features], {"KGEN_DISABLE_CPU_FEATURES": "*"})
+
+
+@pytest.mark.parametrize(
+    ("cpu", "has", "lacks"),
+    [
+        ("Nehalem", {"sse4_2", "popcnt"}, {"avx", "avx2", "fma", "movbe"}),
+        ("Haswell", {"avx2", "fma", "f16c", "abm", "bmi2", "movbe"}, {"avx512f", "avx_vnni"}),
+        ("Haswell,-xsave", {"sse4_2", "bmi2"}, {"avx", "avx2", "fma", "f16c"}),
+        ("Haswell,-avx2", {"avx", "fma"}, {"avx2"}),
+    ],
+)
+def test_cpuid_decides(features: str, cpu: str, has: set[str], lacks: set[str]) -> None:
+    """An emulator's CPU, whose features /proc/cpuinfo does not list; without XSAVE the system
+    saves no YMM registers."""
+    if platform.machine() != "x86_64":
+        pytest.skip(f"this CPU is {platform.machine()}")
+    needs.program("qemu-x86_64", "qemu-user")
+    found = supported(["qemu-x86_64", "-cpu", cpu, features])
+    assert found >= has and not found & lacks
