@@ -89,8 +89,8 @@ def _llvm_feature(word: str) -> str:
 
 
 def target_machine(arch: str, features: Sequence[str]) -> llvm.TargetMachine:
-    """The machine of an ELF triple, whatever system runs the code: LLVM's stack probes of a Windows
-    triple call a function that no kernel has."""
+    # An ELF triple for every system: with a Windows triple, stack probes call a function that no
+    # kernel has.
     _initialise()
     named = (*map(_llvm_feature, features), *COMMON_FEATURES[arch])
     return llvm.Target.from_triple(f"{arch}-unknown-linux-gnu").create_target_machine(

@@ -65,7 +65,7 @@ def features(folder: Path) -> str:
 
 
 def test_every_feature_of_a_target_is_known() -> None:
-    """Of both architectures, whichever this is."""
+    """The table of the other architecture is read as text."""
     text = (SOURCES / "cpu.c").read_text()
     known = re.findall(r'\{"(\w+)"', text)
     assert sorted(known) == sorted(LLVM_FEATURES)
