@@ -19,7 +19,7 @@ PYTHON_FILES := codegen runtime tests benchmarks scripts examples
 # Both distributions, so that a change of the code needs no new installation.
 CHECKOUT := --editable runtime --editable .
 
-.PHONY: help setup lock drivers demo test test-avx2 unit check format lint types fast generated reference gate bench wheels runtime-wheel c-runtime fuzz fuzz-bundles figures clean
+.PHONY: help setup lock drivers demo test test-avx2 unit check format lint types fast generated reference gate bench wheels runtime-wheel c-runtime install single-file fuzz fuzz-bundles figures clean
 
 help:
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -146,10 +146,14 @@ runtime-wheel: setup ## the runtime alone, which needs numpy only, as wheels in 
 	cd runtime && ../$(BIN)/python -m hatchling build -t wheel -d ../dist
 	cd runtime && KGEN_WHEEL=any ../$(BIN)/python -m hatchling build -t wheel -d ../dist
 
-c-runtime: ## the C runtime as a static library, build/libkgen.a (docs/reference/c-runtime.md); CFLAGS=...
-	@rm -rf build/c-runtime build/libkgen.a && mkdir -p build/c-runtime
-	cd build/c-runtime && $(CC) -std=c99 -O2 $(CFLAGS) -c ../../runtime/c/*.c
-	$(AR) rcs build/libkgen.a build/c-runtime/*.o
+c-runtime: ## the C runtime as libraries, build/libkgen.a and libkgen.so.1 (docs/reference/c-runtime.md); CFLAGS=...
+	@$(MAKE) --no-print-directory -s -C runtime/c BUILD=$(CURDIR)/build
+
+install: ## install the C runtime for make, pkg-config and CMake; PREFIX=/usr/local
+	@$(MAKE) --no-print-directory -s -C runtime/c BUILD=$(CURDIR)/build install
+
+single-file: ## the C runtime as one file, build/single-file/kgen_all.c, beside kgen.h and kgen.hpp
+	$(PYTHON) -m scripts.amalgamate build/single-file
 
 fuzz: setup ## random specs and schedules on every target for a minute; FUZZ="--seconds 600"
 	$(BIN)/python scripts/fuzz.py $(FUZZ)

@@ -22,7 +22,7 @@ struct mapping {
 static kgen_status map_file(kgen_bundle *of, const char *path, const char *shown, mapping **into)
 {
     char reason[OS_REASON_BYTES] = "";
-    mapping *made = kgen_alloc(&of->memory, 1, sizeof *made);
+    mapping *made = (mapping *)kgen_alloc(&of->memory, 1, sizeof *made);
     if (made == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     switch (kgen_os_map_file(path, &made->data, &made->nbytes, reason)) {
@@ -100,7 +100,7 @@ static kgen_status settle_bytes(kgen_bundle *of, const unsigned char **data, uin
 {
     if ((uintptr_t)*data % LINE == 0)
         return KGEN_OK;
-    unsigned char *copy = kgen_alloc_tensor(&of->memory, nbytes);
+    unsigned char *copy = (unsigned char *)kgen_alloc_tensor(&of->memory, nbytes);
     if (copy == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     memcpy(copy, *data, (size_t)nbytes);
@@ -142,7 +142,7 @@ static kgen_status find_beside(kgen_bundle *of, const stored_file *file,
     kgen_status status = KGEN_ERROR_NOT_FOUND;
     if (of->folder != NULL) {
         size_t nbytes = strlen(of->folder) + strlen(file->file) + 1;
-        char *path = kgen_alloc(&of->memory, nbytes, 1);
+        char *path = (char *)kgen_alloc(&of->memory, nbytes, 1);
         if (path == NULL)
             return KGEN_ERROR_OUT_OF_MEMORY;
         snprintf(path, nbytes, "%s%s", of->folder, file->file);
@@ -155,7 +155,7 @@ static kgen_status find_beside(kgen_bundle *of, const stored_file *file,
                          file->file);
     if (status != KGEN_OK)
         return status;
-    *data = found->data;
+    *data = (const unsigned char *)found->data;
     return check_size(file, found->nbytes);
 }
 
@@ -185,7 +185,7 @@ static kgen_status load_weights(kgen_bundle *of, bool verify)
     size_t count = 0;
     for (size_t i = 0; i < chosen->num_programs; i++)
         count += chosen->programs[i]->num_weights;
-    weight **all = kgen_alloc(&of->memory, count, sizeof *all);
+    weight **all = (weight **)kgen_alloc(&of->memory, count, sizeof *all);
     if (all == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     count = 0;
@@ -217,7 +217,7 @@ static kgen_status load_object(kgen_bundle *of, const artifact *code, object *in
     if (status != KGEN_OK)
         return status;
     into->nbytes = (size_t)code->file.nbytes;
-    into->data = malloc(into->nbytes + 1); /* some systems give none for 0 bytes */
+    into->data = (unsigned char *)malloc(into->nbytes + 1); /* some systems give none for 0 bytes */
     if (into->data == NULL)
         return kgen_no_memory(into->nbytes);
     memcpy(into->data, data, into->nbytes);
@@ -317,7 +317,7 @@ static kgen_status load_code(kgen_bundle *of)
         }
         most += kernel->num_launches;
     }
-    object *objects = kgen_alloc(&of->memory, most, sizeof *objects);
+    object *objects = (object *)kgen_alloc(&of->memory, most, sizeof *objects);
     if (objects == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     kgen_status status = load_objects(of, objects, &count);
@@ -340,7 +340,7 @@ static void name_file(kgen_bundle *in, const char *file)
 }
 
 /* Refuse a file of the archive that the manifest does not name. */
-static kgen_status check_names(kgen_bundle *of)
+static kgen_status check_file_names(kgen_bundle *of)
 {
     name_file(of, MANIFEST);
     for (size_t i = 0; i < of->all.num_kernels; i++) {
@@ -380,7 +380,7 @@ static kgen_status read_manifest(kgen_bundle *of)
         of->all.programs[i].bundle = of;
         status = kgen_check_program(&of->all.programs[i], &of->all, &of->memory);
     }
-    return status == KGEN_OK ? check_names(of) : status;
+    return status == KGEN_OK ? check_file_names(of) : status;
 }
 
 static kgen_status load(kgen_bundle *of, const void *data, uint64_t nbytes, bool verify)
@@ -388,7 +388,7 @@ static kgen_status load(kgen_bundle *of, const void *data, uint64_t nbytes, bool
     cpu here = {0};
     kgen_status status = kgen_zip_open(&of->archive, data, nbytes, &of->memory);
     if (status == KGEN_OK)
-        of->files = kgen_alloc(&of->memory, of->archive.count, sizeof *of->files);
+        of->files = (used_file *)kgen_alloc(&of->memory, of->archive.count, sizeof *of->files);
     if (status == KGEN_OK && of->files == NULL)
         status = KGEN_ERROR_OUT_OF_MEMORY;
     if (status == KGEN_OK)
@@ -421,7 +421,7 @@ static kgen_status load(kgen_bundle *of, const void *data, uint64_t nbytes, bool
 static kgen_status open_bundle(const char *path, const void *data, size_t nbytes,
                                const kgen_options *options, kgen_bundle **bundle)
 {
-    static const kgen_options defaults;
+    static const kgen_options defaults = {0, 0};
     if (options == NULL)
         options = &defaults;
     if (bundle == NULL || (path == NULL && data == NULL))
@@ -431,7 +431,7 @@ static kgen_status open_bundle(const char *path, const void *data, size_t nbytes
                          "num_threads=%d is out of range; give 1 to %d, or 0 for all CPUs of this "
                          "process",
                          options->num_threads, MAX_THREADS);
-    kgen_bundle *made = calloc(1, sizeof *made);
+    kgen_bundle *made = (kgen_bundle *)calloc(1, sizeof *made);
     if (made == NULL)
         return kgen_no_memory(sizeof *made);
     kgen_os_lock_create(&made->lock);

@@ -7,10 +7,12 @@
 #include <stdint.h>
 
 #include "kgen.h"
-#include "limits.h"
+#include "manifest_limits.h"
 #include "os.h"
 
+#if !defined(__cplusplus)
 #pragma GCC visibility push(hidden)
+#endif
 
 #if defined(__x86_64__)
 #define KGEN_ARCH "x86_64"
@@ -103,7 +105,7 @@ struct json {
     } as;
 };
 
-/* Hold a text against the limits (limits.h) before it is parsed (json_count.c). */
+/* Hold a text against the limits (manifest_limits.h) before it is parsed (json_count.c). */
 kgen_status kgen_json_count(const char *text, uint64_t nbytes);
 
 /* Names in an object are distinct, whole numbers have 64 bits, others are finite in f64, texts are
@@ -176,13 +178,13 @@ typedef struct artifact {
     bool chosen; /* it runs here, and is the first of its module that does */
 } artifact;
 
-typedef struct tile {
+typedef struct tiling {
     size_t rank, num_extent, num_axes;
     const int64_t *shape, *extent, *axes;
     int64_t parts;
     bool has_walk;
     int64_t group, shared, steps;
-} tile;
+} tiling;
 
 /* Pointers that a launch passes (kgen_runtime/launch_limits.py: CPU_POINTERS); tensors and
  * workspaces of a kernel. */
@@ -203,7 +205,7 @@ typedef struct launch {
     size_t num_arguments;
     const char **arguments;
     int slots[MAX_POINTERS]; /* of each argument: its number among parameters, then workspaces */
-    const tile *tile;
+    const tiling *tile;
     const artifact *code;
     size_t object; /* the number of its code among the library's objects */
     machine_code function;
@@ -252,7 +254,7 @@ typedef struct state {
 
 typedef struct step {
     const char *kernel_key;
-    const json *bindings;
+    const json *bindings, *nodes; /* no nodes: NULL */
     size_t num_after;
     const int64_t *after;
     kgen_kernel *kernel;
@@ -371,6 +373,12 @@ struct kgen_bundle {
     os_lock lock; /* of the kernels' idle scratch memory */
 };
 
+/* ---- arrays with strides (strided.c) --------------------------------------------------------- */
+
+/* Copy an array into the layout of a tensor, whose gaps stay as they are. */
+void kgen_copy_strided(const kgen_tensor *tensor, const void *data, const int64_t *strides,
+                       void *into);
+
 /* ---- calls (kernel.c) ------------------------------------------------------------------------ */
 
 /* Workspaces of one call at a time, by their number. */
@@ -384,6 +392,8 @@ scratch *kgen_scratch_create(const kgen_kernel *kernel);
 void kgen_scratch_destroy(scratch *of); /* NULL is allowed */
 void kgen_scratch_destroy_all(kgen_kernel *kernel);
 
+#if !defined(__cplusplus)
 #pragma GCC visibility pop
+#endif
 
 #endif

@@ -18,7 +18,7 @@ typedef struct reader {
     arena *memory;
 } reader;
 
-static kgen_status read_value(reader *from, int depth, json *into);
+static kgen_status parse_value(reader *from, int depth, json *into);
 
 static kgen_status refused(const reader *from, const char *why)
 {
@@ -236,7 +236,7 @@ static kgen_status read_text(reader *from, const char **text)
     if (close >= from->end)
         return refused(from, "a text without an end");
     /* No escape is shorter than what it stands for. */
-    char *to = kgen_alloc(from->memory, (size_t)(close - from->at) + 1, 1);
+    char *to = (char *)kgen_alloc(from->memory, (size_t)(close - from->at) + 1, 1);
     if (to == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     *text = to;
@@ -273,15 +273,15 @@ static kgen_status read_member(reader *from, int depth, json *into)
     skip_blanks(from);
     if (!skip_word(from, ":"))
         return refused(from, "no colon");
-    return read_value(from, depth, into);
+    return parse_value(from, depth, into);
 }
 
 /* Refuse a name that is twice in an object, whose members these are. */
-static kgen_status check_names(const reader *from, const json *object)
+static kgen_status check_member_names(const reader *from, const json *object)
 {
     if (object->count < 2)
         return KGEN_OK;
-    const char **names = calloc(object->count, sizeof *names);
+    const char **names = (const char **)calloc(object->count, sizeof *names);
     if (names == NULL)
         return kgen_no_memory(object->count * sizeof *names);
     size_t count = 0;
@@ -299,7 +299,7 @@ static kgen_status check_names(const reader *from, const json *object)
     return status;
 }
 
-static kgen_status read_several(reader *from, int depth, json *into, const char *close)
+static kgen_status parse_several(reader *from, int depth, json *into, const char *close)
 {
     if (depth == MAX_DEPTH)
         return refused(from, "more than 32 levels of nesting");
@@ -308,11 +308,11 @@ static kgen_status read_several(reader *from, int depth, json *into, const char 
         return KGEN_OK;
     json **place = &into->as.first;
     do {
-        json *one = *place = kgen_alloc(from->memory, 1, sizeof **place);
+        json *one = *place = (json *)kgen_alloc(from->memory, 1, sizeof **place);
         if (one == NULL)
             return KGEN_ERROR_OUT_OF_MEMORY;
         kgen_status status = into->kind == JSON_OBJECT ? read_member(from, depth + 1, one)
-                                                       : read_value(from, depth + 1, one);
+                                                       : parse_value(from, depth + 1, one);
         if (status != KGEN_OK)
             return status;
         place = &one->next;
@@ -321,19 +321,19 @@ static kgen_status read_several(reader *from, int depth, json *into, const char 
     } while (skip_word(from, ","));
     if (!skip_word(from, close))
         return refused(from, "no comma and no end");
-    return into->kind == JSON_OBJECT ? check_names(from, into) : KGEN_OK;
+    return into->kind == JSON_OBJECT ? check_member_names(from, into) : KGEN_OK;
 }
 
-static kgen_status read_value(reader *from, int depth, json *into)
+static kgen_status parse_value(reader *from, int depth, json *into)
 {
     skip_blanks(from);
     if (skip_word(from, "{")) {
         into->kind = JSON_OBJECT;
-        return read_several(from, depth, into, "}");
+        return parse_several(from, depth, into, "}");
     }
     if (skip_word(from, "[")) {
         into->kind = JSON_LIST;
-        return read_several(from, depth, into, "]");
+        return parse_several(from, depth, into, "]");
     }
     if (skip_word(from, "\"")) {
         into->kind = JSON_TEXT;
@@ -354,10 +354,10 @@ static kgen_status read_value(reader *from, int depth, json *into)
 kgen_status kgen_json_parse(const char *text, size_t nbytes, arena *memory, const json **value)
 {
     reader from = {text, text, text + nbytes, memory};
-    json *made = kgen_alloc(memory, 1, sizeof *made);
+    json *made = (json *)kgen_alloc(memory, 1, sizeof *made);
     if (made == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
-    kgen_status status = read_value(&from, 0, made);
+    kgen_status status = parse_value(&from, 0, made);
     if (status != KGEN_OK)
         return status;
     skip_blanks(&from);

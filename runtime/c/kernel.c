@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Shared trials of a launch on its own: dozens may pass until threads wake. */
-enum { SHARED_TRIALS = 100 };
+enum { CALL_TRIALS = 100 };
 
 const char *kgen_kernel_key(const kgen_kernel *kernel)
 {
@@ -47,7 +47,7 @@ int64_t kgen_num_tasks(const kgen_kernel *kernel, size_t launch)
 scratch *kgen_scratch_create(const kgen_kernel *kernel)
 {
     size_t nbytes = sizeof(scratch) + kernel->num_workspaces * sizeof(void *);
-    scratch *made = calloc(1, nbytes);
+    scratch *made = (scratch *)calloc(1, nbytes);
     if (made == NULL) {
         kgen_no_memory(nbytes);
         return NULL;
@@ -107,7 +107,7 @@ static kgen_status wrong(const kgen_kernel *of, size_t i, const char *what)
                      what);
 }
 
-static kgen_status check_count(const kgen_kernel *of, const void *arguments, size_t count)
+static kgen_status check_argument_count(const kgen_kernel *of, const void *arguments, size_t count)
 {
     if (count == of->num_arguments && arguments != NULL)
         return KGEN_OK;
@@ -127,7 +127,8 @@ static kgen_status check_address(const kgen_kernel *of, size_t i, const void *ad
 }
 
 /* That an output lies beside all else, but upon the table of its scatter. */
-static kgen_status check_apart(const kgen_kernel *of, const kgen_buffer *arguments, size_t output)
+static kgen_status check_output_apart(const kgen_kernel *of, const kgen_buffer *arguments,
+                                      size_t output)
 {
     uintptr_t own = (uintptr_t)arguments[output].data;
     uintptr_t end = own + of->arguments[output]->tensor.nbytes;
@@ -151,7 +152,7 @@ static kgen_status check_apart(const kgen_kernel *of, const kgen_buffer *argumen
 
 static kgen_status check_buffers(const kgen_kernel *of, const kgen_buffer *arguments, size_t count)
 {
-    kgen_status status = check_count(of, arguments, count);
+    kgen_status status = check_argument_count(of, arguments, count);
     for (size_t i = 0; i < count && status == KGEN_OK; i++) {
         const kgen_tensor *wanted = &of->arguments[i]->tensor;
         status = check_address(of, i, arguments[i].data);
@@ -161,7 +162,7 @@ static kgen_status check_buffers(const kgen_kernel *of, const kgen_buffer *argum
     }
     for (size_t i = 0; i < count && status == KGEN_OK; i++)
         if (of->arguments[i]->tensor.role == KGEN_OUTPUT)
-            status = check_apart(of, arguments, i);
+            status = check_output_apart(of, arguments, i);
     return status;
 }
 
@@ -197,7 +198,7 @@ static kgen_status run(kgen_kernel *of, memories *at)
     place_others(of, with, at);
     for (size_t i = 0; i < of->num_launches; i++) {
         order_pointers(&of->launches[i], at, pointers);
-        kgen_pool_run(of->bundle->threads, &of->launches[i], pointers, SHARED_TRIALS);
+        kgen_pool_run(of->bundle->threads, &of->launches[i], pointers, CALL_TRIALS);
     }
     if (with != NULL)
         give_back(of, with);
@@ -221,7 +222,7 @@ kgen_status kgen_run(kgen_kernel *kernel, const kgen_buffer *arguments, size_t c
 kgen_status kgen_run_pointers(kgen_kernel *kernel, void *const *arguments, size_t count)
 {
     memories at;
-    kgen_status status = check_count(kernel, arguments, count);
+    kgen_status status = check_argument_count(kernel, arguments, count);
     for (size_t i = 0; i < count && status == KGEN_OK; i++) {
         status = check_address(kernel, i, arguments[i]);
         place(kernel, i, arguments[i], &at);
@@ -247,7 +248,7 @@ kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments, 
     if (status != KGEN_OK)
         return status;
     size_t nbytes = kernel->num_launches * MAX_POINTERS * sizeof(void *);
-    kgen_call *made = calloc(1, sizeof *made + nbytes);
+    kgen_call *made = (kgen_call *)calloc(1, sizeof *made + nbytes);
     if (made == NULL)
         return kgen_no_memory(nbytes);
     made->kernel = kernel;
@@ -276,7 +277,7 @@ kgen_status kgen_call_run(kgen_call *call)
 {
     kgen_kernel *of = call->kernel;
     for (size_t i = 0; i < of->num_launches; i++)
-        kgen_pool_run(of->bundle->threads, &of->launches[i], call->pointers[i], SHARED_TRIALS);
+        kgen_pool_run(of->bundle->threads, &of->launches[i], call->pointers[i], CALL_TRIALS);
     return KGEN_OK;
 }
 

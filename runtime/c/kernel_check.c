@@ -8,9 +8,9 @@
 #include <string.h>
 
 /* Rows of a packed matrix that lie side by side, at most. */
-enum { MAX_DEPTH = 64 };
+enum { MAX_PACKED_DEPTH = 64 };
 
-static kgen_status refuse(const char *why)
+static kgen_status refuse_kernel(const char *why)
 {
     return kgen_fail(KGEN_ERROR_BUNDLE, "%s", why);
 }
@@ -83,7 +83,7 @@ static bool packing_fits(const parameter *of)
     int64_t rows = matrix->shape[rank - 2], columns = matrix->shape[rank - 1];
     int64_t k = of->order.transposed ? columns : rows, n = of->order.transposed ? rows : columns;
     int64_t width = of->order.width, depth = of->order.depth;
-    if (width < 1 || depth < 1 || depth > MAX_DEPTH || last[2] != width || last[3] != depth)
+    if (width < 1 || depth < 1 || depth > MAX_PACKED_DEPTH || last[2] != width || last[3] != depth)
         return false;
     int64_t sum = 0;
     for (size_t i = 0; i < of->order.num_runs; i++) {
@@ -113,7 +113,7 @@ static kgen_status check_parameters(const kgen_kernel *of)
             return kgen_fail(KGEN_ERROR_BUNDLE, "elements of %.60s overlap, or are packed",
                              one->tensor.name);
     }
-    return outputs > 0 ? KGEN_OK : refuse("it has no outputs");
+    return outputs > 0 ? KGEN_OK : refuse_kernel("it has no outputs");
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -141,9 +141,9 @@ static int slot_of(const kgen_kernel *of, const char *name)
 static kgen_status check_names(const kgen_kernel *of)
 {
     if (*of->key == 0)
-        return refuse("it has no key");
+        return refuse_kernel("it has no key");
     if (of->num_maps > 0)
-        return refuse("it has tensor maps, which CPU code does not take");
+        return refuse_kernel("it has tensor maps, which CPU code does not take");
     for (size_t i = 0; i < num_slots(of); i++)
         if (slot_of(of, slot_name(of, i)) != (int)i)
             return kgen_fail(KGEN_ERROR_BUNDLE, "%.60s is used as a name twice",
@@ -169,7 +169,7 @@ static kgen_status settle_arguments(kgen_kernel *of, arena *memory)
                              one->file.file, one->parameter);
         its->stored = &one->file;
     }
-    of->arguments = kgen_alloc(memory, of->num_parameters, sizeof *of->arguments);
+    of->arguments = (parameter **)kgen_alloc(memory, of->num_parameters, sizeof *of->arguments);
     if (of->arguments == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < of->num_parameters; i++)
@@ -217,7 +217,7 @@ static kgen_status check_extents(const kgen_kernel *of, const launch *one)
                              (long long)one->grid[0], (long long)one->grid[1],
                              (long long)one->grid[2]);
     if (one->shared_memory != 0)
-        return refuse("a launch asks for shared memory, which a CPU has none of");
+        return refuse_kernel("a launch asks for shared memory, which a CPU has none of");
     uint64_t most = 0;
     for (size_t i = 0; i < one->num_arguments; i++) {
         size_t slot = (size_t)one->slots[i], nbytes = 0;
@@ -250,24 +250,24 @@ static int64_t largest_output(const kgen_kernel *of)
 }
 
 /* That the grid covers the output with a launch's tile. */
-static kgen_status check_tile(const kgen_kernel *of, const launch *one, const tile *is)
+static kgen_status check_tile(const kgen_kernel *of, const launch *one, const tiling *is)
 {
     static const char none[] = "its tile does not fit its output";
     int64_t elements = 1, pieces = 1;
     if (is->rank == 0 || is->rank != is->num_extent || is->rank != is->num_axes || is->parts < 1)
-        return refuse(none);
+        return refuse_kernel(none);
     for (size_t i = 0; i < is->rank; i++) {
         bool fits = is->shape[i] > 0 && is->extent[i] > 0 && -1 <= is->axes[i] && is->axes[i] <= 2;
         if (!fits || !kgen_multiply(&elements, is->shape[i]))
-            return refuse(none);
+            return refuse_kernel(none);
         pieces *= kgen_pieces(is->shape[i], is->extent[i]); /* no more than elements */
     }
     if (elements != largest_output(of))
-        return refuse(none);
+        return refuse_kernel(none);
     if (is->has_walk) {
         bool fits = is->rank >= 2 && is->group > 0 && 0 <= is->shared && is->shared <= pieces &&
                     is->steps >= 0;
-        return fits ? KGEN_OK : refuse("its walk does not fit its tiles");
+        return fits ? KGEN_OK : refuse_kernel("its walk does not fit its tiles");
     }
     for (size_t i = 0; i < is->rank; i++) {
         int64_t along = kgen_pieces(is->shape[i], is->extent[i]);
@@ -288,7 +288,7 @@ static kgen_status check_launches(const kgen_kernel *of)
 {
     bool used[MAX_SLOTS] = {false};
     if (of->num_launches == 0)
-        return refuse("it has no launches");
+        return refuse_kernel("it has no launches");
     for (size_t i = 0; i < of->num_launches; i++) {
         launch *one = &of->launches[i];
         kgen_status status = check_arguments(of, one);
@@ -381,7 +381,8 @@ static kgen_status settle_table(kgen_kernel *of)
                 if (strlen(name) == length && memcmp(name, at, length) == 0)
                     of->lies_upon = of->arguments[i];
             }
-            return of->lies_upon != NULL ? KGEN_OK : refuse("the table of its scatter is no input");
+            return of->lies_upon != NULL ? KGEN_OK
+                                         : refuse_kernel("the table of its scatter is no input");
         }
         at = strchr(at, ';');
     }

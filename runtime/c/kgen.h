@@ -1,7 +1,7 @@
 /* C runtime of kgen: opens a .kgen bundle and runs its CPU kernels and programs.
  *
- * Requirements. Linux, macOS or Windows on x86-64 or AArch64, libc and its threads. The comments of this file become
- * the tables of docs/reference/c-runtime.md, which has examples: make reference.
+ * Requirements. Linux, macOS or Windows on x86-64 or AArch64. The comments of this file become the
+ * tables of docs/reference/c-runtime.md, which has examples: make reference.
  *
  * Errors. A function that can fail returns a kgen_status; a function that finds a handle returns
  * NULL. kgen_last_error() then tells in one line the value, the limit and the remedy. A call that
@@ -27,9 +27,36 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A Windows program that uses kgen.dll may define KGEN_DLL; builds of libkgen define
+ * KGEN_BUILDING. */
+#if defined(_WIN32) && defined(KGEN_DLL) && defined(KGEN_BUILDING)
+#define KGEN_API __declspec(dllexport)
+#elif defined(_WIN32) && defined(KGEN_DLL)
+#define KGEN_API __declspec(dllimport)
+#elif defined(__GNUC__) && !defined(_WIN32)
+#define KGEN_API __attribute__((visibility("default")))
+#else
+#define KGEN_API
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- versions -------------------------------------------------------------------------------- */
+
+/* Version of this header. A change of KGEN_ABI_VERSION breaks programs that are not compiled
+ * again. */
+#define KGEN_VERSION "0.1.0"
+#define KGEN_VERSION_MAJOR 0
+#define KGEN_VERSION_MINOR 1
+#define KGEN_VERSION_PATCH 0
+#define KGEN_ABI_VERSION 1
+
+/* KGEN_VERSION and KGEN_ABI_VERSION of the library. A program that finds a shared library at run
+ * time compares the second with its own. */
+KGEN_API const char *kgen_version(void);
+KGEN_API int kgen_abi_version(void);
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -47,7 +74,7 @@ typedef enum kgen_status {
 
 /* Message of this thread's last call that failed, in one line with the value, the limit and the
  * remedy; "" before the first. The text stays until the thread's next call that fails. */
-const char *kgen_last_error(void);
+KGEN_API const char *kgen_last_error(void);
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
@@ -72,10 +99,10 @@ typedef enum kgen_dtype {
 } kgen_dtype;
 
 /* Name of a dtype in manifests, such as "f32"; NULL if the number is not a dtype. */
-const char *kgen_dtype_name(kgen_dtype dtype);
+KGEN_API const char *kgen_dtype_name(kgen_dtype dtype);
 
 /* Bytes of an element; 0 if the number is not a dtype. */
-size_t kgen_dtype_size(kgen_dtype dtype);
+KGEN_API size_t kgen_dtype_size(kgen_dtype dtype);
 
 /* Direction of a tensor. */
 typedef enum kgen_role { KGEN_INPUT, KGEN_OUTPUT } kgen_role;
@@ -113,56 +140,56 @@ typedef struct kgen_options {
  * read when they are first used. Weights outside of the bundle are searched in its folder. If a
  * kernel or a program has several entries, the entry that uses the most features of the CPU is
  * loaded. Code that needs more than the CPU has is never mapped. `options` may be NULL. */
-kgen_status kgen_open(const char *path, const kgen_options *options, kgen_bundle **bundle);
+KGEN_API kgen_status kgen_open(const char *path, const kgen_options *options, kgen_bundle **bundle);
 
 /* Open a bundle in the caller's memory, which must not change until kgen_close. Weights that start
  * at a multiple of 64 bytes are used in place; others are copied. Weights outside of the bundle are
  * not found. */
-kgen_status kgen_open_memory(const void *data, size_t nbytes, const kgen_options *options,
-                             kgen_bundle **bundle);
+KGEN_API kgen_status kgen_open_memory(const void *data, size_t nbytes, const kgen_options *options,
+                                      kgen_bundle **bundle);
 
 /* Release code, threads and mappings. NULL is allowed. */
-void kgen_close(kgen_bundle *bundle);
+KGEN_API void kgen_close(kgen_bundle *bundle);
 
 /* Threads per launch. */
-int kgen_num_threads(const kgen_bundle *bundle);
+KGEN_API int kgen_num_threads(const kgen_bundle *bundle);
 
 /* Entries of the bundle that are not used, by "target/key", each with a one-line reason: it is for
  * another device, or another entry suits this CPU better. NULL past the end. */
-size_t kgen_num_skipped(const kgen_bundle *bundle);
-const char *kgen_skipped_name(const kgen_bundle *bundle, size_t index);
-const char *kgen_skipped_reason(const kgen_bundle *bundle, size_t index);
+KGEN_API size_t kgen_num_skipped(const kgen_bundle *bundle);
+KGEN_API const char *kgen_skipped_name(const kgen_bundle *bundle, size_t index);
+KGEN_API const char *kgen_skipped_reason(const kgen_bundle *bundle, size_t index);
 
 /* 1 if this CPU has a feature, the system enables it, and the environment does not hide it; else
  * 0. Names are those of targets, which are Linux's: "avx2", "avx512_bf16", "asimddp". */
-int kgen_cpu_supports(const char *feature);
+KGEN_API int kgen_cpu_supports(const char *feature);
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 /* Kernels in the order of the manifest; NULL past the end. */
-size_t kgen_num_kernels(const kgen_bundle *bundle);
-kgen_kernel *kgen_kernel_at(const kgen_bundle *bundle, size_t index);
+KGEN_API size_t kgen_num_kernels(const kgen_bundle *bundle);
+KGEN_API kgen_kernel *kgen_kernel_at(const kgen_bundle *bundle, size_t index);
 
 /* Kernel of a key, such as "matmul_32x128x384_f32_nn_bias_relu"; NULL if there is none. */
-kgen_kernel *kgen_find_kernel(const kgen_bundle *bundle, const char *key);
+KGEN_API kgen_kernel *kgen_find_kernel(const kgen_bundle *bundle, const char *key);
 
 /* Key and target of a kernel, such as "x86-64-v3". */
-const char *kgen_kernel_key(const kgen_kernel *kernel);
-const char *kgen_kernel_target(const kgen_kernel *kernel);
+KGEN_API const char *kgen_kernel_key(const kgen_kernel *kernel);
+KGEN_API const char *kgen_kernel_target(const kgen_kernel *kernel);
 
 /* Inputs and outputs in calling order, as `kgen inspect` shows them, without the constants that
  * the bundle holds. NULL past the end. */
-size_t kgen_num_arguments(const kgen_kernel *kernel);
-const kgen_tensor *kgen_argument(const kgen_kernel *kernel, size_t index);
+KGEN_API size_t kgen_num_arguments(const kgen_kernel *kernel);
+KGEN_API const kgen_tensor *kgen_argument(const kgen_kernel *kernel, size_t index);
 
 /* Matrix that kgen_pack reads, if the argument is packed; else the argument. NULL past the end. */
-const kgen_tensor *kgen_unpacked_argument(const kgen_kernel *kernel, size_t index);
+KGEN_API const kgen_tensor *kgen_unpacked_argument(const kgen_kernel *kernel, size_t index);
 
 /* Reorder the matrix of a packed argument, from nbytes of kgen_unpacked_argument to nbytes of
  * kgen_argument. The two must not overlap. Kernels of one target with equal packed shapes share a
  * packed matrix. */
-kgen_status kgen_pack(const kgen_kernel *kernel, size_t index, const void *matrix,
-                      size_t matrix_nbytes, void *packed, size_t packed_nbytes);
+KGEN_API kgen_status kgen_pack(const kgen_kernel *kernel, size_t index, const void *matrix,
+                               size_t matrix_nbytes, void *packed, size_t packed_nbytes);
 
 /* Memory of an argument. Inputs are only read. */
 typedef struct kgen_buffer {
@@ -173,79 +200,110 @@ typedef struct kgen_buffer {
 /* Run a kernel on one buffer per argument, in order; done on return. Each call checks the count,
  * the sizes, the alignment, and that no output overlaps another argument. A scatter writes rows of
  * its table: pass the table's memory as its output. Scratch memory is kept from earlier calls. */
-kgen_status kgen_run(kgen_kernel *kernel, const kgen_buffer *arguments, size_t count);
+KGEN_API kgen_status kgen_run(kgen_kernel *kernel, const kgen_buffer *arguments, size_t count);
 
 /* Run a kernel on one pointer per argument. Each call checks the count, NULL and the alignment,
  * but neither sizes nor overlap. */
-kgen_status kgen_run_pointers(kgen_kernel *kernel, void *const *arguments, size_t count);
+KGEN_API kgen_status kgen_run_pointers(kgen_kernel *kernel, void *const *arguments, size_t count);
+
+/* Array with strides of its own, for kgen_run_strided. */
+typedef struct kgen_array {
+    void *data;             /* address of the first element */
+    const int64_t *strides; /* elements between neighbours along each dimension of the argument; 0
+                               repeats, negative ones reverse; NULL: those of the argument */
+} kgen_array;
+
+/* Run a kernel on arrays with any strides. Inputs whose strides or alignment the kernel does not
+ * accept are copied first. Outputs and packed inputs have the strides of their argument. Neither
+ * sizes nor overlap are checked. */
+KGEN_API kgen_status kgen_run_strided(kgen_kernel *kernel, const kgen_array *arguments,
+                                      size_t count);
 
 /* Prepared call: its arguments are checked once, as by kgen_run. Each run reads and writes the
  * same memory and checks nothing. The call has scratch memory of its own. Destroying NULL is
  * allowed. */
-kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments, size_t count,
-                             kgen_call **call);
-void kgen_call_destroy(kgen_call *call);
-kgen_status kgen_call_run(kgen_call *call);
+KGEN_API kgen_status kgen_call_create(kgen_kernel *kernel, const kgen_buffer *arguments,
+                                      size_t count, kgen_call **call);
+KGEN_API void kgen_call_destroy(kgen_call *call);
+KGEN_API kgen_status kgen_call_run(kgen_call *call);
 
 /* Launches of a call, in order, and independent tasks of a launch (0 past the end), for an
  * application with a thread pool. Any threads may run the tasks of a launch, in any order, each
  * task exactly once. The next launch begins when all tasks of the one before are done. */
-size_t kgen_num_launches(const kgen_kernel *kernel);
-int64_t kgen_num_tasks(const kgen_kernel *kernel, size_t launch);
+KGEN_API size_t kgen_num_launches(const kgen_kernel *kernel);
+KGEN_API int64_t kgen_num_tasks(const kgen_kernel *kernel, size_t launch);
 
 /* Run the tasks begin to end - 1 of a launch on the calling thread. Only the range is checked. */
-kgen_status kgen_call_run_tasks(kgen_call *call, size_t launch, int64_t begin, int64_t end);
+KGEN_API kgen_status kgen_call_run_tasks(kgen_call *call, size_t launch, int64_t begin,
+                                         int64_t end);
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
 /* Programs in the order of the manifest; NULL past the end. */
-size_t kgen_num_programs(const kgen_bundle *bundle);
-kgen_program *kgen_program_at(const kgen_bundle *bundle, size_t index);
+KGEN_API size_t kgen_num_programs(const kgen_bundle *bundle);
+KGEN_API kgen_program *kgen_program_at(const kgen_bundle *bundle, size_t index);
 
 /* Program of a name; a NULL name finds the only program. NULL if there is none. */
-kgen_program *kgen_find_program(const kgen_bundle *bundle, const char *name);
+KGEN_API kgen_program *kgen_find_program(const kgen_bundle *bundle, const char *name);
 
 /* Name and target of a program. */
-const char *kgen_program_name(const kgen_program *program);
-const char *kgen_program_target(const kgen_program *program);
+KGEN_API const char *kgen_program_name(const kgen_program *program);
+KGEN_API const char *kgen_program_target(const kgen_program *program);
 
 /* Inputs, outputs and states, row-major without gaps; a state keeps its value from one run to the
  * next. NULL past the end. */
-size_t kgen_num_inputs(const kgen_program *program);
-size_t kgen_num_outputs(const kgen_program *program);
-size_t kgen_num_states(const kgen_program *program);
-const kgen_tensor *kgen_input(const kgen_program *program, size_t index);
-const kgen_tensor *kgen_output(const kgen_program *program, size_t index);
-const kgen_tensor *kgen_state(const kgen_program *program, size_t index);
+KGEN_API size_t kgen_num_inputs(const kgen_program *program);
+KGEN_API size_t kgen_num_outputs(const kgen_program *program);
+KGEN_API size_t kgen_num_states(const kgen_program *program);
+KGEN_API const kgen_tensor *kgen_input(const kgen_program *program, size_t index);
+KGEN_API const kgen_tensor *kgen_output(const kgen_program *program, size_t index);
+KGEN_API const kgen_tensor *kgen_state(const kgen_program *program, size_t index);
+
+/* Steps of a program in order: the kernel of each, and the names of the ONNX nodes that it
+ * computes. NULL past the end. */
+KGEN_API size_t kgen_num_steps(const kgen_program *program);
+KGEN_API const kgen_kernel *kgen_step_kernel(const kgen_program *program, size_t step);
+KGEN_API size_t kgen_num_step_nodes(const kgen_program *program, size_t step);
+KGEN_API const char *kgen_step_node(const kgen_program *program, size_t step, size_t index);
 
 /* Memory of one run at a time: inputs, outputs, intermediate values and states, zero at first.
  * Sessions of a program share its weights and may run at once. Destroying NULL is allowed. */
-kgen_status kgen_session_create(kgen_program *program, kgen_session **session);
-void kgen_session_destroy(kgen_session *session);
+KGEN_API kgen_status kgen_session_create(kgen_program *program, kgen_session **session);
+KGEN_API void kgen_session_destroy(kgen_session *session);
 
 /* Copy all bytes of an input in. The input stays until it is set again. */
-kgen_status kgen_session_set_input(kgen_session *session, const char *name, const void *data,
-                                   size_t nbytes);
+KGEN_API kgen_status kgen_session_set_input(kgen_session *session, const char *name,
+                                            const void *data, size_t nbytes);
 
-/* Run the program once; done on return. A write past the end of a state is ignored: check the
- * index before the run. */
-kgen_status kgen_session_run(kgen_session *session);
+/* Copy an input in from an array with any strides: elements between neighbours along each
+ * dimension, where 0 repeats and negative ones reverse. The size is not checked. */
+KGEN_API kgen_status kgen_session_set_input_strided(kgen_session *session, const char *name,
+                                                    const void *data, const int64_t *strides);
+
+/* Run the program once; done on return. Refused while an input was never set. A write past the end
+ * of a state is ignored: check the index before the run. */
+KGEN_API kgen_status kgen_session_run(kgen_session *session);
+
+/* Run the program once, and write the nanoseconds of each of its steps. */
+KGEN_API kgen_status kgen_session_profile(kgen_session *session, int64_t *nanoseconds,
+                                          size_t num_steps);
 
 /* Copy all bytes of an output of the last run out. */
-kgen_status kgen_session_get_output(const kgen_session *session, const char *name, void *data,
-                                    size_t nbytes);
+KGEN_API kgen_status kgen_session_get_output(const kgen_session *session, const char *name,
+                                             void *data, size_t nbytes);
 
 /* Memory of an input or output in the session, aligned to 256 bytes, to write or read in place
- * between runs. Every run uses it. NULL if there is none of this name. */
-void *kgen_session_input_data(kgen_session *session, const char *name);
-const void *kgen_session_output_data(const kgen_session *session, const char *name);
+ * between runs. Every run uses it; an input whose memory was asked for counts as set. NULL if there
+ * is none of this name. */
+KGEN_API void *kgen_session_input_data(kgen_session *session, const char *name);
+KGEN_API const void *kgen_session_output_data(const kgen_session *session, const char *name);
 
 /* Copy a state in or out, or zero all states (reset). */
-kgen_status kgen_session_set_state(kgen_session *session, const char *name, const void *data,
-                                   size_t nbytes);
-kgen_status kgen_session_get_state(const kgen_session *session, const char *name, void *data,
-                                   size_t nbytes);
-void kgen_session_reset(kgen_session *session);
+KGEN_API kgen_status kgen_session_set_state(kgen_session *session, const char *name,
+                                            const void *data, size_t nbytes);
+KGEN_API kgen_status kgen_session_get_state(const kgen_session *session, const char *name,
+                                            void *data, size_t nbytes);
+KGEN_API void kgen_session_reset(kgen_session *session);
 
 #ifdef __cplusplus
 }

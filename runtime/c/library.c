@@ -1,8 +1,8 @@
 /* Machine code of CPU kernels: one mapping for a whole bundle.
  *
  * A kernel is a shared object that imports nothing, has no relocation and keeps no state
- * (docs/reference/bundle-format.md), so that loading it is mapping it. What an object asks of a loader beyond
- * being mapped is refused, and so is one whose headers do not fit its bytes. */
+ * (docs/reference/bundle-format.md), so that loading it is mapping it. What an object asks of a
+ * loader beyond being mapped is refused, and so is one whose headers do not fit its bytes. */
 #include "internal.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ enum {
  * that lie on pages of their own, of 64 KiB. */
 enum { MAX_SEGMENTS = 16, GAPS = 0x40000 };
 
-static kgen_status refuse(const char *why)
+static kgen_status refuse_object(const char *why)
 {
     return kgen_fail(KGEN_ERROR_DEVICE, "its code cannot be mapped: %s; build it again", why);
 }
@@ -60,7 +60,7 @@ static kgen_status read_dynamic(const unsigned char *data, uint64_t nbytes, part
         else if (tag == DT_SYMTAB)
             into->symbols = of;
         else if (tag != DT_STRSZ && tag != DT_SYMENT)
-            return refuse("it needs a dynamic loader");
+            return refuse_object("it needs a dynamic loader");
     }
     return KGEN_OK;
 }
@@ -71,19 +71,19 @@ static kgen_status read_parts(const object *of, parts *into)
     memset(into, 0, sizeof *into);
     if (of->nbytes < HEADER_BYTES || memcmp(data, "\177ELF\2\1\1", 7) != 0 ||
         kgen_number(data + 16, 2) != ET_DYN || kgen_number(data + 54, 2) != SEGMENT_BYTES)
-        return refuse("it is not a shared object");
+        return refuse_object("it is not a shared object");
     if (kgen_number(data + 18, 2) != KGEN_ELF_MACHINE)
-        return refuse("it is not for " KGEN_ARCH);
+        return refuse_object("it is not for " KGEN_ARCH);
     uint64_t table = kgen_number(data + 32, 8), count = kgen_number(data + 56, 2);
     if (count > MAX_SEGMENTS || table > of->nbytes || count * SEGMENT_BYTES > of->nbytes - table)
-        return refuse("its headers are damaged");
+        return refuse_object("its headers are damaged");
     for (uint64_t i = 0; i < count; i++) {
         const unsigned char *segment = data + table + i * SEGMENT_BYTES;
         uint64_t kind = kgen_number(segment, 4), flags = kgen_number(segment + 4, 4);
         uint64_t offset = kgen_number(segment + 8, 8), address = kgen_number(segment + 16, 8);
         uint64_t nbytes = kgen_number(segment + 32, 8), in_memory = kgen_number(segment + 40, 8);
         if (offset > of->nbytes || nbytes > of->nbytes - offset)
-            return refuse("it is truncated");
+            return refuse_object("it is truncated");
         if (kind == PT_DYNAMIC) {
             kgen_status status = read_dynamic(data + offset, nbytes, into);
             if (status != KGEN_OK)
@@ -94,12 +94,12 @@ static kgen_status read_parts(const object *of, parts *into)
             continue;
         if (in_memory != nbytes || address > of->nbytes + GAPS ||
             nbytes > of->nbytes + GAPS - address)
-            return refuse("a segment is larger in memory than in the file");
+            return refuse_object("a segment is larger in memory than in the file");
         into->all[into->count++] =
             (part){address, nbytes, data + offset, (flags & PF_X) != 0};
     }
     if (into->hash == 0 || into->strings == 0 || into->symbols == 0)
-        return refuse("it exports no functions");
+        return refuse_object("it exports no functions");
     return KGEN_OK;
 }
 
@@ -142,10 +142,10 @@ kgen_status kgen_object_function(const object *of, const char *name, uint64_t *a
     const unsigned char *strings = bytes_at(&found, found.strings, 1, &text_left);
     const unsigned char *symbols = bytes_at(&found, found.symbols, 1, &symbols_left);
     if (hash == NULL || strings == NULL || symbols == NULL)
-        return refuse("its tables lie outside of the file");
+        return refuse_object("its tables lie outside of the file");
     uint64_t count = kgen_number(hash + 4, 4);
     if (count > symbols_left / SYMBOL_BYTES)
-        return refuse("its headers are damaged");
+        return refuse_object("its headers are damaged");
     size_t length = strlen(name);
     for (uint64_t i = 1; i < count; i++) {
         const unsigned char *symbol = symbols + i * SYMBOL_BYTES;

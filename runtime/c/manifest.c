@@ -115,7 +115,7 @@ static kgen_status read_ints(const json *list, arena *memory, const int64_t **va
                              size_t *count)
 {
     *count = length(list);
-    int64_t *made = kgen_alloc(memory, *count, sizeof *made);
+    int64_t *made = (int64_t *)kgen_alloc(memory, *count, sizeof *made);
     if (made == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     kgen_status status = each_is(list, JSON_INT);
@@ -135,7 +135,7 @@ static kgen_status read_several(const json *list, arena *memory, size_t size,
                                 element_reader *read, void *values, size_t *count)
 {
     *count = length(list);
-    char *made = kgen_alloc(memory, *count, size);
+    char *made = (char *)kgen_alloc(memory, *count, size);
     if (made == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     memcpy(values, &made, sizeof made);
@@ -242,7 +242,7 @@ static kgen_status read_parameter(const json *data, arena *memory, void *place)
         {"shape", JSON_LIST, false}, {"strides", JSON_LIST, false}, {"packing", JSON_OBJECT, true},
     };
     static const char *const roles[] = {"input", "output"};
-    parameter *into = place;
+    parameter *into = (parameter *)place;
     const json *found[COUNT(fields)];
     int role = 0;
     kgen_status status = members(data, fields, COUNT(fields), found);
@@ -270,7 +270,7 @@ static kgen_status read_workspace(const json *data, arena *memory, void *place)
         {"name", JSON_TEXT, false}, {"nbytes", JSON_INT, false}, {"initial", JSON_TEXT, true}};
     static const char *const initial[] = {"any", "zero"};
     (void)memory;
-    workspace *into = place;
+    workspace *into = (workspace *)place;
     const json *found[COUNT(fields)];
     int number;
     kgen_status status = members(data, fields, COUNT(fields), found);
@@ -283,7 +283,7 @@ static kgen_status read_workspace(const json *data, arena *memory, void *place)
     return KGEN_OK;
 }
 
-static kgen_status read_tile(const json *data, arena *memory, const tile **place)
+static kgen_status read_tile(const json *data, arena *memory, const tiling **place)
 {
     static const field fields[] = {
         {"shape", JSON_LIST, false}, {"extent", JSON_LIST, false}, {"axes", JSON_LIST, false},
@@ -295,7 +295,7 @@ static kgen_status read_tile(const json *data, arena *memory, const tile **place
                                     {"drawn", JSON_BOOL, true},
                                     {"dies", JSON_INT, true}};
     const json *found[COUNT(fields)], *walk[COUNT(of_walk)];
-    tile *into = kgen_alloc(memory, 1, sizeof *into);
+    tiling *into = (tiling *)kgen_alloc(memory, 1, sizeof *into);
     if (into == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     kgen_status status = members(data, fields, COUNT(fields), found);
@@ -348,7 +348,7 @@ static kgen_status read_launch(const json *data, arena *memory, void *place)
         {"arguments", JSON_LIST, false},
         {"tile", JSON_OBJECT, true},
     };
-    launch *into = place;
+    launch *into = (launch *)place;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
     if (status == KGEN_OK)
@@ -365,7 +365,8 @@ static kgen_status read_launch(const json *data, arena *memory, void *place)
     into->entry_point = found[1]->as.text;
     into->shared_memory = int_or(found[5], 0);
     into->num_arguments = found[6]->count;
-    into->arguments = kgen_alloc(memory, into->num_arguments, sizeof *into->arguments);
+    into->arguments =
+        (const char **)kgen_alloc(memory, into->num_arguments, sizeof *into->arguments);
     if (into->arguments == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     size_t i = 0;
@@ -383,7 +384,7 @@ static kgen_status read_artifact(const json *data, arena *memory, void *place)
     };
     static const char *const roles[] = {"machine-code", "portable", "source"};
     (void)memory;
-    artifact *into = place;
+    artifact *into = (artifact *)place;
     const json *found[COUNT(fields)];
     int role = 0;
     kgen_status status = members(data, fields, COUNT(fields), found);
@@ -406,7 +407,7 @@ static kgen_status read_constant(const json *data, arena *memory, void *place)
                                    {"sha256", JSON_TEXT, false},
                                    {"nbytes", JSON_INT, false}};
     (void)memory;
-    constant *into = place;
+    constant *into = (constant *)place;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
     if (status != KGEN_OK)
@@ -472,7 +473,7 @@ static kgen_status read_target(const json *data, kgen_kernel *into)
 const char *kgen_qualified(const char *target, const char *name, arena *memory)
 {
     size_t nbytes = strlen(target) + strlen(name) + 2;
-    char *made = kgen_alloc(memory, nbytes, 1);
+    char *made = (char *)kgen_alloc(memory, nbytes, 1);
     if (made != NULL)
         snprintf(made, nbytes, "%s/%s", target, name);
     return made;
@@ -489,7 +490,7 @@ static kgen_status read_kernel(const json *data, arena *memory, void *place)
         {"constants", JSON_LIST, true},   {"resources", JSON_OBJECT, false},
         {"tolerance", JSON_OBJECT, false},
     };
-    kgen_kernel *into = place;
+    kgen_kernel *into = (kgen_kernel *)place;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
     if (status == KGEN_OK)
@@ -532,7 +533,7 @@ static kgen_status read_value(const json *data, arena *memory, void *place)
     static const field of_place[] = {
         {"kind", JSON_TEXT, false}, {"name", JSON_TEXT, true}, {"offset", JSON_INT, true}};
     static const char *const kinds[] = {"arena", "weights", "input", "output", "state"};
-    value *into = place;
+    value *into = (value *)place;
     const json *found[COUNT(fields)], *where[COUNT(of_place)];
     int kind = 0;
     kgen_status status = members(data, fields, COUNT(fields), found);
@@ -558,7 +559,7 @@ static kgen_status read_weight(const json *data, arena *memory, void *place)
                                    {"sha256", JSON_TEXT, false},
                                    {"nbytes", JSON_INT, false}};
     (void)memory;
-    weight *into = place;
+    weight *into = (weight *)place;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
     if (status != KGEN_OK)
@@ -575,7 +576,7 @@ static kgen_status read_state(const json *data, arena *memory, void *place)
                                    {"input", JSON_TEXT, false},
                                    {"output", JSON_TEXT, false}};
     (void)memory;
-    state *into = place;
+    state *into = (state *)place;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
     if (status != KGEN_OK)
@@ -593,7 +594,7 @@ static kgen_status read_step(const json *data, arena *memory, void *place)
                                    {"bindings", JSON_OBJECT, false},
                                    {"nodes", JSON_LIST, true},
                                    {"after", JSON_LIST, true}};
-    step *into = place;
+    step *into = (step *)place;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
     if (status == KGEN_OK)
@@ -606,6 +607,7 @@ static kgen_status read_step(const json *data, arena *memory, void *place)
         return status;
     into->kernel_key = found[0]->as.text;
     into->bindings = found[1];
+    into->nodes = found[2];
     return KGEN_OK;
 }
 
@@ -618,7 +620,7 @@ static kgen_status read_program(const json *data, arena *memory, void *place)
         {"weights", JSON_LIST, true}, {"arena_bytes", JSON_INT, false},
         {"steps", JSON_LIST, false},
     };
-    kgen_program *into = place;
+    kgen_program *into = (kgen_program *)place;
     const json *found[COUNT(fields)];
     kgen_status status = members(data, fields, COUNT(fields), found);
     if (status == KGEN_OK)
@@ -650,14 +652,14 @@ static kgen_status read_program(const json *data, arena *memory, void *place)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b)
+static int by_kernel_name(const void *a, const void *b)
 {
     return strcmp((*(kgen_kernel *const *)a)->name, (*(kgen_kernel *const *)b)->name);
 }
 
 static kgen_status check_program_names(const manifest *all, arena *memory)
 {
-    const char **names = kgen_alloc(memory, all->num_programs, sizeof *names);
+    const char **names = (const char **)kgen_alloc(memory, all->num_programs, sizeof *names);
     if (names == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < all->num_programs; i++)
@@ -672,10 +674,11 @@ static kgen_status check_program_names(const manifest *all, arena *memory)
 
 kgen_kernel *kgen_manifest_find(const manifest *all, const char *name)
 {
-    kgen_kernel wanted = {0}, *key = &wanted;
+    kgen_kernel wanted, *key = &wanted;
     wanted.name = name;
     kgen_kernel **found =
-        bsearch(&key, all->by_name, all->num_kernels, sizeof *all->by_name, by_name);
+        (kgen_kernel **)bsearch(&key, all->by_name, all->num_kernels, sizeof *all->by_name,
+                                by_kernel_name);
     return found == NULL ? NULL : *found;
 }
 
@@ -723,14 +726,14 @@ kgen_status kgen_manifest_read(manifest *into, const json *data, arena *memory)
     if (into->num_kernels == 0)
         return kgen_fail(KGEN_ERROR_BUNDLE, "manifest.kernels: it has no kernel; a bundle needs "
                                             "one or more");
-    into->by_name = kgen_alloc(memory, into->num_kernels, sizeof *into->by_name);
+    into->by_name = (kgen_kernel **)kgen_alloc(memory, into->num_kernels, sizeof *into->by_name);
     if (into->by_name == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < into->num_kernels; i++)
         into->by_name[i] = &into->kernels[i];
-    qsort(into->by_name, into->num_kernels, sizeof *into->by_name, by_name);
+    qsort(into->by_name, into->num_kernels, sizeof *into->by_name, by_kernel_name);
     for (size_t i = 1; i < into->num_kernels; i++)
-        if (by_name(&into->by_name[i - 1], &into->by_name[i]) == 0)
+        if (by_kernel_name(&into->by_name[i - 1], &into->by_name[i]) == 0)
             return kgen_fail(KGEN_ERROR_BUNDLE,
                              "manifest.kernels: %s occurs twice; build the bundle again",
                              into->by_name[i]->name);

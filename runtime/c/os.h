@@ -21,7 +21,9 @@
 #include <pthread.h>
 #endif
 
+#if !defined(__cplusplus)
 #pragma GCC visibility push(hidden)
+#endif
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -63,14 +65,20 @@ void kgen_os_code_free(os_code *code);
 enum { OS_STACK_BYTES = 1 << 20 };
 
 #if defined(_WIN32)
-typedef void *os_lock;   /* SRWLOCK */
-typedef void *os_signal; /* CONDITION_VARIABLE */
-typedef void *os_thread; /* HANDLE */
+typedef void *os_lock;          /* SRWLOCK */
+typedef void *os_signal;        /* CONDITION_VARIABLE */
+typedef void *os_thread_handle; /* HANDLE */
 #else
 typedef pthread_mutex_t os_lock;
 typedef pthread_cond_t os_signal;
-typedef pthread_t os_thread;
+typedef pthread_t os_thread_handle;
 #endif
+
+typedef struct os_thread {
+    os_thread_handle handle;
+    void (*body)(void *);
+    void *argument;
+} os_thread;
 
 void kgen_os_lock_create(os_lock *lock);
 void kgen_os_lock_destroy(os_lock *lock);
@@ -83,9 +91,9 @@ void kgen_os_signal_destroy(os_signal *signal);
 void kgen_os_signal_await(os_signal *signal, os_lock *lock);
 void kgen_os_signal_all(os_signal *signal);
 
-/* False where the system gives no more threads. */
+/* False where the system gives no more threads. The thread stays where it is until it is joined. */
 bool kgen_os_thread_start(os_thread *thread, void (*body)(void *), void *argument);
-void kgen_os_thread_join(os_thread thread);
+void kgen_os_thread_join(os_thread *thread);
 
 /* Number of forks between the first process that watched them and this one: a child has none of
  * its parent's threads. */
@@ -116,6 +124,8 @@ bool kgen_os_request_tiles(char reason[OS_REASON_BYTES]);
 bool kgen_os_has_feature(const char *name);
 #endif
 
+#if !defined(__cplusplus)
 #pragma GCC visibility pop
+#endif
 
 #endif

@@ -105,7 +105,9 @@ bool kgen_os_code_begin(os_code *code, uint64_t nbytes, const char *name,
                         char reason[OS_REASON_BYTES])
 {
     (void)name;
-    *code = (os_code){NULL, nbytes, -1};
+    code->address = NULL;
+    code->nbytes = nbytes;
+    code->file = -1;
     void *address = mmap(NULL, (size_t)nbytes, BEGIN_PROTECTION,
                          MAP_PRIVATE | MAP_ANON | CODE_FLAGS, -1, 0);
     if (address == MAP_FAILED)
@@ -245,41 +247,30 @@ void kgen_os_signal_all(os_signal *signal)
     pthread_cond_broadcast(signal);
 }
 
-typedef struct thread_start {
-    void (*body)(void *);
-    void *argument;
-} thread_start;
-
 static void *run_thread(void *argument)
 {
-    thread_start start = *(thread_start *)argument;
-    free(argument);
-    start.body(start.argument);
+    const os_thread *thread = (const os_thread *)argument;
+    thread->body(thread->argument);
     return NULL;
 }
 
 bool kgen_os_thread_start(os_thread *thread, void (*body)(void *), void *argument)
 {
     pthread_attr_t attributes;
-    thread_start *start = (thread_start *)malloc(sizeof *start);
-    if (start == NULL || pthread_attr_init(&attributes) != 0) {
-        free(start);
+    thread->body = body;
+    thread->argument = argument;
+    if (pthread_attr_init(&attributes) != 0)
         return false;
-    }
-    start->body = body;
-    start->argument = argument;
     /* musl and macOS give secondary threads less than a kernel's stack. */
     bool made = pthread_attr_setstacksize(&attributes, OS_STACK_BYTES) == 0 &&
-                pthread_create(thread, &attributes, run_thread, start) == 0;
+                pthread_create(&thread->handle, &attributes, run_thread, thread) == 0;
     pthread_attr_destroy(&attributes);
-    if (!made)
-        free(start);
     return made;
 }
 
-void kgen_os_thread_join(os_thread thread)
+void kgen_os_thread_join(os_thread *thread)
 {
-    pthread_join(thread, NULL);
+    pthread_join(thread->handle, NULL);
 }
 
 unsigned kgen_os_forks;

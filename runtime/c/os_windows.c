@@ -217,37 +217,26 @@ void kgen_os_signal_all(os_signal *signal)
     WakeAllConditionVariable((CONDITION_VARIABLE *)signal);
 }
 
-typedef struct thread_start {
-    void (*body)(void *);
-    void *argument;
-} thread_start;
-
 static DWORD WINAPI run_thread(void *argument)
 {
-    thread_start start = *(thread_start *)argument;
-    free(argument);
-    start.body(start.argument);
+    const os_thread *thread = (const os_thread *)argument;
+    thread->body(thread->argument);
     return 0;
 }
 
 bool kgen_os_thread_start(os_thread *thread, void (*body)(void *), void *argument)
 {
-    thread_start *start = (thread_start *)malloc(sizeof *start);
-    if (start == NULL)
-        return false;
-    start->body = body;
-    start->argument = argument;
-    *thread = CreateThread(NULL, OS_STACK_BYTES, run_thread, start,
-                           STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
-    if (*thread == NULL)
-        free(start);
-    return *thread != NULL;
+    thread->body = body;
+    thread->argument = argument;
+    thread->handle = CreateThread(NULL, OS_STACK_BYTES, run_thread, thread,
+                                  STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
+    return thread->handle != NULL;
 }
 
-void kgen_os_thread_join(os_thread thread)
+void kgen_os_thread_join(os_thread *thread)
 {
-    WaitForSingleObject(thread, INFINITE);
-    CloseHandle(thread);
+    WaitForSingleObject(thread->handle, INFINITE);
+    CloseHandle(thread->handle);
 }
 
 unsigned kgen_os_forks;

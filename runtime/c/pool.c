@@ -112,7 +112,7 @@ static void pause_a_moment(void)
 #define P24 P23, p[23]
 #define CASE(n)                                                                                   \
     case n:                                                                                       \
-        ((void(KGEN_KERNEL_CALL *)(T##n, int64_t, int64_t))of->function)(P##n, begin, end);                       \
+        ((void(KGEN_KERNEL_CALL *)(T##n, int64_t, int64_t))of->function)(P##n, begin, end);       \
         break;
 
 void kgen_run_tasks(const launch *of, void *const *p, int64_t begin, int64_t end)
@@ -168,7 +168,7 @@ static uint64_t await_job(pool *from, uint64_t last)
 
 static void work(void *argument)
 {
-    pool *from = argument;
+    pool *from = (pool *)argument;
     uint64_t last = get(&from->state) / NUMBER;
     while (!get(&from->stop)) {
         uint64_t now = await_job(from, last), number = now / NUMBER;
@@ -209,7 +209,8 @@ static void wake_sleepers(pool *of)
 /* All tasks by this thread and the workers; false, and nothing done, if they have another job. */
 static bool share(pool *with, const launch *of, void *const *pointers)
 {
-    if (with->generation != kgen_os_forks || __atomic_exchange_n(&with->busy.value, 1, __ATOMIC_SEQ_CST))
+    if (with->generation != kgen_os_forks ||
+        __atomic_exchange_n(&with->busy.value, 1, __ATOMIC_SEQ_CST))
         return false;
     make_workers(with);
     with->of = of;
@@ -232,10 +233,10 @@ static bool share(pool *with, const launch *of, void *const *pointers)
 
 pool *kgen_pool_create(int num_threads)
 {
-    pool *made = calloc(1, sizeof *made);
+    pool *made = (pool *)calloc(1, sizeof *made);
     kgen_os_watch_forks();
     if (made != NULL)
-        made->workers = calloc((size_t)num_threads, sizeof *made->workers);
+        made->workers = (os_thread *)calloc((size_t)num_threads, sizeof *made->workers);
     if (made == NULL || made->workers == NULL) {
         free(made);
         kgen_no_memory(sizeof *made);
@@ -260,7 +261,7 @@ void kgen_pool_destroy(pool *threads)
         kgen_os_signal_all(&threads->wake);
         kgen_os_lock_release(&threads->lock);
         for (int i = 0; i < threads->count; i++)
-            kgen_os_thread_join(threads->workers[i]);
+            kgen_os_thread_join(&threads->workers[i]);
         kgen_os_signal_destroy(&threads->wake);
         kgen_os_lock_destroy(&threads->lock);
     }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static kgen_status refuse(const char *why)
+static kgen_status refuse_program(const char *why)
 {
     return kgen_fail(KGEN_ERROR_BUNDLE, "%s", why);
 }
@@ -26,7 +26,7 @@ typedef struct name_index {
     size_t count;
 } name_index;
 
-static int by_name(const void *a, const void *b)
+static int by_its_name(const void *a, const void *b)
 {
     return strcmp(((const named *)a)->name, ((const named *)b)->name);
 }
@@ -36,14 +36,14 @@ static kgen_status make_index(name_index *into, const char *kind, const void *th
                               size_t size, size_t offset, arena *memory)
 {
     into->count = count;
-    into->all = kgen_alloc(memory, count, sizeof *into->all);
+    into->all = (named *)kgen_alloc(memory, count, sizeof *into->all);
     if (into->all == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < count; i++) {
         memcpy(&into->all[i].name, (const char *)things + i * size + offset, sizeof(char *));
         into->all[i].number = i;
     }
-    qsort(into->all, count, sizeof *into->all, by_name);
+    qsort(into->all, count, sizeof *into->all, by_its_name);
     for (size_t i = 0; i < count; i++) {
         const char *name = into->all[i].name;
         if (*name == 0 || (i > 0 && strcmp(into->all[i - 1].name, name) == 0))
@@ -57,7 +57,8 @@ static kgen_status make_index(name_index *into, const char *kind, const void *th
 static bool look_up(const name_index *in, const char *name, size_t *number)
 {
     named wanted = {name, 0};
-    const named *found = bsearch(&wanted, in->all, in->count, sizeof wanted, by_name);
+    const named *found =
+        (const named *)bsearch(&wanted, in->all, in->count, sizeof wanted, by_its_name);
     if (found != NULL)
         *number = found->number;
     return found != NULL;
@@ -303,7 +304,7 @@ static kgen_status check_step(const kgen_program *of, const names *by, const man
         return KGEN_ERROR_OUT_OF_MEMORY;
     one->kernel = kgen_manifest_find(all, name);
     if (one->kernel == NULL)
-        return refuse("the bundle has no such kernel");
+        return refuse_program("the bundle has no such kernel");
     for (size_t i = 0; i < one->num_after; i++)
         if (one->after[i] < 0 || (uint64_t)one->after[i] >= number)
             return kgen_fail(KGEN_ERROR_BUNDLE, "it depends on step %lld, which is not earlier",
@@ -314,7 +315,7 @@ static kgen_status check_step(const kgen_program *of, const names *by, const man
     if (one->bindings->count != kernel->num_arguments)
         return kgen_fail(KGEN_ERROR_BUNDLE, "it binds %zu tensors; the kernel takes %zu",
                          one->bindings->count, kernel->num_arguments);
-    one->values = kgen_alloc(memory, kernel->num_parameters, sizeof *one->values);
+    one->values = (const value **)kgen_alloc(memory, kernel->num_parameters, sizeof *one->values);
     if (one->values == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t slot = 0; slot < kernel->num_parameters; slot++) {
@@ -339,8 +340,8 @@ static kgen_status check_step(const kgen_program *of, const names *by, const man
 /* That all outputs and states are written. */
 static kgen_status check_written(const kgen_program *of, arena *memory)
 {
-    bool *outputs = kgen_alloc(memory, of->num_outputs, sizeof *outputs);
-    bool *states = kgen_alloc(memory, of->num_states, sizeof *states);
+    bool *outputs = (bool *)kgen_alloc(memory, of->num_outputs, sizeof *outputs);
+    bool *states = (bool *)kgen_alloc(memory, of->num_states, sizeof *states);
     if (outputs == NULL || states == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < of->num_steps; i++) {
@@ -369,16 +370,17 @@ static kgen_status check_written(const kgen_program *of, arena *memory)
 
 static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
 {
-    names by = {0};
+    names by;
+    memset(&by, 0, sizeof by);
     if (*of->name == 0 || *of->target == 0)
-        return refuse("it has no name or no target");
+        return refuse_program("it has no name or no target");
     kgen_status status = make_names(&by, of, memory);
     if (status == KGEN_OK)
         status = check_memories(of);
     if (status == KGEN_OK)
         status = check_values(of, &by);
     if (status == KGEN_OK && of->num_outputs == 0)
-        return refuse("it has no outputs");
+        return refuse_program("it has no outputs");
     if (status == KGEN_OK)
         status = check_interface(of, &by, of->inputs, of->num_inputs, IN_INPUT);
     if (status == KGEN_OK)
@@ -386,7 +388,7 @@ static kgen_status check(kgen_program *of, const manifest *all, arena *memory)
     if (status == KGEN_OK)
         status = check_states(of, &by);
     if (status == KGEN_OK && of->num_steps == 0)
-        return refuse("it has no steps");
+        return refuse_program("it has no steps");
     for (size_t i = 0; i < of->num_steps && status == KGEN_OK; i++) {
         status = check_step(of, &by, all, i, memory);
         if (status == KGEN_ERROR_BUNDLE)

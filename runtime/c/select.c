@@ -25,7 +25,7 @@ static kgen_status missing_features(const artifact *code, const cpu *here, arena
     size_t count = 0, used = 0;
     *into = 0;
     *lacks_tiles = false;
-    const char **missing = kgen_alloc(memory, features == NULL ? 0 : features->count,
+    const char **missing = (const char **)kgen_alloc(memory, features == NULL ? 0 : features->count,
                                       sizeof *missing);
     if (missing == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
@@ -140,7 +140,7 @@ static int by_name_and_number(const void *a, const void *b)
 /* The highest rank of each name wins, the earlier one of two that are equal. */
 static kgen_status settle(candidate *all, size_t count, arena *memory)
 {
-    candidate **sorted = kgen_alloc(memory, count, sizeof *sorted);
+    candidate **sorted = (candidate **)kgen_alloc(memory, count, sizeof *sorted);
     if (sorted == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < count; i++) {
@@ -245,11 +245,11 @@ static kgen_status look_at_programs(candidate *of, const candidate *kernels, con
 
 kgen_status kgen_select(selection *into, manifest *all, const cpu *here, arena *memory)
 {
-    candidate *kernels = kgen_alloc(memory, all->num_kernels, sizeof *kernels);
-    candidate *programs = kgen_alloc(memory, all->num_programs, sizeof *programs);
-    into->kernels = kgen_alloc(memory, all->num_kernels, sizeof *into->kernels);
-    into->programs = kgen_alloc(memory, all->num_programs, sizeof *into->programs);
-    into->left_out = kgen_alloc(memory, all->num_kernels + all->num_programs,
+    candidate *kernels = (candidate *)kgen_alloc(memory, all->num_kernels, sizeof *kernels);
+    candidate *programs = (candidate *)kgen_alloc(memory, all->num_programs, sizeof *programs);
+    into->kernels = (kgen_kernel **)kgen_alloc(memory, all->num_kernels, sizeof *into->kernels);
+    into->programs = (kgen_program **)kgen_alloc(memory, all->num_programs, sizeof *into->programs);
+    into->left_out = (skipped *)kgen_alloc(memory, all->num_kernels + all->num_programs,
                                 sizeof *into->left_out);
     if (kernels == NULL || programs == NULL || into->kernels == NULL || into->programs == NULL ||
         into->left_out == NULL)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Shared trials of a launch among others: workers are awake from the first shared launch on. */
-enum { SHARED_TRIALS = 10 };
+enum { STEP_TRIALS = 10 };
 
 const char *kgen_program_name(const kgen_program *program)
 {
@@ -48,6 +48,32 @@ const kgen_tensor *kgen_state(const kgen_program *program, size_t index)
     return index < program->num_states ? &program->states[index].tensor : NULL;
 }
 
+size_t kgen_num_steps(const kgen_program *program)
+{
+    return program->num_steps;
+}
+
+const kgen_kernel *kgen_step_kernel(const kgen_program *program, size_t step)
+{
+    return step < program->num_steps ? program->steps[step].kernel : NULL;
+}
+
+size_t kgen_num_step_nodes(const kgen_program *program, size_t step)
+{
+    const json *nodes = step < program->num_steps ? program->steps[step].nodes : NULL;
+    return nodes == NULL ? 0 : nodes->count;
+}
+
+const char *kgen_step_node(const kgen_program *program, size_t step, size_t index)
+{
+    if (index >= kgen_num_step_nodes(program, step))
+        return NULL;
+    const json *one = program->steps[step].nodes->as.first;
+    for (; index > 0; index--)
+        one = one->next;
+    return one->as.text;
+}
+
 /* ---- sessions -------------------------------------------------------------------------------- */
 
 typedef struct job {
@@ -68,13 +94,15 @@ struct kgen_session {
     size_t num_jobs, num_used;
     job *jobs;
     used *scratches;
+    bool *is_set; /* of each input */
+    size_t num_unset;
     bool shares; /* whether workers took part in the last run */
 };
 
 static bool allocate_each(kgen_session *of, void ***into, size_t count, const value *values,
                           const state *states)
 {
-    *into = kgen_alloc(&of->memory, count, sizeof **into);
+    *into = (void **)kgen_alloc(&of->memory, count, sizeof **into);
     for (size_t i = 0; *into != NULL && i < count; i++) {
         (*into)[i] = kgen_alloc_tensor(&of->memory, values != NULL ? values[i].tensor.nbytes
                                                                    : (uint64_t)states[i].nbytes);
@@ -89,19 +117,19 @@ static void *address_of(const kgen_session *in, const value *one)
     unsigned char *start = NULL;
     switch (one->kind) {
     case IN_ARENA:
-        start = in->intermediate;
+        start = (unsigned char *)in->intermediate;
         break;
     case IN_WEIGHTS:
         start = (unsigned char *)in->program->weights[one->number].data; /* only read */
         break;
     case IN_INPUT:
-        start = in->inputs[one->number];
+        start = (unsigned char *)in->inputs[one->number];
         break;
     case IN_OUTPUT:
-        start = in->outputs[one->number];
+        start = (unsigned char *)in->outputs[one->number];
         break;
     case IN_STATE:
-        start = in->states[one->number];
+        start = (unsigned char *)in->states[one->number];
         break;
     }
     return start + one->offset;
@@ -118,7 +146,7 @@ static int by_kernel(const void *a, const void *b)
 static bool make_scratches(kgen_session *of)
 {
     const kgen_program *program = of->program;
-    used *all = kgen_alloc(&of->memory, program->num_steps, sizeof *all);
+    used *all = (used *)kgen_alloc(&of->memory, program->num_steps, sizeof *all);
     size_t count = 0;
     if (all == NULL)
         return false;
@@ -149,7 +177,8 @@ static void *slot_address(const kgen_session *in, const step *one, int slot)
                                    : address_of(in, one->values[number]);
     }
     used wanted = {kernel, NULL};
-    const used *found = bsearch(&wanted, in->scratches, in->num_used, sizeof wanted, by_kernel);
+    const used *found =
+        (const used *)bsearch(&wanted, in->scratches, in->num_used, sizeof wanted, by_kernel);
     return found->with->workspaces[number - kernel->num_parameters];
 }
 
@@ -158,7 +187,7 @@ static bool make_jobs(kgen_session *of)
     const kgen_program *program = of->program;
     for (size_t s = 0; s < program->num_steps; s++)
         of->num_jobs += program->steps[s].kernel->num_launches;
-    of->jobs = kgen_alloc(&of->memory, of->num_jobs, sizeof *of->jobs);
+    of->jobs = (job *)kgen_alloc(&of->memory, of->num_jobs, sizeof *of->jobs);
     job *next = of->jobs;
     for (size_t s = 0; next != NULL && s < program->num_steps; s++) {
         const step *one = &program->steps[s];
@@ -176,12 +205,14 @@ kgen_status kgen_session_create(kgen_program *program, kgen_session **session)
     if (program == NULL || session == NULL)
         return kgen_fail(KGEN_ERROR_ARGUMENT,
                          "the program, or the pointer for its session, is NULL");
-    kgen_session *made = calloc(1, sizeof *made);
+    kgen_session *made = (kgen_session *)calloc(1, sizeof *made);
     if (made == NULL)
         return kgen_no_memory(sizeof *made);
     made->program = program;
+    made->num_unset = program->num_inputs;
+    made->is_set = (bool *)kgen_alloc(&made->memory, program->num_inputs, sizeof *made->is_set);
     made->intermediate = kgen_alloc_tensor(&made->memory, (uint64_t)program->arena_nbytes);
-    if (made->intermediate == NULL ||
+    if (made->is_set == NULL || made->intermediate == NULL ||
         !allocate_each(made, &made->inputs, program->num_inputs, program->inputs, NULL) ||
         !allocate_each(made, &made->outputs, program->num_outputs, program->outputs, NULL) ||
         !allocate_each(made, &made->states, program->num_states, NULL, program->states) ||
@@ -203,20 +234,61 @@ void kgen_session_destroy(kgen_session *session)
     free(session);
 }
 
+static void note_set(kgen_session *of, size_t input)
+{
+    if (!of->is_set[input])
+        of->num_unset--;
+    of->is_set[input] = true;
+}
+
+static kgen_status miss_input(const kgen_session *of)
+{
+    size_t i = 0;
+    while (of->is_set[i])
+        i++;
+    return kgen_fail(KGEN_ERROR_ARGUMENT,
+                     "%s: input %.120s was never set; call kgen_session_set_input before the run",
+                     of->program->name, of->program->inputs[i].tensor.name);
+}
+
+static void run_job(kgen_session *of, job *one)
+{
+    if (kgen_pool_run(of->program->bundle->threads, one->of, one->pointers, STEP_TRIALS))
+        of->shares = true;
+}
+
 kgen_status kgen_session_run(kgen_session *session)
 {
     pool *threads = session->program->bundle->threads;
     bool awake = session->shares;
+    if (session->num_unset > 0)
+        return miss_input(session);
     if (awake)
         kgen_pool_keep_awake(threads, true);
     session->shares = false;
-    for (size_t i = 0; i < session->num_jobs; i++) {
-        job *one = &session->jobs[i];
-        if (kgen_pool_run(threads, one->of, one->pointers, SHARED_TRIALS))
-            session->shares = true;
-    }
+    for (size_t i = 0; i < session->num_jobs; i++)
+        run_job(session, &session->jobs[i]);
     if (awake)
         kgen_pool_keep_awake(threads, false);
+    return KGEN_OK;
+}
+
+kgen_status kgen_session_profile(kgen_session *session, int64_t *nanoseconds, size_t num_steps)
+{
+    const kgen_program *of = session->program;
+    job *one = session->jobs;
+    if (nanoseconds == NULL || num_steps != of->num_steps)
+        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: has %zu steps, and the call gives %zu%s",
+                         of->name, of->num_steps, num_steps,
+                         nanoseconds == NULL ? " at NULL" : "");
+    if (session->num_unset > 0)
+        return miss_input(session);
+    for (size_t s = 0; s < num_steps; s++) {
+        int64_t start = kgen_os_now();
+        for (size_t l = 0; l < of->steps[s].kernel->num_launches; l++)
+            run_job(session, one++);
+        nanoseconds[s] = kgen_os_now() - start;
+    }
     return KGEN_OK;
 }
 
@@ -228,105 +300,120 @@ void kgen_session_reset(kgen_session *session)
 
 /* ---- inputs, outputs and states by name ------------------------------------------------------ */
 
-/* Those of one kind that a program has. */
-typedef struct several {
-    const char *kind;
-    size_t (*count)(const kgen_program *of);
-    const kgen_tensor *(*tensor)(const kgen_program *of, size_t index);
-} several;
+typedef enum memory_kind { INPUTS, OUTPUTS, STATES } memory_kind;
 
-static const several inputs = {"input", kgen_num_inputs, kgen_input};
-static const several outputs = {"output", kgen_num_outputs, kgen_output};
-static const several states = {"state", kgen_num_states, kgen_state};
+/* Memory of a name in a session. */
+typedef struct named_memory {
+    void *data;
+    const kgen_tensor *tensor;
+    size_t number; /* among those of its kind */
+} named_memory;
 
-/* The memory of the one of this name, and its tensor; NULL if none has it. */
-static void *find(const kgen_session *in, const several *among, const char *name,
-                  const kgen_tensor **tensor)
+static kgen_status find(const kgen_session *in, memory_kind kind, const char *name,
+                        named_memory *into)
 {
+    static const struct {
+        const char *name;
+        size_t (*count)(const kgen_program *of);
+        const kgen_tensor *(*tensor)(const kgen_program *of, size_t index);
+    } kinds[] = {{"an input", kgen_num_inputs, kgen_input},
+                 {"an output", kgen_num_outputs, kgen_output},
+                 {"a state", kgen_num_states, kgen_state}};
+    void *const *memory = kind == INPUTS ? in->inputs : kind == OUTPUTS ? in->outputs : in->states;
     const kgen_program *of = in->program;
-    size_t count = among->count(of);
-    void *const *memory = among == &inputs    ? in->inputs
-                          : among == &outputs ? in->outputs
-                                              : in->states;
+    size_t count = kinds[kind].count(of);
     for (size_t i = 0; name != NULL && i < count; i++) {
-        *tensor = among->tensor(of, i);
-        if (strcmp((*tensor)->name, name) == 0)
-            return memory[i];
+        const kgen_tensor *tensor = kinds[kind].tensor(of, i);
+        if (strcmp(tensor->name, name) == 0) {
+            *into = (named_memory){memory[i], tensor, i};
+            return KGEN_OK;
+        }
     }
-    kgen_fail(KGEN_ERROR_NOT_FOUND,
-              "%s: '%.120s' is not an %s of the program; it has %zu, the first is %.120s", of->name,
-              name == NULL ? "NULL" : name, among->kind, count,
-              count == 0 ? "none" : among->tensor(of, 0)->name);
-    return NULL;
+    return kgen_fail(KGEN_ERROR_NOT_FOUND,
+                     "%s: '%.120s' is not %s of the program; it has %zu, the first is %.120s",
+                     of->name, name == NULL ? "NULL" : name, kinds[kind].name, count,
+                     count == 0 ? "none" : kinds[kind].tensor(of, 0)->name);
 }
 
 /* The same for a copy of so many bytes, which has to be all of it. */
-static kgen_status find_for_copy(const kgen_session *in, const several *among, const char *name,
-                                 const void *data, size_t nbytes, void **memory)
+static kgen_status find_for_copy(const kgen_session *in, memory_kind kind, const char *name,
+                                 const void *data, size_t nbytes, named_memory *into)
 {
-    const kgen_tensor *tensor = NULL;
-    *memory = find(in, among, name, &tensor);
-    if (*memory == NULL)
-        return KGEN_ERROR_NOT_FOUND;
-    if (data != NULL && nbytes == tensor->nbytes)
-        return KGEN_OK;
+    kgen_status status = find(in, kind, name, into);
+    if (status != KGEN_OK || (data != NULL && nbytes == into->tensor->nbytes))
+        return status;
     return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s has %zu bytes, and the call gives %zu%s",
-                     in->program->name, name, tensor->nbytes, nbytes,
+                     in->program->name, name, into->tensor->nbytes, nbytes,
                      data == NULL ? " at NULL" : "");
-}
-
-static kgen_status set(kgen_session *session, const several *among, const char *name, const void *data,
-                       size_t nbytes)
-{
-    void *memory;
-    kgen_status status = find_for_copy(session, among, name, data, nbytes, &memory);
-    if (status == KGEN_OK)
-        memcpy(memory, data, nbytes);
-    return status;
-}
-
-static kgen_status copy_out(const kgen_session *session, const several *among, const char *name,
-                            void *data, size_t nbytes)
-{
-    void *memory;
-    kgen_status status = find_for_copy(session, among, name, data, nbytes, &memory);
-    if (status == KGEN_OK)
-        memcpy(data, memory, nbytes);
-    return status;
 }
 
 kgen_status kgen_session_set_input(kgen_session *session, const char *name, const void *data,
                                    size_t nbytes)
 {
-    return set(session, &inputs, name, data, nbytes);
+    named_memory found;
+    kgen_status status = find_for_copy(session, INPUTS, name, data, nbytes, &found);
+    if (status != KGEN_OK)
+        return status;
+    memcpy(found.data, data, nbytes);
+    note_set(session, found.number);
+    return KGEN_OK;
+}
+
+kgen_status kgen_session_set_input_strided(kgen_session *session, const char *name,
+                                           const void *data, const int64_t *strides)
+{
+    named_memory found;
+    kgen_status status = find(session, INPUTS, name, &found);
+    if (status != KGEN_OK)
+        return status;
+    if (data == NULL)
+        return kgen_fail(KGEN_ERROR_ARGUMENT, "%s: %s is NULL", session->program->name, name);
+    kgen_copy_strided(found.tensor, data, strides, found.data);
+    note_set(session, found.number);
+    return KGEN_OK;
 }
 
 kgen_status kgen_session_get_output(const kgen_session *session, const char *name, void *data,
                                     size_t nbytes)
 {
-    return copy_out(session, &outputs, name, data, nbytes);
+    named_memory found;
+    kgen_status status = find_for_copy(session, OUTPUTS, name, data, nbytes, &found);
+    if (status == KGEN_OK)
+        memcpy(data, found.data, nbytes);
+    return status;
 }
 
 kgen_status kgen_session_set_state(kgen_session *session, const char *name, const void *data,
                                    size_t nbytes)
 {
-    return set(session, &states, name, data, nbytes);
+    named_memory found;
+    kgen_status status = find_for_copy(session, STATES, name, data, nbytes, &found);
+    if (status == KGEN_OK)
+        memcpy(found.data, data, nbytes);
+    return status;
 }
 
 kgen_status kgen_session_get_state(const kgen_session *session, const char *name, void *data,
                                    size_t nbytes)
 {
-    return copy_out(session, &states, name, data, nbytes);
+    named_memory found;
+    kgen_status status = find_for_copy(session, STATES, name, data, nbytes, &found);
+    if (status == KGEN_OK)
+        memcpy(data, found.data, nbytes);
+    return status;
 }
 
 void *kgen_session_input_data(kgen_session *session, const char *name)
 {
-    const kgen_tensor *tensor;
-    return find(session, &inputs, name, &tensor);
+    named_memory found;
+    if (find(session, INPUTS, name, &found) != KGEN_OK)
+        return NULL;
+    note_set(session, found.number);
+    return found.data;
 }
 
 const void *kgen_session_output_data(const kgen_session *session, const char *name)
 {
-    const kgen_tensor *tensor;
-    return find(session, &outputs, name, &tensor);
+    named_memory found;
+    return find(session, OUTPUTS, name, &found) == KGEN_OK ? found.data : NULL;
 }

@@ -48,7 +48,7 @@ void kgen_sha256(const void *data, size_t nbytes, char digits[65])
 {
     uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                          0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    const unsigned char *at = data;
+    const unsigned char *at = (const unsigned char *)data;
     size_t left = nbytes;
     for (; left >= 64; at += 64, left -= 64)
         add_block(state, at);

@@ -6,6 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- versions -------------------------------------------------------------------------------- */
+
+const char *kgen_version(void)
+{
+    return KGEN_VERSION;
+}
+
+int kgen_abi_version(void)
+{
+    return KGEN_ABI_VERSION;
+}
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 /* A message is cut to MOST bytes; before that it may hold a path and two messages. */
@@ -91,7 +103,7 @@ static char *new_chunk(arena *from, size_t nbytes)
         kgen_no_memory(nbytes);
         return NULL;
     }
-    chunk *made = calloc(1, nbytes + STEP);
+    chunk *made = (chunk *)calloc(1, nbytes + STEP);
     if (made == NULL) {
         kgen_no_memory(nbytes);
         return NULL;
@@ -108,7 +120,7 @@ void *kgen_alloc(arena *from, size_t count, size_t size)
         kgen_no_memory(SIZE_MAX);
         return NULL;
     }
-    nbytes = nbytes == 0 ? STEP : (nbytes + STEP - 1) / STEP * STEP;
+    nbytes = ((nbytes == 0 ? 1 : nbytes) + STEP - 1) / STEP * STEP;
     if (nbytes > CHUNK_BYTES / 4)
         return new_chunk(from, nbytes);
     if (nbytes > from->left) {
@@ -138,7 +150,7 @@ void *kgen_alloc_tensor(arena *from, uint64_t nbytes)
 
 char *kgen_text(arena *from, const char *text, size_t length)
 {
-    char *copy = kgen_alloc(from, length + 1, 1);
+    char *copy = (char *)kgen_alloc(from, length + 1, 1);
     if (copy != NULL)
         memcpy(copy, text, length);
     return copy;

@@ -206,7 +206,7 @@ static kgen_status read_entry(const zip *archive, const directory *in, uint64_t 
     return KGEN_OK;
 }
 
-static int by_name(const void *a, const void *b)
+static int by_entry_name(const void *a, const void *b)
 {
     return strcmp(((const zip_entry *)a)->name, ((const zip_entry *)b)->name);
 }
@@ -214,12 +214,12 @@ static int by_name(const void *a, const void *b)
 kgen_status kgen_zip_open(zip *archive, const void *data, uint64_t nbytes, arena *memory)
 {
     directory found;
-    archive->data = data;
+    archive->data = (const unsigned char *)data;
     archive->nbytes = nbytes;
     if (!find_directory(archive, &found))
         return no_bundle("");
     archive->count = (size_t)found.count;
-    archive->entries = kgen_alloc(memory, archive->count, sizeof *archive->entries);
+    archive->entries = (zip_entry *)kgen_alloc(memory, archive->count, sizeof *archive->entries);
     if (archive->entries == NULL)
         return KGEN_ERROR_OUT_OF_MEMORY;
     uint64_t at = found.start, header = 0;
@@ -231,17 +231,17 @@ kgen_status kgen_zip_open(zip *archive, const void *data, uint64_t nbytes, arena
     }
     if (at != found.start + found.nbytes || header != found.start)
         return no_bundle(" (it has bytes that belong to no file)");
-    qsort(archive->entries, archive->count, sizeof *archive->entries, by_name);
+    qsort(archive->entries, archive->count, sizeof *archive->entries, by_entry_name);
     for (size_t i = 1; i < archive->count; i++)
-        if (by_name(&archive->entries[i - 1], &archive->entries[i]) == 0)
+        if (by_entry_name(&archive->entries[i - 1], &archive->entries[i]) == 0)
             return about(archive->entries[i].name, "occurs twice");
     return KGEN_OK;
 }
 
 zip_entry *kgen_zip_find(const zip *archive, const char *name)
 {
-    zip_entry wanted = {.name = name};
-    return bsearch(&wanted, archive->entries, archive->count, sizeof wanted, by_name);
+    zip_entry wanted = {name, NULL, 0, 0, false};
+    return (zip_entry *)bsearch(&wanted, archive->entries, archive->count, sizeof wanted, by_entry_name);
 }
 
 kgen_status kgen_zip_check_names(const zip *archive)

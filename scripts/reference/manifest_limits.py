@@ -7,7 +7,7 @@ from pathlib import Path
 from kgen_runtime.schema.limits import COUNTED, LIMITS
 from scripts.reference.markdown import rows
 
-HEADER = Path(__file__).parents[2] / "runtime" / "c" / "limits.h"
+HEADER = Path(__file__).parents[2] / "runtime" / "c" / "manifest_limits.h"
 
 
 def table() -> str:
@@ -17,7 +17,7 @@ def table() -> str:
 
 
 def header() -> str:
-    """Return the text of runtime/c/limits.h."""
+    """Return the text of runtime/c/manifest_limits.h."""
     lines = [
         "/* Limits of a manifest, generated from kgen_runtime/schema/limits.py. Change that table,",
         " * then run make reference. */",

@@ -1,7 +1,7 @@
 """Limits on the size and the counts of a manifest: one table for every reader of bundles.
 
 Both runtimes check a count before they look at what is counted, so the cost of judging a manifest
-is linear in its bytes. `make reference` writes the table into runtime/c/limits.h and
+is linear in its bytes. `make reference` writes the table into runtime/c/manifest_limits.h and
 docs/reference/bundle-format.md.
 """
 

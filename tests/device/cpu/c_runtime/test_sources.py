@@ -11,34 +11,104 @@ import pytest
 
 import kgen
 import kgen_runtime
+from scripts import amalgamate
 from tests import needs
 from tests.device.cpu.c_runtime.compiled import (
     HERE,
     PLAIN,
     ROOT,
+    SANITIZED,
     SOURCES,
     compiled,
     compiler,
     run,
     runtime,
 )
+from tests.programs import mlp_bundle
 from tests.specs import relu_of
 
+CPP_WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 
-def cpp_program(folder: Path, source: Path, program: Path) -> None:
+
+def cpp_program(folder: Path, source: Path, program: Path, *flags: str) -> None:
     """Compile a C++ program with the whole runtime, whose sources are C."""
     cxx = compiler("g++", "g++")
     objects = runtime(folder, compiler(), PLAIN)
-    warnings = ["-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
-    run([cxx, *warnings, f"-I{SOURCES}", str(source), *objects, "-o", str(program), "-pthread"])
+    language = flags or ("-std=c++11",)
+    command = [cxx, *language, *CPP_WARNINGS, f"-I{SOURCES}", str(source), *objects]
+    run([*command, "-o", str(program), "-pthread"])
 
 
-def test_a_cpp_program(folder: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def relu(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = kgen.build(relu_of((7, 1001), dtype="f32"), ["native"])
+    return made.save(tmp_path_factory.mktemp("relu") / "relu.kgen")
+
+
+@pytest.fixture(scope="module")
+def mlp(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return mlp_bundle("native").save(tmp_path_factory.mktemp("mlp") / "mlp.kgen")
+
+
+def test_a_cpp_program(folder: Path, relu: Path, tmp_path: Path) -> None:
     program = tmp_path / "consumer"
     cpp_program(folder, HERE / "consumer.cpp", program)
-    path = kgen.build(relu_of((7, 1001), dtype="f32"), ["native"]).save(tmp_path / "relu.kgen")
-    done = subprocess.run([str(program), str(path)], capture_output=True, text=True)
+    done = subprocess.run([str(program), str(relu)], capture_output=True, text=True)
     assert done.stdout == "0 2.5 0 [relu_7x1001_f32: takes 2 arguments, got 1] []\n", done.stderr
+
+
+@pytest.mark.parametrize("flags", [("-std=c++11",), ("-std=c++20", "-fno-exceptions")])
+def test_the_wrapper(
+    flags: tuple[str, ...], folder: Path, relu: Path, mlp: Path, tmp_path: Path
+) -> None:
+    """`kgen.hpp`, with exceptions and without."""
+    program = tmp_path / "wrapper"
+    cpp_program(folder, HERE / "wrapper.cpp", program, *flags)
+    done = subprocess.run(
+        [str(program), str(relu), str(mlp)], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.stdout == "done\n", done.stderr
+
+
+def test_programs_and_strides(folder: Path, relu: Path, mlp: Path) -> None:
+    program = compiled(folder, "programs", SANITIZED)
+    done = subprocess.run([str(program), str(mlp), str(relu)], capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    with kgen_runtime.load(mlp, device="cpu") as kernels:
+        nodes = [node for step in kernels.program.entry.steps for node in step.nodes]
+    assert done.stdout.split() == nodes and nodes
+
+
+SINGLE_FILE = {
+    "c99": ("cc", "gcc", "-std=c99", "-Wpedantic"),
+    "c++11": ("g++", "g++", "-xc++", "-std=c++11"),
+    "c++20": ("g++", "g++", "-xc++", "-std=c++20"),
+}
+
+
+@pytest.mark.parametrize("language", SINGLE_FILE)
+def test_the_single_file(language: str, relu: Path, tmp_path: Path) -> None:
+    """`kgen_all.c` compiles without a warning as C and as C++, and runs a kernel."""
+    name, package, *flags = SINGLE_FILE[language]
+    amalgamate.main(str(tmp_path))
+    cc = compiler(name, package)
+    common = ["-Wall", "-Wextra", "-Werror", "-O1"]
+    run([cc, *flags, *common, "-c", "kgen_all.c", "-o", "kgen_all.o"], cwd=tmp_path)
+    cxx = compiler("g++", "g++")
+    source = str(HERE / "consumer.cpp")
+    command = [cxx, "-std=c++11", f"-I{tmp_path}", source, "kgen_all.o", "-o", "program"]
+    run([*command, "-pthread"], cwd=tmp_path)
+    done = subprocess.run([str(tmp_path / "program"), str(relu)], capture_output=True, text=True)
+    assert done.stdout.startswith("0 2.5 0 "), done.stderr
+
+
+def test_the_version() -> None:
+    header = (SOURCES / "kgen.h").read_text()
+    assert f'#define KGEN_VERSION "{kgen_runtime.__version__}"\n' in header
+    for name, number in zip(
+        ("MAJOR", "MINOR", "PATCH"), kgen_runtime.__version__.split("."), strict=True
+    ):
+        assert f"#define KGEN_VERSION_{name} {number}\n" in header
 
 
 @pytest.mark.parametrize("language", ["c", "cpp"])

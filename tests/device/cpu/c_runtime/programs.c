@@ -1,0 +1,115 @@
+/* Inputs that were never set, strides, profiles and versions: words[1] is the bundle of a program of
+ * several steps, words[2] that of kernels. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kgen.h"
+
+static float values[7 * 1001], turned[7 * 1001], odd[7 * 1001 + 1], out[7 * 1001], wanted[7 * 1001];
+
+static void check_program(kgen_program *program)
+{
+    kgen_session *session = NULL;
+    const kgen_tensor *input = kgen_input(program, 0);
+    int64_t nanoseconds[64] = {0}, strides[2] = {1, 0};
+    size_t steps = kgen_num_steps(program);
+    assert(input->rank == 2 && steps > 1 && steps <= 64 && kgen_num_inputs(program) == 1);
+    int64_t rows = input->shape[0], columns = input->shape[1];
+    strides[1] = rows;
+    assert(kgen_session_create(program, &session) == KGEN_OK);
+    const char *never = "input x was never set; call kgen_session_set_input before the run";
+    assert(kgen_session_run(session) == KGEN_ERROR_ARGUMENT);
+    assert(strstr(kgen_last_error(), never) != NULL);
+    assert(kgen_session_profile(session, nanoseconds, steps) == KGEN_ERROR_ARGUMENT);
+    assert(strstr(kgen_last_error(), never) != NULL);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++)
+            values[i * columns + j] = turned[j * rows + i] = (float)(i * 3 + j % 5) - 2;
+    assert(kgen_session_set_input(session, "x", values, input->nbytes) == KGEN_OK);
+    assert(kgen_session_run(session) == KGEN_OK);
+    size_t nbytes = kgen_output(program, 0)->nbytes;
+    const char *result = kgen_output(program, 0)->name;
+    assert(nbytes <= sizeof wanted);
+    assert(kgen_session_get_output(session, result, wanted, nbytes) == KGEN_OK);
+
+    /* The transposed matrix, read along its columns; all steps are measured, and computed. */
+    memset(kgen_session_input_data(session, "x"), 0, input->nbytes);
+    assert(kgen_session_set_input_strided(session, "x", turned, strides) == KGEN_OK);
+    assert(kgen_session_profile(session, nanoseconds, steps) == KGEN_OK);
+    assert(memcmp(kgen_session_output_data(session, result), wanted, nbytes) == 0);
+    for (size_t i = 0; i < steps; i++) {
+        assert(nanoseconds[i] > 0 && kgen_step_kernel(program, i) != NULL);
+        assert(strlen(kgen_kernel_key(kgen_step_kernel(program, i))) > 0);
+        for (size_t n = 0; n < kgen_num_step_nodes(program, i); n++)
+            printf("%s ", kgen_step_node(program, i, n));
+        assert(kgen_step_node(program, i, kgen_num_step_nodes(program, i)) == NULL);
+    }
+    assert(kgen_step_kernel(program, steps) == NULL && kgen_num_step_nodes(program, steps) == 0);
+    assert(kgen_session_profile(session, nanoseconds, steps + 1) == KGEN_ERROR_ARGUMENT);
+    assert(kgen_session_profile(session, NULL, steps) == KGEN_ERROR_ARGUMENT);
+    assert(kgen_session_set_input_strided(session, "x", NULL, NULL) == KGEN_ERROR_ARGUMENT);
+    assert(kgen_session_set_input_strided(session, "y", values, NULL) == KGEN_ERROR_NOT_FOUND);
+    kgen_session_destroy(session);
+
+    /* Memory that a caller asked for counts as set. */
+    assert(kgen_session_create(program, &session) == KGEN_OK);
+    memcpy(kgen_session_input_data(session, "x"), values, input->nbytes);
+    assert(kgen_session_run(session) == KGEN_OK);
+    assert(memcmp(kgen_session_output_data(session, result), wanted, nbytes) == 0);
+    kgen_session_destroy(session);
+}
+
+static void check_kernel(kgen_kernel *relu)
+{
+    int64_t transposed[] = {1, 7}, reversed[] = {-1001, -1}, repeated[] = {0, 1};
+    kgen_array arrays[] = {{NULL, transposed}, {out, NULL}};
+    for (int i = 0; i < 7; i++)
+        for (int j = 0; j < 1001; j++)
+            values[i * 1001 + j] = turned[j * 7 + i] = (float)(j % 9 - 4 + i);
+    for (int how = 0; how < 4; how++) {
+        memset(out, 0xa5, sizeof out);
+        if (how == 0) {
+            arrays[0].data = turned;
+        } else if (how == 1) {
+            arrays[0].data = values + 7 * 1001 - 1;
+            arrays[0].strides = reversed;
+        } else if (how == 2) {
+            arrays[0].data = values;
+            arrays[0].strides = repeated;
+        } else { /* not aligned */
+            arrays[0].data = memcpy((char *)odd + 1, values, sizeof values);
+            arrays[0].strides = NULL;
+        }
+        assert(kgen_run_strided(relu, arrays, 2) == KGEN_OK);
+        for (int i = 0; i < 7 * 1001; i++) {
+            float x = values[how == 1 ? 7 * 1001 - 1 - i : how == 2 ? i % 1001 : i];
+            assert(out[i] == (x > 0 ? x : 0));
+        }
+    }
+    arrays[0].data = values;
+    arrays[1].strides = transposed;
+    assert(kgen_run_strided(relu, arrays, 2) == KGEN_ERROR_ARGUMENT);
+    assert(strstr(kgen_last_error(), "out has other strides than the kernel writes") != NULL);
+    arrays[1].strides = NULL;
+    arrays[0].data = NULL;
+    assert(kgen_run_strided(relu, arrays, 2) == KGEN_ERROR_ARGUMENT);
+    assert(strstr(kgen_last_error(), "x is NULL") != NULL);
+    assert(kgen_run_strided(relu, arrays, 1) == KGEN_ERROR_ARGUMENT);
+    assert(strstr(kgen_last_error(), "takes 2 arguments, got 1") != NULL);
+    assert(kgen_run_strided(relu, NULL, 2) == KGEN_ERROR_ARGUMENT);
+}
+
+int main(int count, char **words)
+{
+    kgen_bundle *bundle = NULL;
+    assert(count == 3 && kgen_abi_version() == KGEN_ABI_VERSION);
+    assert(strcmp(kgen_version(), KGEN_VERSION) == 0);
+    assert(kgen_open(words[1], NULL, &bundle) == KGEN_OK);
+    check_program(kgen_find_program(bundle, NULL));
+    kgen_close(bundle);
+    assert(kgen_open(words[2], NULL, &bundle) == KGEN_OK);
+    check_kernel(kgen_find_kernel(bundle, "relu_7x1001_f32"));
+    kgen_close(bundle);
+    return 0;
+}
