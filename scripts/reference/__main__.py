@@ -1,4 +1,4 @@
-"""Write every generated table of README.md and docs/, and runtime/c/manifest_limits.h: make reference."""
+"""Write every generated table of README.md and docs/, and runtime/c/manifest_limits.h."""
 
 from __future__ import annotations
 

@@ -221,7 +221,10 @@ static kgen_status use(const void *data, size_t nbytes)
     }
     for (size_t i = 0; status == KGEN_OK && i < kgen_num_programs(bundle); i++) {
         kgen_session *session = NULL;
-        status = kgen_session_create(kgen_program_at(bundle, i), &session);
+        kgen_program *one = kgen_program_at(bundle, i);
+        status = kgen_session_create(one, &session);
+        for (size_t a = 0; status == KGEN_OK && a < kgen_num_inputs(one); a++)
+            kgen_session_input_data(session, kgen_input(one, a)->name); /* zeros */
         if (status == KGEN_OK)
             status = kgen_session_run(session);
         kgen_session_destroy(session);
