@@ -106,7 +106,7 @@ def schedule_words(fields: Mapping[str, Any]) -> str:
     for name, least, what in (
         ("cluster_m", 1, "clusters of {}"),
         ("cluster_n", 1, "clusters of {} side by side"),
-        ("num_ctas", 0, "{} persistent CTAs"),
+        ("num_workgroups", 0, "{} persistent CTAs"),
         ("split_k", 1, "k in {} parts"),
     ):
         if fields.get(name, least) > least:

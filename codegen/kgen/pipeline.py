@@ -80,7 +80,9 @@ def _fields(overrides: Overrides) -> dict[str, int]:
             continue
         if not isinstance(value, int):
             raise ScheduleError(f"{name}={value!r} is not a whole number; give one such as 2")
-        fields[FORMER_NAMES.get(name, name)] = value
+        if new := FORMER_NAMES.get(name):
+            raise ScheduleError(f"{name}={value} is called {new} now; write {new}={value}")
+        fields[name] = value
     return fields
 
 

@@ -2,7 +2,7 @@
 ;
 ; computes:  out = A @ B, accumulated in s32
 ; target:    gfx942
-; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=64,num_stages=2,warp_m=16,warp_n=32,group_m=1,num_xcds=1,split_k=1,num_workgroups=0 (user)
+; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=64,num_stages=2,warp_m=16,warp_n=32,group_m=1,num_xcds=1,split_k=1,num_workgroups=0,stream_k=0 (user)
 ; launch:    1 x 1 x 1 workgroups of 128 threads, waves of 64
 ; method:    K loop: 3 tiles of 64
 ; memory:    LDS, 8192 B

@@ -2,7 +2,7 @@
 ;
 ; computes:  out = relu(A @ B + bias), accumulated in f32
 ; target:    gfx942
-; schedule:  mainloop=mma,block_m=32,block_n=16,block_k=32,num_stages=2,warp_m=16,warp_n=16,group_m=1,num_xcds=1,split_k=1,num_workgroups=0 (user)
+; schedule:  mainloop=mma,block_m=32,block_n=16,block_k=32,num_stages=2,warp_m=16,warp_n=16,group_m=1,num_xcds=1,split_k=1,num_workgroups=0,stream_k=0 (user)
 ; launch:    2 x 2 x 1 workgroups of 128 threads, waves of 64
 ; method:    K loop: 1 tile of 32 and a remainder of 8
 ; memory:    LDS, 6144 B

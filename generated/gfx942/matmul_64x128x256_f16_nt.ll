@@ -2,7 +2,7 @@
 ;
 ; computes:  out = A @ B, accumulated in f32
 ; target:    gfx942
-; schedule:  mainloop=pingpong,block_m=64,block_n=128,block_k=64,num_stages=1,warp_m=32,warp_n=32,group_m=1,num_xcds=1,split_k=1,num_workgroups=0 (user)
+; schedule:  mainloop=pingpong,block_m=64,block_n=128,block_k=64,num_stages=1,warp_m=32,warp_n=32,group_m=1,num_xcds=1,split_k=1,num_workgroups=0,stream_k=0 (user)
 ; launch:    1 x 1 x 1 workgroups of 512 threads, waves of 64
 ; method:    K loop: 4 tiles of 64
 ; memory:    LDS, 24576 B

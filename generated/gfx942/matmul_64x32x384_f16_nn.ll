@@ -2,7 +2,7 @@
 ;
 ; computes:  out = A @ B, accumulated in f32
 ; target:    gfx942
-; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=32,num_stages=2,warp_m=16,warp_n=16,group_m=2,num_xcds=2,split_k=1,num_workgroups=3 (user)
+; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=32,num_stages=2,warp_m=16,warp_n=16,group_m=2,num_xcds=2,split_k=1,num_workgroups=3,stream_k=1 (user)
 ; launch:    3 x 1 x 1 workgroups of 256 threads, waves of 64
 ; method:    stream-k: 3 workgroups share the 6 steps along k of 2 block tiles
 ; memory:    LDS, 8192 B

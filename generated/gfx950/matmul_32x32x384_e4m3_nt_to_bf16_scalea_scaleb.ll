@@ -2,7 +2,7 @@
 ;
 ; computes:  out = scale_a * scale_b * A @ B, accumulated in f32
 ; target:    gfx950
-; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=128,num_stages=2,warp_m=16,warp_n=16,group_m=1,num_xcds=1,split_k=1,num_workgroups=0 (user)
+; schedule:  mainloop=mma,block_m=32,block_n=32,block_k=128,num_stages=2,warp_m=16,warp_n=16,group_m=1,num_xcds=1,split_k=1,num_workgroups=0,stream_k=0 (user)
 ; launch:    1 x 1 x 1 workgroups of 256 threads, waves of 64
 ; method:    K loop: 3 tiles of 128
 ; memory:    LDS, 16384 B

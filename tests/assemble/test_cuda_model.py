@@ -35,7 +35,7 @@ def test_registers_of_warpgroups_are_foreseen(tile: tuple[int, int, int, bool]) 
         num_stages=3,
         consumers=consumers,
         pingpong=pingpong,
-        num_ctas=132 * pingpong,
+        num_workgroups=132 * pingpong,
         tma_store=True,
     )
     spec, target = Matmul(m=2048, n=2048, k=2048), targets.find("sm_90a")

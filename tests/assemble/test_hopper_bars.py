@@ -33,12 +33,14 @@ HIGH = WgmmaMatmul(block_m=256, block_n=128, block_k=64, num_stages=4)
 SQUARE = WgmmaMatmul(block_m=128, block_n=128, block_k=64, num_stages=6)
 TILES: dict[str, WgmmaMatmul] = {"128x256x64": WIDE, "256x128x64": HIGH, "128x128x64": SQUARE}
 #: What the model takes for large squares, and two warpgroups that take turns.
-WHOLE = WIDE.override(num_ctas=132, group_m=8, cluster_m=2, tma_store=1)
-TURNS = SQUARE.override(num_ctas=132, group_m=8, cluster_m=2, tma_store=1, pingpong=1, num_stages=5)
+WHOLE = WIDE.override(num_workgroups=132, group_m=8, cluster_m=2, tma_store=1)
+TURNS = SQUARE.override(
+    num_workgroups=132, group_m=8, cluster_m=2, tma_store=1, pingpong=1, num_stages=5
+)
 TILES |= {"persistent": WHOLE, "pingpong": TURNS}
 #: The same for other types, with sums that are promoted and without.
 SHORT = PromotedWgmmaMatmul(
-    block_m=128, block_n=192, block_k=128, num_stages=4, num_ctas=132, group_m=7, cluster_m=2,
+    block_m=128, block_n=192, block_k=128, num_stages=4, num_workgroups=132, group_m=7, cluster_m=2,
     tma_store=True,
 )  # fmt: skip
 TILES |= {

@@ -104,7 +104,7 @@ MMA = {
 #: The model would take more, and so more lines.
 STAGES = {"sm_80": {"num_stages": 3}}
 #: One tile for each CTA, outputs from registers; then everything that large shapes get.
-PLAIN = {"pingpong": 0, "cluster_m": 1, "num_ctas": 0, "group_m": 1, "tma_store": 0}
+PLAIN = {"pingpong": 0, "cluster_m": 1, "num_workgroups": 0, "group_m": 1, "tma_store": 0}
 WGMMA = {
     TALL: PLAIN | {"block_m": 128, "block_n": 64, "consumers": 2, "num_stages": 3},
     ODD: PLAIN | {"block_m": 64, "block_n": 24, "consumers": 1, "num_stages": 2},
@@ -112,12 +112,12 @@ WGMMA = {
     DEEPER: PLAIN | {"block_m": 64, "block_n": 32, "consumers": 1, "num_stages": 3, "split_k": 4},
     SHARED: PLAIN
     | {"block_m": 64, "block_n": 16, "consumers": 1, "num_stages": 3}
-    | {"num_ctas": 3, "stream_k": 1},
+    | {"num_workgroups": 3, "stream_k": 1},
     TRANSPOSED: PLAIN
     | {"swap": 1, "cluster_n": 1, "block_m": 16, "block_n": 128, "consumers": 2, "num_stages": 2},
     GATHERED: PLAIN | {"block_m": 64, "block_n": 16, "consumers": 1, "num_stages": 2},
     LARGE: {"block_m": 128, "block_n": 128, "consumers": 2, "num_stages": 3, "pingpong": 0}
-    | {"cluster_m": 2, "num_ctas": 4, "group_m": 2, "tma_store": 1},
+    | {"cluster_m": 2, "num_workgroups": 4, "group_m": 2, "tma_store": 1},
 }
 #: The same bytes of k as 16-bit types have.
 TF32 = {"block_k": 16}
@@ -173,7 +173,7 @@ def goldens() -> Iterator[Golden]:
     for spec, schedule in WGMMA.items():
         yield Golden(target="sm_90a", spec=spec, schedule=schedule)
     yield Golden(target="sm_80", spec=DEEP, schedule=MMA[EVEN] | {"num_stages": 3, "split_k": 2})
-    shared = {"num_stages": 3, "num_ctas": 3, "stream_k": 1}
+    shared = {"num_stages": 3, "num_workgroups": 3, "stream_k": 1}
     yield Golden(target="sm_80", spec=SHARED_MMA, schedule=MMA[EVEN] | shared)
     parts = {"num_stages": 3, "split_k": 3, "one_kernel": 1}
     yield Golden(target="sm_80", spec=DEEP_ALONE, schedule=MMA[EVEN] | parts)

@@ -159,10 +159,12 @@ def multiplied_by(entry: KernelEntry) -> Multiplied:
     """The type that a kernel's main loop multiplies in: its plan's, or the spec's where no plan can
     be made here, as of a bundle that another version built."""
     from kgen import pipeline, targets
+    from kgen.schedule.base import current_names
     from kgen.spec import from_json
 
     spec = from_json(entry.spec)
-    overrides = {name: value for name, value in entry.schedule.items() if name != "origin"}
+    fields = current_names(entry.schedule)
+    overrides = {name: value for name, value in fields.items() if name != "origin"}
     try:
         return pipeline.plan_with(spec, targets.find(entry.target.name), overrides).multiplied
     except KgenError:

@@ -10,6 +10,7 @@ from typing import Any
 from kgen import targets
 from kgen.errors import DeviceError
 from kgen.report.figures import Ceilings, Times, multiplied_by
+from kgen.schedule.base import current_names
 from kgen.spec import from_json
 from kgen.targets.base import Target
 from kgen.targets.device import Rates
@@ -58,7 +59,7 @@ def _estimate(entry: KernelEntry, target: Target, rates: Rates) -> float:
     from kgen.check.static.roofline import roofline
 
     spec = from_json(entry.spec)
-    wanted = {**entry.schedule, "origin": None}
+    wanted = {**current_names(entry.schedule), "origin": None}
     for candidate in targets.family(target.family).candidates(spec, target):
         if {**candidate.schedule.to_json(), "origin": None} == wanted:
             return candidate.seconds

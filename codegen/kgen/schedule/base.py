@@ -19,8 +19,17 @@ from kgen_runtime.values import frozen
 
 #: Values that a user sets by name: fields, which are numbers, and the `mainloop`.
 Overrides = Mapping[str, int | str]
-#: Former names of fields, which `--schedule` and tuning files may still have.
-FORMER_NAMES: Mapping[str, str] = {"together": "tasks_per_pass"}
+#: Former names of fields, which bundles and tuning data of older versions have.
+FORMER_NAMES: Mapping[str, str] = {"num_ctas": "num_workgroups", "together": "tasks_per_pass"}
+
+
+def current_names(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all fields of a schedule of an older version, by the names of this version."""
+    found = {FORMER_NAMES.get(name, name): value for name, value in fields.items()}
+    if "num_workgroups" in found:
+        # AMD had no stream_k: a number of workgroups turned stream-k on.
+        found.setdefault("stream_k", found["num_workgroups"] > 0)
+    return found
 
 
 class ScheduleOrigin(StrEnum):

@@ -55,13 +55,21 @@ class SharedMatmul(MmaMatmul):
     num_xcds: int = 1
     #: [slices] Split-k slices of K, each multiplied by another workgroup.
     split_k: int = 1
-    #: [workgroups] Persistent workgroups that share the K-tiles of the first block tiles equally
-    #: (stream-k): those that fill no round of workgroups, and one round more; 0 gives each block
-    #: tile a workgroup of its own.
+    #: [workgroups] Persistent workgroups of stream-k; 0 without stream_k.
     num_workgroups: int = 0
+    #: 1 lets num_workgroups workgroups share the K-tiles of the first block tiles equally
+    #: (stream-k): those that fill no round of workgroups, and one round more. Each other block tile
+    #: has one workgroup.
+    stream_k: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.stream_k != (self.num_workgroups > 0):
+            remedy = "num_workgroups=304" if self.stream_k else "num_workgroups=0"
+            raise ScheduleError(
+                f"stream_k={int(self.stream_k)} and num_workgroups={self.num_workgroups} "
+                f"contradict each other; try {remedy}"
+            )
         if self.split_k > 1 and self.num_workgroups:
             raise ScheduleError(
                 f"num_workgroups={self.num_workgroups} share all of K, and split_k={self.split_k} "
@@ -70,15 +78,17 @@ class SharedMatmul(MmaMatmul):
 
     def override(self, **fields: int) -> Self:
         """Return a copy with some fields set. split-k turns stream-k off, and the reverse."""
-        if fields.get("split_k", 1) > 1:
-            fields = {"num_workgroups": 0} | fields
+        if fields.get("num_workgroups") == 0 or fields.get("stream_k") == 0:
+            fields = {"num_workgroups": 0, "stream_k": 0} | fields
         elif fields.get("num_workgroups"):
-            fields = {"split_k": 1} | fields
+            fields = {"split_k": 1, "stream_k": 1} | fields
+        elif fields.get("split_k", 1) > 1:
+            fields = {"num_workgroups": 0, "stream_k": 0} | fields
         return super().override(**fields)
 
     @property
     def cuts_k(self) -> bool:
-        return self.split_k > 1 or self.num_workgroups > 0
+        return self.split_k > 1 or self.stream_k
 
 
 @frozen
@@ -126,20 +136,20 @@ class SplitK(GpuMatmul):
 class SplitMatmul(SplitK, MmaMatmul):
     """Matrix instructions (mma.sync) of NVIDIA GPUs, with split-k or stream-k."""
 
-    may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_ctas"})
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_workgroups"})
     #: [CTAs] Persistent CTAs of stream-k; 0 without stream_k.
-    num_ctas: int = 0
+    num_workgroups: int = 0
     #: [block tiles] Rasterisation of stream-k: height of the groups of block tiles in which CTAs
     #: walk the output, column by column.
     group_m: int = 1
-    #: 1 lets num_ctas CTAs share the K-tiles of the first block tiles (stream-k): those that fill
-    #: no wave of CTAs, and one wave more. Each other block tile has one CTA.
+    #: 1 lets num_workgroups CTAs share the K-tiles of the first block tiles (stream-k): those
+    #: that fill no wave of CTAs, and one wave more. Each other block tile has one CTA.
     stream_k: bool = False
 
     def override(self, **fields: int) -> Self:
         """Return a copy with some fields set. split-k turns stream-k off, and the reverse."""
         if fields.get("split_k", 1) > 1 or fields.get("stream_k") == 0:
-            fields = {"stream_k": 0, "num_ctas": 0, "group_m": 1} | fields
+            fields = {"stream_k": 0, "num_workgroups": 0, "group_m": 1} | fields
         elif fields.get("stream_k"):
             fields = {"split_k": 1, "one_kernel": 0} | fields
         return super().override(**fields)
@@ -159,7 +169,7 @@ class WgmmaMatmul(GpuMatmul):
     """Warpgroups of Hopper (wgmma): one loads by TMA, `consumers` others multiply."""
 
     mainloop: ClassVar[str] = "wgmma"
-    may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_ctas"})
+    may_be_zero: ClassVar[frozenset[str]] = frozenset({"num_workgroups"})
     #: [warpgroups] Warpgroups that multiply. Without pingpong they share the rows of the block tile
     #: (its columns if swap=1), so this divides block_m (block_n).
     consumers: int = 2
@@ -174,7 +184,7 @@ class WgmmaMatmul(GpuMatmul):
     #: (multicast).
     cluster_n: int = 1
     #: [CTAs] Persistent CTAs that share all block tiles; 0 gives each block tile a CTA.
-    num_ctas: int = 0
+    num_workgroups: int = 0
     #: [block tiles] Rasterisation of persistent CTAs: height of the groups of block tiles in which
     #: they walk the output, column by column.
     group_m: int = 1
@@ -182,8 +192,8 @@ class WgmmaMatmul(GpuMatmul):
     tma_store: bool = False
     #: [slices] Split-k slices of K, each multiplied by another CTA.
     split_k: int = 1
-    #: 1 lets num_ctas CTAs share the K-tiles of the first block tiles (stream-k): those that fill
-    #: no wave of CTAs, and one wave more. Each other block tile has one CTA.
+    #: 1 lets num_workgroups CTAs share the K-tiles of the first block tiles (stream-k): those
+    #: that fill no wave of CTAs, and one wave more. Each other block tile has one CTA.
     stream_k: bool = False
 
     def __post_init__(self) -> None:
@@ -197,7 +207,7 @@ class WgmmaMatmul(GpuMatmul):
         if fields.get("split_k", 1) > 1:
             fields = {
                 "pingpong": 0,
-                "num_ctas": 0,
+                "num_workgroups": 0,
                 "group_m": 1,
                 "tma_store": 0,
                 "stream_k": 0,

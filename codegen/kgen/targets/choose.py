@@ -16,7 +16,7 @@ from pathlib import Path
 from kgen import suggest, targets
 from kgen.errors import ScheduleError, TargetError
 from kgen.schedule import Schedule, ScheduleOrigin
-from kgen.schedule.base import FORMER_NAMES
+from kgen.schedule.base import current_names
 from kgen.spec import Elementwise, Formula, Matmul, Rowwise, Spec
 from kgen.targets.base import Target
 from kgen.targets.tuning.file import TunedRow, Tuning, TuningSource, read, shipped
@@ -160,7 +160,7 @@ def schedule_of(spec: Spec, target: Target, fields: Mapping[str, int | str]) -> 
     Raises ScheduleError for fields that do not exist, are missing, or are out of range.
     """
     family = targets.family(target.family)
-    values = {FORMER_NAMES.get(name, name): value for name, value in fields.items()}
+    values = current_names(fields)
     mainloop = str(values.pop("mainloop", ""))
     try:
         kind = family.schedule_type(spec, target, mainloop)

@@ -134,7 +134,7 @@ def test_stream_k_by_warpgroups_counts_its_ticket(stages: int) -> None:
     target = targets.find("sm_90a")
     spec = Matmul(m=2048, n=2304, k=1024, dtype="bf16")
     schedule = WgmmaMatmul(
-        block_m=128, block_n=128, block_k=64, num_stages=stages, consumers=2, num_ctas=132,
+        block_m=128, block_n=128, block_k=64, num_stages=stages, consumers=2, num_workgroups=132,
         group_m=4, tma_store=stages % 2 == 0, stream_k=True,
     )  # fmt: skip
     plan = pipeline.plan(spec, target, schedule)
@@ -153,7 +153,7 @@ def test_stream_k_by_warpgroups_counts_its_ticket(stages: int) -> None:
 #: The schedule that sm_75 had for 1024 x 1024 x 1024: two stages of 32 KiB, and a ticket.
 FULL = SplitMatmul(
     block_m=128, block_n=128, block_k=64, warp_m=64, warp_n=32, num_stages=2,
-    num_ctas=40, group_m=6, stream_k=True,
+    num_workgroups=40, group_m=6, stream_k=True,
 )  # fmt: skip
 SPEC = Matmul(m=1024, n=1024, k=1024, dtype="f16")
 BEYOND = "65552 bytes of shared memory; sm_75 allows 65536; try fewer stages or a smaller block"
@@ -259,7 +259,7 @@ def test_the_emulator_of_llvm_ir_refuses_what_a_device_would() -> None:
 def test_a_launch_that_has_less_than_its_code_uses_fails_verification() -> None:
     """No assembler sees how much dynamic shared memory code uses; whoever runs it does."""
     spec = Matmul(m=256, n=128, k=128, dtype="f16")
-    kernel = pipeline.kernel(spec, SM_80, FULL.override(num_ctas=2, group_m=1))
+    kernel = pipeline.kernel(spec, SM_80, FULL.override(num_workgroups=2, group_m=1))
     launch = kernel.plan.launches[0]
     assert launch.dynamic_shared_memory == 65552
     less = dataclasses.replace(launch, dynamic_shared_memory=65536)

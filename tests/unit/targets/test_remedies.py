@@ -8,6 +8,7 @@ import pytest
 
 from kgen import pipeline, targets
 from kgen.errors import ScheduleError
+from kgen.schedule.base import current_names
 from kgen.spec import DType, Elementwise, Matmul, Rowwise, Spec
 
 GEMM = Matmul(m=512, n=512, k=512)
@@ -29,7 +30,7 @@ REFUSED: list[tuple[Spec, str, dict[str, int | str]]] = [
     (GEMM, "sm_80", {"block_m": 256, "block_n": 256, "warp_m": 16, "warp_n": 16}),
     (GEMM, "sm_80", {"block_m": 128, "block_n": 256, "warp_m": 128, "warp_n": 128}),
     (GEMM, "sm_80", {"split_k": 200}),
-    (GEMM, "sm_80", {"stream_k": 1, "num_ctas": 100000}),
+    (GEMM, "sm_80", {"stream_k": 1, "num_workgroups": 100000}),
     (GEMM, "sm_80", {"group_m": 4}),
     (Matmul(m=512, n=512, k=512, batch=6, batch_dims=(2, 3)), "sm_80", {"split_k": 2}),
     (F32, "sm_80", {"mainloop": "fma", "num_stages": 3}),
@@ -44,10 +45,10 @@ REFUSED: list[tuple[Spec, str, dict[str, int | str]]] = [
     (SKINNY, "sm_80", {"mainloop": "gemv", "block_k": 64}),
     (LARGE, "sm_90a", {"block_k": 32}),
     (LARGE, "sm_90a", {"consumers": 4}),
-    (LARGE, "sm_90a", {"pingpong": 1, "num_ctas": 0}),
+    (LARGE, "sm_90a", {"pingpong": 1, "num_workgroups": 0}),
     (LARGE, "sm_90a", {"cluster_m": 3}),
     (LARGE, "sm_90a", {"cluster_m": 2, "cluster_n": 2}),
-    (LARGE, "sm_90a", {"num_ctas": 5, "cluster_m": 2}),
+    (LARGE, "sm_90a", {"num_workgroups": 5, "cluster_m": 2}),
     (LARGE, "sm_90a", {"block_n": 260}),
     (LARGE, "sm_90a", {"block_m": 256, "block_n": 256, "consumers": 1}),
     (FP8, "sm_90a", {"promote_k": 48}),
@@ -112,3 +113,41 @@ def test_the_remedy_leads_to_a_plan(spec: Spec, target: str, fields: dict[str, i
     message = str(refused.value)
     assert len(message) <= 500 and "\n" not in message
     pipeline.plan_with(spec, found, followed(message, fields))
+
+
+@pytest.mark.parametrize(
+    ("target", "field", "new"),
+    [
+        ("sm_80", "num_ctas", "num_workgroups"),
+        ("sm_90a", "num_ctas", "num_workgroups"),
+        ("x86-64-v3", "together", "tasks_per_pass"),
+    ],
+)
+def test_a_former_name_of_a_field_names_the_new_one(target: str, field: str, new: str) -> None:
+    spec = Matmul(m=512, n=512, k=512, dtype=DType.F32 if "x86" in target else DType.F16)
+    with pytest.raises(ScheduleError, match=f"^{field}=3 is called {new} now; write {new}=3$"):
+        pipeline.plan_with(spec, targets.find(target), {field: 3})
+
+
+@pytest.mark.parametrize(("target", "mainloop"), [("sm_80", "mma"), ("gfx942", "mma")])
+def test_stream_k_has_the_same_fields_in_all_families(target: str, mainloop: str) -> None:
+    """Turning stream-k off resets both fields, and turning it on needs both."""
+    spec, fields = Matmul(m=512, n=512, k=4096), {"mainloop": mainloop, "num_stages": 2}
+    tile = {"block_m": 128, "block_n": 128, "block_k": 64, "warp_m": 64, "warp_n": 64}
+    on = {**fields, **tile, "stream_k": 1, "num_workgroups": 24}
+    plan = pipeline.plan_with(spec, targets.find(target), on)
+    assert plan.schedule.to_json().items() >= {"stream_k": True, "num_workgroups": 24}.items()
+    off = plan.schedule.override(stream_k=0)
+    assert off.to_json().items() >= {"stream_k": False, "num_workgroups": 0}.items()
+    with pytest.raises(ScheduleError, match=r"stream_k=1 .*num_workgroups.*; try "):
+        pipeline.plan_with(spec, targets.find(target), {**on, "num_workgroups": 0})
+
+
+@pytest.mark.parametrize("workgroups", [0, 24])
+def test_a_schedule_of_an_older_version_is_read(workgroups: int) -> None:
+    """Bundles and tuning data keep their meaning: num_ctas of CUDA, AMD without stream_k."""
+    cuda = {"split_k": 1, "num_ctas": workgroups, "stream_k": False}
+    assert current_names(cuda) == {"split_k": 1, "num_workgroups": workgroups, "stream_k": False}
+    amd = current_names({"num_workgroups": workgroups})
+    assert amd == {"num_workgroups": workgroups, "stream_k": workgroups > 0}
+    assert current_names({"kc": 2, "together": 3}) == {"kc": 2, "tasks_per_pass": 3}

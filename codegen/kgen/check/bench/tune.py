@@ -29,7 +29,7 @@ from kgen.errors import KgenError, ScheduleError, TargetError
 from kgen.parallel import work
 from kgen.pipeline import MAINLOOP
 from kgen.schedule import Schedule, ScheduleOrigin
-from kgen.schedule.base import FORMER_NAMES
+from kgen.schedule.base import current_names
 from kgen.spec import Spec
 from kgen.targets.base import Plan, Target
 from kgen.targets.cpu.schedule.neighbours import neighbours, other_ways
@@ -209,7 +209,7 @@ def searched(
 def resumed(plan: Plan, record: Record, path: str) -> Plan:
     """The plan with the schedule that was found so far. Fields that an older version of kgen did
     not record are chosen again."""
-    fields = {FORMER_NAMES.get(name, name): value for name, value in record["schedule"].items()}
+    fields = current_names(record["schedule"])
     given = frozenset(fields)
     mainloop = fields.pop(MAINLOOP, plan.schedule.mainloop)
     family = targets.family(plan.target.family)

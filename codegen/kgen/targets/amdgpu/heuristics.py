@@ -217,7 +217,7 @@ def has_registers(spec: Matmul, schedule: SharedMatmul) -> bool:
     transposes = spec.layout.a_transposed or not spec.layout.b_transposed
     if not (in_registers and transposes and spec.dtype.itemsize == 1):
         return True
-    shares = schedule.num_workgroups > 0 or schedule.split_k > 1
+    shares = schedule.stream_k or schedule.split_k > 1
     return spec.k % schedule.block_k == 0 and not shares
 
 

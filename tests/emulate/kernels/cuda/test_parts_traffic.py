@@ -32,7 +32,7 @@ def test_parts_that_the_last_cta_adds(tmp_path: Path) -> None:
 def test_parts_of_a_stream(tmp_path: Path) -> None:
     """120 steps for seven CTAs: all but the first begin inside a block tile, and leave a part,
     whose flag is read once and set back."""
-    found = counters({"num_ctas": 7, "stream_k": 1}, tmp_path / "stream.kgen")
+    found = counters({"num_workgroups": 7, "stream_k": 1}, tmp_path / "stream.kgen")
     parts = sum(120 * cta // 7 % 20 != 0 for cta in range(7))
     assert parts == 6
     assert found["global_load_bytes"] == TILES + parts * (PART + 4)

@@ -17,7 +17,7 @@ from tests.emulate.one_schedule import verify
 SPLIT = {"block_m": 32, "block_n": 32, "block_k": 32, "warp_m": 16, "warp_n": 16, "num_stages": 2}
 STREAM = {
     "block_m": 64, "block_n": 64, "block_k": 64, "consumers": 1, "num_stages": 3, "stream_k": 1,
-    "pingpong": 0, "cluster_m": 1, "tma_store": 0, "group_m": 2, "num_ctas": 12,
+    "pingpong": 0, "cluster_m": 1, "tma_store": 0, "group_m": 2, "num_workgroups": 12,
 }  # fmt: skip
 
 

@@ -17,16 +17,16 @@ PLAIN = {"pingpong": 0, "cluster_m": 1, "tma_store": 0, "group_m": 1}
 #: More CTAs than block tiles; whole waves besides, edges, a batch; two warpgroups of
 #: reduced-precision sums; a tile along k for each CTA.
 CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
-    "many": ({"m": 64, "n": 72, "k": 520, "ldb": 80}, {"num_ctas": 5}),
+    "many": ({"m": 64, "n": 72, "k": 520, "ldb": 80}, {"num_workgroups": 5}),
     "waves": (
         {"m": 100, "n": 136, "k": 136, "batch": 2, "beta": 1.0, "epilogue": (Epilogue.BIAS,)},
-        {"num_ctas": 5, "group_m": 2, "tma_store": 1, "num_stages": 2},
+        {"num_workgroups": 5, "group_m": 2, "tma_store": 1, "num_stages": 2},
     ),
     "short-sums": (
         {"m": 256, "n": 130, "k": 400, "dtype": DType.E4M3, "layout": Layout.NT},
-        {"num_ctas": 4, "block_m": 128, "consumers": 2, "block_k": 128},
+        {"num_workgroups": 4, "block_m": 128, "consumers": 2, "block_k": 128},
     ),
-    "one-tile-each": ({"m": 64, "n": 64, "k": 256}, {"num_ctas": 4}),
+    "one-tile-each": ({"m": 64, "n": 64, "k": 256}, {"num_workgroups": 4}),
 }
 
 
@@ -41,7 +41,7 @@ def test_stream(name: str, tmp_path: Path) -> None:
 def test_tickets_and_flags_are_set_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch leaves zeros for the next one, which begins with what the last one left."""
     held = kept_workspaces.keep(monkeypatch)
-    schedule = TILE | PLAIN | {"num_ctas": 3}
+    schedule = TILE | PLAIN | {"num_workgroups": 3}
     bundle = kgen.build(Matmul(m=64, n=64, k=320), ["sm_90a"], schedule=schedule)
     path = bundle.save(tmp_path / "stream.kgen")
     assert verify(path).passed

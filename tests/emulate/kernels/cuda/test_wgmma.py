@@ -68,7 +68,7 @@ def test_one_batch_of_weights() -> None:
 
 #: 5 x 3 block tiles with edges, on four CTAs; more tiles along k than stages.
 SHAPE: dict[str, Any] = {"m": 600, "n": 168, "k": 264}
-PERSISTENT = {"num_ctas": 4, "group_m": 2}
+PERSISTENT = {"num_workgroups": 4, "group_m": 2}
 OPTIONS: dict[str, dict[str, int]] = {
     "persistent": PERSISTENT,
     "cluster": {"cluster_m": 2},
@@ -82,7 +82,7 @@ OPTIONS: dict[str, dict[str, int]] = {
     "persistent-cluster-store": PERSISTENT | {"cluster_m": 2, "tma_store": 1},
     "pingpong-store": PERSISTENT | {"pingpong": 1, "tma_store": 1},
     "pingpong-cluster": PERSISTENT | {"pingpong": 1, "block_m": 64, "cluster_m": 2},
-    "more-than-tiles": {"num_ctas": 132, "group_m": 16, "pingpong": 1, "tma_store": 1},
+    "more-than-tiles": {"num_workgroups": 132, "group_m": 16, "pingpong": 1, "tma_store": 1},
 }
 
 
@@ -108,13 +108,13 @@ def test_all_options_together(layout: Layout) -> None:
 def test_turns_of_any_length(stages: int, k: int) -> None:
     """Two warpgroups skip each other's tiles: fewer than a turn of the ring, one, and more."""
     spec = Matmul(m=200, n=128, k=k)
-    result = verified(spec, num_ctas=1, pingpong=True, block_m=64, num_stages=stages)
+    result = verified(spec, num_workgroups=1, pingpong=True, block_m=64, num_stages=stages)
     assert result.passed, result
 
 
 def test_a_sample_of_persistent_ctas() -> None:
     """Only those that write the corners run, and what they write is checked."""
     spec = Matmul(m=4096, n=2048, k=1024)
-    result = verified(spec, num_ctas=64, group_m=4, block_n=256, num_stages=4)
+    result = verified(spec, num_workgroups=64, group_m=4, block_n=256, num_stages=4)
     assert result.passed, result
     assert result.coverage is not None and result.coverage.workgroups < result.coverage.of == 64

@@ -77,7 +77,7 @@ def test_epilogues_from_registers(name: str, layout: str, out: DType) -> None:
 
 #: Two block tiles of each of several CTAs, with edges.
 MANY = {"m": 144, "n": 272, "k": 272}
-PERSISTENT = {"num_ctas": 4, "group_m": 2}
+PERSISTENT = {"num_workgroups": 4, "group_m": 2}
 STRIPS = {"block_m": 64, "block_n": 128, "tma_store": 1}
 #: Also two blocks of 64 rows for each consumer, in boxes side by side or one.
 OPTIONS: dict[str, tuple[str, str, dict[str, int]]] = {
@@ -88,7 +88,7 @@ OPTIONS: dict[str, tuple[str, str, dict[str, int]]] = {
     "one-warpgroup": ("e4m3", "nn", {"consumers": 1}),
     "persistent-store": ("e4m3", "nn", PERSISTENT | STRIPS | {"cluster_n": 2}),
     "pingpong-store": ("s8", "nn", PERSISTENT | STRIPS | {"pingpong": 1}),
-    "stream": ("s8", "nn", {"num_ctas": 7, "stream_k": 1}),
+    "stream": ("s8", "nn", {"num_workgroups": 7, "stream_k": 1}),
     "rows-cluster": ("s8", "tt", {"cluster_m": 2}),
     "rows-high": ("e4m3", "tt", {"block_m": 256, "block_n": 16}),
     "rows-store": ("e4m3", "tt", PERSISTENT | STRIPS | {"block_m": 128, "block_n": 64}),

@@ -68,7 +68,7 @@ def test_outputs_of_fp8(out: DType) -> None:
 
 #: Two block tiles of each of several CTAs, with edges.
 MANY = {"m": 392, "n": 136, "k": 272}
-PERSISTENT = {"num_ctas": 4, "group_m": 2}
+PERSISTENT = {"num_workgroups": 4, "group_m": 2}
 OPTIONS: dict[str, dict[str, int]] = {
     "plain-cluster": {"cluster_m": 2},
     "high": {"block_m": 256, "block_n": 48},

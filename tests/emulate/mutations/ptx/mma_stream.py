@@ -17,7 +17,7 @@ SCHEDULE = SplitMatmul(
     num_stages=3,
     warp_m=16,
     warp_n=16,
-    num_ctas=7,
+    num_workgroups=7,
     stream_k=True,
 )
 
@@ -32,7 +32,7 @@ def shared_product() -> Program:
 @cache
 def waves_product() -> Program:
     """Six block tiles on two CTAs: two are shared, then each has two whole ones."""
-    return rendered("matmul 72x64x96 f16", "sm_80", replace(SCHEDULE, num_ctas=2))
+    return rendered("matmul 72x64x96 f16", "sm_80", replace(SCHEDULE, num_workgroups=2))
 
 
 PROGRAMS = (shared_product, waves_product)

@@ -20,7 +20,7 @@ def cluster_product() -> Program:
         num_stages=2,
         consumers=1,
         cluster_m=2,
-        num_ctas=2,
+        num_workgroups=2,
         group_m=2,
         tma_store=True,
     )
@@ -37,7 +37,7 @@ def turns_product() -> Program:
         num_stages=3,
         consumers=2,
         pingpong=True,
-        num_ctas=1,
+        num_workgroups=1,
         tma_store=True,
     )
     return rendered("matmul 128x72x264 f16", "sm_90a", schedule)

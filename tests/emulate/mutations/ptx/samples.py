@@ -29,7 +29,7 @@ def stream_sample() -> Program:
         block_k=64,
         num_stages=3,
         consumers=1,
-        num_ctas=12,
+        num_workgroups=12,
         group_m=2,
         stream_k=True,
     )

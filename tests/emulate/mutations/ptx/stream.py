@@ -18,7 +18,7 @@ def stream_product() -> Program:
         block_k=64,
         num_stages=2,
         consumers=1,
-        num_ctas=7,
+        num_workgroups=7,
         stream_k=True,
     )
     return rendered("matmul 72x80x264 f16 layout=nt", "sm_90a", schedule)

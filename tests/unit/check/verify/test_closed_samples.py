@@ -112,7 +112,13 @@ def test_launches_that_do_not_say_what_they_need_run_whole(entry_for: EntryFor) 
 
 def stream(entry_for: EntryFor, m: int, n: int, k: int, ctas: int) -> KernelEntry:
     schedule = WgmmaMatmul(
-        block_m=64, block_n=64, block_k=64, num_stages=2, consumers=1, num_ctas=ctas, stream_k=True
+        block_m=64,
+        block_n=64,
+        block_k=64,
+        num_stages=2,
+        consumers=1,
+        num_workgroups=ctas,
+        stream_k=True,
     )
     return planned(entry_for, Matmul(m=m, n=n, k=k), "sm_90a", schedule)
 

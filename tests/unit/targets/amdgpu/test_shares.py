@@ -114,9 +114,16 @@ def test_bytes_of_whole_block_tiles_behind_shares() -> None:
     target = targets.find("gfx942")
     spec = Matmul(m=4096, n=4096, k=4096, dtype=DType.S8)
     tile = SharedMatmul(
-        block_m=128, block_n=128, block_k=64, num_stages=2, warp_m=64, warp_n=64, num_workgroups=608
+        block_m=128,
+        block_n=128,
+        block_k=64,
+        num_stages=2,
+        warp_m=64,
+        warp_n=64,
+        num_workgroups=608,
+        stream_k=True,
     )
-    alone = dataclasses.replace(tile, num_workgroups=0)
+    alone = dataclasses.replace(tile, num_workgroups=0, stream_k=False)
     of_a_tile = (128 + 128) * 4096
     missed = 416 * of_a_tile + traffic.die_bytes(spec, alone, 608, 8)
     device = device_of(target)

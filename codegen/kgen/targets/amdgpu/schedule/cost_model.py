@@ -257,7 +257,7 @@ def _cut(spec: Matmul, schedule: GpuMatmul, blocks: int) -> SharedK | None:
     workgroups = schedule.num_workgroups or blocks * schedule.split_k
     shared = cut_blocks(blocks, workgroups)
     parts = shared * schedule.split_k
-    if schedule.num_workgroups:
+    if schedule.stream_k:
         # Each end of a share that is not one of a block tile's cuts one.
         parts = shared + workgroups - math.gcd(shared, workgroups)
     return SharedK(

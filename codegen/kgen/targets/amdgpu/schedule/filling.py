@@ -50,7 +50,7 @@ def filled(
     uneven = blocks < FULL * device.units * per_wave
     counted = (blocks + slots + 1) * steps * (slots + 1) < MAX_PRODUCT
     if uneven and counted and slots <= blocks * steps:
-        yield dataclasses.replace(ordered, num_workgroups=slots)
+        yield dataclasses.replace(ordered, num_workgroups=slots, stream_k=True)
 
 
 def _ordered(

@@ -22,7 +22,7 @@ from kgen_runtime.values import frozen
 #: What an index, a predicate and an address need beside a kernel's accumulators and fragments.
 REGISTERS_FOR_ADDRESSES = 24
 #: Fields of schedules that no address is made of.
-ANY_NUMBER = frozenset({"origin", "num_stages", "split_k", "num_ctas", "group_m"})
+ANY_NUMBER = frozenset({"origin", "num_stages", "split_k", "num_workgroups", "group_m"})
 
 
 @frozen

@@ -35,7 +35,7 @@ from kgen.targets.cuda.schedule.split_k import (
     ways_to_add,
     worthwhile,
 )
-from kgen.targets.cuda.schedule.work import num_ctas_of
+from kgen.targets.cuda.schedule.work import num_workgroups_of
 from kgen_runtime.values import frozen
 
 #: block_m, block_n, warp_m, warp_n. No warp tile is so large that its sums and two sets of
@@ -157,7 +157,7 @@ def _predicted(spec: Matmul, target: Target, schedule: GpuMatmul) -> Candidate[G
     prediction = predict(spec, target, schedule)
     if prediction.registers > target.limits["registers_per_thread"]:
         return None  # the loop would spill
-    if num_ctas_of(schedule) > prediction.ctas_per_sm * device_of(target).sms:
+    if num_workgroups_of(schedule) > prediction.ctas_per_sm * device_of(target).sms:
         return None  # some would wait for others to end
     return Candidate(
         schedule=schedule,
@@ -219,7 +219,7 @@ def _mma_schedules(spec: Matmul, target: Target, tile: SplitMatmul) -> Iterator[
             yield replace(tile, split_k=split, one_kernel=one)
         for ctas in shared_by(spec, tile, device_of(target).sms):
             group = group_of(-(-spec.m // m), m, n, ctas)
-            yield replace(tile, num_ctas=ctas, group_m=group, stream_k=True)
+            yield replace(tile, num_workgroups=ctas, group_m=group, stream_k=True)
 
 
 def _gemv_tiles(spec: Matmul) -> Iterator[Iterator[GpuMatmul]]:

@@ -125,9 +125,9 @@ def least_seconds(spec: Matmul, target: Target, schedule: GpuMatmul, tile: TileC
         inputs = spec.batch * (spec.m + spec.n) * spec.k * spec.dtype.itemsize
     busiest = float(-(-blocks // device.sms))
     if isinstance(schedule, SplitMatmul | WgmmaMatmul) and schedule.stream_k:
-        waves, busiest = min(1.0, blocks / schedule.num_ctas), blocks / device.sms
+        waves, busiest = min(1.0, blocks / schedule.num_workgroups), blocks / device.sms
         runs_on = isinstance(schedule, WgmmaMatmul)
-        reduction = _parts_clocks(schedule, blocks, schedule.num_ctas, device, runs_on)
+        reduction = _parts_clocks(schedule, blocks, schedule.num_workgroups, device, runs_on)
     *units, l2 = (busiest * tiles * clocks for clocks in tile.busy)
     fetch = waves * tiles * tile.fetch / _under_way(schedule)
     dram = inputs / device.dram_per_clock
@@ -288,7 +288,7 @@ def _dram_bytes(spec: Matmul, schedule: GpuMatmul, device: Device, wave: int) ->
     if inputs <= device.l2_bytes:
         return float(inputs)
     rows, cols = -(-spec.m // schedule.block_m), -(-spec.n // schedule.block_n)
-    if isinstance(schedule, WgmmaMatmul | SplitMatmul) and schedule.num_ctas:
+    if isinstance(schedule, WgmmaMatmul | SplitMatmul) and schedule.num_workgroups:
         tall = schedule.cluster_m if isinstance(schedule, WgmmaMatmul) else 1
         high = float(min(rows, schedule.group_m * tall))
         wide = min(float(cols), wave / high)

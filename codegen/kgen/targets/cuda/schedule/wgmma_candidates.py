@@ -78,7 +78,7 @@ def _wgmma_schedules(spec: Matmul, tile: WgmmaMatmul, sms: int) -> Iterator[Wgmm
     if blocks > sms:
         ctas = sms // cluster * cluster
         group = group_of(rows, m * tile.cluster_m, n * tile.cluster_n, ctas // cluster)
-        tile, splits = replace(tile, num_ctas=ctas, group_m=group), [1]
+        tile, splits = replace(tile, num_workgroups=ctas, group_m=group), [1]
     elif tile.pingpong:
         return
     else:
@@ -95,4 +95,4 @@ def _stream_schedules(spec: Matmul, tile: WgmmaMatmul, sms: int) -> Iterator[Wgm
         return
     group = group_of(rows, tile.block_m, tile.block_n, sms)
     for stages in WGMMA_STAGES:
-        yield replace(tile, num_stages=stages, num_ctas=sms, group_m=group, stream_k=True)
+        yield replace(tile, num_stages=stages, num_workgroups=sms, group_m=group, stream_k=True)

@@ -95,7 +95,7 @@ def wgmma_work(spec: Matmul, device: Device, schedule: WgmmaMatmul) -> Work:
         tile_overhead=TILE_OVERHEAD + last if promotes else ASYNC_OVERHEAD,
         turn_clocks=TURN_LATENCY + sums * outputs * at_once,
         takes_turns=schedule.pingpong,
-        persistent_ctas=schedule.num_ctas,
-        runs_on=schedule.num_ctas > 0,
+        persistent_ctas=schedule.num_workgroups,
+        runs_on=schedule.num_workgroups > 0,
         streams=schedule.stream_k,
     )

@@ -104,9 +104,9 @@ SHARING_REGISTERS = 32
 LOOP_INSTRUCTIONS = 28
 
 
-def num_ctas_of(schedule: GpuMatmul) -> int:
+def num_workgroups_of(schedule: GpuMatmul) -> int:
     """Of persistent CTAs; 0 if each has a block tile."""
-    return schedule.num_ctas if isinstance(schedule, SplitMatmul | WgmmaMatmul) else 0
+    return schedule.num_workgroups if isinstance(schedule, SplitMatmul | WgmmaMatmul) else 0
 
 
 def sums_of(schedule: GpuMatmul) -> int:
@@ -166,7 +166,7 @@ def mma_work(
         warp_clocks=sums * depth / (rate / PARTITIONS),
         loaded_bytes=loaded,
         in_flight_bytes=(schedule.num_stages - 1) * loaded,
-        persistent_ctas=num_ctas_of(schedule),
+        persistent_ctas=num_workgroups_of(schedule),
         streams=streams,
     )
 

@@ -24,7 +24,7 @@ SCHEDULE = SplitMatmul(
     num_stages=3,
     warp_m=32,
     warp_n=16,
-    num_ctas=10,
+    num_workgroups=10,
     group_m=3,
     stream_k=True,
 )
@@ -62,10 +62,10 @@ def test_a_cta_can_begin_with_any_tile() -> None:
 
 def test_overrides_turn_off_what_cannot_be_beside_them() -> None:
     alone = SCHEDULE.override(stream_k=0)
-    assert (alone.num_ctas, alone.group_m, alone.stream_k) == (0, 1, False)
+    assert (alone.num_workgroups, alone.group_m, alone.stream_k) == (0, 1, False)
     cut = SCHEDULE.override(split_k=4)
-    assert (cut.split_k, cut.num_ctas, cut.stream_k) == (4, 0, False)
-    shared = cut.override(one_kernel=1).override(stream_k=1, num_ctas=10)
+    assert (cut.split_k, cut.num_workgroups, cut.stream_k) == (4, 0, False)
+    shared = cut.override(one_kernel=1).override(stream_k=1, num_workgroups=10)
     assert (shared.split_k, shared.one_kernel, shared.stream_k) == (1, False, True)
 
 
@@ -73,28 +73,30 @@ def test_overrides_turn_off_what_cannot_be_beside_them() -> None:
     ("fields", "message"),
     [
         (
-            {"num_ctas": 0},
-            "stream_k=1 shares K-tiles among persistent CTAs, and num_ctas is 0; try num_ctas=132",
+            {"num_workgroups": 0},
+            "stream_k=1 shares K-tiles among persistent CTAs, and num_workgroups is 0; "
+            "try num_workgroups=132",
         ),
         (
-            {"split_k": 2, "stream_k": 1, "num_ctas": 10},
+            {"split_k": 2, "stream_k": 1, "num_workgroups": 10},
             "stream_k=1 shares all of K, and split_k=2 cuts K into slices; try split_k=1",
         ),
         (
-            {"num_ctas": 300},
-            "num_ctas=300 is more than the 256 K-tiles of all block tiles; try num_ctas=256",
+            {"num_workgroups": 300},
+            "num_workgroups=300 is more than the 256 K-tiles of all block tiles; "
+            "try num_workgroups=256",
         ),
         (
-            {"stream_k": 0, "num_ctas": 10},
-            "num_ctas=10 and group_m=1 need stream_k=1, where "
+            {"stream_k": 0, "num_workgroups": 10},
+            "num_workgroups=10 and group_m=1 need stream_k=1, where "
             "persistent CTAs share block tiles; try "
-            "num_ctas=0,group_m=1",
+            "num_workgroups=0,group_m=1",
         ),
         (
             {"stream_k": 0, "group_m": 4},
-            "num_ctas=0 and group_m=4 need stream_k=1, where "
+            "num_workgroups=0 and group_m=4 need stream_k=1, where "
             "persistent CTAs share block tiles; try "
-            "num_ctas=0,group_m=1",
+            "num_workgroups=0,group_m=1",
         ),
     ],
 )
@@ -109,7 +111,7 @@ def test_the_model_takes_it_where_waves_are_ragged() -> None:
     ragged = Matmul(m=2048, n=2048, k=2048)
     ranked = candidates(ragged, SM_80)
     best = ranked[0].schedule
-    assert isinstance(best, SplitMatmul) and best.stream_k and best.num_ctas == 108
+    assert isinstance(best, SplitMatmul) and best.stream_k and best.num_workgroups == 108
     other = next(c for c in ranked if not getattr(c.schedule, "stream_k", False))
     assert 0.8 * other.seconds < ranked[0].seconds < other.seconds / STREAM_GAIN
     assert ranked[0].terms["reduction"] > 0
@@ -124,4 +126,4 @@ def test_no_cta_that_shares_waits_for_another_to_end() -> None:
         schedule = candidate.schedule
         if isinstance(schedule, SplitMatmul) and schedule.stream_k:
             per_sm = candidate.notes["CTAs/SM"]
-            assert isinstance(per_sm, int) and schedule.num_ctas <= 108 * per_sm
+            assert isinstance(per_sm, int) and schedule.num_workgroups <= 108 * per_sm

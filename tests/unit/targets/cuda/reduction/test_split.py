@@ -132,7 +132,7 @@ def test_split_k_alone_is_an_override() -> None:
     spec = Matmul(m=4096, n=4096, k=4096)
     schedule = schedule_for(spec, SM_90A, {"split_k": 2})
     assert isinstance(schedule, WgmmaMatmul)
-    assert (schedule.num_ctas, schedule.tma_store, schedule.pingpong) == (0, False, False)
+    assert (schedule.num_workgroups, schedule.tma_store, schedule.pingpong) == (0, False, False)
     make_plan(spec, SM_90A, schedule)
 
 
@@ -153,9 +153,9 @@ def test_split_k_alone_is_an_override() -> None:
         ),
         (
             {},
-            {"num_ctas": 132},
-            "split_k=4 gives each slice a CTA of its own, and num_ctas=132 "
-            "asks for persistent CTAs; try num_ctas=0,group_m=1",
+            {"num_workgroups": 132},
+            "split_k=4 gives each slice a CTA of its own, and num_workgroups=132 "
+            "asks for persistent CTAs; try num_workgroups=0,group_m=1",
         ),
         (
             {},

@@ -18,7 +18,7 @@ from kgen.targets.cuda.schedule.candidates import candidates, choose
 
 SM_90A = {target.name: target for target in TARGETS}["sm_90a"]
 SCHEDULE = WgmmaMatmul(
-    block_m=64, block_n=64, block_k=64, num_stages=3, consumers=1, num_ctas=132, stream_k=True
+    block_m=64, block_n=64, block_k=64, num_stages=3, consumers=1, num_workgroups=132, stream_k=True
 )
 
 
@@ -80,14 +80,16 @@ def test_the_model_takes_it_for_a_wave_and_a_little() -> None:
     ("fields", "message"),
     [
         (
-            {"num_ctas": 0},
-            "stream_k=1 shares K-tiles among persistent CTAs, and num_ctas is 0; try num_ctas=132",
+            {"num_workgroups": 0},
+            "stream_k=1 shares K-tiles among persistent CTAs, and num_workgroups is 0; "
+            "try num_workgroups=132",
         ),
         ({"cluster_m": 2, "block_n": 128}, "try pingpong=0,cluster_m=1,cluster_n=1,split_k=1"),
         ({"consumers": 2, "pingpong": 1}, "try pingpong=0,cluster_m=1,cluster_n=1,split_k=1"),
         (
-            {"num_ctas": 1441},
-            "num_ctas=1441 is more than the 1440 K-tiles of all block tiles; try num_ctas=1440",
+            {"num_workgroups": 1441},
+            "num_workgroups=1441 is more than the 1440 K-tiles of all block tiles; "
+            "try num_workgroups=1440",
         ),
     ],
 )

@@ -81,7 +81,7 @@ def test_barriers_lie_behind_the_stages() -> None:
 
 
 def test_persistent_ctas_are_no_more_than_tiles() -> None:
-    many = BIG.override(num_ctas=132, group_m=8)
+    many = BIG.override(num_workgroups=132, group_m=8)
     (launch,) = make(many).launches
     assert (launch.grid, launch.cluster) == ((132, 1, 1), (1, 1, 1))
     assert launch.tile is not None and launch.tile.walk == Walk(group=8)
@@ -101,7 +101,7 @@ def test_clusters_of_single_tiles() -> None:
 
 
 def test_two_that_take_turns() -> None:
-    schedule = BIG.override(pingpong=1, num_ctas=132, block_n=128)
+    schedule = BIG.override(pingpong=1, num_workgroups=132, block_n=128)
     plan = make(schedule, k=640)
     assert (schedule.rows, plan.group_words) == (128, 0)
     assert [arrivals for _, arrivals in plan.barriers] == [1] * 4 + [4] * 4
@@ -134,12 +134,12 @@ def test_strips_cover_a_warpgroups_outputs() -> None:
 @pytest.mark.parametrize(("block_n", "pending"), [(256, [1, 1, 1, 1]), (192, [0, 2, 1]), (64, [0])])
 def test_a_strip_waits_for_the_copy_that_reads_its_buffer(block_n: int, pending: list[int]) -> None:
     """Also where the last strip of a block tile has the buffer of the next one's first."""
-    store = make(BIG.override(tma_store=1, num_ctas=132, block_n=block_n)).store
+    store = make(BIG.override(tma_store=1, num_workgroups=132, block_n=block_n)).store
     assert store is not None and [strip.pending for strip in store.strips] == pending
 
 
 def test_barriers_do_not_share_memory_with_strips() -> None:
-    plan = make(BIG.override(tma_store=1, num_ctas=132))
+    plan = make(BIG.override(tma_store=1, num_workgroups=132))
     assert plan.store is not None
     assert plan.full_barriers == plan.store.base + 2 * plan.store.group_bytes
     assert plan.full_barriers + 2 * plan.barrier_bytes == plan.shared_bytes
@@ -190,20 +190,20 @@ def test_barriers_do_not_share_memory_with_strips() -> None:
             {},
             {"pingpong": 1},
             "pingpong=1 needs two consumer warpgroups and persistent CTAs; "
-            "consumers=2 and num_ctas=0; try consumers=2,num_ctas=132",
+            "consumers=2 and num_workgroups=0; try consumers=2,num_workgroups=132",
         ),
         (
             {},
             {"group_m": 2},
-            "group_m=2 orders the block tiles of persistent CTAs, and num_ctas"
-            " is 0; try num_ctas=132",
+            "group_m=2 orders the block tiles of persistent CTAs, and num_workgroups"
+            " is 0; try num_workgroups=132",
         ),
         ({}, {"cluster_m": 3}, "cluster_m=3 is not 1, 2, 4 or 8; try cluster_m=2"),
         ({}, {"cluster_m": 8}, "block_n=256 is not a multiple of 512 up to 256"),
         (
             {},
-            {"cluster_m": 2, "num_ctas": 5},
-            "num_ctas=5 is not a multiple of the 2 CTAs of a cluster; try num_ctas=6",
+            {"cluster_m": 2, "num_workgroups": 5},
+            "num_workgroups=5 is not a multiple of the 2 CTAs of a cluster; try num_workgroups=6",
         ),
         (
             {"out_dtype": "f32"},
@@ -261,7 +261,7 @@ def test_the_choice_for_large_squares() -> None:
     spec = Matmul(m=4096, n=4096, k=4096)
     found = choose(spec, SM_90A)
     assert isinstance(found, WgmmaMatmul) and (found.block_m, found.block_n) == (128, 256)
-    assert (found.num_ctas, found.cluster_m, found.group_m) == (132, 2, 8) and found.tma_store
+    assert (found.num_workgroups, found.cluster_m, found.group_m) == (132, 2, 8) and found.tma_store
     assert predict(spec, SM_90A, found).seconds < predict(spec, SM_90A, MMA).seconds
 
 
@@ -280,11 +280,11 @@ def test_what_options_save() -> None:
     def seconds(**fields: int) -> float:
         return predict(spec, SM_90A, BIG.override(**fields)).seconds
 
-    plain, persistent = seconds(), seconds(num_ctas=132, group_m=8)
+    plain, persistent = seconds(), seconds(num_workgroups=132, group_m=8)
     assert persistent < plain
     terms = [predict(spec, SM_90A, BIG.override(cluster_m=c)).terms for c in (1, 2)]
     assert terms[1]["l2"] == pytest.approx(terms[0]["l2"] * (128 + 128) / (128 + 256))
-    narrow = {"block_n": 128, "num_ctas": 132, "group_m": 8, "tma_store": 1}
+    narrow = {"block_n": 128, "num_workgroups": 132, "group_m": 8, "tma_store": 1}
     short = Matmul(m=4096, n=4096, k=64)
     one, two = (predict(short, SM_90A, BIG.override(pingpong=p, **narrow)).seconds for p in (0, 1))
     assert two < one

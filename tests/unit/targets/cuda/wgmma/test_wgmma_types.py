@@ -210,7 +210,7 @@ def test_the_choice_and_why_it_is_another(fields: dict[str, Any]) -> None:
 
 
 def test_bytes_are_predicted_at_twice_the_rate_and_tf32_at_half() -> None:
-    tile = BYTES.override(num_ctas=132, group_m=8, cluster_m=2)
+    tile = BYTES.override(num_workgroups=132, group_m=8, cluster_m=2)
     clocks = [
         predict(spec_of(**fields), SM_90A, tile.override(block_k=depth)).terms["products"]
         for fields, depth in (({"dtype": DType.S8}, 128), ({}, 64), (TF32, 32))

@@ -124,7 +124,7 @@ class TmaStore:
             m=m,
             n=n,
             offset=index % self.buffers * self.tile.nbytes,
-            fresh=index < self.buffers and not self.schedule.num_ctas,
+            fresh=index < self.buffers and not self.schedule.num_workgroups,
             pending=self.buffers - 1 if index >= self.buffers else since,
             puts=self._words(m, n) if self.by_words else self._quads(m, n),
             rows=tuple(row for row in self.output.rows if m <= row.offset < m + ROWS),

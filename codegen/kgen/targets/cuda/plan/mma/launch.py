@@ -85,8 +85,8 @@ def arrange(
 
 
 def _check_alone(schedule: MmaMatmul) -> None:
-    if isinstance(schedule, SplitMatmul) and (schedule.num_ctas or schedule.group_m > 1):
+    if isinstance(schedule, SplitMatmul) and (schedule.num_workgroups or schedule.group_m > 1):
         raise ScheduleError(
-            f"num_ctas={schedule.num_ctas} and group_m={schedule.group_m} need stream_k=1, where "
-            "persistent CTAs share block tiles; try num_ctas=0,group_m=1"
+            f"num_workgroups={schedule.num_workgroups} and group_m={schedule.group_m} need "
+            "stream_k=1, where persistent CTAs share block tiles; try num_workgroups=0,group_m=1"
         )

@@ -251,10 +251,11 @@ def _check(spec: Matmul, schedule: SplitSchedule) -> None:
             f"split_k={split} leaves slices of k={spec.k} empty: {tiles} K-tiles of "
             f"block_k={schedule.block_k}, {each} to a slice, fill {filled}; try split_k={filled}"
         )
-    if isinstance(schedule, WgmmaMatmul) and schedule.num_ctas:
+    if isinstance(schedule, WgmmaMatmul) and schedule.num_workgroups:
         raise ScheduleError(
-            f"split_k={split} gives each slice a CTA of its own, and num_ctas={schedule.num_ctas} "
-            "asks for persistent CTAs; try num_ctas=0,group_m=1"
+            f"split_k={split} gives each slice a CTA of its own, and "
+            f"num_workgroups={schedule.num_workgroups} asks for persistent CTAs; "
+            "try num_workgroups=0,group_m=1"
         )
     if (needed := _parts_bytes(spec, schedule)) > MAX_IMMEDIATE and not is_last_arriving(schedule):
         raise ScheduleError(

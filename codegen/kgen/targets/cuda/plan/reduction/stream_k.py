@@ -112,15 +112,15 @@ def plan_stream(
     _check(blocks, k_tiles, schedule)
     consumers = schedule.consumers if isinstance(schedule, WgmmaMatmul) else 1
     return StreamK(
-        blocks=blocks, k_tiles=k_tiles, ctas=schedule.num_ctas, consumers=consumers, sums=sums
+        blocks=blocks, k_tiles=k_tiles, ctas=schedule.num_workgroups, consumers=consumers, sums=sums
     )
 
 
 def _check(blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul) -> None:
-    if not schedule.num_ctas:
+    if not schedule.num_workgroups:
         raise ScheduleError(
-            "stream_k=1 shares K-tiles among persistent CTAs, and num_ctas is 0; "
-            f"try num_ctas={min(132, blocks * k_tiles)}"
+            "stream_k=1 shares K-tiles among persistent CTAs, and num_workgroups is 0; "
+            f"try num_workgroups={min(132, blocks * k_tiles)}"
         )
     if isinstance(schedule, WgmmaMatmul) and (
         schedule.pingpong or schedule.cluster > 1 or schedule.split_k > 1
@@ -134,13 +134,14 @@ def _check(blocks: int, k_tiles: int, schedule: SplitMatmul | WgmmaMatmul) -> No
             f"stream_k=1 shares all of K, and split_k={schedule.split_k} cuts K into slices; "
             "try split_k=1"
         )
-    if schedule.num_ctas > (most := blocks * k_tiles):
+    if schedule.num_workgroups > (most := blocks * k_tiles):
         raise ScheduleError(
-            f"num_ctas={schedule.num_ctas} is more than the {most} K-tiles of all block tiles; "
-            f"try num_ctas={most}"
+            f"num_workgroups={schedule.num_workgroups} is more than the {most} K-tiles of all "
+            f"block tiles; try num_workgroups={most}"
         )
-    if (blocks + schedule.num_ctas) * k_tiles * schedule.num_ctas >= MAX_PRODUCT:
+    if (blocks + schedule.num_workgroups) * k_tiles * schedule.num_workgroups >= MAX_PRODUCT:
         raise ScheduleError(
-            f"stream_k=1 with {blocks * k_tiles} K-tiles and num_ctas={schedule.num_ctas} "
-            "overflows 32-bit tile numbers; try stream_k=0,num_ctas=0,group_m=1"
+            f"stream_k=1 with {blocks * k_tiles} K-tiles and "
+            f"num_workgroups={schedule.num_workgroups} overflows 32-bit tile numbers; "
+            "try stream_k=0,num_workgroups=0,group_m=1"
         )

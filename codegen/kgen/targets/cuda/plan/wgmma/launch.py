@@ -26,10 +26,10 @@ def arranged(
     cluster = schedule.cluster
     if stream is not None:
         return stream.launch(dataclasses.replace(launch, arguments=arguments), raster)
-    if schedule.num_ctas:
+    if schedule.num_workgroups:
         return dataclasses.replace(
             launch,
-            grid=(min(schedule.num_ctas, cluster * raster.total), 1, 1),
+            grid=(min(schedule.num_workgroups, cluster * raster.total), 1, 1),
             cluster=(cluster, 1, 1),
             arguments=arguments,
             tile=raster.tile,

@@ -101,16 +101,16 @@ def check(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts, target: 
 
 def _check_sharing(schedule: WgmmaMatmul) -> None:
     persistent = -(-132 // schedule.cluster) * schedule.cluster
-    if schedule.pingpong and (schedule.consumers != 2 or not schedule.num_ctas):
+    if schedule.pingpong and (schedule.consumers != 2 or not schedule.num_workgroups):
         raise ScheduleError(
             "pingpong=1 needs two consumer warpgroups and persistent CTAs; "
-            f"consumers={schedule.consumers} and num_ctas={schedule.num_ctas}; "
-            f"try consumers=2,num_ctas={schedule.num_ctas or persistent}"
+            f"consumers={schedule.consumers} and num_workgroups={schedule.num_workgroups}; "
+            f"try consumers=2,num_workgroups={schedule.num_workgroups or persistent}"
         )
-    if schedule.group_m > 1 and not schedule.num_ctas:
+    if schedule.group_m > 1 and not schedule.num_workgroups:
         raise ScheduleError(
-            f"group_m={schedule.group_m} orders the block tiles of persistent CTAs, and num_ctas "
-            f"is 0; try num_ctas={persistent}"
+            f"group_m={schedule.group_m} orders the block tiles of persistent CTAs, and "
+            f"num_workgroups is 0; try num_workgroups={persistent}"
         )
     for name, size in (("cluster_m", schedule.cluster_m), ("cluster_n", schedule.cluster_n)):
         if size > MAX_CLUSTER or size & (size - 1):
@@ -121,10 +121,11 @@ def _check_sharing(schedule: WgmmaMatmul) -> None:
             f"cluster_m={schedule.cluster_m} and cluster_n={schedule.cluster_n} are both more than "
             "1, and a cluster extends along m or n; try cluster_n=1"
         )
-    if schedule.num_ctas % schedule.cluster:
+    if schedule.num_workgroups % schedule.cluster:
+        multiple = -(-schedule.num_workgroups // schedule.cluster) * schedule.cluster
         raise ScheduleError(
-            f"num_ctas={schedule.num_ctas} is not a multiple of the {schedule.cluster} CTAs of a "
-            f"cluster; try num_ctas={-(-schedule.num_ctas // schedule.cluster) * schedule.cluster}"
+            f"num_workgroups={schedule.num_workgroups} is not a multiple of the {schedule.cluster} "
+            f"CTAs of a cluster; try num_workgroups={multiple}"
         )
 
 

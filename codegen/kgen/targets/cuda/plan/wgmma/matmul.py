@@ -91,7 +91,7 @@ class WgmmaPlan(OutputPlan):
 
     @property
     def persistent(self) -> bool:
-        return self.schedule.num_ctas > 0
+        return self.schedule.num_workgroups > 0
 
     @property
     def by_warpgroups(self) -> bool:
@@ -251,7 +251,9 @@ def plan_wgmma(
     stage_bytes = sum(operand.nbytes for operand in operands)
     k_tiles = -(-spec.k // schedule.block_k)
     # The ring of a persistent CTA goes on with its next block tile.
-    num_stages = schedule.num_stages if schedule.num_ctas else min(schedule.num_stages, k_tiles)
+    num_stages = (
+        schedule.num_stages if schedule.num_workgroups else min(schedule.num_stages, k_tiles)
+    )
     nbytes = shared_bytes(schedule, num_stages, stage_bytes)
     output = _output(spec, schedule, products)
     store = plan_store(spec, schedule, products, output, num_stages * stage_bytes)
@@ -299,5 +301,5 @@ def _output(spec: Matmul, schedule: WgmmaMatmul, products: WgmmaProducts) -> Out
         output,
         m_edge=spec.m % height != 0,
         n_edge=spec.n % width != 0,
-        repeated=schedule.num_ctas > 0,
+        repeated=schedule.num_workgroups > 0,
     )
