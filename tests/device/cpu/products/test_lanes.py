@@ -51,6 +51,6 @@ def test_strips(name: str, dtype: DType) -> None:
         schedule = DotMatmul(**{**base, **blocks})
         planned = pipeline.plan(spec, found, schedule)
         assert isinstance(planned, DotPlan)
-        assert planned.interleaves_lanes == (spec.k > planned.schedule.kc)
+        assert (planned.interleaving is not None) == (spec.k > planned.schedule.kc)
         for result in verify(pack([pipeline.kernel(spec, found, schedule)])).kernels:
             assert result.passed, result.to_json()

@@ -38,6 +38,6 @@ def test_few_rows_take_rows_of_b_in_whole_vectors() -> None:
         planned = pipeline.plan(Matmul(m=m, n=4096, k=4096, dtype=DType.S8), target)
         assert isinstance(planned, DotPlan)
         assert isinstance(planned.schedule, BlockedMatmul)
-        assert planned.interleaves_lanes
+        assert planned.interleaving is not None
         assert planned.sums_are_in_lanes
         assert (planned.schedule.mr, planned.schedule.kc) == (m, 8 if m <= 2 else 16)

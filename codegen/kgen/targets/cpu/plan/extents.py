@@ -159,9 +159,24 @@ class Blocking:
         return self.spec.k > self.schedule.kc
 
     @property
+    def first_depth(self) -> int:
+        """K of the first block."""
+        return min(self.spec.k, self.schedule.kc)
+
+    @property
+    def last_depth(self) -> int:
+        """K of the last block."""
+        return self.spec.k - (self.spec.k - 1) // self.schedule.kc * self.schedule.kc
+
+    @property
+    def last_rows(self) -> int:
+        """Rows of the last block."""
+        return self.spec.m - (self.blocks_m - 1) * self.schedule.mc
+
+    @property
     def depth(self) -> str:
         """K of the current block."""
-        return "%depth" if self.depth_varies else str(min(self.spec.k, self.schedule.kc))
+        return "%depth" if self.depth_varies else str(self.first_depth)
 
     def whole(self, elements: int) -> int:
         return elements - elements % self.lanes

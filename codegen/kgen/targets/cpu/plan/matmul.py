@@ -13,7 +13,10 @@ from kgen.targets.cpu.plan.base import CpuPlan
 from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.finishing import Finish
 from kgen.targets.cpu.plan.math.functions import Functions
+from kgen.targets.cpu.plan.packing.compensation import Starts
+from kgen.targets.cpu.plan.packing.interleaved import Interleaving
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
+from kgen.targets.cpu.plan.tiles.dots import Dot
 from kgen.targets.cpu.plan.vectors import Vector, scalar_type
 from kgen.targets.device import Multiplied
 from kgen.targets.epilogue import FusedEpilogue
@@ -38,6 +41,27 @@ class MatmulPlan(CpuPlan):
 
     spec: Matmul
     schedule: BlockedMatmul
+    #: Instruction that adds groups of K to each sum; None: elements are multiplied singly.
+    dot: Dot | None = None
+
+    @property
+    def starts(self) -> Starts | None:
+        """Starts of the sums of each row, if the instruction takes B for unsigned."""
+        return None
+
+    @property
+    def interleaving(self) -> Interleaving | None:
+        """Interleaving of rows of B within lanes."""
+        return None
+
+    @property
+    def sums_are_in_lanes(self) -> bool:
+        """Sums are not in the order of columns until K is at its end."""
+        return self.interleaving is not None and self.interleaving.moves_columns
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return tuple(sorted({*super().features, *(self.dot.features if self.dot else ())}))
 
     @cached_property
     def blocking(self) -> Blocking:
@@ -109,8 +133,8 @@ class MatmulPlan(CpuPlan):
 
     @property
     def multiplied(self) -> Multiplied:
-        """Narrow operands are widened to the type of the sums."""
-        return Multiplied(operands=str(self.spec.accumulate))
+        """Narrow operands are widened to the type of the sums if no instruction takes them."""
+        return Multiplied(operands=str(self.spec.dtype if self.dot else self.spec.accumulate))
 
     @property
     def fetches(self) -> bool:

@@ -157,7 +157,7 @@ def sums_in_out(plan: BlisPlan) -> bool:
         return False
     if plan.schedule.kc >= IN_OUT_K:
         return True
-    copies = plan.packs_a * plan.a_pack_bytes + plan.packs_b * plan.b_panel_bytes
+    copies = plan.packs_a * plan.a_pack.bytes + plan.packs_b * plan.b_panel_bytes
     sums = plan.schedule.mc * plan.scratch_row
     return copies + sums > plan.target.limits["stack_bytes"]
 

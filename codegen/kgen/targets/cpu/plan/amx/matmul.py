@@ -141,12 +141,6 @@ class AmxPlan(TileScratchPlan):
             return "%rows.last"
         return str(min(self.spec.m, self.schedule.mc) - self.block_rows)
 
-    @property
-    def whole_depth(self) -> AmxPlan:
-        """The same with K in one block, as A is packed."""
-        schedule = dataclasses.replace(self.schedule, kc=self.k_steps * self.run_k)
-        return dataclasses.replace(self, schedule=schedule)
-
     # -- the epilogue, a few rows with each step ------------------------------------------------
 
     @property
@@ -262,7 +256,7 @@ def check_operands(plan: AmxPlan) -> None:
     spec, schedule = plan.spec, plan.schedule
     if plan.must_pack_a and not schedule.pack_a:
         raise ScheduleError(
-            f"pack_a=0 requires an A stored row-major and k a multiple of {plan.run_k}; "
+            f"pack_a=0 requires an A stored row-major and k a multiple of {plan.a_runs.run_k}; "
             f"layout={spec.layout}, k={spec.k}; try pack_a=1"
         )
     if plan.packs_b and not schedule.pack_b:

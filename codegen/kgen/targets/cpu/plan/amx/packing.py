@@ -14,12 +14,15 @@ whole number of tiles, is packed row by row before that.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 from kgen.targets.cpu.plan.amx.tiles import ROW_BYTES, TILE_BYTES, TILE_ROWS, TileRow
-from kgen.targets.cpu.plan.packing.groups import ROW_PADDING, GroupsPlan, rounded
+from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.matmul import MatmulPlan
+from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
 from kgen.targets.cpu.plan.packing.panel import Stage, transpose_stages
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
-from kgen.targets.cpu.plan.vectors import Vector
+from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
 #: Groups of rows of B that are packed in one pass over its columns: what is written of a tile at a
@@ -52,26 +55,61 @@ class TilesOfA:
 
 
 @frozen
-class TilePackingPlan(GroupsPlan):
+class TilePackingPlan(MatmulPlan):
+    #: Elements of K in a group.
+    group: int
+    #: A vector's columns of a row of B, and K of a run of A.
+    row: Access
+    run: Access
+
+    @cached_property
+    def a_runs(self) -> RunsOfA:
+        return RunsOfA(
+            blocking=self.whole_depth,
+            run=self.run,
+            packed=self.run.stored,
+            k_stride=self.tensors.a_strides[2],
+        )
+
+    @cached_property
+    def b_groups(self) -> GroupsOfB:
+        _, k_stride, column_stride = self.tensors.b_strides
+        return GroupsOfB(
+            blocking=self.blocking,
+            group=self.group,
+            row=self.row,
+            k_unit=self.b_format.k_unit,
+            is_prepacked=self.b_is_packed,
+            k_stride=k_stride,
+            column_stride=column_stride,
+        )
+
     @property
-    def k_unit(self) -> int:
-        return self.run_k
+    def whole_depth(self) -> Blocking:
+        """Extents with K in one block, as A is packed."""
+        schedule = replace(self.schedule, kc=self.k_steps * self.run.compute.count)
+        return replace(self.blocking, schedule=schedule)
 
     @property
     def b_format(self) -> PanelFormat:
-        return replace(super().b_format, n_unit=self.schedule.nr)
+        return PanelFormat(
+            width=self.row.compute.count,
+            depth=self.group,
+            k_unit=self.run.compute.count,
+            n_unit=self.schedule.nr,
+        )
 
     @property
     def k_steps(self) -> int:
         """Tiles along K."""
-        return -(-self.spec.k // self.run_k)
+        return -(-self.spec.k // self.run.compute.count)
 
     # -- A --------------------------------------------------------------------------------------
 
     @property
     def must_pack_a(self) -> bool:
         """Tiles cannot be loaded from A."""
-        return self.a_gathered or self.k_tail > 0
+        return self.a_runs.is_gathered or self.a_runs.k_tail > 0
 
     @property
     def copies_a(self) -> bool:
@@ -89,10 +127,6 @@ class TilePackingPlan(GroupsPlan):
         return self.schedule.pack_a and self.blocking.splits_n
 
     @property
-    def a_pack_row(self) -> int:
-        return self.k_steps * ROW_BYTES + ROW_PADDING
-
-    @property
     def a_copy_row(self) -> int:
         """Bytes of a row in tiles."""
         return self.k_steps * ROW_BYTES
@@ -100,7 +134,7 @@ class TilePackingPlan(GroupsPlan):
     @property
     def a_copy_bytes(self) -> int:
         """Of a task's rows."""
-        row = self.a_pack_row if self.packs_a else self.a_copy_row
+        row = self.a_runs.pack_row if self.packs_a else self.a_copy_row
         return self.schedule.pack_a * self.schedule.mc * row
 
     @property
@@ -111,7 +145,7 @@ class TilePackingPlan(GroupsPlan):
     @property
     def given_a(self) -> TilesOfA:
         """From there; of the register tile at %i."""
-        row = self.a_pack_row if self.packs_a else self.tensors.a_strides[1]
+        row = self.a_runs.pack_row if self.packs_a else self.tensors.a_strides[1]
         return TilesOfA(pointer="%i.a", row=row, step=ROW_BYTES)
 
     @property
@@ -157,21 +191,21 @@ class TilePackingPlan(GroupsPlan):
     @property
     def bands(self) -> int:
         """Tasks of packing: steps along K; where K lies side by side in B, columns of tiles."""
-        return self.panels if self.b_gathered else self.k_steps
+        return self.panels if self.b_groups.is_gathered else self.k_steps
 
     @property
     def band_stride(self) -> int:
         """Bytes in B from a band to the next."""
         return (
             TILE_ROWS * self.tensors.b_strides[2]
-            if self.b_gathered
-            else self.run_k * self.tensors.b_strides[1]
+            if self.b_groups.is_gathered
+            else self.a_runs.run_k * self.tensors.b_strides[1]
         )
 
     @property
     def band_to(self) -> int:
         """The same in tiles."""
-        return TILE_ROWS * self.column_bytes if self.b_gathered else TILE_BYTES
+        return TILE_ROWS * self.column_bytes if self.b_groups.is_gathered else TILE_BYTES
 
     @property
     def chunk_groups(self) -> int:
@@ -185,11 +219,13 @@ class TilePackingPlan(GroupsPlan):
     @property
     def last_chunk(self) -> tuple[Group, ...]:
         """All groups of the last band, if K ends in it; some are cut, or beyond K."""
-        depths = (min(max(self.k_tail - i * self.group, 0), self.group) for i in range(TILE_ROWS))
+        depths = (
+            min(max(self.a_runs.k_tail - i * self.group, 0), self.group) for i in range(TILE_ROWS)
+        )
         return tuple(self._group(i, depth) for i, depth in enumerate(depths))
 
     def _group(self, index: int, depth: int) -> Group:
-        return Group(start=index * self.group_stride, to=index * ROW_BYTES, depth=depth)
+        return Group(start=index * self.b_groups.group_stride, to=index * ROW_BYTES, depth=depth)
 
     @property
     def columns_of_tiles(self) -> int:
@@ -218,7 +254,7 @@ class TilePackingPlan(GroupsPlan):
     @property
     def depth_of_tiles(self) -> int:
         """Tiles along K that are whole."""
-        return self.spec.k // self.run_k
+        return self.spec.k // self.a_runs.run_k
 
     @property
     def column_starts(self) -> tuple[int, ...]:
@@ -238,9 +274,9 @@ class TilePackingPlan(GroupsPlan):
     def packing_masked_types(self) -> set[Vector]:
         """Vectors of what is packed that are masked somewhere."""
         types = set()
-        cut_b = self.packs_b and self.b_gathered
-        if self.k_tail > 1 and (cut_b or (self.packs_a and not self.a_gathered)):
-            types.add(self.run.stored)
-        if self.columns_left > 1 and self.packs_b and not self.b_gathered:
-            types.add(self.row.stored)
+        cut_b = self.packs_b and self.b_groups.is_gathered
+        if self.a_runs.k_tail > 1 and (cut_b or (self.packs_a and not self.a_runs.is_gathered)):
+            types.add(self.a_runs.run.stored)
+        if self.columns_left > 1 and self.packs_b and not self.b_groups.is_gathered:
+            types.add(self.b_groups.row.stored)
         return types

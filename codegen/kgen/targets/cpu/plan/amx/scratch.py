@@ -17,7 +17,7 @@ class TileScratchPlan(BesidePlan):
     @property
     def kc_steps(self) -> int:
         """Tiles along K of a block."""
-        return self.schedule.kc // self.run_k
+        return self.schedule.kc // self.a_runs.run_k
 
     @property
     def block_groups(self) -> int:
@@ -100,15 +100,15 @@ class TileScratchPlan(BesidePlan):
     def scratch_map(self) -> tuple[str, ...]:
         lines = []
         workspace, stack = ", in a workspace", ""
-        dtype, k = self.spec.dtype, f"k/{self.run_k}"
+        dtype, k = self.spec.dtype, f"k/{self.a_runs.run_k}"
         if self.schedule.pack_a:
             order = f"[mc/mr][{k}][mr/{TILE_ROWS}] tiles"
             if self.packs_a:
-                order = f"[mc][k], {self.a_pack_row} B per row, zero past K"
+                order = f"[mc][k], {self.a_runs.pack_row} B per row, zero past K"
             where = workspace if self.has_copies_of_a else stack
             lines.append(f"%a.pack: {dtype} {order}, {self.a_copy_bytes} B{where}")
         if self.packs_b_between:
-            order = f"[2][nr/{TILE_ROWS}][kc/{self.run_k}] tiles"
+            order = f"[2][nr/{TILE_ROWS}][kc/{self.a_runs.run_k}] tiles"
             lines.append(f"%b.pack: {dtype} {order}, {self.parts_bytes} B")
         elif self.packs_b:
             name, where = ("%b.pack", stack) if self.packs_b_alone else (f"%{PACKED_B}", workspace)

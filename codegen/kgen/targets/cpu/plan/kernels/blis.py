@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul, CpuMatmul
 from kgen.spec import Matmul
@@ -10,14 +12,12 @@ from kgen.targets.cpu.plan.base import access, locality, vector_for
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import matmul_launch
-from kgen.targets.cpu.plan.packing.panel import PanelTranspose, PanelVector, panel
+from kgen.targets.cpu.plan.packing.widened import ROW_PADDING as ROW_PADDING
+from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.epilogue import FusedEpilogue
 from kgen_runtime.values import frozen
-
-#: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
-ROW_PADDING = 64
 
 
 @frozen
@@ -33,7 +33,7 @@ class BlisPlan(TiledPlan):
 
     @property
     def streams_b(self) -> bool:
-        return self.blocking.k_blocked and not self.b_is_packed and not self.b_gathered
+        return self.blocking.k_blocked and not self.b_is_packed and not self.b_pack.is_gathered
 
     @property
     def fetches_next_panel(self) -> bool:
@@ -91,7 +91,7 @@ class BlisPlan(TiledPlan):
 
     @property
     def scratch_besides_b(self) -> int:
-        return self.packs_a * self.a_pack_bytes + self.sums_in_scratch * self.acc.bytes
+        return self.packs_a * self.a_pack.bytes + self.sums_in_scratch * self.acc.bytes
 
     @property
     def sums_in_scratch(self) -> bool:
@@ -110,10 +110,10 @@ class BlisPlan(TiledPlan):
         lines = []
         scalar = self.sum_vector.scalar
         if self.packs_a:
-            order = f"{scalar} {self.a_pack_order}, {self.a_pack_row} B per row"
-            lines.append(f"%a.pack: {order}, {self.a_pack_bytes} B")
+            order = f"{scalar} {self.a_pack.order}, {self.a_pack.row} B per row"
+            lines.append(f"%a.pack: {order}, {self.a_pack.bytes} B")
         if self.packs_b:
-            order = f"{scalar} [kc][nr], {self.b_pack_row} B per row"
+            order = f"{scalar} [kc][nr], {self.b_pack.row} B per row"
             lines.append(f"%b.pack: {order}, {self.b_pack_bytes} B")
         if self.sums_in_scratch:
             order = f"{scalar} [mc][nc], {self.acc.row} B per row"
@@ -124,157 +124,68 @@ class BlisPlan(TiledPlan):
 
     @property
     def a_m(self) -> int:
-        return self.a_pack_m if self.packs_a else self.tensors.a_strides[1]
+        return self.a_pack.m if self.packs_a else self.tensors.a_strides[1]
 
     @property
     def a_k(self) -> int:
-        return self.a_pack_k if self.packs_a else self.tensors.a_strides[2]
+        return self.a_pack.k if self.packs_a else self.tensors.a_strides[2]
 
     @property
     def b_row(self) -> int:
-        return self.b_pack_row if self.packs_b else self.tensors.b_strides[1]
+        return self.b_pack.row if self.packs_b else self.tensors.b_strides[1]
 
     @property
     def k_steps(self) -> str:
         return self.blocking.depth
 
-    # -- packed A: [mc][kc] where k is contiguous in memory, else [kc][mc] ---------------------
+    # -- packing -------------------------------------------------------------------------------
 
-    @property
-    def a_by_columns(self) -> bool:
-        return self.spec.layout.a_transposed
-
-    @property
-    def a_run_axis(self) -> str:
-        return "m" if self.a_by_columns else "k"
-
-    @property
-    def a_run(self) -> str:
-        """Length of a run: elements that lie side by side."""
-        return self.blocking.rows if self.a_by_columns else self.blocking.depth
-
-    @property
-    def a_runs(self) -> str:
-        return self.blocking.depth if self.a_by_columns else self.blocking.rows
-
-    @property
-    def a_run_varies(self) -> bool:
-        return self.blocking.rows_vary if self.a_by_columns else self.blocking.depth_varies
-
-    @property
-    def a_run_whole(self) -> str:
-        return "%a.whole" if self.a_run_varies else str(self.blocking.whole(int(self.a_run)))
-
-    @property
-    def a_has_whole_vectors(self) -> bool:
-        return self.a_run_varies or int(self.a_run) >= self.compute.count
-
-    @property
-    def a_run_tail(self) -> int:
-        extent = self.spec.m if self.a_by_columns else self.spec.k
-        return extent % self.compute.count
-
-    @property
-    def a_run_stride(self) -> int:
-        """Bytes in A from one run to the next."""
-        return self.tensors.a_strides[2] if self.a_by_columns else self.tensors.a_strides[1]
-
-    @property
-    def a_fetched(self) -> int:
-        """Runs from the one that is packed to the one that is prefetched; 0 if none is."""
-        schedule = self.schedule
-        if isinstance(schedule, AheadMatmul) and self.fetches_to_pack:
-            return schedule.prefetch_a
-        return 0
+    @cached_property
+    def a_pack(self) -> WidenedA:
+        _, m_stride, k_stride = self.tensors.a_strides
+        return WidenedA(
+            blocking=self.blocking,
+            vector=self.sum_vector,
+            m_stride=m_stride,
+            k_stride=k_stride,
+        )
 
     @property
     def a_ahead(self) -> int:
-        """Bytes in A from a run to the one that is prefetched while it is packed."""
-        return self.a_fetched * self.a_run_stride
+        """Bytes in A from the run that is packed to the one that is prefetched; 0: none is."""
+        schedule = self.schedule
+        if isinstance(schedule, AheadMatmul) and self.fetches_to_pack:
+            return schedule.prefetch_a * self.a_pack.run_stride
+        return 0
 
-    @property
-    def a_pack_order(self) -> str:
-        return "[kc][mc]" if self.a_by_columns else "[mc][kc]"
-
-    @property
-    def a_pack_row(self) -> int:
-        longest = self.schedule.mc if self.a_by_columns else self.schedule.kc
-        whole = -(-longest // self.compute.count) * self.compute.count
-        return whole * self.acc.itemsize + ROW_PADDING
+    @cached_property
+    def b_pack(self) -> WidenedB:
+        return WidenedB(
+            blocking=self.blocking,
+            vector=self.sum_vector,
+            is_prepacked=self.b_is_packed,
+            column_stride=self.tensors.b_strides[2],
+        )
 
     @property
     def a_pack_bytes(self) -> int:
-        rows = self.schedule.kc if self.a_by_columns else self.schedule.mc
-        return rows * self.a_pack_row
-
-    @property
-    def a_pack_m(self) -> int:
-        """Bytes in packed A from one m to the next."""
-        return self.acc.itemsize if self.a_by_columns else self.a_pack_row
-
-    @property
-    def a_pack_k(self) -> int:
-        return self.a_pack_row if self.a_by_columns else self.acc.itemsize
-
-    # -- packed B: [kc][nr], zero past N -------------------------------------------------------
-
-    @property
-    def b_gathered(self) -> bool:
-        """The columns of a row of B do not lie side by side."""
-        return self.spec.layout.b_transposed and not self.b_is_packed
+        return self.a_pack.bytes
 
     @property
     def b_rows_are_whole(self) -> bool:
-        return not self.b_gathered
-
-    @property
-    def b_pack_row(self) -> int:
-        return self.schedule.nr * self.acc.itemsize
+        return not self.b_pack.is_gathered
 
     @property
     def b_panel_bytes(self) -> int:
-        return self.schedule.kc * self.b_pack_row
-
-    @property
-    def panel(self) -> tuple[PanelVector, ...]:
-        return self._panel(self.schedule.nr)
-
-    @property
-    def edge_panel(self) -> tuple[PanelVector, ...]:
-        return self._panel(self.spec.n % self.schedule.nr)
-
-    def _panel(self, columns: int) -> tuple[PanelVector, ...]:
-        return panel(
-            columns,
-            vectors=-(-columns // self.compute.count),
-            count=self.compute.count,
-            stride=self.tensors.b_strides[2],
-            step=self.acc.vector_bytes,
-        )
-
-    # -- in-register transposes of a panel, where B is transposed--------------------------------
-
-    @property
-    def b_whole(self) -> str:
-        """K of a block in whole vectors, where it is the same in all."""
-        return str(self.blocking.whole(min(self.spec.k, self.schedule.kc)))
-
-    @property
-    def b_has_tail(self) -> bool:
-        """Some block of K is no whole number of vectors."""
-        lengths = (min(self.spec.k, self.schedule.kc), self.spec.k % self.schedule.kc)
-        return any(length % self.compute.count for length in lengths)
-
-    def b_transpose(self, column: PanelVector) -> PanelTranspose:
-        return column.transpose(self.tensors.b_strides[2], self.b_pack_row)
+        return self.b_pack.panel_bytes
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         """Vector types that are loaded or stored in part; one element alone goes as a scalar."""
         types = self.out_masked_types
-        if self.packs_a and self.a_run_tail > 1:
+        if self.packs_a and self.a_pack.run_tail > 1:
             types = types | {self.a.stored}
-        if self.blocking.n_tail > 1 and not self.b_gathered and not self.b_is_packed:
+        if self.blocking.n_tail > 1 and not self.b_pack.is_gathered and not self.b_is_packed:
             types = types | {self.b.stored}
         return tuple(sorted(types, key=str))
 
@@ -319,9 +230,9 @@ def plan_blis(
     check_multiple(schedule, "nr", compute.count, f"the elements of a vector of {target.name}")
     check_packing(plan)
     check_passes(plan)
-    if plan.packs_a and plan.a_by_columns and plan.blocking.blocks_m > 1:
+    if plan.packs_a and plan.a_pack.by_columns and plan.blocking.blocks_m > 1:
         check_multiple(schedule, "mc", compute.count, "as a transposed A with mc < m requires")
-    if plan.packs_a and not plan.a_by_columns and plan.blocking.k_blocked:
+    if plan.packs_a and not plan.a_pack.by_columns and plan.blocking.k_blocked:
         check_multiple(schedule, "kc", compute.count, "as a packed A with kc < k requires")
     check_registers(target, schedule, compute)
     check_stack(target, schedule, plan.scratch_bytes)
@@ -335,7 +246,7 @@ def check_packing(plan: BlisPlan) -> None:
         raise ScheduleError(
             f"pack_a=0 requires an A of {spec.accumulate}, not {spec.dtype}; try pack_a=1"
         )
-    if not plan.packs_b and plan.b_gathered:
+    if not plan.packs_b and plan.b_pack.is_gathered:
         raise ScheduleError(
             f"pack_b=0 requires a B stored row-major, not layout={spec.layout}; try pack_b=1"
         )

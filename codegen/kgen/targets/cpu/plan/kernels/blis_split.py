@@ -29,7 +29,7 @@ class SplitPlan(BlisPlan):
 
     @property
     def scratch_besides_b(self) -> int:
-        return self.packs_a * self.a_pack_bytes
+        return self.packs_a * self.a_pack.bytes
 
     @property
     def slices_entry(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from kgen.errors import ScheduleError
 from kgen.schedule import BlockedMatmul, DotMatmul
 from kgen.spec import DType, Matmul
@@ -10,11 +12,11 @@ from kgen.targets.cpu.plan.base import access, vector_for
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
 from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import matmul_launch
-from kgen.targets.cpu.plan.packing.compensation import StartsPlan
-from kgen.targets.cpu.plan.packing.groups import GroupsPlan
-from kgen.targets.cpu.plan.packing.interleaved import InterleavedPlan
+from kgen.targets.cpu.plan.packing.compensation import Starts
+from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA
+from kgen.targets.cpu.plan.packing.interleaved import Interleaving
 from kgen.targets.cpu.plan.packing.lanes import Strip, StripRow, Unpack, strips
-from kgen.targets.cpu.plan.packing.prepacked import b_is_packed
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot
 from kgen.targets.cpu.plan.tiles.tile import Tile
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
@@ -26,15 +28,60 @@ GROUP_BYTES, COLUMNS = 4, 16
 
 
 @frozen
-class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
+class DotPlan(TiledPlan):
     schedule: DotMatmul
     dot: Dot
+    #: Elements of K in a group.
+    group: int
+    #: A vector's columns of a row of B, and K of a run of A.
+    row: Access
+    run: Access
+
+    @property
+    def b_format(self) -> PanelFormat:
+        width = self.row.compute.count
+        return PanelFormat(width=width, depth=self.group, k_unit=self.group)
+
+    @cached_property
+    def a_runs(self) -> RunsOfA:
+        return RunsOfA(
+            blocking=self.blocking,
+            run=self.run,
+            packed=self.run.stored if self.factors.bits == self.run.stored.bits else self.factors,
+            k_stride=self.tensors.a_strides[2],
+        )
+
+    @cached_property
+    def b_groups(self) -> GroupsOfB:
+        _, k_stride, column_stride = self.tensors.b_strides
+        return GroupsOfB(
+            blocking=self.blocking,
+            group=self.group,
+            row=self.row,
+            k_unit=self.b_format.k_unit,
+            is_prepacked=self.b_is_packed,
+            k_stride=k_stride,
+            column_stride=column_stride,
+        )
+
+    @property
+    def a_pack_bytes(self) -> int:
+        return self.a_runs.pack_bytes
+
+    @property
+    def b_panel_bytes(self) -> int:
+        return self.b_groups.panel_bytes
+
+    @property
+    def b_packed(self) -> Vector:
+        """Groups of a vector's columns, as they are stored."""
+        return self.b_groups.packed
 
     @property
     def scratch_besides_b(self) -> int:
         return (
-            self.packs_a * self.a_pack_bytes
-            + self.starts_bytes
+            self.packs_a * self.a_runs.pack_bytes
+            + (self.starts.bytes if self.starts else 0)
             + (not self.is_direct) * self.acc.bytes
         )
 
@@ -46,20 +93,20 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
             "computes an mc x nc block of out, kc of K at a time; for each panel of nr columns of "
             f"B, packed in groups of {group} of K, it visits every mr rows of A, with mr x nr "
             "accumulators in registers",
-            *self.compensation_notes,
+            *((self.starts.note,) if self.starts else ()),
         )
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
         lines = []
         if self.packs_a:
-            dtype = "s16" if self.a_widens else self.spec.dtype
-            order = f"{dtype} [mc][kc], {self.a_pack_row} B per row, zero past K"
-            lines.append(f"%a.pack: {order}, {self.a_pack_bytes} B")
-        lines += self.starts_map
+            dtype = "s16" if self.a_runs.widens else self.spec.dtype
+            order = f"{dtype} [mc][kc], {self.a_runs.pack_row} B per row, zero past K"
+            lines.append(f"%a.pack: {order}, {self.a_runs.pack_bytes} B")
+        lines += [self.starts.memory] if self.starts else []
         if self.packs_b:
             order = f"{self.spec.dtype} [kc/{self.group}][nr][{self.group}]"
-            row = f"{self.b_pack_row} B per row, zero past K and N"
+            row = f"{self.b_groups.pack_row} B per row, zero past K and N"
             lines.append(f"%b.pack: {order}, {row}, {self.b_pack_bytes} B")
         if not self.is_direct:
             order = f"{self.sum_vector.scalar} [mc][nc], {self.acc.row} B per row"
@@ -88,10 +135,6 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
         return self.compute.of("i32")
 
     @property
-    def a_packed(self) -> Vector:
-        return self.run.stored if self.factors.bits == self.run.stored.bits else self.factors
-
-    @property
     def wants_panels(self) -> bool:
         return self.schedule.ahead > 0 or super().wants_panels
 
@@ -114,7 +157,7 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
 
     @property
     def a_m(self) -> int:
-        return self.a_pack_row if self.packs_a else self.tensors.a_strides[1]
+        return self.a_runs.pack_row if self.packs_a else self.tensors.a_strides[1]
 
     @property
     def a_k(self) -> int:
@@ -127,29 +170,31 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
 
     @property
     def b_row(self) -> int:
-        return self.group_row
+        return self.b_groups.row_stride
 
     @property
     def b_step(self) -> int:
-        return self.b_packed.bytes if self.packs_b else super().b_step
+        return self.b_groups.packed.bytes if self.packs_b else super().b_step
 
     @property
     def b_alignment(self) -> int:
         """Of a vector of groups: that of scratch, or of the caller's array."""
-        return self.b_packed.bytes if self.packs_b else self.spec.dtype.itemsize
+        return self.b_groups.packed.bytes if self.packs_b else self.spec.dtype.itemsize
 
     @property
     def b_rows_are_whole(self) -> bool:
-        return not self.b_gathered and not (self.k_left and self.blocking.k_blocked)
+        return not self.b_groups.is_gathered and not (
+            self.b_groups.k_left and self.blocking.k_blocked
+        )
 
     @property
     def tiles_pack_zeros(self) -> bool:
         """The last group of a tile that packs is not whole."""
-        return self.packs_in_tiles and self.k_left > 0
+        return self.packs_in_tiles and self.b_groups.k_left > 0
 
     @property
     def b_widens(self) -> bool:
-        return self.b_packed.bits < self.factors.bits
+        return self.b_groups.packed.bits < self.factors.bits
 
     @property
     def k_steps(self) -> str:
@@ -159,73 +204,79 @@ class DotPlan(StartsPlan, InterleavedPlan, TiledPlan, GroupsPlan):
 
     # -- rows of B that are interleaved within lanes -------------------------------------------
 
-    @property
-    def interleaves_lanes(self) -> bool:
-        """Whole panels do, where the sums go to scratch in any case."""
-        width = self.group * self.b_width
-        return self.streams_b and self.b_in_place and self.schedule.nr % width == 0
-
-    @property
-    def strip_row(self) -> Access:
-        width = self.row.compute.count * self.group
-        return Access(dtype=self.spec.dtype, compute=Vector(count=width, scalar="float"))
+    @cached_property
+    def interleaving(self) -> Interleaving | None:
+        """Interleaving of whole panels, if their sums go to scratch in any case."""
+        width = self.group * self.b_groups.width
+        if not (self.streams_b and self.b_in_place and self.schedule.nr % width == 0):
+            return None
+        row = Access(dtype=self.spec.dtype, compute=Vector(count=width, scalar="float"))
+        return Interleaving(row=row, scalar=self.sum_vector.scalar, group=self.group)
 
     def strips(self, tile: Tile) -> tuple[Strip, ...]:
         """Those of a whole panel; a panel at the edge has none."""
-        if not self.interleaves_lanes or tile.width != self.schedule.nr:
+        if self.interleaving is None or tile.width != self.schedule.nr:
             return ()
         return strips(tile.columns, self.group)
 
     def strip_rows(self, strip: Strip) -> tuple[StripRow, ...]:
         return tuple(
             StripRow(name=f"%b_{strip.name}.k{i}", at=strip.b + offset)
-            for i, offset in enumerate(self.row_offsets)
+            for i, offset in enumerate(self.b_groups.row_offsets)
         )
 
     def unpacks(self, strip: Strip) -> tuple[Unpack, ...]:
-        return self.strip_unpacks(
+        assert self.interleaving is not None
+        return self.interleaving.unpacks(
             [row.name for row in self.strip_rows(strip)],
             [f"%b_{column.name}.stored" for column in strip.columns],
         )
 
     # -- where the sums start, if B is taken for unsigned --------------------------------------
 
-    @property
-    def start_sums(self) -> Vector:
-        return self.sums
+    @cached_property
+    def starts(self) -> Starts | None:
+        if not self.dot.b_is_unsigned:
+            return None
+        depth, tail = self._starts_extent
+        return Starts(
+            blocking=self.blocking,
+            dot=self.dot,
+            run=self.run,
+            a_row=self.a_m,
+            sums=self.sum_vector,
+            depth=depth,
+            tail=tail,
+            tail_is_last=self.blocking.k_blocked and not self._blocks_are_cut,
+        )
 
     @property
-    def blocks_are_cut(self) -> bool:
-        """Every block of K ends with a partial run; all are the same."""
-        return self.blocking.k_blocked and self.schedule.kc % self.run_k != 0
+    def _blocks_are_cut(self) -> bool:
+        """Every block of K ends with a partial run; all are equal."""
+        return self.blocking.k_blocked and self.schedule.kc % self.a_runs.run_k != 0
 
     @property
-    def starts_depth(self) -> str:
-        """Depth that is added up in whole runs; packed A is zero past K."""
-        if self.blocks_are_cut:
-            return str(self.schedule.kc - self.starts_tail)
-        return self.depth_padded if self.packs_a else self.depth_whole
-
-    @property
-    def starts_tail(self) -> int:
-        """K of the last, partial run, in an A that is not packed."""
-        if self.blocks_are_cut:
-            return self.schedule.kc % self.run_k
-        return 0 if self.packs_a else self.k_tail
-
-    @property
-    def starts_tail_is_last(self) -> bool:
-        """Only the last of several blocks of K has it."""
-        return self.blocking.k_blocked and not self.blocks_are_cut
+    def _starts_extent(self) -> tuple[str, int]:
+        """Depth that is added up in whole runs, and K of the last run; packed A is zero past K."""
+        if self._blocks_are_cut:
+            tail = self.schedule.kc % self.a_runs.run_k
+            return str(self.schedule.kc - tail), tail
+        if self.packs_a:
+            return self.a_runs.depth_padded, 0
+        return self.a_runs.depth_whole, self.a_runs.k_tail
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
         types = self.out_masked_types
-        a_tail = self.starts_tail if self.has_starts and not self.packs_a else self.k_tail
-        if (self.packs_a or self.has_starts) and a_tail > 1 and not self.a_gathered:
-            types = types | {self.run.stored}
-        if self.spec.n % self.b_width > 1 and not self.b_is_packed and not self.b_gathered:
-            types = types | {self.row.stored}
+        a_tail = self.starts.tail if self.starts and not self.packs_a else self.a_runs.k_tail
+        if (self.packs_a or self.starts) and a_tail > 1 and not self.a_runs.is_gathered:
+            types = types | {self.a_runs.run.stored}
+        if (
+            self.spec.n % self.b_groups.width > 1
+            and not self.b_is_packed
+            and not self.b_groups.is_gathered
+        ):
+            types = types | {self.b_groups.row.stored}
         return tuple(sorted(types, key=str))
 
 
@@ -286,9 +337,7 @@ def plan_dot(spec: Matmul, target: Target, schedule: BlockedMatmul, dot: Dot) ->
         row=Access(dtype=spec.dtype, compute=sums),
         run=Access(dtype=spec.dtype, compute=Vector(count=run_k, scalar="float")),
     )
-    if plan.blocking.k_blocked and (
-        plan.packs_a or (plan.has_starts and plan.blocking.depth_varies)
-    ):
+    if plan.blocking.k_blocked and (plan.packs_a or (plan.starts and plan.blocking.depth_varies)):
         check_multiple(schedule, "kc", run_k, "the elements of a vector of A, as kc < k requires")
     if plan.blocking.k_blocked:
         check_multiple(

@@ -7,6 +7,8 @@ rows are far apart in B, so that each is a stream of its own that goes on with t
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from kgen.errors import ScheduleError
 from kgen.schedule import OuterMatmul
 from kgen.spec import ConstantOperand, Matmul
@@ -25,9 +27,9 @@ from kgen.targets.cpu.plan.kernels.gemv_strips import (
     rows_of_b,
     strips,
 )
-from kgen.targets.cpu.plan.matmul import matmul_launch, padded
-from kgen.targets.cpu.plan.packing.compensation import StartsPlan
-from kgen.targets.cpu.plan.packing.interleaved import InterleavedPlan
+from kgen.targets.cpu.plan.matmul import MatmulPlan, matmul_launch, padded
+from kgen.targets.cpu.plan.packing.compensation import Starts
+from kgen.targets.cpu.plan.packing.interleaved import Interleaving
 from kgen.targets.cpu.plan.packing.lanes import Unpack
 from kgen.targets.cpu.plan.vectors import UPPER_HALF, Access, Vector
 from kgen_runtime.values import frozen
@@ -37,7 +39,7 @@ ALIAS_BYTES = 4096
 
 
 @frozen
-class OuterPlan(StartsPlan, InterleavedPlan):
+class OuterPlan(MatmulPlan):
     schedule: OuterMatmul
     rows_of_b: RowsOfB
 
@@ -75,13 +77,6 @@ class OuterPlan(StartsPlan, InterleavedPlan):
         return self.words.splat(UPPER_HALF)
 
     @property
-    def _column_order(self) -> tuple[int, ...]:
-        if not self.takes_words:
-            return super()._column_order
-        count, each = self.sums.count, self.strip_vectors
-        return tuple(c % each * count + c // each for c in range(self.strip))
-
-    @property
     def strips_whole(self) -> str:
         """Columns of the block of sums, all in whole strips."""
         columns = min(self.schedule.nc * self.schedule.tasks_per_pass, self.spec.n)
@@ -93,7 +88,7 @@ class OuterPlan(StartsPlan, InterleavedPlan):
 
     @property
     def scratch_bytes(self) -> int:
-        return self.acc_room + self.starts_bytes
+        return self.acc_room + (self.starts.bytes if self.starts else 0)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -102,14 +97,17 @@ class OuterPlan(StartsPlan, InterleavedPlan):
             f"in blocks of kc rows, each as {self.schedule.parts} parallel streams of rows"
             + self.blocking.takes_several
             * f"; a thread merges up to {self.schedule.tasks_per_pass} adjacent tasks",
-            *self.compensation_notes,
+            *((self.starts.note,) if self.starts else ()),
         )
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
         order = f"{self.sums.scalar} [mc][nc], {self.acc.row} B per row"
         where = "placed half a page from B modulo the page size"
-        return (f"%acc: {order}, {self.acc.bytes} B, {where}", *self.starts_map)
+        return (
+            f"%acc: {order}, {self.acc.bytes} B, {where}",
+            *((self.starts.memory,) if self.starts else ()),
+        )
 
     @property
     def acc_room(self) -> int:
@@ -126,9 +124,20 @@ class OuterPlan(StartsPlan, InterleavedPlan):
         return ALIAS_BYTES - LINE_BYTES
 
     @property
-    def strip_row(self) -> Access:
+    def group(self) -> int:
+        """Rows of B that are multiplied together."""
+        return self.rows_of_b.group
+
+    @cached_property
+    def interleaving(self) -> Interleaving:
         scalar = "float" if self.dot else self.compute.scalar
-        return access(self.target, self.spec.b_type, Vector(count=self.strip, scalar=scalar))
+        strip = Vector(count=self.strip, scalar=scalar)
+        return Interleaving(
+            row=access(self.target, self.spec.b_type, strip),
+            scalar=self.sums.scalar,
+            group=self.group,
+            word_columns=self.strip_vectors if self.takes_words else 1,
+        )
 
     # -- A and B as they are multiplied --------------------------------------------------------
 
@@ -142,13 +151,13 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     @property
     def b_packed(self) -> Vector:
         """The same, as B is stored."""
-        return self.factors.of(self.strip_row.stored.scalar)
+        return self.factors.of(self.interleaving.row.stored.scalar)
 
     @property
     def a_scalar(self) -> str:
         """An element of A, as it is stored."""
         stored = self.dot or self.takes_words
-        return self.strip_row.stored.scalar if stored else self.sums.scalar
+        return self.interleaving.row.stored.scalar if stored else self.sums.scalar
 
     @property
     def b_widens(self) -> bool:
@@ -166,16 +175,12 @@ class OuterPlan(StartsPlan, InterleavedPlan):
 
     def unpacks(self, b: str, group: OuterGroup) -> tuple[Unpack, ...]:
         """From rows `b`.<row> to vectors of groups, `b`_v0.stored and so on."""
-        return self.strip_unpacks(
+        return self.interleaving.unpacks(
             ["zeroinitializer" if row.absent else f"{b}.{row.name}" for row in group.rows],
             [f"{b}_v{v}.stored" for v in range(self.group)],
         )
 
     # -- the sums' first values, if B is taken for unsigned ------------------------------------
-
-    @property
-    def start_sums(self) -> Vector:
-        return self.sums
 
     @property
     def a_tiles(self) -> str:
@@ -191,26 +196,21 @@ class OuterPlan(StartsPlan, InterleavedPlan):
             RowOfA(index=m, a=m * self.a_m, sums=m * self.acc.row) for m in range(self.schedule.mr)
         )
 
-    @property
-    def run(self) -> Access:
-        """A vector of K of a row of A."""
-        return Access(dtype=self.spec.dtype, compute=Vector(count=self.run_k, scalar="float"))
-
-    @property
-    def run_k(self) -> int:
-        return self.factors.count
-
-    @property
-    def starts_depth(self) -> str:
-        return str(self.spec.k - self.starts_tail)
-
-    @property
-    def starts_tail(self) -> int:
-        return self.spec.k % self.run_k
-
-    @property
-    def starts_tail_is_last(self) -> bool:
-        return False
+    @cached_property
+    def starts(self) -> Starts | None:
+        if self.dot is None or not self.dot.b_is_unsigned:
+            return None
+        run_k = self.factors.count
+        tail = self.spec.k % run_k
+        return Starts(
+            blocking=self.blocking,
+            dot=self.dot,
+            run=Access(dtype=self.spec.dtype, compute=Vector(count=run_k, scalar="float")),
+            a_row=self.a_m,
+            sums=self.sums,
+            depth=str(self.spec.k - tail),
+            tail=tail,
+        )
 
     # -- K: blocks of parts, the rest of it in shorter parts, and what is left of that ---------
 
@@ -291,9 +291,9 @@ class OuterPlan(StartsPlan, InterleavedPlan):
     def masked_types(self) -> tuple[Vector, ...]:
         types = self.out_masked_types
         if self.spec.n % self.strip > 1:
-            types = types | {self.strip_row.stored}
-        if self.has_starts and self.starts_tail > 1:
-            types = types | {self.run.stored}
+            types = types | {self.interleaving.row.stored}
+        if self.starts and self.starts.tail > 1:
+            types = types | {self.starts.run.stored}
         return tuple(sorted(types, key=str))
 
 
@@ -330,7 +330,6 @@ def plan_outer(spec: Matmul, target: Target, schedule: OuterMatmul) -> OuterPlan
         compute=rows.sums,
         out=access(target, spec.out, rows.sums, rounded_by_cpu=rounded),
         dot=rows.dot,
-        group=rows.group,
         rows_of_b=rows,
     )
     width = rows.strip

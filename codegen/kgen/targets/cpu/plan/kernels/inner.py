@@ -24,7 +24,7 @@ from kgen.targets.cpu.plan.kernels.inner_vectors import (
     vector_along,
 )
 from kgen.targets.cpu.plan.matmul import matmul_launch
-from kgen.targets.cpu.plan.packing.compensation import StartsPlan
+from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.tiles.folds import Group, folds
 from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
@@ -46,7 +46,7 @@ class Chain:
 
 
 @frozen
-class InnerPlan(StartsPlan, TiledPlan):
+class InnerPlan(TiledPlan):
     schedule: InnerMatmul
     #: A vector of K of A, and of B, as it lies in memory and as it is multiplied.
     along: Access
@@ -91,31 +91,20 @@ class InnerPlan(StartsPlan, TiledPlan):
 
     # -- where the sums start, if B is taken for unsigned --------------------------------------
 
-    @property
-    def start_sums(self) -> Vector:
-        return self.sums
-
-    @property
-    def run(self) -> Access:
-        return self.along
-
-    @property
-    def run_k(self) -> int:
-        return self.k_vector
-
-    @property
-    def starts_depth(self) -> str:
-        """Depth that is added up in whole vectors."""
-        return str(self.schedule.kc - self.starts_tail)
-
-    @property
-    def starts_tail(self) -> int:
-        return self.schedule.kc % self.k_vector
-
-    @property
-    def starts_tail_is_last(self) -> bool:
-        """All blocks of K are the same."""
-        return False
+    @cached_property
+    def starts(self) -> Starts | None:
+        if self.dot is None or not self.dot.b_is_unsigned:
+            return None
+        tail = self.schedule.kc % self.k_vector
+        return Starts(
+            blocking=self.blocking,
+            dot=self.dot,
+            run=self.along,
+            a_row=self.a_m,
+            sums=self.sums,
+            depth=str(self.schedule.kc - tail),
+            tail=tail,
+        )
 
     @property
     def is_direct(self) -> bool:
@@ -123,7 +112,7 @@ class InnerPlan(StartsPlan, TiledPlan):
 
     @property
     def scratch_besides_b(self) -> int:
-        return self.acc.bytes + self.starts_bytes
+        return self.acc.bytes + (self.starts.bytes if self.starts else 0)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -131,13 +120,16 @@ class InnerPlan(StartsPlan, TiledPlan):
             f"inner products: vectors of {self.k_vector} along K, which is contiguous in A and B; "
             "a task computes an mc x nc block of out in mr x nr tiles; the nr columns of B are "
             "distant, and each is a stream of its own that continues in the next tile",
-            *self.compensation_notes,
+            *((self.starts.note,) if self.starts else ()),
         )
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
         order = f"{self.sums.scalar} [mc][nc], {self.acc.row} B per row"
-        return (f"%acc: {order}, {self.acc.bytes} B", *self.starts_map)
+        return (
+            f"%acc: {order}, {self.acc.bytes} B",
+            *((self.starts.memory,) if self.starts else ()),
+        )
 
     @property
     def streams_b(self) -> bool:

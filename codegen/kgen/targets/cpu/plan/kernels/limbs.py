@@ -51,7 +51,7 @@ from kgen_runtime.values import frozen
 @frozen
 class LimbsPlan(MatmulPlan):
     schedule: LimbsMatmul
-    dot: LimbDot
+    limb_dot: LimbDot
 
     @property
     def multiplied(self) -> Multiplied:
@@ -80,7 +80,7 @@ class LimbsPlan(MatmulPlan):
     @property
     def sums(self) -> Vector:
         """What the instruction adds to, or makes."""
-        return self.words if self.dot.widen else self.dwords
+        return self.words if self.limb_dot.widen else self.dwords
 
     @property
     def limb_of_a(self) -> Vector:
@@ -309,7 +309,7 @@ class LimbsPlan(MatmulPlan):
         """The sums of limbs of a block: what they start from, and what they become in a turn."""
 
         def start(row: LimbRow, limb: Limb) -> str:
-            starts = limb.starts and not self.dot.widen
+            starts = limb.starts and not self.limb_dot.widen
             return f"%{row.name}.{limb.name}.start" if starts else "zeroinitializer"
 
         return tuple(
@@ -406,15 +406,15 @@ class LimbsPlan(MatmulPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         return (
-            f"byte products by {self.dot.mnemonic}: A is in block floating point, each block of "
-            f"{self.schedule.kc} of K with one exponent and {len(self.limbs)} signed bytes per "
+            f"byte products by {self.limb_dot.mnemonic}: A is in block floating point, each block "
+            f"of {self.schedule.kc} of K with one exponent and {len(self.limbs)} signed bytes per "
             "element; a task computes an mc x nc block of out, panels of nr columns of B times mr "
             "rows of A",
         )
 
     @property
     def features(self) -> tuple[str, ...]:
-        return tuple(sorted({*super().features, *self.dot.features}))
+        return tuple(sorted({*super().features, *self.limb_dot.features}))
 
     @property
     def masked_types(self) -> tuple[Vector, ...]:
@@ -458,7 +458,7 @@ def plan_limbs(spec: Matmul, target: Target, schedule: LimbsMatmul) -> LimbsPlan
         launches=(matmul_launch(spec, schedule),),
         compute=compute,
         out=access(target, spec.out, compute),
-        dot=dot,
+        limb_dot=dot,
     )
     check_stack(target, schedule, plan.scratch_bytes)
     return plan

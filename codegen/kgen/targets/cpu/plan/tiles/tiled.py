@@ -39,11 +39,6 @@ class TiledPlan(MatmulPlan):
         return not self.blocking.k_blocked
 
     @property
-    def sums_are_in_lanes(self) -> bool:
-        """Not in the order of columns, until K is at its end."""
-        return False
-
-    @property
     def spreads_columns(self) -> bool:
         """The columns of a tile are not side by side."""
         return False
@@ -97,6 +92,11 @@ class TiledPlan(MatmulPlan):
         return self.schedule.pack_a
 
     @property
+    def a_pack_bytes(self) -> int:
+        """Bytes of the packed block of A."""
+        return 0
+
+    @property
     def packs_b(self) -> bool:
         return self.schedule.pack_b
 
@@ -121,7 +121,7 @@ class TiledPlan(MatmulPlan):
     @property
     def keeps_a(self) -> bool:
         """Tasks of the same rows follow each other, and the first of them prepares A for all."""
-        prepared = self.packs_a or self.has_starts
+        prepared = self.packs_a or self.starts is not None
         return (
             prepared and self.blocking.splits_n and not self.blocking.k_blocked and not self.keeps_b
         )
@@ -376,7 +376,7 @@ class TiledPlan(MatmulPlan):
     @property
     def sums_initial(self) -> str:
         """The sums' first value, where it is the same for all."""
-        return "" if self.sums_are_loaded or self.has_starts else "zeroinitializer"
+        return "" if self.sums_are_loaded or self.starts else "zeroinitializer"
 
     @property
     def sums_are_loaded(self) -> bool:
@@ -394,11 +394,6 @@ class TiledPlan(MatmulPlan):
             for x in tile.sum_names
             for i, first in enumerate((self.sums_initial or f"%{x}.start", "zeroinitializer"))
         )
-
-    @property
-    def has_starts(self) -> bool:
-        """The sums of each row start from a number that is found first."""
-        return False
 
 
 def last_bytes(width: int) -> tuple[int, ...]:

@@ -1,0 +1,149 @@
+"""Packing for multiply-adds of vectors: A and B in the type of the sums."""
+
+from __future__ import annotations
+
+from kgen.targets.cpu.plan.extents import Blocking
+from kgen.targets.cpu.plan.packing.panel import PanelTranspose, PanelVector, panel
+from kgen.targets.cpu.plan.vectors import Vector
+from kgen_runtime.values import frozen
+
+#: Added to a row of packed A, so that rows a power of two apart do not share a cache set.
+ROW_PADDING = 64
+
+
+@frozen
+class WidenedA:
+    """A packed as [mc][kc] if k is contiguous in memory, else as [kc][mc].
+
+    A run is the elements that are contiguous. `vector` is a packed vector; `m_stride` and
+    `k_stride` are the bytes of A from one m, and from one k, to the next.
+    """
+
+    blocking: Blocking
+    vector: Vector
+    m_stride: int
+    k_stride: int
+
+    @property
+    def by_columns(self) -> bool:
+        return self.blocking.spec.layout.a_transposed
+
+    @property
+    def run_axis(self) -> str:
+        return "m" if self.by_columns else "k"
+
+    @property
+    def run(self) -> str:
+        """Elements of a run."""
+        return self.blocking.rows if self.by_columns else self.blocking.depth
+
+    @property
+    def runs(self) -> str:
+        return self.blocking.depth if self.by_columns else self.blocking.rows
+
+    @property
+    def run_varies(self) -> bool:
+        return self.blocking.rows_vary if self.by_columns else self.blocking.depth_varies
+
+    @property
+    def run_whole(self) -> str:
+        return "%a.whole" if self.run_varies else str(self.blocking.whole(int(self.run)))
+
+    @property
+    def has_whole_vectors(self) -> bool:
+        return self.run_varies or int(self.run) >= self.vector.count
+
+    @property
+    def run_tail(self) -> int:
+        extent = self.blocking.spec.m if self.by_columns else self.blocking.spec.k
+        return extent % self.vector.count
+
+    @property
+    def run_stride(self) -> int:
+        """Bytes in A from one run to the next."""
+        return self.k_stride if self.by_columns else self.m_stride
+
+    @property
+    def order(self) -> str:
+        return "[kc][mc]" if self.by_columns else "[mc][kc]"
+
+    @property
+    def row(self) -> int:
+        """Bytes of a packed run."""
+        schedule = self.blocking.schedule
+        longest = schedule.mc if self.by_columns else schedule.kc
+        return -(-longest // self.vector.count) * self.vector.bytes + ROW_PADDING
+
+    @property
+    def bytes(self) -> int:
+        schedule = self.blocking.schedule
+        return (schedule.kc if self.by_columns else schedule.mc) * self.row
+
+    @property
+    def m(self) -> int:
+        """Bytes in packed A from one m to the next."""
+        return self.vector.bits // 8 if self.by_columns else self.row
+
+    @property
+    def k(self) -> int:
+        """Bytes in packed A from one k to the next."""
+        return self.row if self.by_columns else self.vector.bits // 8
+
+
+@frozen
+class WidenedB:
+    """B packed in panels [kc][nr], zero past N.
+
+    `vector` is a packed vector; `column_stride` is the bytes of B from one column to the next.
+    """
+
+    blocking: Blocking
+    vector: Vector
+    is_prepacked: bool
+    column_stride: int
+
+    @property
+    def is_gathered(self) -> bool:
+        """The columns of a row of B are not contiguous."""
+        return self.blocking.spec.layout.b_transposed and not self.is_prepacked
+
+    @property
+    def row(self) -> int:
+        """Bytes of a row of a packed panel."""
+        return self.blocking.schedule.nr * self.vector.bits // 8
+
+    @property
+    def panel_bytes(self) -> int:
+        return self.blocking.schedule.kc * self.row
+
+    @property
+    def panel(self) -> tuple[PanelVector, ...]:
+        return self._panel(self.blocking.schedule.nr)
+
+    @property
+    def edge_panel(self) -> tuple[PanelVector, ...]:
+        return self._panel(self.blocking.spec.n % self.blocking.schedule.nr)
+
+    def _panel(self, columns: int) -> tuple[PanelVector, ...]:
+        return panel(
+            columns,
+            vectors=-(-columns // self.vector.count),
+            count=self.vector.count,
+            stride=self.column_stride,
+            step=self.vector.bytes,
+        )
+
+    @property
+    def whole(self) -> str:
+        """K of a block in whole vectors, if all blocks have the same depth."""
+        return str(self.blocking.whole(self.blocking.first_depth))
+
+    @property
+    def has_tail(self) -> bool:
+        """Some block of K is no whole number of vectors."""
+        lengths = (self.blocking.first_depth, self.blocking.spec.k % self.blocking.schedule.kc)
+        return any(length % self.vector.count for length in lengths)
+
+    def transpose(self, column: PanelVector) -> PanelTranspose:
+        """Return the in-register transpose of a vector of columns."""
+        return column.transpose(self.column_stride, self.row)
