@@ -101,7 +101,7 @@ def test_a_streamed_b_is_fetched_once_while_the_rows_before_are_multiplied() -> 
         assert planned.streams_b
         s = planned.schedule
         tiles = -(-s.nc // s.nr) * planned.blocking.row_tiles
-        steps = s.kc // planned.k_depth
+        steps = s.kc // planned.loop.depth
         block = s.kc * s.nc * spec.dtype.itemsize
         assert block <= tiles * steps * planned.ahead.step <= 1.25 * block
         text = pipeline.source(planned).text

@@ -14,6 +14,7 @@ from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING as ROW_PADDING
 from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB
+from kgen.targets.cpu.plan.tiles.k_loop import KLoop, PanelsAhead
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.epilogue import FusedEpilogue
@@ -49,22 +50,11 @@ class BlisPlan(TiledPlan):
         return several and in_panels and spec.b_type is spec.accumulate
 
     @property
-    def panels_fetched(self) -> AheadMatmul | None:
-        """The schedule, if it prefetches panels of a prepacked B."""
+    def panels_ahead(self) -> PanelsAhead | None:
         schedule = self.schedule
-        return schedule if isinstance(schedule, AheadMatmul) and self.b_is_packed else None
-
-    @property
-    def wants_panels(self) -> bool:
-        return self.panels_fetched is not None
-
-    @property
-    def panel_ahead(self) -> int:
-        return self.panels_fetched.ahead if self.panels_fetched else 0
-
-    @property
-    def panel_level(self) -> int:
-        return self.panels_fetched.level if self.panels_fetched else super().panel_level
+        if isinstance(schedule, AheadMatmul) and self.b_is_packed:
+            return PanelsAhead(bytes=schedule.ahead, level=schedule.level)
+        return None
 
     @property
     def fetches_rows(self) -> bool:
@@ -114,29 +104,30 @@ class BlisPlan(TiledPlan):
             lines.append(f"%a.pack: {order}, {self.a_pack.bytes} B")
         if self.packs_b:
             order = f"{scalar} [kc][nr], {self.b_pack.row} B per row"
-            lines.append(f"%b.pack: {order}, {self.b_pack_bytes} B")
+            lines.append(f"%b.pack: {order}, {self.b_buffer.bytes} B")
         if self.sums_in_scratch:
             order = f"{scalar} [mc][nc], {self.acc.row} B per row"
             lines.append(f"%acc: {order}, {self.acc.bytes} B")
         return tuple(lines)
 
-    # -- A and B of the current block of K -----------------------------------------------------
+    @cached_property
+    def loop(self) -> KLoop:
+        _, row, column = self.tensors.b_strides
+        _, a_m, a_k = self.tensors.a_strides
+        packed = (self.a_pack.m, self.a_pack.k)
+        return self.k_loop(
+            a=packed if self.packs_a else (a_m, a_k),
+            b_row=self.b_pack.row if self.packs_b else row,
+            b_step=self.b_pack.vector.bytes if self.packs_b else self.compute.count * column,
+            steps=self.blocking.depth,
+            step=self.k_step,
+            depth=1,
+        )
 
     @property
-    def a_m(self) -> int:
-        return self.a_pack.m if self.packs_a else self.tensors.a_strides[1]
-
-    @property
-    def a_k(self) -> int:
-        return self.a_pack.k if self.packs_a else self.tensors.a_strides[2]
-
-    @property
-    def b_row(self) -> int:
-        return self.b_pack.row if self.packs_b else self.tensors.b_strides[1]
-
-    @property
-    def k_steps(self) -> str:
-        return self.blocking.depth
+    def k_step(self) -> int:
+        """K of an iteration of the loop."""
+        return 1
 
     # -- packing -------------------------------------------------------------------------------
 

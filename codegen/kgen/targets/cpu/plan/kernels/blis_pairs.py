@@ -51,10 +51,6 @@ class PairsPlan(BlisPlan):
         return PAIR
 
     @property
-    def b_row(self) -> int:
-        return self.tensors.b_strides[1]
-
-    @property
     def pairs(self) -> Vector:
         return self.sum_vector.integers
 
@@ -80,7 +76,7 @@ class PairsPlan(BlisPlan):
 
     def a_at(self, row: Row, half: Half) -> int:
         """Bytes from a pair's A to one of its numbers."""
-        return row.a + half.index * self.a_k
+        return row.a + half.index * self.loop.a_k
 
     @property
     def k_is_odd(self) -> bool:

@@ -18,6 +18,7 @@ from kgen.targets.cpu.plan.packing.interleaved import Interleaving
 from kgen.targets.cpu.plan.packing.lanes import Strip, StripRow, Unpack, strips
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot
+from kgen.targets.cpu.plan.tiles.k_loop import KLoop, PanelsAhead
 from kgen.targets.cpu.plan.tiles.tile import Tile
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
@@ -107,7 +108,7 @@ class DotPlan(TiledPlan):
         if self.packs_b:
             order = f"{self.spec.dtype} [kc/{self.group}][nr][{self.group}]"
             row = f"{self.b_groups.pack_row} B per row, zero past K and N"
-            lines.append(f"%b.pack: {order}, {row}, {self.b_pack_bytes} B")
+            lines.append(f"%b.pack: {order}, {row}, {self.b_buffer.bytes} B")
         if not self.is_direct:
             order = f"{self.sum_vector.scalar} [mc][nc], {self.acc.row} B per row"
             lines.append(f"%acc: {order}, {self.acc.bytes} B")
@@ -135,16 +136,23 @@ class DotPlan(TiledPlan):
         return self.compute.of("i32")
 
     @property
-    def wants_panels(self) -> bool:
-        return self.schedule.ahead > 0 or super().wants_panels
+    def panels_ahead(self) -> PanelsAhead | None:
+        ahead = self.schedule.ahead
+        return PanelsAhead(bytes=ahead, level=1) if ahead else None
 
-    @property
-    def panel_ahead(self) -> int:
-        return self.schedule.ahead or super().panel_ahead
-
-    @property
-    def panel_level(self) -> int:
-        return 1 if self.schedule.ahead else super().panel_level
+    @cached_property
+    def loop(self) -> KLoop:
+        row = self.a_runs.pack_row if self.packs_a else self.tensors.a_strides[1]
+        in_place = self.compute.count * self.tensors.b_strides[2]
+        groups = -(-self.blocking.first_depth // self.group)
+        return self.k_loop(
+            a=(row, GROUP_BYTES),
+            b_row=self.b_groups.row_stride,
+            b_step=self.b_groups.packed.bytes if self.packs_b else in_place,
+            steps="%groups.all" if self.blocking.depth_varies else str(groups),
+            step=1,
+            depth=self.group,
+        )
 
     @property
     def b_in_place(self) -> bool:
@@ -152,29 +160,9 @@ class DotPlan(TiledPlan):
         return not self.packs_b and not self.b_is_packed
 
     @property
-    def k_depth(self) -> int:
-        return self.group
-
-    @property
-    def a_m(self) -> int:
-        return self.a_runs.pack_row if self.packs_a else self.tensors.a_strides[1]
-
-    @property
-    def a_k(self) -> int:
-        return GROUP_BYTES
-
-    @property
     def a_alignment(self) -> int:
         """Of a group of A: that of the caller's array."""
         return self.spec.dtype.itemsize
-
-    @property
-    def b_row(self) -> int:
-        return self.b_groups.row_stride
-
-    @property
-    def b_step(self) -> int:
-        return self.b_groups.packed.bytes if self.packs_b else super().b_step
 
     @property
     def b_alignment(self) -> int:
@@ -195,12 +183,6 @@ class DotPlan(TiledPlan):
     @property
     def b_widens(self) -> bool:
         return self.b_groups.packed.bits < self.factors.bits
-
-    @property
-    def k_steps(self) -> str:
-        if self.blocking.depth_varies:
-            return "%groups.all"
-        return str(-(-min(self.spec.k, self.schedule.kc) // self.group))
 
     # -- rows of B that are interleaved within lanes -------------------------------------------
 
@@ -243,7 +225,8 @@ class DotPlan(TiledPlan):
             blocking=self.blocking,
             dot=self.dot,
             run=self.run,
-            a_row=self.a_m,
+            pointer=self.loop.a_tiles,
+            a_row=self.loop.a_m,
             sums=self.sum_vector,
             depth=depth,
             tail=tail,

@@ -183,10 +183,6 @@ class OuterPlan(MatmulPlan):
     # -- the sums' first values, if B is taken for unsigned ------------------------------------
 
     @property
-    def a_tiles(self) -> str:
-        return self.tensors.a_origin.base
-
-    @property
     def a_m(self) -> int:
         return self.tensors.a_strides[1]
 
@@ -206,6 +202,7 @@ class OuterPlan(MatmulPlan):
             blocking=self.blocking,
             dot=self.dot,
             run=Access(dtype=self.spec.dtype, compute=Vector(count=run_k, scalar="float")),
+            pointer=self.tensors.a_origin.base,
             a_row=self.a_m,
             sums=self.sums,
             depth=str(self.spec.k - tail),

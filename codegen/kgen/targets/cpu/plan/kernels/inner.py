@@ -27,6 +27,7 @@ from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.tiles.folds import Group, folds
+from kgen.targets.cpu.plan.tiles.k_loop import KLoop
 from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
 from kgen.targets.cpu.plan.tiles.tile import Row, Sum, Tile
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
@@ -100,7 +101,8 @@ class InnerPlan(TiledPlan):
             blocking=self.blocking,
             dot=self.dot,
             run=self.along,
-            a_row=self.a_m,
+            pointer=self.loop.a_tiles,
+            a_row=self.loop.a_m,
             sums=self.sums,
             depth=str(self.schedule.kc - tail),
             tail=tail,
@@ -176,12 +178,12 @@ class InnerPlan(TiledPlan):
         side and has such rows; else 0."""
         down = self.spec.m > self.spec.n or self.transposes_b
         tiles = self.schedule.prefetch
-        is_inside = self.reaches("a", tiles * self.schedule.mr * self.a_m)
+        is_inside = self.reaches("a", tiles * self.schedule.mr * self.loop.a_m)
         return tiles if down and is_inside and not self.blocking.k_blocked else 0
 
     def next_row(self, row: Row) -> int:
         """Bytes from a tile's corner in A to the row that is fetched for one of its rows."""
-        return row.a + self.next_rows * self.schedule.mr * self.a_m
+        return row.a + self.next_rows * self.schedule.mr * self.loop.a_m
 
     @property
     def next_locality(self) -> int:
@@ -209,16 +211,26 @@ class InnerPlan(TiledPlan):
 
     @property
     def k_step(self) -> int:
+        """K of an iteration of the loop."""
         return self.k_vector * self.schedule.unroll
+
+    @cached_property
+    def loop(self) -> KLoop:
+        _, row, column = self.tensors.b_strides
+        _, a_m, a_k = self.tensors.a_strides
+        return self.k_loop(
+            a=(a_m, a_k),
+            b_row=row,
+            b_step=self.compute.count * column,
+            steps=str(self.k_whole),
+            step=self.k_step,
+            depth=1,
+        )
 
     @property
     def k_whole(self) -> int:
         """K of a block in whole steps."""
         return self.schedule.kc - self.schedule.kc % self.k_step
-
-    @property
-    def k_steps(self) -> str:
-        return str(self.k_whole)
 
     @property
     def chains(self) -> tuple[Chain, ...]:
@@ -241,18 +253,6 @@ class InnerPlan(TiledPlan):
             if chain.at < left
         )
 
-    @property
-    def a_m(self) -> int:
-        return self.tensors.a_strides[1]
-
-    @property
-    def a_k(self) -> int:
-        return self.tensors.a_strides[2]
-
-    @property
-    def b_row(self) -> int:
-        return self.tensors.b_strides[1]
-
     # -- register tiles ------------------------------------------------------------------------
 
     @cached_property
@@ -261,7 +261,7 @@ class InnerPlan(TiledPlan):
         return RegisterTiles(
             blocking=self.blocking,
             lanes=1,
-            a_stride=self.a_m,
+            a_stride=self.loop.a_m,
             b_step=self.b_column,
             out_strides=(self.acc.row, self.acc.itemsize),
         )

@@ -6,6 +6,9 @@ Register tiles would have the columns in a vector, most of which stays empty; al
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
+
 from kgen.errors import ScheduleError
 from kgen.schedule import InnerMatmul
 from kgen.spec import DType, Matmul
@@ -20,6 +23,7 @@ from kgen.targets.cpu.plan.kernels.inner_vectors import (
 from kgen.targets.cpu.plan.packing.panel import Side
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.packing.transpose import RegisterTranspose, register_transpose
+from kgen.targets.cpu.plan.tiles.k_loop import KLoop, PanelBuffer
 from kgen.targets.cpu.plan.vectors import Access
 from kgen_runtime.values import frozen
 
@@ -109,10 +113,6 @@ class InnerTransposedPlan(InnerPlan):
         return column_bytes(self.spec)
 
     @property
-    def b_pack_bytes(self) -> int:
-        return self.spec.n * self.b_column
-
-    @property
     def b_transpose(self) -> RegisterTranspose:
         return register_transpose(self.moved.dtype, stride=self.b_between, pack_row=self.b_column)
 
@@ -140,18 +140,22 @@ class InnerTransposedPlan(InnerPlan):
         size = self.moved.itemsize
         return tuple(Side(index=i, start=i * size, to=i * self.b_column) for i in range(part.count))
 
+    @cached_property
+    def loop(self) -> KLoop:
+        return replace(super().loop, b_block="%b.pack")
+
     @property
-    def b_block(self) -> str:
-        return "%b.pack"
+    def b_buffer(self) -> PanelBuffer:
+        return PanelBuffer(panel_bytes=self.spec.n * self.b_column, columns=self.spec.n)
 
     @property
     def scratch_besides_b(self) -> int:
-        return super().scratch_besides_b + self.b_pack_bytes
+        return super().scratch_besides_b + self.b_buffer.bytes
 
     @property
     def scratch_map(self) -> tuple[str, ...]:
         order = f"{self.moved.stored.scalar} [n][k], {self.b_column} B per row"
-        return (*super().scratch_map, f"%b.pack: {order}, {self.b_pack_bytes} B")
+        return (*super().scratch_map, f"%b.pack: {order}, {self.b_buffer.bytes} B")
 
 
 def plan_inner_transposed(spec: Matmul, target: Target, schedule: InnerMatmul) -> InnerPlan:

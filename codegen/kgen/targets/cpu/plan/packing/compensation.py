@@ -47,14 +47,15 @@ def sum_names(name: str, rows: Sequence[Row]) -> tuple[str, ...]:
 class Starts:
     """Buffer %a.starts of what the sums of each row start from.
 
-    `run` is a vector of K of a row of A, and rows are `a_row` bytes apart; `sums` is the vector
-    that the instruction adds to. `depth` of K is added up in whole runs, and `tail` after it; if
-    `tail_is_last`, only in the last block of K.
+    `run` is a vector of K of a row of A at `pointer`, and rows are `a_row` bytes apart;
+    `sums` is the vector that the instruction adds to. `depth` of K is added up in whole runs,
+    and `tail` after it; if `tail_is_last`, only in the last block of K.
     """
 
     blocking: Blocking
     dot: Dot
     run: Access
+    pointer: str
     a_row: int
     sums: Vector
     depth: str

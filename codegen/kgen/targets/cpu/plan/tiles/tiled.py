@@ -7,10 +7,11 @@ from functools import cached_property
 
 from kgen.errors import ScheduleError
 from kgen.schedule import AheadMatmul, BlockedMatmul
-from kgen.spec import ConstantOperand, Extent
+from kgen.spec import ConstantOperand
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, locality
 from kgen.targets.cpu.plan.matmul import MatmulPlan, padded
+from kgen.targets.cpu.plan.tiles.k_loop import KLoop, PanelBuffer, PanelsAhead, TileArguments
 from kgen.targets.cpu.plan.tiles.next_part import NextPart
 from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
 from kgen.targets.cpu.plan.tiles.tile import Column, Tile
@@ -63,11 +64,6 @@ class TiledPlan(MatmulPlan):
         """Tiles prefetch the next panel of B."""
         return False
 
-    @property
-    def k_depth(self) -> int:
-        """K of a step."""
-        return 1
-
     @cached_property
     def ahead(self) -> NextPart:
         is_panel = self.fetches_next_panel
@@ -76,7 +72,7 @@ class TiledPlan(MatmulPlan):
             blocking=self.blocking,
             is_block=self.streams_b and not (is_panel or self.fetches_to_pack),
             is_panel=is_panel,
-            k_depth=self.k_depth,
+            k_depth=self.loop.depth,
             k_stride=k_stride,
             column_stride=column_stride,
             panel_vectors=self.b_is_packed * (self.schedule.nr // self.compute.count),
@@ -116,7 +112,10 @@ class TiledPlan(MatmulPlan):
     def keeps_b(self) -> bool:
         """Tasks of the same columns follow each other, and the first of them packs B for all."""
         reused = self.packs_b and self.blocking.splits_m and not self.blocking.k_blocked
-        return reused and not (self.packs_a and self.blocking.splits_n) and self.b_block_fits
+        panels = self.schedule.nc // self.schedule.nr
+        room = self.target.limits["stack_bytes"] - self.scratch_besides_b
+        fits = panels * self.b_panel_bytes <= room
+        return reused and not (self.packs_a and self.blocking.splits_n) and fits
 
     @property
     def keeps_a(self) -> bool:
@@ -141,11 +140,6 @@ class TiledPlan(MatmulPlan):
     def b_rows_are_whole(self) -> bool:
         """The columns of each step of K lie side by side in B, and only the very last is cut."""
         return False
-
-    @property
-    def b_in_rows(self) -> int:
-        """Bytes in B, before it is packed, from one step of K to the next."""
-        return self.k_depth * self.tensors.b_strides[1]
 
     @property
     def fetches_rows(self) -> bool:
@@ -186,7 +180,7 @@ class TiledPlan(MatmulPlan):
         last = () if aligned else (width - 1,)
         offsets = (
             self.rows_ahead(width) + row * self.tensors.b_strides[1] + line
-            for row in range(self.k_depth)
+            for row in range(self.loop.depth)
             for line in (*range(0, width, LINE_BYTES), *last)
         )
         return tuple(offset for offset in offsets if self.reaches(ConstantOperand.B, offset))
@@ -194,9 +188,9 @@ class TiledPlan(MatmulPlan):
     def rows_ahead(self, width: int) -> int:
         """Bytes from the first row of B that a step reads, `width` bytes of it, to the first one
         that it fetches."""
-        is_short = self.packs_in_tiles and self.k_depth == 1 and width <= LINE_BYTES
+        is_short = self.packs_in_tiles and self.loop.depth == 1 and width <= LINE_BYTES
         steps = PACKING_AHEAD_NARROW if is_short else PACKING_AHEAD
-        return steps * self.k_depth * self.tensors.b_strides[1]
+        return steps * self.loop.depth * self.tensors.b_strides[1]
 
     @property
     def rows_locality(self) -> int:
@@ -210,50 +204,29 @@ class TiledPlan(MatmulPlan):
         return self.ahead.exists or in_tiles
 
     @property
+    def panels_ahead(self) -> PanelsAhead | None:
+        """Prefetch of panels of a prepacked B."""
+        return None
+
+    @property
     def fetches_panels(self) -> bool:
         """Tiles prefetch what is read of packed panels later, if B has so much."""
-        return self.wants_panels and self.reaches(ConstantOperand.B, self.panel_ahead)
+        ahead = self.panels_ahead
+        return ahead is not None and self.reaches(ConstantOperand.B, ahead.bytes)
 
     def fetches_panel(self, tile: Tile, column: Column) -> bool:
         """Each step of the tile prefetches for this vector of columns too. A narrower tile stands
         at the last columns of B."""
         first = 0 if tile.width == self.schedule.nr else self.spec.n - tile.width
-        distance = first * self.tensors.b_strides[2] + column.b + self.panel_ahead
-        return self.wants_panels and self.reaches(ConstantOperand.B, distance)
+        if self.panels_ahead is None:
+            return False
+        distance = first * self.tensors.b_strides[2] + column.b + self.panels_ahead.bytes
+        return self.reaches(ConstantOperand.B, distance)
 
     @property
-    def wants_panels(self) -> bool:
-        """Tiles prefetch panels of a prepacked B."""
-        return False
-
-    @property
-    def panel_ahead(self) -> int:
-        """Bytes from what a step reads of a prepacked panel to what it prefetches."""
-        return 0
-
-    @property
-    def panel_level(self) -> int:
-        """The cache that it is fetched into."""
-        return 2
-
-    @property
-    def panel_locality(self) -> int:
-        """The same, as llvm.prefetch has it."""
-        return locality(self.panel_level)
-
-    @property
-    def b_panels(self) -> int:
-        """Packed panels that there is room for: one, or those of all the task's columns."""
-        return self.schedule.nc // self.schedule.nr if self.keeps_b else 1
-
-    @property
-    def b_pack_bytes(self) -> int:
-        return self.b_panels * self.b_panel_bytes
-
-    @property
-    def b_pack_column(self) -> int:
-        """Bytes of packed panels for a column."""
-        return self.b_panel_bytes // self.schedule.nr
+    def b_buffer(self) -> PanelBuffer:
+        panels = self.schedule.nc // self.schedule.nr if self.keeps_b else 1
+        return PanelBuffer(panel_bytes=self.b_panel_bytes, columns=self.schedule.nr, panels=panels)
 
     @property
     @abstractmethod
@@ -261,64 +234,43 @@ class TiledPlan(MatmulPlan):
         """Bytes of the other buffers."""
 
     @property
-    def b_block_fits(self) -> bool:
-        """All panels of a task can stay, beside the other buffers."""
-        panels = self.schedule.nc // self.schedule.nr
-        room = self.target.limits["stack_bytes"] - self.scratch_besides_b
-        return panels * self.b_panel_bytes <= room
-
-    @property
     def scratch_bytes(self) -> int:
-        return self.scratch_besides_b + self.packs_b * self.b_pack_bytes
+        return self.scratch_besides_b + self.packs_b * self.b_buffer.bytes
 
     # -- A and B of the current block of K, as the tiles read them -----------------------------
 
-    @property
-    def a_block(self) -> str:
-        """Pointer to A at the block's corner."""
-        return "%a.k" if self.blocking.k_blocked else self.tensors.a_origin.base
-
-    @property
-    def b_block(self) -> str:
-        return "%b.k" if self.blocking.k_blocked else self.tensors.b_origin.base
-
-    @property
-    def a_tiles(self) -> str:
-        """Pointer to what the tiles read of A."""
-        return "%a.pack" if self.packs_a else self.a_block
-
-    @property
+    @cached_property
     @abstractmethod
-    def a_m(self) -> int:
-        """Bytes from one row of A to the next."""
+    def loop(self) -> KLoop: ...
+
+    def k_loop(
+        self, *, a: tuple[int, int], b_row: int, b_step: int, steps: str, step: int, depth: int
+    ) -> KLoop:
+        """Return the loop; `a` is the bytes of A from one row, and one step of K, to the next."""
+        a_block, b_block = self.tensors.a_origin.base, self.tensors.b_origin.base
+        if self.blocking.k_blocked:
+            a_block, b_block = "%a.k", "%b.k"
+        return KLoop(
+            a_block=a_block,
+            b_block=b_block,
+            a_tiles="%a.pack" if self.packs_a else a_block,
+            a_m=a[0],
+            a_k=a[1],
+            b_row=b_row,
+            b_in_rows=depth * self.tensors.b_strides[1],
+            b_step=b_step,
+            steps=steps,
+            step=step,
+            depth=depth,
+        )
 
     @property
-    @abstractmethod
-    def a_k(self) -> int:
-        """Bytes of A from one step of K to the next."""
-
-    @property
-    @abstractmethod
-    def b_row(self) -> int:
-        """Bytes of B from one step of K to the next."""
-
-    @property
-    @abstractmethod
-    def k_steps(self) -> str:
-        """Steps of K in the current block."""
-
-    @property
-    def k_step(self) -> int:
-        """From what the loop over them counts to the next."""
-        return 1
-
-    @property
-    def b_step(self) -> int:
-        """Bytes of B from one vector of columns to the next."""
-        return (
-            self.acc.vector_bytes
-            if self.packs_b
-            else self.compute.count * self.tensors.b_strides[2]
+    def arguments(self) -> TileArguments:
+        return TileArguments(
+            is_direct=self.is_direct,
+            tensors=self.tensors,
+            epilogue=self.epilogue,
+            acc_base=self.acc.base,
         )
 
     # -- register tiles ------------------------------------------------------------------------
@@ -331,8 +283,8 @@ class TiledPlan(MatmulPlan):
         return RegisterTiles(
             blocking=self.blocking,
             lanes=self.compute.count,
-            a_stride=self.a_m,
-            b_step=self.b_step,
+            a_stride=self.loop.a_m,
+            b_step=self.loop.b_step,
             out_strides=direct if self.is_direct else (self.acc.row, self.acc.vector_bytes),
             has_halves=self.has_halves,
         )
@@ -350,28 +302,6 @@ class TiledPlan(MatmulPlan):
     def has_halves(self) -> bool:
         """Half a vector costs half: AVX-512 has instructions for both widths."""
         return self.sum_vector.bytes == AVX512_BYTES and not self.acc.is_integer
-
-    @property
-    def tile_pointers(self) -> tuple[str, ...]:
-        """The tensors, besides A and B, whose corner a tile is given."""
-        if not self.is_direct:
-            return ("acc",)
-        e = self.epilogue
-        return (*self.tensors.out_like, *(a.stem for a in (*e.by_column, *e.by_row, *e.numbers)))
-
-    def tile_offset(self, tensor: str, prefix: str) -> str:
-        """How far a tile is from the block's corner in one of them, in bytes."""
-        extents = {a.stem: a.extent for a in self.epilogue.arguments if a.extent != Extent.FULL}
-        if extents.get(tensor) == Extent.ONE:
-            return "0"
-        return f"%{prefix}.{tensor}.offset" if tensor in extents else f"%{prefix}.corner"
-
-    @property
-    def tile_bases(self) -> dict[str, str]:
-        """The block's corner in each of them."""
-        if not self.is_direct:
-            return {"acc": self.acc.base}
-        return {name: place.base for name, place in self.tensors.out_origins.items()}
 
     @property
     def sums_initial(self) -> str:
