@@ -14,7 +14,7 @@ from kgen.targets.cpu.plan.finishing import finishing_type
 from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.widened import ROW_PADDING as ROW_PADDING
 from kgen.targets.cpu.plan.packing.widened import WidenedA, WidenedB
-from kgen.targets.cpu.plan.tiles.k_loop import KLoop, PanelsAhead
+from kgen.targets.cpu.plan.tiles.tile_loop import PanelsAhead, TileLoop
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector, scalar_type
 from kgen.targets.epilogue import FusedEpilogue
@@ -111,11 +111,11 @@ class BlisPlan(TiledPlan):
         return tuple(lines)
 
     @cached_property
-    def loop(self) -> KLoop:
+    def loop(self) -> TileLoop:
         _, row, column = self.tensors.b_strides
         _, a_m, a_k = self.tensors.a_strides
         packed = (self.a_pack.m, self.a_pack.k)
-        return self.k_loop(
+        return self.tile_loop(
             a=packed if self.packs_a else (a_m, a_k),
             b_row=self.b_pack.row if self.packs_b else row,
             b_step=self.b_pack.vector.bytes if self.packs_b else self.compute.count * column,

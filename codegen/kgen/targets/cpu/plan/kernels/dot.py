@@ -18,8 +18,8 @@ from kgen.targets.cpu.plan.packing.interleaved import Interleaving
 from kgen.targets.cpu.plan.packing.lanes import Strip, StripRow, Unpack, strips
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.tiles.dots import VDPBF16PS, Dot
-from kgen.targets.cpu.plan.tiles.k_loop import KLoop, PanelsAhead
 from kgen.targets.cpu.plan.tiles.tile import Tile
+from kgen.targets.cpu.plan.tiles.tile_loop import PanelsAhead, TileLoop
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan, check_registers
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
@@ -141,11 +141,11 @@ class DotPlan(TiledPlan):
         return PanelsAhead(bytes=ahead, level=1) if ahead else None
 
     @cached_property
-    def loop(self) -> KLoop:
+    def loop(self) -> TileLoop:
         row = self.a_runs.pack_row if self.packs_a else self.tensors.a_strides[1]
         in_place = self.compute.count * self.tensors.b_strides[2]
         groups = -(-self.blocking.first_depth // self.group)
-        return self.k_loop(
+        return self.tile_loop(
             a=(row, GROUP_BYTES),
             b_row=self.b_groups.row_stride,
             b_step=self.b_groups.packed.bytes if self.packs_b else in_place,

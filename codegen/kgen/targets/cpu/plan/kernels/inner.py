@@ -27,9 +27,9 @@ from kgen.targets.cpu.plan.matmul import matmul_launch
 from kgen.targets.cpu.plan.packing.compensation import Starts
 from kgen.targets.cpu.plan.tiles.dots import dot_for
 from kgen.targets.cpu.plan.tiles.folds import Group, folds
-from kgen.targets.cpu.plan.tiles.k_loop import KLoop
 from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
 from kgen.targets.cpu.plan.tiles.tile import Row, Sum, Tile
+from kgen.targets.cpu.plan.tiles.tile_loop import TileLoop
 from kgen.targets.cpu.plan.tiles.tiled import TiledPlan
 from kgen.targets.cpu.plan.tiles.words import takes_words
 from kgen.targets.cpu.plan.vectors import UPPER_HALF, Access, Vector
@@ -215,10 +215,10 @@ class InnerPlan(TiledPlan):
         return self.k_vector * self.schedule.unroll
 
     @cached_property
-    def loop(self) -> KLoop:
+    def loop(self) -> TileLoop:
         _, row, column = self.tensors.b_strides
         _, a_m, a_k = self.tensors.a_strides
-        return self.k_loop(
+        return self.tile_loop(
             a=(a_m, a_k),
             b_row=row,
             b_step=self.compute.count * column,

@@ -23,7 +23,7 @@ from kgen.targets.cpu.plan.kernels.inner_vectors import (
 from kgen.targets.cpu.plan.packing.panel import Side
 from kgen.targets.cpu.plan.packing.prepacked import PanelFormat, b_is_packed
 from kgen.targets.cpu.plan.packing.transpose import RegisterTranspose, register_transpose
-from kgen.targets.cpu.plan.tiles.k_loop import KLoop, PanelBuffer
+from kgen.targets.cpu.plan.tiles.tile_loop import PanelBuffer, TileLoop
 from kgen.targets.cpu.plan.vectors import Access
 from kgen_runtime.values import frozen
 
@@ -141,7 +141,7 @@ class InnerTransposedPlan(InnerPlan):
         return tuple(Side(index=i, start=i * size, to=i * self.b_column) for i in range(part.count))
 
     @cached_property
-    def loop(self) -> KLoop:
+    def loop(self) -> TileLoop:
         return replace(super().loop, b_block="%b.pack")
 
     @property

@@ -11,10 +11,10 @@ from kgen.spec import ConstantOperand
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.base import LINE_BYTES, locality
 from kgen.targets.cpu.plan.matmul import MatmulPlan, padded
-from kgen.targets.cpu.plan.tiles.k_loop import KLoop, PanelBuffer, PanelsAhead, TileArguments
 from kgen.targets.cpu.plan.tiles.next_part import NextPart
 from kgen.targets.cpu.plan.tiles.register_tiles import RegisterTiles
 from kgen.targets.cpu.plan.tiles.tile import Column, Tile
+from kgen.targets.cpu.plan.tiles.tile_loop import PanelBuffer, PanelsAhead, TileArguments, TileLoop
 from kgen.targets.cpu.plan.vectors import Vector
 from kgen_runtime.values import frozen
 
@@ -241,16 +241,16 @@ class TiledPlan(MatmulPlan):
 
     @cached_property
     @abstractmethod
-    def loop(self) -> KLoop: ...
+    def loop(self) -> TileLoop: ...
 
-    def k_loop(
+    def tile_loop(
         self, *, a: tuple[int, int], b_row: int, b_step: int, steps: str, step: int, depth: int
-    ) -> KLoop:
+    ) -> TileLoop:
         """Return the loop; `a` is the bytes of A from one row, and one step of K, to the next."""
         a_block, b_block = self.tensors.a_origin.base, self.tensors.b_origin.base
         if self.blocking.k_blocked:
             a_block, b_block = "%a.k", "%b.k"
-        return KLoop(
+        return TileLoop(
             a_block=a_block,
             b_block=b_block,
             a_tiles="%a.pack" if self.packs_a else a_block,

@@ -10,7 +10,7 @@ from kgen_runtime.values import frozen
 
 
 @frozen
-class KLoop:
+class TileLoop:
     """A and B of the current block of K, as register tiles read them.
 
     `a_block` and `b_block` are pointers to the block's corners, `a_tiles` to what tiles read of A.
