@@ -73,6 +73,7 @@ TESTS = {
     "codegen/kgen/targets/rows": KERNELS,
     "codegen/kgen/targets/tuning": KERNELS,
     "codegen/kgen/targets/vulkan": VULKAN,
+    "codegen/kgen/tune": ("tests/unit/tune", "tests/unit/cli", "tests/device"),
     "docs": DOCUMENTS,
     "examples": DOCUMENTS,
     "generated": ("tests/golden",),

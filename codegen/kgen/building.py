@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kgen import bundle, pipeline, suggest, targets
 from kgen.cache import kernel_cache
@@ -31,12 +31,6 @@ Blame = Callable[[int, str], AssembleError]
 Told = Callable[[int, int, int], None]
 
 
-class Tune(Protocol):
-    """Makes plans better ones (:class:`kgen.check.bench.tune.Tuner`)."""
-
-    def tuned(self, plans: Sequence[Plan]) -> Sequence[Plan]: ...
-
-
 def build(
     specs: Spec | Iterable[Spec],
     targets: str | Target | Iterable[str | Target],
@@ -44,7 +38,6 @@ def build(
     schedule: Overrides | None = None,
     constants: Mapping[str, Array] | None = None,
     tuning: GivenTuning | None = None,
-    tune: Tune | None = None,
     progress: Progress = lambda _: None,
     executor: Executor | None = None,
     cache: bool = True,
@@ -98,8 +91,6 @@ def build(
         for spec in dict.fromkeys(pipeline.for_target(s, target, constants or {}) for s in wanted)
     ]
     plans: Sequence[Plan] = [_plan_of_several(s, t, schedule or {}, found, own) for t, s in pairs]
-    if tune is not None:
-        plans = tune.tuned(plans)
     made = kernels(
         plans,
         cache=kernel_cache.opened() if cache else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 #: A message lists all names up to this number of names and of characters, else so many.
-MOST_NAMES, MOST_CHARACTERS, FEW = 16, 300, 3
+MOST_NAMES, MOST_CHARACTERS, FEW = 18, 300, 3
 
 
 def near(name: str, known: Iterable[str], count: int = 1) -> list[str]:

@@ -19,8 +19,6 @@ import pytest
 import kgen
 from kgen import building, pipeline
 from kgen.cache import kernel_cache
-from kgen.check.bench import tune
-from kgen.check.bench.tune import Tuner
 from kgen.check.verify.run import verify
 from kgen.cli.main import main
 from kgen.errors import AssembleError
@@ -158,28 +156,6 @@ def test_kernels_are_verified_by_an_executor() -> None:
     for one, other in zip(here.kernels, there.kernels, strict=True):
         assert one.to_json() | {"seconds": 0} == other.to_json() | {"seconds": 0}
     assert there.passed
-
-
-@pytest.mark.integration
-def test_schedules_are_found_by_an_executor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The file names the CPU of the worker; what it says is not searched for again."""
-    monkeypatch.setattr(tune, "prepared", lambda plan, _: [plan])
-    monkeypatch.setattr(
-        tune, "race", lambda plans, _: [float(p.schedule.to_json()["mr"]) for p in plans]
-    )
-    specs = [Matmul(m=64, n=64, k=k, dtype=DType.F32) for k in (32, 64)]
-    executor = AtOnce()
-    tuner = Tuner(path=tmp_path / "there.json", executor=executor)
-    made = kgen.build(specs, ["native"], tune=tuner)
-    assert len(executor.calls) == 2
-    here = Tuner(path=tmp_path / "here.json")
-    assert made.manifest == kgen.build(specs, ["native"], tune=here).manifest
-    assert (tmp_path / "there.json").read_text() == (tmp_path / "here.json").read_text()
-    monkeypatch.setattr(tune, "step", None)
-    again = Tuner(path=tmp_path / "there.json", executor=AtOnce())
-    assert made.manifest == kgen.build(specs, ["native"], tune=again).manifest
 
 
 def test_an_executor_is_named_well(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import kgen
-from kgen.check.bench.tune import Tuner
 from kgen.check.model.programs import verify_programs
 from kgen.check.model.truth import truth
 from kgen.check.verify.run import opened, verify
@@ -22,6 +21,10 @@ from kgen.cli.main import main
 from kgen.errors import DeviceError
 from kgen.parallel import executors
 from kgen.spec import DType, Matmul
+from kgen.targets import family, find
+from kgen.targets.tuning.file import read
+from kgen.tune.record import TuningFile
+from kgen.tune.tuner import Tuner
 from tests import needs
 from tests.onnx_models import mlp
 
@@ -152,14 +155,15 @@ def test_nothing_is_lost_of_programs(cluster: Cluster, tmp_path: Path) -> None:
 def test_nothing_is_lost_of_a_search(cluster: Cluster, tmp_path: Path) -> None:
     cluster.both()
     told = KillInTheMiddle(cluster)
-    path = tmp_path / "tuned.json"
+    target = find("native")
+    path = tmp_path / "tuned.toml"
+    file = TuningFile.opened(path, family(target.family).core(target))
     with executors.cluster(cluster.address) as workers:
-        tuner = Tuner(path=path, executor=workers, progress=told)
-        made = kgen.build(SPECS[:4], ["native"], tune=tuner)
+        tuner = Tuner(file=file, target=target, executor=workers, progress=told)
+        results = tuner.tune(SPECS[:4])
     assert cluster.workers[0].poll() == -signal.SIGKILL
-    records = json.loads(path.read_text())
-    assert len(records) == len(tuner.found) == 4 and all(r["done"] for r in records.values())
-    assert all(entry.schedule["origin"] == "tuned" for entry in made.manifest.kernels)
+    assert len(results) == 4 and all(each.found is not None for each in results)
+    assert file.count == 4 and read(path).core == file.core
 
 
 @pytest.mark.slow

@@ -17,12 +17,12 @@ import pytest
 import kgen
 from benchmarks.machine import Machine
 from benchmarks.results import Results
-from kgen.check.bench.tune import Tuner
 from kgen.check.gate import tighten
 from kgen.check.gate.judge import GateReport
 from kgen.cli.commands import emulate
 from kgen.cli.commands.perf import check
 from kgen.errors import BundleError, KgenError
+from kgen.tune.record import TuningFile
 from kgen_runtime.files import replacing
 from tests.programs import mlp_bundle
 from tests.specs import relu_of
@@ -59,7 +59,7 @@ RESULTS = Results(
 
 WRITERS: dict[str, Callable[[Path], object]] = {
     "a bundle": BUNDLE.save,
-    "what --tune found": lambda path: Tuner(path=path)._write({"key": {"steps": 1}}),
+    "tuning data": lambda path: TuningFile(path=path, core="a core").save(),
     "budgets": lambda path: tighten.write(path, "[defaults]\n"),
     "a summary": lambda path: check._write_summary(str(path), REPORT),
     "a bundle and its weights": lambda path: MLP.save(path, external_weights=True),

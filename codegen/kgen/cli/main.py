@@ -26,6 +26,7 @@ COMMANDS: tuple[tuple[str, str], ...] = (
     ("report", "write a page about a bundle's program: graph, times, rooflines, memory, checks"),
     ("verify", "execute every kernel of a bundle and compare it with a scalar reference"),
     ("bench", "time the kernels of a bundle side by side with libraries"),
+    ("tune", "measure schedules on this machine, and record the fastest for later builds"),
     ("bundle", "merge bundles into one"),
     ("check", "say whether a bundle runs on a device or target"),
     ("perf", "performance gate: check kernels against budgets, compare bundles"),

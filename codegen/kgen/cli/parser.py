@@ -18,6 +18,8 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        #: Options of former versions, with what to do instead.
+        self.former: dict[str, str] = {}
         self._negative_number_matcher = re.compile(r"^-(\d|\.\d|inf|nan)")
         self.register("type", int, _whole)
 
@@ -43,6 +45,8 @@ class Parser(argparse.ArgumentParser):
         words = sys.argv[1:] if args is None else list(args)
         # First: an option that is missing may be this one, mistyped.
         if (option := self._unknown_option(words)) is not None:
+            if option in self.former:
+                self.error(f"{option} is not an option any more; {self.former[option]}")
             known = [name[2:] for name in self._option_string_actions if name.startswith("--")]
             near = suggest.near(option.lstrip("-"), known)
             self.error(f"{option} is unknown{f'; did you mean --{near[0]}?' if near else ''}")

@@ -49,11 +49,12 @@ _FIELDS = {
 LISTS = ("epilogue_shapes", "epilogue_dtypes", "scales")
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser, *, kernel: str = "KERNEL", kinds: str = "") -> None:
     problem = parser.add_argument_group("problem")
     problem.add_argument(
-        "kernels", metavar="KERNEL", nargs="*",
-        help=f"a kernel as one quoted text, such as 'matmul 512x512x1024 f16 +bias'; form: {FORM}",
+        "kernels", metavar=kernel, nargs="*",
+        help=f"{kinds}a kernel as one quoted text, such as 'matmul 512x512x1024 f16 +bias'; form: "
+        f"{FORM}",
     )  # fmt: skip
     problem.add_argument(
         "--shape", action="append", metavar="MxNxK",

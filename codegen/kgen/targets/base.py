@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,7 +15,7 @@ from dataclasses import field
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kgen.errors import ScheduleError, TargetError
-from kgen.schedule import Schedule
+from kgen.schedule import Schedule, ScheduleOrigin
 from kgen.spec import DType, Math, Matmul, Rowwise, Spec
 from kgen.spec.choices import BType
 from kgen.targets import header
@@ -356,6 +357,14 @@ class Family(ABC):
     def candidates(self, spec: Spec, target: Target) -> tuple[Candidate[Schedule], ...]:
         """Candidates that `choose` ranked, best first; empty where no model ranks."""
         return ()
+
+    def predicted(
+        self, spec: Spec, target: Target, schedule: Schedule
+    ) -> Candidate[Schedule] | None:
+        """Return the cost model's prediction for a schedule; None if the model does not rank it."""
+        wanted = dataclasses.replace(schedule, origin=ScheduleOrigin.MODEL)
+        ranked = self.candidates(spec, target)
+        return next((c for c in ranked if c.schedule == wanted), None)
 
     def alternatives(self, spec: Spec, target: Target) -> tuple[Schedule, ...]:
         """Schedules that a user may ask for by their main loop or by a field, the best first."""

@@ -182,6 +182,12 @@ def schedule_of(spec: Spec, target: Target, fields: Mapping[str, int | str]) -> 
     return kind(**typed, origin=ScheduleOrigin.TUNED)
 
 
+def schedule_fields(schedule: Schedule) -> dict[str, int | str]:
+    """Return the fields of a schedule as a row of a tuning file has them."""
+    numbers = {name: int(getattr(schedule, name)) for name in schedule.names}
+    return {"mainloop": schedule.mainloop, **numbers}
+
+
 def class_of(spec: Spec, target: Target) -> str:
     """Name the class of kernels whose measurements apply to each other: operation, types, layout,
     and the instructions that multiply."""

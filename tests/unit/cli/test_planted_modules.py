@@ -55,6 +55,7 @@ LINES = (
     "report m.kgen --verify --model model.onnx",
     "verify k.kgen",
     "bench k.kgen --rounds 1 --device cpu",
+    "tune relu:8:f32 --target x86-64-v3",
     "bundle merge k.kgen m.kgen -o both.kgen",
     "check m.kgen --device cpu",
     "perf check --budgets budgets.toml --tier static",

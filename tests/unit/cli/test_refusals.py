@@ -26,6 +26,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "profile": ("x.kgen",),
     "report": ("x.kgen",),
     "bench": ("x.kgen",),
+    "tune": ("--shape", "8x8x8", "--target", "vulkan1.3"),
     "bundle merge": ("x.kgen", "-o", "y.kgen"),
     "check": ("x.kgen",),
     "perf check": ("--budgets", "b.toml"),

@@ -15,7 +15,16 @@ from kgen.errors import TargetError
 from kgen.schedule import Schedule, ScheduleOrigin
 from kgen.spec import DType, Matmul
 from kgen.targets import choose as choosing
-from kgen.targets.choose import How, choose, class_of, distance, nearest, own_tuning, sizes_of
+from kgen.targets.choose import (
+    How,
+    choose,
+    class_of,
+    distance,
+    nearest,
+    own_tuning,
+    schedule_fields,
+    sizes_of,
+)
 from kgen.targets.tuning import file
 from kgen.targets.tuning.file import TunedRow, Tuning, TuningSource, parse, written
 
@@ -33,17 +42,12 @@ def product(m: int = 64, n: int = 64, k: int = 64) -> Matmul:
     return Matmul(m=m, n=n, k=k, dtype=DType.F32)
 
 
-def fields_of(schedule: Schedule) -> dict[str, int | str]:
-    names = {name: int(getattr(schedule, name)) for name in schedule.names}
-    return {"mainloop": schedule.mainloop, **names}
-
-
 def model(spec: Matmul) -> Schedule:
     return targets.family(TARGET.family).choose(spec, TARGET)
 
 
 def row(spec: Matmul, schedule: Schedule | None = None, gain: float = 1.5) -> TunedRow:
-    fields = fields_of(schedule or model(spec))
+    fields = schedule_fields(schedule or model(spec))
     return TunedRow(sizes=sizes_of(spec), fields=fields, gain=gain, source="s")
 
 
@@ -70,7 +74,7 @@ def test_an_exact_hit_is_taken_as_it_is() -> None:
     own = tuning(row(product(), smaller(product())))
     found = choose(product(), TARGET, own)
     assert found.how is How.MEASURED and found.schedule.origin is ScheduleOrigin.TUNED
-    assert fields_of(found.schedule) == fields_of(smaller(product()))
+    assert schedule_fields(found.schedule) == schedule_fields(smaller(product()))
     assert found.taken is not None and found.taken.source == SOURCE
 
 
@@ -113,8 +117,10 @@ def test_the_users_rows_come_before_the_shipped_ones(monkeypatch: pytest.MonkeyP
     shipped = tuning(row(product()))
     monkeypatch.setattr(choosing, "shipped", lambda core: shipped)
     own = tuning(row(product(), smaller(product())))
-    assert fields_of(choose(product(), TARGET).schedule) == fields_of(model(product()))
-    assert fields_of(choose(product(), TARGET, own).schedule) == fields_of(smaller(product()))
+    assert schedule_fields(choose(product(), TARGET).schedule) == schedule_fields(model(product()))
+    assert schedule_fields(choose(product(), TARGET, own).schedule) == schedule_fields(
+        smaller(product())
+    )
 
 
 def test_fields_of_the_user_stand_on_the_measured_schedule() -> None:
@@ -168,12 +174,14 @@ def test_a_file_of_another_core_is_refused() -> None:
         ("64 64 mainloop=blis 1.5", "it has 2 sizes, not 3"),
         ("64 64 0 mainloop=blis 1.5", "a size is 0"),
         ("64 64 a mainloop=blis 1.5", "size 'a' is not a whole number"),
-        ("64 64 64 mainloop=blis fast", "gain 'fast' is not a number above 0, or -"),
+        ("64 64 64 mainloop=blis fast", "gain 'fast' is not a number above 0"),
+        ("64 64 64 mainloop=blis 1.5 s 0us", "time '0' is not a number above 0"),
         ("mainloop=blis 1.5", "is not sizes, schedule, gain and source"),
     ],
 )
 def test_a_damaged_row_is_named_or_left_out(line: str, message: str) -> None:
-    text = text_of([]).replace('"""\n"""', f'"""\n\n{line} s\n"""')
+    line += "" if line.endswith("us") else " s"
+    text = text_of([]).replace('"""\n"""', f'"""\n\n{line}\n"""')
     assert line in text
     name = class_of(product(), TARGET)
     with pytest.raises(TargetError) as error:

@@ -1,1 +1,1 @@
-"""Measuring: kernels and peers timed side by side, and schedules tuned on this CPU."""
+"""Measuring: kernels and peers timed side by side."""

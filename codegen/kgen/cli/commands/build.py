@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgen.cli import problem, workers
@@ -13,23 +12,23 @@ from kgen.cli.commands.verify import print_report
 from kgen.cli.explain import explanation, print_explanation
 from kgen.cli.lists import comma_list
 from kgen.cli.output import end_progress, print_json, print_table, progress
-from kgen.errors import TargetError
+from kgen.cli.parser import Parser
 
 if TYPE_CHECKING:
     from kgen.bundle import Bundle
-    from kgen.check.bench.tune import Tuner
     from kgen.constants import Array
 
 
 #: The fields of a schedule that name its tile: of a block on GPUs, of registers on CPUs.
 TILE = ("block_m", "block_n", "block_k", "mr", "nr")
-TUNE_CACHE = "kgen-tune.json"
+#: What replaces options of a former version.
+TUNE = "run kgen tune with the same kernels, then kgen build --tuning kgen-tuning.toml"
 
 #: Meaning of exit status 1.
 FAILED = "with --verify: a kernel is wrong; nothing is written"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: Parser) -> None:
     parser.add_argument(
         "--target", required=True, metavar="T,...",
         help="comma list of targets: sm_80, gfx942, vulkan1.3, x86-64-v4, native, ... (list them "
@@ -52,27 +51,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "one is wrong",
     )
     parser.add_argument(
-        "--tune",
-        action="store_true",
-        help="CPU targets: measure schedules on this CPU and take the fastest; continues an "
-        "interrupted search",
-    )
-    parser.add_argument(
-        "--cold",
-        action="store_true",
-        help="with --tune: measure with cold caches, as for the weights of a model",
-    )
-    parser.add_argument(
-        "--tune-cache", metavar="FILE",
-        help="with --tune: file of measured schedules to read and extend; it may be shipped "
-        f"(default: {TUNE_CACHE})",
-    )  # fmt: skip
-    parser.add_argument(
         "--explain",
         action="store_true",
         help="show the schedules that were compared, their predicted times and the choice",
     )
     workers.configure_tuning(parser)
+    parser.former |= dict.fromkeys(("--tune", "--cold", "--tune-cache"), TUNE)
     workers.configure(parser)
     problem.configure(parser)
 
@@ -84,18 +68,14 @@ def run(args: argparse.Namespace) -> int:
     specs = problem.specs_of(args)
     name = problem.bundle_name(args, specs) if args.output is None else args.output
     output = check_output(name)
-    tuner = _tuner(args)
     constants = problem.constants_of(args)
     with workers.executor_of(args) as executor:
-        if tuner is not None and args.executor is not None:
-            tuner.executor = executor
         bundle = build(
             specs,
             targets=comma_list(args.target),
             schedule=problem.schedule_fields(args.schedule),
             constants=constants,
             tuning=workers.tuning_of(args),
-            tune=tuner,
             progress=progress,
             executor=executor,
             cache=not args.no_cache,
@@ -130,10 +110,6 @@ def run(args: argparse.Namespace) -> int:
         for entry in bundle.manifest.kernels:
             for finding in entry.resources.findings or ():
                 print(f"{entry.name}: ptxas warns {finding}")
-        for found in tuner.found if tuner else ():
-            steps = f"{found.steps} step{'s' if found.steps > 1 else ''}"
-            gain = f"{found.gain:.2f}x the speed of the cost model's choice"
-            print(f"{found.kernel}: tuned in {steps}, {gain}")
         for remark in remarks(constants):
             print(remark)
         print(f"wrote {output} ({output.stat().st_size} bytes)")
@@ -152,19 +128,6 @@ def remarks(constants: Mapping[str, Array]) -> list[str]:
         for name, count in counts.items()
         if count
     ]
-
-
-def _tuner(args: argparse.Namespace) -> Tuner | None:
-    if not args.tune:
-        if args.tune_cache is not None:
-            raise TargetError(f"--tune-cache {args.tune_cache} needs --tune; add it")
-        if args.cold:
-            raise TargetError("--cold needs --tune; add it")
-        return None
-    from kgen.check.bench.tune import Tuner
-
-    path = Path(args.tune_cache or TUNE_CACHE)
-    return Tuner(path=path, is_cold=args.cold, progress=progress)
 
 
 def _verified(bundle: Bundle, args: argparse.Namespace, executor: Executor | None) -> bool:

@@ -22,6 +22,7 @@ FILES = (
     "FILE.html",
     "FILE.svg",
     "MODEL.onnx",
+    "TUNING",
 )
 
 

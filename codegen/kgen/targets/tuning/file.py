@@ -4,16 +4,20 @@ A file is TOML. `[sources.ID]` says who measured: `kind` is "measured", or "expo
 choices of the rules that an older version of kgen had. `[classes]` maps a class of kernels
 (:func:`kgen.targets.choose.class_of`) to its rows, one per line::
 
-    M N K  mainloop=blis,mr=6,nr=16,...  gain  source
+    M N K  mainloop=blis,mr=6,nr=16,...  gain  source  TIMEus
 
 The sizes are those of :func:`kgen.targets.choose.sizes_of`, the schedule is an argument of `kgen
 build --schedule` with all fields, and `gain` is the time of the cost model's choice over that of
-the schedule ("-" if it was not measured).
+the schedule ("-" if it was not measured). The measured time may be absent.
+
+`[checked]` maps a class to the sizes, with their source, at which the choice without a row was
+measured and is good enough; a survey does not measure them again.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -26,6 +30,9 @@ from kgen_runtime.values import frozen
 
 SCHEMA = 1
 NOT_MEASURED = "-"
+MICROSECONDS = "us"
+#: Keys that TOML takes without quotes.
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 REMEDY = "repair the line, remove it, or measure again with kgen tune"
 
 
@@ -49,13 +56,18 @@ class TunedRow:
     fields: Mapping[str, int | str]
     gain: float | None
     source: str
+    #: Measured time of a call under the last of the source's search conditions.
+    seconds: float | None = None
     line: int = 0
 
     @property
     def text(self) -> str:
         schedule = ",".join(f"{name}={value}" for name, value in self.fields.items())
         gain = NOT_MEASURED if self.gain is None else f"{self.gain:.3g}"
-        return f"{' '.join(map(str, self.sizes))} {schedule} {gain} {self.source}"
+        words = [*map(str, self.sizes), schedule, gain, self.source]
+        if self.seconds is not None:
+            words.append(f"{self.seconds * 1e6:.4g}{MICROSECONDS}")
+        return " ".join(words)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -66,6 +78,8 @@ class Tuning:
     core: str
     sources: Mapping[str, TuningSource]
     texts: Mapping[str, str]
+    #: Sizes and source, a line each, by class.
+    checked: Mapping[str, str] = dataclasses.field(default_factory=dict)
     #: Leave out a row that cannot be used instead of raising TargetError.
     is_lenient: bool = False
     _rows: dict[str, tuple[TunedRow, ...]] = dataclasses.field(default_factory=dict)
@@ -87,20 +101,20 @@ class Tuning:
 
     def _row(self, text: str, line: int) -> TunedRow:
         words = text.split()
+        seconds = None
+        if words[-1][0].isdigit() and words[-1].endswith(MICROSECONDS):
+            seconds = _positive(words.pop().removesuffix(MICROSECONDS), "time") * 1e-6
         if len(words) < 4:
             raise ValueError(f"{text!r} is not sizes, schedule, gain and source")
         *sizes, schedule, gain, source = words
         if source not in self.sources:
             raise ValueError(f"source {source} is not in [sources]")
-        if wrong := [size for size in sizes if not size.isascii() or not size.isdigit()]:
-            raise ValueError(f"size {wrong[0]!r} is not a whole number")
-        if 0 in (found := tuple(map(int, sizes))):
-            raise ValueError("a size is 0")
         return TunedRow(
-            sizes=found,
+            sizes=sizes_from(sizes),
             fields=fields_of(schedule),
-            gain=_gain(gain),
+            gain=None if gain == NOT_MEASURED else _positive(gain, "gain"),
             source=source,
+            seconds=seconds,
             line=line,
         )
 
@@ -126,16 +140,26 @@ def fields_of(schedule: str) -> dict[str, int | str]:
     return fields
 
 
-def _gain(text: str) -> float | None:
-    if text == NOT_MEASURED:
-        return None
+def sizes_from(words: Iterable[str]) -> tuple[int, ...]:
+    """Return sizes, which are at least 1, from text. Raises ValueError."""
+    sizes = []
+    for word in words:
+        if not word.isascii() or not word.isdigit():
+            raise ValueError(f"size {word!r} is not a whole number")
+        if int(word) == 0:
+            raise ValueError("a size is 0")
+        sizes.append(int(word))
+    return tuple(sizes)
+
+
+def _positive(text: str, what: str) -> float:
     try:
-        gain = float(text)
+        value = float(text)
     except ValueError:
-        gain = math.nan
-    if not 0 < gain < math.inf:
-        raise ValueError(f"gain {text!r} is not a number above 0, or {NOT_MEASURED}")
-    return gain
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ValueError(f"{what} {text!r} is not a number above 0")
+    return value
 
 
 def parse(text: str, name: str, *, is_lenient: bool = False) -> Tuning:
@@ -152,12 +176,19 @@ def parse(text: str, name: str, *, is_lenient: bool = False) -> Tuning:
             "again with kgen tune"
         )
     sources = {key: _source(key, value, name) for key, value in _table(found, "sources", name)}
-    texts = dict(_table(found, "classes", name))
+    texts, checked = (dict(_table(found, key, name)) for key in ("classes", "checked"))
     if not isinstance(core := found.get("core"), str) or not all(
-        isinstance(rows, str) for rows in texts.values()
+        isinstance(rows, str) for rows in (*texts.values(), *checked.values())
     ):
         raise TargetError(f"{name}: core and all classes must be text; {REMEDY}")
-    return Tuning(name=name, core=core, sources=sources, texts=texts, is_lenient=is_lenient)
+    return Tuning(
+        name=name,
+        core=core,
+        sources=sources,
+        texts=texts,
+        checked=checked,
+        is_lenient=is_lenient,
+    )
 
 
 def _table(found: Mapping[str, Any], key: str, name: str) -> Iterable[tuple[str, Any]]:
@@ -184,22 +215,35 @@ def read(path: Path, *, is_lenient: bool = False) -> Tuning:
 
 
 def written(
-    core: str, sources: Mapping[str, TuningSource], classes: Mapping[str, Iterable[TunedRow]]
+    core: str,
+    sources: Mapping[str, TuningSource],
+    classes: Mapping[str, Iterable[TunedRow]],
+    checked: Mapping[str, Iterable[str]] | None = None,
 ) -> str:
     """Return the text of a tuning file, the same for the same contents."""
     parts = [
         f"# Schedules for {core}: written by kgen tune, read by every build; not edited by hand.",
         f"schema = {SCHEMA}",
-        f'core = "{core}"',
+        f"core = {_quoted(core)}",
     ]
     for key, source in sorted(sources.items()):
-        lines = [f'{f.name} = "{getattr(source, f.name)}"' for f in dataclasses.fields(source)]
-        parts += ["", f"[sources.{key}]", *lines]
-    parts += ["", "[classes]"]
-    for name, rows in sorted(classes.items()):
-        lines = [row.text for row in sorted(rows, key=lambda row: row.sizes)]
-        parts += [f'"{name}" = """', *lines, '"""']
+        fields = dataclasses.fields(source)
+        parts += ["", f"[sources.{key if _BARE.fullmatch(key) else _quoted(key)}]"]
+        parts += [f"{field.name} = {_quoted(getattr(source, field.name))}" for field in fields]
+    ordered = {
+        name: [row.text for row in sorted(rows, key=lambda row: row.sizes)]
+        for name, rows in classes.items()
+    }
+    for title, tables in (("classes", ordered), ("checked", checked or {})):
+        parts += ["", f"[{title}]"] * bool(tables or title == "classes")
+        for name, lines in sorted(tables.items()):
+            parts += [f'{_quoted(name)} = """', *lines, '"""']
     return "\n".join(parts) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a TOML string, whose escapes are those of JSON."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def file_name(core: str) -> str:

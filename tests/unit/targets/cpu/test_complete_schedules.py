@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kgen import pipeline, targets
-from kgen.check.bench.tune import resumed
 from kgen.errors import ScheduleError
 from kgen.schedule import AmxMatmul, CpuMatmul, DotMatmul, OuterMatmul, Overrides, Schedule
 from kgen.spec import DType, Matmul, Spec, text
@@ -13,7 +12,7 @@ from kgen.targets.cpu import FAMILY
 from kgen.targets.cpu.plan.amx.matmul import AmxPlan
 from kgen.targets.cpu.plan.kernels.blis import BlisPlan
 from kgen.targets.cpu.plan.kernels.dot import DotPlan
-from kgen.targets.cpu.schedule.neighbours import neighbours
+from kgen.tune.local_search import neighbours
 
 SPEC = Matmul(m=64, n=64, k=64, dtype=DType.BF16, out_dtype=DType.F32)
 
@@ -79,16 +78,6 @@ def test_former_names_of_fields_are_accepted() -> None:
     }
     schedule = pipeline.schedule_for(spec, target, old)
     assert isinstance(schedule, OuterMatmul) and schedule.tasks_per_pass == 3
-
-
-def test_a_tuned_schedule_without_the_new_fields_is_completed() -> None:
-    target = targets.find("x86-64-v3")
-    plan = pipeline.plan(LARGE, target)
-    assert plan.schedule.to_json()["sums_in_out"]
-    old = {"mainloop": "ahead", "mr": 6, "nr": 16, "mc": 6, "kc": 2048, "nc": 64}
-    found = resumed(plan, {"schedule": {**old, "pack_a": False, "pack_b": True}}, "old.json")
-    assert isinstance(found.schedule, CpuMatmul)
-    assert (found.schedule.kc, found.schedule.sums_in_out) == (2048, False)
 
 
 def test_tuning_tries_the_fields_that_caches_decide() -> None:

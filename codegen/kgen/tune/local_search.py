@@ -1,10 +1,11 @@
-"""What tuning on a CPU compares: schedules a step away from a given one, and other ways."""
+"""Local search: schedules that differ from a given one in one field, and other main loops."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
 
+from kgen import targets
 from kgen.errors import ScheduleError
 from kgen.schedule import (
     BlockedMatmul,
@@ -19,45 +20,60 @@ from kgen.schedule.matmul import A_AHEAD, PANELS_AHEAD
 from kgen.targets.base import Plan
 from kgen.targets.cpu.plan.base import CpuPlan
 from kgen.targets.cpu.plan.kernels.gemv import OuterPlan
-from kgen.targets.cpu.schedule.completion import completed
-from kgen.targets.cpu.schedule.heuristics import alternatives
 
-#: Rows and vectors of a register tile more or less; blocks and tasks this many times as large.
+#: Changes of the rows and vectors of a register tile, and factors of blocks and tasks.
 TILE_STEPS = (-2, -1, 1, 2)
 FACTORS = (0.5, 2.0)
-#: What is fetched ahead, and how much of it at first where nothing is.
+#: Fields of prefetches, with the first value that is tried where nothing is prefetched.
 FETCHES = {"ahead": PANELS_AHEAD, "prefetch": 1, "apart": 1, "prefetch_a": A_AHEAD}
-#: What is done or not.
+#: Boolean fields of blocked matmuls.
 SWITCHES = ("prefetch_panel", "sums_in_out")
 
 
 def neighbours(plan: Plan) -> Iterator[Schedule]:
-    """Each differs in one field, and in those that must follow it, or trades rows of a register
-    tile for vectors. Not all of them fit."""
-    schedule = plan.schedule
-    assert isinstance(plan, CpuPlan)
-    found: Iterator[dict[str, int]]
-    if isinstance(schedule, BlockedMatmul):
-        unit = 1 if isinstance(schedule, InnerMatmul) else plan.compute.count
-        unit = plan.strip if isinstance(plan, OuterPlan) else unit
-        found = _products(schedule, unit, plan.target.limits["vector_registers"])
-    else:
-        assert isinstance(schedule, CpuStream)
-        found = _streams(schedule)
-    for fields in found:
+    """Yield schedules that differ in one field, and in those that follow from it, or that trade
+    rows of a register tile for vectors. Not all of them fit."""
+    schedule, family = plan.schedule, targets.family(plan.target.family)
+    for fields in _changes(plan):
         try:
-            near = dataclasses.replace(schedule, **fields, origin=ScheduleOrigin.TUNED)  # type: ignore[arg-type]
+            near = dataclasses.replace(schedule, **fields, origin=ScheduleOrigin.TUNED)
         except ScheduleError:
             continue
         yield near
-        # Other blocks may want other prefetches, or another place for sums.
-        yield completed(plan.spec, plan.target, near, fields)
+        yield family.complete(plan.spec, plan.target, near, fields)
 
 
-def other_ways(plan: Plan) -> Iterator[Schedule]:
-    """Of each main loop, and of what is packed and how wide its panels are, the first one."""
+def _changes(plan: Plan) -> Iterator[dict[str, int]]:
+    schedule = plan.schedule
+    if isinstance(plan, CpuPlan) and isinstance(schedule, BlockedMatmul):
+        unit = 1 if isinstance(schedule, InnerMatmul) else plan.compute.count
+        unit = plan.strip if isinstance(plan, OuterPlan) else unit
+        return _products(schedule, unit, plan.target.limits["vector_registers"])
+    if isinstance(schedule, CpuStream):
+        return _streams(schedule)
+    return _any(schedule)
+
+
+def _any(schedule: Schedule) -> Iterator[dict[str, int]]:
+    """Double, halve or invert each field of any schedule."""
+    for name in schedule.names:
+        value: int = getattr(schedule, name)
+        if isinstance(value, bool):
+            yield {name: not value}
+        elif isinstance(value, int):
+            yield from ({name: int(value * factor)} for factor in FACTORS if value)
+
+
+def distinct_neighbours(plan: Plan) -> list[Schedule]:
+    """Return the neighbours without repetitions and without the plan's own schedule."""
+    here = dataclasses.replace(plan.schedule, origin=ScheduleOrigin.TUNED)
+    return [s for s in dict.fromkeys(neighbours(plan)) if s != here]
+
+
+def other_kinds(plan: Plan) -> Iterator[Schedule]:
+    """Yield the best alternative of each main loop, packing and panel width."""
     kinds = {_kind(plan.schedule)}
-    for schedule in alternatives(plan.spec, plan.target):
+    for schedule in targets.family(plan.target.family).alternatives(plan.spec, plan.target):
         if (kind := _kind(schedule)) not in kinds:
             kinds.add(kind)
             yield dataclasses.replace(schedule, origin=ScheduleOrigin.TUNED)
@@ -94,7 +110,7 @@ def _products(schedule: BlockedMatmul, unit: int, registers: int) -> Iterator[di
 
 
 def _fetches(schedule: BlockedMatmul) -> Iterator[dict[str, int]]:
-    """How much tiles fetch, how far ahead, and into which cache."""
+    """Yield other prefetch distances, numbers of lines and cache levels."""
     fields = {field.name for field in dataclasses.fields(schedule)}
     for name, first in FETCHES.items():
         if name in fields:

@@ -1,0 +1,1 @@
+"""`kgen tune`: schedules measured on a device, and the tuning files that record the fastest."""

@@ -1,0 +1,198 @@
+"""Time kernels side by side on one device: in turn, on shared buffers, under named conditions.
+
+A round times each kernel once, and the least time over all rounds counts, so that a busy moment
+hits no kernel alone. All kernels of a race share their buffers: with a B of its own each kernel
+would read B from memory. Each race allocates fresh buffers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kgen import bundle, pipeline
+from kgen.check.bench import cold
+from kgen.errors import AssembleError, DeviceError, TargetError
+from kgen.targets.base import Plan
+from kgen_runtime.backend import Backend, Code, choose_code
+from kgen_runtime.backends.cpu import CpuBackend
+from kgen_runtime.manifest import KernelEntry
+from kgen_runtime.select import open_device
+from kgen_runtime.values import frozen
+
+#: Rounds of a race; a turn takes this many seconds at least, so that the cost of a call and the
+#: resolution of the clock do not count.
+ROUNDS, TURN_SECONDS = 9, 200e-6
+#: Every byte of a float or a byte: small numbers in each type, no NaN and no subnormals. Wider
+#: integers are 0, which is an index of every table.
+FLOATS, INTEGERS = 0x3A, 0
+
+Call = Callable[[], object]
+#: Seconds of a call of each plan under a condition; infinite for a plan that does not run.
+Race = Callable[[Sequence[Plan], "TimingCondition"], list[float]]
+
+
+@frozen
+class TimingCondition:
+    """Caches and threads of a measurement; `threads` is None for all."""
+
+    is_cold: bool = False
+    threads: int | None = 1
+
+    @property
+    def name(self) -> str:
+        threads = "all threads" if self.threads is None else "one thread"
+        return f"{'cold' if self.is_cold else 'warm'}, {threads}"
+
+
+#: Conditions of a CPU: the search is in one thread, the confirmation in all of them.
+ONE_THREAD = (TimingCondition(), TimingCondition(is_cold=True))
+ALL_THREADS = (TimingCondition(threads=None), TimingCondition(is_cold=True, threads=None))
+#: Conditions of a GPU, and of a software driver, which shares the caches of the CPU.
+ON_DEVICE = (TimingCondition(threads=None), TimingCondition(is_cold=True, threads=None))
+
+
+def conditions_of(device: str) -> tuple[TimingCondition, ...]:
+    """Return the conditions of a device's searches."""
+    backend = open_device(device)
+    try:
+        if backend.info.kind == "cpu":
+            return ONE_THREAD
+        return ON_DEVICE if backend.info.kind == "gpu" else ON_DEVICE[:1]
+    finally:
+        backend.close()
+
+
+def confirming(search: Sequence[TimingCondition]) -> tuple[TimingCondition, ...]:
+    """Return the conditions of a confirmation: those of the search, on a CPU in all threads too."""
+    return (*search, *ALL_THREADS) if tuple(search) == ONE_THREAD else tuple(search)
+
+
+@dataclass
+class SharedBuffers:
+    """SharedBuffers on a device that the kernels of one spec share, by name and size."""
+
+    owner: Backend
+    known: dict[tuple[str, int], Any] = field(default_factory=dict)
+
+    def of(self, entry: KernelEntry) -> dict[str, Any]:
+        """Return the buffers of a kernel's tensors and workspaces, by name."""
+        integers = {
+            p.name for p in entry.parameters if p.dtype.is_integer and p.dtype.itemsize >= 4
+        }
+        for name, nbytes in entry.sizes.items():
+            if (name, nbytes) not in self.known:
+                buffer = self.known[name, nbytes] = self.owner.alloc(nbytes)
+                value = INTEGERS if name in integers else FLOATS
+                self.owner.copy_to_device(buffer, np.full(nbytes, value, np.uint8))
+        return {name: self.known[name, nbytes] for name, nbytes in entry.sizes.items()}
+
+    def free(self) -> None:
+        for buffer in self.known.values():
+            self.owner.free(buffer)
+        self.known.clear()
+
+
+@frozen
+class DeviceRace:
+    """A race on a device of this machine. Raises DeviceError if the first plan does not run."""
+
+    device: str = "cpu"
+
+    def __call__(self, plans: Sequence[Plan], condition: TimingCondition) -> list[float]:
+        is_cpu = self.device.partition(":")[0] == CpuBackend.name
+        backend = open_device(self.device, num_threads=condition.threads if is_cpu else None)
+        nbytes = sum(p.nbytes for p in plans[0].spec.parameters)
+        sets = [
+            SharedBuffers(backend) for _ in range(cold.sets_of(nbytes) if condition.is_cold else 1)
+        ]
+        try:
+            with loaded(backend, plans) as kernels:
+                found = race(calls_of(backend, list(kernels.values()), sets), backend.synchronize)
+            seconds = dict(zip(kernels, found, strict=True))
+            return [seconds.get(number, math.inf) for number in range(len(plans))]
+        finally:
+            for each in sets:
+                each.free()
+            backend.close()
+
+
+@contextmanager
+def loaded(
+    backend: Backend, plans: Sequence[Plan]
+) -> Iterator[Mapping[int, tuple[KernelEntry, Any]]]:
+    """Build and load kernels: by the number of its plan each one that the device runs."""
+    kernels: dict[int, tuple[KernelEntry, Any]] = {}
+    try:
+        for number, plan in enumerate(plans):
+            try:
+                kernels[number] = load(backend, plan)
+            except (AssembleError, DeviceError) as error:
+                if number == 0:
+                    raise TargetError(f"{plan.target.name}/{plan.spec.key}: {error}") from None
+        yield kernels
+    finally:
+        for _, kernel in kernels.values():
+            backend.unload(kernel)
+
+
+def load(backend: Backend, plan: Plan) -> tuple[KernelEntry, Any]:
+    """Build a kernel and load it. Raises AssembleError and DeviceError."""
+    packed = bundle.pack([pipeline.kernel(plan.spec, plan.target, plan.schedule)])
+    (entry,) = packed.manifest.kernels
+    chosen, refusal = choose_code(backend, entry)
+    if not chosen:
+        raise DeviceError(f"{backend.info.id} ({backend.info.name}) does not run it: {refusal}")
+    code = {
+        module: Code(artifact=artifact, data=packed.files[artifact.file])
+        for module, artifact in chosen.items()
+    }
+    return entry, backend.load(entry, code)
+
+
+def calls_of(
+    backend: Backend, kernels: Sequence[tuple[KernelEntry, Any]], sets: Sequence[SharedBuffers]
+) -> list[Call]:
+    """Return a call of each kernel, which takes the next set of buffers each time.
+
+    The calls of all kernels on one set are prepared before those on the next: what Python keeps of
+    a call then lies as far away for each kernel.
+    """
+    calls: list[list[Call]] = [[] for _ in kernels]
+    for buffers in sets:
+        for (entry, kernel), own in zip(kernels, calls, strict=True):
+            own.append(backend.prepare(kernel, buffers.of(entry)))
+    if len(sets) == 1:
+        return [own[0] for own in calls]
+    turns = itertools.cycle(range(len(sets)))
+    return [lambda own=own: own[next(turns)]() for own in calls]  # type: ignore[misc]
+
+
+def race(calls: Sequence[Call], finish: Call = lambda: None) -> list[float]:
+    """Return the least seconds of a call of each, taken in turn; `finish` waits for the device."""
+    counts = []
+    for call in calls:
+        seconds_of(call, 1, finish)
+        seconds = max(seconds_of(call, 1, finish), 1e-7)
+        counts.append(max(1, math.ceil(TURN_SECONDS / seconds)))
+    best = [math.inf] * len(calls)
+    for _ in range(ROUNDS):
+        for i, call in enumerate(calls):
+            best[i] = min(best[i], seconds_of(call, counts[i], finish))
+    return best
+
+
+def seconds_of(call: Call, count: int, finish: Call) -> float:
+    """Return the seconds per call, averaged over `count` calls."""
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    finish()
+    return (time.perf_counter() - start) / count

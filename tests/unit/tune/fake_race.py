@@ -1,0 +1,70 @@
+"""A race whose times follow from the schedules: nothing is built and nothing is timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from kgen import targets
+from kgen.targets import choose as choosing
+from kgen.targets.base import Plan, Target
+from kgen.tune.pairing import ONE_THREAD, TimingCondition
+from kgen.tune.record import TuningFile
+from kgen.tune.tuner import Tuner
+
+TARGET = targets.find("x86-64-v3")
+CORE = targets.family(TARGET.family).core(TARGET)
+Cost = Callable[[Plan], float]
+
+
+def rows_of_a_tile(plan: Plan) -> float:
+    """Seconds: kernels with fewer rows to a register tile are faster."""
+    return float(plan.schedule.to_json().get("mr", 1))
+
+
+class FakeRace:
+    """Times by a rule. `races` are the plans of each race, with its condition."""
+
+    def __init__(self, cost: Cost = rows_of_a_tile) -> None:
+        self.cost = cost
+        self.races: list[tuple[Sequence[Plan], TimingCondition]] = []
+
+    def __call__(self, plans: Sequence[Plan], condition: TimingCondition) -> list[float]:
+        self.races.append((plans, condition))
+        return [self.cost(plan) for plan in plans]
+
+
+class FakeClock:
+    """Seconds that pass with every look."""
+
+    def __init__(self, step: float = 1.0) -> None:
+        self.now, self.step = 0.0, step
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def tuner_of(
+    path: Path,
+    race: FakeRace,
+    clock: FakeClock | None = None,
+    target: Target = TARGET,
+    commit: str = "abc",
+) -> Tuner:
+    core = targets.family(target.family).core(target)
+    return Tuner(
+        file=TuningFile.opened(path, core),
+        target=target,
+        race=race,
+        conditions=ONE_THREAD,
+        commit=commit,
+        clock=clock or FakeClock(0.0),
+    )
+
+
+def hide_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no core have a file that kgen ships."""
+    monkeypatch.setattr(choosing, "shipped", lambda core: None)
