@@ -18,7 +18,14 @@ AMX, AVX512, AVX2, OTHER = "AMX", "AVX-512", "AVX2", "other"
 #: CPU features that bound the speed of a kernel.
 FEATURES = ("fma", "avx512f", "avx512_bf16", "avx512_vnni", "amx_bf16", "amx_int8", "asimd")
 #: Folders whose uncommitted changes a result reports.
-SOURCES = ("codegen", "runtime", "templates", "benchmarks", "pyproject.toml")
+SOURCES = (
+    "codegen",
+    "runtime",
+    "templates",
+    "benchmarks",
+    ":!benchmarks/results",
+    "pyproject.toml",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
