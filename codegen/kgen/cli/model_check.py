@@ -108,8 +108,10 @@ def print_results(
         rows.append(
             (
                 f"{result.target}/{result.program}",
-                "passed" if result.passed else "failed",
-                f"{sum(s.passed for s in result.steps)} of {len(result.steps)}",
+                result.status,
+                f"{sum(s.passed for s in result.steps)} of {len(result.steps)}"
+                if result.executed
+                else None,
                 worst,
                 max(result.outputs.values(), default=None),
                 result.on.partition(" (")[0] or None,
@@ -120,7 +122,9 @@ def print_results(
     print(BOUNDS)
     for result in results:
         name = f"{result.target}/{result.program}"
-        if result.reason:
+        if not result.executed:
+            print(f"{name}: not executed: {result.reason}")
+        elif result.reason:
             print(f"{name}: {result.reason}")
         for output, apart in result.deviation.items():
             print(f"{name}: rounding of operands changes {output} by {apart:.2%} of its norm")

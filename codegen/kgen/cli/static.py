@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 from kgen.check.static.facts import Outlook, StaticFacts, facts, outlook
@@ -9,31 +10,40 @@ from kgen.check.static.hot_loop import Loop, WorkKind, mix
 from kgen.check.static.roofline import Roofline, RooflinePrediction
 from kgen.check.static.vulkan.compiled import DriverCompilation
 from kgen.cli.output import end_progress, print_json, progress
+from kgen.errors import AssembleError
 from kgen_runtime.bundle import BundleFile
 from kgen_runtime.manifest import KernelEntry
 
 
 def run(bundle: BundleFile, *, as_json: bool) -> int:
-    """Print the facts of every kernel of a bundle. Raises AssembleError if a tool is missing."""
-    rows = []
+    """Print the facts of every kernel of a bundle, and what to install for the others.
+
+    Return 2 if a tool is missing for a kernel, else 0.
+    """
+    rows, missing = [], {}
     for entry in bundle.manifest.kernels:
         progress(f"counting {entry.name}")
-        known = facts(bundle, entry)
-        rows.append((entry, known, outlook(bundle, entry, known)))
+        try:
+            known = facts(bundle, entry)
+            rows.append((entry, known, outlook(bundle, entry, known)))
+        except AssembleError as error:
+            missing[entry.name] = str(error)
     end_progress()
     if as_json:
         kernels = [
             {"kernel": entry.name} | known.to_json() | ahead.to_json()
             for entry, known, ahead in rows
         ]
-        print_json({"kernels": kernels})
-        return 0
-    for entry, known, ahead in rows:
-        print(entry.name)
-        for title, text in lines(entry, known, ahead):
-            print(f"  {title:<14} {text}")
-        print()
-    return 0
+        print_json({"kernels": kernels, "missing": missing})
+    else:
+        for entry, known, ahead in rows:
+            print(entry.name)
+            for title, text in lines(entry, known, ahead):
+                print(f"  {title:<14} {text}")
+            print()
+    for reason in dict.fromkeys(missing.values()):
+        print(f"kgen inspect: {reason}", file=sys.stderr)
+    return 2 if missing else 0
 
 
 def lines(entry: KernelEntry, known: StaticFacts, ahead: Outlook) -> Iterator[tuple[str, str]]:

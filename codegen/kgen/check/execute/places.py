@@ -85,7 +85,9 @@ def _emulator(
         if artifact.format in LANGUAGES:
             source = text_of(reader, artifact)
             return EmulatorExecutor(entry, artifact.format, source, emulation)
-    raise Unavailable(f"{entry.target.name} code has no emulator; it takes a device or driver")
+    raise Unavailable(
+        f"{entry.target.name} kernels have no emulator; run this where a device or driver is"
+    )
 
 
 def _qemu(

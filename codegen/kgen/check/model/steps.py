@@ -84,6 +84,15 @@ class ProgramResult:
     reason: str = ""
     #: Of narrow weights: how far outputs are from those of the model as it is, by their norm.
     deviation: Mapping[str, float] = field(default_factory=dict)
+    #: Whether this machine can run the program; if not, `reason` says why.
+    executed: bool = True
+
+    @property
+    def status(self) -> str:
+        """`passed`, `failed` or `not-executed`."""
+        if not self.executed:
+            return "not-executed"
+        return "passed" if self.passed else "failed"
 
     @property
     def passed(self) -> bool:
@@ -101,6 +110,7 @@ class ProgramResult:
             "program": self.program,
             "target": self.target,
             "executed_on": self.on,
+            "status": self.status,
             "passed": self.passed,
             "steps": len(self.steps),
             "wrong": [step.to_json() for step in self.steps if not step.passed],
@@ -131,7 +141,7 @@ def verify_program(
                 pass
             return machine.result(results, machine.outputs())
         except Unavailable as reason:
-            return machine.result(results, {}, f"not executed: {reason}")
+            return machine.result(results, {}, str(reason), executed=False)
         finally:
             machine.close()
 
@@ -249,7 +259,12 @@ class _Machine:
         return found
 
     def result(
-        self, steps: tuple[StepResult, ...], outputs: Mapping[str, float], reason: str = ""
+        self,
+        steps: tuple[StepResult, ...],
+        outputs: Mapping[str, float],
+        reason: str = "",
+        *,
+        executed: bool = True,
     ) -> ProgramResult:
         return ProgramResult(
             program=self.program.name,
@@ -259,6 +274,7 @@ class _Machine:
             outputs=outputs,
             reason=reason,
             deviation=self.truth.deviation,
+            executed=executed,
         )
 
 

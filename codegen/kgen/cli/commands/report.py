@@ -158,9 +158,11 @@ def _model(args: argparse.Namespace, program: Program, bundle: BundleFile) -> Ch
     from kgen.cli.model_check import verified
 
     (result,) = verified(bundle, args.model, only=program.qualified_name)
+    if not result.executed:
+        return Check(name=name, passed=False, finding=f"not executed: {result.reason}")
     right = sum(step.passed for step in result.steps)
     worst = max(result.outputs.values(), default=0.0)
-    words = [f"{right} of {len(result.steps)} steps are right on {result.on or 'nothing'}"]
+    words = [f"{right} of {len(result.steps)} steps are right on {result.on}"]
     if result.outputs:
         words.append(f"the largest error of an output is {worst:.3g} times its bound")
     if (wrong := result.first_wrong) is not None:

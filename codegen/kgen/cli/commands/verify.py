@@ -183,7 +183,8 @@ def print_report(
         print(BOUNDS)
     for result in report.kernels:
         if result.reason:
-            print(f"{result.target}/{result.kernel}: {result.reason}")
+            not_executed = "not executed: " if result.status == "not-executed" else ""
+            print(f"{result.target}/{result.kernel}: {not_executed}{result.reason}")
         for warning in result.warnings:
             print(f"warning: {result.target}/{result.kernel}: {warning}")
 
