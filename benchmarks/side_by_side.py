@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from benchmarks.machine import ROOT, commit, git, this_machine, today
 from benchmarks.results import Peer, Results, Row, Timing, geometric_mean
 from kgen.check.bench import cold, timing
 from kgen.check.bench import run as bench
+from kgen.check.tensors import Bytes
 from kgen.check.verify import inputs
 from kgen.spec import text
 from kgen_runtime.cpu_features import cpu_features
@@ -189,6 +191,14 @@ def build(
     return pairs
 
 
+@lru_cache(maxsize=1)
+def data_of(path: Path, seed: int) -> dict[str, Bytes]:
+    """Inputs of a bundle's kernel; the conditions of a pair share them."""
+    with kgen_runtime.load(path, device="cpu", num_threads=1) as kernels:
+        (entry,) = (kernel.entry for kernel in kernels.values())
+    return next(iter(inputs.data_sets(entry, seed))).buffers
+
+
 def timed(pair: Pair, threads: int, caches: str, limit: float, seed: int) -> Row:
     """Time both kernels in turn on the same data."""
     with ExitStack() as stack:
@@ -199,7 +209,7 @@ def timed(pair: Pair, threads: int, caches: str, limit: float, seed: int) -> Row
         kernels = [next(iter(found.values())) for found in loaded]
         entry = kernels[1].entry
         nbytes = sum(param.nbytes for param in entry.parameters)
-        data = next(iter(inputs.data_sets(entry, seed))).buffers
+        data = data_of(pair.after, seed)
         sets = cold.copies(data, cold.sets_of(nbytes) if caches == "cold" else 1)
         outs = [inputs.output_buffers(entry, each) for each in sets]
         ways = [
@@ -225,8 +235,8 @@ def measure(
     pairs: Sequence[Pair], threads: Sequence[int], minutes: float, results: Results, path: Path
 ) -> int:
     """Time the pairs in random order; return how many were left when the time was over."""
-    cases = list(itertools.product(pairs, CACHES, threads))
-    random.Random(0).shuffle(cases)
+    shuffled = random.Random(0).sample(pairs, len(pairs))
+    cases = list(itertools.product(shuffled, CACHES, threads))
     end = time.monotonic() + 60 * minutes
     for done, (pair, caches, count) in enumerate(cases):
         left = end - time.monotonic()
@@ -243,6 +253,8 @@ def measure(
             print(f"{label(row)}: {words}", flush=True)
         results.rows.append(row)
         results.write(path)
+        if sys.stdout.isatty():
+            print(f"\rtimed {done + 1} of {len(cases)}", end="", flush=True)
     return 0
 
 
