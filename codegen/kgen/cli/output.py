@@ -23,6 +23,15 @@ def _finite(value: Any) -> Any:
     return [_finite(v) for v in value] if isinstance(value, list | tuple) else value
 
 
+#: Headers of what a kernel uses, in the tables of `kgen build` and `kgen build --verify`.
+RESOURCES = ("registers", "spills (B)", "shared (B)", "files (B)", "build (s)")
+#: Meaning of RESOURCES where a word is not obvious.
+RESOURCES_LEGEND = """\
+registers, spills: registers and spilled bytes of a thread; shared: shared memory (LDS, workgroup
+memory) of a workgroup; files: machine code, portable form and source text in the bundle; build:
+time to render and assemble."""
+
+
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A table with columns as wide as they need; numbers to the right."""
     cells = [[_cell(value) for value in row] for row in rows]

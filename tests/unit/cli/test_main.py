@@ -410,7 +410,7 @@ def test_no_room_for_temporary_files_is_one_line(tmp_path: Path) -> None:
     """ptxas reads a file, which is larger than any may be here."""
     command = f"ulimit -f 1; exec {sys.executable} -m kgen {' '.join(build(output='x.kgen'))}"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 2 and "a temporary file of ptxas cannot be written" in done.stderr
+    assert done.returncode == 2 and "a temporary file for ptxas cannot be written" in done.stderr
     assert done.stderr.count("\n") == 1 and list(tmp_path.iterdir()) == []
 
 

@@ -11,7 +11,14 @@ from kgen.cli import problem, workers
 from kgen.cli.commands.verify import print_report
 from kgen.cli.explain import explanation, print_explanation
 from kgen.cli.lists import comma_list
-from kgen.cli.output import end_progress, print_json, print_table, progress
+from kgen.cli.output import (
+    RESOURCES,
+    RESOURCES_LEGEND,
+    end_progress,
+    print_json,
+    print_table,
+    progress,
+)
 from kgen.cli.parser import Parser
 
 if TYPE_CHECKING:
@@ -21,6 +28,7 @@ if TYPE_CHECKING:
 
 #: The fields of a schedule that name its tile: of a block on GPUs, of registers on CPUs.
 TILE = ("block_m", "block_n", "block_k", "mr", "nr")
+TILE_LEGEND = "block tile, MxNxK elements, of a GPU matmul; register tile, MxN, of a CPU matmul."
 #: What replaces options of a former version.
 TUNE = "run kgen tune with the same kernels, then kgen build --tuning kgen-tuning.toml"
 
@@ -147,7 +155,6 @@ def _verified(bundle: Bundle, args: argparse.Namespace, executor: Executor | Non
 
 
 def _print(rows: list[dict[str, object]]) -> None:
-    header = ("kernel", "target", "mainloop", "tile", "registers", "spills", "shared", "bytes", "s")
     table = []
     for row in rows:
         schedule, resources = row["schedule"], row["resources"]
@@ -166,4 +173,5 @@ def _print(rows: list[dict[str, object]]) -> None:
                 row["seconds"],
             )
         )
-    print_table(header, table)
+    print_table(("kernel", "target", "mainloop", "tile", *RESOURCES), table)
+    print(f"\ntile: {TILE_LEGEND}\n{RESOURCES_LEGEND}")

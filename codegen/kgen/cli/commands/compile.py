@@ -100,7 +100,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"bundle": str(output), "programs": rows})
         return 0
-    print_table(tuple(rows[0]), [tuple(row.values()) for row in rows])
+    print_table(COLUMNS, [tuple(row.values()) for row in rows])
+    print(f"\n{LEGEND}")
     seconds = time.perf_counter() - start
     print(f"wrote {output} ({output.stat().st_size} bytes) in {seconds:.1f} s")
     return 0
@@ -131,6 +132,14 @@ def pairs_of(texts: Sequence[str]) -> dict[str, str]:
             raise GraphError(f"--state sets {past} twice; set it once")
         found[past] = present
     return found
+
+
+#: Headers of `rows_of`.
+COLUMNS = ("target", "steps", "kernels", "arena (B)", "least arena (B)", "weights (B)")
+LEGEND = """\
+steps: kernel launches of one run; kernels: different kernels among them; arena: memory for the
+values of one run; least arena: size of the values that are alive at one time, below which no memory
+plan can go; weights: constants in the bundle, after rounding by --weights."""
 
 
 def rows_of(compiled: CompiledModel) -> list[dict[str, object]]:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from kgen.cli import workers
 from kgen.cli.model_check import print_results, verified
-from kgen.cli.output import end_progress, print_json, print_table, progress
+from kgen.cli.output import (
+    RESOURCES,
+    RESOURCES_LEGEND,
+    end_progress,
+    print_json,
+    print_table,
+    progress,
+)
 
 if TYPE_CHECKING:
     from kgen.check.model.steps import ProgramResult
@@ -173,7 +180,7 @@ def print_report(
     ]
     rows = [_row(result) for result in report.kernels]
     if built is not None:
-        header += ["registers", "spills", "shared", "bytes", "s"]
+        header += RESOURCES
         for row, (entry, seconds) in zip(rows, built, strict=True):
             used = entry.resources
             nbytes = sum(a.nbytes for a in entry.artifacts)
@@ -181,6 +188,8 @@ def print_report(
     print_table(header, rows)
     if any(result.tolerance is not None for result in report.kernels):
         print(BOUNDS)
+    if built is not None:
+        print(f"{RESOURCES_LEGEND}\n")
     for result in report.kernels:
         if result.reason:
             not_executed = "not executed: " if result.status == "not-executed" else ""
