@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from kgen.check.static.roofline import roofline, roofline_of
+from kgen.cli.explain import LEGEND
 from kgen.cli.main import main
+from kgen.spec import Matmul
+from kgen.targets import choose as choosing
+from kgen.targets import family, find
+from kgen.targets.choose import class_of, sizes_of
+from kgen.targets.tuning.file import TuningSource
+from kgen.tune.record import TuningFile
 
 pytestmark = pytest.mark.integration
 
@@ -21,7 +30,7 @@ def explain(capsys: pytest.CaptureFixture[str], tmp_path: Path, *args: str) -> s
 
 def test_candidates_and_choice(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     shown = explain(capsys, tmp_path, "--target", "sm_80")
-    assert "(the fastest by the cost model)" in shown
+    assert "(model: the fastest by the cost model)" in shown
     assert "4 bytes per thread by cp.async" in shown
     assert "its rows are multiples of 4 bytes" in shown
     (chosen,) = (line for line in shown.splitlines() if line.startswith("->"))
@@ -66,7 +75,7 @@ def test_what_is_chosen_without_a_model_says_so(
 
 def test_candidates_of_an_amd_target(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     shown = explain(capsys, tmp_path, "--target", "gfx942")
-    assert "(the fastest by the cost model)" in shown
+    assert "(model: the fastest by the cost model)" in shown
     assert "workgroups/CU" in shown and "busy CUs" in shown
 
 
@@ -80,3 +89,70 @@ def test_json_has_all_candidates(capsys: pytest.CaptureFixture[str], tmp_path: P
     )
     assert best["notes"]["bound"] in best["terms"] and len(found["candidates"]) > 20
     assert len(found["remarks"]) == 2
+
+
+def test_times_stand_side_by_side_with_what_they_assume(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    shown = explain(capsys, tmp_path, "--target", "sm_80")
+    lines = shown.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("time "))
+    floor, predicted = lines[first + 2 : first + 4]
+    assert floor.startswith("floor") and "every tensor read from memory once" in floor
+    assert predicted.startswith("predicted") and "cost model of sm_80" in predicted
+
+
+def test_terms_have_a_unit_and_a_legend(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for target in ("sm_80", "gfx942", "x86-64-v3"):
+        shown = explain(capsys, tmp_path, "--target", target, "--dtype", "f16", "--json")
+        (kernel,) = json.loads(shown)["kernels"]
+        found = kernel["explanation"]
+        assert found["unit"] == "clock cycles"
+        for candidate in found["candidates"]:
+            assert set(candidate["terms"]) <= set(LEGEND), target
+    shown = explain(capsys, tmp_path, "--target", "sm_80")
+    assert "\nterms in clock cycles: products = multiply-adds; shared = shared-memory" in shown
+
+
+def test_measured_rows_are_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row of the same sizes, then the nearest one, then one that is out of reach."""
+    monkeypatch.setattr(choosing, "shipped", lambda core: None)
+    target = find("sm_80")
+    row = Matmul(m=64, n=66, k=80)
+    path = tmp_path / "own.toml"
+    file = TuningFile.opened(path, "sm_80")
+    source = TuningSource(
+        kind="measured", machine="a GPU", day="2026-01-02", commit="abc",
+        conditions="warm, all threads; cold, all threads",
+    )  # fmt: skip
+    schedule = family("cuda").choose(row, target)
+    file.add(class_of(row, target), sizes_of(row), schedule, source, gain=1.5, seconds=2e-6)
+    file.save()
+    words = ("--target", "sm_80", "--tuning", str(path))
+    shown = explain(capsys, tmp_path, *words)
+    assert "(measured: the row of the same sizes; a GPU, 2026-01-02, commit abc)" in shown
+    assert re.search(r"\nmeasured +2 +a GPU: cold, all threads\n", shown)
+    assert re.search(r"\n-> +64x66x80 +0 +1.5x +\S+own.toml +measured +mainloop=", shown)
+    (kernel,) = json.loads(explain(capsys, tmp_path, *words, "--json"))["kernels"]
+    found = kernel["explanation"]
+    assert found["how"] == "measured" and found["neighbours"][0]["taken"]
+    assert [each["time"] for each in found["times"]] == ["floor", "predicted", "measured"]
+    for k, how, count in ((160, "neighbour", 1), (1280, "model", 0)):
+        argv = ["build", "--shape", f"64x66x{k}", *words, "--explain", "--json"]
+        assert main([*argv, "-o", str(tmp_path / "y.kgen")]) == 0
+        (kernel,) = json.loads(capsys.readouterr().out)["kernels"]
+        found = kernel["explanation"]
+        assert (found["how"], len(found["neighbours"])) == (how, count)
+        assert "measured" not in [each["time"] for each in found["times"]]
+
+
+def test_the_floor_of_a_cpu_is_that_of_one_core() -> None:
+    spec = Matmul(m=1024, n=1024, k=1024, dtype="f32")
+    rates = family("cpu").rates(find("x86-64-v3"))
+    found = roofline_of(spec, find("x86-64-v3"))
+    assert rates is not None and found is not None
+    assert found.device == f"one core of {rates.device}"
+    assert found.floor == pytest.approx(rates.units * roofline(spec, rates).floor)
+    assert roofline_of(spec, find("vulkan1.3")) is None

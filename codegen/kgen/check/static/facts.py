@@ -11,7 +11,7 @@ from kgen.check.execute.places import Reader
 from kgen.check.static import hot_loop
 from kgen.check.static.hot_loop import Loop, WorkKind
 from kgen.check.static.machine_code import MachineInstruction, instructions
-from kgen.check.static.roofline import Roofline, RooflinePrediction, count, predict, roofline
+from kgen.check.static.roofline import Roofline, RooflinePrediction, count, predict, roofline_of
 from kgen.check.static.vulkan.compiled import DriverCompilation, compiled
 from kgen.targets.device import Occupancy
 from kgen_runtime.manifest import KernelEntry
@@ -126,10 +126,10 @@ def _per_matrix_cycle(
 def outlook(reader: Reader, entry: KernelEntry, facts: StaticFacts) -> Outlook:
     """The roofline, and what the emulator's counts make of it; takes seconds for a large kernel."""
     family = targets.family(entry.target.family)
-    rates = family.rates(targets.find(entry.target.name))
-    if rates is None:
+    target = targets.find(entry.target.name)
+    rates, line = family.rates(target), roofline_of(spec.from_json(entry.spec), target)
+    if rates is None or line is None:
         return Outlook(reason=f"{entry.target.name} names no device")
-    line = roofline(spec.from_json(entry.spec), rates)
     if facts.occupancy is None:
         return Outlook(roofline=line, reason="no emulator counts its traffic")
     traffic = count(reader, entry)

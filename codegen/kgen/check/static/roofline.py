@@ -9,16 +9,19 @@ docs/how-it-works/static-analysis.md.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kgen import targets
 from kgen.check import profile
 from kgen.check.execute.places import Reader
 from kgen.check.static.hot_loop import Loop, WorkKind
 from kgen.check.verify import walk
 from kgen.emulate.counters import MOST_OF_ANY
 from kgen.spec import Spec
+from kgen.targets.base import Target
 from kgen.targets.device import Occupancy, Rates, multiplied
 from kgen_runtime.manifest import KernelEntry
 from kgen_runtime.values import frozen
@@ -106,6 +109,22 @@ def roofline(spec: Spec, rates: Rates) -> Roofline:
         peak=rates.flops[operands],
         bandwidth=rates.dram,
     )
+
+
+def roofline_of(spec: Spec, target: Target) -> Roofline | None:
+    """Return the least time on a well-known device of the target: on a CPU on one core of it, which
+    its cost model and single-threaded measurements assume too. None if no device is known."""
+    rates = targets.family(target.family).rates(target)
+    if rates is None:
+        return None
+    if target.family == "cpu":
+        rates = dataclasses.replace(
+            rates,
+            device=f"one core of {rates.device}",
+            units=1,
+            flops={name: rate / rates.units for name, rate in rates.flops.items()},
+        )
+    return roofline(spec, rates)
 
 
 def count(reader: Reader, entry: KernelEntry) -> LaunchCounters | str:

@@ -77,13 +77,14 @@ def run(args: argparse.Namespace) -> int:
     name = problem.bundle_name(args, specs) if args.output is None else args.output
     output = check_output(name)
     constants = problem.constants_of(args)
+    tuning = workers.tuning_of(args)
     with workers.executor_of(args) as executor:
         bundle = build(
             specs,
             targets=comma_list(args.target),
             schedule=problem.schedule_fields(args.schedule),
             constants=constants,
-            tuning=workers.tuning_of(args),
+            tuning=tuning,
             progress=progress,
             executor=executor,
             cache=not args.no_cache,
@@ -105,14 +106,14 @@ def run(args: argparse.Namespace) -> int:
     ]
     if args.explain and args.json:
         rows = [
-            row | {"explanation": explanation(kernel)}
+            row | {"explanation": explanation(kernel, tuning)}
             for row, kernel in zip(rows, bundle.kernels, strict=True)
         ]
     if args.json:
         print_json({"bundle": str(output), "kernels": rows, "remarks": remarks(constants)})
     else:
         for kernel in bundle.kernels if args.explain else ():
-            print_explanation(kernel)
+            print_explanation(kernel, tuning)
         if not args.verify:
             _print(rows)
         for entry in bundle.manifest.kernels:

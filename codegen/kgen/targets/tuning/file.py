@@ -31,6 +31,7 @@ from kgen_runtime.values import frozen
 SCHEMA = 1
 NOT_MEASURED = "-"
 MICROSECONDS = "us"
+COLD = "cold, one thread"
 #: Keys that TOML takes without quotes.
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 REMEDY = "repair the line, remove it, or measure again with kgen tune"
@@ -47,6 +48,13 @@ class TuningSource:
     #: Caches and threads of the measurement.
     conditions: str = ""
 
+    @property
+    def timed_under(self) -> str:
+        """Condition of the rows' times: cold caches and one thread, as the model assumes, if that
+        was measured."""
+        known = self.conditions.split("; ")
+        return COLD if COLD in known else known[-1]
+
 
 @frozen
 class TunedRow:
@@ -56,7 +64,7 @@ class TunedRow:
     fields: Mapping[str, int | str]
     gain: float | None
     source: str
-    #: Measured time of a call under the last of the source's search conditions.
+    #: Measured time of a call under the source's condition `timed_under`.
     seconds: float | None = None
     line: int = 0
 
