@@ -130,26 +130,34 @@ class TensorMap:
 
 @frozen
 class Walk:
-    """Pieces of the output that persistent workgroups write.
+    """Order in which persistent workgroups write the boxes of a tile.
 
-    Of n clusters of workgroups along x, cluster i writes the pieces i, i + n, i + 2 n, ... Pieces
-    are numbered column by column in groups of `group` rows of pieces, one matrix of the last two
-    dimensions after another.
+    Boxes have numbers: column by column within a group of `group` rows of boxes, then the next
+    group, then the next matrix. Cluster i of n clusters of workgroups writes the boxes i, i + n,
+    i + 2 n, ...
 
-    With `steps` (stream-k), the first `shared` pieces are cut along their depth. Of n workgroups,
-    number i computes the steps from i * shared * steps // n up to the next one's, and writes the
-    pieces whose first step is among them; then it writes the pieces shared + i, shared + i + n, ...
+    With `steps` (stream-k), workgroups divide K of the first `shared` boxes. Workgroup i of n
+    computes the steps from i * shared * steps // n up to those of workgroup i + 1, and writes the
+    boxes whose first step is one of them. Then it writes the boxes shared + i, shared + i + n, ...
+
+    Example of a group: `group` 2 numbers 3 rows and 4 columns of boxes 0 2 4 6 in the first row,
+    1 3 5 7 in the second and 8 9 10 11 in the third. Of 5 clusters, cluster 1 writes the boxes 1,
+    6 and 11.
+
+    Example of stream-k: `shared` 2 and `steps` 8 with 4 workgroups give each workgroup 4 of the 16
+    steps. Workgroups 0 and 1 compute box 0, which workgroup 0 writes; workgroups 2 and 3 compute
+    box 1, which workgroup 2 writes. Of 12 boxes, workgroup 1 then writes the boxes 3, 7 and 11.
     """
 
-    #: Rows of pieces in a group.
+    #: Rows of boxes that are numbered together, column by column.
     group: int = 1
-    #: Pieces that are cut along their depth.
+    #: Boxes, the first ones, whose K is divided among workgroups.
     shared: int = 0
-    #: Steps along the depth of a shared piece; 0 without stream-k.
+    #: Steps along K of a shared box; 0 without stream-k.
     steps: int = 0
     #: Whether workgroups take their numbers from a counter, the highest first, and wait only for
     #: the partial sums of higher numbers. If not, no workgroup waits: the last-arriving one of a
-    #: piece writes it.
+    #: box writes it.
     drawn: bool = True
     #: Dies among which workgroups are distributed in turn: workgroup w is number w // dies of die
     #: w % dies, and the numbers of a die are consecutive.
@@ -159,7 +167,13 @@ class Walk:
 @frozen
 class Tile:
     """Box of the output that a workgroup (CPU: a task) writes, so that `kgen verify` can check a
-    sample of the output alone. If a kernel has several outputs, the tile is one of the largest."""
+    sample of the output alone. If a kernel has several outputs, the tile is one of the largest.
+
+    Example of a tile: `shape` [100, 60], `extent` [32, 16] and `axes` [1, 0] cut an output of 100
+    rows and 60 columns into 4 x 4 boxes of 32 x 16 elements. y of the workgroup selects the rows,
+    x the columns: workgroup (2, 1, 0) writes the rows 32 to 63 and the columns 32 to 47. Boxes end
+    with the output: workgroup (3, 3, 0) writes the rows 96 to 99 and the columns 48 to 59.
+    """
 
     #: Shape of the output, without gaps, in the dimensions of the tile; rows and columns for a
     #: row-wise operation.

@@ -25,8 +25,15 @@ def table() -> str:
         title = ", ".join(f"`{place}`" for place in found if place) or "`manifest.json`"
         cells = [row(cls, field) for field in dataclasses.fields(cls)]
         header = ("field", "JSON", "default", "entries", "meaning")
-        parts.append(f"### {title}\n\n{summary(cls)}\n\n{rows(header, cells)}")
+        text = "\n\n".join([summary(cls), *examples(cls)])
+        parts.append(f"### {title}\n\n{text}\n\n{rows(header, cells)}")
     return "\n" + "\n".join(parts) + "\n"
+
+
+def examples(cls: type) -> list[str]:
+    """Return the other paragraphs of the docstring of a class with examples."""
+    _, *others = (" ".join(part.split()) for part in (cls.__doc__ or "").split("\n\n"))
+    return others if any(part.startswith("Example of ") for part in others) else []
 
 
 def objects(cls: type, place: str) -> Iterator[tuple[type, str]]:
