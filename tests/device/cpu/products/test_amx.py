@@ -46,7 +46,7 @@ def test_several_tasks(layout: Layout) -> None:
         spec = bf16(m, n, k, layout=layout, lda=110, ldb=120)
         found = planned(spec, TILES)
         assert [launch.entry_point for launch in found.launches] == [f"{spec.key}_pack", spec.key]
-        assert found.launches[0].grid[0] == found.bands
+        assert found.launches[0].grid[0] == found.tiled_b.bands
         check(spec, AMX, TILES)
 
 
@@ -74,9 +74,9 @@ def test_copies_of_a(k: int) -> None:
     spec = bf16(100, 100, k)
     for pack_a in (0, 1):
         schedule = TILES.override(pack_a=pack_a)
-        assert planned(spec, schedule).copies_a == bool(pack_a)
+        assert planned(spec, schedule).tiled_a.copies == bool(pack_a)
         check(spec, AMX, schedule)
-    assert not planned(bf16(100, 100, k - 1), TILES).copies_a
+    assert not planned(bf16(100, 100, k - 1), TILES).tiled_a.copies
 
 
 def test_copies_that_leave_the_stack() -> None:
@@ -99,7 +99,7 @@ def test_b_is_packed_beside_the_products(m: int, mc: int) -> None:
         spec = bf16(m, 96, k, ldb=110)
         schedule = TILES.override(mc=mc, nc=nc)
         found = planned(spec, schedule)
-        assert found.packs_b_between
+        assert found.beside.packs
         assert len(found.launches) == 1
         check(spec, AMX, schedule)
     # K in several blocks, tasks that have as many columns each.
@@ -120,7 +120,7 @@ def test_b_is_not_packed_beside_the_products_where_some_would_be_left_out() -> N
         (bf16(128, 96, 64), {"nc": 96}),
         (bf16(64, 64, 64, constant=(ConstantOperand.B,)), {"pack_b": 0}),
     ):
-        assert not planned(spec, TILES.override(**fields)).packs_b_between
+        assert not planned(spec, TILES.override(**fields)).beside.packs
 
 
 @pytest.mark.parametrize("k", [64, 50])
@@ -130,7 +130,7 @@ def test_tasks_in_any_order(k: int) -> None:
     spec = bf16(128, 128, k, out_dtype=DType.F32)
     schedule = TILES.override(nc=32)
     kernel, plan = pipeline.kernel(spec, AMX, schedule), planned(spec, schedule)
-    assert plan.keeps_a
+    assert plan.tiled_a.is_kept
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-8, 8, shape).astype(np.float32) for shape in ((128, k), (k, 128)))
     bits = {name: (x.view(np.uint32) >> 16).astype(np.uint16) for name, x in (("a", a), ("b", b))}
@@ -165,19 +165,21 @@ def test_a_large_b_is_fetched_a_panel_ahead(mc: int) -> None:
     spec = bf16(128, 70, 64)
     schedule = TILES.override(mc=mc, pack_a=0)
     plan = planned(spec, schedule.override(prefetch_panel=1))
-    assert plan.fetches_b and not planned(spec, schedule).fetches_b
+    assert plan.schedule.prefetch_panel and not planned(spec, schedule).schedule.prefetch_panel
     fetched = {
-        row * plan.fetched_row % TILE_BYTES + line
+        row * plan.beside.fetched_row % TILE_BYTES + line
         for row in range(0, mc, 32)
-        for line in plan.fetched_lines
+        for line in plan.beside.fetched_lines
     }
     # All lines of a step's tiles, each once.
     assert fetched == {
-        tile + line for tile in (0, 16 * plan.column_bytes) for line in range(0, TILE_BYTES, 64)
+        tile + line
+        for tile in (0, 16 * plan.tiled_b.column_bytes)
+        for line in range(0, TILE_BYTES, 64)
     }
     # In the first step and in the others.
     fetches = pipeline.source(plan).text.count("call void @llvm.prefetch")
-    assert fetches == 2 * len(plan.fetched_lines)
+    assert fetches == 2 * len(plan.beside.fetched_lines)
     check(spec, AMX, schedule.override(prefetch_panel=1))
 
 

@@ -94,7 +94,7 @@ def test_sums_are_stored_one_by_one(name: str) -> None:
         call for tile in "0123" for call in (("tilestored", tile), (begins, tile), ("tdp", tile))
     ]
     firsts = [i for i in range(len(calls)) if calls[i : i + len(first)] == first]
-    assert len(firsts) == 1 + plan.copies_a
+    assert len(firsts) == 1 + plan.tiled_a.copies
     # And behind the last register tile.
     assert [name for name, _ in calls].count("tilestored") == 4 * (len(firsts) + 1)
 

@@ -136,7 +136,7 @@ def fetches_tiles(spec: Matmul, target: Target, schedule: AmxMatmul) -> bool:
     if product is None:
         return False
     plan = unchecked_amx(spec, target, schedule, product)
-    return plan.may_fetch_b and plan.packed_matrix_bytes > target.limits["l2_bytes"] // 2
+    return plan.beside.may_fetch and plan.tiled_b.matrix_bytes > target.limits["l2_bytes"] // 2
 
 
 # -- sums between blocks of K, and tasks of a pass -------------------------------------------------

@@ -5,9 +5,10 @@ from __future__ import annotations
 from kgen.schedule import AmxMatmul
 from kgen.spec import Matmul
 from kgen.targets.base import Target
-from kgen.targets.cpu.plan.amx.packing import TilePackingPlan
+from kgen.targets.cpu.plan.amx.packing import TiledB
 from kgen.targets.cpu.plan.amx.tiles import TILE_ROWS, TileColumn
 from kgen.targets.cpu.plan.base import LINE_BYTES
+from kgen.targets.cpu.plan.extents import Blocking
 from kgen_runtime.values import frozen
 
 
@@ -24,27 +25,40 @@ def packs_between(spec: Matmul, target: Target, schedule: AmxMatmul) -> bool:
 
 
 @frozen
-class BesidePlan(TilePackingPlan):
-    # -- packed: a part is a panel's block of K ------------------------------------------------
+class Beside:
+    """Part of B that is packed (`packs`), or prefetched, while tiles are multiplied.
+
+    A part is a panel's block of K.
+    """
+
+    blocking: Blocking
+    tiled_b: TiledB
+    packs: bool
+
     @property
-    def packs_b_between(self) -> bool:
-        assert isinstance(self.schedule, AmxMatmul)
-        return packs_between(self.spec, self.target, self.schedule)
+    def may_fetch(self) -> bool:
+        """Several register tiles share a panel of B, beside which none is packed."""
+        return self.blocking.row_tiles > 1 and not self.packs
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the part that is multiplied, and of the next one, which is packed meanwhile."""
+        return 2 * self.part_bytes * self.packs
 
     @property
     def part_bytes(self) -> int:
         """Of a panel's block of K."""
-        return self.schedule.nr * self.part_column
+        return self.blocking.schedule.nr * self.part_column
 
     @property
     def part_column(self) -> int:
         """Of a column in it."""
-        return self.schedule.kc * self.spec.dtype.itemsize
+        return self.blocking.schedule.kc * self.blocking.spec.dtype.itemsize
 
     @property
     def tile_column(self) -> int:
         """Bytes of a column of B as it is multiplied."""
-        return self.part_column if self.packs_b_between else self.column_bytes
+        return self.part_column if self.packs else self.tiled_b.column_bytes
 
     def tile_of_b(self, product: TileColumn) -> int:
         """Bytes to a product's tile of B."""
@@ -54,7 +68,9 @@ class BesidePlan(TilePackingPlan):
     def shared_groups(self) -> int:
         """Groups of each step that a register tile packs: a power of two, so that it goes up in the
         16 of a tile."""
-        register_tiles = -(-min(self.spec.m, self.schedule.mc) // self.schedule.mr)
+        register_tiles = -(
+            -min(self.blocking.spec.m, self.blocking.schedule.mc) // self.blocking.schedule.mr
+        )
         needed = -(-TILE_ROWS // register_tiles)
         return 1 << (needed - 1).bit_length()
 
@@ -62,40 +78,27 @@ class BesidePlan(TilePackingPlan):
     def panel_starts(self) -> tuple[tuple[int, int], ...]:
         """Byte offsets of a panel's columns of tiles: in B, and in a part."""
         return tuple(
-            (column * self.tensors.b_strides[2], column * self.part_column)
-            for column in range(0, self.schedule.nr, TILE_ROWS)
+            (column * self.tiled_b.groups.column_stride, column * self.part_column)
+            for column in range(0, self.blocking.schedule.nr, TILE_ROWS)
         )
-
-    # -- fetched, a panel ahead ---------------------------------------------------------------
-
-    @property
-    def fetches_b(self) -> bool:
-        """The next panel is prefetched while one is multiplied."""
-        assert isinstance(self.schedule, AmxMatmul)
-        return self.schedule.prefetch_panel
-
-    @property
-    def may_fetch_b(self) -> bool:
-        """Several register tiles share a panel of B, beside which none is packed."""
-        several = min(self.spec.m, self.schedule.mc) > self.schedule.mr
-        return several and not self.packs_b_between
 
     @property
     def _lines_fetched(self) -> int:
         """Of each tile, by each register tile's rows."""
-        register_tiles = min(self.spec.m, self.schedule.mc) // self.schedule.mr
+        spec, schedule = self.blocking.spec, self.blocking.schedule
+        register_tiles = min(spec.m, schedule.mc) // schedule.mr
         return max(1, TILE_ROWS // register_tiles)
 
     @property
     def fetched_row(self) -> int:
         """Bytes that the next row of A's fetch begins further on."""
-        return self._lines_fetched * LINE_BYTES // self.schedule.mr
+        return self._lines_fetched * LINE_BYTES // self.blocking.schedule.mr
 
     @property
     def fetched_lines(self) -> tuple[int, ...]:
         """Byte offsets in the panel of the lines that a step fetches."""
         return tuple(
-            column * self.column_bytes + line * LINE_BYTES
-            for column in range(0, self.schedule.nr, TILE_ROWS)
+            column * self.tiled_b.column_bytes + line * LINE_BYTES
+            for column in range(0, self.blocking.schedule.nr, TILE_ROWS)
             for line in range(self._lines_fetched)
         )

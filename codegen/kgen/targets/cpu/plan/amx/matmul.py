@@ -11,11 +11,14 @@ from kgen.schedule import AmxMatmul
 from kgen.spec import DType, Matmul
 from kgen.targets.base import Target
 from kgen.targets.cpu.plan.addresses import Origin, origin
-from kgen.targets.cpu.plan.amx.scratch import PACKED_B, TileScratchPlan
+from kgen.targets.cpu.plan.amx.beside import Beside, packs_between
+from kgen.targets.cpu.plan.amx.packing import TiledA, TiledB
+from kgen.targets.cpu.plan.amx.steps_of_tiles import FinishedRows, TileSteps
 from kgen.targets.cpu.plan.amx.tiles import (
     ROW_BYTES,
     TILE_REGISTERS,
     TILE_ROWS,
+    TileColumn,
     TileProduct,
     TileRow,
     check_registers,
@@ -24,14 +27,18 @@ from kgen.targets.cpu.plan.amx.tiles import (
 )
 from kgen.targets.cpu.plan.base import vector_for
 from kgen.targets.cpu.plan.checks import check_ahead, check_multiple, check_stack
+from kgen.targets.cpu.plan.extents import Blocking
 from kgen.targets.cpu.plan.finishing import finishing_type
-from kgen.targets.cpu.plan.matmul import matmul_launch
-from kgen.targets.cpu.plan.packing.groups import rounded
+from kgen.targets.cpu.plan.matmul import MatmulPlan, matmul_launch
+from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
+from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
 from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen.targets.device import Multiplied
 from kgen_runtime.manifest import Launch, Workspace
 from kgen_runtime.values import frozen
 
+#: The workspace of B in the order of tiles.
+PACKED_B = "b.packed"
 #: The workspace of the rows of A of every task, in the order of tiles.
 COPIES_OF_A = "a.copies"
 
@@ -52,8 +59,99 @@ class Columns:
 
 
 @frozen
-class AmxPlan(TileScratchPlan):
+class AmxPlan(MatmulPlan):
+    schedule: AmxMatmul
     product: TileProduct
+    #: Elements of K in a group.
+    group: int
+    #: A vector's columns of a row of B, and K of a run of A.
+    row: Access
+    run: Access
+
+    @cached_property
+    def a_runs(self) -> RunsOfA:
+        return RunsOfA(
+            blocking=self.whole_depth,
+            run=self.run,
+            packed=self.run.stored,
+            k_stride=self.tensors.a_strides[2],
+        )
+
+    @cached_property
+    def b_groups(self) -> GroupsOfB:
+        _, k_stride, column_stride = self.tensors.b_strides
+        return GroupsOfB(
+            blocking=self.blocking,
+            group=self.group,
+            row=self.row,
+            k_unit=self.b_format.k_unit,
+            is_prepacked=self.b_is_packed,
+            k_stride=k_stride,
+            column_stride=column_stride,
+        )
+
+    @property
+    def whole_depth(self) -> Blocking:
+        """Extents with K in one block, as A is packed."""
+        schedule = dataclasses.replace(self.schedule, kc=self.k_steps * self.run.compute.count)
+        return dataclasses.replace(self.blocking, schedule=schedule)
+
+    @property
+    def b_format(self) -> PanelFormat:
+        return PanelFormat(
+            width=self.row.compute.count,
+            depth=self.group,
+            k_unit=self.run.compute.count,
+            n_unit=self.schedule.nr,
+        )
+
+    @property
+    def k_steps(self) -> int:
+        """Tiles along K."""
+        return -(-self.spec.k // self.run.compute.count)
+
+    @property
+    def packs_b(self) -> bool:
+        return not self.b_is_packed
+
+    @property
+    def packing_masked_types(self) -> set[Vector]:
+        """Vectors of what is packed that are masked somewhere."""
+        types = set()
+        cut_b = self.packs_b and self.b_groups.is_gathered
+        cut_a = self.tiled_a.packs and not self.a_runs.is_gathered
+        if self.a_runs.k_tail > 1 and (cut_a or cut_b):
+            types.add(self.a_runs.run.stored)
+        if self.tiled_b.columns_left > 1 and self.packs_b and not self.b_groups.is_gathered:
+            types.add(self.b_groups.row.stored)
+        return types
+
+    @cached_property
+    def tiled_a(self) -> TiledA:
+        return TiledA(
+            blocking=self.blocking,
+            runs=self.a_runs,
+            row_stride=self.tensors.a_strides[1],
+            base=self.tensors.a_origin.base,
+            k_steps=self.k_steps,
+        )
+
+    @cached_property
+    def tiled_b(self) -> TiledB:
+        return TiledB(groups=self.b_groups, k_steps=self.k_steps)
+
+    @cached_property
+    def beside(self) -> Beside:
+        packs = packs_between(self.spec, self.target, self.schedule)
+        return Beside(blocking=self.blocking, tiled_b=self.tiled_b, packs=packs)
+
+    @cached_property
+    def steps(self) -> TileSteps:
+        return TileSteps(blocking=self.blocking, count=self.k_steps, run_k=self.a_runs.run_k)
+
+    @property
+    def finished(self) -> FinishedRows:
+        return FinishedRows(tile_rows=self.block_rows, steps=self.steps)
 
     @property
     def multiplied(self) -> Multiplied:
@@ -64,6 +162,96 @@ class AmxPlan(TileScratchPlan):
         rounding = {"avx512_bf16"} if self.out.rounded_by_cpu else set()
         found = {*super().features, "amx_tile", self.product.feature, *rounding}
         return tuple(sorted(found))
+
+    @property
+    def last_panel(self) -> str:
+        """The first column of the task's last panel."""
+        if self.blocking.columns_vary:
+            return "%columns.last"
+        return str(min(self.spec.n, self.schedule.nc) - self.schedule.nr)
+
+    # -- scratch ------------------------------------------------------------------------------
+
+    @property
+    def packs_b_alone(self) -> bool:
+        """The task packs B for itself, on the stack: no other has the same B."""
+        alone = self.blocking.blocks_per_batch == 1 and self.spec.batch == self.tiled_b.batches
+        needed = self.tiled_a.bytes + self.tiled_b.matrix_bytes + self.sums_bytes + self.last_bytes
+        fits = needed <= self.target.limits["stack_bytes"]
+        return self.packs_b and not self.beside.packs and alone and fits
+
+    @property
+    def packs_b_before(self) -> bool:
+        """A launch of its own packs B."""
+        return self.packs_b and not self.packs_b_alone and not self.beside.packs
+
+    @property
+    def has_copies_of_a(self) -> bool:
+        """A workspace holds them; the stack has no room."""
+        needed = self.tiled_a.bytes + self.beside.bytes + self.sums_bytes + self.last_bytes
+        return not self.packs_b_alone and needed > self.target.limits["stack_bytes"]
+
+    @property
+    def scratch_bytes(self) -> int:
+        a = 0 if self.has_copies_of_a else self.tiled_a.bytes
+        b = self.tiled_b.matrix_bytes if self.packs_b_alone else self.beside.bytes
+        return a + b + self.sums_bytes + self.last_bytes
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        packs: tuple[str, ...] = ()
+        if self.beside.packs:
+            packs = ("each step packs a part of the panel of B that the next steps multiply",)
+        elif self.packs_b_before:
+            packs = ("the first launch packs B for all tasks",)
+        return (
+            "AMX tiles: a task computes an mc x nc block of out, kc of K at a time; for each panel "
+            "of nr columns of B it visits every mr rows of A, with mr x nr accumulators in tile "
+            "registers; epilogue and conversion of a tile overlap the products of the next",
+            *packs,
+        )
+
+    @property
+    def scratch_map(self) -> tuple[str, ...]:
+        lines = []
+        workspace, stack = ", in a workspace", ""
+        dtype, k = self.spec.dtype, f"k/{self.a_runs.run_k}"
+        if self.schedule.pack_a:
+            order = f"[mc/mr][{k}][mr/{TILE_ROWS}] tiles"
+            if self.tiled_a.packs:
+                order = f"[mc][k], {self.a_runs.pack_row} B per row, zero past K"
+            where = workspace if self.has_copies_of_a else stack
+            lines.append(f"%a.pack: {dtype} {order}, {self.tiled_a.bytes} B{where}")
+        if self.beside.packs:
+            order = f"[2][nr/{TILE_ROWS}][kc/{self.a_runs.run_k}] tiles"
+            lines.append(f"%b.pack: {dtype} {order}, {self.beside.bytes} B")
+        elif self.packs_b:
+            name, where = ("%b.pack", stack) if self.packs_b_alone else (f"%{PACKED_B}", workspace)
+            order = f"[n/{TILE_ROWS}][{k}] tiles, zero past K and N"
+            lines.append(f"{name}: {dtype} {order}, {self.tiled_b.matrix_bytes} B{where}")
+        order = f"{self.sum_vector.scalar} [mr][nr]"
+        if self.blocking.k_blocked:
+            lines.append(f"%sums: [mc/mr] times {order}, {self.sums_bytes} B")
+        lines.append(f"%last: {order}, {self.last_bytes} B")
+        return tuple(lines)
+
+    def sums_at(self, tile: TileRow, product: TileColumn) -> int:
+        """Bytes in the block of sums to those of a product."""
+        return tile.row * self.sums_row + product.column * self.acc.itemsize
+
+    @property
+    def sums_row(self) -> int:
+        """Bytes of a row of a register tile's sums."""
+        return self.schedule.nr * self.acc.itemsize
+
+    @property
+    def last_bytes(self) -> int:
+        return self.schedule.mr * self.sums_row
+
+    @property
+    def sums_bytes(self) -> int:
+        """Of all register tiles of a panel, between two blocks of K."""
+        return self.schedule.mc * self.sums_row if self.blocking.k_blocked else 0
 
     # -- launches -----------------------------------------------------------------------------
 
@@ -78,23 +266,23 @@ class AmxPlan(TileScratchPlan):
     @property
     def tells_batches(self) -> bool:
         """Bands of all matrices B, one after the other, are packed by one launch."""
-        return self.packs_b_before and self.packed_batches > 1
+        return self.packs_b_before and self.tiled_b.batches > 1
 
     @property
     def b_origin(self) -> Origin:
         """Of B as it is multiplied, in the order of tiles."""
-        if self.packs_b_alone or self.packs_b_between:
+        if self.packs_b_alone or self.beside.packs:
             return origin("b.pack", ())
         tensor = PACKED_B if self.packs_b else "b"
         return self.tensors.block_origin(
-            tensor, self.tensors.numbered(self.packed_batch_bytes), n=self.column_bytes
+            tensor, self.tensors.numbered(self.tiled_b.batch_bytes), n=self.tiled_b.column_bytes
         )
 
     @property
     def b_source(self) -> Origin:
         """Of B as it is given, for the one who packs it."""
         apart = not self.packs_b_before or self.tells_batches
-        columns = self.tensors.b_strides[2] if self.packs_b_between else 0
+        columns = self.tensors.b_strides[2] if self.beside.packs else 0
         return self.tensors.block_origin("b", self.tensors.b_terms if apart else (), n=columns)
 
     @property
@@ -142,35 +330,6 @@ class AmxPlan(TileScratchPlan):
         return str(min(self.spec.m, self.schedule.mc) - self.block_rows)
 
     # -- the epilogue, a few rows with each step ------------------------------------------------
-
-    @property
-    def steps_that_finish(self) -> int:
-        """Of the next register tile: all but the first, which stores the sums."""
-        return min(self.k_steps - self.last_steps0, self.kc_steps, self.k_steps) - 1
-
-    @property
-    def finishes_at_once(self) -> bool:
-        """There are none: all rows are finished with the first step, once their sums are stored."""
-        return self.steps_that_finish == 0
-
-    @property
-    def finished_rows(self) -> int:
-        """Rows of the last register tile that are finished with each step of this one."""
-        return -(-self.block_rows // max(1, self.steps_that_finish))
-
-    @property
-    def finishing_steps(self) -> int:
-        """Steps that finish some; the last rows overlap if `finished_overlap`."""
-        return -(-self.block_rows // self.finished_rows)
-
-    @property
-    def finished_overlap(self) -> bool:
-        return self.block_rows % self.finished_rows != 0
-
-    @property
-    def finished_last(self) -> int:
-        """Where the last rows that are finished together begin."""
-        return self.block_rows - self.finished_rows
 
     @property
     def columns_are_masked(self) -> bool:
@@ -241,7 +400,7 @@ def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TilePro
     check_registers(schedule, target)
     plan = unchecked_amx(spec, target, schedule, product)
     check_operands(plan)
-    if schedule.prefetch_panel and not plan.may_fetch_b:
+    if schedule.prefetch_panel and not plan.beside.may_fetch:
         raise ScheduleError(
             f"prefetch_panel=1 requires several register tiles per panel (m={spec.m} and "
             f"mc={schedule.mc} above mr={schedule.mr}) and a B that is not packed between the "
@@ -254,7 +413,7 @@ def plan_amx(spec: Matmul, target: Target, schedule: AmxMatmul, product: TilePro
 def check_operands(plan: AmxPlan) -> None:
     """Raises ScheduleError if tiles cannot be loaded from what the schedule leaves as it is."""
     spec, schedule = plan.spec, plan.schedule
-    if plan.must_pack_a and not schedule.pack_a:
+    if plan.tiled_a.must_pack and not schedule.pack_a:
         raise ScheduleError(
             f"pack_a=0 requires an A stored row-major and k a multiple of {plan.a_runs.run_k}; "
             f"layout={spec.layout}, k={spec.k}; try pack_a=1"
@@ -274,14 +433,14 @@ def with_workspaces(plan: AmxPlan) -> AmxPlan:
     (multiply,) = plan.launches
     arguments, workspaces, packing = list(multiply.arguments), [], []
     if plan.packs_b_before:
-        nbytes = plan.packed_batches * plan.packed_matrix_bytes
+        nbytes = plan.tiled_b.batches * plan.tiled_b.matrix_bytes
         workspaces.append(Workspace(name=PACKED_B, nbytes=nbytes))
-        grid = (plan.packed_batches * plan.bands, 1, 1)
+        grid = (plan.tiled_b.batches * plan.tiled_b.bands, 1, 1)
         names = ("b", PACKED_B)
         packing.append(Launch(entry_point=plan.packing_entry, grid=grid, arguments=names))
         arguments[arguments.index("b")] = PACKED_B
     if plan.has_copies_of_a:
-        workspaces.append(Workspace(name=COPIES_OF_A, nbytes=plan.tasks * plan.a_copy_bytes))
+        workspaces.append(Workspace(name=COPIES_OF_A, nbytes=plan.tasks * plan.tiled_a.bytes))
         arguments.append(COPIES_OF_A)
     multiply = dataclasses.replace(multiply, arguments=tuple(arguments))
     return dataclasses.replace(plan, launches=(*packing, multiply), workspaces=tuple(workspaces))

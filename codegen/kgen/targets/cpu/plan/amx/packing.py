@@ -13,16 +13,10 @@ whole number of tiles, is packed row by row before that.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cached_property
-
 from kgen.targets.cpu.plan.amx.tiles import ROW_BYTES, TILE_BYTES, TILE_ROWS, TileRow
 from kgen.targets.cpu.plan.extents import Blocking
-from kgen.targets.cpu.plan.matmul import MatmulPlan
 from kgen.targets.cpu.plan.packing.groups import GroupsOfB, RunsOfA, rounded
 from kgen.targets.cpu.plan.packing.panel import Stage, transpose_stages
-from kgen.targets.cpu.plan.packing.prepacked import PanelFormat
-from kgen.targets.cpu.plan.vectors import Access, Vector
 from kgen_runtime.values import frozen
 
 #: Groups of rows of B that are packed in one pass over its columns: what is written of a tile at a
@@ -55,109 +49,79 @@ class TilesOfA:
 
 
 @frozen
-class TilePackingPlan(MatmulPlan):
-    #: Elements of K in a group.
-    group: int
-    #: A vector's columns of a row of B, and K of a run of A.
-    row: Access
-    run: Access
+class TiledA:
+    """A as AMX tiles are loaded from it: in place, copied tile by tile, or packed row by row.
 
-    @cached_property
-    def a_runs(self) -> RunsOfA:
-        return RunsOfA(
-            blocking=self.whole_depth,
-            run=self.run,
-            packed=self.run.stored,
-            k_stride=self.tensors.a_strides[2],
-        )
+    `runs` packs rows; a row of A is `row_stride` bytes from the next, and `base` points to the
+    block's corner.
+    """
 
-    @cached_property
-    def b_groups(self) -> GroupsOfB:
-        _, k_stride, column_stride = self.tensors.b_strides
-        return GroupsOfB(
-            blocking=self.blocking,
-            group=self.group,
-            row=self.row,
-            k_unit=self.b_format.k_unit,
-            is_prepacked=self.b_is_packed,
-            k_stride=k_stride,
-            column_stride=column_stride,
-        )
+    blocking: Blocking
+    runs: RunsOfA
+    row_stride: int
+    base: str
+    k_steps: int
 
     @property
-    def whole_depth(self) -> Blocking:
-        """Extents with K in one block, as A is packed."""
-        schedule = replace(self.schedule, kc=self.k_steps * self.run.compute.count)
-        return replace(self.blocking, schedule=schedule)
-
-    @property
-    def b_format(self) -> PanelFormat:
-        return PanelFormat(
-            width=self.row.compute.count,
-            depth=self.group,
-            k_unit=self.run.compute.count,
-            n_unit=self.schedule.nr,
-        )
-
-    @property
-    def k_steps(self) -> int:
-        """Tiles along K."""
-        return -(-self.spec.k // self.run.compute.count)
-
-    # -- A --------------------------------------------------------------------------------------
-
-    @property
-    def must_pack_a(self) -> bool:
+    def must_pack(self) -> bool:
         """Tiles cannot be loaded from A."""
-        return self.a_runs.is_gathered or self.a_runs.k_tail > 0
+        return self.runs.is_gathered or self.runs.k_tail > 0
 
     @property
-    def copies_a(self) -> bool:
+    def copies(self) -> bool:
         """Tile by tile, as they are loaded for the first panel of B."""
-        return self.schedule.pack_a and not self.must_pack_a
+        return self.blocking.schedule.pack_a and not self.must_pack
 
     @property
-    def packs_a(self) -> bool:
+    def packs(self) -> bool:
         """Row by row, first of all."""
-        return self.schedule.pack_a and self.must_pack_a
+        return self.blocking.schedule.pack_a and self.must_pack
 
     @property
-    def keeps_a(self) -> bool:
+    def is_kept(self) -> bool:
         """What is packed or copied of A is for all tasks with these rows that a call does."""
-        return self.schedule.pack_a and self.blocking.splits_n
+        return self.blocking.schedule.pack_a and self.blocking.splits_n
 
     @property
-    def a_copy_row(self) -> int:
+    def copy_row(self) -> int:
         """Bytes of a row in tiles."""
         return self.k_steps * ROW_BYTES
 
     @property
-    def a_copy_bytes(self) -> int:
+    def bytes(self) -> int:
         """Of a task's rows."""
-        row = self.a_runs.pack_row if self.packs_a else self.a_copy_row
-        return self.schedule.pack_a * self.schedule.mc * row
+        row = self.runs.pack_row if self.packs else self.copy_row
+        return self.blocking.schedule.pack_a * self.blocking.schedule.mc * row
 
     @property
-    def a_source(self) -> str:
+    def source(self) -> str:
         """What tiles are loaded from, at first."""
-        return "%a.pack" if self.packs_a else self.tensors.a_origin.base
+        return "%a.pack" if self.packs else self.base
 
     @property
-    def given_a(self) -> TilesOfA:
+    def given(self) -> TilesOfA:
         """From there; of the register tile at %i."""
-        row = self.a_runs.pack_row if self.packs_a else self.tensors.a_strides[1]
+        row = self.runs.pack_row if self.packs else self.row_stride
         return TilesOfA(pointer="%i.a", row=row, step=ROW_BYTES)
 
     @property
-    def copied_a(self) -> TilesOfA:
+    def copied(self) -> TilesOfA:
         """From the copies: the tiles of a step, one below the other."""
-        return TilesOfA(pointer="%i.copy", row=ROW_BYTES, step=self.schedule.mr * ROW_BYTES)
+        step = self.blocking.schedule.mr * ROW_BYTES
+        return TilesOfA(pointer="%i.copy", row=ROW_BYTES, step=step)
 
-    # -- B --------------------------------------------------------------------------------------
+
+@frozen
+class TiledB:
+    """B in the order of AMX tiles; `k_steps` tiles along K."""
+
+    groups: GroupsOfB
+    k_steps: int
 
     @property
-    def packs_b(self) -> bool:
-        return not self.b_is_packed
+    def k_tail(self) -> int:
+        """K of the last tile along K, if it is not whole."""
+        return self.groups.blocking.spec.k % self.groups.k_unit
 
     @property
     def column_bytes(self) -> int:
@@ -167,45 +131,46 @@ class TilePackingPlan(MatmulPlan):
     @property
     def panel_bytes(self) -> int:
         """Of the columns that are multiplied together."""
-        return self.schedule.nr * self.column_bytes
+        return self.groups.blocking.schedule.nr * self.column_bytes
 
     @property
     def panels(self) -> int:
         """Columns of tiles."""
-        return rounded(self.spec.n, self.schedule.nr) // TILE_ROWS
+        return rounded(self.groups.blocking.spec.n, self.groups.blocking.schedule.nr) // TILE_ROWS
 
     @property
-    def packed_matrix_bytes(self) -> int:
+    def matrix_bytes(self) -> int:
         return self.panels * self.k_steps * TILE_BYTES
 
     @property
-    def packed_batches(self) -> int:
+    def batches(self) -> int:
         """Matrices B that differ."""
-        return self.spec.batch if any(self.spec.batch_strides("b")) else 1
+        spec = self.groups.blocking.spec
+        return spec.batch if any(spec.batch_strides("b")) else 1
 
     @property
-    def packed_batch_bytes(self) -> int:
+    def batch_bytes(self) -> int:
         """From a batch's packed B to the next."""
-        return self.packed_matrix_bytes if self.packed_batches > 1 else 0
+        return self.matrix_bytes if self.batches > 1 else 0
 
     @property
     def bands(self) -> int:
         """Tasks of packing: steps along K; where K lies side by side in B, columns of tiles."""
-        return self.panels if self.b_groups.is_gathered else self.k_steps
+        return self.panels if self.groups.is_gathered else self.k_steps
 
     @property
     def band_stride(self) -> int:
         """Bytes in B from a band to the next."""
         return (
-            TILE_ROWS * self.tensors.b_strides[2]
-            if self.b_groups.is_gathered
-            else self.a_runs.run_k * self.tensors.b_strides[1]
+            TILE_ROWS * self.groups.column_stride
+            if self.groups.is_gathered
+            else self.groups.k_unit * self.groups.k_stride
         )
 
     @property
     def band_to(self) -> int:
         """The same in tiles."""
-        return TILE_ROWS * self.column_bytes if self.b_groups.is_gathered else TILE_BYTES
+        return TILE_ROWS * self.column_bytes if self.groups.is_gathered else TILE_BYTES
 
     @property
     def chunk_groups(self) -> int:
@@ -214,33 +179,32 @@ class TilePackingPlan(MatmulPlan):
 
     @property
     def chunk(self) -> tuple[Group, ...]:
-        return tuple(self._group(i, self.group) for i in range(BAND_GROUPS))
+        return tuple(self._group(i, self.groups.group) for i in range(BAND_GROUPS))
 
     @property
     def last_chunk(self) -> tuple[Group, ...]:
         """All groups of the last band, if K ends in it; some are cut, or beyond K."""
-        depths = (
-            min(max(self.a_runs.k_tail - i * self.group, 0), self.group) for i in range(TILE_ROWS)
-        )
+        tail, group = self.k_tail, self.groups.group
+        depths = (min(max(tail - i * group, 0), group) for i in range(TILE_ROWS))
         return tuple(self._group(i, depth) for i, depth in enumerate(depths))
 
     def _group(self, index: int, depth: int) -> Group:
-        return Group(start=index * self.b_groups.group_stride, to=index * ROW_BYTES, depth=depth)
+        return Group(start=index * self.groups.group_stride, to=index * ROW_BYTES, depth=depth)
 
     @property
     def columns_of_tiles(self) -> int:
         """Columns in whole tiles."""
-        return self.spec.n - self.columns_left
+        return self.groups.blocking.spec.n - self.columns_left
 
     @property
     def columns_left(self) -> int:
         """Of the last tile that has any, if they do not fill it."""
-        return self.spec.n % TILE_ROWS
+        return self.groups.blocking.spec.n % TILE_ROWS
 
     @property
     def columns_beyond(self) -> int:
         """Where tiles without columns begin; as many as there are columns of tiles, if none."""
-        return rounded(self.spec.n, TILE_ROWS)
+        return rounded(self.groups.blocking.spec.n, TILE_ROWS)
 
     @property
     def has_columns_beyond(self) -> bool:
@@ -254,12 +218,12 @@ class TilePackingPlan(MatmulPlan):
     @property
     def depth_of_tiles(self) -> int:
         """Tiles along K that are whole."""
-        return self.spec.k // self.a_runs.run_k
+        return self.groups.blocking.spec.k // self.groups.k_unit
 
     @property
     def column_starts(self) -> tuple[int, ...]:
         """Bytes in B from the first column of a tile to each."""
-        return tuple(i * self.tensors.b_strides[2] for i in range(TILE_ROWS))
+        return tuple(i * self.groups.column_stride for i in range(TILE_ROWS))
 
     @property
     def tile_row_starts(self) -> range:
@@ -269,14 +233,3 @@ class TilePackingPlan(MatmulPlan):
     @property
     def transpose_stages(self) -> tuple[Stage, ...]:
         return transpose_stages(TILE_ROWS)
-
-    @property
-    def packing_masked_types(self) -> set[Vector]:
-        """Vectors of what is packed that are masked somewhere."""
-        types = set()
-        cut_b = self.packs_b and self.b_groups.is_gathered
-        if self.a_runs.k_tail > 1 and (cut_b or (self.packs_a and not self.a_runs.is_gathered)):
-            types.add(self.a_runs.run.stored)
-        if self.columns_left > 1 and self.packs_b and not self.b_groups.is_gathered:
-            types.add(self.b_groups.row.stored)
-        return types
